@@ -1,4 +1,4 @@
-//! Keyed random numbers and the known defects of test builds: small, stable, used by most crates.
+//! Keyed random numbers, and the known defects of test builds.
 
 #![forbid(unsafe_code)]
 

@@ -1,44 +1,43 @@
-//! Known defects, each of which breaks one rule of honest measurement on purpose. The self-test
-//! must find them.
+//! Known defects (mutants), each of which breaks one rule of honest measurement. The self-test must
+//! find them.
 //!
 //! They exist only in builds with the feature `mutants`. Without it [`is`] is a constant `false`.
-//! The product is never built with it.
 
 /// A known defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// A request that waited for a connection counts from when it got one.
+    /// The time of a request that waited for a connection starts when it gets one.
     StampAtDequeue,
-    /// Requests that time out are left out.
+    /// Requests that time out are not recorded.
     DropTimeouts,
-    /// Timers in whole milliseconds.
+    /// Timers have a resolution of a millisecond.
     MillisecondTimers,
-    /// The next arrival is due one gap after the last one really came.
+    /// The next arrival is due one gap after the last one was started, not after it was due.
     NowPlusPeriod,
     /// Percentiles of intervals are averaged.
     AveragedPercentiles,
     /// The last fiftieth of the schedule is missing.
     TruncatedSchedule,
-    /// Requests without an answer are left out of the distribution.
+    /// Requests without a response are left out of the distribution.
     ErrorsLeftOut,
-    /// Arrivals that were never sent are called skipped.
+    /// Unsent arrivals are reported as skipped.
     SkippedForUnsent,
-    /// Each run counts as several: as if requests were compared, and not runs.
+    /// Each run counts several times, as if requests were compared instead of runs.
     RunsCountedOften,
-    /// Neighbouring requests are taken for independent ones.
+    /// Consecutive requests are treated as independent.
     IndependentRequests,
-    /// Nothing is left out as a warm-up.
+    /// Warm-up is never excluded.
     WarmUpKept,
-    /// A peak is told of throughput that need not fall.
+    /// A peak is reported for throughput that may not have one.
     PeakWithoutEvidence,
-    /// What waits for a place in a pool is taken for what is in one.
+    /// Requests waiting for a pool count as requests in the pool.
     WaitingCountedAsServed,
-    /// Lateness of the generator never makes a measurement invalid. Tests that judge logic choose
-    /// it, so that a busy machine cannot change their result.
+    /// Lateness never invalidates a measurement. Tests of logic use it, so that a busy machine
+    /// cannot change their result.
     LatenessForgiven,
 }
 
-/// All, with their names.
+/// All mutants with their names.
 pub const ALL: [(Mutant, &str); 14] = [
     (Mutant::StampAtDequeue, "stamp-at-dequeue"),
     (Mutant::DropTimeouts, "drop-timeouts"),
@@ -59,7 +58,7 @@ pub const ALL: [(Mutant, &str); 14] = [
 #[cfg(feature = "mutants")]
 static CHOSEN: std::sync::OnceLock<Mutant> = std::sync::OnceLock::new();
 
-/// Chooses the defect of this process. Returns false if no defect has this name.
+/// Enables a defect in this process. Returns false if the name is unknown.
 #[cfg(feature = "mutants")]
 pub fn choose(name: &str) -> bool {
     let found = ALL.into_iter().find(|(_, known)| *known == name);
@@ -73,7 +72,7 @@ pub fn is(mutant: Mutant) -> bool {
     CHOSEN.get() == Some(&mutant)
 }
 
-/// Whether this process has this defect: never.
+/// Whether this process has this defect: always false without the feature `mutants`.
 #[cfg(not(feature = "mutants"))]
 #[must_use]
 #[inline]

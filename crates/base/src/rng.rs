@@ -1,34 +1,33 @@
-//! Random numbers as functions of a key: the same (seed, key) gives the same numbers on any worker, in any order.
+//! Random numbers as a function of (seed, key), independent of worker and order.
 //!
-//! SplitMix64 over a mixed key: small, well tested, and more than good enough for load shapes. Not for cryptography.
+//! SplitMix64 over a mixed key. Good enough for load shapes. Not for cryptography.
 
-/// A stream of random numbers that belongs to one key.
+/// The random stream of one key.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: u64,
 }
 
-/// What a stream is for; keeps the streams of one arrival apart.
+/// What a stream is used for. Keeps the streams of one arrival apart.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
-    /// Arrivals of a Poisson slot.
     Slot = 1,
-    /// Which scenario an arrival gets.
+    /// The scenario of an arrival.
     Scenario = 2,
-    /// Which row of a payload.
+    /// The row of a payload.
     Row = 3,
-    /// Which element of a variable's list.
+    /// The element of a variable's list.
     Variable = 4,
-    /// Everything a virtual user draws while it runs.
+    /// All draws of a virtual user.
     User = 5,
-    /// When levels are sampled.
+    /// The moments at which levels are sampled.
     Sampling = 6,
-    /// What a measurement might have been as well.
+    /// Bootstrap resampling.
     Resampling = 7,
 }
 
 impl Rng {
-    /// The stream of (seed, purpose, a, b).
+    /// Returns the stream of (seed, purpose, a, b).
     #[must_use]
     pub fn keyed(seed: u64, purpose: Purpose, a: u64, b: u64) -> Rng {
         let mut state = mix(seed ^ 0x6c6f_6164_6c69_6e65);
@@ -39,7 +38,7 @@ impl Rng {
         Rng { state }
     }
 
-    /// A stream of its own for each of several branches of this one.
+    /// Derives an independent stream for a branch.
     #[must_use]
     pub fn fork(&self, branch: u64) -> Rng {
         Rng {
@@ -47,7 +46,6 @@ impl Rng {
         }
     }
 
-    /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
@@ -82,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn same_key_same_numbers_other_key_others() {
+    fn stream_depends_on_its_key() {
         let draw = |a| Rng::keyed(7, Purpose::Row, a, 0).next_u64();
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));
@@ -93,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_right() {
+    fn distributions_have_expected_means() {
         let mut rng = Rng::keyed(1, Purpose::Slot, 0, 0);
         let n = 100_000;
         let uniform: f64 = (0..n).map(|_| rng.unit()).sum::<f64>() / f64::from(n);

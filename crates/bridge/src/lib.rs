@@ -2,6 +2,8 @@
 //! and what the sender makes of each answer goes back into the ledger. The two sides share queues and two doorbells: neither ever waits
 //! for the other, and neither calls into the other. It knows no tool and no language.
 
+#![warn(missing_docs)]
+
 pub mod arrivals;
 mod bell;
 mod serve;

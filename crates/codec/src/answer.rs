@@ -1,4 +1,4 @@
-//! An answer as a client hands it on: what was wanted of it, and what it tells the client to do. It reads no bytes.
+//! A response as a client returns it: the requested parts, and the headers a client acts on.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use super::{
     reply::{Keep, Reply},
 };
 
-/// What of an answer somebody will look at; the rest is skipped.
+/// Which parts of the response are needed; the rest is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Want {
     /// All headers.
@@ -16,12 +16,12 @@ pub struct Want {
     pub body: bool,
     /// The total of `Server-Timing`.
     pub timing: bool,
-    /// The head as it came.
+    /// The raw head.
     pub head: bool,
 }
 
 impl Want {
-    /// Everything.
+    /// All parts.
     pub const ALL: Want = Want {
         headers: true,
         body: true,
@@ -29,7 +29,7 @@ impl Want {
         head: true,
     };
 
-    /// What of the bytes has to be kept for it.
+    /// What the decoder must keep for these parts.
     #[must_use]
     pub fn keep(self) -> Keep {
         match self {
@@ -40,29 +40,29 @@ impl Want {
     }
 }
 
-/// An answer, as far as it was wanted.
+/// The requested parts of a response.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// The status; 0 until the head is complete.
     pub status: u16,
-    /// Header names in lower case with their values, when wanted.
+    /// Header names in lower case with their values, if requested.
     pub headers: Vec<(String, String)>,
-    /// The head as it came, when wanted; of trailers behind it the lines alone.
+    /// The raw head, if requested, followed by the lines of trailers.
     pub head: Vec<u8>,
-    /// The total of `Server-Timing` in milliseconds, when wanted and there.
+    /// The total of `Server-Timing` in milliseconds, if requested and present.
     pub server_ms: Option<f64>,
-    /// The body as it came over the wire, when wanted, up to [`super::reply::MAX_BODY`].
+    /// The body as received, if requested, up to [`super::reply::MAX_BODY`].
     pub body: Vec<u8>,
-    /// Whether the body was longer than is kept.
+    /// Whether the body was longer than the limit.
     pub body_cut: bool,
     /// Bytes of the body on the wire, kept or not.
     pub body_bytes: u64,
-    /// Headers that a client acts upon.
+    /// Headers that a client acts on.
     pub notable: Option<Rc<Notable>>,
 }
 
 impl Answer {
-    /// What was wanted of a reply, whole or as far as it came; its body is taken out of it.
+    /// Takes the requested parts out of a complete or partial reply.
     #[must_use]
     pub fn of(reply: &mut Reply, want: Want) -> Answer {
         let notable = reply.notable.take();
@@ -80,7 +80,7 @@ impl Answer {
                 Vec::new()
             },
             server_ms: server_ms.filter(|_| want.timing),
-            // Nothing of it was kept where nobody wanted it.
+            // Empty unless the body was requested.
             body: std::mem::take(&mut reply.body),
             body_cut: reply.body_cut,
             body_bytes: reply.body_bytes,
@@ -88,7 +88,7 @@ impl Answer {
         }
     }
 
-    /// An answer with this body in this encoding.
+    /// Creates a response with this body in this encoding.
     #[must_use]
     pub fn encoded(encoding: &str, body: Vec<u8>) -> Answer {
         let notable = Notable {
@@ -116,7 +116,7 @@ impl Answer {
         self.notable.as_ref()?.location.as_deref()
     }
 
-    /// `Content-Encoding` as it stands.
+    /// Raw value of `Content-Encoding`.
     #[must_use]
     pub fn encoding(&self) -> Option<&str> {
         self.notable.as_ref()?.encoding.as_deref()

@@ -1,6 +1,7 @@
-//! The calendar, as far as cookies and certificates need it. It knows no clock.
+//! Calendar arithmetic for cookies and certificates.
 
-/// Days from 1 January 1970 to a day of the Gregorian calendar. Years are counted from March: the leap day is their last.
+/// Days from 1 January 1970 to a Gregorian date. Years are counted from March, so that the leap day
+/// is last.
 #[must_use]
 pub fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };

@@ -1,4 +1,4 @@
-//! Content encodings: a body that somebody reads is decoded here, on demand and never otherwise.
+//! Content decoding: gzip, deflate, brotli and zstd, on demand.
 
 use std::{borrow::Cow, io::Read};
 
@@ -7,19 +7,19 @@ use super::{
     unpack::{Trouble, read},
 };
 
-/// How a body is unpacked, by who wants it.
+/// Which content encodings are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpacking {
-    /// For somebody who wants to know what it says.
+    /// All known ones. An unknown one is an error.
     Strict,
-    /// For somebody who reads what Artillery's client reads: it unpacks three encodings and takes any other as it comes.
+    /// The three that Artillery's client decodes. Others are passed through.
     Lenient,
 }
 
-/// The body as its author meant it: unpacked from gzip, deflate, brotli or zstd where the head says so.
+/// Decodes a body from the encodings in its head.
 ///
-/// # Errors
-/// When the encoding is unknown, the bytes do not fit it, or there are more of them than `most`.
+/// Fails if the encoding is unknown, the data is invalid, or the result is larger than `most`
+/// bytes.
 pub fn decoded(
     answer: &Answer,
     most: usize,
@@ -32,7 +32,7 @@ pub fn decoded(
     let Some(encodings) = answer.encoding() else {
         return Ok(body);
     };
-    // Answers to HEAD, 204 and 304 speak of a body that is not there.
+    // Responses to HEAD, 204 and 304 describe a body that is absent.
     if body.is_empty() {
         return Ok(body);
     }
@@ -70,24 +70,24 @@ fn unpacked<'b>(
     })
 }
 
-/// As much of a name as is worth showing.
+/// Shortens a name for messages.
 fn shown(encoding: &str) -> String {
     encoding.chars().take(40).collect()
 }
 
-/// Why a body cannot be looked at.
+/// Why a body cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is in an encoding that nobody here can read: its name.
+    /// Unknown encoding, with its name.
     Unknown(String),
-    /// It does not fit its content encoding: its name.
+    /// Data that is invalid in this encoding.
     Broken(String),
-    /// It is larger than may be kept.
+    /// Larger than the limit.
     TooLarge,
 }
 
-/// One member after the other. Zeros behind the last one are padding, as they are to zlib's own tools; whatever else stands there
-/// must be a member.
+/// Decodes gzip members in sequence. Zeros after the last one are padding, as for zlib's tools;
+/// anything else must be a member.
 fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
     let mut out = Vec::new();
     loop {
@@ -100,7 +100,7 @@ fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
     }
 }
 
-/// "deflate" means the zlib format, but servers that send raw deflate are common enough that every client takes both.
+/// "deflate" means the zlib format, but many servers send raw deflate, so clients accept both.
 fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
     read_all(flate2::read::ZlibDecoder::new(body), most).or_else(|why| match why {
         Trouble::Broken => read_all(flate2::read::DeflateDecoder::new(body), most),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_behind_gzip_are_padding() {
+    fn zeros_after_gzip_are_padding() {
         let of = |parts: &[&[u8]]| answer("gzip", parts.concat());
         let (a, b) = (gzip(b"abc"), gzip(b"def"));
         let broken = Err(Unreadable::Broken("gzip".into()));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_artillery_does_not_unpack_it_takes_as_it_comes() {
+    fn lenient_mode_passes_other_encodings_through() {
         let read = |encoding: &str, body: Vec<u8>| {
             let answer = answer(encoding, body);
             super::decoded(&answer, 1 << 20, Unpacking::Lenient).map(Cow::into_owned)
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_not_unpacked() {
+    fn decompression_bomb_is_rejected() {
         let bomb = answer("gzip", gzip(&vec![0; 1 << 20]));
         assert!(super::decoded(&bomb, 1 << 20, Unpacking::Strict).is_ok());
         assert_eq!(
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn unpacks_what_the_head_says() {
+    fn body_is_decoded_by_its_head() {
         assert_eq!(
             decoded(&answer("gzip", gzip(b"hello"))).as_deref(),
             Ok(&b"hello"[..])

@@ -1,5 +1,4 @@
-//! The dates of cookies, by the algorithm of RFC 6265 §5.1.1: lenient about order and separators, as browsers are. Answers seconds
-//! since 1970, or nothing where there is no date; reads no clock.
+//! Cookie dates by the algorithm of RFC 6265 §5.1.1, which is lenient about order and separators.
 
 use crate::calendar::days;
 
@@ -7,7 +6,7 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// The moment that a cookie's `Expires` names.
+/// Parses a cookie's `Expires`. Returns seconds since 1970, or `None` if it is not a date.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let is_delimiter = |c: char| matches!(c, '\t' | ' '..='/' | ';'..='@' | '['..='`' | '{'..='~');
@@ -34,7 +33,7 @@ pub fn parse(text: &str) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + time?)
 }
 
-/// The digits at a token's beginning, if there are so many; what comes behind them is of no concern.
+/// The digits at the beginning of a token, if their number is in range. The rest is ignored.
 fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
     let end = token
         .find(|c: char| !c.is_ascii_digit())
@@ -42,7 +41,7 @@ fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
     digits.contains(&end).then(|| token[..end].parse().ok())?
 }
 
-/// `hh:mm:ss`, in seconds.
+/// Parses `hh:mm:ss` to seconds.
 fn time_of(token: &str) -> Option<i64> {
     let mut fields = token.splitn(3, ':').map(|field| number(field, 1..=2));
     let (hour, minute, second) = (fields.next()??, fields.next()??, fields.next()??);
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dates_that_servers_send() {
+    fn common_dates_are_parsed() {
         for (text, seconds) in [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Wed, 21 Oct 2015 07:28:00 GMT", 1_445_412_480),
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn invalid_dates_are_rejected() {
         for text in [
             "",
             "0",
@@ -96,7 +95,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_is_too_strange(text in "\\PC*") {
+        fn any_text_is_handled(text in "\\PC*") {
             let _ = parse(&text);
         }
     }

@@ -1,5 +1,5 @@
-//! The cookies of one virtual user: what servers set, what goes back to whom, and for how long. The part of RFC 6265 that tests
-//! need. Reads no clock: it is told what time it is, in seconds since 1970.
+//! Cookie jar of one virtual user (the part of RFC 6265 that tests need). The caller supplies the
+//! time, in seconds since 1970.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use plan::{CookiePrefixes, CookieRules};
 
 use super::{cookie_date, url::Origin};
 
-/// The cookies of one virtual user.
+/// Cookies of one virtual user.
 #[derive(Debug, Clone, Default)]
 pub struct Jar {
     cookies: Vec<Cookie>,
@@ -24,7 +24,7 @@ struct Cookie {
     host_only: bool,
     path: String,
     secure: bool,
-    /// From this second on it is no longer sent; none: it lives as long as its user.
+    /// Expiry. `None` lasts as long as the user.
     expires_s: Option<i64>,
 }
 
@@ -33,14 +33,14 @@ impl Cookie {
         self.expires_s.is_some_and(|end| end <= now_s)
     }
 
-    /// Whether a jar holds only one of the two.
+    /// Whether both have the same identity, so that a jar holds only one.
     fn replaces(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
     }
 }
 
 impl Jar {
-    /// An empty jar.
+    /// Creates an empty jar.
     #[must_use]
     pub fn new(rules: CookieRules) -> Jar {
         Jar {
@@ -50,8 +50,8 @@ impl Jar {
         }
     }
 
-    /// Takes over what has changed in another jar since it began as a copy of one: what it merely still holds may be older than
-    /// what came to this one meanwhile.
+    /// Merges the changes that another jar made since it was copied as `begun`. Unchanged cookies
+    /// may be older than this jar's.
     pub fn adopt(&mut self, begun: &Jar, other: Jar) {
         self.served |= other.served;
         for cookie in &begun.cookies {
@@ -66,13 +66,13 @@ impl Jar {
         }
     }
 
-    /// Whether there is nothing to send to anyone, by a step that sets cookies itself or by one that does not.
+    /// Whether there is nothing to send. `sets` is true for a step that sets cookies itself.
     #[must_use]
     pub fn is_empty(&self, sets: bool) -> bool {
         self.cookies.is_empty() || (self.rules.local && !sets && !self.served)
     }
 
-    /// Takes a `Set-Cookie` value from an answer that came now; false when it is malformed.
+    /// Stores a received `Set-Cookie` value. Returns false if it is malformed.
     pub fn set(&mut self, header: &str, origin: &Origin, request_path: &str, now_s: i64) -> bool {
         let mut parts = header.split(';');
         let pair = parts.next().unwrap_or_default();
@@ -99,7 +99,7 @@ impl Jar {
                 "domain" => {
                     let domain = value.trim().trim_start_matches('.').to_ascii_lowercase();
                     if !domain.is_empty() {
-                        // Nobody sets cookies for strangers.
+                        // A server cannot set cookies for other sites.
                         let too_wide = self.rules.reject_public_suffixes
                             && !domain.contains('.')
                             && domain != origin.host;
@@ -133,7 +133,7 @@ impl Jar {
                 CookiePrefixes::Ignored => {}
             }
         }
-        // Of two ends that differ, the one in seconds counts.
+        // Max-Age takes precedence over Expires.
         cookie.expires_s = aged.or(cookie.expires_s);
         if cookie.is_expired(now_s) {
             self.forget(&cookie);
@@ -148,7 +148,7 @@ impl Jar {
         self.cookies.retain(|c| !c.replaces(cookie));
     }
 
-    /// A new value keeps the old one's place in the order.
+    /// Stores a cookie. A new value keeps the position of the old one.
     fn keep(&mut self, cookie: Cookie) {
         match self.cookies.iter_mut().find(|c| c.replaces(&cookie)) {
             Some(known) => *known = cookie,
@@ -156,9 +156,9 @@ impl Jar {
         }
     }
 
-    /// Sets a cookie that the test file names, for this URL's host: for its folder, or for every path.
+    /// Sets a cookie from the test file for this URL's host, for its folder or for every path.
     pub fn put(&mut self, name: &str, value: &str, origin: &Origin, request_path: &str) {
-        // Whatever is behind a semicolon would be an attribute, and no part of the value.
+        // Text after a semicolon would be an attribute.
         let value = value.split(';').next().unwrap_or_default().trim();
         let path = if self.rules.local {
             default_path(request_path)
@@ -178,7 +178,7 @@ impl Jar {
         });
     }
 
-    /// The value of the Cookie header for a request that is sent now; none when there is nothing to send.
+    /// Returns the Cookie header for a request at `now_s`. `None` if there is nothing to send.
     #[must_use]
     pub fn header(&self, origin: &Origin, path: &str, now_s: i64) -> Option<String> {
         let path = path.split('?').next().unwrap_or("/");
@@ -192,7 +192,7 @@ impl Jar {
                 && !c.is_expired(now_s)
         };
         let mut fitting: Vec<&Cookie> = self.cookies.iter().filter(fits).collect();
-        // The more a path says, the earlier it comes; of equals the older one.
+        // Longer paths first, then older cookies.
         fitting.sort_by_key(|c| std::cmp::Reverse(c.path.len()));
         let pairs: Vec<String> = fitting
             .into_iter()
@@ -205,7 +205,7 @@ impl Jar {
     }
 }
 
-/// Whether a cookie is what the prefix of its name says.
+/// Whether a cookie satisfies its `__Secure-` or `__Host-` prefix.
 fn keeps_promise(cookie: &Cookie, tls: bool) -> bool {
     let secure = cookie.secure && tls;
     match cookie.name.as_str() {
@@ -215,7 +215,7 @@ fn keeps_promise(cookie: &Cookie, tls: bool) -> bool {
     }
 }
 
-/// Whether a host lies in a domain; an address lies in none but itself.
+/// Whether a host is in a domain. An address matches only itself.
 fn domain_matches(host: &str, domain: &str) -> bool {
     host == domain
         || (host.parse::<IpAddr>().is_err()
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_back_to_whom() {
+    fn cookies_are_sent_to_matching_urls() {
         let mut jar = Jar::default();
         let host = origin("www.a.test");
         assert!(jar.set("sid=abc; Path=/; HttpOnly", &host, "/login", NOW));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_of_steps_as_artillery_treats_them() {
+    fn step_cookies_follow_artillery() {
         let host = origin("a.test");
         let mut jar = Jar::new(CookieRules {
             local: true,
@@ -299,14 +299,14 @@ mod tests {
         jar.put("top", "2", &host, "/any");
         jar.put("a", "3", &host, "/p/q/r");
         assert_eq!(header(&jar, "/p/q/s"), "a=3; top=2");
-        // Steps without cookies of their own send none before a server has set one.
+        // Steps without own cookies send none before a server has set one.
         assert!(jar.is_empty(false) && !jar.is_empty(true));
         assert!(jar.set("s=1; Path=/", &host, "/p/q/r", NOW));
         assert!(!jar.is_empty(false));
     }
 
     #[test]
-    fn a_new_value_keeps_its_place() {
+    fn new_value_keeps_position() {
         let host = origin("a.test");
         let mut jar = Jar::default();
         for pair in ["a=1", "b=1", "a=2"] {
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_the_jar() {
+    fn jar_follows_its_rules() {
         let host = origin("www.test");
         let mut jar = Jar::default();
         assert!(jar.set("a=1; Domain=test", &host, "/", NOW));
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_live_until_their_date() {
+    fn cookies_expire_at_their_date() {
         let host = origin("www.a.test");
         let mut jar = Jar::default();
         jar.set(
@@ -376,7 +376,7 @@ mod tests {
             Some("empty=; soon=1; no-date=1")
         );
         assert_eq!(header(NOW + 60).as_deref(), Some("empty=; no-date=1"));
-        // A date in the past takes away what was there.
+        // A date in the past removes the cookie.
         jar.set(
             "empty=1; Expires=Wed, 21-Oct-2015 07:28:00 GMT",
             &host,
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_give_back_what_they_got() {
+    fn changes_of_a_copied_jar_are_merged() {
         let host = origin("www.a.test");
         let mut jar = Jar::default();
         jar.set("sid=1", &host, "/", NOW);
@@ -401,7 +401,7 @@ mod tests {
         one.set("gone=; Max-Age=0", &host, "/", NOW);
         other.set("more=3", &host, "/", NOW);
         jar.adopt(&begun, one);
-        // The other one still has what this one has replaced.
+        // The other jar still has the replaced value.
         jar.adopt(&begun, other);
         assert_eq!(
             jar.header(&host, "/", NOW).as_deref(),

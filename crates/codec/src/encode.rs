@@ -1,8 +1,8 @@
-//! Request heads as bytes. Only the encoding: what stands in them is decided by whoever calls.
+//! Encodes request heads.
 
 use super::url::Origin;
 
-/// Begins a request: request line and Host.
+/// Starts a request with request line and Host.
 pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host: Option<&str>) {
     out.extend_from_slice(method.as_bytes());
     out.push(b' ');
@@ -15,17 +15,17 @@ pub fn begin(out: &mut Vec<u8>, method: &str, path: &str, origin: &Origin, host:
     out.extend_from_slice(b"\r\n");
 }
 
-/// How header values become bytes.
+/// Encoding of header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
-    /// As most clients and servers have it today.
+    /// UTF-8, as most clients and servers.
     Utf8,
-    /// As Node.js has it: a byte for each character, and no characters beyond.
+    /// Latin-1, as Node.js. Other characters are invalid.
     Latin1,
 }
 
 impl Charset {
-    /// Latin-1, or UTF-8.
+    /// Latin-1 if true, else UTF-8.
     #[must_use]
     pub fn of(latin1: bool) -> Charset {
         if latin1 {
@@ -35,7 +35,7 @@ impl Charset {
         }
     }
 
-    /// Appends a text; false, and part of it, where it has characters that cannot be written.
+    /// Appends a text. Returns false, with a part written, if a character cannot be encoded.
     #[must_use]
     pub fn write(self, out: &mut Vec<u8>, text: &str) -> bool {
         if self == Charset::Utf8 || text.is_ascii() {
@@ -47,7 +47,7 @@ impl Charset {
     }
 }
 
-/// Adds a header; false when its name or value cannot stand in a head.
+/// Appends a header. Returns false if its name or value is invalid.
 #[must_use]
 pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
@@ -61,19 +61,19 @@ pub fn header(out: &mut Vec<u8>, name: &str, value: &str, charset: Charset) -> b
     written
 }
 
-/// Appends a header's value; false, and perhaps a part of it, where it cannot stand in a head.
+/// Appends a header's value. Returns false, perhaps with a part written, if it is invalid.
 #[must_use]
 pub fn value(out: &mut Vec<u8>, value: &str, charset: Charset) -> bool {
     is_one_line(value) && charset.write(out, value)
 }
 
 fn is_one_line(value: &str) -> bool {
-    // To the end in any case: many bytes at a time are looked at then.
+    // No early exit, so that the loop is vectorized.
     let ends = |ends, b| ends | matches!(b, b'\r' | b'\n' | 0);
     !value.bytes().fold(false, ends)
 }
 
-/// Adds Content-Length.
+/// Appends Content-Length.
 pub fn content_length(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"content-length: ");
     push_number(out, length);
@@ -93,7 +93,8 @@ fn push_number(out: &mut Vec<u8>, mut number: usize) {
     out[from..].reverse();
 }
 
-/// Whether a request without a body says so, as clients do for methods that usually have one.
+/// Whether a request without a body sends `Content-Length: 0`, as clients do for methods that
+/// usually have one.
 #[must_use]
 pub fn says_empty(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads() {
+    fn heads_are_encoded() {
         let origin = Origin {
             tls: false,
             host: "h".into(),
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn values_in_either_charset() {
+    fn values_are_encoded_in_either_charset() {
         let mut out = Vec::new();
         assert!(header(&mut out, "a", "né€", Charset::Utf8));
         assert!(header(&mut out, "b", "né", Charset::Latin1));
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn basic_authentication() {
+    fn basic_authentication_is_encoded() {
         assert_eq!(basic("u", "p"), "Basic dTpw");
         assert_eq!(
             basic("Aladdin", "open sesame"),

@@ -1,45 +1,46 @@
-//! Where an answer's body ends: by length, by chunks, or when the connection closes. A state machine without I/O.
+//! Finds the end of a response body: by length, by chunks, or when the connection closes. A state
+//! machine without I/O.
 
 use measure::outcome::ProtocolFault;
 
-/// How the body under way is delimited, and how far it has got.
+/// How the current body is delimited, and the progress in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// So many bytes to come.
+    /// Remaining bytes.
     Length(u64),
-    /// Chunked; the state of the chunk parser.
+    /// Chunked, with the state of the chunk parser.
     Chunked(Chunk),
     /// Until the connection closes.
     UntilClose,
 }
 
-/// Where in the chunked coding the next byte stands.
+/// Position in the chunked coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chunk {
-    /// In the size line: value so far, digits seen.
+    /// In the size line: value and number of digits read.
     Size(u64, u8),
-    /// In the size line behind the digits.
+    /// In the size line after the digits.
     Extension(u64),
-    /// The line feed of a size line.
+    /// At the line feed of a size line.
     SizeEnd(u64),
-    /// So many bytes of data to come.
+    /// Remaining bytes of data.
     Data(u64),
-    /// The carriage return behind the data.
+    /// At the carriage return after the data.
     DataCr,
-    /// The line feed behind the data.
+    /// At the line feed after the data.
     DataLf,
     /// At the start of a trailer line.
     TrailerStart,
     /// In a trailer line.
     Trailer,
-    /// The line feed that ends everything.
+    /// At the final line feed.
     FinalLf,
 }
 
-/// What a call of [`Framing::take`] found.
+/// Result of [`Framing::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Bytes used up.
+    /// Bytes consumed.
     pub used: usize,
     /// Whether the body is complete.
     pub done: bool,
@@ -49,12 +50,12 @@ impl Framing {
     /// The start of a chunked body.
     pub const CHUNKED: Framing = Framing::Chunked(Chunk::Size(0, 0));
 
-    /// Takes as much of the body as is there; the data bytes go to `data`.
+    /// Consumes available bytes of the body and passes its data to `data`.
     pub fn take(&mut self, bytes: &[u8], data: impl FnMut(&[u8])) -> Result<Taken, ProtocolFault> {
         self.take_all(bytes, data, |_| {})
     }
 
-    /// The same, and the bytes of trailers, whole lines, go to `trailer`.
+    /// Like [`Framing::take`], and passes whole lines of trailers to `trailer`.
     pub fn take_all(
         &mut self,
         bytes: &[u8],
@@ -139,7 +140,7 @@ fn step(state: Chunk, byte: u8) -> Result<Chunk, ProtocolFault> {
         (Chunk::Size(_, 0), _) => return Err(ProtocolFault::ChunkSize),
         (Chunk::Size(value, _) | Chunk::Extension(value), b'\r') => Chunk::SizeEnd(value),
         (Chunk::Size(value, _), b';' | b' ' | b'\t') => Chunk::Extension(value),
-        // A bare line feed ends the line as well: lenient, as most clients are.
+        // A bare line feed also ends the line, as for most clients.
         (Chunk::Size(0, _) | Chunk::Extension(0) | Chunk::SizeEnd(0), b'\n') => Chunk::TrailerStart,
         (Chunk::Size(value, _) | Chunk::Extension(value) | Chunk::SizeEnd(value), b'\n') => {
             Chunk::Data(value)
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks() {
+    fn chunked_bodies_are_decoded() {
         let (body, taken) =
             whole(b"4\r\nWiki\r\n6;x=y\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\n\r\nNEXT")
                 .expect("chunks");
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_named() {
+    fn malformed_chunks_are_reported() {
         assert_eq!(whole(b"4\r\nWikiX"), Err(ProtocolFault::ChunkEnd));
         for bytes in [
             &b"x\r\n"[..],
@@ -202,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_gives_the_same(chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..40), 0..8), cut in 1usize..9) {
+        fn result_is_independent_of_splits(chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..40), 0..8), cut in 1usize..9) {
             let mut wire = Vec::new();
             for chunk in &chunks {
                 wire.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());

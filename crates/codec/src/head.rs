@@ -1,5 +1,5 @@
-//! The head of an answer: where it ends, what it says of its body and of its connection, and - for those who ask - the few
-//! headers that a client acts upon. No I/O, no clock, and no panic on any bytes.
+//! Parses response heads: length, body framing, connection reuse, and on request the headers that a
+//! client acts on. Accepts any bytes without panicking.
 
 use std::rc::Rc;
 
@@ -7,29 +7,29 @@ use measure::outcome::ProtocolFault;
 
 use super::framing::Framing;
 
-/// A larger head is refused.
+/// Maximum size of a head.
 pub(crate) const MAX_HEAD: usize = 256 << 10;
 const USUAL_HEADERS: usize = 48;
 const MOST_HEADERS: usize = 1024;
 
-/// What a head says.
+/// A parsed head.
 #[derive(Debug, Clone)]
 pub struct Head {
     /// The status.
     pub status: u16,
-    /// Whether the connection may be used again.
+    /// Whether the connection can be reused.
     pub keep_alive: bool,
-    /// The head's length.
+    /// Length of the head in bytes.
     pub length: usize,
-    /// How the body is delimited; none: there is none.
+    /// How the body is delimited. `None` means that there is no body.
     pub body: Option<Framing>,
-    /// Whether it is a 1xx answer, behind which the real one comes.
+    /// Whether it is a 1xx response that precedes the final one.
     pub interim: bool,
-    /// Headers that a client acts upon; none where there are none, or nobody asked for them.
+    /// Headers that a client acts on. `None` if there are none or they were not requested.
     pub notable: Option<Rc<Notable>>,
 }
 
-/// Headers that a client acts upon.
+/// Headers that a client acts on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Notable {
     /// Values of `Set-Cookie`.
@@ -38,12 +38,12 @@ pub struct Notable {
     pub location: Option<String>,
     /// The total of `Server-Timing` in milliseconds.
     pub server_ms: Option<f64>,
-    /// `Content-Encoding` as it stands.
+    /// Raw value of `Content-Encoding`.
     pub encoding: Option<String>,
 }
 
-/// What the head at the beginning of these bytes says; none: it is not complete. Headers that a client acts upon are read where it
-/// is one that does.
+/// Parses the head at the beginning of these bytes. `None` if it is incomplete. `acts` requests the
+/// headers that a client acts on.
 pub(crate) fn read(bytes: &[u8], to_head: bool, acts: bool) -> Result<Option<Head>, ProtocolFault> {
     let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
     match parse(bytes, &mut usual, to_head, acts) {
@@ -55,7 +55,7 @@ pub(crate) fn read(bytes: &[u8], to_head: bool, acts: bool) -> Result<Option<Hea
     }
 }
 
-/// The lines of a whole head, names in lower case.
+/// The lines of a complete head, names in lower case.
 pub(crate) fn lines(head: &[u8]) -> Vec<(String, String)> {
     let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
     let texts = |headers: &[httparse::Header<'_>]| {
@@ -68,7 +68,7 @@ pub(crate) fn lines(head: &[u8]) -> Vec<(String, String)> {
         Err(_) => {
             let mut most = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
             let mut response = httparse::Response::new(&mut most);
-            // It has been read before: what cannot be read now is not there.
+            // It was parsed before, so an error cannot occur here.
             let read = config().parse_response(&mut response, head);
             read.map_or_else(|_| Vec::new(), |_| texts(response.headers))
         }
@@ -96,7 +96,7 @@ fn fault(error: httparse::Error, bytes: &[u8]) -> ProtocolFault {
     }
 }
 
-/// What is wrong with a status line.
+/// Finds the error in a status line.
 fn status_line(bytes: &[u8]) -> ProtocolFault {
     match bytes.strip_prefix(b"HTTP/") {
         None => ProtocolFault::StatusLine,
@@ -105,18 +105,18 @@ fn status_line(bytes: &[u8]) -> ProtocolFault {
     }
 }
 
-/// A server that speaks HTTP/2 begins with its settings, or with the end of what it never understood.
+/// Whether an HTTP/2 server answered: with its SETTINGS, or with GOAWAY.
 fn is_http2(bytes: &[u8]) -> bool {
     const SETTINGS: u8 = 4;
     const GOAWAY: u8 = 7;
-    // Length (24 bits), type, flags, stream (of both: 0).
+    // Length (24 bits), type, flags, stream (0 for both).
     match bytes {
         [0, _, _, SETTINGS | GOAWAY, 0, stream @ ..] => stream.iter().take(4).all(|b| *b == 0),
         _ => false,
     }
 }
 
-/// What a server of TLS says to a request in clear.
+/// Whether a TLS server answered a plain-text request.
 fn is_tls_alert(bytes: &[u8]) -> bool {
     const ALERT: u8 = 21;
     matches!(bytes, [ALERT, 3, 0..=4, ..])
@@ -134,7 +134,7 @@ fn parse<'b>(
     let httparse::Status::Complete(length) = config().parse_response(&mut response, bytes)? else {
         return Ok(Ok(None));
     };
-    // Whether it came in one piece or in many must not decide.
+    // The result must not depend on how the bytes were split.
     if length > MAX_HEAD {
         return Ok(Err(ProtocolFault::HeadTooLarge));
     }
@@ -178,7 +178,7 @@ fn parse<'b>(
     })))
 }
 
-/// The header lines that decide about framing, and those that a client acts upon.
+/// The headers for framing, and those that a client acts on.
 #[derive(Default)]
 struct Lines {
     length: Option<u64>,
@@ -196,7 +196,7 @@ impl Lines {
         acts: bool,
     ) -> Result<(), ProtocolFault> {
         let (name, value) = (header.name, header.value);
-        // Names are told apart by length first: most headers cost one comparison of a number.
+        // Comparing lengths first is cheap for most headers.
         match name.len() {
             14 if name.eq_ignore_ascii_case("content-length") => {
                 let length = parse_length(value)?;
@@ -249,7 +249,7 @@ impl Lines {
     }
 }
 
-/// Header values are bytes; like Node we read them as Latin-1 where they are not UTF-8.
+/// Header values are UTF-8, or Latin-1 if invalid, as in Node.
 fn text(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(text) => text.to_owned(),
@@ -267,7 +267,7 @@ fn parse_length(value: &[u8]) -> Result<u64, ProtocolFault> {
         .fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
 }
 
-/// What a server says that everything took: the first `total;dur=` of a `Server-Timing` header.
+/// The first `total;dur=` of a `Server-Timing` header.
 fn server_total(value: &str) -> Option<f64> {
     const TOTAL: &str = "total;dur=";
     let at = value.to_ascii_lowercase().find(TOTAL)? + TOTAL.len();
@@ -275,6 +275,6 @@ fn server_total(value: &str) -> Option<f64> {
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(value.len() - at);
     let total: f64 = value[at..at + digits].parse().ok()?;
-    // Enough digits are no number any more, and would be the largest figure of all.
+    // Very many digits parse as infinity.
     total.is_finite().then_some(total)
 }

@@ -1,21 +1,20 @@
-//! The heads that a worker has seen last. A server's heads are the same from answer to answer but for the date, so they are
-//! remembered: a head that is known costs a comparison instead of a parse. Where they all differ nothing is gained by remembering
-//! them, and hardly any is.
+//! Cache of recently seen response heads. Heads of a server usually differ only in the date, so
+//! comparing replaces parsing. If all heads differ, few are cached.
 
 use measure::outcome::ProtocolFault;
 
 use super::head::{self, Head};
 
-/// The heads that a worker has seen last.
+/// Cache of one worker.
 #[derive(Debug, Default)]
 pub struct Heads {
     known: Vec<Known>,
     next: usize,
-    /// Heads in a row that were not known.
+    /// Number of consecutive unknown heads.
     unknown: u32,
-    /// Whether headers that a client acts upon are read.
+    /// Whether headers that a client acts on are parsed.
     acts: bool,
-    /// The length of the last body, if it was told.
+    /// Length of the last body, if known.
     last_body: u64,
     last_head: usize,
 }
@@ -23,20 +22,21 @@ pub struct Heads {
 #[derive(Debug)]
 struct Known {
     bytes: Vec<u8>,
-    /// Where the date stands, which may differ.
+    /// Range of the date, which may differ.
     date: std::ops::Range<usize>,
     head: Head,
 }
 
-/// So many different heads are remembered: a few lengths of a short body.
+/// Maximum number of cached heads.
 const KNOWN: usize = 4;
-/// After so many unknown heads in a row only each of so many is remembered.
+/// After this many consecutive unknown heads, only every such head is cached.
 const IN_VAIN: u32 = 32;
-/// The date's length in every answer that has one.
+/// Length of a date value.
 const DATE: usize = 29;
 
 impl Heads {
-    /// For a client that acts upon headers: cookies, redirects, encodings.
+    /// Creates a cache that also parses the headers a client acts on: cookies, redirects,
+    /// encodings.
     #[must_use]
     pub fn acted_upon() -> Heads {
         Heads {
@@ -45,7 +45,7 @@ impl Heads {
         }
     }
 
-    /// What the head at the beginning of these bytes says; none: it is not complete.
+    /// Parses the head at the beginning of these bytes. `None` if it is incomplete.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -69,7 +69,7 @@ impl Heads {
         Ok(head)
     }
 
-    /// A head has been read, behind which a body of so many bytes comes.
+    /// Reports a head and the length of its body.
     #[inline]
     pub(crate) fn seen(&mut self, head: usize, body: u64) {
         (self.last_head, self.last_body) = (head, body);
@@ -90,14 +90,14 @@ impl Heads {
         }
     }
 
-    /// How much to ask for first, where a long body is to be expected behind the head that nobody wants copied.
+    /// Suggests a smaller first read, if a long body that is not copied will follow the head.
     #[must_use]
     pub fn first_read(&self) -> Option<usize> {
         (self.last_body >= DISCARD).then_some(self.last_head + 64)
     }
 }
 
-/// A body of which so much is still to come is worth a call of its own.
+/// Minimum number of remaining body bytes for which discarding is worth a system call.
 pub(crate) const DISCARD: u64 = 16 << 10;
 
 impl Known {
@@ -108,7 +108,7 @@ impl Known {
             return false;
         }
         let (date, bytes) = (self.date.clone(), &bytes[..length]);
-        // The date differs once a second: the rest is compared around it.
+        // The date changes once a second. Compares the rest around it.
         bytes[date.end..] == self.bytes[date.end..]
             && bytes[..date.start] == self.bytes[..date.start]
             && (bytes[date.clone()] == self.bytes[date.clone()]
@@ -116,7 +116,7 @@ impl Known {
     }
 }
 
-/// Where the value of `Date` stands in a head; an empty place at its end where there is none.
+/// Range of the value of `Date` in a head; empty at its end if there is none.
 fn date_in(head: &[u8]) -> std::ops::Range<usize> {
     let mut at = 0;
     for line in head.split_inclusive(|b| *b == b'\n') {
@@ -128,7 +128,7 @@ fn date_in(head: &[u8]) -> std::ops::Range<usize> {
     head.len()..head.len()
 }
 
-/// Answers that differ in their date, for tests.
+/// Test responses that differ in their date.
 #[cfg(test)]
 pub(crate) mod dated {
     pub const MONDAY: &str = "Mon, 01 Jan 2024 00:00:00 GMT";
@@ -149,7 +149,7 @@ mod tests {
     };
 
     #[test]
-    fn a_known_head_is_known_by_everything_but_its_date() {
+    fn cached_head_matches_except_for_date() {
         let mut heads = Heads::default();
         let status = |heads: &mut Heads, bytes: &[u8]| {
             let read = heads.read(bytes, false);
@@ -158,11 +158,11 @@ mod tests {
         assert_eq!(status(&mut heads, &answer(MONDAY, "x")), Ok(Some(200)));
         assert_eq!(status(&mut heads, &answer(TUESDAY, "x")), Ok(Some(200)));
         assert_eq!(heads.known.len(), 1);
-        // A head that is cut inside of what is known is not complete; another length is another head.
+        // A truncated head is incomplete. A different length is a different head.
         assert_eq!(status(&mut heads, &answer(MONDAY, "x")[..40]), Ok(None));
         assert_eq!(status(&mut heads, &answer(MONDAY, "xy")), Ok(Some(200)));
         assert_eq!(heads.known.len(), 2);
-        // What stands in the date's place must be a value.
+        // The bytes in the date's range must be a valid value.
         let mut odd = answer(MONDAY, "x");
         odd[23..27].copy_from_slice(b"\r\n\r\n");
         let length = heads.read(&odd, false).map(|head| head.map(|h| h.length));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_always_differ_are_hardly_remembered() {
+    fn differing_heads_are_rarely_cached() {
         let mut heads = Heads::default();
         let tagged = |tag: u32| format!("HTTP/1.1 204 No\r\nETag: {tag}\r\n\r\n").into_bytes();
         for tag in 0..IN_VAIN + 1 {
@@ -179,14 +179,14 @@ mod tests {
         let remembers =
             |heads: &Heads, tag| heads.known.iter().any(|known| known.bytes == tagged(tag));
         assert!(remembers(&heads, IN_VAIN - 1) && !remembers(&heads, IN_VAIN));
-        // One that comes back is known, and from then on others are remembered again.
+        // After a known head, others are cached again.
         heads.read(&tagged(IN_VAIN - 1), false).expect("a head");
         heads.read(&tagged(1000), false).expect("a head");
         assert!(remembers(&heads, 1000));
     }
 
     #[test]
-    fn a_known_head_says_what_is_to_be_done() {
+    fn cached_head_keeps_its_meaning() {
         let mut heads = Heads::acted_upon();
         let wire = format!(
             "HTTP/1.1 302 Found\r\nDate: {MONDAY}\r\nSet-Cookie: a=1\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"

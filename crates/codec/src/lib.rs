@@ -1,7 +1,8 @@
-//! UNDERSTAND it: HTTP/1.1 as state machines without I/O: bytes in, answers out; and what a client must understand beside it: URLs,
-//! cookies, content encodings. Sockets, time and the order of things are the engine's.
+//! HTTP/1.1 as state machines without I/O, and what an HTTP client needs besides: URLs, cookies,
+//! content encodings.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod answer;
 pub mod calendar;

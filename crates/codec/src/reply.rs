@@ -1,5 +1,5 @@
-//! Answers on one connection, one after the other: where each ends, its status, and - only if somebody will look - its head and
-//! body as bytes. No I/O, no clock.
+//! Decodes consecutive responses of one connection: where each ends, its status, and on request
+//! head and body. No I/O.
 
 use std::rc::Rc;
 
@@ -11,41 +11,41 @@ use super::{
     heads::{DISCARD, Heads},
 };
 
-/// So much of a body is kept for those who look at it.
+/// Maximum number of body bytes kept.
 pub const MAX_BODY: usize = 64 << 20;
-/// So much room is made at once for a body of known length; more comes as it is filled.
+/// Maximum memory reserved up front for a body of known length.
 const ROOM: u64 = 64 << 10;
 
-/// What of an answer somebody will look at.
+/// How much of a response is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Keep {
-    /// Nothing: it is only counted.
+    /// Nothing; it is only counted.
     #[default]
     Nothing,
-    /// Its status.
+    /// The status.
     Status,
-    /// Its head too.
+    /// Status and head.
     Head,
-    /// Everything.
+    /// Status, head and body.
     Body,
 }
 
-/// Reads the answers of one connection.
+/// Decoder of one connection.
 #[derive(Debug, Default)]
 pub struct Replies {
     state: State,
-    /// The bytes of an incomplete head.
+    /// Bytes of an incomplete head.
     stash: Vec<u8>,
-    /// What is kept of the answer under way: as its first bytes came.
+    /// What is kept of the current response, fixed at its first byte.
     keep: Keep,
-    /// So many bytes are kept of the body of an answer with a status of 400 and above that nobody wants: what a server says of
-    /// its refusal explains it.
+    /// Number of body bytes kept of an unrequested response with status 400 or above, to explain
+    /// failures.
     pub excerpt: usize,
-    /// The most that is kept of the body under way.
+    /// Maximum number of body bytes kept of the current response.
     most: usize,
-    /// Lines of its trailers, where its head is kept.
+    /// Trailer lines, if the head is kept.
     trailers: Vec<u8>,
-    /// The answer under way, and the last one until the next begins.
+    /// The current response, or the last one until the next starts.
     pub reply: Reply,
 }
 
@@ -56,37 +56,37 @@ enum State {
     Body(Framing),
 }
 
-/// An answer, as far as it was wanted.
+/// The kept parts of a response.
 #[derive(Debug, Default)]
 pub struct Reply {
-    /// Its status; 0 until the head is complete.
+    /// The status; 0 until the head is complete.
     pub status: u16,
-    /// Whether the connection may be used again.
+    /// Whether the connection can be reused.
     pub keep_alive: bool,
-    /// Headers that a client acts upon.
+    /// Headers that a client acts on.
     pub notable: Option<Rc<Notable>>,
-    /// Its head, if it was wanted, and trailers behind the head's lines.
+    /// The head, if kept, followed by trailers.
     pub head: Vec<u8>,
-    /// Bytes of the head; with trailers behind them, of its lines alone.
+    /// Length of the head without trailers.
     pub head_length: usize,
-    /// Its body without the framing, if it was wanted, up to [`MAX_BODY`].
+    /// The body without framing, if kept, up to [`MAX_BODY`].
     pub body: Vec<u8>,
-    /// Whether the body was longer than is kept.
+    /// Whether the body was longer than the limit.
     pub body_cut: bool,
-    /// Bytes of the body, without the framing, whether kept or not.
+    /// Bytes of the body without framing, kept or not.
     pub body_bytes: u64,
-    /// Bytes read, head, body and framing.
+    /// Bytes read: head, body and framing.
     pub bytes: u64,
 }
 
 impl Reply {
-    /// The lines of its head, names in lower case, if it was wanted.
+    /// The header lines, names in lower case, if kept.
     #[must_use]
     pub fn headers(&self) -> Vec<(String, String)> {
         if self.head.len() == self.head_length {
             return head::lines(&self.head);
         }
-        // Trailers are no headers; the empty line gave way to them.
+        // Trailers are not headers. They replaced the empty line.
         let lines = self.head_length.min(self.head.len());
         head::lines(&[&self.head[..lines], b"\r\n"].concat())
     }
@@ -100,17 +100,17 @@ impl Reply {
     }
 }
 
-/// How far [`Replies::feed`] got.
+/// Result of [`Replies::feed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fed {
-    /// Bytes used up; the rest belongs to the next answer.
+    /// Bytes consumed. The rest belongs to the next response.
     pub used: usize,
-    /// Whether the answer is complete.
+    /// Whether the response is complete.
     pub done: bool,
 }
 
 impl Replies {
-    /// Makes ready for the next answer.
+    /// Prepares for the next response.
     #[inline]
     pub fn begin(&mut self) {
         self.state = State::Head;
@@ -119,10 +119,7 @@ impl Replies {
         self.reply.forget();
     }
 
-    /// Takes bytes of the answer under way.
-    ///
-    /// # Errors
-    /// When they are no HTTP/1 answer.
+    /// Feeds bytes of the current response. Fails if they are not an HTTP/1 response.
     #[inline]
     pub fn feed(
         &mut self,
@@ -157,7 +154,7 @@ impl Replies {
         self.body(bytes, used)
     }
 
-    /// Takes bytes of the body, behind so many that were the head's.
+    /// Consumes body bytes after `used` bytes of the head.
     fn body(&mut self, bytes: &[u8], mut used: usize) -> Result<Fed, ProtocolFault> {
         let State::Body(framing) = &mut self.state else {
             return Ok(Fed { used, done: false });
@@ -189,12 +186,12 @@ impl Replies {
         })
     }
 
-    /// Puts the trailers behind the head's lines, where wrk's scripts look for them.
+    /// Appends trailers to the head, where wrk's scripts expect them.
     #[cold]
     fn add_trailers(&mut self) {
         let reply = &mut self.reply;
         let head = &mut reply.head;
-        // The empty line that ends it.
+        // The final empty line.
         let end = if head.ends_with(b"\r\n") { 2 } else { 1 };
         head.truncate(head.len().saturating_sub(end));
         reply.head_length = head.len();
@@ -241,7 +238,7 @@ impl Replies {
         }
     }
 
-    /// What comes behind a head that ends after so many bytes.
+    /// Handles a complete head.
     #[inline]
     fn behind(&mut self, head: Head, heads: &mut Heads, used: usize) -> Step {
         let reply = &mut self.reply;
@@ -266,7 +263,7 @@ impl Replies {
         Step::Body(used)
     }
 
-    /// How many bytes of a body nobody wants are still to come, where that is known and enough to be worth a call.
+    /// Number of remaining body bytes that are not needed, if known and worth discarding.
     #[must_use]
     pub fn unwanted(&self) -> Option<u64> {
         match self.state {
@@ -281,7 +278,7 @@ impl Replies {
         }
     }
 
-    /// So many bytes of the body were thrown away unseen; answers whether the answer is complete.
+    /// Reports `n` bytes of the body as discarded. Returns whether the response is complete.
     pub fn discarded(&mut self, n: u64) -> bool {
         self.reply.bytes += n;
         self.reply.body_bytes += n;
@@ -294,7 +291,7 @@ impl Replies {
         }
     }
 
-    /// The connection was closed: whether that completes the answer under way.
+    /// Reports that the connection closed. Returns whether that completes the response.
     #[must_use]
     pub fn closed(&self) -> bool {
         matches!(self.state, State::Body(Framing::UntilClose))
@@ -302,11 +299,11 @@ impl Replies {
 }
 
 enum Step {
-    /// The head is not complete.
+    /// The head is incomplete.
     More,
-    /// The head is all there is; so many bytes.
+    /// The response has no body. Bytes of the head.
     Done(usize),
-    /// A body comes behind so many bytes.
+    /// A body follows. Bytes of the head.
     Body(usize),
 }
 

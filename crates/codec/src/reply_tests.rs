@@ -6,7 +6,7 @@ use crate::{
     heads::dated::{MONDAY, TUESDAY, answer},
 };
 
-/// Reads one answer, with every header that a client acts upon.
+/// Decodes one response with the headers that a client acts on.
 struct Decoder {
     replies: Replies,
     heads: Heads,
@@ -49,7 +49,7 @@ fn is_kept(method: &str, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn by_length() {
+fn length_delimited_body_is_decoded() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b\r\n\r\nhelloNEXT";
     let (answer, fed) = whole("GET", wire).expect("an answer");
     assert_eq!(
@@ -68,7 +68,7 @@ fn by_length() {
 }
 
 #[test]
-fn without_a_body() {
+fn responses_without_body_are_complete() {
     for (method, head) in [
         (
             "HEAD",
@@ -90,7 +90,7 @@ fn without_a_body() {
 }
 
 #[test]
-fn interim_answers_are_passed_over() {
+fn interim_responses_are_skipped() {
     let wire = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx";
     let (answer, fed) = whole("POST", wire).expect("an answer");
     assert_eq!((answer.status, fed.done, fed.used), (201, true, wire.len()));
@@ -98,7 +98,7 @@ fn interim_answers_are_passed_over() {
 }
 
 #[test]
-fn until_close() {
+fn body_ends_when_connection_closes() {
     let mut decoder = Decoder::new("GET");
     let fed = decoder
         .feed(b"HTTP/1.0 200 OK\r\n\r\nabc")
@@ -116,7 +116,7 @@ fn until_close() {
 }
 
 #[test]
-fn who_may_use_the_connection_again() {
+fn connection_reuse_follows_the_head() {
     let keep = |head: &[u8]| is_kept("HEAD", head);
     assert!(keep(b"HTTP/1.1 200 OK\r\n\r\n"));
     assert!(!keep(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"));
@@ -125,7 +125,7 @@ fn who_may_use_the_connection_again() {
 }
 
 #[test]
-fn garbage_is_named() {
+fn malformed_responses_are_reported() {
     let fault = |bytes: &[u8]| whole("GET", bytes).expect_err("garbage");
     assert_eq!(fault(b"SSH-2.0-OpenSSH_9.2\r\n"), ProtocolFault::StatusLine);
     for version in ["HTTP/3.7 200 OK", "HTTP/x 200 OK", "HTTP/1.1200 OK"] {
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn any_split_gives_the_same(body in prop::collection::vec(any::<u8>(), 0..200), chunked in any::<bool>(), cut in 1usize..40) {
+    fn result_is_independent_of_splits(body in prop::collection::vec(any::<u8>(), 0..200), chunked in any::<bool>(), cut in 1usize..40) {
         let mut wire = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nServer: x\r\n".to_vec();
         if chunked {
             wire.extend_from_slice(format!("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", body.len().max(1)).as_bytes());
@@ -232,7 +232,7 @@ proptest! {
 }
 
 #[test]
-fn what_the_server_says_it_took() {
+fn server_timing_total_is_parsed() {
     let endless = format!("Server-Timing: total;dur={}", "9".repeat(400));
     for (header, total) in [
         (endless.as_str(), None),
@@ -249,7 +249,7 @@ fn what_the_server_says_it_took() {
 }
 
 #[test]
-fn answers_are_told_apart_in_any_split() {
+fn responses_are_separated_in_any_split() {
     let mut stream = answer(MONDAY, "hello");
     stream.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.extend(answer(TUESDAY, "hello"));
@@ -283,7 +283,7 @@ fn answers_are_told_apart_in_any_split() {
 }
 
 #[test]
-fn trailers_stand_behind_the_head_in_any_split() {
+fn trailers_follow_the_head_in_any_split() {
     let stream = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX-T: one\r\nX-U:\r\n\r\n";
     for size in 1..=stream.len() {
         let (mut heads, mut replies) = (Heads::default(), Replies::default());
@@ -300,19 +300,19 @@ fn trailers_stand_behind_the_head_in_any_split() {
 }
 
 #[test]
-fn no_body_where_none_can_be() {
+fn bodyless_statuses_have_no_body() {
     let (mut heads, mut replies) = (Heads::default(), Replies::default());
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     let fed = replies.feed(head, &mut heads, true, Keep::Status);
     assert_eq!(fed.map(|fed| fed.done), Ok(true));
-    // And what was the answer to HEAD is not remembered for GET.
+    // The response to HEAD is not cached for GET.
     replies.begin();
     let fed = replies.feed(head, &mut heads, false, Keep::Status);
     assert_eq!(fed.map(|fed| fed.done), Ok(false));
 }
 
 #[test]
-fn long_bodies_may_go_unseen() {
+fn long_bodies_can_be_discarded() {
     let (mut heads, mut replies) = (Heads::default(), Replies::default());
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
     replies
@@ -322,7 +322,7 @@ fn long_bodies_may_go_unseen() {
     assert!(!replies.discarded(99_999) && replies.discarded(1));
     assert_eq!(replies.reply.bytes, head.len() as u64 + 100_000);
     assert_eq!(heads.first_read(), Some(head.len() + 64));
-    // What is kept of an answer was decided when it began.
+    // What is kept is fixed at the start of a response.
     replies.begin();
     for keep in [Keep::Body, Keep::Nothing] {
         let half = if keep == Keep::Body {
@@ -337,7 +337,7 @@ fn long_bodies_may_go_unseen() {
 }
 
 #[test]
-fn trailers_are_no_headers() {
+fn trailers_are_not_headers() {
     let chunks = "0\r\nX-T: one\r\n\r\n";
     for end in ["\r\n", "\n"] {
         let wire = format!("HTTP/1.1 200 OK{end}Transfer-Encoding: chunked{end}{end}{chunks}");
@@ -349,7 +349,7 @@ fn trailers_are_no_headers() {
 }
 
 #[test]
-fn of_a_refusal_that_nobody_wants_the_beginning_is_kept() {
+fn excerpt_of_unrequested_failure_is_kept() {
     let (mut heads, mut replies) = (Heads::default(), Replies::default());
     replies.excerpt = 4;
     let mut kept = |head: &str, body: &[u8]| {
@@ -370,7 +370,7 @@ fn of_a_refusal_that_nobody_wants_the_beginning_is_kept() {
     assert_eq!(kept(refusal, b"db broken"), (None, b"db b".to_vec(), false));
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
     assert_eq!(kept(answer, b"all is ok"), (None, Vec::new(), false));
-    // The rest of a long one goes unseen, once there is enough of it.
+    // The rest of a long body is discarded.
     let long = "HTTP/1.1 404 No\r\nContent-Length: 100000\r\n\r\n";
     assert_eq!(kept(long, b""), (None, Vec::new(), false));
     assert_eq!(

@@ -1,15 +1,15 @@
-//! What all content encodings share: bytes out of a decoder, up to a limit.
+//! Reading from a decoder up to a limit, for all content encodings.
 
 use std::io::Read;
 
-/// Why something cannot be unpacked.
+/// Why decoding failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     Broken,
     TooLarge,
 }
 
-/// Appends what there is, so that there are at most so many bytes in all.
+/// Appends decoded bytes, up to `most` in total.
 pub(crate) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), Trouble> {
     let room = most.saturating_sub(out.len()) as u64;
     decoder

@@ -1,23 +1,23 @@
-//! URLs as the engine needs them: an origin to connect to and a target for the request line.
+//! URLs as the engine needs them: an origin to connect to, and a target for the request line.
 //!
-//! A fast path takes URLs that need no rewriting; everything unusual goes through the `url` crate, which follows the
-//! same standard as browsers and Node.
+//! A fast path handles URLs that need no rewriting. All others use the `url` crate, which follows
+//! the WHATWG standard like browsers and Node.
 
 use std::fmt::Write;
 
-/// Whom to connect to.
+/// The endpoint of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// https.
+    /// Whether the scheme is https.
     pub tls: bool,
-    /// Without brackets.
+    /// Host without brackets.
     pub host: String,
     /// The port.
     pub port: u16,
 }
 
 impl Origin {
-    /// The value of the Host header: the port only where it is not the scheme's own.
+    /// The value of the Host header. Includes the port unless it is the scheme's default.
     #[must_use]
     pub fn host_header(&self) -> String {
         let mut text = if self.host.contains(':') {
@@ -42,29 +42,29 @@ impl Origin {
     }
 }
 
-/// A URL taken apart.
+/// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Whom to connect to.
+    /// The endpoint to connect to.
     pub origin: Origin,
-    /// Path and query, as the request line has them.
+    /// Path and query for the request line.
     pub path: String,
-    /// User and password that stood in the URL.
+    /// User and password in the URL.
     pub userinfo: Option<(String, String)>,
 }
 
-/// What [`split`] finds.
+/// Result of [`split`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split<'a> {
-    /// https.
+    /// Whether the scheme is https.
     pub tls: bool,
-    /// Host and perhaps port, as written.
+    /// Host and optional port, as written.
     pub authority: &'a str,
     /// Path and query, as written; never empty.
     pub path: &'a str,
 }
 
-/// Takes a URL apart without changing it; none when anything in it would have to be rewritten.
+/// Splits a URL without changing it. `None` if any part needs rewriting.
 #[must_use]
 pub fn split(url: &str) -> Option<Split<'_>> {
     let (tls, rest) = match url.strip_prefix("http://") {
@@ -84,10 +84,10 @@ pub fn split(url: &str) -> Option<Split<'_>> {
     })
 }
 
-/// Whether nothing in a path, and the query behind it, would have to be rewritten.
+/// Whether path and query need no rewriting.
 #[must_use]
 pub fn is_plain_path(path: &str) -> bool {
-    // One way through: this is asked of every request.
+    // A single pass, because this runs for every request.
     let (mut is_plain, mut before) = (true, 0);
     for byte in path.bytes() {
         is_plain &= SAFE[usize::from(byte)] && !(before == b'/' && byte == b'.');
@@ -96,7 +96,7 @@ pub fn is_plain_path(path: &str) -> bool {
     is_plain
 }
 
-/// Bytes that the standard leaves alone in a path as well as in a query.
+/// Bytes that the standard leaves unchanged in both path and query.
 static SAFE: [bool; 256] = {
     let mut safe = [false; 256];
     let plain =
@@ -109,7 +109,7 @@ static SAFE: [bool; 256] = {
     safe
 };
 
-/// Takes any URL apart; none when it cannot be requested.
+/// Parses any URL. `None` if it cannot be requested.
 #[must_use]
 pub fn parse(text: &str) -> Option<Target> {
     let url = url::Url::parse(text).ok()?;
@@ -153,7 +153,7 @@ fn from_url(url: &url::Url) -> Option<Target> {
     })
 }
 
-/// Appends a pair of a query or form, percent-encoded as `application/x-www-form-urlencoded`.
+/// Appends a pair to a query or form, encoded as `application/x-www-form-urlencoded`.
 pub fn push_pair(out: &mut String, name: &str, value: &str) {
     let encode = url::form_urlencoded::byte_serialize;
     if !out.is_empty() {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fast_path_agrees_with_the_standard() {
+    fn fast_path_matches_standard() {
         for text in [
             "http://a.test/x/y?q=1&r=%20",
             "http://127.0.0.1:8080/",
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn unusual_ones_are_rewritten() {
+    fn unusual_urls_are_rewritten() {
         let path = |text| parse(text).map(|t| t.path);
         assert_eq!(path("http://h/a b?c d#e").as_deref(), Some("/a%20b?c%20d"));
         assert_eq!(path("http://h/a/../b").as_deref(), Some("/b"));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn redirects_and_pairs() {
+    fn redirects_are_resolved_and_pairs_encoded() {
         assert_eq!(
             join("http://h:1/a/b", "../c?d")
                 .map(|(url, _)| url)

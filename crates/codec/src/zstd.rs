@@ -1,13 +1,13 @@
-//! The content encoding zstd (RFC 8878), with the limit that RFC 9659 sets for HTTP.
+//! The content encoding zstd (RFC 8878), with the window limit of RFC 9659 for HTTP.
 
 use ruzstd::decoding::StreamingDecoder;
 
 use super::unpack::{Trouble, read};
 
-/// A window larger than this may not be sent over HTTP, and is not allocated.
+/// Maximum window. Larger ones are not valid over HTTP and are not allocated.
 const MOST_WINDOW: u64 = 8 << 20;
 
-/// The frames of a body, one after the other; those that are to be skipped are.
+/// Decodes the frames of a body in sequence. Skippable frames are skipped.
 pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
     let mut out = Vec::new();
     while !rest.is_empty() {
@@ -27,7 +27,7 @@ pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> 
     Ok(out)
 }
 
-/// What stands behind a frame that is to be skipped; none: it is no such frame.
+/// Returns what follows a skippable frame. `None` if the frame is not skippable.
 fn skipped(bytes: &[u8]) -> Option<Result<&[u8], Trouble>> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     if u32::from_le_bytes(*magic) & !0xf != 0x184d_2a50 {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_joined_and_some_are_skipped() {
+    fn frames_are_joined_and_skippable_ones_skipped() {
         let text = "hello, hello, hello ".repeat(100);
         let skip = [0x5a, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9];
         let body = [packed(text.as_bytes()), skip.to_vec(), packed(b"end")].concat();
@@ -70,8 +70,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_packed() {
-        // `printf hello | zstd`, with its checksum.
+    fn output_of_zstd_is_decoded() {
+        // `printf hello
+        //
+        // zstd`, with its checksum.
         let body = [
             0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x29, 0x00, 0x00, b'h', b'e', b'l', b'l', b'o',
         ];
@@ -82,15 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_http_does_not_allow_is_not_allocated() {
-        // A frame header that asks for a gigabyte.
+    fn oversized_window_is_rejected() {
+        // A frame header that requests a window of a gigabyte.
         let body = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0x01, 0x00, 0x00];
         assert_eq!(decoded(&body, 1 << 20), Err(Trouble::Broken));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_harmless(
+        fn any_bytes_are_handled(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..96),
             at in any::<prop::sample::Index>(),
             value in any::<u8>(),

@@ -1,10 +1,8 @@
-//! What a process carries out beside its own share of a run, because the process that it belonged to is lost: the arrivals of another
-//! share, from a moment shortly ahead that every worker agrees on. Whether somebody is lost, from when on he certainly sends nothing, and
-//! who writes that down, is for others to say.
+//! Takeover of a lost node's share: its arrivals from a moment shortly ahead that all workers agree
+//! on. The caller detects the loss and records it.
 //!
-//! Only arrivals of scenarios can be taken over. Users of a closed load stay whose they are, and so do the arrivals of raw requests on fixed
-//! connections, of MQTT clients and of whatever drives itself: there an adoption is refused. What a plan caps for each process - users,
-//! connections - stays what it is for those that are left.
+//! Only scheduled arrivals of scenarios can be taken over. Users of a closed load, raw requests,
+//! MQTT clients and external drivers keep their shares. Limits per process stay as they are.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -15,22 +13,22 @@ use plan::{Load, Schedule, Share, schedule::Shard};
 
 use crate::{compiled::Compiled, course::KNOWN_NS, run::Options};
 
-/// What a process has taken over by now. Copies are the same.
+/// Shares taken over so far. Clones refer to the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Adoptions(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Counts what was taken over, so that whoever has seen the newest need not ask for the lock.
+    /// Number of takeovers, so that readers of the newest need no lock.
     version: AtomicU64,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What the process carries out anyway; none where it cannot take anything over.
+    /// The process's own share. `None` if it cannot take over any.
     own: Option<Share>,
-    /// The moment behind which nothing is intended.
+    /// End of the schedule.
     end_ns: u64,
     adopted: Vec<Adopted>,
 }
@@ -38,22 +36,22 @@ struct State {
 /// A share that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adopted {
-    /// Of all arrivals, those of this share ...
+    /// Its share of all arrivals.
     pub share: Share,
-    /// ... which are intended at this moment or behind it, in nanoseconds from the start.
+    /// First intended start taken over, in nanoseconds from the start.
     pub from_ns: u64,
 }
 
 /// Why a share cannot be taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// Its work is not such that arrivals could be another's, or it was not prepared for that.
+    /// The work does not allow it, or the run was not prepared for it.
     NotHere,
-    /// Some of these arrivals are its own already.
+    /// Some of these arrivals belong to this process already.
     Own,
-    /// Nothing is intended any more by then.
+    /// No arrivals are left.
     Over,
-    /// Not every worker would have known in time: ask again, from a later moment on.
+    /// Some workers might not know in time. Try again with a later moment.
     TooLate,
 }
 
@@ -71,17 +69,16 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Adoptions {
-    /// How long ahead of its moment a share must be taken over, at least.
+    /// Minimum time ahead of the moment from which a share is taken over.
     pub const AHEAD_NS: u64 = KNOWN_NS;
 
-    /// Has the process carry out, beside its own, the arrivals of another share that are intended at a moment or behind it; `now` says how
-    /// far the run is.
+    /// Takes over the arrivals of a share that are intended at `from_ns` or later. `now` returns
+    /// the current time of the run.
     ///
-    /// Nobody acts on a moment before it has come, and whoever acts has looked for shares behind that: so it is enough that this one was
-    /// there before its moment. Where this thread was held up for longer, it is taken back before anybody can have it.
+    /// Workers check for takeovers before they act on a moment, so it must be stored before its
+    /// moment. If this thread was delayed past that, it is revoked before anyone can read it.
     ///
-    /// # Errors
-    /// Why it stays as it is: nothing of the share is sent by this process then.
+    /// On failure nothing of the share is sent.
     pub fn adopt(&self, share: Share, from_ns: u64, now: impl Fn() -> u64) -> Result<(), Refused> {
         let mut state = self.lock();
         let own = state.own.ok_or(Refused::NotHere)?;
@@ -102,13 +99,14 @@ impl Adoptions {
         Ok(())
     }
 
-    /// What was taken over, in the order in which it was.
+    /// All takeovers in order.
     #[must_use]
     pub fn adopted(&self) -> Vec<Adopted> {
         self.lock().adopted.clone()
     }
 
-    /// Those of a run, where it may be asked to take something over: of scenarios that arrive by a schedule which stays as it is.
+    /// Creates the state of a run. `None` unless it has scheduled scenarios that cannot be changed
+    /// at run time.
     pub(crate) fn of(work: &Compiled, options: &Options, is_steered: bool) -> Option<Adoptions> {
         let is_own = options.driver.is_none() && work.program.is_some() && !options.is_late;
         let arrives = matches!(work.load, Load::Open { .. });
@@ -118,14 +116,14 @@ impl Adoptions {
         })
     }
 
-    /// From now on shares can be taken over by a process with this one.
+    /// Enables takeovers for a process with this share.
     pub(crate) fn open(&self, own: Share, schedule: &Schedule) {
         let mut state = self.lock();
         state.own = Some(own);
         state.end_ns = schedule.end_ns();
     }
 
-    /// Of everything that was taken over, the arrivals that are due until a moment of one of so many workers.
+    /// Number of taken-over arrivals due until a moment that belong to one of `of` workers.
     pub(crate) fn due(
         &self,
         schedule: &Schedule,
@@ -139,7 +137,7 @@ impl Adoptions {
         self.lock().adopted.iter().map(due).sum()
     }
 
-    /// For a worker, which looks often.
+    /// Creates a worker's view.
     pub(crate) fn view(&self) -> View {
         View {
             adoptions: self.clone(),
@@ -153,7 +151,7 @@ impl Adoptions {
     }
 }
 
-/// What a worker knows of it.
+/// A worker's view of the takeovers.
 #[derive(Debug)]
 pub(crate) struct View {
     adoptions: Adoptions,
@@ -162,7 +160,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Looks for shares that came since the last look: what was taken over until now is known behind this.
+    /// Returns takeovers since the last call. It sees all that were stored before the call.
     #[inline]
     pub fn news(&mut self) -> Vec<Adopted> {
         if self.adoptions.0.version.load(Ordering::SeqCst) == self.version {
@@ -175,14 +173,14 @@ impl View {
     fn look(&mut self) -> Vec<Adopted> {
         let state = self.adoptions.lock();
         self.version = self.adoptions.0.version.load(Ordering::SeqCst);
-        // What was taken back nobody has seen: it was gone before the lock was free.
+        // Revoked ones were removed before the lock was free.
         let news = state.adopted.get(self.known..).unwrap_or_default().to_vec();
         self.known = state.adopted.len();
         news
     }
 }
 
-/// The arrivals of a share that was taken over which are one worker's, in order.
+/// A worker's arrivals of a share, in order.
 pub(crate) fn shard<'a>(
     adopted: Adopted,
     schedule: &'a Schedule,
@@ -218,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_taken_over_ahead_and_is_known_to_whoever_looks() {
+    fn takeover_is_visible_before_its_moment() {
         let adoptions = opened();
         let mut view = adoptions.view();
         assert!(view.news().is_empty());
@@ -243,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_late_is_taken_back() {
+    fn late_takeover_is_revoked() {
         let adoptions = opened();
         let mut view = adoptions.view();
         let now = Cell::new(SECOND);
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn no_arrival_can_be_anybodys_twice_nor_be_taken_over_where_nobody_is_prepared() {
+    fn duplicate_or_unprepared_takeover_is_rejected() {
         let ahead = |adoptions: &Adoptions, share| adoptions.adopt(share, 2 * SECOND, || 0);
         assert_eq!(ahead(&Adoptions::default(), LOST), Err(Refused::NotHere));
         let adoptions = opened();

@@ -1,22 +1,21 @@
-//! The only reader of time in the engine: CLOCK_MONOTONIC since the start of the test, and wall-clock time once.
-//!
-//! A manual clock stands in for it in tests; everything else takes moments as numbers.
+//! The engine's only access to time: CLOCK_MONOTONIC since the start of the run, and wall clock.
+//! Tests use a manual clock.
 
 use std::{cell::Cell, num::NonZeroU64, rc::Rc};
 
 use rustix::time::{ClockId, Timespec};
 
-/// Where a test's time begins on both clocks.
+/// Start of a run on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zero {
-    /// CLOCK_MONOTONIC, in nanoseconds.
+    /// CLOCK_MONOTONIC in nanoseconds.
     pub monotonic_ns: u64,
-    /// Wall clock, in nanoseconds since 1970.
+    /// Wall clock in nanoseconds since 1970.
     pub wall_ns: u64,
 }
 
 impl Zero {
-    /// A start this many nanoseconds from now, so that all workers can be ready when it comes.
+    /// A start `ahead` nanoseconds from now, so that all workers are ready in time.
     #[must_use]
     pub fn in_ns(ahead: u64) -> Zero {
         Zero {
@@ -26,7 +25,7 @@ impl Zero {
     }
 }
 
-/// Nanoseconds since the start of the test.
+/// Nanoseconds since the start of the run.
 #[derive(Debug, Clone)]
 pub struct Clock(Source);
 
@@ -45,13 +44,13 @@ impl Clock {
         })
     }
 
-    /// A clock that stands still until its cell is changed.
+    /// A clock that shows the value of a cell.
     #[must_use]
     pub fn manual(cell: Rc<Cell<u64>>) -> Clock {
         Clock(Source::Manual(cell))
     }
 
-    /// Nanoseconds since the start of the test; 0 before it.
+    /// Nanoseconds since the start of the run; 0 before it.
     #[inline]
     #[must_use]
     pub fn now(&self) -> u64 {
@@ -61,7 +60,7 @@ impl Clock {
         }
     }
 
-    /// The CLOCK_MONOTONIC reading at which a moment of the test comes; a manual clock's moments are in the past.
+    /// The CLOCK_MONOTONIC reading of a moment of the run. In the past for a manual clock.
     #[must_use]
     pub fn absolute(&self, ns: u64) -> u64 {
         match &self.0 {
@@ -71,26 +70,27 @@ impl Clock {
     }
 }
 
-/// CLOCK_MONOTONIC, in nanoseconds.
+/// CLOCK_MONOTONIC in nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// CPU time of the calling thread so far, in nanoseconds.
+/// CPU time of the calling thread in nanoseconds.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// For how long this thread has been ready to run and waited for a CPU, in nanoseconds, if the kernel says so.
+/// How long this thread was runnable and waited for a CPU, in nanoseconds. `None` if the kernel
+/// does not report it.
 #[must_use]
 pub fn thread_waiting_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Wall clock, in nanoseconds since 1970.
+/// Wall clock in nanoseconds since 1970.
 #[must_use]
 pub fn wall_ns() -> u64 {
     read(ClockId::Realtime)
@@ -106,18 +106,18 @@ fn read(id: ClockId) -> u64 {
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
 
-/// A loop that does nothing but wait for every `gap_ns`, under the pacer's own rules - asleep until a deadline is near, awake for
-/// the rest, and that for no more than its share of the time: by how much it was late each time, in nanoseconds. What the
-/// machine can do at this moment; the measure for the pacer.
+/// Measures the machine's timers: waits for every `gap_ns` as the pacer does and returns the
+/// lateness of each wait, in nanoseconds.
 #[must_use]
 pub fn bare_timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
-    // A plain sleep may be 50 µs late by default, so that the kernel can wake several sleepers at once; the pacer's timerfd may not.
+    // A plain sleep may be 50 µs late by default, because the kernel groups wake-ups. The pacer's
+    // timerfd is exact.
     let slack = rustix::thread::current_timer_slack()
         .ok()
         .and_then(NonZeroU64::new);
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let lateness = timer_loop(gap_ns, count);
-    // What is started from here inherits it.
+    // Threads started from here inherit it.
     let _ = rustix::thread::set_current_timer_slack(slack);
     lateness
 }
@@ -146,7 +146,7 @@ fn timer_loop(gap_ns: u64, count: u64) -> Vec<u64> {
     lateness
 }
 
-/// How late this thread comes to look, again and again for as long as it is told to; it only sleeps in between.
+/// Lateness of this thread's wake-ups from plain sleeps, while `go_on` returns true.
 pub fn lateness_of_looks(gap_ns: u64, go_on: &dyn Fn() -> bool) -> Vec<u64> {
     let mut deadline = read(ClockId::Monotonic);
     let mut lateness = Vec::new();
@@ -163,6 +163,6 @@ fn sleep_until(monotonic_ns: u64) {
         tv_sec: (monotonic_ns / 1_000_000_000) as i64,
         tv_nsec: (monotonic_ns % 1_000_000_000) as i64,
     };
-    // Interrupted or not, the clock is looked at next.
+    // The clock is read next in any case.
     let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &at);
 }

@@ -1,5 +1,5 @@
-//! The collector: takes whole snapshots from the workers, merges those of the same interval, and hands the intervals on
-//! in order. It runs on a thread of low priority and is the only one that calls the sink.
+//! Merges the workers' snapshots into intervals, in order, and passes them to the sink. Runs on a
+//! thread of low priority.
 
 use std::{
     collections::BTreeMap,
@@ -23,39 +23,38 @@ use crate::{
     worker::{Line, Message},
 };
 
-/// Who hears of a run's intervals and lines.
+/// Receives a run's intervals and lines.
 pub trait Sink: Send {
-    /// An interval is complete. They come in order, each index once.
+    /// Receives a complete interval. They come in order, each index once.
     fn interval(&mut self, interval: Interval);
-    /// A scenario or a trace prints something.
+    /// Receives a line printed by a scenario or trace.
     fn line(&mut self, line: Line);
 }
 
-/// How many arrivals of a worker are due until a moment, in nanoseconds from the start: (worker, moment). Arithmetic, so that what
-/// was planned is known of a worker that was held up, and of one that is gone.
+/// Number of arrivals due: (worker, nanoseconds from the start). Computed from the schedule, so it
+/// is correct for delayed and dead workers too.
 pub type Due = Box<dyn Fn(usize, u64) -> u64 + Send>;
 
 /// Merges the workers' snapshots.
 pub struct Collector {
     due: Due,
-    /// By worker: from when on no more arrivals were wanted of it.
+    /// When each worker stopped starting arrivals.
     arrivals_end: Vec<Option<u64>>,
     workers: usize,
-    /// The labels of the run.
     labels: Registry,
-    /// By label: whether its samples belong to "all requests". As many as are known so far.
+    /// Whether each known label counts towards "all requests".
     requests: Vec<bool>,
 
     waiting: BTreeMap<u64, Vec<Snapshot>>,
-    /// The index of each worker's last snapshot, once it is known.
+    /// Index of each worker's last snapshot, once known.
     last: Vec<Option<u64>>,
-    /// Whose snapshots are not waited for any more.
+    /// Workers that are not waited for.
     given_up: Vec<bool>,
     next: u64,
 }
 
 impl Collector {
-    /// A collector for so many workers and these labels.
+    /// Creates a collector for this number of workers.
     #[must_use]
     pub fn new(workers: usize, labels: Registry, due: Due) -> Collector {
         let mut collector = Collector {
@@ -74,7 +73,7 @@ impl Collector {
         collector
     }
 
-    /// Labels that have come up since the last time.
+    /// Labels added since the last call.
     fn new_labels(&mut self) -> Vec<Label> {
         let new = self.labels.since(self.requests.len());
         let are_requests = new.iter().map(|label| label.group.role() == Role::Request);
@@ -82,7 +81,8 @@ impl Collector {
         new
     }
 
-    /// Works until every worker has sent its last snapshot, or is gone or given up; answers those that were given up.
+    /// Collects until every worker has sent its last snapshot, has died or was given up. Returns
+    /// those given up.
     pub fn run(
         mut self,
         messages: &Receiver<Message>,
@@ -92,7 +92,8 @@ impl Collector {
         sink: &mut dyn Sink,
     ) -> Vec<Stuck> {
         loop {
-            // Looked at first: what was sent before somebody was over is still taken.
+            // Checked before receiving, so that the last messages of a finished worker are not
+            // lost.
             let all_over = watchdog.all_over();
             match messages.recv_timeout(Duration::from_nanos(LOOK_NS)) {
                 Ok(Message::Line(line)) => {
@@ -114,23 +115,23 @@ impl Collector {
                 }
             }
         }
-        // A worker that died leaves intervals that nobody completes: what there is counts all the same.
+        // A dead worker leaves incomplete intervals, which still count.
         for (_, snapshots) in std::mem::take(&mut self.waiting) {
             sink.interval(self.merge(snapshots));
         }
         watchdog.into_stuck()
     }
 
-    /// Waits for a worker no longer; answers the intervals that were complete but for it.
+    /// Stops waiting for a worker. Returns the intervals that this completes.
     fn give_up(&mut self, worker: usize) -> Vec<Interval> {
         self.given_up[worker] = true;
         self.complete()
     }
 
-    /// Takes a snapshot; answers the intervals that it completes.
+    /// Adds a snapshot. Returns the intervals that it completes.
     fn take(&mut self, snapshot: Snapshot) -> Vec<Interval> {
         if self.given_up[snapshot.worker] {
-            // Should it come back after all, its intervals are written already.
+            // The worker came back after its intervals were written.
             return Vec::new();
         }
         if snapshot.last {
@@ -143,7 +144,7 @@ impl Collector {
         self.complete()
     }
 
-    /// Takes out the intervals of which nothing is missing any more.
+    /// Removes and returns complete intervals.
     fn complete(&mut self) -> Vec<Interval> {
         let mut complete = Vec::new();
         while let Some(waiting) = self.waiting.get(&self.next) {
@@ -165,7 +166,7 @@ impl Collector {
         for snapshot in &snapshots {
             self.arrivals_end[snapshot.worker] = snapshot.arrivals_end_ns;
         }
-        // Whatever is counted in these was named before they were closed.
+        // Their labels were assigned before they were closed.
         let labels = self.new_labels();
         let is_request = |id: LabelId| self.requests.get(usize::from(id)).copied().unwrap_or(true);
         let mut interval = Interval::merge(snapshots, self.workers, is_request);
@@ -194,8 +195,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_is_told_by_the_schedule_alone() {
-        // One arrival per nanosecond and worker; the second worker never says a word.
+    fn planned_arrivals_come_from_the_schedule() {
+        // One arrival per nanosecond and worker; the second worker never sends anything.
         let mut collector = Collector::new(2, Registry::default(), Box::new(|_, until| until));
         let mut silent = snapshot(0, 1, false);
         silent.arrivals_end_ns = Some(14);
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_come_in_order_when_all_have_sent_theirs() {
+    fn intervals_are_complete_and_in_order() {
         let mut collector = Collector::new(2, Registry::default(), Box::new(|_, _| 0));
         let mut indices = |s| {
             collector
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_given_up_holds_nobody_up() {
+    fn stuck_worker_does_not_block_others() {
         let mut collector = Collector::new(2, Registry::default(), Box::new(|_, _| 0));
         let indices =
             |intervals: Vec<Interval>| intervals.iter().map(|i| i.index).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! The work of a plan, compiled, whatever kind it is: what it counts under, when it is due, how it travels, and how many workers it
-//! takes. Scenarios are compiled to a program; other work is done by drivers that bring their own.
+//! Compiled work of a plan: labels, schedule, connections, number of workers. Scenarios are
+//! compiled to a program; other work has its own driver.
 
 use measure::{Labels, label::Group};
 use plan::{
@@ -16,36 +16,37 @@ use crate::{
     run::raise_descriptors,
 };
 
-/// Requests per second that one worker is trusted with before a second one is started.
+/// Requests per second of one worker before another is added.
 pub const PER_WORKER: f64 = 15_000.0;
 
-/// Descriptors that a process needs beside its connections.
+/// Descriptors that a process needs besides connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
 const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: put them beside scenarios (`mqtt:` in a plan)";
-/// Which of its members gets a message is the server's to say, and one sent again may reach another: nobody sees both.
+/// The server chooses the member that receives a message and may resend it to another, so no single
+/// process sees both.
 const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a message that came twice could not be told from a new one";
 
-/// The work of a run.
+/// Compiled work of a run.
 pub(crate) struct Compiled {
-    /// The scenarios, if they do the work.
+    /// The scenarios, if any.
     pub program: Option<Program>,
     /// The labels that are known before the run.
     pub labels: Labels,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
-    /// When arrivals are intended.
+    /// Intended starts.
     pub schedule: Schedule,
     /// The load.
     pub load: Load,
-    /// How requests travel.
+    /// Connection settings.
     pub http: plan::Http,
     /// The highest planned rate of requests per second.
     peak: f64,
 }
 
 impl Compiled {
-    /// Of a plan.
+    /// Compiles a plan.
     pub fn of(
         plan: &Plan,
         seed: u64,
@@ -81,7 +82,7 @@ impl Compiled {
                 compiled.operations(mqtt);
                 compiled.labels.id(Group::Iteration, "", DEFAULT);
             }
-            // What it counts under comes up while it runs.
+            // Labels appear at run time.
             Work::External(_) => {}
         }
         if let Some(beside) = &plan.beside {
@@ -100,8 +101,8 @@ impl Compiled {
         }
     }
 
-    /// Leaves of what the plan gives to all processes together what one of them has. Whatever drives itself knows best what of its users
-    /// and connections is whose.
+    /// Scales the plan's run-wide limits (pool size, user cap, peak rate) down to this process's
+    /// shard. External drivers split their own.
     pub fn take_share(
         &mut self,
         plan: &Plan,
@@ -160,7 +161,8 @@ impl Compiled {
         Ok(())
     }
 
-    /// Why fixed connections cannot be shared so: a script has been set up for each of its workers, so each has one at least.
+    /// Why fixed connections cannot be divided this way. Each worker needs at least one, because
+    /// its script has been set up.
     fn too_few_connections(&self, share: Share, workers: Option<usize>) -> Option<String> {
         let all = match (&self.load, &self.http.pool) {
             (Load::Closed { users, .. }, _) => *users,
@@ -180,8 +182,8 @@ impl Compiled {
         })
     }
 
-    /// What so many workers of this process can be asked for while the load goes on: what they are trusted with, and what was planned in
-    /// any case; as many users as files may be open.
+    /// Limits for load changes: the capacity of the workers, or the planned peak if higher, and
+    /// users by the number of descriptors.
     pub fn most(&self, plan: &Plan, workers: usize) -> Most {
         let requests = self.program.as_ref().map_or(1, Program::requests_of_user);
         let trusted = PER_WORKER * workers as f64 / requests as f64;
@@ -194,8 +196,7 @@ impl Compiled {
         }
     }
 
-    /// How many workers do it, where so many were asked for or nobody has said: one per core once the planned peak asks for more
-    /// than one.
+    /// Number of workers: as requested, or one per core if the planned peak exceeds one worker.
     pub fn workers(&self, asked: Option<usize>, share: Share) -> usize {
         let usual = || {
             let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -203,7 +204,7 @@ impl Compiled {
         };
         let workers = asked.unwrap_or_else(usual).max(1);
         let useful = match (&self.http.pool, &self.load) {
-            // A worker without a connection or a user would have nothing to do.
+            // Every worker needs a connection or a user.
             (Pool::Shared(n), _) => workers.min(*n as usize),
             (_, Load::Closed { users, .. }) => {
                 workers.min(share.of_first(u64::from(*users)) as usize)

@@ -1,6 +1,5 @@
-//! The load of a run that may be changed while it goes on: another rate, or another number of users, from a moment shortly ahead that
-//! every worker agrees on. Before that moment nothing is touched: what was due keeps its number and its time. Who asks for a change, and
-//! who writes it down, is somebody else's business.
+//! Load that can be changed during a run. Changes take effect at a time all workers agree on;
+//! earlier arrivals keep their number and time.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -9,33 +8,33 @@ use std::sync::{
 
 use plan::{Load, Rate, Schedule, Stay, load::Fixed, units::MILLISECOND};
 
-/// A change begins so long after it was asked for.
+/// Time from a request to the start of a change.
 pub const LEAD_NS: u64 = 500 * MILLISECOND;
-/// So long before it begins, at the latest, everybody who looks has it: behind that it is none.
+/// Minimum time before its start at which a change must be stored. Later ones are revoked.
 pub(crate) const KNOWN_NS: u64 = LEAD_NS / 2;
-/// How often a worker looks that has nothing to do.
+/// How often an idle worker checks for changes.
 pub(crate) const LOOK_NS: u64 = 100 * MILLISECOND;
-/// More users than this have no numbers of their own for their iterations.
+/// Maximum number of users, limited by the numbering of iterations.
 pub const MOST_USERS: u32 = 1_000_000;
 
-/// A load that may be changed. Copies are the same.
+/// A load that can be changed. Clones refer to the same state.
 #[derive(Debug, Clone)]
 pub struct Course(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Counts changes, so that whoever has seen the newest need not ask for the lock.
+    /// Number of changes, so that readers of the newest need no lock.
     version: AtomicU64,
     state: Mutex<State>,
-    /// Behind the moment from which on nobody looks any more, nothing is changed.
+    /// Moment after which changes are rejected.
     closed_ns: u64,
     most: Most,
 }
 
-/// What this process can be asked for.
+/// Limits of this process.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Most {
-    /// Arrivals per second: what its workers are trusted with, by the requests of an arrival.
+    /// Arrivals per second: capacity of the workers by requests per arrival.
     pub per_second: f64,
     /// Users.
     pub users: u32,
@@ -44,48 +43,48 @@ pub struct Most {
 /// The load with all changes so far.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// When arrivals are intended; the phases are those of the plan.
+    /// Intended starts. Phases are those of the plan.
     pub schedule: Schedule,
-    /// The load, for its rates and users: of a phase that was changed two are made.
+    /// The load with its rates and users. Changed phases are split in two.
     pub load: Load,
-    /// What was changed, in the order of time.
+    /// Changes in order of time.
     pub changes: Vec<Change>,
 }
 
-/// What may be changed.
+/// What can be changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wanted {
-    /// Arrivals per second, up to the end of the phase.
+    /// Arrivals per second until the end of the phase.
     Rate(Rate),
-    /// Users of a closed loop, up to the end of the phase.
+    /// Users of a closed load until the end of the phase.
     Users(u32),
 }
 
-/// One change.
+/// A change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// From when on, in nanoseconds from the start.
+    /// Start of the change, in nanoseconds from the start.
     pub at_ns: u64,
-    /// The phase of the plan in which that is.
+    /// Phase of the plan.
     pub phase: u32,
-    /// What was there before.
+    /// Value before.
     pub from: Wanted,
-    /// What is there from then on.
+    /// Value after.
     pub to: Wanted,
-    /// Arrivals planned from now on: of the run, and of each phase; none of a closed load.
+    /// New number of planned arrivals, in total and by phase. `None` for a closed load.
     pub planned: Option<(u64, Vec<u64>)>,
 }
 
-/// Why a change cannot be made.
+/// Why a change is rejected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Refused {
-    /// The load is such that it cannot.
+    /// The load cannot be changed.
     Fixed(Fixed),
-    /// It is so already.
+    /// The load has this value already.
     Same,
-    /// It is above what this process can send; that is so many arrivals per second, or users.
+    /// The value exceeds the capacity of this process.
     TooMuch(Wanted, Most),
-    /// The machine was held up for so long that not every worker would have known in time.
+    /// This thread was delayed, so some workers might not know in time.
     TooLate,
 }
 
@@ -113,7 +112,7 @@ impl std::fmt::Display for Refused {
 }
 
 impl Course {
-    /// The course of a load as it is planned.
+    /// Creates the control of a planned load.
     #[must_use]
     pub fn of(load: &Load, schedule: &Schedule, most: Most) -> Course {
         let state = State {
@@ -129,7 +128,7 @@ impl Course {
         }))
     }
 
-    /// What this process can be asked for.
+    /// Limits of this process.
     #[must_use]
     pub fn most(&self) -> Most {
         self.0.most
@@ -141,7 +140,7 @@ impl Course {
         self.lock().clone()
     }
 
-    /// The changes behind the first so many, and the load by now.
+    /// Changes after the first `known`, and the current load.
     #[must_use]
     pub fn changes_since(&self, known: usize) -> Option<(Vec<Change>, Load)> {
         let state = self.lock();
@@ -149,23 +148,20 @@ impl Course {
         Some((new.to_vec(), state.load.clone()))
     }
 
-    /// How many arrivals of one of n shards are due until a moment, with all changes so far.
+    /// Number of arrivals of one of `of` shards due until a moment, with all changes.
     pub(crate) fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         self.lock().schedule.due_of_shard(shard, of, until_ns)
     }
 
-    /// Changes what is left of the phase under way; `now` says how far the run is. Users come at that moment, or go when their iteration
-    /// has ended.
+    /// Changes the rest of the current phase. `now` returns the current time of the run. Added
+    /// users start at the change; removed ones finish their iteration.
     ///
-    /// Nobody acts on a moment before it has come, and whoever acts has looked for changes behind that: so it is enough that the
-    /// change was there before its moment. Where this thread was held up for longer, it is taken back before anybody can have it: who
-    /// sees that there is one waits for the lock.
-    ///
-    /// # Errors
-    /// Why it stays as it is.
+    /// Workers check for changes before they act on a moment, so a change must be stored before its
+    /// start. If this thread was delayed past that, it is revoked before anyone can read it,
+    /// because readers of a new version wait for the lock.
     pub fn change(&self, to: Wanted, now: impl Fn() -> u64) -> Result<Change, Refused> {
         let mut state = self.lock();
-        // Changes begin in the order in which they were asked for.
+        // Changes start in the order of their requests.
         let newest = state.changes.last().map_or(0, |change| change.at_ns + 1);
         let at_ns = (now() + LEAD_NS).max(newest);
         let from = state.at(at_ns, self.0.closed_ns)?;
@@ -184,15 +180,12 @@ impl Course {
         Ok(change)
     }
 
-    /// What a change at a moment would be of.
-    ///
-    /// # Errors
-    /// Why nothing can be changed then.
+    /// The current value that can be changed. Fails if nothing can be changed.
     pub fn now(&self, now_ns: u64) -> Result<Wanted, Refused> {
         self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
     }
 
-    /// For a worker, which looks often.
+    /// Creates a worker's view.
     pub(crate) fn view(&self) -> View {
         let state = self.lock();
         View {
@@ -217,7 +210,7 @@ impl Most {
 }
 
 impl State {
-    /// What is there at a moment, where it may be changed.
+    /// The value at a moment, if it can be changed.
     fn at(&self, at_ns: u64, end_ns: u64) -> Result<Wanted, Refused> {
         if at_ns >= end_ns {
             return Err(Refused::Fixed(Fixed::Over));
@@ -262,13 +255,13 @@ impl State {
         })
     }
 
-    /// When a user is there.
+    /// Active periods of a user.
     pub(crate) fn stays(&self, user: u32) -> Vec<Stay> {
         let phases = self.load.user_phases().unwrap_or_default();
         Stay::all(&phases, user, self.schedule.end_ns())
     }
 
-    /// The most users at a time.
+    /// Maximum number of users.
     pub(crate) fn users(&self) -> u32 {
         match self.load {
             Load::Closed { users, .. } => users,
@@ -292,7 +285,7 @@ impl Wanted {
     }
 }
 
-/// What a worker knows of the course.
+/// A worker's view of the load.
 #[derive(Debug, Clone)]
 pub(crate) struct View {
     course: Course,
@@ -301,7 +294,8 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Looks for changes: what was asked for until now is known behind this. Says whether there is something new.
+    /// Checks for changes. It sees all that were stored before the call. Returns whether there are
+    /// new ones.
     pub fn renew(&mut self) -> bool {
         if self.course.0.version.load(Ordering::SeqCst) == self.version {
             return false;
@@ -310,12 +304,12 @@ impl View {
         true
     }
 
-    /// Another number behind every change.
+    /// Version, different after every change.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The load as it was known at the last look.
+    /// The load as of the last check.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -348,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_begins_ahead_and_is_known_to_whoever_looks() {
+    fn change_is_visible_before_its_start() {
         let course = course();
         let mut view = course.view();
         assert!(!view.renew());
@@ -361,13 +355,13 @@ mod tests {
         assert!(!view.renew());
         assert_eq!(view.state().schedule.total(), 75 + 680);
         assert_eq!(change.planned, Some((755, vec![755])));
-        // The next one goes on from there, also one that is asked for at the same moment.
+        // A second change at the same moment applies after the first.
         let next = course.change(rate(10), || SECOND).unwrap();
         assert_eq!((next.at_ns, next.from), (SECOND + LEAD_NS + 1, rate(80)));
     }
 
     #[test]
-    fn a_change_that_comes_too_late_is_none() {
+    fn late_change_is_revoked() {
         let course = course();
         let mut view = course.view();
         let now = Cell::new(0);
@@ -380,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_changed_stays() {
+    fn unchangeable_load_is_kept() {
         let course = course();
         let refused = |wanted, at| course.change(wanted, || at).unwrap_err();
         assert_eq!(refused(rate(50), SECOND), Refused::Same);

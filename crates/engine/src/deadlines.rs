@@ -1,7 +1,7 @@
-//! Deadlines of one worker: an exact heap for arrivals, think times and back-offs, and a coarse wheel for limits.
+//! Deadlines of one worker: an exact heap for arrivals, think times and back-offs, and a coarse
+//! wheel (10 ms) for time-outs, which rarely fire.
 //!
-//! Neither reads a clock: [`Deadlines::fire`] is told what time it is. Pacing uses the heap only; the wheel's 10 ms are
-//! right for time-outs, which almost never fire, and would be fatal for pacing.
+//! The caller supplies the time to [`Deadlines::fire`].
 
 use std::{
     cell::{Cell, RefCell},
@@ -21,11 +21,11 @@ pub const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Deadlines {
     exact: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Wakers of the exact deadlines; free places are linked by value.
+    /// Wakers of exact deadlines. Free places form a linked list.
     sleepers: Vec<Sleeper>,
     free: Vec<usize>,
     wheel: Vec<Vec<Rc<Limit>>>,
-    /// The tick that was emptied last.
+    /// The last tick that was processed.
     tick: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct Deadlines {
 enum Sleeper {
     Waiting(Waker),
     Fired,
-    /// Its owner went away; the place is free once the heap has let go of it.
+    /// Dropped; the place is free once the heap has reached it.
     Gone,
 }
 
@@ -58,18 +58,18 @@ impl Deadlines {
         self.exact.peek().map_or(NEVER, |Reverse((at, _))| *at)
     }
 
-    /// When the wheel has to be turned next.
+    /// When the wheel must be turned next.
     #[must_use]
     pub fn next_tick(&self) -> u64 {
         (self.tick + 1) * TICK_NS
     }
 
-    /// Nothing was due before this moment: the wheel turns from here on. Only before anything is in it.
+    /// Starts the wheel at this moment. Must be called before any limit is set.
     pub fn begin(&mut self, now_ns: u64) {
         self.tick = self.tick.max(now_ns / TICK_NS);
     }
 
-    /// Wakes everyone whose exact deadline has come, and turns the wheel.
+    /// Wakes all expired exact deadlines, and turns the wheel.
     pub fn fire(&mut self, now_ns: u64) {
         while let Some(Reverse((at, id))) = self.exact.peek().copied() {
             if at > now_ns {
@@ -85,7 +85,7 @@ impl Deadlines {
                 }
             }
         }
-        // A deadline is looked at in the tick after its own, so that it has certainly passed.
+        // Processed one tick later, when the deadline has certainly passed.
         while self.tick < now_ns / TICK_NS {
             self.tick += 1;
             let due = std::mem::take(&mut self.wheel[self.tick as usize % SLOTS]);
@@ -96,7 +96,7 @@ impl Deadlines {
     }
 
     fn look_at(&mut self, limit: Rc<Limit>, now_ns: u64) {
-        // A deadline that was moved nearer has left an entry behind, which must not become a second life of its own.
+        // A stale entry of a deadline that was moved nearer.
         if limit.queued_at.get() != self.tick {
             return;
         }
@@ -119,7 +119,8 @@ impl Deadlines {
         self.wheel[tick as usize % SLOTS].push(limit);
     }
 
-    /// Sets (or moves) the deadline of a limit. Moving it later costs nothing: the wheel finds out when it gets there.
+    /// Sets or moves the deadline of a limit. Moving it later is free, because the wheel checks on
+    /// expiry.
     pub fn limit(&mut self, limit: &Rc<Limit>, deadline_ns: u64) {
         limit.deadline.set(deadline_ns);
         limit.expired.set(false);
@@ -144,13 +145,13 @@ impl Deadlines {
     }
 }
 
-/// A limit on something under way. It does not end anything by itself: whoever waits polls it.
+/// A time limit that its waiter polls.
 #[derive(Debug)]
 pub struct Limit {
     deadline: Cell<u64>,
     expired: Cell<bool>,
     aborted: Cell<bool>,
-    /// The tick in whose slot it stands, or [`NEVER`].
+    /// Tick of its slot in the wheel, or [`NEVER`].
     queued_at: Cell<u64>,
     waker: RefCell<Option<Waker>>,
 }
@@ -160,7 +161,7 @@ pub struct Limit {
 pub enum Cut {
     /// The deadline passed.
     Expired,
-    /// The run is over.
+    /// The run ended.
     Aborted,
 }
 
@@ -177,7 +178,7 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// Whether the wait must end; if not, the caller is woken when it must.
+    /// Returns ready if the wait must end. Otherwise the caller will be woken.
     pub fn poll(&self, cx: &Context<'_>) -> Poll<Cut> {
         if self.aborted.get() {
             return Poll::Ready(Cut::Aborted);
@@ -195,25 +196,26 @@ impl Limit {
         Poll::Pending
     }
 
-    /// Ends every wait under this limit, now and later: the run is over.
+    /// Ends all waits under this limit, now and later, because the run ended.
     pub fn abort(&self) {
         self.aborted.set(true);
         self.wake();
     }
 
-    /// Takes the deadline away: what it limited has ended, and what comes next is none of its business.
+    /// Removes the deadline after the limited operation.
     pub fn disarm(&self) {
         self.deadline.set(NEVER);
         self.expired.set(false);
     }
 
-    /// Forgets who waited: the wheel may hold a limit for as long as its time-out, and its waker holds a whole task.
+    /// Drops the waker. The wheel may keep the limit until its time-out, and the waker would keep a
+    /// whole task.
     pub fn retire(&self) {
         self.disarm();
         self.waker.borrow_mut().take();
     }
 
-    /// Whether the run is over.
+    /// Whether the run ended.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.aborted.get()
@@ -231,7 +233,7 @@ impl Limit {
     }
 }
 
-/// A sleep until an exact moment; dropping it forgets it.
+/// A sleep until an exact moment, cancelled when dropped.
 #[derive(Debug)]
 pub struct Sleep<'a> {
     deadlines: &'a RefCell<Deadlines>,
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeps_end_at_their_moment_and_not_before() {
+    fn sleeps_end_at_their_moment() {
         let deadlines = RefCell::new(Deadlines::default());
         let (flag, waker) = waker();
         let mut cx = Context::from_waker(&waker);
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_sleep_is_forgotten_and_its_place_used_again() {
+    fn dropped_sleep_frees_its_place() {
         let deadlines = RefCell::new(Deadlines::default());
         let (flag, waker) = waker();
         let mut cx = Context::from_waker(&waker);
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_expire_within_two_ticks_and_may_be_moved() {
+    fn limits_expire_within_two_ticks() {
         let mut deadlines = Deadlines::default();
         let (flag, waker) = waker();
         let cx = Context::from_waker(&waker);
@@ -352,7 +354,7 @@ mod tests {
         deadlines.fire(82 * TICK_NS);
         assert!(rung(&flag));
         assert_eq!(limit.poll(&cx), Poll::Ready(Cut::Expired));
-        // Moved nearer, and far beyond the wheel's reach.
+        // Moved nearer, and far beyond the wheel's range.
         deadlines.limit(&limit, 100_000 * TICK_NS);
         assert!(limit.poll(&cx).is_pending());
         deadlines.limit(&limit, 90 * TICK_NS);
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_disarmed_ends_nothing_and_one_that_retires_holds_nobody() {
+    fn disarmed_limit_never_fires_and_retired_one_drops_its_waker() {
         let mut deadlines = Deadlines::default();
         let limit = Rc::new(Limit::default());
         let (flag, waker) = waker();
@@ -380,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_moved_to_and_fro_stands_in_the_wheel_once() {
+    fn moved_limit_has_one_entry() {
         let mut deadlines = Deadlines::default();
         let limit = Rc::new(Limit::default());
         for round in 0..50 {
@@ -394,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn far_deadlines_survive_turns_of_the_wheel() {
+    fn distant_deadlines_survive_wheel_turns() {
         let mut deadlines = Deadlines::default();
         let limit = Rc::new(Limit::default());
         let (_, waker) = waker();

@@ -1,7 +1,10 @@
-//! DO it: clock, deadlines, workers, drivers, HTTP, connections. The hot path.
+//! The engine runs a plan and yields intervals: clock, deadlines, workers, drivers, HTTP,
+//! connections.
 //!
-//! The engine runs a plan and hands out intervals. It prints nothing, writes no files and knows no file format. Only
-//! [`clock`] reads time; nothing is shared between workers per request.
+//! It prints nothing and writes no files. Only [`clock`] reads time. Workers share nothing per
+//! request.
+
+#![warn(missing_docs)]
 
 pub mod adoptions;
 pub mod client;

@@ -1,17 +1,18 @@
-//! The memory that a worker may spend on what others decide the size of: users that wait, bodies that are kept, values that are
-//! captured. It is counted, not measured: what is counted here is most of what a run can grow by.
+//! Memory budget of a worker for waiting users, kept bodies and captured values. Estimated, not
+//! measured.
 //!
-//! One per worker: nothing is shared. Reaching the budget is the generator's fault, never the server's.
+//! Exceeding it is a generator fault.
 
 use std::{cell::Cell, rc::Rc};
 
 use serde_json::Value;
 
-/// What a virtual user takes with its task, variables, deadlines and its connection, in bytes: measured, rounded up.
+/// Memory of a virtual user with task, variables, deadlines and connection, in bytes: measured,
+/// rounded up.
 pub const USER: u64 = 6 << 10;
-/// What to do about a budget that is used up.
+/// Advice for an exceeded budget.
 pub const ADVICE: &str = "--memory raises the budget, a time-out shortens the wait";
-/// What a value of a parsed document takes at most, in bytes, with its place in an object of its own.
+/// Maximum memory of a value in a parsed document, including its object entry, in bytes.
 const PER_VALUE: u64 = 160;
 
 /// A worker's budget.
@@ -22,7 +23,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A budget of so many bytes.
+    /// Creates a budget in bytes.
     #[must_use]
     pub fn of(limit: u64) -> Memory {
         Memory {
@@ -31,7 +32,7 @@ impl Memory {
         }
     }
 
-    /// Takes so many bytes, if they are left.
+    /// Reserves bytes. Returns false if they exceed the budget.
     pub fn take(&self, bytes: u64) -> bool {
         let used = self.used.get().saturating_add(bytes);
         let fits = used <= self.limit;
@@ -41,19 +42,19 @@ impl Memory {
         fits
     }
 
-    /// Gives bytes back.
+    /// Releases bytes.
     pub fn give(&self, bytes: u64) {
         self.used.set(self.used.get().saturating_sub(bytes));
     }
 
-    /// How many bytes are left.
+    /// Bytes left.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used.get())
     }
 }
 
-/// Memory that is held for something, and given back with it.
+/// Reserved memory, released when dropped.
 #[derive(Debug)]
 pub struct Held {
     memory: Rc<Memory>,
@@ -61,7 +62,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Holds nothing yet.
+    /// Creates an empty reservation.
     #[must_use]
     pub fn nothing(memory: &Rc<Memory>) -> Held {
         Held {
@@ -70,7 +71,7 @@ impl Held {
         }
     }
 
-    /// Holds so many bytes in all, more or fewer than before; false where there are not so many left.
+    /// Changes the reservation to `bytes`. Returns false if they exceed the budget.
     pub fn hold(&self, bytes: u64) -> bool {
         let held = self.bytes.get();
         if bytes > held && !self.memory.take(bytes - held) {
@@ -81,7 +82,7 @@ impl Held {
         true
     }
 
-    /// Holds so many bytes instead of others that it held; false where there are not so many left.
+    /// Replaces a part of the reservation. Returns false if it exceeds the budget.
     pub fn replace(&self, before: u64, now: u64) -> bool {
         let others = self.bytes.get().saturating_sub(before);
         self.hold(others.saturating_add(now))
@@ -94,7 +95,7 @@ impl Drop for Held {
     }
 }
 
-/// What a JSON text takes at most when it is parsed, in bytes.
+/// Maximum memory of a parsed JSON text, in bytes.
 #[must_use]
 pub fn parsed(json: &str) -> u64 {
     let is_between = |byte: &&u8| matches!(byte, b',' | b'[' | b'{');
@@ -102,13 +103,13 @@ pub fn parsed(json: &str) -> u64 {
     values * PER_VALUE + 2 * json.len() as u64
 }
 
-/// What [`parsed`] says at most of any text of so many bytes.
+/// Upper bound of [`parsed`] for any text of this length.
 #[must_use]
 pub fn parsed_at_most(bytes: u64) -> u64 {
     (1 + bytes) * PER_VALUE + 2 * bytes
 }
 
-/// What a value takes, in bytes; small ones are a part of their user.
+/// Memory of a value in bytes. Small ones count as part of their user.
 #[must_use]
 pub fn weight(value: &Value) -> u64 {
     match value {
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_is_given_back() {
+    fn reservation_is_released() {
         let memory = Rc::new(Memory::of(100));
         let held = Held::nothing(&memory);
         assert!(held.hold(60));
@@ -143,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_never_thought_smaller_than_it_becomes() {
-        // Arrays of single digits are the densest there is: a value every two bytes.
+    fn parsed_size_is_never_underestimated() {
+        // Arrays of single digits are the densest text: a value every two bytes.
         let dense = format!("[{}1]", "1,".repeat(1000));
         assert!(parsed(&dense) >= 1001 * std::mem::size_of::<Value>() as u64 * 2);
         for text in ["", "1", "[[[[", &dense] {

@@ -1,10 +1,8 @@
-//! The worker's main future: it sleeps on one timerfd until the next deadline and turns the worker when it has come.
+//! A worker's main future: sleeps on a timerfd until the next deadline, then runs the worker.
 //!
-//! Deadlines that follow each other closely are handled in one wake-up, at most the pacing slack after the first of them
-//! ([`WakeupLatency::wake_at`]). Without slack the worker wakes early and polls for the last few microseconds instead.
-//!
-//! tokio's own timer is not used: it counts in milliseconds. Time spent spinning is accounted apart, because it is not
-//! work.
+//! Deadlines within the pacing slack share a wake-up ([`WakeupLatency::wake_at`]). Without slack
+//! the worker wakes early and polls for the last microseconds, accounted as spin time. tokio's
+//! timer is too coarse (milliseconds).
 
 use std::{cell::Cell, io, os::fd::OwnedFd, task::Poll};
 
@@ -21,10 +19,8 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// A pacer that may be late by `slack_ns`; must be made inside the worker's runtime.
-    ///
-    /// # Errors
-    /// When the kernel has no descriptor for its timer.
+    /// Creates a pacer with a slack. Must be called inside the worker's runtime. Fails without a
+    /// timer descriptor.
     pub fn new(slack_ns: u64) -> io::Result<Pacer> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -35,10 +31,7 @@ impl Pacer {
         })
     }
 
-    /// Turns the worker at every deadline until `done` says so.
-    ///
-    /// # Errors
-    /// When the kernel's timer fails.
+    /// Runs the worker at every deadline until `done` returns true. Fails if the timer fails.
     pub async fn run(&self, worker: &Worker, done: impl Fn() -> bool) -> io::Result<()> {
         loop {
             let now = worker.clock.now();
@@ -56,7 +49,7 @@ impl Pacer {
             if deadline <= now {
                 tokio::task::yield_now().await;
             } else if wake_at <= now {
-                // Runs what is ready and asks the kernel once, without waiting.
+                // Runs ready tasks and polls the kernel without waiting.
                 tokio::task::yield_now().await;
                 self.spun(worker, now);
             } else {
@@ -65,10 +58,7 @@ impl Pacer {
         }
     }
 
-    /// Sleeps until the start of the test.
-    ///
-    /// # Errors
-    /// When the kernel's timer fails.
+    /// Sleeps until the start of the run. Fails if the timer fails.
     pub async fn start(&self, worker: &Worker) -> io::Result<()> {
         self.sleep(worker, 0, 0).await
     }
@@ -85,8 +75,8 @@ impl Pacer {
         }
     }
 
-    /// Sleeps until `at_ns`, in nanoseconds of the test, or until a task registers a deadline before both that moment
-    /// and `deadline_ns`.
+    /// Sleeps until `at_ns` (nanoseconds of the run), or until a task registers a deadline before
+    /// both that and `deadline_ns`.
     async fn sleep(&self, worker: &Worker, at_ns: u64, deadline_ns: u64) -> io::Result<()> {
         let absolute_ns = worker.clock.absolute(at_ns);
         let at = Timespec {

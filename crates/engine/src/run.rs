@@ -1,4 +1,4 @@
-//! A run from a plan to its last interval: compile, start the workers, collect, join.
+//! A run from plan to last interval: compile, start workers, collect, join.
 
 use std::{
     net::IpAddr,
@@ -38,113 +38,114 @@ use crate::{
     worker::{Common, Message, Worker},
 };
 
-/// Makes a front door's accumulator for each worker.
+/// Creates a front end's accumulator for each worker.
 pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
 
-/// Makes the driver of a worker, on that worker's thread.
+/// Creates a worker's driver on that worker's thread.
 pub type DriverMaker = Arc<dyn Fn(Given) -> Box<dyn Driver> + Send + Sync>;
 
-/// Work beside the plan's scenarios: on workers of its own, so that neither waits for the other, and without arrivals of the load.
+/// Background workload that runs on its own workers and adds no arrivals to the load.
 #[derive(Clone)]
 pub struct Beside {
-    /// Who does it.
+    /// Creates its driver.
     pub driver: DriverMaker,
-    /// How many workers do.
+    /// Number of workers.
     pub workers: usize,
-    /// Its own ledger.
+    /// Creates its accumulators.
     pub door: Option<DoorMaker>,
 }
 
-/// What a driver is made of.
+/// Inputs of a driver.
 #[derive(Debug, Clone)]
 pub struct Given {
-    /// Its worker's number, among those that do the same work.
+    /// Index of the worker within its group.
     pub worker: usize,
-    /// Of everything that all workers of all processes have between them, by number, what is this worker's.
+    /// This worker's share of everything numbered across all processes.
     pub share: Share,
-    /// What a client needs, should it have one.
+    /// Settings of a client.
     pub client: Settings,
-    /// The labels that are known before the run.
+    /// Labels known before the run.
     pub labels: Labels,
-    /// When arrivals are intended, of all workers; a worker's own are its shard.
+    /// Schedule of the whole run. A worker's arrivals are its shard.
     pub schedule: Schedule,
-    /// Whether any of them are this process's.
+    /// Whether this process has arrivals.
     pub arrives: bool,
 }
 
-/// The default pacing slack: much shorter than a network's delay, much longer than a wake-up takes.
+/// Default pacing slack: much shorter than network delay, much longer than a wake-up.
 pub const PACING_SLACK_NS: u64 = 100_000;
 
-/// How to run, beside what the plan says.
+/// Options of a run, in addition to the plan.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Whether this process came when all arrivals had been dealt out: none is its own.
+    /// Whether this process joined late. It has no arrivals.
     pub is_late: bool,
-    /// Number of workers; none: as many as the planned peak needs.
+    /// Number of workers. `None` derives it from the planned peak.
     pub workers: Option<usize>,
-    /// The seed of everything random.
+    /// Random seed.
     pub seed: u64,
-    /// Whether requests and answers are shown.
+    /// Whether requests and responses are traced.
     pub trace: bool,
-    /// Whether virtual users tell what they do, step by step: for one iteration that tries a test out.
+    /// Whether virtual users report each step, for `--once`.
     pub walks: bool,
-    /// How long what is under way may go on after the last arrival; none: for ever.
+    /// Time to wait for in-flight work after the last arrival. `None` for no limit.
     pub drain_ns: Option<u64>,
-    /// How late a worker may be to handle several deadlines in one wake-up, in nanoseconds. `None`: [`PACING_SLACK_NS`].
+    /// Maximum delay for handling several deadlines in one wake-up, in nanoseconds. `None` means
+    /// [`PACING_SLACK_NS`].
     pub pacing_slack_ns: Option<u64>,
-    /// Local addresses to connect from, in turn.
+    /// Local addresses used in turn.
     pub sources: Vec<IpAddr>,
-    /// Tells the run to end.
+    /// Stops the run.
     pub stop: StopHandle,
-    /// Until when it may go on, where somebody else has to say so again and again.
+    /// Lease that the conductor must renew, if any.
     pub lease: Option<Lease>,
-    /// Whether the load may be changed while it goes on, where it is one of scenarios that this process carries out alone.
+    /// Whether the load can be changed during the run. Requires scenarios in a single process.
     pub steered: bool,
-    /// Whether the process may be asked, while it runs, to take over arrivals of others: its workers look for that then, and else do not.
+    /// Whether the process may take over shares during the run.
     pub adopts: bool,
-    /// Through this it is asked; refused where its work keeps its shares.
+    /// Handle for takeovers. They are rejected if the work keeps its shares.
     pub adoptions: Adoptions,
-    /// What all workers together may spend on waiting users, kept bodies and captured values, in bytes; none: no limit.
+    /// Memory budget of all workers in bytes. `None` for no limit.
     pub memory: Option<u64>,
-    /// Which hosts are allowed beside those that the plan names.
+    /// Hosts allowed in addition to the plan's.
     pub hosts: Allow,
-    /// A front door's own accumulator.
+    /// A front end's accumulator.
     pub door: Option<DoorMaker>,
-    /// Who is asked about the requests of scenarios and their answers, beside the plan.
+    /// A front end's hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// Who does work that the plan does not spell out: raw requests, or whatever drives itself. It may do a plan's scenarios too.
+    /// Driver of work other than scenarios. It may also replace that of scenarios.
     pub driver: Option<DriverMaker>,
-    /// Who does the work that a plan has beside its own.
+    /// Background work.
     pub beside: Option<Beside>,
-    /// Says what a worker is in the middle of, should it not come back.
+    /// Describes what a stuck worker is doing.
     pub doing: Option<Doing>,
-    /// This process's share of the run: arrivals and users by their number over all processes, and its part of what the plan caps.
+    /// This process's share of the run: arrivals, users and limits.
     pub share: Share,
 }
 
-/// A compiled run that can be started.
+/// A compiled run, ready to start.
 pub struct Prepared {
     work: Compiled,
     hosts: Hosts,
     options: Options,
     workers: usize,
     driver: DriverMaker,
-    /// How connections of the work beside travel.
+    /// Connection settings of the background work.
     http_beside: plan::Http,
     course: Option<Course>,
     adoptions: Option<Adoptions>,
 }
 
-/// Why a run could not be carried through.
+/// Why a run failed.
 #[derive(Debug)]
 pub enum RunError {
     /// TLS, a thread or a runtime could not be set up.
     Setup(String),
-    /// A worker died; what it had counted until then is in the record.
+    /// A worker died. Its counts until then are in the record.
     Worker(String),
-    /// A worker did not come back from what it was carrying out, and still runs: it ends with the process.
+    /// A worker hung and still runs. It ends with the process.
     Stuck(Stuck),
-    /// The caller could not write the run's record. The load was sent as planned until then.
+    /// The caller could not write the record. The load was sent as planned until then.
     Unrecorded(String),
 }
 
@@ -162,7 +163,7 @@ impl std::fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 impl RunError {
-    /// Who ended the run by it, to stand behind "ended early by".
+    /// The cause, as used after "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         match self {
@@ -175,10 +176,7 @@ impl RunError {
 }
 
 impl Prepared {
-    /// Compiles a plan.
-    ///
-    /// # Errors
-    /// Everything that keeps the plan from running.
+    /// Compiles a plan. Fails with all problems.
     pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
         let hooks = options.hooks.as_deref();
         let looking = hooks.map(|hooks| hooks as &dyn Looking);
@@ -216,7 +214,7 @@ impl Prepared {
         })
     }
 
-    /// Has the first scenario carried out once instead, outside all ledgers.
+    /// Runs the first scenario once instead, unmeasured.
     #[must_use]
     pub fn once(mut self) -> (Prepared, SetupResult) {
         let result = SetupResult::default();
@@ -234,13 +232,13 @@ impl Prepared {
         (self, result)
     }
 
-    /// The labels that are known before the run.
+    /// Labels known before the run.
     #[must_use]
     pub fn labels(&self) -> &Labels {
         &self.work.labels
     }
 
-    /// The request steps of all scenarios, in the order of their numbers.
+    /// Request steps of all scenarios, in order of their numbers.
     #[must_use]
     pub fn requests(&self) -> &[RequestStep] {
         self.work
@@ -249,26 +247,26 @@ impl Prepared {
             .map_or(&[], |program| &program.requests)
     }
 
-    /// How many workers there will be, for all kinds of work together.
+    /// Number of workers, including those of background work.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.workers + self.options.beside.as_ref().map_or(0, |b| b.workers)
     }
 
-    /// The load, where it may be changed while it goes on.
+    /// The load control, if the load can be changed during the run.
     #[must_use]
     pub fn course(&self) -> Option<&Course> {
         self.course.as_ref()
     }
 
-    /// The number of arrivals that are planned for this process; none for a closed model.
+    /// Number of planned arrivals of this process. `None` for a closed model.
     #[must_use]
     pub fn planned(&self) -> Option<u64> {
         let total = self.options.share.of_first(self.work.schedule.total());
         (!matches!(self.work.load, Load::Closed { .. })).then_some(total)
     }
 
-    /// How many arrivals of each worker are due until a moment.
+    /// Counts due arrivals of each worker.
     fn due(&self) -> Due {
         let (schedule, course) = (self.work.schedule.clone(), self.course.clone());
         let adoptions = self.adoptions.clone();
@@ -279,7 +277,7 @@ impl Prepared {
         Box::new(move |worker, until| {
             let worker = worker as u64;
             if worker >= of {
-                // What is done beside has no arrivals.
+                // Background work has no arrivals.
                 return 0;
             }
             let share = own.part(worker, of);
@@ -293,10 +291,8 @@ impl Prepared {
         })
     }
 
-    /// Runs the test from its zero on; the sink hears of every interval, and has heard of all when this returns.
-    ///
-    /// # Errors
-    /// When the run could not be set up, or a worker died.
+    /// Runs the test. The sink has received all intervals on return. Fails if setup fails or a
+    /// worker dies.
     pub fn run(self, zero: Zero, sink: &mut dyn Sink) -> Result<(), RunError> {
         let setup = |what: String| RunError::Setup(what);
         let crews = self.crews().map_err(setup)?;
@@ -305,7 +301,7 @@ impl Prepared {
         let (sender, receiver) = mpsc::channel();
         let common = self.common(zero, sender, registry.clone());
         let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
-        // Before any worker: names that come up at once are told with the first interval, like all others.
+        // Created before the workers, so that early labels are reported with the first interval.
         let collector = Collector::new(workers, registry, self.due());
         let mut threads = Vec::new();
         let places = crews
@@ -357,7 +353,7 @@ impl Prepared {
             .map_or(Ok(()), |s| Err(RunError::Stuck(s)));
         for (number, thread) in threads.into_iter().enumerate() {
             if stuck.iter().any(|stuck| stuck.worker == number) {
-                // It goes with the process.
+                // The thread ends with the process.
                 continue;
             }
             match thread.join() {
@@ -371,7 +367,7 @@ impl Prepared {
 }
 
 impl Prepared {
-    /// What is the same for all workers, whose pulses are their own.
+    /// Context shared by all workers, except their pulses.
     fn common(&self, zero: Zero, messages: mpsc::Sender<Message>, labels: Registry) -> Common {
         Common {
             zero,
@@ -393,7 +389,7 @@ impl Prepared {
     }
 }
 
-/// Workers that do the same work.
+/// Workers that share a driver.
 struct Crew {
     workers: usize,
     driver: DriverMaker,
@@ -402,7 +398,7 @@ struct Crew {
 }
 
 impl Prepared {
-    /// Those that do the plan's work, and those of what is done beside it.
+    /// Worker groups of the plan's work and of background work.
     fn crews(&self) -> Result<Vec<Crew>, String> {
         let travels = |http: &plan::Http| {
             let sources = self.options.sources.clone();
@@ -428,7 +424,8 @@ impl Prepared {
     }
 }
 
-/// Virtual users carry out the scenarios. Each worker has a copy of its own: nothing on the hot path is shared between cores.
+/// Driver of scenarios. Each worker has a copy of the program, so that cores share nothing on the
+/// hot path.
 fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMaker {
     let test = Copied::new(program);
     Arc::new(move |given| {
@@ -440,7 +437,7 @@ fn scenario_driver(program: &Program, hooks: Option<Arc<dyn Hooks>>) -> DriverMa
     })
 }
 
-/// A compiled test of which each worker takes its copy before anything is sent.
+/// A compiled program that each worker clones before the start.
 struct Copied(Mutex<Program>);
 
 impl Copied {
@@ -456,10 +453,10 @@ impl Copied {
     }
 }
 
-/// Encoding a record must never delay a request: on a busy machine the collector waits.
+/// Lowers the collector's priority, so that it does not delay requests.
 fn lower_priority() {
     let thread = rustix::thread::gettid();
-    // Not being allowed to is no reason to stop.
+    // Failure is acceptable.
     let _ = rustix::process::setpriority_process(Some(thread), 10);
 }
 
@@ -469,10 +466,10 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "without a word".to_owned())
 }
 
-/// What a worker's thread needs to begin.
+/// Everything a worker's thread needs to start.
 struct WorkerSeed {
     index: usize,
-    /// Which of how many that do the same work.
+    /// Index in its group, and the group's size.
     place: (usize, usize),
     given: Given,
     options: Options,
@@ -485,7 +482,7 @@ impl WorkerSeed {
     fn run(self) -> Result<(), RunError> {
         let pulse = Arc::clone(&self.common.pulse);
         pulse.begin();
-        // However this thread ends, nobody waits for it behind that.
+        // Ends the pulse however this thread ends.
         let _end = EndOfPulse(pulse);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -519,13 +516,13 @@ impl WorkerSeed {
             }
         });
         worker.finish();
-        // A name that is still being looked up keeps a thread for as long as the resolver likes; nobody waits for it.
+        // A pending name lookup may block its thread for long and is not waited for.
         runtime.shutdown_background();
         result.map_err(|e: std::io::Error| RunError::Setup(format!("the kernel's timer: {e}")))
     }
 }
 
-/// Tells the watchdog that a worker is over, also where it dies.
+/// Reports the end of a worker to the watchdog, also on panic.
 struct EndOfPulse(Arc<Pulse>);
 
 impl Drop for EndOfPulse {
@@ -534,7 +531,7 @@ impl Drop for EndOfPulse {
     }
 }
 
-/// Raises the limit on open files to what the kernel allows; answers how many that is.
+/// Raises the limit on open files to the kernel's maximum. Returns the limit.
 #[must_use]
 pub fn raise_descriptors() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

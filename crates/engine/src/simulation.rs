@@ -1,5 +1,5 @@
-//! The engine in simulated time: the real driver, users, exchange, deadlines and recorder, on a clock that jumps from deadline
-//! to deadline, against a server that is a formula. What a real run proves within noise is exact here.
+//! Tests in simulated time: real driver, users, exchange, deadlines and recorder, on a clock that
+//! jumps between deadlines, with a server that is a formula. Results are exact.
 
 mod adopted;
 mod flows;
@@ -53,10 +53,10 @@ use crate::{
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/// (arrival) → release, both in nanoseconds of simulated time; none: never.
+/// Maps arrival to release, both in nanoseconds of simulated time. `None` means never.
 type Model = Box<dyn FnMut(u64) -> Option<u64>>;
 
-/// A server that is a formula.
+/// A simulated server.
 pub struct Server {
     worker: OnceCell<Weak<Worker>>,
     model: RefCell<Model>,
@@ -166,18 +166,18 @@ fn open(rate: u64, seconds: u64) -> Load {
     }
 }
 
-/// Runs a plan in simulated time; answers everything counted, by interval.
+/// Runs a plan in simulated time. Returns the intervals.
 fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
     simulate_held_up(plan, model, |at| at)
 }
 
-/// The same on a machine that does not always run the worker: `held_up` says when it gets to do what it would have done at a
-/// moment.
+/// Like `simulate`, on a machine that delays the worker: `held_up` maps a moment to when the worker
+/// runs.
 fn simulate_held_up(plan: &Plan, model: Model, held_up: impl Fn(u64) -> u64) -> Vec<Interval> {
     simulate_share(plan, model, held_up, Share::WHOLE)
 }
 
-/// The same of one process of several.
+/// Like `simulate`, for one process of several.
 fn simulate_share(
     plan: &Plan,
     model: Model,
@@ -191,7 +191,7 @@ fn simulate_share(
     simulate_around(plan, model, held_up, around)
 }
 
-/// The same of a load that may be changed meanwhile: `held_up` can do so.
+/// Like `simulate`, for a load that `held_up` can change.
 fn simulate_course(
     plan: &Plan,
     model: Model,
@@ -207,14 +207,14 @@ fn simulate_course(
     simulate_around(plan, model, held_up, around)
 }
 
-/// What a run has around its plan, and what can reach it while it goes on.
+/// Environment of a run.
 #[derive(Default)]
 struct Around {
     share: Share,
     course: Option<Course>,
     adoptions: Option<Adoptions>,
     stop: StopHandle,
-    /// Which worker of the process, of how many: the others are simulated apart.
+    /// Index of the worker, and number of workers. Others are simulated separately.
     place: Option<(usize, usize)>,
 }
 
@@ -242,7 +242,7 @@ impl Around {
         }
     }
 
-    /// How many of the worker's arrivals are due until a moment.
+    /// Number of the worker's arrivals due until a moment.
     fn due(&self, schedule: &Schedule, until_ns: u64) -> u64 {
         let (index, of) = self.place.unwrap_or((0, 1));
         let place = (index as u64, of as u64);
@@ -256,7 +256,7 @@ impl Around {
     }
 }
 
-/// The same with all that: `held_up` can do something with it.
+/// Like `simulate`, with an environment that `held_up` can use.
 fn simulate_around(
     plan: &Plan,
     model: Model,
@@ -270,7 +270,7 @@ fn simulate_around(
     let clock = Clock::manual(Rc::clone(&now));
     let cuts = Cuts::new(0, program.schedule.phase_ends());
     let recorder = Recorder::new(0, cuts, labels.all().len(), None);
-    // The machine's certificates are read once for all simulations.
+    // The machine's certificates are loaded once.
     static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     let tls = TLS.get_or_init(|| tls::config(&plan.http).expect("a TLS configuration"));
     let server = Rc::new(Server {
@@ -303,7 +303,7 @@ fn simulate_around(
     };
     server.worker.set(Rc::downgrade(&worker)).expect("set once");
     let runtime = tokio::runtime::Builder::new_current_thread()
-        // Every task that is ready runs before the clock's future is looked at again.
+        // Every ready task runs before the clock's future is polled.
         .event_interval(1 << 20)
         .build_local(tokio::runtime::LocalOptions::default())
         .expect("a runtime");
@@ -312,7 +312,7 @@ fn simulate_around(
         while !work.is_finished() {
             worker.look(now.get());
             worker.turn(now.get());
-            // Everything that is ready runs before time goes on; each turn of the queue may make more ready.
+            // Tasks may make further tasks ready.
             for _ in 0..8 {
                 tokio::task::yield_now().await;
             }
@@ -337,7 +337,7 @@ fn total(intervals: &[Interval], id: u16) -> Slot {
     })
 }
 
-/// A server of so much service time that stalls for `stall` at the end of every period of `every`.
+/// A server with a service time that stalls for `stall` at the end of every period of `every`.
 fn stalling(service: u64, stall: u64, every: u64) -> Model {
     Box::new(move |arrival| {
         let into = arrival % every;
@@ -365,7 +365,7 @@ fn near(measured: f64, wanted: f64, share: f64) {
 }
 
 #[test]
-fn a_stall_is_seen_in_full_by_everyone_who_arrived_in_it() {
+fn stall_affects_all_arrivals_in_it() {
     let intervals = simulate(
         &plan(open(1000, 60), Pool::PerUser),
         stalling(MILLISECOND, SECOND, 10 * SECOND),
@@ -381,7 +381,7 @@ fn a_stall_is_seen_in_full_by_everyone_who_arrived_in_it() {
         .and_then(measure::Histogram::mean)
         .unwrap_or(0.0);
     near(mean / MILLISECOND as f64, 51.0, 0.02);
-    // The server was slow; the generator was not late for a nanosecond.
+    // The server was slow, but the generator never late.
     let lateness = all
         .histogram(Kind::Lateness, Outcome::Ok)
         .and_then(measure::Histogram::max);
@@ -389,7 +389,7 @@ fn a_stall_is_seen_in_full_by_everyone_who_arrived_in_it() {
 }
 
 #[test]
-fn a_cap_on_connections_drains_slowly_and_the_wait_is_in_the_response() {
+fn connection_limit_adds_wait_to_response_time() {
     for (cap, p99) in [(2, 950.0), (10, 910.0), (100, 901.0)] {
         let intervals = simulate(
             &plan(open(1000, 60), Pool::Shared(cap)),
@@ -410,7 +410,7 @@ fn a_cap_on_connections_drains_slowly_and_the_wait_is_in_the_response() {
 }
 
 #[test]
-fn independent_slow_requests_slow_nobody_else() {
+fn independent_slow_requests_do_not_slow_others() {
     let mut k = 0;
     let model: Model = Box::new(move |arrival| {
         k += 1;
@@ -439,7 +439,7 @@ fn closed_users_see_a_stall_once_each() {
 }
 
 #[test]
-fn never_answered_requests_time_out_and_are_counted() {
+fn unanswered_requests_time_out_and_are_counted() {
     let mut k = 0;
     let model: Model = Box::new(move |arrival| {
         k += 1;
@@ -461,7 +461,7 @@ fn never_answered_requests_time_out_and_are_counted() {
 }
 
 #[test]
-fn a_time_out_ends_requests_and_not_the_pauses_between_them() {
+fn timeout_does_not_end_think_times() {
     let mut plan = plan(open(10, 5), Pool::PerUser);
     plan.http.timeouts.total_ns = Some(SECOND);
     let think = Step::Think(Think {
@@ -479,7 +479,7 @@ fn a_time_out_ends_requests_and_not_the_pauses_between_them() {
 }
 
 #[test]
-fn those_that_leave_have_completed_and_go_no_further() {
+fn exiting_users_complete_their_iteration() {
     let mut plan = plan(open(200, 20), Pool::PerUser);
     let steps = &mut plan.work.scenarios_mut()[0].steps;
     let Step::Request(first) = steps[0].clone() else {
@@ -501,21 +501,21 @@ fn those_that_leave_have_completed_and_go_no_further() {
         let intervals = simulate(&plan, Box::new(|arrival| Some(arrival + MILLISECOND)));
         let left: u64 = intervals.iter().map(|interval| interval.run.left).sum();
         let counts = [2, 3, 4, 5].map(|label| total(&intervals, label).counters.ok);
-        // Whoever did not go on has left.
+        // Users that did not continue have exited.
         assert_eq!(counts[1] + left, counts[0]);
         counts
     };
     let [first, behind, seldom, iterations] = counted();
     assert_eq!((first, iterations), (4000, 4000));
-    // Five standard deviations of what chance does.
+    // Five standard deviations.
     assert!(behind.abs_diff(3000) < 137, "{behind}");
     assert!(seldom.abs_diff(behind / 10) < 83, "{seldom} of {behind}");
-    // Chance is a function of the seed and the arrival.
+    // Random choices depend on seed and arrival only.
     assert_eq!(counted(), [first, behind, seldom, iterations]);
 }
 
 #[test]
-fn requests_under_way_are_what_littles_law_says() {
+fn requests_in_flight_follow_littles_law() {
     let intervals = simulate(
         &plan(open(1000, 30), Pool::PerUser),
         Box::new(|arrival| Some(arrival + 25 * MILLISECOND)),
@@ -526,7 +526,7 @@ fn requests_under_way_are_what_littles_law_says() {
     near(sum as f64 / samples as f64, 25.0, 0.02);
 }
 
-/// A machine that is taken away for so long at the end of every second.
+/// A machine that pauses at the end of every second.
 fn stolen(ns: u64) -> impl Fn(u64) -> u64 {
     move |at| {
         if at % SECOND >= SECOND - ns {
@@ -542,7 +542,7 @@ fn closed(users: u32, seconds: u64) -> Load {
 }
 
 #[test]
-fn a_closed_loop_that_is_held_up_is_seen_to_be() {
+fn delayed_closed_loop_is_visible_as_stall() {
     let instant = || -> Model { Box::new(|arrival| Some(arrival + MILLISECOND)) };
     let stalls = |held_up: &dyn Fn(u64) -> u64| {
         let intervals = simulate_held_up(&plan(closed(8, 20), Pool::PerUser), instant(), held_up);
@@ -552,7 +552,8 @@ fn a_closed_loop_that_is_held_up_is_seen_to_be() {
     };
     let healthy = stalls(&|at| at);
     assert_eq!((healthy.count() / 100, healthy.max()), (20, Some(0)));
-    // A twentieth of the time is gone: a twentieth of the looks come late, and by as much as was left of it.
+    // A twentieth of the time is lost, so a twentieth of the polls is late, by the rest of the
+    // pause.
     let held_up = stalls(&stolen(50 * MILLISECOND));
     assert_eq!(held_up.count() / 100, 20);
     assert_eq!(held_up.quantile(0.94), Some(0));
@@ -561,9 +562,9 @@ fn a_closed_loop_that_is_held_up_is_seen_to_be() {
 }
 
 #[test]
-fn levels_are_those_of_the_time_also_while_the_worker_is_held_up() {
-    // Eight users, always one request each, but for the half of every second for which an answer is there and nobody reads it:
-    // the request is under way all the same, for as long as its times say.
+fn levels_are_correct_while_worker_is_delayed() {
+    // Eight users with one request each. For half of every second responses are unread, but the
+    // requests still count as in flight.
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
     let intervals = simulate_held_up(
         &plan(closed(8, 20), Pool::PerUser),
@@ -590,9 +591,9 @@ fn levels_are_those_of_the_time_also_while_the_worker_is_held_up() {
 }
 
 #[test]
-fn what_was_planned_of_a_second_is_the_schedules_word_whatever_the_worker_did() {
+fn planned_arrivals_are_independent_of_worker() {
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
-    // Nothing gets to run for the first three seconds.
+    // Nothing runs for the first three seconds.
     let intervals = simulate_held_up(&plan(open(100, 6), Pool::PerUser), model, |at| {
         at.max(3 * SECOND)
     });

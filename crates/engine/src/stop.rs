@@ -1,5 +1,4 @@
-//! How a run is told to end: first no new arrivals and a drain, then at once; and why, which is kept. Who asks - a signal, a rule, a
-//! button - is somebody else's business.
+//! Stops a run: first drain, then abort. The cause is kept.
 
 use std::sync::{
     Arc, OnceLock,
@@ -9,51 +8,51 @@ use std::sync::{
 /// The number of SIGINT.
 const INTERRUPT: u8 = 2;
 
-/// How urgently the run shall end.
+/// How urgently the run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Urgency {
-    /// It runs.
+    /// It continues.
     None,
-    /// No new arrivals; what is under way may finish.
+    /// No new arrivals; in-flight work may finish.
     Drain,
-    /// What is under way is given up.
+    /// In-flight work is given up.
     Abort,
 }
 
-/// What a rule that ends a run makes of it.
+/// Verdict of a rule that ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has shown what it was to show.
+    /// Passed.
     Pass,
-    /// It has failed.
+    /// Failed.
     Fail,
-    /// Nothing can be said.
+    /// Inconclusive.
     Inconclusive,
 }
 
-/// Why a run ends before its time.
+/// Why a run ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// Somebody sent the process a signal of this number.
+    /// A signal with this number.
     Signal(u8),
-    /// A rule of the test fired.
+    /// A rule of the test.
     Rule {
-        /// What it makes of the run.
+        /// Its verdict.
         verdict: Verdict,
-        /// As the user wrote it.
+        /// The rule as written.
         text: String,
     },
-    /// A bound that whoever conducts the run has set: time, money, a budget.
+    /// A limit set by the conductor: time, money, a budget.
     Limit(String),
-    /// The button of the page.
+    /// The button on the live page.
     Page,
-    /// Something of ours has failed.
+    /// A failure of ours.
     Fault(String),
 }
 
 impl Cause {
-    /// The kind of it, as a record keeps it.
+    /// Name of the kind in the record.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -70,7 +69,7 @@ impl Cause {
     }
 }
 
-/// To stand behind "ended early by".
+/// The cause, as used after "ended early by".
 impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -85,26 +84,26 @@ impl std::fmt::Display for Cause {
     }
 }
 
-/// Tells a run to end. Cheap to copy; workers look at it a hundred times a second.
+/// Stops a run. Cheap to clone; workers poll it a hundred times a second.
 #[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     urgency: AtomicU8,
-    /// The number of the first signal; the page's button counts as Ctrl-C.
+    /// Number of the first signal. The page's button counts as Ctrl-C.
     signal: AtomicU8,
-    /// When the first stop came, in nanoseconds from the start of the test plus one; 0: never.
+    /// Time of the first stop, in nanoseconds from the start plus one. 0 for none.
     at: AtomicU64,
-    /// Why it came.
+    /// Its cause.
     cause: OnceLock<Cause>,
 }
 
 impl StopHandle {
-    /// Asks for an end. The first to ask is the cause. A signal behind that is a hurry; a rule that goes on holding and a button
-    /// that is pressed twice are none.
+    /// Requests a stop. The first request is the cause. A second signal aborts; repeated rules and
+    /// buttons do not.
     pub fn stop(&self, cause: Cause) {
-        // Kept before anybody can see that there is a stop.
+        // Stored before the stop becomes visible.
         let _ = self.0.cause.set(cause.clone());
         let urgency = &self.0.urgency;
         let (none, drain) = (Urgency::None as u8, Urgency::Drain as u8);
@@ -121,7 +120,7 @@ impl StopHandle {
         }
     }
 
-    /// Ends the run at once, because something has failed.
+    /// Aborts the run because of a failure.
     pub fn fail(&self, reason: &str) {
         let _ = self.0.cause.set(Cause::Fault(reason.to_owned()));
         self.0
@@ -129,13 +128,13 @@ impl StopHandle {
             .store(Urgency::Abort as u8, Ordering::Relaxed);
     }
 
-    /// Why the run was ended, if it was.
+    /// Why the run was stopped, if it was.
     #[must_use]
     pub fn cause(&self) -> Option<&Cause> {
         self.0.cause.get()
     }
 
-    /// How urgent it is.
+    /// Current urgency.
     #[must_use]
     pub fn urgency(&self) -> Urgency {
         match self.0.urgency.load(Ordering::Relaxed) {
@@ -145,7 +144,7 @@ impl StopHandle {
         }
     }
 
-    /// The number of the signal that asked, if one did.
+    /// Number of the signal, if a signal was the cause.
     #[must_use]
     pub fn signal(&self) -> Option<u8> {
         Some(self.0.signal.load(Ordering::Relaxed)).filter(|n| *n > 0)
@@ -158,7 +157,7 @@ impl StopHandle {
             .compare_exchange(0, now_ns + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// When workers noticed the first request to stop, in nanoseconds from the start of the test.
+    /// When workers noticed the first stop, in nanoseconds from the start.
     #[must_use]
     pub fn noticed_at(&self) -> Option<u64> {
         self.0.at.load(Ordering::Relaxed).checked_sub(1)
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_first_is_the_cause_and_only_signals_are_in_a_hurry() {
+    fn first_stop_is_the_cause_and_second_signal_aborts() {
         let stop = StopHandle::default();
         let rule = Cause::Rule {
             verdict: Verdict::Fail,
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_button_ends_as_ctrl_c_does() {
+    fn page_button_stops_like_ctrl_c() {
         let stop = StopHandle::default();
         stop.stop(Cause::Page);
         assert_eq!((stop.urgency(), stop.signal()), (Urgency::Drain, Some(2)));

@@ -1,4 +1,4 @@
-//! Requests and answers as text, for `--trace`. Bodies are cut at 2 KB. Secrets are hidden by whoever prints it.
+//! Requests and responses as text for `--trace`. Bodies are cut at 2 KB. The caller hides secrets.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use codec::{
 
 const MOST: usize = 2048;
 
-/// A request as it goes onto the wire.
+/// A request as sent.
 #[must_use]
 pub fn request(origin: &Origin, bytes: &[u8]) -> String {
     let end = bytes
@@ -29,7 +29,7 @@ pub fn request(origin: &Origin, bytes: &[u8]) -> String {
     out
 }
 
-/// An answer, or what came instead of one.
+/// A response, or the fault.
 #[must_use]
 pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
     let mut out = String::new();

@@ -1,25 +1,23 @@
-//! How long before a deadline to be awake, and how much of the time may be spent awake. Arithmetic only: [`crate::pacer`] sleeps
-//! and spins by it, and so does the bare loop that it is measured against.
+//! Computes how early to wake before a deadline, and limits spinning. Used by [`crate::pacer`] and
+//! by the bare timer loop.
 //!
-//! With a pacing slack there is usually nothing to spin for: a waking takes less than the slack.
-//!
-//! Waking takes a while, and not always the same while, so a sleeper asks to be woken early by what nine wakings of ten
-//! have lately taken. The rest of the wait is spent awake; on a machine that wakes quickly that is a few microseconds.
+//! A sleeper wakes early by the 90th percentile of recent wake-up delays and spins for the rest.
+//! With a pacing slack larger than that, it rarely spins.
 
-/// Nobody asks to be woken earlier than this; it is also where a worker begins, before it has seen a waking.
+/// Maximum and initial lead of a wake-up.
 const LONGEST_NS: u64 = 60_000;
-/// And nobody later: reading the clock and turning to the work take that long.
+/// Minimum lead: reading the clock and starting the work take this long.
 const SHORTEST_NS: u64 = 3_000;
-/// The share of wakings that take no longer than is allowed for.
+/// Share of wake-ups that the lead covers.
 const IN_TIME: f64 = 0.9;
-/// How far one waking moves the estimate: far enough to follow a machine within some hundred wakings.
+/// Step of the estimate, which adapts within some hundred wake-ups.
 const STEP_NS: f64 = 1_000.0;
-/// At most this share of a worker's time is spent spinning.
+/// Maximum share of a worker's time spent spinning.
 const SPIN_SHARE: f64 = 0.25;
-/// So much may be spent at once before the share counts.
+/// Spin time allowed before the share applies.
 const SPIN_CREDIT_NS: u64 = 2_000_000;
 
-/// What one worker knows of its wakings and has spent awake.
+/// Wake-up delays and spin time of one worker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WakeupLatency {
     waking_ns: f64,
@@ -36,7 +34,7 @@ impl Default for WakeupLatency {
 }
 
 impl WakeupLatency {
-    /// How long before a deadline to be awake, for whoever has been at it for so long; 0 when no more spinning is allowed.
+    /// Lead of a wake-up before a deadline. 0 if the spin share is used up after `elapsed_ns`.
     #[must_use]
     pub fn early_ns(&self, elapsed_ns: u64) -> u64 {
         let allowed = elapsed_ns as f64 * SPIN_SHARE + SPIN_CREDIT_NS as f64;
@@ -47,11 +45,11 @@ impl WakeupLatency {
         }
     }
 
-    /// When to ask to be woken for a deadline, seen from `now_ns`. All times are nanoseconds since the start.
+    /// When to wake for a deadline. All times are nanoseconds since the start.
     ///
-    /// A deadline further away than the slack is met by itself: the worker wakes early by what a waking takes beyond the
-    /// slack. One that is nearer belongs to a dense sequence, in which a wake-up for each deadline costs more than the work:
-    /// the worker wakes a slack later and handles all that came due by then.
+    /// A deadline farther than the slack gets its own wake-up, early by the lead beyond the slack.
+    /// A nearer one belongs to a dense sequence: the worker wakes one slack later and handles all
+    /// deadlines due by then.
     #[must_use]
     pub fn wake_at(&self, deadline_ns: u64, now_ns: u64, slack_ns: u64) -> u64 {
         let early_ns = self.early_ns(now_ns);
@@ -64,7 +62,7 @@ impl WakeupLatency {
         (deadline_ns + late_ns).saturating_sub(early_ns)
     }
 
-    /// A waking came so long after it was asked for.
+    /// Records the delay of a wake-up.
     pub fn woke(&mut self, late_ns: u64) {
         let late = late_ns as f64 > self.waking_ns;
         let step = if late { IN_TIME } else { IN_TIME - 1.0 };
@@ -72,7 +70,7 @@ impl WakeupLatency {
             (self.waking_ns + step * STEP_NS).clamp(SHORTEST_NS as f64, LONGEST_NS as f64);
     }
 
-    /// So long was spent awake, waiting.
+    /// Records spin time.
     pub fn spun(&mut self, ns: u64) {
         self.spun_ns += ns;
     }
@@ -82,7 +80,7 @@ impl WakeupLatency {
 mod tests {
     use super::*;
 
-    /// What is allowed for after many wakings that take so long, in turns.
+    /// The lead after many repeated wake-ups.
     fn after(wakings_ns: &[u64]) -> u64 {
         let mut wakeup = WakeupLatency::default();
         for late in wakings_ns.iter().cycle().take(5_000) {
@@ -92,10 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn it_allows_for_what_most_wakings_take() {
+    fn lead_covers_most_wakeups() {
         let close = |measured: u64, to: u64| measured.abs_diff(to) <= 2_000;
         assert!(close(after(&[12_000]), 12_000), "{}", after(&[12_000]));
-        // Nineteen quick ones for each slow one: the slow one is not worth being awake for.
+        // Nineteen fast ones for each slow one: the slow one is not covered.
         let mut mostly_quick = [8_000; 20];
         mostly_quick[7] = 50_000;
         assert!(close(after(&mostly_quick), 8_000));
@@ -104,35 +102,35 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_wakes_late_or_at_once_stays_within_the_limits() {
+    fn lead_stays_within_limits() {
         assert_eq!(after(&[5_000_000]), LONGEST_NS);
         assert_eq!(after(&[0]), SHORTEST_NS);
     }
 
     #[test]
-    fn a_single_deadline_is_met_and_close_ones_share_a_wake_up() {
+    fn close_deadlines_share_a_wakeup() {
         let mut wakeup = WakeupLatency::default();
         for _ in 0..5_000 {
             wakeup.woke(20_000);
         }
         let early = wakeup.early_ns(0);
         let at = 1_000_000_000;
-        // Without slack: awake before the deadline, however near it is.
+        // Without slack: awake before the deadline, however near.
         assert_eq!(wakeup.wake_at(at, at - 1_000_000, 0), at - early);
         assert_eq!(wakeup.wake_at(at, at - 1_000, 0), at - early);
-        // A slack that a waking fits into: nothing to be early for.
+        // A slack longer than a wake-up needs no lead.
         assert_eq!(wakeup.wake_at(at, at - 100_000, 100_000), at);
         assert_eq!(
             wakeup.wake_at(at, at - 99_999, 100_000),
             at + 100_000 - early
         );
-        // One that it does not fit into: early by the rest.
+        // A shorter slack reduces the lead.
         assert_eq!(wakeup.wake_at(at, at - 100_000, 5_000), at + 5_000 - early);
         assert_eq!(wakeup.wake_at(at, at - 4_999, 5_000), at + 5_000 - early);
     }
 
     #[test]
-    fn a_quarter_of_the_time_may_be_spent_awake() {
+    fn spinning_is_limited_to_a_quarter() {
         let mut wakeup = WakeupLatency::default();
         wakeup.spun(1_999_999);
         assert_ne!(wakeup.early_ns(0), 0);

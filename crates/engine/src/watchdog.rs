@@ -1,8 +1,7 @@
-//! Finds workers that do not come back: something that they carry out - a user's script, above all - never ends, and so they see
-//! neither their deadlines nor a stop. A worker that is still at it after some seconds is given up and named; the others are
-//! waited for no longer because of it.
+//! Detects hung workers, for example in a user's script. After some seconds a hung worker is given
+//! up and named, and no longer waited for.
 //!
-//! It is asked, about ten times a second, by the collector; it starts no thread and ends none.
+//! Polled by the collector ten times a second. It starts and ends no threads.
 
 use std::sync::{
     Arc,
@@ -11,35 +10,35 @@ use std::sync::{
 
 use crate::stop::{StopHandle, Urgency};
 
-/// Time between two looks.
+/// Time between two polls.
 pub const LOOK_NS: u64 = 100_000_000;
-/// A worker that was not seen to move at so many looks is given up.
+/// Number of polls without movement after which a worker is given up.
 const LOOKS: u32 = 50;
-/// The same where the user wants an end at once.
+/// The same during an abort.
 const LOOKS_IN_A_HURRY: u32 = 10;
 
-/// A worker's sign of life, shared with the watchdog. Touched at every tick, never per request.
+/// A worker's heartbeat, updated at every tick.
 #[derive(Debug, Default)]
 pub struct Pulse {
     beats: AtomicU64,
-    /// The kernel's number of its thread; 0 before it runs.
+    /// Thread id; 0 before it runs.
     thread: AtomicI32,
     over: AtomicBool,
 }
 
 impl Pulse {
-    /// The calling thread is the worker.
+    /// Registers the calling thread as the worker's.
     pub fn begin(&self) {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    /// The worker is alive.
+    /// Signals that the worker is alive.
     pub fn beat(&self) {
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The worker has sent everything that it will ever send.
+    /// Signals that the worker has sent its last message.
     pub fn end(&self) {
         self.over.store(true, Ordering::Release);
     }
@@ -49,20 +48,20 @@ impl Pulse {
     }
 }
 
-/// Says what a worker is in the middle of, where somebody can tell.
+/// Describes what a worker is doing, if known.
 pub type Doing = Arc<dyn Fn(usize) -> Option<String> + Send + Sync>;
 
 /// A worker that was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stuck {
-    /// Its number.
+    /// Its index.
     pub worker: usize,
-    /// What it was in the middle of, where somebody could tell.
+    /// What it was doing, if known.
     pub doing: Option<String>,
 }
 
 impl Stuck {
-    /// The worker, to stand behind "ended early by".
+    /// The worker, as used after "ended early by".
     #[must_use]
     pub fn by_whom(&self) -> String {
         let from = self.doing.as_ref().map(|doing| format!(" from {doing}"));
@@ -97,15 +96,15 @@ pub struct Watchdog {
 struct Watched {
     pulse: Arc<Pulse>,
     beats: u64,
-    /// Nanoseconds that its thread has waited for a CPU so far.
+    /// Time its thread waited for a CPU, in nanoseconds.
     waited_ns: u64,
-    /// Looks since it was last seen to move.
+    /// Polls since it last moved.
     still: u32,
     given_up: bool,
 }
 
 impl Watchdog {
-    /// A watchdog for workers with these pulses.
+    /// Creates a watchdog for these pulses.
     #[must_use]
     pub fn new(pulses: Vec<Arc<Pulse>>, stop: StopHandle, doing: Option<Doing>) -> Watchdog {
         let watched = |pulse| Watched {
@@ -124,7 +123,7 @@ impl Watchdog {
         }
     }
 
-    /// Looks at the workers, if it is time to; answers those that it has given up this time.
+    /// Polls the workers if it is time to. Returns those given up this time.
     pub fn look(&mut self, now_ns: u64) -> Vec<usize> {
         if now_ns < self.next_look_ns {
             return Vec::new();
@@ -132,7 +131,7 @@ impl Watchdog {
         self.next_look_ns = now_ns + LOOK_NS;
         let urgency = self.stop.urgency();
         if urgency > Urgency::None {
-            // Nobody else may be able to see it.
+            // The hung worker may be the only one that could notice the stop.
             self.stop.noticed(now_ns);
         }
         let patience = if urgency == Urgency::Abort {
@@ -155,13 +154,13 @@ impl Watchdog {
             });
         }
         if !found.is_empty() {
-            // Without its share of the load this is another test than the one that was asked for.
+            // Without its share of the load the run is not the requested test.
             self.stop.fail("a worker that did not come back");
         }
         found
     }
 
-    /// Whether everyone is done or given up.
+    /// Whether all workers have ended or were given up.
     #[must_use]
     pub fn all_over(&self) -> bool {
         let mut workers = self.workers.iter();
@@ -176,7 +175,7 @@ impl Watchdog {
 }
 
 impl Watched {
-    /// Whether it has not moved for so many looks.
+    /// Whether it has not moved for `patience` polls.
     fn is_still(&mut self, patience: u32) -> bool {
         if self.given_up || self.pulse.is_over() {
             return false;
@@ -189,7 +188,7 @@ impl Watched {
         }
         let waited = waited_ns(self.pulse.thread.load(Ordering::Relaxed)).unwrap_or(0);
         let waiting = waited.saturating_sub(std::mem::replace(&mut self.waited_ns, waited));
-        // One that is not given a CPU cannot be blamed.
+        // A worker without CPU time is not hung.
         if waiting < LOOK_NS / 2 {
             self.still += 1;
         }
@@ -197,7 +196,7 @@ impl Watched {
     }
 }
 
-/// For how long a thread has been ready to run and waited for a CPU.
+/// How long a thread was runnable and waited for a CPU.
 fn waited_ns(thread: i32) -> Option<u64> {
     let path = format!("/proc/self/task/{thread}/schedstat");
     let text = std::fs::read_to_string(path).ok()?;
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_move_is_given_up_once_and_named() {
+    fn hung_worker_is_given_up_once_and_named() {
         let stop = StopHandle::default();
         let (mut dog, pulses) = dog(2, &stop);
         for look in 0..u64::from(LOOKS) - 1 {
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_hurry_there_is_less_patience() {
+    fn abort_gives_up_hung_worker_sooner() {
         let stop = StopHandle::default();
         let (mut dog, _pulses) = dog(1, &stop);
         stop.stop(crate::stop::Cause::Signal(2));

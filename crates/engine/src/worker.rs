@@ -1,4 +1,5 @@
-//! What all tasks of one worker share: clock, deadlines, recorder, connections, the receive buffer. One thread, no locks.
+//! State of one worker, shared by its tasks on a single thread: clock, deadlines, recorder,
+//! connections, receive buffer.
 
 use std::{
     cell::{Cell, RefCell},
@@ -37,13 +38,14 @@ use crate::{
     watchdog::Pulse,
 };
 
-/// Lines that may wait to be printed; more are counted and dropped, so that no user waits for a terminal.
+/// Maximum number of queued lines. More are counted and dropped, so that no user waits for a
+/// terminal.
 const MAX_LINES: usize = 10_000;
-/// Remarks of one worker that are told.
+/// Maximum number of remarks of a worker.
 const MAX_REMARKS: usize = 16;
 const RECEIVE_BUFFER: usize = 64 << 10;
 
-/// What workers send to the collector.
+/// A message to the collector.
 #[derive(Debug)]
 pub enum Message {
     /// A closed interval.
@@ -55,106 +57,106 @@ pub enum Message {
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {
-    /// A scenario's `log`, and what the user's secret variables hold: whoever prints it hides that first.
+    /// Output of a scenario's `log`, with values to hide.
     Log {
-        /// What is to be printed.
+        /// The text.
         text: String,
-        /// What must not be.
+        /// Secrets to hide in it.
         secrets: Vec<String>,
     },
-    /// What a hook prints, as it is.
+    /// Output of a hook, as is.
     Text(String),
-    /// What ended a virtual user, where the test wants to be told.
+    /// What ended a virtual user, if requested.
     Error(KeptReason),
-    /// A part of a trace: several lines.
+    /// Several lines of a trace.
     Trace(String),
-    /// What a virtual user did, where that is to be told.
+    /// A step of a virtual user, if requested.
     Step(Walked),
-    /// What every rendering of the run has to say.
+    /// A remark for every report.
     Remark(String),
-    /// While tracing: a value that a secret variable was set to, so that whoever prints the trace can hide it.
+    /// While tracing: a new value of a secret variable, to hide in the trace.
     Secret(String),
 }
 
-/// What is the same for all workers of a run.
+/// Context shared by all workers of a run.
 #[derive(Debug, Clone)]
 pub struct Common {
-    /// Where the test's time begins.
+    /// Start of the run.
     pub zero: crate::clock::Zero,
-    /// The run's stop.
+    /// Stops the run.
     pub stop: StopHandle,
-    /// Until when it may go on.
+    /// The lease, if any.
     pub lease: Option<Lease>,
-    /// The load, where it may be changed while it goes on.
+    /// The load control, if the load can be changed.
     pub course: Option<Course>,
-    /// What the process has taken over, where it may.
+    /// Takeovers, if allowed.
     pub adoptions: Option<Adoptions>,
-    /// To the collector.
+    /// Channel to the collector.
     pub messages: Sender<Message>,
-    /// Lines on their way to the collector.
+    /// Number of lines on their way to the collector.
     pub lines: Arc<AtomicUsize>,
-    /// Virtual users running anywhere in the process: counted per arrival, for caps that hold for all of its workers.
+    /// Active virtual users of the process, for limits over all workers. Updated per arrival.
     pub users: Arc<AtomicU64>,
-    /// The process's share of everything that the plan numbers.
+    /// The process's share of everything the plan numbers.
     pub share: Share,
-    /// Whether requests and answers are shown.
+    /// Whether requests and responses are traced.
     pub trace: bool,
-    /// Whether virtual users tell what they do, step by step.
+    /// Whether virtual users report each step.
     pub walks: bool,
-    /// How long what is under way may go on after the last arrival; none: for ever.
+    /// Time to wait for in-flight work after the last arrival. `None` for no limit.
     pub drain_ns: Option<u64>,
-    /// How late a worker may be to handle several deadlines in one wake-up, in nanoseconds.
+    /// Maximum delay for handling several deadlines in one wake-up, in nanoseconds.
     pub pacing_slack_ns: u64,
     /// The labels of the run.
     pub labels: Registry,
-    /// This worker's sign of life.
+    /// This worker's heartbeat.
     pub pulse: Arc<Pulse>,
 }
 
-/// How many requests are due at a moment, in nanoseconds from the start, and have not been started.
+/// Number of requests due at a moment (nanoseconds from the start) and not started.
 pub type Backlog = Box<dyn Fn(u64) -> u64>;
 
 /// One worker.
 pub struct Worker {
-    /// Its number, among those that do the same work.
+    /// Index in its group.
     pub index: usize,
-    /// How many of them there are.
+    /// Size of its group.
     pub workers: usize,
-    /// The seed of everything random.
+    /// Random seed.
     pub seed: u64,
     /// Its clock.
     pub clock: Clock,
-    /// Its ledger.
+    /// Its recorder.
     pub recorder: RefCell<Recorder>,
-    /// The labels that it knows.
+    /// Cache of label numbers.
     labels: RefCell<Seen>,
     /// Its deadlines.
     pub deadlines: RefCell<Deadlines>,
-    /// One receive buffer for all its connections.
+    /// Receive buffer for all connections.
     pub buffer: RefCell<Box<[u8]>>,
-    /// What is the same for all.
+    /// Shared context.
     pub common: Common,
-    /// What it may spend on what others decide the size of.
+    /// Memory budget.
     pub memory: Rc<Memory>,
-    /// Requests under way.
+    /// Requests in flight.
     pub in_flight: Cell<u64>,
-    /// The same by label, and since when.
+    /// Start times of requests in flight, by label.
     under_way: RefCell<UnderWay>,
-    /// Of a driver that paces connections: how many requests are due at a moment and wait for theirs.
+    /// Due requests that wait for their connection, for drivers that pace connections.
     pub backlog: RefCell<Option<Backlog>>,
-    /// Virtual users under way.
+    /// Active virtual users.
     pub users: Cell<u64>,
-    /// Connections open.
+    /// Open connections.
     pub open: Rc<Cell<u64>>,
-    /// When its pacer will look up from its sleep.
+    /// Wakes the pacer.
     pub alarm: Alarm,
-    /// Cut short when no more arrivals are wanted.
+    /// Expires when no more arrivals may start.
     pub arrivals_end: Limit,
-    /// Whether everything under way has been given up.
+    /// Whether all in-flight work was given up.
     aborted: Cell<bool>,
-    /// What has been remarked already.
+    /// Remarks made so far.
     remarks: RefCell<Vec<String>>,
-    /// The limits of all virtual users under way, so that they can be told to end.
+    /// Limits of all active virtual users, to abort them.
     running: RefCell<Vec<Option<Rc<Limit>>>>,
     vacant: RefCell<Vec<usize>>,
     cpu_seen: Cell<u64>,
@@ -163,7 +165,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Its share of everything that the plan numbers, over all processes.
+    /// Its share of everything the plan numbers, over all processes.
     #[must_use]
     pub fn share(&self) -> Share {
         self.common
@@ -171,13 +173,13 @@ impl Worker {
             .part(self.index as u64, self.workers as u64)
     }
 
-    /// Its place among those that do the same work, and how many there are: which part of a share of the process's is its own.
+    /// Index and size of its group: which part of the process's share is its own.
     #[must_use]
     pub fn place(&self) -> (u64, u64) {
         (self.index as u64, self.workers as u64)
     }
 
-    /// A worker with its parts.
+    /// Creates a worker.
     #[must_use]
     pub fn new(
         (index, workers): (usize, usize),
@@ -215,7 +217,7 @@ impl Worker {
         }
     }
 
-    /// The number of a name that comes up while the test runs; (other) when there are too many of them.
+    /// The number of a label that appears at run time; (other) if there are too many.
     pub fn label(&self, group: Group, method: &str, name: &str) -> LabelId {
         let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
         if is_new {
@@ -227,8 +229,8 @@ impl Worker {
         id
     }
 
-    /// Everything that is due now: deadlines, the wheel, closed intervals. Cheap when nothing is; called after every
-    /// completion, because a busy runtime looks at its timer only every few dozen tasks.
+    /// Runs everything that is due: deadlines, the wheel, closed intervals. Cheap if nothing is.
+    /// Called after every completion, because a busy runtime polls its timer rarely.
     pub fn turn(&self, now_ns: u64) {
         let tick = {
             let mut deadlines = self.deadlines.borrow_mut();
@@ -248,7 +250,7 @@ impl Worker {
         }
     }
 
-    /// The next moment at which the worker has something to do, and whether it must be met exactly.
+    /// The next moment with something to do, and whether it is exact.
     #[must_use]
     pub fn next_deadline(&self) -> (u64, bool) {
         let deadlines = self.deadlines.borrow();
@@ -263,17 +265,14 @@ impl Worker {
         }
     }
 
-    /// Sleeps until an exact moment; the limit cuts it short.
-    ///
-    /// # Errors
-    /// When it was cut short.
+    /// Sleeps until an exact moment. Fails if the limit expires first.
     pub async fn sleep_until(
         &self,
         at_ns: u64,
         limit: &Limit,
     ) -> Result<(), crate::deadlines::Cut> {
         let at_ns = if mutant::is(Mutant::MillisecondTimers) {
-            // Rounded up, and a tick more: with one alone every second arrival would be due already, and the median a toss-up.
+            // Rounded up by one more tick, otherwise every second arrival would be due already.
             (at_ns / 1_000_000 + 2) * 1_000_000
         } else {
             at_ns
@@ -299,27 +298,27 @@ impl Worker {
         i64::try_from(self.wall_ns(ns) / 1_000_000_000).unwrap_or(i64::MAX)
     }
 
-    /// Sends a line to be printed, or counts it as lost.
+    /// Sends a line to print, or counts it as lost.
     pub fn emit(&self, line: Line) {
-        // A secret that were lost would be printed with the next line that holds it.
+        // A lost secret would be printed by the next line that contains it.
         let may_be_lost = !matches!(line, Line::Secret(_));
         if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES && may_be_lost {
             self.common.lines.fetch_sub(1, Ordering::Relaxed);
             self.recorder.borrow_mut().run.lines_lost += 1;
             return;
         }
-        // The collector outlives the workers; if it is gone, so is everyone who could read the line.
+        // The collector outlives the workers. Without it nobody reads the line.
         let _ = self.common.messages.send(Message::Line(line));
     }
 
-    /// Whoever it works for comes only now: before that there was nothing that could have been held up.
+    /// Starts stall sampling now. For drivers that attach after the run began.
     pub fn joins(&self, now_ns: u64) {
         self.next_sample
             .set(look_in(self.seed, now_ns / TICK_NS + 1, self.index).max(self.next_sample.get()));
         self.deadlines.borrow_mut().begin(now_ns);
     }
 
-    /// Tells once what every rendering has to say: nobody waits for it, and there are few of them.
+    /// Sends a remark for every report, once.
     #[cold]
     pub fn remark(&self, text: String) {
         let mut remarks = self.remarks.borrow_mut();
@@ -334,13 +333,13 @@ impl Worker {
         remarks.push(text);
     }
 
-    /// Enters a virtual user into the list of those under way.
+    /// Registers an active virtual user.
     pub fn enter(&self, limit: &Rc<Limit>) -> usize {
         self.users.set(self.users.get() + 1);
         self.watch(limit)
     }
 
-    /// Has a limit end when everything under way is given up.
+    /// Registers a limit to abort with all in-flight work.
     pub fn watch(&self, limit: &Rc<Limit>) -> usize {
         if self.aborted.get() {
             limit.abort();
@@ -358,13 +357,13 @@ impl Worker {
         }
     }
 
-    /// Strikes a virtual user from the list.
+    /// Unregisters a virtual user.
     pub fn leave(&self, place: usize) {
         self.users.set(self.users.get() - 1);
         self.unwatch(place);
     }
 
-    /// Strikes a limit from the list.
+    /// Unregisters a limit.
     pub fn unwatch(&self, place: usize) {
         if let Some(limit) = self.running.borrow_mut()[place].take() {
             limit.retire();
@@ -372,7 +371,7 @@ impl Worker {
         self.vacant.borrow_mut().push(place);
     }
 
-    /// Gives up everything under way.
+    /// Aborts all in-flight work.
     pub fn abort(&self) {
         if self.aborted.replace(true) {
             return;
@@ -382,7 +381,7 @@ impl Worker {
         running.iter().for_each(|limit| limit.abort());
     }
 
-    /// Closes the ledger.
+    /// Closes the recorder.
     pub fn finish(&self) {
         let now = self.clock.now();
         self.look(now);
@@ -391,7 +390,7 @@ impl Worker {
         self.hand_over();
     }
 
-    /// Has no more arrivals start.
+    /// Stops starting arrivals.
     pub fn end_arrivals(&self, now_ns: u64) {
         self.recorder.borrow_mut().end_arrivals(now_ns);
         self.arrivals_end.abort();
@@ -405,8 +404,8 @@ impl Worker {
         self.hand_over();
     }
 
-    /// Does what the run's stop asks for, and answers what that is. Who learns of a stop asks here: a run that is over before
-    /// anybody has noticed why would be taken for one that came to its end.
+    /// Applies a pending stop request and returns its urgency. Every path that can observe a stop
+    /// must call this, otherwise the run is recorded as completed.
     pub fn heed_stop(&self, now_ns: u64) -> Urgency {
         if self.lease_has_ended(now_ns) {
             self.common.stop.fail(crate::lease::ENDED);
@@ -426,8 +425,8 @@ impl Worker {
         urgency
     }
 
-    /// Whether it must not begin anything at a moment, because it may not go on: then everything is given up. A process that was frozen asks
-    /// this before anybody else could have told it.
+    /// Whether the lease has expired. Aborts all in-flight work if so. A process that was frozen
+    /// must check this before it sends.
     #[inline]
     pub fn is_without_lease(&self, now_ns: u64) -> bool {
         self.lease_has_ended(now_ns) && self.heed_stop(now_ns) == Urgency::Abort
@@ -439,7 +438,7 @@ impl Worker {
         lease.is_some_and(|lease| lease.has_ended_at(self.clock.absolute(now_ns)))
     }
 
-    /// So many requests are under way from a moment on, behind which nobody has looked around yet.
+    /// Counts requests as in flight from a moment on, which must not precede the last sample.
     #[inline]
     pub fn requests_began(&self, since_ns: u64, label: LabelId, requests: u32) {
         self.look(since_ns);
@@ -449,7 +448,7 @@ impl Worker {
         under_way.begin(label, since_ns, requests);
     }
 
-    /// So many that were counted as under way are counted anew, as what they turned out to be.
+    /// Removes provisional requests in flight. The caller counts what they turned out to be.
     pub fn requests_uncounted(
         &self,
         now_ns: u64,
@@ -461,7 +460,7 @@ impl Worker {
         }
     }
 
-    /// A request is under way no longer that was so since a moment.
+    /// Counts a request as no longer in flight.
     #[inline]
     pub fn request_ended(&self, now_ns: u64, (label, since_ns): (LabelId, u64)) {
         self.look(now_ns);
@@ -469,15 +468,15 @@ impl Worker {
         self.under_way.borrow_mut().end(label, since_ns);
     }
 
-    /// Takes up a request of a driver that keeps no ledger of its own; it is under way until [`Worker::record`] is given its sample,
-    /// whose `started_ns` is this very moment.
+    /// Starts a request of a driver without its own records. It is in flight until
+    /// [`Worker::record`] receives its sample, whose `started_ns` must be this moment.
     pub fn issue(&self, now_ns: u64, label: LabelId, intended: Intended) {
         self.requests_began(now_ns, label, 1);
         self.recorder.borrow_mut().issued(now_ns, label, intended);
     }
 
-    /// Puts such a request into the ledger, and does what has become due meanwhile. What is known of the first of its kind that went
-    /// wrong is kept.
+    /// Records such a request, and runs what is due. Keeps details of the first failure of its
+    /// kind.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.request_ended(sample.done_ns, (sample.label, sample.started_ns));
         let mut recorder = self.recorder.borrow_mut();
@@ -489,11 +488,11 @@ impl Worker {
         self.turn(sample.done_ns);
     }
 
-    /// Looks around: for every random moment that has come since the last look, samples the levels as they were then, and notes
-    /// by how much the look comes too late.
+    /// Samples levels for every random moment since the last call, and records how late each sample
+    /// is (the stall).
     ///
-    /// Asked for by the pacer, and before a level changes: levels are those of the moment, not of something that has just begun
-    /// or ended, and a worker that was held up misses no moment of it.
+    /// Called by the pacer, and before a level changes, so that samples have the level of their
+    /// moment.
     #[inline]
     pub fn look(&self, now_ns: u64) {
         if now_ns >= self.next_sample.get() {
@@ -537,7 +536,7 @@ impl Worker {
             }
         }
         for snapshot in full {
-            // As above: without a collector nobody is left to be told.
+            // The collector outlives the workers.
             let _ = self
                 .common
                 .messages
@@ -546,12 +545,12 @@ impl Worker {
     }
 }
 
-/// The random moment within a slot of time at which a worker looks around.
+/// The random sampling moment within a time slot.
 fn look_in(seed: u64, slot: u64, worker: usize) -> u64 {
     slot * TICK_NS + Rng::keyed(seed, Purpose::Sampling, slot, worker as u64).below(TICK_NS)
 }
 
-/// When the pacer will look up from its sleep; whoever needs an earlier moment wakes it.
+/// Wakes the pacer for an earlier moment than it sleeps until.
 #[derive(Debug)]
 pub struct Alarm {
     at: Cell<u64>,
@@ -568,18 +567,18 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// The pacer sleeps until this moment.
+    /// Sets the moment until which the pacer sleeps.
     pub fn set(&self, at_ns: u64) {
         self.at.set(at_ns);
     }
 
-    /// Whether somebody has asked for an earlier moment.
+    /// Whether an earlier moment was requested.
     #[must_use]
     pub fn is_before(&self, at_ns: u64) -> bool {
         self.at.get() < at_ns
     }
 
-    /// Wakes this task when somebody needs an earlier moment.
+    /// Registers the task to wake.
     pub fn watch(&self, cx: &Context<'_>) {
         let mut waker = self.waker.borrow_mut();
         if !waker

@@ -1,5 +1,4 @@
-//! Which reader a file belongs to: by its name where that tells, else by its content. What each reader's files look like, the
-//! readers say; there may be any number of them.
+//! Detects which reader a file belongs to, by name or content.
 
 use std::path::Path;
 
@@ -13,38 +12,35 @@ use crate::{
 
 /// Reads one kind of test files.
 pub trait Reader: Sync {
-    /// By what a user tells its files, as a part of a sentence: `a native plan begins with …`.
+    /// Description of its files, as a part of a sentence: `a native plan begins with …`.
     fn reads(&self) -> &'static str;
 
-    /// Ends of names that are its own, whatever the file holds.
+    /// File name suffixes that identify its files.
     fn suffixes(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a file is one of its own, by its content.
+    /// Whether a file is its own, by content.
     fn detects(&self, file: &Sample<'_>) -> bool {
         let _ = file;
         false
     }
 
-    /// Makes a plan of its files.
-    ///
-    /// # Errors
-    /// Every problem, each with its place.
+    /// Creates a plan. Fails with all problems and their positions.
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors>;
 
-    /// Whether a file of this kind may have stages, of which one can be wanted.
+    /// Whether its files may have stages.
     fn has_stages(&self) -> bool {
         false
     }
 
-    /// What requests say of their client where a test file of this kind does not set it.
+    /// Default user agents of the original tool.
     fn user_agents(&self) -> &'static [&'static str] {
         &[]
     }
 }
 
-/// What a reader sees of a file that may be its own.
+/// What a reader sees of a candidate file.
 pub struct Sample<'a> {
     suffix: String,
     text: &'a str,
@@ -60,7 +56,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Its tree; none of an empty file, or one that is neither YAML nor JSON.
+    /// Its tree. `None` for an empty file, or one that is neither YAML nor JSON.
     #[must_use]
     pub fn root(&self) -> Option<&Node> {
         self.document.as_ref().ok()?.root.as_ref()
@@ -72,13 +68,12 @@ impl<'a> Sample<'a> {
         self.document.is_err()
     }
 
-    /// Whether its name ends in one of these.
     #[must_use]
     pub fn has_suffix(&self, suffixes: &[&str]) -> bool {
         suffixes.contains(&self.suffix.as_str())
     }
 
-    /// Its first word that is no comment, without quotes: a key, even where the rest is broken.
+    /// Its first word outside of comments, without quotes. A key, even if the rest is invalid.
     #[must_use]
     pub fn first_word(&self) -> &str {
         let mut lines = self.text.lines().map(str::trim);
@@ -94,10 +89,8 @@ fn suffix(path: &Path) -> String {
     suffix.unwrap_or_default().to_ascii_lowercase()
 }
 
-/// The first of these readers that the file belongs to.
-///
-/// # Errors
-/// One line that says what each of them reads, if it belongs to none.
+/// Returns the first reader that the file belongs to. Fails with a line that lists what the readers
+/// accept.
 pub fn detect<'r>(
     path: &Path,
     text: &str,
@@ -120,10 +113,7 @@ pub fn detect<'r>(
     })
 }
 
-/// Loads a test file, whichever of these readers it belongs to.
-///
-/// # Errors
-/// Every problem of the file, each with its place.
+/// Loads a test file with the reader it belongs to. Fails with all problems and their positions.
 pub fn load(inputs: &Inputs, readers: &[&dyn Reader]) -> Result<Plan, LoadErrors> {
     let Some(path) = inputs.files.first() else {
         return Err(LoadErrors::refused("no test file was named"));
@@ -143,7 +133,7 @@ pub fn load(inputs: &Inputs, readers: &[&dyn Reader]) -> Result<Plan, LoadErrors
     reader.load(inputs)
 }
 
-/// Whether this is what requests say of their client where nobody sets it, behind any of these readers.
+/// Whether this is the default user agent of one of the readers.
 #[must_use]
 pub fn is_usual_user_agent(value: &Template, readers: &[&dyn Reader]) -> bool {
     let mut usual = readers.iter().flat_map(|reader| reader.user_agents());

@@ -1,7 +1,7 @@
-//! Files of environment variables (`.env`), as Node's `dotenv` reads them. Lines that it would pass over are passed over here;
-//! which variables win over those that exist already is the caller's business.
+//! `.env` files, as parsed by Node's `dotenv`. Lines that it ignores are ignored. The caller
+//! decides precedence over existing variables.
 
-/// The variables of a file, in its order; of one that is set twice, the last value.
+/// Returns the variables in order. The last value of a variable counts.
 #[must_use]
 pub fn parse(text: &str) -> Vec<(String, String)> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Vec<(String, String)> {
     variables
 }
 
-/// The name that a line sets, and where its value begins: `NAME=`, `export NAME = `, `NAME: `.
+/// The name set in a line, and the offset of its value: `NAME=`, `export NAME = `, `NAME: `.
 fn assignment(line: &str) -> Option<(&str, usize)> {
     let trimmed = line.trim_start();
     let exported = trimmed
@@ -42,8 +42,8 @@ fn assignment(line: &str) -> Option<(&str, usize)> {
     (!name.is_empty()).then_some((name, line.len() - value.len()))
 }
 
-/// A value in quotes, which may span lines, and what stands behind its line. None if it is not in quotes, if they are not
-/// closed, or if anything but a comment follows them.
+/// A quoted value, which may span lines, and the text after its line. `None` if it is not quoted,
+/// not closed, or followed by anything but a comment.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start_matches([' ', '\t']);
     let quote = text.chars().next().filter(|c| "'\"`".contains(*c))?;
@@ -70,7 +70,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     Some((value, behind))
 }
 
-/// A value without quotes: up to a comment or the end of the line.
+/// An unquoted value, up to a comment or the end of the line.
 fn plain(text: &str) -> String {
     text.split('#').next().unwrap_or_default().trim().to_owned()
 }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn as_dotenv_reads_them() {
+    fn variables_match_dotenv() {
         for (text, wanted) in [
             ("A=1", Some("A=1")),
             ("  export A = two words  # why", Some("A=two words")),
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read(text in "([A-C]=|export |['\"`#\\\\\n: ]|\\PC)*") {
+        fn any_text_is_handled(text in "([A-C]=|export |['\"`#\\\\\n: ]|\\PC)*") {
             for (name, _) in parse(&text) {
                 prop_assert!(!name.is_empty());
             }

@@ -1,4 +1,4 @@
-//! How readers get at files: through a function, so that a text can stand for one in tests and fuzzing.
+//! File access of readers, through a function that tests and fuzzing replace.
 
 use std::{
     cell::RefCell,
@@ -11,26 +11,21 @@ use std::{
 
 use plan::{At, Plan, Problem};
 
-/// A file's bytes, or why there are none.
+/// Returns a file's bytes, or why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
-/// From the disk.
-///
-/// # Errors
-/// Why it cannot be read.
+/// Reads from disk.
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
     read(path).map_err(|error| error.to_string())
 }
 
-/// No file of a test, a recording or a result is larger, in bytes.
+/// Maximum size of a file in bytes.
 const LARGEST: u64 = 1 << 30;
-/// What is read of a device, such as `/dev/null` or a terminal: `/dev/zero` never ends.
+/// Maximum size read from a device such as `/dev/null` or a terminal, because `/dev/zero` is
+/// endless.
 const LARGEST_OF_DEVICE: u64 = 1 << 20;
 
-/// A file that the user names, as bytes. It may be a pipe; what does not end is refused.
-///
-/// # Errors
-/// Why it cannot be read.
+/// Reads a file or pipe named by the user. Fails if it is too large.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let kind = file.metadata()?.file_type();
@@ -42,10 +37,7 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_at_most(file, largest)
 }
 
-/// As [`read`], as text.
-///
-/// # Errors
-/// Why it cannot be read, or that it is not UTF-8.
+/// Like [`read`], as text. Fails if it is not UTF-8.
 pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
@@ -61,22 +53,18 @@ fn read_at_most(file: impl Read, largest: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads from the disk, and notes what.
+/// Reads from disk and records which files were read.
 #[derive(Debug, Default)]
 pub struct Noting(RefCell<BTreeSet<PathBuf>>);
 
 impl Noting {
-    /// A file's bytes.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
         let bytes = from_disk(path)?;
         self.0.borrow_mut().insert(path.to_owned());
         Ok(bytes)
     }
 
-    /// The plan that was made of them, which knows what else was read for it.
+    /// Adds the files read to the plan's dependencies.
     #[must_use]
     pub fn told(self, mut plan: Plan) -> Plan {
         let read = self.0.into_inner().into_iter();
@@ -86,10 +74,7 @@ impl Noting {
     }
 }
 
-/// A file's text, or where it is none, from 1 and in bytes: a replacement character in a request is nobody's wish.
-///
-/// # Errors
-/// The first byte that is no text.
+/// Returns the text of a file. Fails with the position of the first byte that is not UTF-8.
 pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -108,10 +93,9 @@ pub fn text(bytes: Vec<u8>) -> Result<String, NotText> {
     })
 }
 
-/// Where a file is not text.
+/// Position of invalid UTF-8 in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotText {
-    /// From 1.
     pub line: usize,
     /// In characters.
     pub column: usize,
@@ -119,7 +103,6 @@ pub struct NotText {
 }
 
 impl NotText {
-    /// As a problem of this file, with its place.
     pub fn problem(&self, file: String) -> Problem {
         Problem {
             at: Some(At {
@@ -142,7 +125,7 @@ impl std::fmt::Display for NotText {
     }
 }
 
-/// One text under its name, and nothing else.
+/// Provides a single text under a name.
 pub fn from_text<'a>(
     name: &'a str,
     text: &'a str,

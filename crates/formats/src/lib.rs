@@ -1,8 +1,10 @@
-//! READ it: test files become a [`plan::Plan`], or a list of every problem with its place. Native plans and URLs are read here;
-//! other tools' files by their front doors, with what this crate offers: positioned documents, tables, templates, findings.
+//! Readers: turn test files into a [`plan::Plan`], or into a list of all problems with positions.
 //!
-//! This crate reads files (scripts, tables) and nothing else: no clock, no environment, no network. The caller hands in the
-//! environment variables, and prints what comes back.
+//! Native plans and URLs are read here. Front ends read other tools' files with this crate's
+//! documents, tables, templates and findings.
+//!
+//! Reads files (scripts, tables) only. The caller supplies environment variables and prints
+//! messages.
 
 #![forbid(unsafe_code)]
 
@@ -28,57 +30,57 @@ use plan::{Note, Problem};
 pub use detect::{Reader, Sample, detect, is_usual_user_agent, load};
 pub use url_plan::{BodyOption, UrlOptions, url_plan};
 
-/// What our own requests say of their client where nobody sets it.
+/// Default user agent.
 const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 
-/// What a load is made from: the files and options that a command line named.
+/// Files and options of a command line.
 #[derive(Clone, Default)]
 pub struct Inputs {
-    /// The test files, in order. The first is "the script": other paths are relative to it.
+    /// Test files in order. Paths in them are relative to the first.
     pub files: Vec<PathBuf>,
-    /// Which of the file's environments holds, where it has some.
+    /// Environment to select from the file.
     pub environment: Option<String>,
     /// Replaces the target.
     pub target: Option<String>,
-    /// Variables that replace those of the file: a JSON object.
+    /// JSON object of variables that replace those of the file.
     pub variables: Option<String>,
-    /// Certificates are not verified.
+    /// Disables verification of certificates.
     pub insecure: bool,
-    /// One virtual user.
+    /// A single virtual user.
     pub solo: bool,
-    /// The one scenario that is wanted.
+    /// The only scenario to run.
     pub scenario_name: Option<String>,
-    /// The one stage of a campaign that is wanted.
+    /// The only stage of a campaign to run.
     pub stage: Option<String>,
-    /// The environment variables that scripts may refer to.
+    /// Environment variables for scripts.
     pub process_env: Vec<(String, String)>,
-    /// Names whose values are secret, beside the house list.
+    /// Additional names whose values are secret.
     pub secrets: Vec<String>,
-    /// What `{{ $testId }}` is.
+    /// Value of `{{ $testId }}`.
     pub test_id: String,
-    /// Run natively rather than behind the door whose file it is: a status of 400 and above is a failed request.
+    /// Runs another tool's file by native rules: a status of 400 or above is a failed request.
     pub native: bool,
-    /// So much memory a table may take, in bytes; none: any.
+    /// Maximum memory of a table in bytes. `None` means unlimited.
     pub memory: Option<u64>,
-    /// Where the plan's mocks listen, by their names: what `{{ mocks.NAME }}` is.
+    /// Addresses of the plan's mocks by name, for `{{ mocks.NAME }}`.
     pub mocks: Vec<(String, String)>,
-    /// What all processes of the run call it; none: it has one.
+    /// Name of the run shared by all its processes. `None` for a single process.
     pub run_name: Option<u32>,
 }
 
-/// Why nothing was loaded.
+/// Why loading failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadErrors {
-    /// How the original tool ends at the first problem, where it has words and an exit code of its own.
+    /// Message and exit code of the original tool for the first problem, if it has its own.
     pub original: Option<Original>,
-    /// Every problem, with its place where a file is to blame.
+    /// All problems, with positions in files.
     pub problems: Vec<Problem>,
-    /// What had been noted until then.
+    /// Notes up to the failure.
     pub notes: Vec<Note>,
 }
 
 impl LoadErrors {
-    /// In our own words, and of no place in a file.
+    /// Creates an error of our own without position.
     #[must_use]
     pub fn refused(message: impl Into<String>) -> LoadErrors {
         LoadErrors::from(Problem::anywhere(message.into()))
@@ -95,16 +97,16 @@ impl From<Problem> for LoadErrors {
     }
 }
 
-/// What another tool says when it refuses a test, for a front door that speaks like it.
+/// Message of another tool that rejects a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Original {
     /// For standard output.
     pub out: String,
-    /// A line for standard error; empty where there is none.
+    /// A line for standard error; may be empty.
     pub err: String,
     /// The exit code.
     pub code: u8,
-    /// Whether our own words, with places, add something to it.
+    /// Whether our own message with positions adds information.
     pub explained: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The names of HTTP methods, for readers whose steps begin with one.
+//! Names of HTTP methods.
 
-/// The methods of IANA's registry that a step may name. (`CONNECT` is a proxy's, `PRI` HTTP/2's own.)
+/// IANA's registered methods, except `CONNECT` (for proxies) and `PRI` (internal to HTTP/2).
 pub const METHODS: &[&str] = &[
     "get",
     "head",

@@ -1,6 +1,6 @@
-//! The known word nearest to one that is not known, for hints. Nothing is ever corrected by it.
+//! Finds the most similar known word, for hints.
 
-/// The nearest of the candidates, if any is near enough to be meant.
+/// Returns the most similar candidate, if it is similar enough.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.chars().count() > 40 {
@@ -16,13 +16,13 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// ` (did you mean `X`?)`, or nothing.
+/// ` (did you mean `X`?)`, or empty.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates)
         .map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours.
+/// Number of insertions, deletions, replacements and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_words_are_found_and_far_ones_not() {
+    fn only_similar_words_are_found() {
         let known = ["headers", "url", "capture", "json"];
         assert_eq!(nearest("hedaers", known), Some("headers"));
         assert_eq!(nearest("URL", known), Some("url"));

@@ -1,5 +1,4 @@
-//! Opens what readers read: documents, tables and JSON options, each with the problems of its bytes and its syntax told at their
-//! places. What the keys and columns mean is the readers' business.
+//! Opens documents, tables and JSON options, and reports syntax errors at their positions.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use crate::{
     table::{Rows, Table},
 };
 
-/// A YAML or JSON file and its number; none once a problem was told.
+/// Opens a YAML or JSON file. Returns tree and file number, or `None` after reporting a problem.
 pub fn document(
     path: &Path,
     dialect: Dialect,
@@ -37,7 +36,7 @@ pub fn document(
     }
 }
 
-/// A table's file, which a test file calls `named` at this place; none once a problem was told.
+/// Opens a table that a test file names at this position. `None` after reporting a problem.
 pub fn table(
     table: &Table,
     (path, named, mark): (&Path, &str, Mark),
@@ -56,7 +55,7 @@ pub fn table(
         .ok()
 }
 
-/// A JSON object from the command line or the environment, all of it at the option's place; none once a problem was told.
+/// Parses a JSON object from the command line or environment. `None` after reporting a problem.
 pub fn option_object(option: &str, text: &str, findings: &mut Findings) -> Option<Node> {
     let mark = Mark::start_of(findings.file(option));
     match serde_json::from_str::<Value>(text) {

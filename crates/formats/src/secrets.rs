@@ -1,6 +1,6 @@
-//! Which values of a plan must never be shown: those that stand under names like `Authorization`, `token` or `password`, and
-//! those of variables that flow into them; and which variables will hold such values once a virtual user has captured them. The
-//! record hides them wherever they appear.
+//! Collects secrets of a plan: values under names like `Authorization`, `token` or `password`,
+//! values of variables used there, and variables that will hold secrets at run time. The record
+//! hides them everywhere.
 
 use std::collections::BTreeSet;
 
@@ -15,17 +15,17 @@ use serde_json::Value;
 
 use crate::Inputs;
 
-/// What a reader knows of secrets beside the plan.
+/// Additional knowledge of a reader about secrets.
 #[derive(Default)]
 pub struct Known<'a> {
-    /// Names that the user calls secret beside the house list.
+    /// Additional secret names from the user.
     pub names: Vec<String>,
-    /// What of the environment the file names: a secret's value may stand in the plan under any other name.
+    /// Environment variables used in the file. Their secrets may appear in the plan under other
+    /// names.
     pub environment: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Known<'a> {
-    /// Those variables of the environment that a file names.
     pub fn environment(inputs: &'a Inputs, used: &BTreeSet<String>) -> Vec<(&'a str, &'a str)> {
         let all = inputs.process_env.iter();
         all.filter(|(name, _)| used.contains(name))
@@ -34,7 +34,6 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Fills the plan's lists of secrets.
 pub fn collect(plan: &mut Plan, known: Known<'_>) {
     let mut secrets = Secrets {
         named: known.names.iter().map(|name| name.to_lowercase()).collect(),
@@ -78,7 +77,7 @@ pub fn collect(plan: &mut Plan, known: Known<'_>) {
 #[derive(Default)]
 struct Secrets {
     texts: BTreeSet<String>,
-    /// Roots of variables that flow into something secret.
+    /// Roots of variables used in something secret.
     variables: BTreeSet<String>,
     /// In lower case.
     named: BTreeSet<String>,
@@ -142,7 +141,7 @@ impl Secrets {
         }
     }
 
-    /// What is found under a secret name, or kept under one.
+    /// A capture from a secret name, or into one.
     fn capture(&mut self, capture: &Capture) {
         let Some(store) = &capture.store else { return };
         let text = |template: &Template| {
@@ -170,7 +169,7 @@ impl Secrets {
         }
     }
 
-    /// The elements of a list are as secret as the list.
+    /// Elements of a list are as secret as the list.
     fn elements(&mut self, inner: &Loop) {
         let Some(Over::Variable(path)) = &inner.over else {
             return;
@@ -230,7 +229,7 @@ impl Secrets {
         }
     }
 
-    /// The whole text and, for `Bearer TOKEN`, the token.
+    /// The whole text, and the token of `Bearer TOKEN`.
     fn text(&mut self, text: &str) {
         let scheme = |word: &str| {
             ["bearer", "basic", "token", "digest", "apikey"]

@@ -1,45 +1,38 @@
-//! Tables: CSV text into rows of values, with the cast that csv-parse has and JavaScript's idea of a number.
+//! CSV tables, with the type conversion of csv-parse and JavaScript's definition of a number.
 
 use query::value;
 use serde_json::Value;
 
-/// How a table's text becomes rows.
+/// Options for parsing a table.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// Between cells.
     pub delimiter: u8,
-    /// Around cells; none: quotes are text.
+    /// Quote of cells. `None` treats quotes as text.
     pub quote: Option<u8>,
-    /// What a line begins with that is no data.
+    /// Prefix of comment lines.
     pub comment: Option<u8>,
-    /// White space around cells is taken off.
+    /// Removes white space around cells.
     pub trim: bool,
-    /// A byte-order mark is taken off.
+    /// Removes a byte-order mark.
     pub bom: bool,
-    /// Cells that look numeric become numbers.
+    /// Converts numeric cells to numbers.
     pub cast: bool,
-    /// Rows may differ in length.
+    /// Allows rows of different lengths.
     pub relaxed: bool,
-    /// The first row is no data.
+    /// Treats the first row as header.
     pub header: bool,
-    /// So much memory the rows may take, in bytes.
+    /// Maximum memory of the rows, in bytes.
     pub memory: Option<u64>,
 }
 
-/// A table's content.
 #[derive(Debug)]
 pub struct Rows {
-    /// The first row, where it is no data.
     pub header: Vec<String>,
-    /// Cells by row.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl Table {
-    /// Reads a table's text.
-    ///
-    /// # Errors
-    /// What is wrong with it, and in which line.
+    /// Parses a table. Fails with the error and its line.
     pub fn read(&self, text: &str) -> Result<Rows, String> {
         let text = if self.bom {
             text.strip_prefix('\u{feff}').unwrap_or(text)
@@ -100,7 +93,7 @@ fn problem(error: &csv::Error) -> String {
     }
 }
 
-/// What a row takes, in bytes: its cells, the texts in them, and what the allocator adds.
+/// Memory of a row in bytes: cells, texts and allocation overhead.
 fn weight(row: &[Value]) -> u64 {
     const PER_ALLOCATION: usize = 16;
     let text = |cell: &Value| match cell {
@@ -111,7 +104,7 @@ fn weight(row: &[Value]) -> u64 {
     (cells + size_of_val(row) + size_of::<Vec<Value>>() + PER_ALLOCATION) as u64
 }
 
-/// A cell that looks numeric becomes a number, in JavaScript's sense of both: `007` is 7, `0x10` is 0.
+/// Converts a numeric cell as JavaScript does: `007` is 7, `0x10` is 0.
 fn cast(cell: &str) -> Value {
     let whole = value::number_of(cell);
     let prefix = value::float_prefix_of(cell);
@@ -143,7 +136,7 @@ mod tests {
     };
 
     #[test]
-    fn cells_are_cast_as_csv_parse_casts_them() {
+    fn casts_match_csv_parse() {
         for (cell, expected) in [
             ("7", json!(7)),
             ("007", json!(7)),
@@ -211,12 +204,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_table_is_read(text in r#"[a-c0-9,;"\n\r #.eExX+-]{0,40}"#) {
+        fn any_table_is_handled(text in r#"[a-c0-9,;"\n\r #.eExX+-]{0,40}"#) {
             let _ = PLAIN.read(&text);
         }
 
         #[test]
-        fn what_was_quoted_is_read_back(rows in prop::collection::vec(prop::collection::vec("[a-c,;\"\n #]{1,6}", 3), 1..5)) {
+        fn quoted_cells_round_trip(rows in prop::collection::vec(prop::collection::vec("[a-c,;\"\n #]{1,6}", 3), 1..5)) {
             let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
             let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",");
             let text = rows.iter().map(line).collect::<Vec<_>>().join("\n");
@@ -232,7 +225,7 @@ mod tests {
         }
 
         #[test]
-        fn casting_numbers_keeps_them(n in any::<f64>().prop_filter("finite", |n| n.is_finite())) {
+        fn cast_of_numbers_is_lossless(n in any::<f64>().prop_filter("finite", |n| n.is_finite())) {
             let mut text = String::new();
             value::write_f64(n, &mut text);
             prop_assert_eq!(cast(&text).as_f64(), Some(n));

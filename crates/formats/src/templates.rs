@@ -1,5 +1,5 @@
-//! Templates with places: every reader turns nodes into templates through this, so that unknown functions are refused where they
-//! stand, and so that it is known in the end which variables nobody sets.
+//! Creates templates from nodes, reports unknown functions at their positions, and tracks which
+//! variables are used and set.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,17 @@ use crate::{
 /// The templates of one file.
 #[derive(Clone, Default)]
 pub struct Templates {
-    /// Variables that templates name, and where.
+    /// Used variables with their positions.
     pub uses: Vec<(Path, Mark)>,
-    /// Variables that steps set.
+    /// Variables set by steps.
     pub sets: BTreeSet<String>,
     /// Whether the script has the plugin fake-data.
     pub fake_data: bool,
-    /// What Artillery sends as it stands is a mistake elsewhere.
+    /// Rejects what Artillery would send literally.
     pub strict: bool,
 }
 
 impl Templates {
-    /// A value's template.
     pub fn of(&mut self, node: &Node, findings: &mut Findings) -> Template {
         match &node.data {
             Data::Scalar(Value::String(text)) => self.of_text(text, node, findings),
@@ -96,18 +95,18 @@ impl Templates {
         template
     }
 
-    /// A step sets this variable (or a part of it).
+    /// Marks a variable (or a part of it) as set by a step.
     pub fn sets(&mut self, path: &str) {
         self.sets.insert(Path::parse(path).root().to_owned());
     }
 
-    /// Whether a template names this variable, or a part of it.
+    /// Whether a template uses this variable, or a part of it.
     #[must_use]
     pub fn uses_root(&self, name: &str) -> bool {
         self.uses.iter().any(|(path, _)| path.root() == name)
     }
 
-    /// The first use of every variable that neither steps nor `known` set, with a hint.
+    /// First use of every variable that is neither set by steps nor in `known`, with a hint.
     pub fn unset(&self, known: &BTreeSet<String>) -> Vec<(String, Mark, String)> {
         let mut told = BTreeSet::new();
         let mut unset = Vec::new();
@@ -122,7 +121,7 @@ impl Templates {
         unset
     }
 
-    /// Of the environment, only what templates name below `root`: the rest is nobody's business, least of all the record's.
+    /// Environment variables that templates use below `root`. Others must not reach the record.
     pub fn environment(&self, root: &str, env: &Value) -> Value {
         let mut used = Map::new();
         for (path, _) in self.uses.iter().filter(|(path, _)| path.root() == root) {

@@ -1,4 +1,4 @@
-//! A URL is a test too: `loadline run URL` requests it at a steady rate.
+//! Plans for a single URL: `loadline run URL` requests it at a constant rate.
 
 use plan::scenario::Body;
 use plan::{
@@ -9,42 +9,34 @@ use url::Url;
 
 use crate::{LoadErrors, findings::Findings};
 
-/// What the command line says beside the URL; nothing set is 10/s, even, for 10 s, at most 100 in flight.
+/// Options for a URL. Defaults: 10/s, even, for 10 s, at most 100 in flight.
 #[derive(Debug, Clone, Default)]
 pub struct UrlOptions {
-    /// Requests per second.
     pub rate: Option<Rate>,
-    /// Connections shared by all requests. Without a rate, so many virtual users, each as fast as it is answered.
+    /// Connections shared by all requests. Without a rate, the number of users in a closed loop.
     pub connections: Option<u32>,
-    /// How long, in nanoseconds.
     pub duration_ns: Option<u64>,
-    /// How arrivals are spread; evenly unless set.
+    /// Distribution of arrivals; even by default.
     pub arrivals: Option<Arrivals>,
-    /// So many virtual users, each as fast as it is answered.
+    /// Number of concurrent users in a closed loop.
     pub users: Option<u32>,
-    /// Certificates are not verified.
+    /// Disables verification of certificates.
     pub insecure: bool,
-    /// The method; GET unless set, POST with a body.
+    /// Method. Default: GET, or POST with a body.
     pub method: Option<String>,
-    /// What is sent.
     pub body: Option<BodyOption>,
-    /// Name and password of basic authentication, instead of the URL's.
+    /// User and password of Basic authentication, overriding the URL's.
     pub user: Option<(String, String)>,
 }
 
-/// A body.
 #[derive(Debug, Clone)]
 pub struct BodyOption {
-    /// As it is sent.
     pub text: String,
-    /// What it is, where no header says so.
+    /// Content type, unless a header sets it.
     pub content_type: Option<String>,
 }
 
-/// The plan that requests one URL.
-///
-/// # Errors
-/// When the text is no http or https URL.
+/// Creates the plan for a URL. Fails if the text is not an http or https URL.
 pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let mut findings = Findings::default();
     let url = match Url::parse(text) {
@@ -66,7 +58,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
     let host = &url[url::Position::BeforeHost..url::Position::BeforePath];
     let origin = format!("{}://{host}", url.scheme());
     let path = url[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
-    // Not through the template's reader: braces in a URL are braces.
+    // Not parsed as a template, so that braces stay literal.
     let usual = if options.body.is_some() {
         "POST"
     } else {

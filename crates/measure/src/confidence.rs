@@ -1,8 +1,9 @@
-//! How far a percentile may be off: distribution-free intervals from order statistics, on an effective sample size.
+//! Confidence of percentiles: distribution-free intervals from order statistics, on an effective
+//! sample size.
 //!
-//! Requests of a load test are not independent: one slow moment makes many of them slow. So the exceedances of each window
-//! of time are compared with what independence would give, and the sample counts for as much less as they vary more. Pure
-//! arithmetic; works on merged histograms of windows.
+//! Requests of a load test are correlated, because a slow moment slows many of them. The variance
+//! of exceedances per time window is compared with that of independent samples. The effective
+//! sample size shrinks by that ratio.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +13,27 @@ use crate::{
     summary::{Quantile, Times},
 };
 
-/// More windows than this are joined in pairs.
+/// Above this number of windows, pairs of windows are joined.
 const MOST_WINDOWS: usize = 300;
-/// A window is never joined from more than two to the power of so many seconds.
+/// Maximum width of a joined window, as a power of two of seconds.
 const WIDEST: u32 = 32;
-/// Cells of joined windows are halved in number at most so often: twice as many values then take no more memory.
+/// Maximum number of halvings of a joined window's resolution, so that its memory does not grow.
 const HALVINGS: u32 = 2;
-/// Windows over which exceedances are taken to hang together.
+/// Number of lags at which exceedances may be correlated.
 const LAGS: usize = 2;
-/// With fewer windows the inflation itself is a rough guess.
+/// Minimum number of windows for a reliable inflation.
 const ENOUGH_WINDOWS: usize = 60;
 
-/// The distributions of consecutive windows of time, each by phase.
+/// Distributions of consecutive time windows, by phase.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
-    /// By (number of the window, phase of the intended start).
+    /// By (window number, phase of the intended start).
     list: BTreeMap<(u64, u32), Window>,
-    /// Seconds that make one window, as a power of two.
+    /// Seconds per window, as a power of two.
     doubled: u32,
 }
 
-/// Packed, because a run of a thousand names has as many of them for each name.
+/// Packed, because there is one per window and label.
 #[derive(Debug, Clone, Default)]
 struct Window {
     answered: Packed,
@@ -53,7 +54,8 @@ impl Window {
 }
 
 impl Windows {
-    /// Adds what was counted in a second of the clock, of a phase. Of one second, whoever measured it, there is one window.
+    /// Adds the counts of a wall-clock second and phase. Counts of several processes in one second
+    /// share a window.
     pub fn push(&mut self, second: u64, phase: u32, answered: &Histogram, unanswered: u64) {
         let number = second >> self.doubled;
         let window = self.list.entry((number, phase)).or_default();
@@ -73,7 +75,7 @@ impl Windows {
         }
     }
 
-    /// Those that lie in these seconds of the clock.
+    /// Returns the windows between these wall-clock seconds.
     #[must_use]
     pub fn within(&self, from: u64, to: u64) -> Windows {
         let first = from.div_ceil(1 << self.doubled);
@@ -85,7 +87,7 @@ impl Windows {
         }
     }
 
-    /// The windows in which anything of these phases was counted, as (number, samples, exceedances of `x`).
+    /// Returns (number, samples, exceedances of `x`) of the windows with samples of these phases.
     #[must_use]
     pub fn counted(&self, x: u64, phases: Option<&[u32]>) -> Vec<(u64, f64, f64)> {
         let mut counted: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -103,8 +105,9 @@ impl Windows {
             .collect()
     }
 
-    /// How many times larger the variance of exceedances of `x` is than that of independent samples; at least 1. Of all phases,
-    /// or of some: a phase is judged by its own windows, because what changes between phases is the load.
+    /// Returns the variance of exceedances of `x` relative to independent samples, at least 1.
+    ///
+    /// `phases` limits it to some phases, because load changes between phases are not correlation.
     #[must_use]
     pub fn inflation(&self, x: u64, phases: Option<&[u32]>) -> f64 {
         let counted = self.counted(x, phases).into_iter();
@@ -112,26 +115,26 @@ impl Windows {
         inflation_of(&counted)
     }
 
-    /// The inflation to judge a bound by, where the measured quantile is `x`: of exceeding either of them, whichever is larger,
-    /// because a slow mode may come in bursts that the quantile knows nothing of.
+    /// Returns the larger inflation of exceeding the measured quantile `x` or the bound.
     ///
-    /// In a run that was quiet by luck both the exceedances and how they hang together come out too low, so what was seen of the
-    /// latter counts twice: that holds false passes of a busy queue near 1 % from a minute on.
+    /// A slow mode may come in bursts that the quantile does not show. The measured correlation
+    /// counts twice, because a run that is quiet by chance underestimates it. This keeps false
+    /// passes of a busy queue near 1 % from one minute on.
     #[must_use]
     pub fn doubted_inflation(&self, x: u64, bound: u64, phases: Option<&[u32]>) -> f64 {
         let seen = self.inflation(x, phases).max(self.inflation(bound, phases));
         1.0 + 2.0 * (seen - 1.0)
     }
 
-    /// Whether there are too few windows for more than a rough guess.
+    /// Whether there are too few windows for a reliable inflation.
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.counted(u64::MAX, None).len() < ENOUGH_WINDOWS
     }
 }
 
-/// How many times larger the variance of exceedances is than that of independent samples, of consecutive windows as (samples, exceedances);
-/// at least 1.
+/// Returns the variance of exceedances relative to independent samples, at least 1. `counted` has
+/// (samples, exceedances) of consecutive windows.
 #[must_use]
 pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let windows = counted.len();
@@ -141,11 +144,11 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let (n, over) = counted
         .iter()
         .fold((0.0, 0.0), |(n, over), (a, b)| (n + a, over + b));
-    // Nothing beyond it, or nothing else: then nothing can be said of how it hangs together.
+    // All or nothing beyond the bound: correlation cannot be estimated.
     if over == 0.0 || over == n {
         return 1.0;
     }
-    // Against the share that was really exceeded: cells are a thousandth wide, and ties would look like correlation.
+    // Uses the observed share: cells are 0.1 % wide, and ties would look like correlation.
     let share = over / n;
     let d: Vec<f64> = counted.iter().map(|(n, over)| over - share * n).collect();
     let covariance = |lag: usize| {
@@ -164,17 +167,18 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     let independent = share * (1.0 - share) * n / windows as f64;
     let phi = (variance / independent).max(1.0);
     if windows < ENOUGH_WINDOWS {
-        // What hangs together may do so more than a few windows show; what does not, shows nothing to widen.
+        // Few windows underestimate correlation, so the excess over 1 is widened.
         1.0 + (phi - 1.0) * widening(windows)
     } else {
         phi
     }
 }
 
-/// Whether the quantile of every half of the run is far from a bound, by half of the bound or by as much again: how samples drift
-/// within so wide a distance says nothing about the bound, so they are not held to hang together when it is judged. Where few are
-/// allowed beyond the bound, every sample must lie on its one side as well: those few may come in bursts, and that counts. With one
-/// part there are no halves to speak of.
+/// Whether the quantile of each half of the run is far from the bound: at most half or at least twice
+/// the bound. Then drift of the samples is not treated as correlation.
+///
+/// If few samples may exceed the bound, every sample must be on its side too, because those few may
+/// come in bursts. Always false with fewer than two parts.
 #[must_use]
 pub fn is_far(parts: &[Times], q: f64, bound: u64) -> bool {
     let halves = halves(parts);
@@ -182,15 +186,17 @@ pub fn is_far(parts: &[Times], q: f64, bound: u64) -> bool {
     sides.len() == 2 && sides[0].is_some() && sides[0] == sides[1]
 }
 
-/// The same of all samples together.
+/// Like [`is_far`], for all samples together.
 #[must_use]
 pub fn lies_far(samples: &Times, q: f64, bound: u64) -> bool {
     side(samples, q, bound).is_some()
 }
 
-/// Whether a bound is away from all samples by twice of what they differ among themselves: where times hardly differ, how they drift
-/// decides on which side of a percentile each of them is, and says nothing about such a bound. What they differ by leaves out half of
-/// what lies beyond the quantile, and as much at the lower end; it may be anything that is still on the one side of the bound.
+/// Whether the bound is farther from all samples than twice their spread. Then drift among nearly
+/// constant times is not treated as correlation.
+///
+/// The spread excludes half of the share beyond the quantile at each end. All samples must be on
+/// one side of the bound.
 #[must_use]
 pub fn lies_apart(samples: &Times, q: f64, bound: u64) -> bool {
     const TIMES: u64 = 2;
@@ -214,10 +220,10 @@ fn none_below(samples: &Times, bound: u64) -> bool {
     samples.answered.min().is_none_or(|min| min > bound)
 }
 
-/// On which side of a bound samples lie, if far from it.
+/// The side of the bound on which the samples are, if far from it.
 fn side(samples: &Times, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
-    /// Of a percentile above this, what lies beyond is a rare thing.
+    /// Percentiles above this have few samples beyond them.
     const COMMON: f64 = 0.9;
     let is_common = q <= COMMON;
     match samples.quantile(q) {
@@ -232,7 +238,7 @@ fn side(samples: &Times, q: f64, bound: u64) -> Option<Standing> {
     }
 }
 
-/// Consecutive parts in two halves of about as many samples.
+/// Splits consecutive parts into two halves with about as many samples each.
 fn halves(parts: &[Times]) -> Vec<Times> {
     let all: u64 = parts.iter().map(Times::count).sum();
     let mut halves = [Times::default(), Times::default()];
@@ -247,10 +253,10 @@ fn halves(parts: &[Times]) -> Vec<Times> {
     filled.collect()
 }
 
-/// A variance estimated from few windows is itself uncertain: the square of Student's factor against the normal one.
+/// Squared ratio of Student's to the normal quantile, for a variance estimated from few windows.
 fn widening(windows: usize) -> f64 {
     let freedom = (windows - 1) as f64;
-    // Hill's expansion of the 97.5 % quantile, good to a per cent from three degrees of freedom on.
+    // Hill's expansion of the 97.5 % quantile, good to 1 % from three degrees of freedom on.
     let z: f64 = 1.96;
     let t = z
         + (z.powi(3) + z) / (4.0 * freedom)
@@ -258,25 +264,26 @@ fn widening(windows: usize) -> f64 {
     (t / z).powi(2)
 }
 
-/// A 95 % interval of a percentile.
+/// 95 % interval of a percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower bound, in nanoseconds; the least sample when the sample is too small to have one.
+    /// Lower bound in nanoseconds. The smallest sample if `has_low` is false.
     pub low_ns: u64,
     /// Whether the sample is large enough to have a lower bound.
     pub has_low: bool,
-    /// Upper bound; none when the sample is too small to have one.
+    /// Upper bound in nanoseconds. `None` if the sample is too small.
     pub high_ns: Option<u64>,
-    /// So many independent samples would tell as much.
+    /// Effective number of independent samples.
     pub effective: f64,
-    /// Whether there were too few windows for more than a rough guess.
+    /// Whether there were too few windows for a reliable inflation.
     pub rough: bool,
 }
 
-/// What a 95 % interval leaves out on each side.
+/// Probability outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
 
-/// The 95 % interval of the quantile `q` of `unanswered` more samples than are in the histogram, which all rank above it.
+/// Returns the 95 % interval of the quantile `q`. `unanswered` samples outside the histogram rank
+/// above it.
 #[must_use]
 pub fn interval(
     answered: &Histogram,
@@ -288,7 +295,7 @@ pub fn interval(
     let x = answered.at_rank(rank_of(q, n)?)?;
     let effective = n as f64 / windows.inflation(x, None);
     let (least, most) = ranks(effective, 1.0 - q, TAIL);
-    // The k-th largest of the effective sample is the k × n / effective-th largest of the real one.
+    // The k-th largest effective sample is the k × n / effective-th largest real one.
     let at = |k: f64| {
         answered.at_rank((n as f64 - k * n as f64 / effective + 1.0).clamp(1.0, n as f64) as u64)
     };
@@ -305,18 +312,18 @@ pub fn interval(
     })
 }
 
-/// How a criterion on a percentile stands: with 99 % confidence, or not decided.
+/// State of a percentile criterion: decided with 99 % confidence, or open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// The true quantile is below the limit.
     Below,
-    /// It is above.
+    /// The true quantile is above the limit.
     Above,
-    /// The sample does not tell.
+    /// The sample is not sufficient.
     Open,
 }
 
-/// Judges whether the true quantile `q` lies below a limit that `over` of `n` samples exceed.
+/// Decides whether the true quantile `q` is below a limit that `over` of `n` samples exceed.
 #[must_use]
 pub fn standing(n: u64, over: u64, inflation: f64, q: f64) -> Standing {
     const DOUBT: f64 = 0.01;
@@ -331,14 +338,16 @@ pub fn standing(n: u64, over: u64, inflation: f64, q: f64) -> Standing {
     }
 }
 
-/// So many samples, all below the limit, would decide the criterion.
+/// Number of samples that decide the criterion if all are below the limit.
 #[must_use]
 pub fn needed(q: f64) -> u64 {
     (0.01f64.ln() / q.ln()).ceil() as u64
 }
 
-/// The numbers of exceedances between which Binomial(n, p) lies with all but `tail` on each side: the upper bound of a
-/// quantile is the `.0`-th largest sample (0: there is none), the lower bound the `.1`-th largest.
+/// Range of exceedance counts that contains Binomial(n, p) but for `tail` on each side.
+///
+/// The quantile's upper bound is the `.0`-th largest sample (0: none), its lower bound the `.1`-th
+/// largest.
 fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
     let (mut low, mut high) = (0.0, (n * p).ceil());
     let (mut floor, mut ceiling) = (0.0, (n * p).ceil());
@@ -366,8 +375,8 @@ fn ranks(n: f64, p: f64, tail: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// P(X ≤ k) of Binomial(n, p); n need not be whole. Beyond a thousand expected the normal curve is good to the last digit
-/// that anyone reads.
+/// P(X ≤ k) of Binomial(n, p), for any real n. Uses the normal approximation above an expectation
+/// of 1,000.
 fn at_most(n: f64, p: f64, k: f64) -> f64 {
     if k < 0.0 {
         return 0.0;
@@ -379,7 +388,7 @@ fn at_most(n: f64, p: f64, k: f64) -> f64 {
     if mean > 1000.0 && n - mean > 1000.0 {
         return normal((k + 0.5 - mean) / variance.sqrt());
     }
-    // Terms by ratio, from zero upwards, in logarithms: the first may be far below the smallest number.
+    // Terms by ratio from zero upwards, in logarithms to avoid underflow.
     let mut log_term = n * (1.0 - p).ln();
     let mut sum = log_term.exp();
     let mut i = 0.0;

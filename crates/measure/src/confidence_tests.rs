@@ -1,6 +1,6 @@
 use super::*;
 
-/// SplitMix64: tests of statistics need numbers that are the same every time.
+/// SplitMix64, for reproducible tests.
 struct Random(u64);
 
 impl Random {
@@ -17,12 +17,12 @@ impl Random {
     }
 }
 
-/// Response times of an exponential server with one line, Poisson arrivals, by second: (all, windows).
+/// Response times of an M/M/1 queue by second: (all, windows).
 fn queue(seed: u64, load: f64, seconds: u64) -> Run {
     let mut random = Random(seed);
     let mut run = Run::default();
     let mut window = Histogram::<u64>::default();
-    // Begun in the steady state: the first wait is drawn from its law.
+    // Starts in the steady state: the first wait is drawn from its distribution.
     let mut free = if random.unit() < load {
         random.exponential(1.0 / (1000.0 * (1.0 - load)))
     } else {
@@ -43,7 +43,7 @@ fn queue(seed: u64, load: f64, seconds: u64) -> Run {
     run
 }
 
-/// What was measured, second by second.
+/// Measurements second by second.
 #[derive(Default)]
 struct Run {
     all: Histogram,
@@ -61,7 +61,7 @@ impl Run {
         });
     }
 
-    /// `seconds` of independent samples, so many in each.
+    /// `seconds` of independent samples, `each` per second.
     fn of(seconds: u64, each: u64, mut sample: impl FnMut() -> f64) -> Run {
         let mut run = Run::default();
         for _ in 0..seconds {
@@ -72,7 +72,6 @@ impl Run {
         run
     }
 
-    /// How a criterion `q < limit` is judged.
     fn judge(&self, q: f64, limit: u64) -> Standing {
         let mut all = Times::default();
         all.answered.add(&self.all);
@@ -87,7 +86,7 @@ impl Run {
 }
 
 #[test]
-fn ranks_of_the_textbook() {
+fn ranks_match_textbook() {
     // 95 % intervals as the k-th largest samples.
     for (q, n, lower, upper) in [
         (0.99, 1e3, 18.0, 4.0),
@@ -102,7 +101,7 @@ fn ranks_of_the_textbook() {
             "p{q} of {n}: {most}..{least}"
         );
     }
-    // The smallest samples that have an upper bound at all.
+    // The smallest samples that have an upper bound.
     for (q, n) in [(0.99, 368.0), (0.999, 3688.0)] {
         assert_eq!(ranks(n - 2.0, 1.0 - q, 0.025).0, 0.0);
         assert!(ranks(n + 2.0, 1.0 - q, 0.025).0 >= 1.0);
@@ -110,8 +109,8 @@ fn ranks_of_the_textbook() {
 }
 
 #[test]
-fn samples_that_decide_a_criterion() {
-    // Early stopping with 99 % confidence: so many samples, so many of them over the limit.
+fn criterion_is_decided_by_known_sample_sizes() {
+    // Early stopping with 99 % confidence: samples, and samples over the limit.
     for (q, over, n) in [
         (0.9, 0, 44),
         (0.9, 10, 197),
@@ -134,12 +133,12 @@ fn samples_that_decide_a_criterion() {
     assert_eq!(needed(0.99), 459);
     assert_eq!(standing(1000, 40, 1.0, 0.99), Standing::Above);
     assert_eq!(standing(1000, 10, 1.0, 0.99), Standing::Open);
-    // The same counts of samples that hang together decide nothing.
+    // The same counts of correlated samples decide nothing.
     assert_eq!(standing(459, 0, 10.0, 0.99), Standing::Open);
 }
 
 #[test]
-fn intervals_cover_the_truth_although_samples_hang_together() {
+fn intervals_of_correlated_samples_have_their_coverage() {
     // (load, p99 of the response time in ms): ln 100 / (μ − λ).
     for (load, truth_ms) in [(0.5, 9.21), (0.8, 23.03)] {
         let runs = 200;
@@ -166,8 +165,9 @@ fn independent_samples_are_not_inflated() {
 }
 
 #[test]
-fn a_run_at_the_limit_hardly_ever_passes() {
-    // 10,000 runs of 2,000 samples whose true exceedance of the limit is exactly the allowed 1 %, and half of it.
+fn run_at_the_limit_rarely_passes() {
+    // 10,000 runs of 2,000 samples whose true exceedance of the limit is exactly the allowed 1 %,
+    // and half of it.
     let mut random = Random(11);
     let mut passes = |share: f64, n: u64| {
         let runs = 10_000;
@@ -186,7 +186,7 @@ fn a_run_at_the_limit_hardly_ever_passes() {
 }
 
 #[test]
-fn a_queue_at_the_limit_hardly_ever_passes_although_its_samples_hang_together() {
+fn correlated_queue_at_the_limit_rarely_passes() {
     for (load, truth_ms) in [(0.5, 9.21), (0.8, 23.03)] {
         let limit = (truth_ms * 1e6) as u64;
         let runs = 300;
@@ -197,8 +197,8 @@ fn a_queue_at_the_limit_hardly_ever_passes_although_its_samples_hang_together() 
     }
 }
 
-/// A server with a fast mode and a rare slow one just above the limit; slow answers come in bursts of this mean length. Their share
-/// is exactly what the criterion allows, so a pass is false.
+/// A server with a fast mode and a rare slow one just above the limit. Slow responses come in
+/// bursts of this mean length. Their share is exactly the allowed one, so a pass is false.
 fn rare_slow_mode(seed: u64, seconds: u64, each: u64, burst: f64) -> Run {
     let mut random = Random(seed);
     let (mut slow, share) = (false, 0.01);
@@ -215,7 +215,7 @@ fn rare_slow_mode(seed: u64, seconds: u64, each: u64, burst: f64) -> Run {
 }
 
 #[test]
-fn a_rare_slow_mode_just_above_the_limit_hardly_ever_passes() {
+fn rare_slow_mode_above_the_limit_rarely_passes() {
     let limit = 100_000_000;
     for (burst, seconds, each, runs) in [
         (1.0, 10, 60, 1000),
@@ -224,7 +224,7 @@ fn a_rare_slow_mode_just_above_the_limit_hardly_ever_passes() {
         (10.0, 120, 250, 300),
     ] {
         let passed = (0..runs).filter(|seed| {
-            // A slow answer behind a fast one is a new burst also where bursts are of one answer.
+            // A slow response after a fast one starts a new burst, even if bursts have length one.
             let run = rare_slow_mode(seed * 104_729 + 5, seconds, each, burst);
             run.judge(0.99, limit) == Standing::Below
         });
@@ -235,7 +235,7 @@ fn a_rare_slow_mode_just_above_the_limit_hardly_ever_passes() {
 
 #[test]
 fn four_times_the_distance_decides_with_few_samples() {
-    // Of an exponential server, and of one whose times hardly differ.
+    // An exponential server, and one with nearly constant times.
     type Sample = fn(&mut Random) -> f64;
     let exponential: Sample = |random| random.exponential(1.0);
     let narrow: Sample = |random| 1.0 + 0.2 * random.unit();
@@ -267,7 +267,7 @@ fn four_times_the_distance_decides_with_few_samples() {
 }
 
 #[test]
-fn a_drifting_median_decides_nothing_about_a_limit_close_by() {
+fn drifting_median_near_limit_stays_open() {
     let mut random = Random(3);
     let mut n = 0;
     let run = Run::of(3, 200, || {
@@ -280,7 +280,7 @@ fn a_drifting_median_decides_nothing_about_a_limit_close_by() {
     assert_eq!(judged(10_000_000_000), Standing::Below);
     assert_eq!(judged(100_000), Standing::Open);
     assert_eq!(judged(1), Standing::Above);
-    // A single request without an answer is one of which nobody knows how far it is.
+    // A single unanswered request has an unknown distance.
     let mut parts = run.parts.clone();
     parts[0].unanswered.record(5);
     assert!(is_far(&run.parts, 0.99, 10_000_000_000));
@@ -289,8 +289,8 @@ fn a_drifting_median_decides_nothing_about_a_limit_close_by() {
 }
 
 #[test]
-fn times_that_hardly_differ_decide_a_limit_that_is_not_twice_as_far() {
-    // 270 ms and a little that grows from second to second, and one moment in which the machine stood still.
+fn nearly_constant_times_decide_a_close_limit() {
+    // 270 ms with a slow drift, and one pause of the machine.
     let mut random = Random(13);
     let mut n = 0;
     let run = Run::of(15, 22, || {
@@ -306,7 +306,7 @@ fn times_that_hardly_differ_decide_a_limit_that_is_not_twice_as_far() {
     assert_eq!(judged(500), Standing::Below);
     assert_eq!(judged(200), Standing::Above);
     assert_eq!(judged(280), Standing::Open);
-    // Of a drift as wide as this nobody knows where it leads.
+    // A drift this wide decides nothing.
     let run = Run::of(15, 22, || {
         n += 1;
         270.0 + f64::from((n - 331) / 22) * 10.0 + random.unit()
@@ -315,10 +315,10 @@ fn times_that_hardly_differ_decide_a_limit_that_is_not_twice_as_far() {
 }
 
 #[test]
-fn a_phase_is_judged_by_its_own_windows() {
+fn phase_uses_its_own_windows() {
     let mut random = Random(9);
     let (mut windows, mut all) = (Windows::default(), Histogram::<u64>::default());
-    // Twenty calm seconds, then ten in which everything takes a hundred times as long.
+    // Twenty calm seconds, then ten in which everything takes 100 times as long.
     for second in 0..30 {
         let mut window = Histogram::<u64>::default();
         let mean = if second < 20 { 1.0 } else { 100.0 };
@@ -334,7 +334,7 @@ fn a_phase_is_judged_by_its_own_windows() {
 }
 
 #[test]
-fn what_two_processes_count_in_a_second_is_one_window() {
+fn counts_of_two_processes_share_a_window() {
     let window = |values: &[u64]| {
         let mut window = Histogram::<u64>::default();
         values.iter().for_each(|value| window.record(*value));
@@ -367,7 +367,7 @@ fn binomial(random: &mut Random, n: u64, p: f64) -> u64 {
 }
 
 #[test]
-fn many_windows_are_joined_and_nothing_is_lost() {
+fn joined_windows_keep_all_samples() {
     let mut windows = Windows::default();
     let mut one = Histogram::<u64>::default();
     one.record(5);

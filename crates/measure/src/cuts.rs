@@ -1,13 +1,13 @@
-//! Where intervals are cut: at whole wall-clock seconds and at phase boundaries. Pure arithmetic on the two clocks' zero.
+//! Boundaries of intervals: whole wall-clock seconds and phase ends.
 //!
-//! Every worker computes the same cuts for itself, so that the i-th interval means the same stretch of time to all.
+//! Every worker computes the same cuts, so the i-th interval is the same period for all.
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The rule by which a run's time is cut into intervals.
+/// The boundaries of a run's intervals.
 #[derive(Debug, Clone, Default)]
 pub struct Cuts {
-    /// Wall clock at the start of the test, in nanoseconds since 1970.
+    /// Wall clock at the start of the run, in nanoseconds since 1970.
     wall_start_ns: u64,
     /// Ends of the phases, in nanoseconds from the start, ascending.
     phase_ends: Vec<u64>,
@@ -16,7 +16,8 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// The cuts of a run that starts at this wall-clock time and has phases with these ends.
+    /// Creates the cuts of a run with this start (nanoseconds since 1970) and these phase ends
+    /// (nanoseconds from the start).
     #[must_use]
     pub fn new(wall_start_ns: u64, phase_ends: &[u64]) -> Cuts {
         Cuts {
@@ -26,7 +27,8 @@ impl Cuts {
         }
     }
 
-    /// Whether what is due exactly at the end of a phase is the phase's last arrival, not the next phase's first.
+    /// Sets whether an arrival due exactly at the end of a phase belongs to that phase instead of
+    /// the next.
     #[must_use]
     pub fn with_arrivals_at_ends(self, arrivals_at_ends: bool) -> Cuts {
         Cuts {
@@ -41,23 +43,23 @@ impl Cuts {
         let into_second = (self.wall_start_ns % SECOND + ns % SECOND) % SECOND;
         let second = ns + (SECOND - into_second);
         let phase = self.phase_ends.partition_point(|end| *end <= ns);
-        // A phase that ends within the same nanosecond as nothing is no boundary: zero-length phases cut nothing.
+        // Zero-length phases do not cut.
         self.phase_ends
             .get(phase)
             .map_or(second, |end| second.min(*end))
     }
 
-    /// The phase that a moment belongs to; moments after the last belong to the last.
+    /// The phase of a moment. Moments after the last phase belong to the last.
     #[must_use]
     pub fn phase_at(&self, ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= ns);
         index.min(self.phase_ends.len().saturating_sub(1)) as u32
     }
 
-    /// The phase of what is due at a moment.
+    /// The phase of an intended start.
     #[must_use]
     pub fn phase_of(&self, intended_ns: u64) -> u32 {
-        // Nothing lies between this moment and the nanosecond before it but the end of a phase.
+        // The nanosecond before an intended start differs in phase only at a phase end.
         self.phase_at(if self.arrivals_at_ends {
             intended_ns.saturating_sub(1)
         } else {
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_wall_seconds_and_phase_ends() {
+    fn cuts_are_at_wall_seconds_and_phase_ends() {
         let cuts = Cuts::new(
             1_700_000_000 * SECOND + 300_000_000,
             &[2 * SECOND, 5 * SECOND],

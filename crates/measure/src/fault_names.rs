@@ -1,13 +1,12 @@
-//! The names that faults have in the record. They are part of its format: a name, once given, stays.
-//!
-//! The words for people are elsewhere ([`Fault::text`]) and may change.
+//! Names of faults in the record. They are part of its format and never change; the texts for
+//! people ([`Fault::text`]) may.
 
 use crate::{
     Fault,
     outcome::{KeptEnd, ProtocolFault, TlsFault},
 };
 
-/// All but those of TLS.
+/// All except those of TLS.
 const ALL: [Fault; 38] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,
@@ -50,7 +49,7 @@ const ALL: [Fault; 38] = [
 ];
 
 impl Fault {
-    /// All.
+    /// All faults.
     pub fn all() -> impl Iterator<Item = Fault> {
         ALL.into_iter().chain(TlsFault::all().map(Fault::Tls))
     }
@@ -101,7 +100,7 @@ impl Fault {
         }
     }
 
-    /// The fault of a name in the record.
+    /// The fault with this name in the record.
     #[must_use]
     pub fn named(name: &str) -> Option<Fault> {
         Fault::all().find(|fault| fault.name() == name)
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_is_found_by_its_name_again() {
+    fn fault_names_round_trip() {
         for fault in Fault::all() {
             assert_eq!(Fault::named(fault.name()), Some(fault));
         }

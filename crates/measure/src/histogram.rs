@@ -1,20 +1,22 @@
-//! Histograms of nanoseconds: HdrHistogram's log-linear layout (3 significant digits, 1 ns to 1 h) on sparse pages.
+//! Histograms of nanoseconds in HdrHistogram's log-linear layout (3 significant digits, 1 ns to 1
+//! h), on sparse pages.
 //!
-//! A worker records into `Histogram<u32>`; whoever merges intervals uses `Histogram<u64>`. Exact count, sum, min and max
-//! stand beside the cells. Values above an hour count in the last cell and keep their exact maximum; nothing is refused.
+//! Workers record into `Histogram<u32>`; merged intervals use `Histogram<u64>`. Count, sum, min and
+//! max are exact. Values above an hour count in the last cell and keep their exact maximum.
 
 /// Highest value with a cell of its own.
 pub const MAX_VALUE: u64 = 3_600_000_000_000;
 
-/// Values below this have cells of width 1; each octave above has half as many cells, each twice as wide.
+/// Values below this have cells of width 1. Each octave above has half as many cells of twice the
+/// width.
 const SUB_BUCKETS: u64 = 2048;
 const HALF: usize = 1024;
 const CELLS_PER_PAGE: usize = 256;
 const PAGES: usize = index_of(MAX_VALUE) / CELLS_PER_PAGE + 1;
 
-/// A counter of a cell.
+/// Counter of a cell.
 pub trait Cell: Copy + Default + Into<u64> {
-    /// Adds, holding at the type's maximum.
+    /// Adds, saturating at the type's maximum.
     fn add(&mut self, n: u64);
 }
 
@@ -33,7 +35,7 @@ impl Cell for u64 {
 /// A distribution of nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Histogram<C: Cell = u64> {
-    /// 0: no page yet; else one more than the page's place in `cells`.
+    /// 0 if the page does not exist; otherwise its index in `cells` plus one.
     directory: [u8; PAGES],
     cells: Vec<[C; CELLS_PER_PAGE]>,
     count: u64,
@@ -55,13 +57,13 @@ impl<C: Cell> Default for Histogram<C> {
     }
 }
 
-/// The number of the cell in which a value counts.
+/// Index of the cell of a value.
 pub(crate) fn cell_of(value: u64) -> usize {
     index_of(value.min(MAX_VALUE))
 }
 
 impl<C: Cell> Histogram<C> {
-    /// Counts a value.
+    /// Records a value.
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.cell(index_of(value.min(MAX_VALUE))).add(1);
@@ -71,7 +73,7 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(value);
     }
 
-    /// Counts a value several times.
+    /// Records a value `n` times.
     pub fn record_n(&mut self, value: u64, n: u64) {
         if n == 0 {
             return;
@@ -88,7 +90,7 @@ impl<C: Cell> Histogram<C> {
         if self.cells.is_empty() {
             self.cells.reserve_exact(other.cells.len());
         }
-        // Page by page: a page is added faster as a whole than it is looked through for what is in it.
+        // Adding a whole page is faster than searching it for filled cells.
         for (page, theirs) in other.pages() {
             let mine = self.page(page).iter_mut().zip(theirs);
             mine.for_each(|(cell, n)| cell.add((*n).into()));
@@ -99,12 +101,12 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(other.max);
     }
 
-    /// Replaces the figures that cells cannot hold exactly, for a distribution read back from its cells.
+    /// Restores the exact figures of a distribution that was read back from its cells.
     pub fn set_exact(&mut self, sum: u128, min: u64, max: u64) {
         (self.sum, self.min, self.max) = (sum, min, max);
     }
 
-    /// Counts values of a cell; [`Histogram::add_exact`] must follow.
+    /// Adds counts to a cell. [`Histogram::add_exact`] must follow.
     pub(crate) fn add_cell(&mut self, index: usize, n: u64) {
         self.cell(index).add(n);
         self.count += n;
@@ -117,44 +119,44 @@ impl<C: Cell> Histogram<C> {
         self.max = self.max.max(max);
     }
 
-    /// How many values.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their exact sum.
+    /// Exact sum of the values.
     #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// The smallest value, exact; none of an empty distribution.
+    /// Exact minimum. `None` if empty.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The largest value, exact; none of an empty distribution.
+    /// Exact maximum. `None` if empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean, from the exact sum; none of an empty distribution.
+    /// Mean, from the exact sum. `None` if empty.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The smallest value such that at least the share `q` of all values is not above it (to the layout's precision; the
-    /// exact maximum at the end). None of an empty distribution.
+    /// Returns the smallest value with at least the share `q` of all values at or below it, to the
+    /// layout's precision. The end is the exact maximum. `None` if empty.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         self.at_rank(rank_of(q, self.count)?)
     }
 
-    /// The value of the given rank, from 1; none beyond the last.
+    /// Returns the value of a rank, from 1. `None` beyond the last.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
@@ -175,7 +177,8 @@ impl<C: Cell> Histogram<C> {
         None
     }
 
-    /// How many values are above a bound, to the layout's precision: a cell counts when all of it lies above.
+    /// Number of values above a bound, to the layout's precision: counts cells that are entirely
+    /// above.
     #[must_use]
     pub fn above(&self, bound: u64) -> u64 {
         let last = cell_of(bound);
@@ -185,7 +188,7 @@ impl<C: Cell> Histogram<C> {
             .sum()
     }
 
-    /// The filled cells in order: (lowest value, highest value, count).
+    /// Filled cells in order: (lowest value, highest value, count).
     pub fn cells(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.indexed()
             .map(|(index, n)| (lowest_of(index), highest_of(index), n))
@@ -204,7 +207,7 @@ impl<C: Cell> Histogram<C> {
         &mut self.page(index / CELLS_PER_PAGE)[index % CELLS_PER_PAGE]
     }
 
-    /// A page, made when it is first asked for.
+    /// Returns a page, allocated on first use.
     #[inline]
     fn page(&mut self, page: usize) -> &mut [C; CELLS_PER_PAGE] {
         let entry = &mut self.directory[page];
@@ -215,7 +218,7 @@ impl<C: Cell> Histogram<C> {
         &mut self.cells[usize::from(*entry) - 1]
     }
 
-    /// The pages that there are, in the order of their values.
+    /// Existing pages, in the order of their values.
     fn pages(&self) -> impl Iterator<Item = (usize, &[C; CELLS_PER_PAGE])> + '_ {
         let pages = self.directory.iter().enumerate();
         let pages = pages.filter(|(_, entry)| **entry > 0);
@@ -233,13 +236,13 @@ impl<C: Cell> Histogram<C> {
     }
 }
 
-/// The rank (from 1) that the quantile `q` of `count` values has; none of no values.
+/// The rank (from 1) of the quantile `q` of `count` values. `None` for no values.
 #[must_use]
 pub fn rank_of(q: f64, count: u64) -> Option<u64> {
     if count == 0 {
         return None;
     }
-    // 0.99 × 100 must be rank 99 although the product is 99.00000000000001.
+    // 0.99 × 100 must be rank 99, although the product is 99.00000000000001.
     let exact = q * count as f64;
     let rank = if (exact - exact.round()).abs() < 1e-6 {
         exact.round()
@@ -249,7 +252,7 @@ pub fn rank_of(q: f64, count: u64) -> Option<u64> {
     Some((rank as u64).clamp(1, count))
 }
 
-/// The highest value that counts in the same cell as this one.
+/// Highest value in the same cell.
 #[must_use]
 pub fn highest_equivalent(value: u64) -> u64 {
     highest_of(index_of(value.min(MAX_VALUE)))
@@ -280,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cell_is_found_again_and_within_a_thousandth() {
+    fn cells_round_trip_within_0_1_percent() {
         for index in 0..=index_of(MAX_VALUE) {
             let (low, high) = (lowest_of(index), highest_of(index));
             assert_eq!((index_of(low), index_of(high)), (index, index));
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn figures() {
+    fn count_sum_min_max_and_mean_are_exact() {
         let mut h = Histogram::<u32>::default();
         assert_eq!(
             (h.quantile(0.5), h.min(), h.max(), h.mean()),
@@ -308,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_an_hour_nothing_is_lost() {
+    fn values_above_an_hour_are_kept() {
         let mut h = Histogram::<u32>::default();
         h.record(2 * MAX_VALUE);
         h.record(0);
@@ -321,7 +324,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quantiles_are_within_a_thousandth(mut values in prop::collection::vec(0..MAX_VALUE, 1..300), q in 0.0..1.0) {
+        fn quantiles_are_within_0_1_percent(mut values in prop::collection::vec(0..MAX_VALUE, 1..300), q in 0.0..1.0) {
             let mut h = Histogram::<u32>::default();
             values.iter().for_each(|v| h.record(*v));
             values.sort_unstable();
@@ -331,7 +334,7 @@ mod tests {
         }
 
         #[test]
-        fn merging_is_recording_together(
+        fn merge_equals_recording_together(
             a in prop::collection::vec(0..2 * MAX_VALUE, 0..200),
             b in prop::collection::vec(0..10_000_000u64, 0..200),
         ) {

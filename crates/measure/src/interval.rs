@@ -1,70 +1,71 @@
-//! Snapshots of one worker, and the interval that several of them merge into. Whole snapshots are handed over once per
+//! Snapshots of one worker, and the interval they merge into. Workers hand over one snapshot per
 //! interval, never a message per request.
 
 use std::collections::BTreeMap;
 
 use crate::{Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::Ended};
 
-/// What one worker counted in one interval.
+/// Counts of one worker in one interval.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// Which worker.
+    /// Index of the worker.
     pub worker: usize,
-    /// Which interval, from 0.
+    /// Index of the interval, from 0.
     pub index: u64,
-    /// Start and end, in nanoseconds from the start of the test.
+    /// Start and end, in nanoseconds from the start of the run.
     pub span: (u64, u64),
     /// The phase at the interval's start.
     pub phase: u32,
-    /// By label, those that counted anything.
+    /// Slots of the labels that counted anything.
     pub slots: Vec<(LabelId, Slot<u32>)>,
-    /// The same for samples whose intended start lies in another phase than the interval.
+    /// Slots of samples whose intended start is in another phase than the interval.
     pub other_phases: Vec<(LabelId, u32, Slot<u32>)>,
     /// Run-wide figures.
     pub run: RunPart,
-    /// The front door's own figures.
+    /// The front end's own figures.
     pub door: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
-    /// From when on no more arrivals were wanted, if the run was told to end.
+    /// When the worker stopped starting arrivals, if the run was ended early.
     pub arrivals_end_ns: Option<u64>,
-    /// How long requests have been under way that are so at its end, by label.
+    /// Ages of the requests in flight at the end of the interval, by label.
     pub under_way: Vec<(LabelId, Histogram<u64>)>,
-    /// Whether this is the worker's last.
+    /// Whether this is the worker's last snapshot.
     pub last: bool,
 }
 
 /// Run-wide figures of an interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunPart {
-    /// Arrivals whose intended time came: by the schedule, whatever the workers did. Workers leave it at zero.
+    /// Arrivals that were due by the schedule. Workers leave it at zero.
     pub due: u64,
     /// Arrivals that were started.
     pub started: u64,
-    /// Arrivals that the plan's cap turned away.
+    /// Arrivals that the plan's user limit turned away.
     pub skipped: u64,
-    /// Iterations that ended where the plan has some leave: they are among the completed.
+    /// Completed iterations that ended at an exit step.
     pub left: u64,
-    /// Requests under way: samples taken by a clock of their own, and the figure at the interval's end.
+    /// Requests in flight: random samples, and the level at the end of the interval.
     pub in_flight: Gauge,
-    /// Virtual users under way, likewise.
+    /// Active virtual users, likewise.
     pub users: Gauge,
     /// Connections opened.
     pub opened: u64,
     /// Connections open at the end of the interval.
     pub connections: u64,
-    /// CPU time of the workers, by worker, in nanoseconds.
+    /// CPU time by worker, in nanoseconds.
     pub cpu_ns: Vec<u64>,
-    /// Of it, time spent spinning for the next arrival, by worker.
+    /// Time spent spinning for the next arrival, by worker. Included in CPU time.
     pub spin_ns: Vec<u64>,
-    /// Time for which the workers were ready to run and had to wait for a CPU, by worker; 0 where the kernel does not say.
+    /// Time that workers were runnable and waited for a CPU, by worker. 0 if the kernel does not
+    /// report it.
     pub waiting_ns: Vec<u64>,
-    /// The longest time by which a worker came too late to look at its deadlines, in nanoseconds: something else had the
-    /// core, or the loop was held up.
+    /// Longest delay of a worker's poll of its deadlines, in nanoseconds.
     pub stall_ns: u64,
-    /// Lines for the terminal that found the queue full.
+    /// Terminal lines dropped because the queue was full.
     pub lines_lost: u64,
-    /// When the last request or iteration of the interval ended, in nanoseconds from the start; 0: none did.
+    /// When the interval's last request or iteration ended, in nanoseconds from the start. 0 if
+    /// none did.
     pub last_end_ns: u64,
 }
 
@@ -73,16 +74,16 @@ pub struct RunPart {
 pub struct Gauge {
     /// Number of samples.
     pub samples: u64,
-    /// Their sum.
+    /// Sum of the samples.
     pub sum: u64,
-    /// The largest.
+    /// Largest sample.
     pub max: u64,
-    /// The level at the end.
+    /// Level at the end.
     pub last: u64,
 }
 
 impl Gauge {
-    /// Takes a sample.
+    /// Adds a sample.
     pub fn sample(&mut self, level: u64) {
         self.samples += 1;
         self.sum += level;
@@ -90,8 +91,7 @@ impl Gauge {
         self.last = level;
     }
 
-    /// Adds another worker's gauge over the same time: levels add up; maxima need not have been at the same moment, so
-    /// their sum is an upper bound.
+    /// Adds another worker's gauge of the same time. The sum of the maxima is an upper bound.
     pub fn join(&mut self, other: Gauge) {
         if self.samples == 0 {
             *self = other;
@@ -108,23 +108,23 @@ impl Gauge {
     }
 }
 
-/// The first sample of a fault or failure that a worker met under a label.
+/// A worker's first sample of a fault or failure under a label.
 #[derive(Debug, Clone)]
 pub struct FirstSeen {
     /// The sample.
     pub sample: Sample,
-    /// What else is known of it.
+    /// Details of the failure.
     pub told: Told,
 }
 
-/// What is known of a failure beside its sample. May hold secrets: whoever writes it redacts it.
+/// Details of a failure. May contain secrets, so the writer must redact them.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
     /// What failed, in one line.
     pub detail: String,
-    /// Of what was looked for in the answer, what is not as it has to be: what was found, and what was expected.
+    /// Values that differ from their expectation, each with both.
     pub found: Vec<String>,
-    /// The beginning of the answer's body.
+    /// The beginning of the response body.
     pub body: Option<String>,
 }
 
@@ -152,28 +152,29 @@ impl FirstSeen {
 /// One interval of the run, merged over the workers.
 #[derive(Debug, Default)]
 pub struct Interval {
-    /// Which, from 0.
+    /// Index, from 0.
     pub index: u64,
-    /// Start and end, in nanoseconds from the start of the test.
+    /// Start and end, in nanoseconds from the start of the run.
     pub span: (u64, u64),
-    /// The phase at its start.
+    /// The phase at the interval's start.
     pub phase: u32,
-    /// By (label, phase of the intended start). Label 0 holds the sum of all request labels.
+    /// By (label, phase of the intended start). Label 0 is the sum of all request labels.
     pub slots: BTreeMap<(LabelId, u32), Slot>,
     /// Run-wide figures.
     pub run: RunPart,
-    /// The front door's own figures.
+    /// The front end's own figures.
     pub door: Tally,
     /// First samples of faults and failures.
     pub firsts: Vec<FirstSeen>,
-    /// Labels that have come up since the interval before.
+    /// Labels that appeared since the previous interval.
     pub labels: Vec<Label>,
-    /// How long requests have been under way that are so at its end, by label; 0 holds those of all. Not recorded.
+    /// Ages of the requests in flight at the end of the interval, by label; 0 is all. Not recorded.
     pub under_way: BTreeMap<LabelId, Histogram<u64>>,
 }
 
 impl Interval {
-    /// Merges the workers' snapshots of one interval. `is_request` says which labels add up to label 0.
+    /// Merges the workers' snapshots of one interval. `is_request` selects the labels that add up
+    /// to label 0.
     #[must_use]
     pub fn merge(
         snapshots: Vec<Snapshot>,
@@ -247,7 +248,7 @@ impl Interval {
         self.firsts.extend(snapshot.firsts);
     }
 
-    /// Everything of one label, over all phases.
+    /// The slot of one label, over all phases.
     #[must_use]
     pub fn label(&self, id: LabelId) -> Slot {
         let mut all = Slot::default();

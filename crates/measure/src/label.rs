@@ -1,4 +1,5 @@
-//! Labels: the names under which samples are counted. 0 is all requests, 1 takes what comes after the 200th name.
+//! Labels: names under which samples are counted. 0 is all requests, 1 is everything after the
+//! 200th name.
 
 use std::{
     collections::HashMap,
@@ -13,24 +14,24 @@ pub type LabelId = u16;
 pub const ALL: LabelId = 0;
 /// Everything beyond [`MAX_LABELS`].
 pub const OTHER: LabelId = 1;
-/// What it is called, and what takes the times beyond them that stand aside.
+/// Name of [`OTHER`], also for auxiliary times.
 const OTHER_NAME: &str = "(other)";
-/// So many names are kept apart.
+/// Maximum number of labels with a row of their own.
 pub const MAX_LABELS: usize = 200;
 
 /// A name under which samples are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Its number.
+    /// Number of the label.
     pub id: LabelId,
     /// What it counts.
     pub group: Group,
-    /// The HTTP method; empty where there is none.
+    /// HTTP method, or empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
-    /// The untemplated path with its query, the step's own name, or the scenario's.
+    /// Path template with query, or the name of a step or scenario.
     pub name: String,
-    /// As renderings show it.
+    /// Text in reports.
     pub text: String,
 }
 
@@ -42,29 +43,29 @@ pub enum Group {
     Request,
     /// Whole iterations of a scenario.
     Iteration,
-    /// Steps of an iteration that belong together.
+    /// Steps of an iteration in a group.
     Transaction,
     /// MQTT operations.
     Mqtt,
-    /// Requests that a test's own code has sent and timed by other means.
+    /// Requests that a test script sent and timed itself.
     Script,
-    /// What a script counts.
+    /// Times that a script measured.
     Custom,
 }
 
-/// What part a label's samples have in the figures of a run.
+/// How a label contributes to the figures of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// They are asked and answered: the row of all requests is their sum, whatever protocol they speak.
+    /// Requests with responses, of any protocol. They add up to all requests.
     Request,
-    /// They span requests: a whole iteration from its intended arrival on, or some steps of one.
+    /// Times that span requests: an iteration or a transaction.
     Iteration,
-    /// They are times beside requests, and add up to nothing.
+    /// Auxiliary times that are not part of any total.
     Aside,
 }
 
 impl Group {
-    /// The part that its labels have.
+    /// The role of the group's labels.
     #[must_use]
     pub fn role(self) -> Role {
         match self {
@@ -99,7 +100,8 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// The number of a name, given out at its first mention; [`OTHER`] when all are taken.
+    /// Returns the number of a name and assigns one at its first use. Returns [`OTHER`] if none are
+    /// left.
     pub fn id(&mut self, group: Group, method: &str, name: &str) -> LabelId {
         let known = self.list[2..]
             .iter()
@@ -107,7 +109,7 @@ impl Labels {
         if let Some(label) = known {
             return label.id;
         }
-        // An iteration among the other requests would be counted as one of them, and so would times that stand aside.
+        // Iterations and auxiliary times must not be counted as requests under OTHER.
         if self.list.len() >= MAX_LABELS && group.role() == Role::Request {
             self.overflowed = true;
             return OTHER;
@@ -138,14 +140,14 @@ impl Labels {
         &self.list
     }
 
-    /// What is to be said where names had to be thrown together under (other).
+    /// The remark for reports if names were merged into (other).
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         self.overflowed.then(too_many)
     }
 }
 
-/// What is said where names are thrown together: how many have rows of their own.
+/// The remark that names were merged, with the maximum number of rows.
 #[must_use]
 pub fn too_many() -> String {
     let own = MAX_LABELS - 2;
@@ -154,25 +156,25 @@ pub fn too_many() -> String {
     )
 }
 
-/// The labels of a run while it goes on: names come up, and whoever brings one up first gives it its number for all workers. Asked
-/// at the first mention of a name, never per request.
+/// Labels shared by all workers during a run. Locked at the first use of a name only, never per
+/// request.
 #[derive(Debug, Clone, Default)]
 pub struct Registry(Arc<Mutex<Labels>>);
 
 impl Registry {
-    /// With the labels that are known before the run.
+    /// Starts with the labels known before the run.
     #[must_use]
     pub fn of(labels: Labels) -> Registry {
         Registry(Arc::new(Mutex::new(labels)))
     }
 
-    /// The number of a name; as [`Labels::id`].
+    /// The number of a name; see [`Labels::id`].
     #[must_use]
     pub fn id(&self, group: Group, method: &str, name: &str) -> LabelId {
         self.labels().id(group, method, name)
     }
 
-    /// The labels behind the first so many.
+    /// Labels after the first `known`.
     #[must_use]
     pub fn since(&self, known: usize) -> Vec<Label> {
         self.labels().all().iter().skip(known).cloned().collect()
@@ -183,18 +185,18 @@ impl Registry {
     }
 }
 
-/// The numbers that one worker knows already: names are looked up in it without asking anybody.
+/// Label numbers that one worker already knows, for lookups without a lock.
 #[derive(Debug, Default)]
 pub struct Seen {
     registry: Registry,
     /// By group and method, of which there are few.
     names: Vec<(Group, String, HashMap<String, LabelId>)>,
-    /// Whether a name has been turned away: then new ones are not asked for any more.
+    /// Whether the registry is full. Then it is not asked for new names.
     full: bool,
 }
 
 impl Seen {
-    /// Of a run.
+    /// Creates an empty cache.
     #[must_use]
     pub fn of(registry: Registry) -> Seen {
         Seen {
@@ -203,7 +205,7 @@ impl Seen {
         }
     }
 
-    /// The number of a name, and whether this worker hears of it for the first time.
+    /// The number of a name, and whether it is new to this worker.
     pub fn id(&mut self, group: Group, method: &str, name: &str) -> (LabelId, bool) {
         let known = self
             .names
@@ -230,7 +232,7 @@ impl Seen {
 }
 
 impl Seen {
-    /// No request gets a number any more: those that others have brought up are the last ones to be known.
+    /// Loads the final labels of a full registry.
     fn fill(&mut self) {
         self.full = true;
         for label in self.registry.since(0) {
@@ -251,8 +253,9 @@ impl Seen {
     }
 }
 
-/// Puts a label of another process among those that are known here; answers its number, and whether it is new. The same name is one
-/// label; where another has its number, it is given a free one.
+/// Adds another process's label to `known`. Returns its number here and whether it is new.
+///
+/// Equal names share a label. If another label has its number, it gets a free one.
 pub fn settle(known: &mut Vec<Label>, label: &Label) -> (LabelId, bool) {
     let same = |one: &&Label| {
         one.group == label.group && one.method == label.method && one.name == label.name
@@ -275,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_come_up_have_one_number_for_all_workers() {
+    fn new_names_have_one_number_for_all_workers() {
         let mut known = Labels::default();
         known.id(Group::Request, "GET", "/");
         let registry = Registry::of(known);
@@ -293,12 +296,12 @@ mod tests {
             (ask(0, "late"), ask(0, "b").0, ask(1, "late").0),
             ((OTHER, false), 4, OTHER)
         );
-        // Known to the other worker only, until this one had to learn that there is no room.
+        // The other worker's label is known here only after the registry was full.
         assert_eq!((ask(1, "9").0, ask(1, "b").0), (14, 4));
     }
 
     #[test]
-    fn names_get_numbers_once_and_the_rest_is_other() {
+    fn names_get_one_number_until_labels_run_out() {
         let mut labels = Labels::default();
         assert_eq!(labels.id(Group::Request, "GET", "/a"), 2);
         assert_eq!(labels.id(Group::Request, "POST", "/a"), 3);
@@ -310,7 +313,7 @@ mod tests {
         let remark = labels.remark().unwrap();
         assert!(remark.contains("beyond the first 198"), "{remark}");
         assert_eq!(labels.id(Group::Request, "GET", "/299"), OTHER);
-        // Times that stand aside do not become requests.
+        // Auxiliary times do not become requests.
         let aside = labels.id(Group::Custom, "", "a time");
         assert_eq!(aside, labels.id(Group::Custom, "", "another"));
         assert_eq!(labels.all()[usize::from(aside)].group, Group::Custom);

@@ -1,9 +1,10 @@
-//! COUNT it: histograms, counters, outcomes, interval snapshots and their merging, statistics, rule evaluation.
+//! Measurement data: histograms, counters, outcomes, interval snapshots, labels and the confidence
+//! of percentiles.
 //!
-//! Pure data and arithmetic. This crate does no I/O, reads no clock and starts no thread: every moment is given to it by
-//! the engine, every file is written by `report`.
+//! Pure data and arithmetic without I/O, clocks or threads. The engine supplies every moment.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod accumulator;
 pub mod confidence;

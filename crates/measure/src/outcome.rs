@@ -1,18 +1,18 @@
-//! What became of a request: the kinds of time, the three outcomes, and every cause of a missing answer by name.
+//! Results of requests: measured times, outcome classes, and causes of failure.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::tls_fault::{Alert, TlsFault};
 
-/// A kind of time that is measured.
+/// A measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Kind {
-    /// Intended start → the worker turned to it, wherever somebody had to wait for that moment: arrivals, and steps behind
-    /// a think time. The generator's fault, and nothing else. Run-wide only.
+    /// Intended start → the worker handles it, for arrivals and steps after a think time. The
+    /// generator's own delay. Run-wide only.
     Lateness,
-    /// The worker turned to it → first byte written: pool, DNS, connect, TLS. Run-wide only.
+    /// The worker handles it → first byte written: pool, DNS, connect, TLS. Run-wide only.
     Wait,
     /// First byte written → last byte read.
     Service,
@@ -24,25 +24,26 @@ pub enum Kind {
     Connect,
     /// TLS handshake.
     Tls,
-    /// Intended arrival → last answer of the iteration.
+    /// Intended arrival → last response of the iteration.
     Iteration,
     /// MQTT: publish → acknowledgement.
     Ack,
     /// MQTT: publish → delivery.
     Delivery,
-    /// A look of the worker's at its connections and deadlines: the random moment at which it was to be taken → the moment at which
-    /// it was. For so long the worker could neither send nor read. Run-wide only.
+    /// A random moment → the worker's next poll of its connections and deadlines. Until then it
+    /// could neither send nor read. Run-wide only.
     Stall,
-    /// The call of a test's own code → the answer in its hands: what it sees, whatever it was busy with meanwhile.
+    /// The script's call → response handed to the script.
     Script,
-    /// Last byte read → the answer in the hands of the test's own code: for so long it was busy elsewhere. Run-wide only.
+    /// Last byte read → response handed to the user script; how long the script was busy. Run-wide
+    /// only.
     Lag,
-    /// An iteration without its pauses: for so long it sent, waited for answers, or was late.
+    /// An iteration without its think times.
     Unpaused,
 }
 
 impl Kind {
-    /// All, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Kind; 14] = [
         Kind::Lateness,
         Kind::Wait,
@@ -81,29 +82,29 @@ impl Kind {
         }
     }
 
-    /// The kind of a name in the record.
+    /// The kind with this name in the record.
     #[must_use]
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// How a request (or an iteration, or a connect) ended.
+/// Class of a result, of a request, an iteration or a connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Outcome {
-    /// Answered, and as it should be.
+    /// Answered as expected.
     Ok,
-    /// Answered, and status or check says no.
+    /// Answered, but status, check or capture is wrong.
     Failed,
-    /// No complete answer; `none` in the record.
+    /// No complete response; `none` in the record.
     #[serde(rename = "none")]
     Unanswered,
 }
 
 impl Outcome {
-    /// All, in the order of their numbers.
+    /// All classes, in the order of their numbers.
     pub const ALL: [Outcome; 3] = [Outcome::Ok, Outcome::Failed, Outcome::Unanswered];
 
     /// The name in the record.
@@ -116,7 +117,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a name in the record.
+    /// The class with this name in the record.
     #[must_use]
     pub fn named(name: &str) -> Option<Outcome> {
         Outcome::ALL
@@ -125,31 +126,31 @@ impl Outcome {
     }
 }
 
-/// The classes of missing answers that the ledger counts.
+/// Classes of unanswered requests in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum NoAnswer {
-    /// A limit of the request's life was passed.
+    /// A time limit was exceeded.
     Timeout,
-    /// The connection was reset or closed before the answer was complete.
+    /// The connection was reset or closed before the response was complete.
     Reset,
-    /// Nobody accepted the connection.
+    /// The connection was refused.
     Refused,
     /// The TLS handshake failed.
     Tls,
     /// The name has no address.
     Dns,
-    /// What came back is not an answer.
+    /// The data received is not a response.
     Protocol,
-    /// Our own fault: no descriptors, no ports, an impossible URL.
+    /// Generator fault: no descriptors, no ports, an invalid URL.
     Generator,
-    /// Still under way when the run ended.
+    /// In flight when the run ended.
     Unfinished,
 }
 
 impl NoAnswer {
-    /// All, in the order of their numbers.
+    /// All classes, in the order of their numbers.
     pub const ALL: [NoAnswer; 8] = [
         NoAnswer::Timeout,
         NoAnswer::Reset,
@@ -177,12 +178,12 @@ impl NoAnswer {
     }
 }
 
-/// Exactly what went wrong when there was no answer.
+/// Cause of a missing response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// No answer's head in time, or the whole took too long.
+    /// No head in time, or the whole response took too long.
     ResponseTimeout,
-    /// Nothing moved for too long.
+    /// No data for too long.
     IdleTimeout,
     /// The kernel gave up connecting.
     ConnectTimeout,
@@ -190,9 +191,9 @@ pub enum Fault {
     Reset,
     /// Written to a connection that the peer had closed.
     BrokenPipe,
-    /// The peer closed before the answer was complete.
+    /// The peer closed before the response was complete.
     ClosedEarly,
-    /// A connection that had answered before ended without a byte of this answer.
+    /// A reused connection ended before the first byte of this response.
     Kept(KeptEnd),
     /// Connection refused.
     Refused,
@@ -202,81 +203,81 @@ pub enum Fault {
     DnsNotFound,
     /// The resolver did not answer.
     DnsAgain,
-    /// TLS could not be spoken: why, by name.
+    /// TLS failed.
     Tls(TlsFault),
-    /// What came back is not HTTP: what the parser says.
+    /// The response is not valid HTTP.
     Protocol(ProtocolFault),
     /// More redirects than allowed.
     TooManyRedirects,
-    /// The content's encoding is broken.
+    /// The content encoding is broken.
     BadEncoding,
-    /// Somebody wants to look at a body that is larger than is kept.
+    /// The body is needed and larger than the limit.
     BodyTooLarge,
-    /// The proxy would not connect.
+    /// The proxy refused to connect.
     Proxy,
     /// No file descriptors left.
     NoDescriptors,
     /// No local ports left.
     NoPorts,
-    /// The URL that a template made cannot be requested.
+    /// The URL from a template is invalid.
     BadUrl,
-    /// What would have to be kept of the answer is more than the budget has left.
+    /// The response does not fit into the memory budget.
     OutOfMemory,
-    /// The URL leads to a host that the user has not named.
+    /// The URL's host is not among the hosts the user allowed.
     HostNotAllowed,
-    /// The test file says that this step fails so: its name is kept beside the sample.
+    /// The test file declares that this step fails. The name is kept with the sample.
     Declared,
-    /// Another failure of the socket.
+    /// Another socket error.
     Other,
-    /// Still under way when the run ended.
+    /// In flight when the run ended.
     Unfinished,
-    /// Given up by the test itself while it was under way: a user was stopped.
+    /// Given up because its user was stopped.
     Cancelled,
 }
 
-/// How a connection that was kept from an earlier request ended: most servers close idle ones after a while, and whoever writes at
-/// that moment is not to blame, nor is the server.
+/// How a reused connection ended. Most servers close idle connections, and a request sent at that
+/// moment is neither side's fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeptEnd {
-    /// By a reset.
+    /// Connection reset.
     Reset,
-    /// It was found closed while writing.
+    /// Found closed while writing.
     BrokenPipe,
-    /// It was closed.
+    /// Closed.
     Closed,
 }
 
-/// Faults of an answer as HTTP.
+/// Errors in a response as HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProtocolFault {
-    /// The first line is no status line.
+    /// The first line is not a status line.
     StatusLine,
-    /// The status line has another version than 1.0 and 1.1.
+    /// The version is neither 1.0 nor 1.1.
     Version,
     /// The status line has no status.
     Status,
     /// A header line is malformed.
     Header,
-    /// The head is larger than any server's should be.
+    /// The head is too large.
     HeadTooLarge,
-    /// Content-Length is no number.
+    /// Content-Length is not a number.
     ContentLength,
-    /// There are two of them, and they differ.
+    /// Two Content-Length headers differ.
     Lengths,
-    /// A chunk's size is malformed.
+    /// A chunk size is malformed.
     ChunkSize,
     /// A chunk does not end where its size says.
     ChunkEnd,
-    /// Bytes where none may be.
+    /// Unexpected bytes after the response.
     Trailing,
-    /// Frames of HTTP/2 instead of an answer.
+    /// HTTP/2 frames instead of a response.
     Http2,
-    /// An alert of TLS instead of an answer.
+    /// A TLS alert instead of a response.
     Tls,
 }
 
 impl Fault {
-    /// The class that the ledger counts.
+    /// The class in the ledger.
     #[must_use]
     pub fn class(self) -> NoAnswer {
         match self {
@@ -305,7 +306,7 @@ impl Fault {
         }
     }
 
-    /// The same fault, if it came on a connection that had answered before, and before the first byte of this answer.
+    /// The fault if it occurred on a reused connection before the first byte of the response.
     #[must_use]
     pub fn on_kept(self) -> Fault {
         match self {
@@ -316,7 +317,7 @@ impl Fault {
         }
     }
 
-    /// In a few words, for people.
+    /// A short text for people.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -372,11 +373,11 @@ pub enum Failure {
     Check(&'static str),
     /// A strict capture or match.
     Capture,
-    /// The body is wanted and cannot be unpacked.
+    /// The body is needed and cannot be decoded.
     Encoding,
-    /// It redirects once more than is followed.
+    /// One redirect more than the limit.
     RedirectLimit,
-    /// A server said no, and why, by the name that its protocol has for it.
+    /// A refusal by the server, with the protocol's name for it.
     Refusal(&'static str),
 }
 

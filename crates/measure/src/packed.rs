@@ -1,6 +1,7 @@
-//! A distribution in a few bytes, for keeping many of them: pairs of (distance from the last filled cell, count) as varints,
-//! and the exact figures. [`Packed::of`] loses nothing; [`Packed::coarse`] joins neighbouring cells, so that its size does not
-//! grow with the number of values.
+//! A compact encoding of a distribution: varint pairs of (distance from the last filled cell,
+//! count), and the exact figures.
+//!
+//! [`Packed::of`] is lossless. [`Packed::coarse`] joins neighbouring cells, which bounds the size.
 
 use crate::{
     Histogram,
@@ -18,16 +19,16 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Packs a distribution.
+    /// Packs a distribution without loss.
     #[must_use]
     pub fn of<C: Cell>(histogram: &Histogram<C>) -> Packed {
         Packed::coarse(histogram, 0)
     }
 
-    /// Packs a distribution at a lower resolution: cells are joined in groups of two to the power of `halvings`, and what
-    /// is in a group counts in its middle cell. Count, sum, minimum and maximum stay exact.
+    /// Packs a distribution at lower resolution: 2^`halvings` cells are joined and count in their
+    /// middle cell. Count, sum, min and max stay exact.
     ///
-    /// A value moves by half a group at most: 0.2 % for 2 halvings, 0.8 % for 4.
+    /// A value moves by at most half a group: 0.2 % for 2 halvings, 0.8 % for 4.
     #[must_use]
     pub fn coarse<C: Cell>(histogram: &Histogram<C>, halvings: u32) -> Packed {
         let mut cells = Vec::new();
@@ -70,13 +71,13 @@ impl Packed {
         histogram.add_exact(self.sum, self.min, self.max);
     }
 
-    /// How many values.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many values are above a bound, as [`Histogram::above`] counts them.
+    /// Number of values above a bound; see [`Histogram::above`].
     #[must_use]
     pub fn above(&self, bound: u64) -> u64 {
         let last = cell_of(bound);
@@ -84,7 +85,7 @@ impl Packed {
         above.map(|(_, n)| n).sum()
     }
 
-    /// The filled cells in order: (number of the cell, count).
+    /// Filled cells in order: (index, count).
     fn indexed(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut rest = &self.cells[..];
         let mut next = 0;
@@ -126,7 +127,7 @@ mod tests {
     use crate::histogram::MAX_VALUE;
 
     #[test]
-    fn a_coarse_one_is_small_and_close() {
+    fn coarse_packing_is_small_and_close() {
         let values: Vec<u64> = (0..200_000).map(|n| 1_000_000 + n * 997).collect();
         let exact = recorded(&values);
         for (halvings, error, cells) in [(2, 0.002, 2_100), (4, 0.008, 530)] {
@@ -145,7 +146,7 @@ mod tests {
                 assert!(off <= error, "{q}: {was} became {is}");
             }
         }
-        // Packed again, nothing moves any further.
+        // Packing again moves nothing further.
         let mut once = Histogram::<u64>::default();
         Packed::coarse(&exact, 4).add_to(&mut once);
         assert_eq!(Packed::coarse(&once, 4), Packed::coarse(&exact, 4));
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_of_answers_takes_little_room() {
+    fn one_second_of_responses_packs_small() {
         let values: Vec<u64> = (0..1_000).map(|i| 1_000_000 + i * 1_000).collect();
         let packed = Packed::of(&recorded(&values));
         assert!(packed.cells.len() < 3_000, "{}", packed.cells.len());
@@ -167,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn unpacking_gives_back_what_was_packed(
+        fn packing_round_trips(
             a in prop::collection::vec(0..2 * MAX_VALUE, 0..200),
             b in prop::collection::vec(0..10_000_000u64, 0..200),
         ) {

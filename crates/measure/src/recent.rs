@@ -1,13 +1,13 @@
-//! The newest second of a run, for whatever shows rates and percentiles while it goes on.
+//! The newest second of a run, for live rates and percentiles.
 //!
-//! Intervals are cut at phase boundaries, so one may have milliseconds, of which no rate can be
-//! told. Merged with those before it, it covers a second at least.
+//! An interval cut at a phase boundary may be too short for a rate, so it is merged with those
+//! before it.
 
 use std::collections::VecDeque;
 
 use crate::Interval;
 
-/// What the newest intervals must cover, in nanoseconds. Less only while the run is younger.
+/// Minimum duration covered, in nanoseconds, once the run is that long.
 pub const SPAN_NS: u64 = 1_000_000_000;
 
 /// The newest intervals that together cover at least [`SPAN_NS`].
@@ -17,8 +17,8 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// Adds the interval that has just ended. Returns what the newest second was like: the figures
-    /// of all intervals in it, the levels and the phase of the newest.
+    /// Adds an interval. Returns the merged newest second, with levels and phase of the newest
+    /// interval.
     pub fn add(&mut self, interval: &Interval) -> Interval {
         self.intervals.push_back(figures_of(interval));
         let end = interval.span.1;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_of_milliseconds_is_shown_with_the_second_before_it() {
+    fn short_interval_is_merged_with_previous_second() {
         let mut recent = Recent::default();
         let mut shown = |from, to, ok| {
             let merged = recent.add(&interval(from, to, ok));
@@ -90,7 +90,7 @@ mod tests {
             assert_eq!(merged.run.cpu_ns, [ok]);
             (from / 1_000_000, to / 1_000_000, ok)
         };
-        // The run begins between two whole seconds.
+        // The run starts between two whole seconds.
         assert_eq!(shown(0, 300, 45), (0, 300, 45));
         assert_eq!(shown(300, 1_300, 150), (300, 1_300, 150));
         assert_eq!(shown(1_300, 2_300, 150), (1_300, 2_300, 150));

@@ -1,7 +1,7 @@
-//! The recorder of one worker: samples go into slots, and at each cut the full slots are set aside as a [`Snapshot`].
+//! Records one worker's samples into slots. Each cut turns them into a [`Snapshot`].
 //!
-//! Nothing here is shared. The moment of every event is given by the caller; an event at or after the next cut first
-//! closes the interval, so that it is counted in the interval in which it happens.
+//! The caller supplies the moment of each event. An event at or after the next cut closes the
+//! interval first.
 
 use crate::{
     Kind, LabelId, Outcome, Sample, Slot,
@@ -12,7 +12,7 @@ use crate::{
     sample::{Ended, Intended},
 };
 
-/// Counts for one worker.
+/// Records the samples of one worker.
 pub struct Recorder {
     worker: usize,
     cuts: Cuts,
@@ -22,18 +22,18 @@ pub struct Recorder {
     phase: u32,
     slots: Vec<Slot<u32>>,
     other_phases: Vec<(LabelId, u32, Slot<u32>)>,
-    /// Run-wide figures of the interval under way, open to the worker.
+    /// Run-wide figures of the current interval, written by the worker.
     pub run: RunPart,
     door: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
-    /// (label, how it ended) of every first sample already taken.
+    /// (label, outcome) of the first samples already taken.
     seen: Vec<(LabelId, Ended)>,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
 }
 
 impl Recorder {
-    /// A recorder for so many labels, whose first interval begins at 0.
+    /// Creates a recorder for `labels` labels. The first interval starts at 0.
     #[must_use]
     pub fn new(
         worker: usize,
@@ -62,13 +62,13 @@ impl Recorder {
         }
     }
 
-    /// When the interval under way ends.
+    /// End of the current interval.
     #[must_use]
     pub fn next_cut(&self) -> u64 {
         self.next_cut
     }
 
-    /// A label has come up while the test runs.
+    /// Adds a label that appeared during the run.
     pub fn has_label(&mut self, label: LabelId) {
         let needed = usize::from(label) + 1;
         if self.slots.len() < needed {
@@ -85,12 +85,12 @@ impl Recorder {
         }
     }
 
-    /// Snapshots set aside since the last call.
+    /// Takes the closed snapshots.
     pub fn take_full(&mut self) -> Vec<Snapshot> {
         std::mem::take(&mut self.full)
     }
 
-    /// Whether snapshots are waiting to be taken.
+    /// Whether there are closed snapshots.
     #[must_use]
     pub fn has_full(&self) -> bool {
         !self.full.is_empty()
@@ -102,7 +102,7 @@ impl Recorder {
         self.cut(now_ns, true);
     }
 
-    /// From this moment on no more arrivals are wanted of this worker: the run was told to end, or its source has ended.
+    /// Records that this worker starts no more arrivals: the run was stopped or its source ended.
     pub fn end_arrivals(&mut self, now_ns: u64) {
         self.arrivals_end_ns.get_or_insert(now_ns);
     }
@@ -113,14 +113,14 @@ impl Recorder {
         self.arrivals_end_ns
     }
 
-    /// The worker turned to a request.
+    /// Records that the worker handles a request.
     #[inline]
     pub fn issued(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
         self.advance(now_ns);
         self.slot(label, intended.ns()).counters.issued += 1;
     }
 
-    /// A request ended.
+    /// Records a finished request.
     #[inline]
     pub fn sample(&mut self, sample: &Sample) {
         self.advance(sample.done_ns);
@@ -159,13 +159,14 @@ impl Recorder {
         }
     }
 
-    /// Whether this is the first sample of its failure here; then [`Recorder::first`] wants its details.
+    /// Whether this is the first sample of its failure here. Then call [`Recorder::first`] with its
+    /// details.
     #[must_use]
     pub fn is_first(&self, label: LabelId, ended: Ended) -> bool {
         !matches!(ended, Ended::Ok) && !self.seen.contains(&(label, ended))
     }
 
-    /// Keeps the first sample of a failure, with what is known of it.
+    /// Keeps the first sample of a failure with its details.
     pub fn first(&mut self, sample: &Sample, told: impl Into<Told>) {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
@@ -174,13 +175,13 @@ impl Recorder {
         });
     }
 
-    /// A redirect was followed.
+    /// Records a followed redirect.
     pub fn redirected(&mut self, now_ns: u64, label: LabelId, intended: Intended) {
         self.advance(now_ns);
         self.slot(label, intended.ns()).counters.redirects += 1;
     }
 
-    /// A time that is no request's: connect, tls, iteration.
+    /// Records a time that is not a request's: connect, TLS, iteration.
     #[inline]
     pub fn time(
         &mut self,
@@ -194,32 +195,33 @@ impl Recorder {
         self.slot(label, intended.ns()).record(what.0, what.1, ns);
     }
 
-    /// Something that is nobody's request took so long from its intended start: counted under a label that stands aside.
+    /// Records a duration that is not a request (e.g. MQTT delivery) under a label excluded from
+    /// `all requests`.
     #[inline]
     pub fn aside(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
         self.advance(now_ns);
         let slot = self.slot(label, intended.ns());
         slot.record(Kind::Response, Outcome::Ok, ns);
         slot.counters.ok += 1;
-        // Whoever sent it has set its intended start, and nobody's answer.
+        // Such a time has a scheduled intended start and no response.
         slot.counters.paced += 1;
     }
 
-    /// Bytes came in that no single request accounts for.
+    /// Records bytes read that belong to no single request.
     pub fn received(&mut self, now_ns: u64, label: LabelId, bytes: u64) {
         self.advance(now_ns);
         self.slot(label, now_ns).counters.bytes_in += bytes;
     }
 
-    /// The worker was to look around at a moment, and did so this much later. Counted in the interval of that moment, as long as
-    /// it is open.
+    /// Records how late the worker polled at a random moment. Counts in the interval of that moment
+    /// if it is still open.
     pub fn stall(&mut self, at_ns: u64, late_ns: u64) {
         self.advance(at_ns);
         self.slot(label::ALL, at_ns)
             .record(Kind::Stall, Outcome::Ok, late_ns);
     }
 
-    /// An iteration ended: counted under its scenario's label, from its intended arrival.
+    /// Records a finished iteration under its scenario's label, from its intended start.
     pub fn iteration(&mut self, now_ns: u64, label: LabelId, intended: Intended, ended: Ended) {
         self.advance(now_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(now_ns);
@@ -236,7 +238,8 @@ impl Recorder {
         }
     }
 
-    /// How long an iteration took that has just ended, less its pauses. Of a scenario that has any, all iterations say so.
+    /// Records the duration of an iteration without its think times. Required for all iterations of
+    /// a scenario that has any.
     pub fn unpaused(
         &mut self,
         now_ns: u64,
@@ -252,7 +255,7 @@ impl Recorder {
         );
     }
 
-    /// Tells the front door's accumulator, if there is one.
+    /// Passes an event to the front end's accumulator, if any.
     #[inline]
     pub fn door(&mut self, now_ns: u64, event: &Event<'_>) {
         if self.door.is_some() {
@@ -290,7 +293,7 @@ impl Recorder {
         let slots = filled
             .map(|(id, slot)| (id as LabelId, std::mem::take(slot)))
             .collect();
-        // Levels go on; counts begin anew.
+        // Levels continue. Counts restart.
         let next = RunPart {
             connections: self.run.connections,
             ..RunPart::default()
@@ -343,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_counted_in_the_interval_in_which_it_happens() {
+    fn event_counts_in_the_interval_in_which_it_happens() {
         let mut recorder = Recorder::new(0, Cuts::new(0, &[10 * SECOND]), 3, None);
         recorder.issued(0, 2, Intended::scheduled(0));
         recorder.sample(&sample(0, SECOND - 1, Ended::Ok));
@@ -376,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_belongs_to_the_phase_of_its_intended_start() {
+    fn request_counts_in_the_phase_of_its_intended_start() {
         let mut recorder = Recorder::new(0, Cuts::new(0, &[SECOND, 2 * SECOND]), 3, None);
         recorder.sample(&sample(SECOND / 2, SECOND + 100, Ended::Ok));
         recorder.sample(&sample(SECOND + 50, SECOND + 200, Ended::Ok));
@@ -391,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn the_five_times_add_up() {
+    fn lateness_wait_and_service_add_up_to_response() {
         let s = sample(1_000, 9_000, Ended::Ok);
         assert_eq!(
             (s.lateness_ns(), s.wait_ns(), s.service_ns()),

@@ -1,11 +1,11 @@
-//! A sample: the moments of one request. It cannot be built without its intended time.
+//! A sample: the moments of one request, including its intended start.
 
 use crate::{Failure, Fault, LabelId, Outcome};
 
-/// When something should have started, in nanoseconds from the start of the test.
+/// When something should start, in nanoseconds from the start of the run.
 ///
-/// There are two ways to have one: the schedule says so, or it is due a think time after the previous answer. Nothing
-/// else may be called intended; in particular not the moment at which somebody got round to it.
+/// It comes from the schedule, or from the previous response plus think time. The actual start is
+/// never an intended start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Intended {
     ns: u64,
@@ -14,7 +14,7 @@ pub struct Intended {
 }
 
 impl Intended {
-    /// An arrival's (or a paced connection's) intended start, from the schedule.
+    /// The intended start of an arrival or of a paced connection, from the schedule.
     #[must_use]
     pub fn scheduled(ns: u64) -> Intended {
         Intended {
@@ -24,7 +24,7 @@ impl Intended {
         }
     }
 
-    /// A later step of a virtual user: the previous answer plus the think time.
+    /// The intended start of a later step: the previous response plus the think time.
     #[must_use]
     pub fn after_previous(answer_ns: u64, think_ns: u64) -> Intended {
         Intended {
@@ -34,20 +34,20 @@ impl Intended {
         }
     }
 
-    /// Nanoseconds from the start of the test.
+    /// Nanoseconds from the start of the run.
     #[must_use]
     pub fn ns(self) -> u64 {
         self.ns
     }
 
-    /// The later one of two.
+    /// The later of two.
     #[must_use]
     pub fn later(self, other: Intended) -> Intended {
         if other.ns > self.ns { other } else { self }
     }
 
-    /// Whether somebody had to wait for this moment, so that being late for it means something. A step that follows the
-    /// previous answer at once is never late: it would only dilute the lateness of those that can be.
+    /// True if the worker had to wait for this moment (arrival or think time), so lateness is
+    /// meaningful. Steps that follow a response immediately would only dilute it.
     #[must_use]
     pub fn is_timed(self) -> bool {
         self.timed
@@ -60,14 +60,14 @@ impl Intended {
     }
 }
 
-/// What became of a request.
+/// Result of a request with detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Answered as it should be.
+    /// Answered as expected.
     Ok,
-    /// Answered, and refused by status, check or capture.
+    /// Answered, but status, check or capture is wrong.
     Failed(Failure),
-    /// No complete answer.
+    /// No complete response.
     Unanswered(Fault),
 }
 
@@ -83,39 +83,39 @@ impl Ended {
     }
 }
 
-/// The moments of one request, in nanoseconds from the start of the test.
+/// The moments of one request, in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Where it is counted.
+    /// The label it counts under.
     pub label: LabelId,
     /// When it should have started.
     pub intended: Intended,
-    /// When the worker turned to it.
+    /// When the worker handled it.
     pub started_ns: u64,
-    /// When its first byte was written; none if it never was.
+    /// When its first byte was written. `None` if nothing was written.
     pub first_write_ns: Option<u64>,
-    /// When the first byte of its answer was read.
+    /// When the first byte of the response was read.
     pub first_read_ns: Option<u64>,
     /// When its last byte was read, or it was given up.
     pub done_ns: u64,
-    /// How it ended.
+    /// The result.
     pub ended: Ended,
-    /// The status, when a head came.
+    /// The status, if a head arrived.
     pub status: Option<u16>,
     /// Bytes written, head and body.
     pub bytes_out: u64,
-    /// Bytes read, head and body, as they came over the wire.
+    /// Bytes read on the wire, head and body.
     pub bytes_in: u64,
 }
 
 impl Sample {
-    /// Intended → the worker turned to it.
+    /// Intended start → the worker handles it.
     #[must_use]
     pub fn lateness_ns(&self) -> u64 {
         self.started_ns.saturating_sub(self.intended.ns())
     }
 
-    /// The worker turned to it → first byte written; up to the end when none was.
+    /// The worker handles it → first byte written, or the end if nothing was written.
     #[must_use]
     pub fn wait_ns(&self) -> u64 {
         self.first_write_ns
@@ -123,7 +123,7 @@ impl Sample {
             .saturating_sub(self.started_ns)
     }
 
-    /// First byte written → last byte read; none when nothing was written.
+    /// First byte written → last byte read. `None` if nothing was written.
     #[must_use]
     pub fn service_ns(&self) -> Option<u64> {
         self.first_write_ns

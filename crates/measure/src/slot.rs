@@ -1,27 +1,28 @@
-//! A slot: everything counted under one label in one interval - counters, and a histogram for each kind and outcome met.
+//! Everything counted under one label in one interval: counters, and a histogram per kind and
+//! outcome.
 
 use crate::{Failure, Fault, Histogram, Kind, NoAnswer, Outcome, histogram::Cell};
 
 /// Counters of one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Requests the worker turned to.
+    /// Requests handled by the worker.
     pub issued: u64,
-    /// Answered as they should be.
+    /// Answered as expected.
     pub ok: u64,
-    /// Answered, and refused by status, check or capture.
+    /// Answered, but status, check or capture is wrong.
     pub failed: u64,
-    /// Without a complete answer, by class.
+    /// Without a complete response, by class.
     pub unanswered: [u64; NoAnswer::ALL.len()],
-    /// Those whose intended start the schedule set.
+    /// Requests whose intended start the schedule set.
     pub paced: u64,
-    /// Redirect hops, counted apart.
+    /// Redirect hops, not counted as requests.
     pub redirects: u64,
-    /// Answers by status.
+    /// Responses by status.
     pub codes: Tally<u16>,
     /// Failures by reason.
     pub failures: Tally<Failure>,
-    /// Missing answers by exact cause.
+    /// Unanswered requests by exact cause.
     pub faults: Tally<Fault>,
     /// Bytes written.
     pub bytes_out: u64,
@@ -30,25 +31,25 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Requests that ended, in whatever way.
+    /// Finished requests.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.ok + self.failed + self.without_answer()
     }
 
-    /// Requests without a complete answer.
+    /// Requests without a complete response.
     #[must_use]
     pub fn without_answer(&self) -> u64 {
         self.unanswered.iter().sum()
     }
 
-    /// Of them, those that failed or had no complete answer.
+    /// Requests that failed or had no complete response.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.failed + self.without_answer()
     }
 
-    /// Adds another label's or interval's.
+    /// Adds the counters of another label or interval.
     pub fn add(&mut self, other: &Counters) {
         self.issued += other.issued;
         self.ok += other.ok;
@@ -67,7 +68,7 @@ impl Counters {
     }
 }
 
-/// A few distinct things, counted. A list, because there are hardly ever more than three.
+/// Counts of a few distinct values. A list, because there are rarely more than three.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally<T>(pub Vec<(T, u64)>);
 
@@ -78,7 +79,7 @@ impl<T> Default for Tally<T> {
 }
 
 impl<T: Copy + PartialEq> Tally<T> {
-    /// Counts a thing; says whether it is the first of its kind here.
+    /// Counts a value. Returns whether it is the first of its kind.
     #[inline]
     pub fn count(&mut self, thing: T, n: u64) -> bool {
         if let Some(entry) = self.0.iter_mut().find(|(known, _)| *known == thing) {
@@ -123,13 +124,13 @@ impl<C: Cell> Slot<C> {
         self.histogram_mut(kind, outcome).record(ns);
     }
 
-    /// The histogram of a kind and outcome, made when it is first asked for.
+    /// Histogram of a kind and outcome, created on first use.
     #[inline]
     pub fn histogram_mut(&mut self, kind: Kind, outcome: Outcome) -> &mut Histogram<C> {
         self.times[position(kind, outcome)].get_or_insert_default()
     }
 
-    /// The histogram of a kind and outcome, if anything was recorded.
+    /// Histogram of a kind and outcome, if anything was recorded.
     #[must_use]
     pub fn histogram(&self, kind: Kind, outcome: Outcome) -> Option<&Histogram<C>> {
         self.times[position(kind, outcome)]
@@ -137,7 +138,7 @@ impl<C: Cell> Slot<C> {
             .filter(|h| h.count() > 0)
     }
 
-    /// All histograms that hold something.
+    /// All histograms with values.
     pub fn histograms(&self) -> impl Iterator<Item = (Kind, Outcome, &Histogram<C>)> {
         Kind::ALL.into_iter().flat_map(move |kind| {
             Outcome::ALL.into_iter().filter_map(move |outcome| {

@@ -1,25 +1,25 @@
-//! Percentiles over answered and unanswered requests together: nothing is dropped from a distribution, and a request
-//! without a complete answer ranks above all that have one.
+//! Percentiles over answered and unanswered requests together. An unanswered request ranks above
+//! all answered ones.
 
 use crate::{Histogram, Kind, Outcome, Slot, histogram};
 
-/// A figure of a distribution in which some values are unknown.
+/// A quantile of a distribution in which some values are unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Quantile {
-    /// Nothing was measured.
+    /// There are no values.
     Empty,
     /// Nanoseconds.
     Ns(u64),
-    /// The rank falls among requests without a complete answer; the shortest of them had waited so long.
+    /// The rank is among unanswered requests. Lower bound in nanoseconds.
     NoAnswer(u64),
 }
 
-/// The answered and the unanswered values of one kind.
+/// Answered and unanswered values of one kind.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
-    /// With a complete answer.
+    /// Times with a complete response.
     pub answered: Histogram,
-    /// Without: how long they had lasted when given up.
+    /// Times until unanswered requests were given up.
     pub unanswered: Histogram,
 }
 
@@ -39,13 +39,13 @@ impl Times {
         times
     }
 
-    /// How many values, known or not.
+    /// Number of values, answered or not.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.answered.count() + self.unanswered.count()
     }
 
-    /// The quantile over all, the unanswered ranking last.
+    /// The quantile over all values, with the unanswered ones last.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Quantile {
         let Some(rank) = histogram::rank_of(q, self.count()) else {
@@ -57,7 +57,7 @@ impl Times {
         }
     }
 
-    /// What a rank among the unanswered has at least: each of them took at least as long as it had lasted when it was given up.
+    /// Lower bound of the value at a rank among the unanswered.
     #[must_use]
     pub fn least_at(&self, rank: u64) -> u64 {
         let mut all = self.answered.clone();
@@ -65,7 +65,7 @@ impl Times {
         all.at_rank(rank).unwrap_or(0)
     }
 
-    /// The largest value, unknown as soon as one answer is missing.
+    /// The largest value. Unknown if any response is missing.
     #[must_use]
     pub fn max(&self) -> Quantile {
         self.quantile(1.0)
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_answers_rank_above_all_others() {
+    fn unanswered_requests_rank_above_answered_ones() {
         let mut slot = Slot::<u64>::default();
         (1..=98).for_each(|v| slot.record(Kind::Response, Outcome::Ok, v * 10));
         slot.record(Kind::Response, Outcome::Unanswered, 5);

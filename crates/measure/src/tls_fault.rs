@@ -1,41 +1,41 @@
-//! What ends a TLS connection, by name: what is wrong with the certificate, what the server said, what it did instead of TLS.
+//! Causes of TLS failures: the certificate, the server's alert, or data that is not TLS.
 //!
-//! The names are part of the record's format: a name, once given, stays. The texts are for people and may change.
+//! The names are part of the record's format and never change. The texts for people may.
 
-/// Faults of TLS that users look for by name.
+/// TLS faults with a name of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TlsFault {
-    /// Signed by nobody we know.
+    /// Signed by an unknown issuer.
     UnknownIssuer,
-    /// Signed by itself.
+    /// Self-signed.
     SelfSigned,
-    /// Signed by somebody unknown who signed himself.
+    /// The chain ends in an unknown self-signed certificate.
     SelfSignedInChain,
-    /// Past its end.
+    /// Expired.
     Expired,
-    /// Before its beginning.
+    /// Not yet valid.
     NotYetValid,
-    /// For another name.
+    /// Issued for another name.
     WrongName,
     /// Malformed, revoked, or made for another purpose.
     BadCertificate,
-    /// What came back is not TLS: a port that speaks in clear.
+    /// The response is not TLS: a plain-text port.
     Plain,
-    /// No version in common.
+    /// No common version.
     Version,
-    /// No cipher or other feature in common.
+    /// No common cipher or other feature.
     Incompatible,
-    /// The server has no HTTP/1.1 to offer.
+    /// The server does not offer HTTP/1.1.
     Http2Only,
-    /// The server closed the connection in the middle of the handshake.
+    /// The server closed the connection during the handshake.
     Closed,
-    /// The server refused, and said why.
+    /// The server refused with an alert.
     Alert(Alert),
     /// Anything else.
     Other,
 }
 
-/// Why a server refuses: the alerts of RFC 8446 and RFC 5246 that have no fault of their own.
+/// Alerts of RFC 8446 and RFC 5246 without a fault of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(
     missing_docs,
@@ -71,7 +71,7 @@ pub enum Alert {
     Other,
 }
 
-/// Each with its name in the record and its text.
+/// Each fault with its name in the record and its text.
 const FAULTS: [(TlsFault, &str, &str); 13] = [
     (
         TlsFault::UnknownIssuer,
@@ -132,10 +132,10 @@ const FAULTS: [(TlsFault, &str, &str); 13] = [
     (TlsFault::Other, "tls_other", "TLS handshake failed"),
 ];
 
-/// The same for alerts.
+/// Each alert with its name in the record and its text.
 const ALERTS: [(Alert, &str, &str); 26] = {
     use Alert as A;
-    /// One alert, named as the standard has it.
+    /// Defines an alert under the standard's name.
     macro_rules! alert {
         ($alert:ident, $name:literal) => {
             (
@@ -179,7 +179,7 @@ const ALERTS: [(Alert, &str, &str); 26] = {
 };
 
 impl TlsFault {
-    /// All.
+    /// All TLS faults.
     pub fn all() -> impl Iterator<Item = TlsFault> {
         let alerts = ALERTS.iter().map(|(alert, ..)| TlsFault::Alert(*alert));
         FAULTS.iter().map(|(fault, ..)| *fault).chain(alerts)
@@ -191,7 +191,7 @@ impl TlsFault {
         self.words().0
     }
 
-    /// In a few words, for people.
+    /// A short text for people.
     #[must_use]
     pub fn text(self) -> &'static str {
         self.words().1

@@ -1,20 +1,20 @@
-//! What is under way, by how long it has been: counts by the slot of time in which each began. For whoever has to judge while a run
-//! goes on, when what matters most has no sample yet. It reads no clock, and nothing of it is recorded.
+//! Ages of requests in flight, counted by the time slot in which each started. For decisions during
+//! a run. Not recorded.
 
 use std::collections::VecDeque;
 
 use crate::{Histogram, LabelId};
 
-/// Width of a slot: an age is known to within it.
+/// Width of a slot, which is the precision of ages.
 const SLOT_NS: u64 = 10_000_000;
 
-/// Requests under way on one worker.
+/// Requests in flight on one worker.
 #[derive(Debug, Default)]
 pub struct UnderWay {
     by_label: Vec<Slots>,
 }
 
-/// How many began in which slot; the first and the last one hold something.
+/// Number of starts by slot. The first and the last slot are never empty.
 #[derive(Debug, Default)]
 struct Slots {
     first: u64,
@@ -22,7 +22,7 @@ struct Slots {
 }
 
 impl UnderWay {
-    /// So many began at a moment.
+    /// Adds requests that started at a moment.
     #[inline]
     pub fn begin(&mut self, label: LabelId, since_ns: u64, requests: u32) {
         let at = usize::from(label);
@@ -32,7 +32,7 @@ impl UnderWay {
         self.by_label[at].add(since_ns / SLOT_NS, requests);
     }
 
-    /// One that began at that moment has ended.
+    /// Removes a request that started at that moment.
     #[inline]
     pub fn end(&mut self, label: LabelId, since_ns: u64) {
         if let Some(slots) = self.by_label.get_mut(usize::from(label)) {
@@ -40,7 +40,7 @@ impl UnderWay {
         }
     }
 
-    /// How long those under way have been so, by label; labels without any are left out.
+    /// Ages of the requests in flight, by label. Labels without any are omitted.
     #[must_use]
     pub fn ages(&self, now_ns: u64) -> Vec<(LabelId, Histogram<u64>)> {
         let labels = self.by_label.iter().enumerate();
@@ -104,7 +104,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn what_has_not_ended_grows_older() {
+    fn ages_grow_until_requests_end() {
         let mut under_way = UnderWay::default();
         under_way.begin(2, 100 * MS, 2);
         under_way.begin(2, 5_000 * MS, 1);
@@ -115,7 +115,8 @@ mod tests {
         assert_eq!(ages.len(), 1);
         let (label, ages) = &ages[0];
         assert_eq!((*label, ages.count(), ages.above(2_000 * MS)), (2, 2, 1));
-        // Not all of them begin in order: what waited for a connection began when it was due.
+        // Starts may be out of order: a request that waited for a connection started when it was
+        // due.
         under_way.begin(2, 20 * MS, 1);
         under_way.end(2, 100 * MS);
         under_way.end(2, 5_000 * MS);
@@ -126,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_many_are_left_as_have_not_ended(begun in prop::collection::vec(0..2_000u64, 1..60), ended in 0..60usize) {
+        fn remaining_requests_are_counted(begun in prop::collection::vec(0..2_000u64, 1..60), ended in 0..60usize) {
             let mut under_way = UnderWay::default();
             for ms in &begun {
                 under_way.begin(5, ms * MS, 1);

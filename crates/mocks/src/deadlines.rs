@@ -1,5 +1,5 @@
-//! Wakes answers at exact moments: a heap, and one timerfd with absolute deadlines on the loop that serves, so that nobody else's wake-up
-//! stands between a moment and its answer. A moment is computed when its request is there: no late wake-up adds up. Decides nothing.
+//! Wakes responses at exact moments: a heap and one timerfd with absolute deadlines on the serving
+//! loop. Late wake-ups do not add up.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -16,7 +16,6 @@ use tokio::sync::oneshot;
 
 use crate::clock;
 
-/// Who waits, and for when.
 pub(crate) struct Deadlines {
     timer: AsyncFd<OwnedFd>,
     waiting: RefCell<Waiting>,
@@ -24,14 +23,14 @@ pub(crate) struct Deadlines {
 
 #[derive(Default)]
 struct Waiting {
-    /// By moment, then in the order in which they came.
+    /// By moment, then by order of arrival.
     due: BinaryHeap<Reverse<(u64, u64)>>,
     wake: HashMap<u64, oneshot::Sender<()>>,
     came: u64,
 }
 
 impl Deadlines {
-    /// Needs the loop to be there.
+    /// Must be called inside the runtime.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -46,7 +45,7 @@ impl Deadlines {
         })
     }
 
-    /// Waits for a moment; one that has passed is not waited for.
+    /// Waits until a moment. Returns immediately if it has passed.
     pub(crate) async fn until(&self, due_ns: u64) {
         if clock::now_ns() >= due_ns {
             return;
@@ -64,7 +63,7 @@ impl Deadlines {
                 self.arm(due_ns);
             }
         }
-        // Whoever wakes lives as long as the loop.
+        // The waker lives as long as the loop.
         let _ = woken.await;
     }
 
@@ -75,18 +74,18 @@ impl Deadlines {
         };
         let spec = Itimerspec {
             it_interval: timespec(0),
-            // Zero would switch it off.
+            // Zero would disarm the timer.
             it_value: timespec(due_ns.max(1)),
         };
-        // Its arguments are in order, which is all that it refuses.
+        // Fails only for invalid arguments.
         let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &spec);
     }
 
-    /// Wakes whoever is due, until the timer breaks.
+    /// Wakes everyone due, until the timer fails.
     pub(crate) async fn wake(&self) -> io::Result<()> {
         loop {
             let mut ready = self.timer.readable().await?;
-            // How often it went off does not matter.
+            // The number of expirations is irrelevant.
             let _ = rustix::io::read(self.timer.get_ref(), &mut [0; 8]);
             ready.clear_ready();
             let mut waiting = self.waiting.borrow_mut();
@@ -97,7 +96,7 @@ impl Deadlines {
                 }
                 waiting.due.pop();
                 if let Some(wake) = waiting.wake.remove(&number) {
-                    // Whoever is gone waits no longer.
+                    // The waiter may be gone.
                     let _ = wake.send(());
                 }
             }

@@ -1,5 +1,5 @@
-//! A mock at work, without its sockets: which route answers a request, with what, when it is due, and what goes wrong with it. In goes a
-//! request with the moment of its arrival, out comes its fate. Reads no clock.
+//! State of a mock: decides route, response, due time and faults of each request. Independent of
+//! sockets and clocks.
 
 use std::collections::HashMap;
 
@@ -13,48 +13,47 @@ use serde_json::{Map, Value, json};
 
 use crate::ledger::Ledger;
 
-/// So many keys are remembered.
+/// Maximum number of stored bodies.
 const MOST: usize = 1_000_000;
 
-/// What is known of a request when its last byte is there.
+/// A complete request.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
-    /// Path and query as they came.
+    /// Raw path and query.
     pub(crate) target: &'a str,
     pub(crate) body: &'a [u8],
 }
 
-/// What becomes of a request.
+/// Result of a request.
 pub(crate) struct Fate {
     pub(crate) route: Option<usize>,
     pub(crate) due_ns: u64,
     pub(crate) what: What,
 }
 
-/// What is answered.
 pub(crate) enum What {
     Answer(Answer),
     /// The connection is reset.
     Reset,
-    /// Nothing, ever.
+    /// There is no response.
     Silence,
 }
 
-/// An answer.
+/// A response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
 }
 
-/// A mock at work.
+/// State of a mock.
 pub(crate) struct Desk {
     mock: Mock,
     seed: u64,
     courses: Vec<Course>,
-    /// When the timeline began; none before the first request.
+    /// Start of the timeline. `None` before the first request.
     zero_ns: Option<u64>,
-    /// Requests since then.
+    /// Number of requests since then.
     came: u64,
     memory: HashMap<String, Value>,
     pub(crate) ledger: Ledger,
@@ -75,7 +74,7 @@ impl Desk {
         desk
     }
 
-    /// Begins the timeline now, with figures of its own. What is remembered stays.
+    /// Starts the timeline now with empty figures. Stored bodies are kept.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.restart();
         self.zero_ns = Some(now_ns);
@@ -90,13 +89,13 @@ impl Desk {
         self.came = 0;
     }
 
-    /// What it has served, and how near that came to what was asked.
+    /// Report of what was served, compared with the plan.
     pub(crate) fn told(&self) -> Value {
         let routes = self.mock.routes.iter().zip(&self.courses);
         self.ledger.to_json(&self.mock.name, routes)
     }
 
-    /// A request is there.
+    /// Handles a request.
     pub(crate) fn take(&mut self, request: &Request<'_>, now_ns: u64) -> Fate {
         let zero_ns = *self.zero_ns.get_or_insert(now_ns);
         let at_ns = now_ns.saturating_sub(zero_ns);
@@ -124,7 +123,7 @@ impl Desk {
             };
         };
         self.ledger.received(Some(number));
-        // A fault draws by its place in the list, whatever else holds meanwhile.
+        // Each fault draws by its position in the list, independent of other faults.
         let faults = || {
             let all = self.mock.faults.iter().enumerate();
             all.filter(|(_, fault)| fault.holds(at_ns))
@@ -239,12 +238,12 @@ fn json_answer(status: u16, text: &Value) -> Answer {
     }
 }
 
-/// An answer that says why it is none.
+/// An error response.
 pub(crate) fn said(status: u16, why: &str) -> Answer {
     json_answer(status, &json!({ "error": why }))
 }
 
-/// The parameters of a query; of a repeated one the last counts.
+/// Parameters of a query. The last duplicate counts.
 fn of_query(query: &str) -> Map<String, Value> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
@@ -255,7 +254,7 @@ fn of_query(query: &str) -> Map<String, Value> {
         .collect()
 }
 
-/// Without its percent signs; what is wrong with them stays as it is.
+/// Decodes percent escapes. Invalid ones stay as they are.
 fn decoded(text: &str, is_query: bool) -> String {
     let mut out = Vec::with_capacity(text.len());
     let bytes = text.as_bytes();
@@ -278,7 +277,7 @@ fn decoded(text: &str, is_query: bool) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A number in the form of version four.
+/// A UUID of version four.
 fn uuid(rng: &mut Rng) -> String {
     let bits = (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64());
     let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
@@ -345,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_made_of_what_was_asked() {
+    fn responses_use_the_request() {
         let body = json!({ "id": "{{ id }}", "q": "{{ query.q }}", "name": "{{ body.user.name }}", "n": "{{ body.n }}" });
         let mut desk = desk(vec![route("POST", "/data/{id}", body)], &[]);
         let sent = r#"{"user":{"name":"Ann"},"n":7}"#;
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_can_be_read_until_it_is_given_up() {
+    fn stored_body_is_returned_until_deleted() {
         let key = |text: &str| Some(Template::parse(&json!(text)).unwrap());
         let make = Route {
             remember: key("{{ body.id }}"),
@@ -391,7 +390,7 @@ mod tests {
 
     const ZERO: u64 = 1_000 * SECOND;
 
-    /// What becomes of a whole row of draws in a second of the timeline.
+    /// Results of 1,024 draws in a second of the timeline.
     fn fates(desk: &mut Desk, second: u64) -> Vec<Fate> {
         let at = ZERO + second * SECOND;
         let asked = (0..1024).map(|_| ask(desk, "GET", "/", "", at));
@@ -402,9 +401,10 @@ mod tests {
         fates[0].due_ns - ZERO - second * SECOND
     }
 
-    /// Times multiply; of what goes wrong the first in the list decides, and each draws as if it were alone.
+    /// Latency factors multiply. Of other faults the first in the list applies; each draws
+    /// independently.
     #[test]
-    fn faults_that_overlap_have_an_order() {
+    fn overlapping_faults_have_an_order() {
         let faults = [
             "at 10s for 10s: latency x5",
             "at 15s for 10s: latency x3",
@@ -433,19 +433,19 @@ mod tests {
             count
         };
         assert_eq!(shares(row(32)), [256, 0, 0, 0]);
-        // 25 %, then half of the rest, then a fifth of what is left; only the first is exact, the others fall as they do.
+        // 25 %, then half of the rest, then a fifth of the remainder. Only the first is exact.
         let [first, second, resets, silent] = shares(row(37));
         assert_eq!((first, silent), (256, 0));
         assert!((330..=440).contains(&second), "{second}");
         assert!((40..=115).contains(&resets), "{resets}");
-        // What comes first in the list is hit as before it overlapped with anything, and silence takes what that leaves.
+        // The first fault hits the same requests as without overlap. Silence takes the rest.
         let [_, _, resets, silent] = shares(row(52));
         assert!((204..=205).contains(&resets), "{resets}");
         assert_eq!(resets + silent, 1024);
     }
 
     #[test]
-    fn faults_hold_for_their_time_on_the_timeline() {
+    fn faults_are_active_in_their_period() {
         let routes = vec![route("GET", "/", json!({}))];
         let faults = [
             "at 10s for 5s: latency x5",

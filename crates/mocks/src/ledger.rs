@@ -1,5 +1,4 @@
-//! What a mock has served, and how near that came to what was asked of it: counts by route and code, and the times that were asked for,
-//! computed and served. Counts only.
+//! Figures of a mock: counts by route and status, and requested, computed and served latencies.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +8,10 @@ use serde_json::{Map, Value, json};
 
 const PERCENTILES: [(&str, f64); 3] = [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99)];
 
-/// The figures of one mock.
 #[derive(Default)]
 pub(crate) struct Ledger {
     routes: Vec<Row>,
-    /// How much later than due answers were given.
+    /// Lateness of responses.
     late: Histogram,
 }
 
@@ -23,16 +21,16 @@ struct Row {
     answered: BTreeMap<u16, u64>,
     resets: u64,
     silent: u64,
-    /// What each answer was to take, faults included.
+    /// Intended latencies, including faults.
     due: Histogram,
-    /// What it took.
+    /// Actual latencies.
     served: Histogram,
 }
 
 impl Ledger {
     pub(crate) fn new(routes: usize) -> Self {
         Self {
-            // The last is for what no route answers.
+            // The last row is for requests without a route.
             routes: (0..=routes).map(|_| Row::default()).collect(),
             late: Histogram::default(),
         }
@@ -51,7 +49,7 @@ impl Ledger {
         self.row(route).silent += 1;
     }
 
-    /// An answer is about to be written, or a connection to be reset (no code).
+    /// Counts a response about to be written, or a reset (no code).
     pub(crate) fn released(&mut self, route: Option<usize>, at: [u64; 3], code: Option<u16>) {
         let [arrival_ns, due_ns, now_ns] = at;
         self.late.record(now_ns.saturating_sub(due_ns));
@@ -64,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// The document that tells of it.
+    /// The report as JSON.
     pub(crate) fn to_json<'a>(
         &self,
         name: &str,
@@ -129,7 +127,7 @@ impl Row {
     }
 }
 
-/// Whose times they are, if they were measured.
+/// Source of measured latencies.
 fn source(latency: &Latency) -> Option<&str> {
     match latency {
         Latency::Measured(measured) => Some(&measured.source),
@@ -137,7 +135,7 @@ fn source(latency: &Latency) -> Option<&str> {
     }
 }
 
-/// What the plan asks for, where it does not depend on the load.
+/// Latencies in the plan, if independent of the load.
 fn asked(latency: &Latency) -> Value {
     let mut told = Map::new();
     told.insert(

@@ -1,6 +1,5 @@
-//! STAND IN: the services behind a target, as a plan's `mocks` describe them, on a loop of their own whose timing is proven: each answer's
-//! moment is computed when its request is there, and how near the served times came to those that were asked for is told at the end.
-//! This file starts and stops them. It knows nothing of files, runs or the engine.
+//! Serves a plan's mocks on a loop with precise timing. The due time of a response is computed when
+//! its request arrives. At the end the served latencies are compared with the requested ones.
 
 #![forbid(unsafe_code)]
 
@@ -28,20 +27,20 @@ use desk::Desk;
 use log::Log;
 use serve::{Site, serve};
 
-/// What is asked of all mocks together.
+/// Options for all mocks.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Name or address to listen on.
     pub host: String,
-    /// Port of the first mock that names none, the next one's is the next; 0: any free ones.
+    /// Port of the first mock without one; the following ones count up. 0 for free ones.
     pub port: u16,
-    /// Seed of everything random.
+    /// Random seed.
     pub seed: u64,
-    /// Where to write a line per request.
+    /// File for a line per request.
     pub log: Option<PathBuf>,
 }
 
-/// Why mocks did not start, or did not end well: one line.
+/// Why mocks did not start or end cleanly, in one line.
 #[derive(Debug)]
 pub struct Error(String);
 
@@ -53,7 +52,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Mocks at work; they end when this is dropped.
+/// Running mocks. They end when this is dropped.
 #[derive(Debug)]
 pub struct Running {
     addresses: Vec<(String, SocketAddr)>,
@@ -61,10 +60,7 @@ pub struct Running {
     thread: Option<JoinHandle<io::Result<Vec<Value>>>>,
 }
 
-/// Starts mocks; on return they listen.
-///
-/// # Errors
-/// Why they cannot.
+/// Starts mocks. They are listening on return.
 pub fn start(mocks: Vec<Mock>, options: &Options) -> Result<Running, Error> {
     let mut addresses = Vec::new();
     let mut bound = Vec::new();
@@ -103,16 +99,13 @@ pub fn start(mocks: Vec<Mock>, options: &Options) -> Result<Running, Error> {
 }
 
 impl Running {
-    /// Where each of them listens.
+    /// Addresses by name.
     #[must_use]
     pub fn addresses(&self) -> &[(String, SocketAddr)] {
         &self.addresses
     }
 
-    /// Ends them; what each of them has served, and how near that came to what was asked.
-    ///
-    /// # Errors
-    /// A log that could not be written to its end.
+    /// Stops the mocks and returns their reports. Fails if the log is incomplete.
     pub fn stop(mut self) -> Result<Vec<Value>, Error> {
         drop(self.stop.take());
         let ended = self.thread.take().map(JoinHandle::join);
@@ -129,7 +122,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // Whoever wants to know calls `stop`.
+            // Callers that need the result use `stop`.
             let _ = thread.join();
         }
     }
@@ -150,7 +143,7 @@ fn listen(host: &str, port: u16) -> io::Result<(TcpListener, SocketAddr)> {
     Err(failure)
 }
 
-/// The loop, until it is told to stop.
+/// Runs the loop until stopped.
 fn run(
     bound: Vec<(Mock, TcpListener)>,
     log: Option<Log>,
@@ -177,7 +170,7 @@ fn run(
             sites.push(site);
         }
         tokio::select! {
-            // Both a message and a sender that is gone mean "stop".
+            // A message or a dropped sender both mean "stop".
             _ = stopped => {}
             broken = deadlines.wake() => broken?,
         }

@@ -1,4 +1,5 @@
-//! The log of `--log FILE`: a line of JSON per answered request, on CLOCK_MONOTONIC. The first failed write is kept and told at the end.
+//! The log of `--log FILE`: a line of JSON per response, on CLOCK_MONOTONIC. The first write error
+//! is reported at the end.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -6,14 +7,13 @@ use std::path::Path;
 
 use serde_json::json;
 
-/// An open log.
 pub(crate) struct Log {
     writer: BufWriter<File>,
     failure: Option<io::Error>,
 }
 
 impl Log {
-    /// Creates the file, or empties it.
+    /// Creates or truncates the file.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
             writer: BufWriter::new(File::create(path)?),
@@ -32,7 +32,7 @@ impl Log {
         }
     }
 
-    /// Writes out what is left, and says whether everything got written.
+    /// Flushes. Fails if anything could not be written.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         let flushed = self.writer.flush();
         self.failure.take().map_or(flushed, Err)

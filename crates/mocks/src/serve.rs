@@ -1,5 +1,4 @@
-//! The HTTP side of one mock: takes connections, hands requests over when their last byte is there, waits for their moment, and carries out
-//! what was decided. What is asked below `/__mock/` is about the mock, not to it.
+//! HTTP server of one mock. Paths below `/__mock/` are about the mock itself.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -21,12 +20,12 @@ use crate::deadlines::Deadlines;
 use crate::desk::{Answer, Desk, Request, What, said};
 use crate::log::Log;
 
-/// A larger body is refused.
+/// Maximum size of a body.
 const LARGEST: usize = 16 << 20;
-/// How long to leave `accept` alone when the process is out of descriptors.
+/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE_NS: u64 = 20_000_000;
 
-/// A mock and what it shares with the others.
+/// A mock and what it shares with others.
 pub(crate) struct Site {
     pub(crate) name: String,
     pub(crate) desk: RefCell<Desk>,
@@ -34,7 +33,7 @@ pub(crate) struct Site {
     pub(crate) log: Option<Rc<RefCell<Log>>>,
 }
 
-/// The connection is to end in a reset.
+/// The connection must be reset.
 #[derive(Debug)]
 struct Reset;
 
@@ -46,18 +45,18 @@ impl fmt::Display for Reset {
 
 impl std::error::Error for Reset {}
 
-/// Takes connections, for ever.
+/// Accepts connections forever.
 pub(crate) async fn serve(listener: TcpListener, site: Rc<Site>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let site = Rc::clone(&site);
                 tokio::task::spawn_local(async move {
-                    // How a connection ends is its client's affair.
+                    // Errors of a connection are ignored.
                     let _ = connection(stream, site).await;
                 });
             }
-            // Mostly "too many open files"; the waiting connections stay in the backlog.
+            // Mostly "too many open files". Waiting connections stay in the backlog.
             Err(_) => {
                 let again = clock::now_ns() + ACCEPT_PAUSE_NS;
                 site.deadlines.until(again).await;
@@ -68,7 +67,7 @@ pub(crate) async fn serve(listener: TcpListener, site: Rc<Site>) {
 
 async fn connection(stream: TcpStream, site: Rc<Site>) -> Result<(), Box<dyn std::error::Error>> {
     stream.set_nodelay(true)?;
-    // The same socket, to say how it is to end.
+    // A second handle, to reset the socket.
     let socket = Rc::new(stream.as_fd().try_clone_to_owned()?);
     let service = service_fn(move |request| {
         let (site, socket) = (Rc::clone(&site), Rc::clone(&socket));
@@ -115,7 +114,7 @@ async fn answer(
         What::Answer(answer) => Some(answer.status),
         What::Reset | What::Silence => None,
     };
-    // Counted before it is written, so that whoever has an answer in hand finds it counted.
+    // Counted before it is written, so that a client with a response finds it counted.
     site.desk
         .borrow_mut()
         .ledger
@@ -128,7 +127,7 @@ async fn answer(
     match fate.what {
         What::Answer(answer) => Ok(written(answer)),
         What::Reset | What::Silence => {
-            // A socket that cannot be told to reset is closed.
+            // If the option cannot be set, the socket is closed normally.
             let no_linger = Some(std::time::Duration::ZERO);
             let _ = rustix::net::sockopt::set_socket_linger(socket, no_linger);
             Err(Reset)
@@ -136,7 +135,7 @@ async fn answer(
     }
 }
 
-/// What is asked about the mock.
+/// Handles requests about the mock.
 fn about(method: &str, asked: &str, site: &Site) -> Answer {
     let told = |value: serde_json::Value| Answer {
         status: 200,
@@ -159,7 +158,7 @@ fn written(answer: Answer) -> Response<Full<Bytes>> {
         response = response.header(name, value);
     }
     let made = response.body(Full::new(answer.body));
-    // A header that a template made of a request's line break or the like.
+    // A template may produce an invalid header from the request.
     made.unwrap_or_else(|_| {
         let text = r#"{"error":"a header of this answer is no header"}"#;
         let mut refused = Response::new(Full::new(Bytes::from_static(text.as_bytes())));

@@ -2,6 +2,7 @@
 //! it. What a packet means is `mqtt`'s, how figures are told a front door's.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod client;
 pub mod counts;

@@ -1,10 +1,10 @@
-//! Topic aliases that a server gives: which topic a message without one was published to. A client's own alias is in its templates.
+//! Topic aliases assigned by a server: resolves messages without a topic.
 
 use std::collections::HashMap;
 
 use crate::{property::Id, publish::Message, wire::Malformed};
 
-/// The aliases of a connection; a new connection has none.
+/// Aliases of one connection. A new connection has none.
 #[derive(Debug, Clone, Default)]
 pub struct Aliases {
     maximum: u16,
@@ -12,7 +12,7 @@ pub struct Aliases {
 }
 
 impl Aliases {
-    /// Of a client that allows so many.
+    /// Creates the table of a client that allows `maximum` aliases.
     #[must_use]
     pub fn new(maximum: u16) -> Aliases {
         Aliases {
@@ -21,7 +21,7 @@ impl Aliases {
         }
     }
 
-    /// The topic of a message.
+    /// Returns the topic of a message.
     pub fn topic<'a>(&'a mut self, message: &Message<'a>) -> Result<&'a [u8], Malformed> {
         let Some(alias) = message.properties.number(Id::TopicAlias) else {
             return Ok(message.topic);

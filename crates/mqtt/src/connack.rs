@@ -1,4 +1,4 @@
-//! CONNACK, DISCONNECT and AUTH as a server sends them, read in place: whether a client is let in, on what terms, and why it is sent away.
+//! CONNACK, DISCONNECT and AUTH from a server, parsed in place.
 
 use crate::{
     Qos, Reason, Version,
@@ -6,12 +6,12 @@ use crate::{
     wire::{Malformed, Reader},
 };
 
-/// Whether a client is let in, and on what terms.
+/// A CONNACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connack<'a> {
     /// The server still has this client's session.
     pub session_present: bool,
-    /// Why not, or success.
+    /// Success, or the reason of the refusal.
     pub reason: Reason,
     /// MQTT 5 only.
     pub properties: Block<'a>,
@@ -37,7 +37,7 @@ impl<'a> Connack<'a> {
         })
     }
 
-    /// What the server allows.
+    /// The server's limits.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let number = |id| self.properties.number(id);
@@ -58,37 +58,37 @@ impl<'a> Connack<'a> {
     }
 }
 
-/// What a server allows a client; of a server that says nothing, everything.
+/// Limits of a server. Unrestricted if the server states none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// So many messages above QoS 0 may be in flight.
+    /// Maximum number of messages above QoS 0 in flight.
     pub receive_maximum: u16,
-    /// The highest QoS of a message.
+    /// Maximum QoS of a message.
     pub maximum_qos: Qos,
-    /// Bytes of the largest packet.
+    /// Maximum packet size in bytes.
     pub maximum_packet: u32,
-    /// The highest topic alias; 0: none.
+    /// Maximum topic alias; 0 for none.
     pub topic_alias_maximum: u16,
-    /// Seconds, instead of the client's own.
+    /// Seconds, overriding the client's value.
     pub keep_alive: Option<u16>,
-    /// Seconds, instead of the client's own.
+    /// Seconds, overriding the client's value.
     pub session_expiry_s: Option<u32>,
     /// Whether messages may be retained.
     pub retain: bool,
-    /// Whether filters may hold wildcards.
+    /// Whether filters may contain wildcards.
     pub wildcards: bool,
-    /// Whether subscriptions may have numbers.
+    /// Whether subscriptions may have identifiers.
     pub subscription_ids: bool,
     /// Whether subscriptions may be shared.
     pub shared: bool,
 }
 
-/// A reason with properties: DISCONNECT, AUTH.
+/// A DISCONNECT or AUTH: a reason with properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said<'a> {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// What more is said.
+    /// The properties.
     pub properties: Block<'a>,
 }
 

@@ -1,4 +1,4 @@
-//! CONNECT and DISCONNECT, as a client writes them. Who the client is and whether its will is meant is the caller's.
+//! Encodes CONNECT, PINGREQ and DISCONNECT.
 
 use crate::{
     Qos, Reason, Version,
@@ -6,33 +6,33 @@ use crate::{
     wire::{TooLong, put_binary, put_packet, put_two},
 };
 
-/// What a client says first.
+/// Content of a CONNECT.
 #[derive(Debug, Clone)]
 pub struct Connect<'a> {
-    /// Who it is; empty: the server gives it a name.
+    /// Client identifier. If empty, the server assigns one.
     pub client_id: &'a str,
-    /// Begin a new session, and forget the old one.
+    /// Starts a new session and discards the old one.
     pub clean: bool,
-    /// Seconds after which silence is an end; 0: never.
+    /// Keep-alive in seconds; 0 for none.
     pub keep_alive: u16,
     /// The user name.
     pub username: Option<&'a str>,
     /// The password.
     pub password: Option<&'a [u8]>,
-    /// What the server publishes when the client is gone.
+    /// The will.
     pub will: Option<Will<'a>>,
     /// MQTT 5 only.
     pub properties: &'a [Property<'a>],
 }
 
-/// What the server publishes when a client is gone without having said so.
+/// A message that the server publishes if the client disappears without DISCONNECT.
 #[derive(Debug, Clone)]
 pub struct Will<'a> {
-    /// Where.
+    /// The topic.
     pub topic: &'a str,
-    /// What.
+    /// The payload.
     pub payload: &'a [u8],
-    /// How surely.
+    /// The quality of service.
     pub qos: Qos,
     /// Whether it is retained.
     pub retain: bool,
@@ -47,7 +47,7 @@ const PASSWORD: u8 = 1 << 6;
 const USERNAME: u8 = 1 << 7;
 
 impl Connect<'_> {
-    /// Writes the packet.
+    /// Appends the packet.
     pub fn put(&self, out: &mut Vec<u8>, version: Version) -> Result<(), TooLong> {
         let mut body = Vec::with_capacity(64);
         put_binary(&mut body, b"MQTT")?;
@@ -99,12 +99,12 @@ impl Connect<'_> {
     }
 }
 
-/// Writes PINGREQ.
+/// Appends PINGREQ.
 pub fn put_ping(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0xc0, 0]);
 }
 
-/// Writes DISCONNECT; its reason and properties are MQTT 5's.
+/// Appends DISCONNECT. Reason and properties are used by MQTT 5 only.
 pub fn put_disconnect(
     out: &mut Vec<u8>,
     version: Version,
@@ -116,7 +116,7 @@ pub fn put_disconnect(
     put_packet(out, 0xe0, &body)
 }
 
-/// A reason and properties, as far as they have to be said.
+/// Appends reason and properties, omitting defaults.
 pub(crate) fn put_reason(
     body: &mut Vec<u8>,
     version: Version,

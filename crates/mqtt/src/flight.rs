@@ -1,21 +1,20 @@
-//! Packet identifiers and what they stand for: given out one after the other, found again by arithmetic, never one that is still in use.
-//! What an acknowledgement means is the session's business.
+//! Packet identifiers in use, assigned in sequence and found by arithmetic.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// There are identifiers from 1 to this.
+/// Identifiers are 1 to this.
 const IDENTIFIERS: u32 = 65_535;
-/// A stretch of identifiers gets no longer than this: who holds up its beginning is set aside.
+/// Maximum length of the window of identifiers. Older entries move to `aside`.
 const STRETCH: usize = 32_768;
 
-/// What is under way, by identifier and in the order in which it began.
+/// Entries in flight, by identifier and in order of their start.
 #[derive(Debug, Clone)]
 pub struct Flight<T> {
-    /// The identifier of the stretch's beginning.
+    /// First identifier of the window.
     first: u16,
-    /// One after the other, without a gap; none: it is over.
+    /// The window without gaps. `None` for a finished entry.
     stretch: VecDeque<Option<T>>,
-    /// What took so long that the stretch went on without it: since when, counted in what was set aside.
+    /// Entries older than the window, with their sequence of removal from it.
     aside: BTreeMap<u16, (u64, T)>,
     set_aside: u64,
     under_way: usize,
@@ -33,7 +32,7 @@ impl<T> Default for Flight<T> {
     }
 }
 
-/// The identifier that comes so many behind another.
+/// The identifier `steps` after another.
 #[inline]
 fn behind(identifier: u16, steps: usize) -> u16 {
     let at = (u32::from(identifier) - 1 + steps as u32) % IDENTIFIERS;
@@ -41,7 +40,7 @@ fn behind(identifier: u16, steps: usize) -> u16 {
 }
 
 impl<T> Flight<T> {
-    /// Gives something the next identifier that is free; none: all are in use.
+    /// Adds an entry under the next free identifier. `None` if all are in use.
     #[inline]
     pub fn begin(&mut self, what: T) -> Option<u16> {
         if self.under_way >= IDENTIFIERS as usize {
@@ -63,7 +62,7 @@ impl<T> Flight<T> {
         }
     }
 
-    /// What an identifier stands for.
+    /// The entry of an identifier.
     #[inline]
     pub fn get_mut(&mut self, identifier: u16) -> Option<&mut T> {
         match self.place(identifier) {
@@ -72,7 +71,7 @@ impl<T> Flight<T> {
         }
     }
 
-    /// It is over: what the identifier stood for.
+    /// Removes and returns the entry of an identifier.
     #[inline]
     pub fn end(&mut self, identifier: u16) -> Option<T> {
         let mut what = match self.place(identifier) {
@@ -87,7 +86,7 @@ impl<T> Flight<T> {
         what
     }
 
-    /// Everything under way, in the order in which it began.
+    /// All entries in order of their start.
     #[must_use]
     pub fn in_order(&self) -> Vec<(u16, &T)> {
         let mut aside: Vec<_> = self.aside.iter().collect();
@@ -109,7 +108,7 @@ impl<T> Flight<T> {
         (place < self.stretch.len()).then_some(place)
     }
 
-    /// What is over at the beginning is forgotten.
+    /// Removes finished entries at the start of the window.
     #[inline]
     fn trim(&mut self) {
         while let Some(None) = self.stretch.front() {
@@ -148,21 +147,21 @@ mod tests {
     }
 
     #[test]
-    fn every_identifier_can_be_in_use_and_none_twice() {
+    fn all_identifiers_are_usable_without_duplicates() {
         let mut flight = Flight::default();
         let ids: Vec<u16> = (0..IDENTIFIERS).filter_map(|n| flight.begin(n)).collect();
         assert_eq!(ids.len(), IDENTIFIERS as usize);
         assert_eq!(flight.begin(0), None);
         let order: Vec<u32> = flight.in_order().iter().map(|(_, n)| **n).collect();
         assert!(order.is_sorted());
-        // One in the middle comes free, and is the next.
+        // A freed identifier in the middle is used next.
         assert_eq!(flight.end(500), Some(499));
         assert_eq!(flight.begin(70_000), Some(500));
         assert_eq!(flight.under_way, IDENTIFIERS as usize);
     }
 
     #[test]
-    fn one_that_never_ends_stops_nobody() {
+    fn entry_that_never_ends_does_not_block() {
         let mut flight = Flight::default();
         let stuck = flight.begin(0).unwrap();
         for n in 1..300_000u32 {
@@ -175,9 +174,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map, in any order of ends.
+        /// Compares with a map, for any order of ends.
         #[test]
-        fn what_begins_is_found_until_it_ends(steps in prop::collection::vec((any::<bool>(), any::<u16>()), 0..400)) {
+        fn entries_are_found_until_they_end(steps in prop::collection::vec((any::<bool>(), any::<u16>()), 0..400)) {
             let (mut flight, mut known) = (Flight::default(), Vec::<(u16, usize)>::new());
             for (n, (is_begin, which)) in steps.into_iter().enumerate() {
                 if is_begin || known.is_empty() {

@@ -1,7 +1,8 @@
-//! UNDERSTAND it: MQTT 3.1.1 and 5 as a client speaks them, as state machines without I/O: packets written from templates and read in
-//! place, what is in flight, what a message says of itself and what its receiver missed. Sockets, time and the order of things are a driver's.
+//! MQTT 3.1.1 and 5 for clients, as state machines without I/O: packets, sessions, and message
+//! headers for detecting loss.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod alias;
 pub mod connack;
@@ -30,7 +31,7 @@ pub use stamp::Stamp;
 pub use subscribe::{Filter, Retained};
 pub use wire::Malformed;
 
-/// Which MQTT is spoken.
+/// Protocol version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// 3.1.1, protocol level 4.
@@ -39,7 +40,7 @@ pub enum Version {
     V5,
 }
 
-/// How surely a message is to arrive.
+/// Quality of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Qos {
     /// At most once: never acknowledged.
@@ -58,7 +59,7 @@ impl Qos {
         self as u8
     }
 
-    /// Of 0, 1 or 2.
+    /// From 0, 1 or 2. `None` for other values.
     #[must_use]
     pub fn of(level: u8) -> Option<Qos> {
         match level {

@@ -1,4 +1,4 @@
-//! Packets as they come from a server, found in a stream of bytes and read in place: whole ones only, and how many bytes the next one needs.
+//! Finds packets from a server in a byte stream and parses them in place.
 
 use crate::{
     Reason, Version,
@@ -10,16 +10,16 @@ use crate::{
     wire::{self, Malformed, Reader, put_length, put_two},
 };
 
-/// Where in its flow an acknowledgement stands.
+/// The kind of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// PUBACK: a message of QoS 1 has arrived.
+    /// PUBACK: a message of QoS 1 was received.
     Acknowledged,
-    /// PUBREC: a message of QoS 2 has arrived.
+    /// PUBREC: a message of QoS 2 was received.
     Received,
-    /// PUBREL: its receiver may forget its identifier.
+    /// PUBREL: the receiver may release the identifier.
     Released,
-    /// PUBCOMP: and has.
+    /// PUBCOMP: the receiver has released it.
     Complete,
 }
 
@@ -37,11 +37,11 @@ impl Stage {
 /// A PUBACK, PUBREC, PUBREL or PUBCOMP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack<'a> {
-    /// Which of them.
+    /// Kind of the packet.
     pub stage: Stage,
-    /// Of which message.
+    /// Identifier of the message.
     pub identifier: u16,
-    /// Whether it was taken.
+    /// Success, or the reason of the refusal.
     pub reason: Reason,
     /// MQTT 5 only.
     pub properties: Block<'a>,
@@ -68,7 +68,7 @@ impl<'a> Ack<'a> {
     }
 }
 
-/// Writes a PUBACK, PUBREC, PUBREL or PUBCOMP.
+/// Appends a PUBACK, PUBREC, PUBREL or PUBCOMP.
 #[inline]
 pub fn put_ack(out: &mut Vec<u8>, version: Version, stage: Stage, identifier: u16, reason: Reason) {
     if version == Version::V311 || reason == Reason::SUCCESS {
@@ -78,44 +78,45 @@ pub fn put_ack(out: &mut Vec<u8>, version: Version, stage: Stage, identifier: u1
     }
     let mut body = Vec::with_capacity(3);
     put_two(&mut body, identifier);
-    // Without properties nothing in it can be too long.
+    // Cannot be too long without properties.
     let _ = put_reason(&mut body, version, reason, &[]);
     out.push(stage.first());
     put_length(out, body.len());
     out.extend_from_slice(&body);
 }
 
-/// What a server says.
+/// A packet from a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packet<'a> {
-    /// Whether the client is let in.
+    /// Response to CONNECT.
     Connack(Connack<'a>),
-    /// A message is delivered.
+    /// A delivered message.
     Publish(Message<'a>),
     /// A step of a message's flow.
     Ack(Ack<'a>),
-    /// What became of a SUBSCRIBE.
+    /// Response to SUBSCRIBE.
     Suback(Answered<'a>),
-    /// What became of an UNSUBSCRIBE.
+    /// Response to UNSUBSCRIBE.
     Unsuback(Answered<'a>),
-    /// The server lives.
+    /// Response to PINGREQ.
     Pingresp,
-    /// The client is sent away; MQTT 5 only.
+    /// The server closes the connection; MQTT 5 only.
     Disconnect(Said<'a>),
-    /// More is to be proved; MQTT 5 only.
+    /// Extended authentication; MQTT 5 only.
     Auth(Said<'a>),
 }
 
-/// What stands at the beginning of bytes.
+/// Result of [`next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next<'a> {
-    /// A packet, and how many bytes it takes.
+    /// A packet, and its size in bytes.
     Packet(Packet<'a>, usize),
-    /// Not a whole one: so many bytes, at least, are needed before it is worth looking again.
+    /// An incomplete packet, and the minimum number of bytes needed.
     Partial(usize),
 }
 
-/// Reads the packet at the beginning of bytes, of at most so many bytes.
+/// Parses the packet at the start of the bytes. Fails if it is malformed or larger than
+/// `max_bytes`.
 #[inline]
 pub fn next(version: Version, bytes: &[u8], max_bytes: usize) -> Result<Next<'_>, Malformed> {
     let Some((first, rest)) = bytes.split_first() else {

@@ -1,9 +1,8 @@
-//! The properties of MQTT 5: which there are, of what shape, in which packets; read in place, written into a buffer. What they mean is
-//! decided where packets are.
+//! Properties of MQTT 5: identifiers, types and allowed packets. Parsed in place and encoded.
 
 use crate::wire::{MAX_LENGTH, Malformed, Reader, TooLong, put_binary, put_length, put_two};
 
-/// The packets that carry properties, and a will's own block of them.
+/// A packet that may carry properties, or the will's block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Place {
@@ -15,7 +14,7 @@ pub enum Place {
     Publish = 1 << 2,
     /// The will within CONNECT.
     Will = 1 << 3,
-    /// PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK and UNSUBACK, which may hold the same ones.
+    /// PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK and UNSUBACK, which allow the same properties.
     Answer = 1 << 4,
     /// SUBSCRIBE.
     Subscribe = 1 << 5,
@@ -27,7 +26,7 @@ pub enum Place {
     Auth = 1 << 8,
 }
 
-/// What a property's value is made of.
+/// Type of a property's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// 0 or 1.
@@ -40,11 +39,11 @@ pub enum Shape {
     Four,
     /// Four bytes, not 0.
     FourNotZero,
-    /// A length of one to four bytes, not 0.
+    /// Variable-length integer of one to four bytes, not 0.
     Length,
     /// UTF-8.
     Text,
-    /// Anything.
+    /// Binary data.
     Binary,
     /// Two texts.
     Pair,
@@ -52,22 +51,22 @@ pub enum Shape {
 
 macro_rules! properties {
     ($($(#[doc = $doc:literal])* $name:ident = $id:literal, $shape:ident, [$($place:ident)*];)*) => {
-        /// The name of a property.
+        /// Identifier of a property.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Id { $($(#[doc = $doc])* $name = $id,)* }
 
         impl Id {
-            /// Every property there is.
+            /// All properties.
             pub const ALL: &'static [Id] = &[$(Id::$name,)*];
 
-            /// By its number.
+            /// The property with this number.
             #[must_use]
             pub fn of(id: usize) -> Option<Id> {
                 match id { $($id => Some(Id::$name),)* _ => None }
             }
 
-            /// What its value is made of.
+            /// Type of its value.
             #[must_use]
             pub fn shape(self) -> Shape {
                 match self { $(Id::$name => Shape::$shape,)* }
@@ -83,64 +82,64 @@ macro_rules! properties {
 properties! {
     /// Whether the payload is UTF-8.
     PayloadFormat = 1, Flag, [Publish Will];
-    /// Seconds until nobody wants the message any more.
+    /// Message expiry in seconds.
     MessageExpiry = 2, Four, [Publish Will];
-    /// What the payload is.
+    /// Content type of the payload.
     ContentType = 3, Text, [Publish Will];
-    /// Where an answer is to be published.
+    /// Topic for a response.
     ResponseTopic = 8, Text, [Publish Will];
-    /// By what an answer is recognised.
+    /// Correlation of a response.
     CorrelationData = 9, Binary, [Publish Will];
-    /// The subscription's number.
+    /// Identifier of a subscription.
     SubscriptionId = 11, Length, [Publish Subscribe];
-    /// Seconds that a session outlives its connection.
+    /// Session expiry in seconds after the connection.
     SessionExpiry = 17, Four, [Connect Connack Disconnect];
-    /// The client identifier that the server chose.
+    /// Client identifier assigned by the server.
     AssignedClientId = 18, Text, [Connack];
-    /// The keep-alive that the server wants.
+    /// Keep-alive required by the server.
     ServerKeepAlive = 19, Two, [Connack];
-    /// How the client proves who it is.
+    /// Authentication method.
     AuthMethod = 21, Text, [Connect Connack Auth];
-    /// Its proof.
+    /// Authentication data.
     AuthData = 22, Binary, [Connect Connack Auth];
-    /// Whether the server may say reasons.
+    /// Whether the server may send reason strings.
     RequestProblem = 23, Flag, [Connect];
-    /// Seconds until a will is published.
+    /// Delay of a will in seconds.
     WillDelay = 24, Four, [Will];
-    /// Whether the server is to say where answers may go.
+    /// Whether the server should send response information.
     RequestResponse = 25, Flag, [Connect];
-    /// Where answers may go.
+    /// Response information.
     ResponseInfo = 26, Text, [Connack];
-    /// Another server to go to.
+    /// Another server to use.
     ServerReference = 28, Text, [Connack Disconnect];
     /// The reason in words.
     ReasonString = 31, Text, [Connack Answer Disconnect Auth];
-    /// How many messages above QoS 0 may be in flight.
+    /// Maximum number of messages above QoS 0 in flight.
     ReceiveMaximum = 33, TwoNotZero, [Connect Connack];
-    /// The highest topic alias.
+    /// Maximum topic alias.
     TopicAliasMaximum = 34, Two, [Connect Connack];
     /// A number instead of a topic.
     TopicAlias = 35, TwoNotZero, [Publish];
-    /// The highest QoS that the server takes.
+    /// Maximum QoS of the server.
     MaximumQos = 36, Flag, [Connack];
     /// Whether the server retains messages.
     RetainAvailable = 37, Flag, [Connack];
-    /// Anything of the user's.
+    /// A user property.
     User = 38, Pair, [Connect Connack Publish Will Answer Subscribe Unsubscribe Disconnect Auth];
-    /// The largest packet.
+    /// Maximum packet size.
     MaximumPacket = 39, FourNotZero, [Connect Connack];
-    /// Whether filters may hold wildcards.
+    /// Whether filters may contain wildcards.
     WildcardAvailable = 40, Flag, [Connack];
-    /// Whether subscriptions may have numbers.
+    /// Whether subscriptions may have identifiers.
     SubscriptionIdAvailable = 41, Flag, [Connack];
     /// Whether subscriptions may be shared.
     SharedAvailable = 42, Flag, [Connack];
 }
 
-/// The value of a property.
+/// Value of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// Of any shape that is a number.
+    /// A number of any type.
     Number(u32),
     /// A text.
     Text(&'a str),
@@ -153,35 +152,35 @@ pub enum Value<'a> {
 /// A property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Property<'a> {
-    /// Which.
+    /// Identifier.
     pub id: Id,
-    /// Its value.
+    /// Value.
     pub value: Value<'a>,
 }
 
 impl<'a> Property<'a> {
-    /// A number.
+    /// Creates a numeric property.
     #[must_use]
     pub fn number(id: Id, value: u32) -> Property<'a> {
         let value = Value::Number(value);
         Property { id, value }
     }
 
-    /// A text.
+    /// Creates a text property.
     #[must_use]
     pub fn text(id: Id, value: &'a str) -> Property<'a> {
         let value = Value::Text(value);
         Property { id, value }
     }
 
-    /// Binary data.
+    /// Creates a binary property.
     #[must_use]
     pub fn binary(id: Id, value: &'a [u8]) -> Property<'a> {
         let value = Value::Binary(value);
         Property { id, value }
     }
 
-    /// A property of the user's.
+    /// Creates a user property.
     #[must_use]
     pub fn user(name: &'a str, value: &'a str) -> Property<'a> {
         let value = Value::Pair(name, value);
@@ -192,12 +191,12 @@ impl<'a> Property<'a> {
     }
 }
 
-/// A block of properties that was read and found to be right: whoever wants one reads it in place.
+/// A validated block of properties, read in place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Block<'a>(&'a [u8]);
 
 impl<'a> Block<'a> {
-    /// Reads the block with its length at the front of a reader.
+    /// Reads and validates a block with its length.
     #[inline]
     pub fn read(reader: &mut Reader<'a>, place: Place) -> Result<Block<'a>, Malformed> {
         let bytes = reader.length()?;
@@ -209,23 +208,23 @@ impl<'a> Block<'a> {
         Ok(Block(block))
     }
 
-    /// Every property of it, in order.
+    /// All properties in order.
     pub fn iter(self) -> impl Iterator<Item = Property<'a>> {
         let mut reader = Reader::of(self.0);
-        // It was read once without an error.
+        // The block was validated before.
         std::iter::from_fn(move || match reader.rest.is_empty() {
             true => None,
             false => one(&mut reader).ok(),
         })
     }
 
-    /// The first with a name.
+    /// The first property with this identifier.
     #[must_use]
     pub fn get(self, id: Id) -> Option<Value<'a>> {
         self.iter().find(|p| p.id == id).map(|p| p.value)
     }
 
-    /// A number, if it is there.
+    /// The value of a numeric property, if present.
     #[must_use]
     pub fn number(self, id: Id) -> Option<u32> {
         match self.get(id) {
@@ -234,7 +233,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// A text, if it is there.
+    /// The value of a text property, if present.
     #[must_use]
     pub fn text(self, id: Id) -> Option<&'a str> {
         match self.get(id) {
@@ -250,7 +249,7 @@ fn check(block: &[u8], place: Place) -> Result<(), Malformed> {
     while !reader.rest.is_empty() {
         let id = one(&mut reader)?.id;
         let here = id.places() & place as u16 != 0;
-        // A message may have come for several subscriptions.
+        // A message may match several subscriptions.
         let many = id == Id::User || (id == Id::SubscriptionId && place == Place::Publish);
         let bit = 1u64 << (id as u8);
         if !here || (seen & bit != 0 && !many) {
@@ -285,8 +284,7 @@ fn one<'a>(reader: &mut Reader<'a>) -> Result<Property<'a>, Malformed> {
     }
 }
 
-/// Writes a block of properties with its length. A value that is not of its property's shape is not written: no text of the user's
-/// decides about shapes.
+/// Appends a block of properties with its length. Values of the wrong type are omitted.
 pub fn put(out: &mut Vec<u8>, properties: &[Property<'_>]) -> Result<(), TooLong> {
     if properties.is_empty() {
         out.push(0);
@@ -351,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_where_it_belongs() {
+    fn properties_round_trip_in_allowed_packets() {
         let properties = [
             Property::number(Id::PayloadFormat, 1),
             Property::number(Id::MessageExpiry, 70_000),
@@ -370,8 +368,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_refused() {
-        // Twice, of an impossible value, unknown, cut short.
+    fn invalid_properties_are_rejected() {
+        // Duplicate, invalid value, unknown, truncated.
         let twice = [10, 33, 0, 1, 33, 0, 1, 33, 0, 1, 0];
         assert_eq!(
             read(&twice[..11], Place::Connack),

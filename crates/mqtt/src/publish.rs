@@ -1,5 +1,4 @@
-//! PUBLISH: written from a template whose head was encoded once, read in place. On every message's path, both: nothing here allocates
-//! but a buffer that grows.
+//! PUBLISH: encoded from a prepared template, and parsed in place. Allocates only to grow a buffer.
 
 use crate::{
     Qos, Version,
@@ -10,12 +9,12 @@ use crate::{
 
 const DUP: u8 = 1 << 3;
 
-/// What messages of a template have in common.
+/// Common part of a template's messages.
 #[derive(Debug, Clone)]
 pub struct Publish<'a> {
-    /// Where they go; empty only where a topic alias says it.
+    /// Topic. Empty only with a topic alias.
     pub topic: &'a str,
-    /// How surely they are to arrive.
+    /// Quality of service.
     pub qos: Qos,
     /// Whether they are retained.
     pub retain: bool,
@@ -23,18 +22,18 @@ pub struct Publish<'a> {
     pub properties: &'a [Property<'a>],
 }
 
-/// The head of messages that differ in their identifier and payload only.
+/// Prepared head of messages that differ only in identifier and payload.
 #[derive(Debug, Clone)]
 pub struct Template {
     first: u8,
     /// Topic, identifier, properties.
     head: Vec<u8>,
-    /// Where in `head` the identifier stands.
+    /// Position of the identifier in `head`.
     identifier: Option<usize>,
 }
 
 impl Template {
-    /// Encodes what does not change.
+    /// Encodes the constant part.
     pub fn new(version: Version, publish: &Publish<'_>) -> Result<Template, TooLong> {
         let mut head = Vec::new();
         put_binary(&mut head, publish.topic.as_bytes())?;
@@ -53,19 +52,19 @@ impl Template {
         })
     }
 
-    /// How surely its messages are to arrive.
+    /// Quality of service of the messages.
     #[must_use]
     pub fn qos(&self) -> Qos {
         Qos::of(self.first >> 1 & 3).unwrap_or_default()
     }
 
-    /// Whether a payload of so many bytes fits into a packet at all.
+    /// Whether a payload of this size fits into a packet.
     #[must_use]
     pub fn fits(&self, payload_bytes: usize) -> bool {
         self.head.len() + payload_bytes <= MAX_LENGTH
     }
 
-    /// Writes a message; the identifier is not looked at where QoS 0 has none. Whoever calls has asked whether it fits.
+    /// Appends a message. `identifier` is unused for QoS 0. The payload must fit.
     #[inline]
     pub fn put(&self, out: &mut Vec<u8>, identifier: u16, is_again: bool, payload: &[u8]) {
         out.reserve(self.head.len() + payload.len() + 5);
@@ -81,22 +80,22 @@ impl Template {
     }
 }
 
-/// A message as a server delivers it.
+/// A message delivered by a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Where it was published; empty: its alias says it.
+    /// Topic. Empty if an alias is used.
     pub topic: &'a [u8],
-    /// How surely it is delivered.
+    /// Quality of service of the delivery.
     pub qos: Qos,
-    /// Whether it may have come before.
+    /// Whether it may be a duplicate (DUP).
     pub is_again: bool,
     /// Whether it was retained.
     pub retain: bool,
-    /// Of QoS 1 and 2.
+    /// Present for QoS 1 and 2.
     pub identifier: Option<u16>,
     /// MQTT 5 only.
     pub properties: Block<'a>,
-    /// What it says.
+    /// The payload.
     pub payload: &'a [u8],
 }
 
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_is_patched_where_it_differs() {
+    fn template_is_patched_with_identifier_and_payload() {
         let publish = Publish {
             topic: "a/b",
             qos: Qos::AtLeastOnce,
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_cannot_be_is_refused() {
+    fn oversized_message_is_rejected() {
         let read = |first, body: &'static [u8]| Message::read(Version::V311, first, body);
         assert_eq!(read(0x36, b"\x00\x01a"), Err(Malformed::Flags(0x36)));
         assert_eq!(read(0x38, b"\x00\x01a"), Err(Malformed::Flags(0x38)));

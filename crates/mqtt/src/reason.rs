@@ -1,11 +1,10 @@
-//! Reason codes by name: those of MQTT 5, and the six return codes of a CONNACK of 3.1.1. Names only; what follows from a refusal is a
-//! driver's business.
+//! Reason codes of MQTT 5 by name, and the six return codes of a CONNACK of 3.1.1.
 
 use std::fmt;
 
 use crate::{Version, wire::Malformed};
 
-/// A reason code of MQTT 5; from 0x80 on it is a refusal.
+/// A reason code of MQTT 5. Codes from 0x80 are refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason(pub u8);
 
@@ -55,22 +54,22 @@ const NAMES: [(u8, &str); 43] = [
     (0xa2, "Wildcard Subscriptions not supported"),
 ];
 
-/// The return codes of a CONNACK of 3.1.1, and what MQTT 5 calls the same.
+/// The return codes of a CONNACK of 3.1.1 as codes of MQTT 5.
 const RETURN_CODES: [u8; 6] = [0x00, 0x84, 0x85, 0x88, 0x86, 0x87];
 
 impl Reason {
-    /// Done as asked.
+    /// Success.
     pub const SUCCESS: Reason = Reason(0);
-    /// An acknowledgement of an identifier that is not in use.
+    /// An acknowledgement of an unknown identifier.
     pub const NOT_FOUND: Reason = Reason(0x92);
 
-    /// Whether the server did not do what it was asked for.
+    /// Whether the server refused the request.
     #[must_use]
     pub fn is_refusal(self) -> bool {
         self.0 >= 0x80
     }
 
-    /// Its name in the specification; none: it has no such code.
+    /// Name in the specification. `None` for an unknown code.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         let at = NAMES
@@ -79,14 +78,14 @@ impl Reason {
         Some(NAMES[at].1)
     }
 
-    /// The return code of a CONNACK of 3.1.1 that says this; `None` if there is none.
+    /// The return code of a 3.1.1 CONNACK with this meaning, if any.
     #[must_use]
     pub fn return_code(self) -> Option<u8> {
         let at = RETURN_CODES.iter().position(|code| *code == self.0)?;
         Some(at as u8)
     }
 
-    /// Why a connection was refused: the name, and the number that the server sent in its version.
+    /// Why a connection was refused: the name, and the number in the server's version.
     #[must_use]
     pub fn text(self, version: Version) -> String {
         match (version, self.name(), self.return_code()) {
@@ -95,7 +94,7 @@ impl Reason {
         }
     }
 
-    /// What a CONNACK says, in the names of MQTT 5.
+    /// Converts the code of a CONNACK to MQTT 5.
     pub fn of_connack(version: Version, code: u8) -> Result<Reason, Malformed> {
         match version {
             Version::V311 => RETURN_CODES

@@ -1,30 +1,32 @@
-//! What one receiver has of one publisher's messages: how many came, which are missing, which came again, which came late. Exact, however
-//! late, as long as what is missing lies in few enough gaps; when it does not, that is said.
+//! Counts one receiver's messages from one publisher: received, missing, repeated and late.
+//!
+//! Exact for any delay, unless there are too many gaps, which is reported.
 
 use std::collections::VecDeque;
 
-/// So many gaps are kept apart: then the oldest is given up, and what still comes of it counts as repeated.
+/// Maximum number of gaps. Beyond it the oldest is dropped, and later messages in it count as
+/// repeated.
 const MAX_GAPS: usize = 4096;
 
-/// What came as what.
+/// Classification of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// Behind all that came before.
+    /// Higher than all before.
     New,
-    /// For the first time, but behind one that was sent later.
+    /// First receipt, after one that was sent later.
     Late,
-    /// Again.
+    /// Received before.
     Again,
 }
 
-/// The ledger of one publisher's messages at one receiver.
+/// Received messages of one publisher at one receiver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// One behind the highest that came.
+    /// One after the highest received number.
     next: u64,
-    /// What is missing below it: ranges in order, ends excluded.
+    /// Missing numbers below `next`: ascending ranges, ends excluded.
     gaps: VecDeque<(u64, u64)>,
-    /// Each message once.
+    /// Number of distinct messages.
     received: u64,
     late: u64,
     again: u64,
@@ -32,7 +34,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Of a receiver that is to get everything from a number on.
+    /// Creates a counter for numbers from `first` on.
     #[must_use]
     pub fn from(first: u64) -> Sequence {
         Sequence {
@@ -41,7 +43,7 @@ impl Sequence {
         }
     }
 
-    /// A message came.
+    /// Counts a message.
     #[inline]
     pub fn came(&mut self, sequence: u64) -> Arrival {
         if sequence == self.next {
@@ -86,43 +88,43 @@ impl Sequence {
         Arrival::Late
     }
 
-    /// How many came, each counted once.
+    /// Number of distinct messages received.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// How many came behind one that was sent later.
+    /// Number of messages received after one that was sent later.
     #[must_use]
     pub fn late(&self) -> u64 {
         self.late
     }
 
-    /// How often one came again.
+    /// Number of repeated messages.
     #[must_use]
     pub fn again(&self) -> u64 {
         self.again
     }
 
-    /// One behind the highest that came.
+    /// One after the highest received number.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// How many are missing of those that were sent, when so many were.
+    /// Number of missing messages, given how many were sent.
     #[must_use]
     pub fn missing(&self, sent: u64) -> u64 {
         let within: u64 = self.gaps.iter().map(|(from, to)| to - from).sum();
         within + self.given_up + sent.saturating_sub(self.next)
     }
 
-    /// What is missing below the highest that came: ranges, ends excluded.
+    /// Missing ranges below the highest received number, ends excluded.
     pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> {
         self.gaps.iter().copied()
     }
 
-    /// Whether there were more gaps than are kept apart: then late ones may have been counted as repeated.
+    /// False if there were too many gaps. Then late messages may have counted as repeated.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.given_up == 0
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_known_by_number() {
+    fn losses_are_identified_by_number() {
         let mut sequence = Sequence::default();
         let came: Vec<_> = [0, 1, 4, 3, 3, 9].map(|n| sequence.came(n)).into();
         use Arrival::{Again, Late, New};
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_gaps_are_said() {
+    fn too_many_gaps_are_reported() {
         let mut sequence = Sequence::default();
         for n in 0..=MAX_GAPS as u64 {
             sequence.came(2 * n + 1);
@@ -164,9 +166,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against sets of all that came.
+        /// Compares with sets.
         #[test]
-        fn counts_are_those_of_a_set(came in prop::collection::vec(0..200u64, 0..400)) {
+        fn counts_match_a_set(came in prop::collection::vec(0..200u64, 0..400)) {
             let (mut sequence, mut seen) = (Sequence::default(), HashSet::new());
             let (mut late, mut again, mut highest) = (0, 0, None);
             for n in came {

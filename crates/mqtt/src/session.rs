@@ -1,5 +1,7 @@
-//! A client's session: what it has sent and is still answered for, what it was delivered and has not been released. It outlives a
-//! connection, if the server says that it does. No bytes here: the caller writes what this says is to be written.
+//! Session of a client: unacknowledged messages and requests, and unreleased deliveries. It
+//! outlives a connection if the server keeps it.
+//!
+//! The caller encodes the packets that it requests.
 
 use std::collections::VecDeque;
 
@@ -10,17 +12,17 @@ use crate::{
     publish::Message,
 };
 
-/// A client's session; `T` is what the caller wants to be told of a message or request when it is over.
+/// A client's session. `T` is the caller's data of a message or request.
 #[derive(Debug, Clone)]
 pub struct Session<T> {
     flight: Flight<Sent<T>>,
-    /// So many messages of QoS 1 and 2 may be unanswered, by the caller's wish and the server's.
+    /// Maximum number of unacknowledged messages of QoS 1 and 2, by client and server.
     limit: u16,
-    /// How many are, of those sent on this connection.
+    /// Number of unacknowledged messages sent on this connection.
     unanswered: u16,
-    /// What is to be sent anew before anything else.
+    /// Identifiers to send again before anything else.
     again: VecDeque<u16>,
-    /// Messages of QoS 2 that were delivered and not yet released.
+    /// Delivered messages of QoS 2 that are not released.
     arriving: VecDeque<u16>,
 }
 
@@ -28,58 +30,57 @@ pub struct Session<T> {
 struct Sent<T> {
     what: T,
     step: Step,
-    /// Whether it counts against the limit of this connection.
+    /// Whether it counts towards the limit of this connection.
     is_counted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// A message of QoS 1, until its PUBACK.
+    /// A message of QoS 1, until PUBACK.
     Once,
-    /// A message of QoS 2, until its PUBREC.
+    /// A message of QoS 2, until PUBREC.
     Twice,
-    /// A message of QoS 2, behind its PUBREC, until its PUBCOMP.
+    /// A message of QoS 2, after PUBREC, until PUBCOMP.
     Released,
-    /// A SUBSCRIBE or UNSUBSCRIBE, until it is answered.
+    /// A SUBSCRIBE or UNSUBSCRIBE, until its response.
     Request,
 }
 
-/// What an acknowledgement means.
+/// Meaning of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<T> {
-    /// A message of QoS 1 is over, or one of QoS 2 was refused.
+    /// A message of QoS 1 is complete, or one of QoS 2 was refused.
     Done(T, Reason),
-    /// A message of QoS 2 has arrived, for the first time that this is said (then what it is) or again: PUBREL is to be written.
+    /// A message of QoS 2 was received: send PUBREL. The data is included the first time only.
     Release(Option<T>),
-    /// A message of QoS 2 is over.
+    /// A message of QoS 2 is complete.
     Complete(T),
-    /// What was delivered is the receiver's now: PUBCOMP is to be written, with this reason.
+    /// A delivery is released: send PUBCOMP with this reason.
     Forget(Reason),
-    /// An acknowledgement of nothing that is under way at this stage. A PUBREC of that kind is to be answered with a PUBREL of
-    /// [`Reason::NOT_FOUND`].
+    /// No message in flight matches. Answer such a PUBREC by PUBREL with [`Reason::NOT_FOUND`].
     Unknown,
 }
 
-/// What is to be sent anew on a new connection.
+/// What to send again on a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again<T> {
-    /// A message, marked as a repetition.
+    /// A message, marked as duplicate.
     Message(T),
     /// A PUBREL.
     Release,
 }
 
-/// What becomes of a message that was delivered.
+/// Handling of a delivered message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
-    /// The packet with which it is to be answered.
+    /// The acknowledgement to send.
     pub answer: Option<Stage>,
-    /// Whether it is delivered for the first time; of QoS 0 and 1 nobody can tell.
+    /// Whether it is the first delivery. Always true for QoS 0 and 1, where it cannot be known.
     pub is_new: bool,
 }
 
 impl<T: Copy> Session<T> {
-    /// A new one, in which at most so many messages of QoS 1 and 2 are unanswered.
+    /// Creates a session with at most `limit` unacknowledged messages of QoS 1 and 2.
     #[must_use]
     pub fn new(limit: u16) -> Session<T> {
         Session {
@@ -91,8 +92,8 @@ impl<T: Copy> Session<T> {
         }
     }
 
-    /// A connection was accepted. Without a session at the server everything under way is forgotten, and handed over: nobody will ever
-    /// know what became of it.
+    /// Handles an accepted connection. If the server has no session, drops and returns everything
+    /// in flight, whose result is unknown.
     pub fn connected(&mut self, session_present: bool, limit: u16) -> Vec<T> {
         self.limit = limit.max(1);
         self.unanswered = 0;
@@ -121,12 +122,12 @@ impl<T: Copy> Session<T> {
         Vec::new()
     }
 
-    /// The next that is to be sent anew, if there is one and the server takes it.
+    /// Returns the next item to send again, if the limit allows.
     pub fn again(&mut self) -> Option<(u16, Again<T>)> {
         let id = *self.again.front()?;
         let may = self.unanswered < self.limit;
         let Some(sent) = self.flight.get_mut(id) else {
-            // Answered meanwhile, by a server that knew.
+            // It was acknowledged in the meantime.
             self.again.pop_front();
             return self.again();
         };
@@ -143,14 +144,14 @@ impl<T: Copy> Session<T> {
         Some((id, Again::Message(sent.what)))
     }
 
-    /// Whether a message of QoS 1 or 2 may be sent now.
+    /// Whether the limit allows a message of QoS 1 or 2.
     #[inline]
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.unanswered < self.limit && self.again.is_empty()
     }
 
-    /// A message of QoS 1 or 2 is about to be sent: its identifier; none: there is no room.
+    /// Returns the identifier for a message of QoS 1 or 2. `None` if the limit is reached.
     #[inline]
     pub fn publish(&mut self, qos: Qos, what: T) -> Option<u16> {
         if !self.has_room() {
@@ -169,7 +170,7 @@ impl<T: Copy> Session<T> {
         Some(id)
     }
 
-    /// A SUBSCRIBE or UNSUBSCRIBE is about to be sent: its identifier; none: all are in use.
+    /// Returns the identifier for a SUBSCRIBE or UNSUBSCRIBE. `None` if all are in use.
     pub fn request(&mut self, what: T) -> Option<u16> {
         self.flight.begin(Sent {
             what,
@@ -178,7 +179,7 @@ impl<T: Copy> Session<T> {
         })
     }
 
-    /// A SUBSCRIBE or UNSUBSCRIBE was answered; none: there was none of this identifier.
+    /// Handles the response to a SUBSCRIBE or UNSUBSCRIBE. `None` if the identifier is unknown.
     pub fn answered(&mut self, identifier: u16) -> Option<T> {
         let sent = self.flight.get_mut(identifier)?;
         if sent.step != Step::Request {
@@ -187,13 +188,13 @@ impl<T: Copy> Session<T> {
         self.flight.end(identifier).map(|sent| sent.what)
     }
 
-    /// What was said of a message or request that is under way, to be changed.
+    /// The data of a message or request in flight.
     #[inline]
     pub fn what_mut(&mut self, identifier: u16) -> Option<&mut T> {
         self.flight.get_mut(identifier).map(|sent| &mut sent.what)
     }
 
-    /// An acknowledgement came.
+    /// Handles an acknowledgement.
     #[inline]
     pub fn acknowledged(&mut self, ack: &Ack<'_>) -> Event<T> {
         let id = ack.identifier;
@@ -219,7 +220,7 @@ impl<T: Copy> Session<T> {
         }
     }
 
-    /// A message was delivered.
+    /// Handles a delivered message.
     #[inline]
     pub fn delivered(&mut self, message: &Message<'_>) -> Delivered {
         let (answer, is_new) = match (message.qos, message.identifier) {
@@ -237,7 +238,7 @@ impl<T: Copy> Session<T> {
     }
 
     fn released(&mut self, identifier: u16) -> Event<T> {
-        // Releases come in the order of deliveries, as a rule.
+        // Releases usually arrive in the order of deliveries.
         match self.arriving.iter().position(|id| *id == identifier) {
             Some(at) => {
                 self.arriving.remove(at);
@@ -292,7 +293,7 @@ mod tests {
     use Stage::{Acknowledged, Complete, Received, Released};
 
     #[test]
-    fn qos_1_is_over_with_its_acknowledgement() {
+    fn qos_1_completes_with_puback() {
         let mut session = Session::new(1);
         let id = session.publish(Qos::AtLeastOnce, 'a').unwrap();
         assert_eq!(
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn qos_2_takes_two_rounds() {
+    fn qos_2_completes_in_two_rounds() {
         let mut session = Session::new(2);
         let id = session.publish(Qos::ExactlyOnce, 'a').unwrap();
         let refused = session.publish(Qos::ExactlyOnce, 'b').unwrap();
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_delivered_exactly_once_is_new_until_it_is_released() {
+    fn qos_2_delivery_is_new_only_until_release() {
         let mut session = Session::<()>::new(1);
         let of = |answer, is_new| Delivered { answer, is_new };
         let once = message(Qos::ExactlyOnce, 9);
@@ -348,14 +349,14 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_still_there_goes_on_in_order() {
+    fn kept_session_resends_in_order() {
         let mut session = Session::new(10);
         let ids: Vec<u16> = ['a', 'b', 'c']
             .map(|what| session.publish(Qos::ExactlyOnce, what).unwrap())
             .into();
         session.request('s').unwrap();
         session.acknowledged(&ack(Received, ids[0], 0));
-        // One at a time now: what is released does not count.
+        // The limit is now one. Released messages do not count.
         assert_eq!(session.connected(true, 1), []);
         assert!(!session.has_room(), "what was sent before goes first");
         assert_eq!(session.again(), Some((ids[0], Again::Release)));
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_gone_tells_what_nobody_knows() {
+    fn lost_session_returns_messages_with_unknown_result() {
         let mut session = Session::new(10);
         session.publish(Qos::AtLeastOnce, 'a').unwrap();
         session.publish(Qos::ExactlyOnce, 'b').unwrap();

@@ -1,27 +1,27 @@
-//! What a message of ours says of itself, in the first 28 bytes of its payload: which run, whose, which one, and when it should have been
-//! sent. Who receives it can tell by these what is lost, repeated or out of order, and how long it took.
+//! Message header in the first 28 bytes of a payload: run, publisher, sequence number, intended
+//! start. Receivers use it to detect loss, duplicates and reordering, and to measure delivery time.
 
-/// The bytes of a stamp.
+/// Size of a header in bytes.
 pub const BYTES: usize = 28;
 
-/// "LDM" and the version of what follows.
+/// "LDM" and the version of the format.
 const MAGIC: [u8; 4] = *b"LDM\x01";
 
-/// A message's stamp.
+/// A message header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Which run's message it is.
+    /// Identifies the run.
     pub run: u32,
-    /// Whose.
+    /// Number of the publisher.
     pub publisher: u32,
-    /// Which of its publisher's, from 0.
+    /// Sequence number of the publisher, from 0.
     pub sequence: u64,
-    /// When it should have been sent, in nanoseconds from the start of the run.
+    /// Intended start in nanoseconds from the start of the run.
     pub intended_ns: u64,
 }
 
 impl Stamp {
-    /// Its bytes.
+    /// Encodes the header.
     #[inline]
     #[must_use]
     pub fn bytes(self) -> [u8; BYTES] {
@@ -34,7 +34,7 @@ impl Stamp {
         bytes
     }
 
-    /// The stamp at the beginning of a payload; none: it is not one of ours.
+    /// Parses the header at the start of a payload. `None` if there is none.
     #[inline]
     #[must_use]
     pub fn of(payload: &[u8]) -> Option<Stamp> {
@@ -60,14 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_stamp_is_none() {
+    fn foreign_payload_has_no_header() {
         assert_eq!(Stamp::of(b"LDM\x01 and then too little"), None);
         assert_eq!(Stamp::of(&[7; 40]), None);
     }
 
     proptest! {
         #[test]
-        fn a_stamp_is_read_as_it_was_written(run: u32, publisher: u32, sequence: u64, intended_ns: u64, more: Vec<u8>) {
+        fn header_round_trips(run: u32, publisher: u32, sequence: u64, intended_ns: u64, more: Vec<u8>) {
             let stamp = Stamp { run, publisher, sequence, intended_ns };
             let mut payload = stamp.bytes().to_vec();
             payload.extend(more);

@@ -1,4 +1,4 @@
-//! SUBSCRIBE and UNSUBSCRIBE as a client writes them, SUBACK and UNSUBACK read in place.
+//! Encodes SUBSCRIBE and UNSUBSCRIBE, and parses SUBACK and UNSUBACK in place.
 
 use crate::{
     Qos, Reason, Version,
@@ -6,35 +6,35 @@ use crate::{
     wire::{Malformed, Reader, TooLong, put_binary, put_packet, put_two},
 };
 
-/// Which retained messages a subscription gets at once.
+/// Which retained messages a new subscription receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Retained {
     /// All that match.
     #[default]
     Send,
-    /// All that match, if there was no such subscription yet.
+    /// All that match, if the subscription is new.
     SendIfNew,
     /// None.
     Keep,
 }
 
-/// What is subscribed to; of MQTT 3.1.1 there are only the filter and the quality of service.
+/// A subscription. MQTT 3.1.1 uses only topic filter and quality of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filter<'a> {
     /// The topic filter.
     pub topic: &'a str,
-    /// The highest quality of service that is wanted.
+    /// The maximum quality of service.
     pub qos: Qos,
-    /// Nothing that this client has published itself.
+    /// Excludes messages published by this client.
     pub no_local: bool,
-    /// The retain flag as it was published.
+    /// Keeps the retain flag as published.
     pub as_published: bool,
-    /// What it gets at once.
+    /// Retained messages to receive.
     pub retained: Retained,
 }
 
 impl<'a> Filter<'a> {
-    /// A plain subscription.
+    /// Creates a subscription with defaults.
     #[must_use]
     pub fn new(topic: &'a str, qos: Qos) -> Filter<'a> {
         Filter {
@@ -58,7 +58,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Writes SUBSCRIBE, of at least one filter.
+/// Appends SUBSCRIBE with at least one filter.
 pub fn put_subscribe(
     out: &mut Vec<u8>,
     version: Version,
@@ -78,19 +78,19 @@ pub fn put_subscribe(
     put_packet(out, 0x82, &body)
 }
 
-/// What became of the filters of a SUBSCRIBE or an UNSUBSCRIBE.
+/// Response to a SUBSCRIBE or an UNSUBSCRIBE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answered<'a> {
-    /// Whose.
+    /// Identifier of the request.
     pub identifier: u16,
     /// MQTT 5 only.
     pub properties: Block<'a>,
-    /// A code for each filter, in order; UNSUBACK of 3.1.1 has none.
+    /// A code per filter, in order. UNSUBACK of 3.1.1 has none.
     codes: &'a [u8],
 }
 
 impl<'a> Answered<'a> {
-    /// What became of each filter, in order. A refusal of 3.1.1 is an unspecified one.
+    /// Results of the filters, in order. A refusal of 3.1.1 is unspecified.
     pub fn reasons(&self) -> impl Iterator<Item = Reason> + use<'a> {
         self.codes.iter().map(|code| Reason(*code))
     }

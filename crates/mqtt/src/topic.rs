@@ -1,13 +1,13 @@
-//! Topics and filters: what a topic may hold, which filter lets it through, whose name a shared subscription carries.
+//! Topics and filters: validation, matching, and groups of shared subscriptions.
 
-/// Whether bytes hold what only a filter may.
+/// Whether a topic contains wildcards.
 #[inline]
 #[must_use]
 pub fn has_wildcard(topic: &[u8]) -> bool {
     topic.iter().any(|byte| matches!(byte, b'+' | b'#'))
 }
 
-/// Why a filter cannot be subscribed to; none: it can.
+/// Why a filter is invalid. `None` if it is valid.
 #[must_use]
 pub fn filter_fault(filter: &str) -> Option<&'static str> {
     let (group, filter) = match filter.strip_prefix("$share/") {
@@ -38,7 +38,7 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     None
 }
 
-/// The group and the filter of a subscription; of one that is not shared, the filter alone.
+/// Splits a subscription into group (if shared) and filter.
 #[must_use]
 pub fn shared(filter: &str) -> (Option<&str>, &str) {
     match filter
@@ -50,10 +50,10 @@ pub fn shared(filter: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether a filter (without the group of a shared one) lets a topic through.
+/// Whether a filter (without a group) matches a topic.
 #[must_use]
 pub fn matches(filter: &str, topic: &str) -> bool {
-    // What a server says of itself is not everybody's.
+    // Wildcards do not match topics of the server itself.
     if topic.starts_with('$') && filter.starts_with(['+', '#']) {
         return false;
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_let_through_what_the_specification_says() {
+    fn filters_match_as_specified() {
         let yes = [
             ("sport/tennis/player1/#", "sport/tennis/player1"),
             ("sport/tennis/player1/#", "sport/tennis/player1/score/x"),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_that_cannot_be_are_told() {
+    fn invalid_filters_are_reported() {
         for right in ["a/b", "#", "+", "a/+/#", "$share/g/a/+", "/"] {
             assert_eq!(filter_fault(right), None, "{right}");
         }

@@ -1,37 +1,36 @@
-//! The primitive types of the wire: integers, lengths of one to four bytes, texts, binary data; read in place, written into a buffer.
-//! Knows no packet.
+//! Primitive types of the protocol: integers, variable-length integers, texts, binary data.
 
 use std::fmt;
 
-/// The largest remaining length that four bytes can say.
+/// Maximum remaining length in four bytes.
 pub const MAX_LENGTH: usize = 268_435_455;
 
-/// Why bytes are no MQTT. A connection on which this came is of no use any more.
+/// Why bytes are not MQTT. The connection must be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     /// A length of more than four bytes.
     Length,
-    /// A packet ends before what it has to hold.
+    /// A truncated packet.
     Short,
-    /// A packet goes on behind what it may hold.
+    /// A packet with excess bytes.
     Long,
-    /// A text that is not UTF-8, or holds U+0000.
+    /// A text that is not UTF-8, or contains U+0000.
     Text,
-    /// A packet type that a server does not send, or a reserved one.
+    /// A reserved packet type, or one that servers do not send.
     Type(u8),
-    /// Flags that are reserved, or no quality of service.
+    /// Invalid flags or quality of service.
     Flags(u8),
-    /// A property that does not exist, does not belong here, or comes twice.
+    /// An unknown, misplaced or duplicate property.
     Property(u32),
-    /// A value that its property cannot have.
+    /// An invalid value of a property.
     PropertyValue(u32),
     /// Packet identifier 0.
     NoIdentifier,
-    /// A return code that this version does not have here.
+    /// A code that is invalid in this version or packet.
     Code(u8),
-    /// A topic that is empty, or holds a wildcard.
+    /// An empty topic, or one with a wildcard.
     Topic,
-    /// A packet of more bytes than were agreed on.
+    /// A packet above the maximum size.
     TooLarge(usize),
 }
 
@@ -56,21 +55,21 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Bytes of a packet, read from the front.
+/// Reads a packet from the front.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
-    /// What is left.
+    /// The remaining bytes.
     pub rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Over bytes.
+    /// Creates a reader.
     #[must_use]
     pub fn of(rest: &'a [u8]) -> Reader<'a> {
         Reader { rest }
     }
 
-    /// So many bytes.
+    /// Takes bytes.
     #[inline]
     pub fn take(&mut self, bytes: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(Malformed::Short)?;
@@ -78,7 +77,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// One byte.
+    /// Takes one byte.
     #[inline]
     pub fn byte(&mut self) -> Result<u8, Malformed> {
         let (first, rest) = self.rest.split_first().ok_or(Malformed::Short)?;
@@ -86,7 +85,7 @@ impl<'a> Reader<'a> {
         Ok(*first)
     }
 
-    /// Two bytes, big end first.
+    /// Takes two bytes, big-endian.
     #[inline]
     pub fn two(&mut self) -> Result<u16, Malformed> {
         let (two, rest) = self.rest.split_first_chunk().ok_or(Malformed::Short)?;
@@ -94,14 +93,14 @@ impl<'a> Reader<'a> {
         Ok(u16::from_be_bytes(*two))
     }
 
-    /// Four bytes, big end first.
+    /// Takes four bytes, big-endian.
     pub fn four(&mut self) -> Result<u32, Malformed> {
         let (four, rest) = self.rest.split_first_chunk().ok_or(Malformed::Short)?;
         self.rest = rest;
         Ok(u32::from_be_bytes(*four))
     }
 
-    /// A packet identifier, which is never 0.
+    /// Takes a packet identifier, which is never 0.
     #[inline]
     pub fn identifier(&mut self) -> Result<u16, Malformed> {
         match self.two()? {
@@ -110,14 +109,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Binary data behind its length of two bytes.
+    /// Takes binary data with a length of two bytes.
     #[inline]
     pub fn binary(&mut self) -> Result<&'a [u8], Malformed> {
         let bytes = self.two()?;
         self.take(usize::from(bytes))
     }
 
-    /// A text behind its length of two bytes.
+    /// Takes a text with a length of two bytes.
     #[inline]
     pub fn text(&mut self) -> Result<&'a str, Malformed> {
         let text = std::str::from_utf8(self.binary()?).map_err(|_| Malformed::Text)?;
@@ -127,7 +126,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// A length of one to four bytes.
+    /// Takes a variable-length integer.
     #[inline]
     pub fn length(&mut self) -> Result<usize, Malformed> {
         match length(self.rest)? {
@@ -139,7 +138,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing may be left.
+    /// Fails if bytes remain.
     #[inline]
     pub fn end(&self) -> Result<(), Malformed> {
         if self.rest.is_empty() {
@@ -150,14 +149,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A length at the beginning of bytes, and how many bytes it takes; none: there is more of it to come.
+/// Reads a variable-length integer: value and size. `None` if it is incomplete.
 #[inline]
 pub fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     let mut value = 0;
     for (at, byte) in bytes.iter().take(4).enumerate() {
         value |= usize::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
-            // A length has to be said in as few bytes as it fits into.
+            // The encoding must use the fewest bytes possible.
             if at > 0 && *byte == 0 {
                 return Err(Malformed::Length);
             }
@@ -171,7 +170,7 @@ pub fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Malformed> {
     }
 }
 
-/// How many bytes a length takes.
+/// Size of a variable-length integer.
 #[must_use]
 pub fn length_of_length(value: usize) -> usize {
     match value {
@@ -182,7 +181,7 @@ pub fn length_of_length(value: usize) -> usize {
     }
 }
 
-/// Writes a length; whoever calls has made sure that it is at most [`MAX_LENGTH`].
+/// Appends a variable-length integer of at most [`MAX_LENGTH`].
 pub fn put_length(out: &mut Vec<u8>, mut value: usize) {
     loop {
         let byte = (value & 0x7f) as u8;
@@ -195,15 +194,15 @@ pub fn put_length(out: &mut Vec<u8>, mut value: usize) {
     }
 }
 
-/// Writes two bytes, big end first.
+/// Appends two bytes, big-endian.
 pub fn put_two(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// A text or binary data that is longer than its length of two bytes can say.
+/// A text or binary data above its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong {
-    /// How many bytes there are.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
@@ -216,7 +215,7 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// Writes binary data behind its length of two bytes.
+/// Appends binary data with a length of two bytes.
 pub fn put_binary(out: &mut Vec<u8>, data: &[u8]) -> Result<(), TooLong> {
     let bytes = data.len();
     let length = u16::try_from(bytes).map_err(|_| TooLong { bytes })?;
@@ -225,7 +224,7 @@ pub fn put_binary(out: &mut Vec<u8>, data: &[u8]) -> Result<(), TooLong> {
     Ok(())
 }
 
-/// Writes a whole packet: its first byte, its length, its body.
+/// Appends a packet: first byte, length, body.
 pub fn put_packet(out: &mut Vec<u8>, first: u8, body: &[u8]) -> Result<(), TooLong> {
     let bytes = body.len();
     if bytes > MAX_LENGTH {
@@ -244,9 +243,9 @@ mod tests {
 
     use super::*;
 
-    /// The edges that the specification's table has, and what stands there.
+    /// The edges of the specification's table.
     #[test]
-    fn lengths_at_their_edges() {
+    fn lengths_at_edges_are_encoded() {
         let edges: [(usize, &[u8]); 8] = [
             (0, &[0]),
             (127, &[0x7f]),
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_refused() {
+    fn too_long_data_is_rejected() {
         let mut out = Vec::new();
         assert!(put_binary(&mut out, &[0; 65_535]).is_ok());
         let bytes = 65_536;
@@ -281,7 +280,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_length_is_read_as_it_was_written(value in 0..=MAX_LENGTH) {
+        fn lengths_round_trip(value in 0..=MAX_LENGTH) {
             let mut out = Vec::new();
             put_length(&mut out, value);
             prop_assert_eq!(length(&out), Ok(Some((value, length_of_length(value)))));

@@ -1,5 +1,5 @@
-//! Work beside the scenarios of a plan: MQTT clients on the same timeline. What they do is [`mqtt`](crate::mqtt)'s; this module says
-//! how their connections travel, when they publish, and what of it cannot be.
+//! Background work: MQTT clients on the timeline of a plan's scenarios. This module has their
+//! connections, publication times and validation; [`mqtt`](crate::mqtt) has their actions.
 
 use serde::Serialize;
 
@@ -9,19 +9,19 @@ use crate::{
     units,
 };
 
-/// MQTT clients beside the scenarios.
+/// MQTT clients that run alongside the scenarios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Beside {
-    /// What they do.
+    /// Their actions.
     pub mqtt: Mqtt,
     /// Whether certificates are verified.
     pub verify_tls: bool,
-    /// Certificates of their own.
+    /// TLS settings of their own.
     pub tls: Tls,
 }
 
 impl Beside {
-    /// How connections travel: to the addresses that the plan gives for names, and through no proxy.
+    /// Connection settings: uses the plan's address overrides, but no proxy.
     #[must_use]
     pub fn http(&self, of_plan: &Http) -> Http {
         let mut http = Http {
@@ -30,7 +30,7 @@ impl Beside {
             ..Http::default()
         };
         http.route.resolve.clone_from(&of_plan.route.resolve);
-        // Nothing that HTTP is negotiated by is said to a server of another protocol.
+        // ALPN is for HTTP and is not offered to MQTT servers.
         http.tls.no_alpn = true;
         http
     }
@@ -39,14 +39,14 @@ impl Beside {
 /// When the clients of a group publish.
 #[derive(Debug, Clone)]
 pub struct Publications {
-    /// As the load of a run of their own would have it, from the start on.
+    /// Schedule as if the load were a run of its own, from the start.
     pub schedule: Schedule,
-    /// So many of its arrivals are none: they would be due before the clients are connected.
+    /// Number of arrivals to drop because they are due before the clients are connected.
     pub before: u64,
 }
 
 impl Publications {
-    /// Those that a load of their own plans, of clients that are connected from a moment on, up to the end of the run's.
+    /// Publications of a load, from when its clients are connected until the run's load ends.
     #[must_use]
     pub fn of(load: &Load, seed: u64, ready_ns: u64, end_ns: u64) -> Publications {
         let schedule = Schedule::new(load, seed).until(end_ns);
@@ -56,7 +56,7 @@ impl Publications {
         }
     }
 
-    /// How many messages are planned.
+    /// Number of planned messages.
     #[must_use]
     pub fn planned(&self) -> u64 {
         self.schedule.total() - self.before
@@ -64,7 +64,8 @@ impl Publications {
 }
 
 impl Plan {
-    /// When the clients beside the scenarios publish, group by group, as loads of their own; none for a group that does not.
+    /// Loads of the publishing groups, in the order of the groups. `None` for a group that does not
+    /// publish.
     #[must_use]
     pub fn loads_beside(&self) -> Vec<Option<Load>> {
         let groups = self.beside.iter().flat_map(|beside| &beside.mqtt.groups);
@@ -72,7 +73,7 @@ impl Plan {
         groups.map(of).collect()
     }
 
-    /// What of the work beside the scenarios cannot be.
+    /// Adds the problems of the background work.
     pub(crate) fn problems_beside(&self, problems: &mut Vec<Problem>) {
         let Some(beside) = &self.beside else { return };
         let mut refuse = |why: String| problems.push(Problem::anywhere(why));

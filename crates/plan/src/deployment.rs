@@ -1,28 +1,28 @@
-//! From the service that was tested to the one that is meant: how many instances, and what share of each others take. Arithmetic alone;
-//! whether it says anything of a service is not decided here.
+//! Scaling from the tested service to the target service, by number of instances and their
+//! background load.
 
 use serde::{Deserialize, Serialize};
 
 /// Instances of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
-    /// How many.
+    /// Number of instances.
     pub instances: u32,
-    /// The share of each that is taken by what is not the load of the test, from 0 to less than 1.
+    /// Share of each instance used by other load, from 0 to below 1.
     pub background: f64,
 }
 
-/// What was tested, and what is meant.
+/// Tested and target deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// What was tested.
+    /// The tested deployment.
     pub tested: Deployment,
-    /// What is meant.
+    /// The target deployment.
     pub meant: Deployment,
 }
 
 impl Deployment {
-    /// What is left for the load, in whole instances.
+    /// Capacity available for the load, in instances.
     #[must_use]
     pub fn left(self) -> f64 {
         f64::from(self.instances) * (1.0 - self.background)
@@ -30,13 +30,13 @@ impl Deployment {
 }
 
 impl Scaling {
-    /// So many times the load, where each instance carries its part of it.
+    /// Factor on the load, if each instance carries its part.
     #[must_use]
     pub fn times(self) -> f64 {
         self.meant.left() / self.tested.left()
     }
 
-    /// How far that is from what was tested: what others send grows with the instances too.
+    /// Distance of the extrapolation. Background load grows with the instances too.
     #[must_use]
     pub fn reach(self) -> f64 {
         let instances = f64::from(self.meant.instances) / f64::from(self.tested.instances);
@@ -57,14 +57,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_each_instance_grows_with_their_number() {
-        // 16 × 65 % are 10.4 instances beside 5.7.
+    fn factor_is_ratio_of_available_instances() {
+        // 16 × 65 % is 10.4 instances, compared with 5.7.
         let scaling = of((6, 0.05), (16, 0.35));
         assert!((scaling.times() - 10.4 / 5.7).abs() < 1e-12);
         assert!((scaling.reach() - 16.0 / 6.0).abs() < 1e-12);
         let same = of((3, 0.2), (3, 0.2));
         assert!((same.times() - 1.0).abs() < 1e-12);
-        // Less for others is further away than the instances are.
+        // Less background load is a larger extrapolation than the instances alone.
         let freed = of((2, 0.5), (3, 0.0));
         assert!((freed.reach() - 3.0).abs() < 1e-12);
     }

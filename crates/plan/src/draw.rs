@@ -1,9 +1,8 @@
-//! Which scenario an arrival gets: in proportion to the weights, and a function of (seed, arrival number) alone, so that every
-//! worker, and whoever reads the record afterwards, draws the same.
+//! Draws the scenario of each arrival by weight, as a function of (seed, arrival number) alone.
 
 use crate::rng::{Purpose, Rng};
 
-/// The draw between scenarios.
+/// Draws scenarios by weight.
 #[derive(Debug, Clone)]
 pub struct Draw {
     seed: u64,
@@ -12,7 +11,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// The draw between scenarios of these weights, in the order of the plan.
+    /// Creates the draw between scenarios with these weights, in plan order.
     #[must_use]
     pub fn new(seed: u64, weights: impl IntoIterator<Item = u32>) -> Draw {
         let weights: Vec<u64> = weights.into_iter().map(u64::from).collect();
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_near_the_weights_and_sum_to_all() {
+    fn counts_follow_weights_and_add_up() {
         let counts = Draw::new(7, [3, 0, 1]).counts(40_000);
         assert_eq!(counts.iter().sum::<u64>(), 40_000);
         assert_eq!(counts[1], 0);
@@ -67,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn one_scenario_gets_all_and_none_gets_nothing() {
+    fn single_scenario_gets_all_arrivals() {
         assert_eq!(Draw::new(7, [5]).counts(9), [9]);
         assert!(Draw::new(7, []).counts(9).is_empty());
     }

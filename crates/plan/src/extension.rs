@@ -1,12 +1,12 @@
-//! What a front door keeps with a request step for a hook of its own: data of whatever type, which is written down with the plan and
-//! which nobody else looks into. It does nothing by itself.
+//! Data of a front end attached to a request step, for its own hook. It is serialized with the
+//! plan, and only the front end interprets it.
 
 use std::{any::Any, fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A door's data of a step. There is one copy of it, however often a plan is copied.
+/// A front end's data of a step. Copies of a plan share it.
 #[derive(Clone)]
 pub struct Extension {
     data: Arc<dyn Any + Send + Sync>,
@@ -14,10 +14,7 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// Of plain data.
-    ///
-    /// # Errors
-    /// When it cannot be written down.
+    /// Wraps plain data. Fails if it cannot be serialized.
     pub fn of<T: Any + Send + Sync + Serialize>(data: T) -> Result<Extension, serde_json::Error> {
         Ok(Extension {
             shown: Arc::new(serde_json::to_value(&data)?),
@@ -25,7 +22,7 @@ impl Extension {
         })
     }
 
-    /// The data, for whoever knows of what type it is.
+    /// Returns the data if it has this type.
     #[must_use]
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.data.downcast_ref()
@@ -33,7 +30,7 @@ impl Extension {
 }
 
 impl PartialEq for Extension {
-    /// By what is written down of it.
+    /// Compares the serialized data.
     fn eq(&self, other: &Extension) -> bool {
         self.shown == other.shown
     }
@@ -56,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_its_owner_reads_it() {
+    fn data_is_returned_for_its_type_only() {
         let extension = Extension::of(vec![1u8, 2]).expect("plain data");
         assert_eq!(extension.get::<Vec<u8>>(), Some(&vec![1, 2]));
         assert_eq!(extension.get::<String>(), None);

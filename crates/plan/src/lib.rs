@@ -1,9 +1,10 @@
-//! WHAT should happen: load, scenarios, steps, criteria and stop rules, units, and the arithmetic of the schedule.
+//! The plan of a run: load, scenarios, steps, criteria, stop rules, units, and the schedule's
+//! arithmetic.
 //!
-//! Everything here is plain data and pure functions. This crate does no I/O, reads no clock, starts no thread and
-//! knows no file format: `formats` fills these types, `engine` runs them, `report` judges by them.
+//! Plain data and pure functions. `formats` creates plans from files, `engine` runs them.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod about;
 pub mod beside;
@@ -51,102 +52,102 @@ pub use validate::Problem;
 pub use volume::{Level, Volume};
 pub use work::Work;
 
-/// Everything a run needs to know, whatever file, URL or command line it was read from.
+/// Everything a run needs to know, independent of its source.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
-    /// What the run is called in titles: the file's name, or the URL.
+    /// Name in titles: the file's name, or the URL.
     pub name: String,
-    /// What it is for, in its owner's words.
+    /// Purpose of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<about::About>,
-    /// Which reader made this plan.
+    /// The reader that made this plan.
     pub format: Format,
-    /// The base URL. A request URL that begins with `/` is appended to it as text.
+    /// The base URL. Request URLs that start with `/` are appended to it as text.
     pub target: String,
     /// When virtual users arrive, or how many there are.
     pub load: Load,
-    /// The load ends then at the latest, whatever it says itself.
+    /// Latest end of the load, overriding the load itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_duration_ns: Option<u64>,
-    /// What kind of work it is, and what is done.
+    /// The work and its details.
     #[serde(flatten)]
     pub work: Work,
-    /// Clients that do other work meanwhile, on the same timeline and at a pace of their own.
+    /// Clients that do other work during the load, at their own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<Beside>,
-    /// Steps that are carried out once before the load, and are not measured.
+    /// Steps that run once before the load, unmeasured.
     pub before: Option<Scenario>,
-    /// Steps that are carried out once behind everything else, and are not measured.
+    /// Steps that run once after everything else, unmeasured.
     pub after: Option<Scenario>,
-    /// Variables that the steps before the load left: every virtual user starts with them, and all others hide them. Never
-    /// written down: nobody can tell which of them are secret.
+    /// Variables captured by `setup`, defaults for every virtual user. Not persisted: they may hold
+    /// secrets.
     #[serde(skip)]
     pub inherited: serde_json::Map<String, serde_json::Value>,
-    /// Variables that every virtual user starts with, in the order in which they are set.
+    /// Initial variables of every virtual user, in the order they are set.
     pub variables: Vec<(String, Variable)>,
-    /// Tables from which each virtual user is given a row.
+    /// Tables from which each virtual user gets a row.
     pub payloads: Vec<Payload>,
-    /// How requests travel.
+    /// Connection and HTTP settings.
     pub http: Http,
-    /// What counts as a failure, and what it ends.
+    /// What counts as a failure, and what a failure ends.
     pub rules: Rules,
-    /// Judged once, at the end.
+    /// Conditions evaluated once at the end.
     pub criteria: Vec<Criterion>,
-    /// Criteria that this run does not judge: what no run could judge is refused all the same.
+    /// Criteria not evaluated in this run (`--once`); still validated.
     #[serde(skip)]
     pub set_aside: Vec<Criterion>,
-    /// Watched during the run.
+    /// Conditions evaluated during the run.
     pub stop: Vec<StopRule>,
-    /// What the user takes for granted of answers, for the load profile; no figure of a run is computed from it.
+    /// The user's assumptions about responses, for the load profile only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumed: Option<profile::Assumed>,
-    /// The run is a probe of a search: no run of a history, and it may end when it has found out what it is for.
+    /// Set for a probe of a search. It is not part of the history and may end early.
     #[serde(skip)]
     pub probing: Option<Probing>,
-    /// A run that lost one of its processes exits as one that could not be measured.
+    /// Whether a run that lost a node exits as not measurable.
     #[serde(skip)]
     pub strict: bool,
-    /// What is measured beside the load.
+    /// Server metrics sampled during the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<server::Source>,
-    /// Whether the load stops going up while most requests fail, whatever the rules say.
+    /// Whether the load stops increasing while most requests fail, regardless of the stop rules.
     pub guard: bool,
-    /// Whether the record says nothing of what answers held, not even of the first failure of its kind.
+    /// Whether the record omits response excerpts, even of first failures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_excerpts: bool,
-    /// What its front door keeps for itself, in its own shape: for its figures, for what it prints, for showing the run again.
+    /// Settings of the front end, in its own format, needed to show the run again.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
     pub door_settings: serde_json::Value,
-    /// What the reader had to tell the user: kept in the record and shown in every rendering.
+    /// Remarks of the reader, kept in the record and shown in every report.
     pub notes: Vec<Note>,
-    /// The files that the plan was read from.
+    /// Files that the plan was read from.
     pub files: Vec<String>,
-    /// What else was read for it: tables, bodies, certificates. Whoever runs it elsewhere needs them too.
+    /// Other files the plan depends on: tables, bodies, certificates.
     #[serde(skip)]
     pub also_read: Vec<String>,
-    /// Hosts that may be loaded beside those that the plan names.
+    /// Additional hosts that may be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
-    /// Values that must never be shown: the reader's finds beside the house list of names.
+    /// Values that must never be shown, found by the reader.
     #[serde(skip)]
     pub secrets: Vec<String>,
-    /// Names whose values are secret, that the user adds to the house list.
+    /// Names whose values are secret, added by the user.
     #[serde(skip)]
     pub secret_names: Vec<String>,
-    /// Variables (the first part of their path) that hold something secret once a virtual user has set them: those with secret
-    /// names, those taken from under secret names, and those that flow into something secret.
+    /// Variables (first part of their path) that hold secrets: by name, captured from a secret
+    /// name, or passed into something secret.
     #[serde(skip)]
     pub secret_variables: Vec<String>,
 }
 
 impl Plan {
-    /// What virtual users do, if that is what does the work.
+    /// The scenarios, if the work has any.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         self.work.scenarios()
     }
 
-    /// Whether steps under load hold something for the hooks of a front door.
+    /// Whether steps under load have extensions.
     #[must_use]
     pub fn has_extensions(&self) -> bool {
         self.scenarios()
@@ -154,7 +155,7 @@ impl Plan {
             .any(|scenario| extended(&scenario.steps))
     }
 
-    /// A plan with everything else as it is natively when nobody says anything.
+    /// Creates a plan with defaults for everything else.
     #[must_use]
     pub fn new(
         name: String,
@@ -203,11 +204,11 @@ impl Plan {
 /// When a probe ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
-    /// At its time.
+    /// At its planned end.
     AtItsEnd,
     /// As soon as its criteria are decided.
     UntilDecided,
-    /// As soon as one of them fails so plainly that nobody wants to see more of it.
+    /// As soon as one criterion clearly fails.
     UntilPlain,
 }
 
@@ -222,7 +223,7 @@ fn extended(steps: &[Step]) -> bool {
     })
 }
 
-/// The reader that made a plan, by its name; front doors have theirs.
+/// Name of a plan reader. Front ends have their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Format(pub &'static str);
@@ -234,19 +235,19 @@ impl Format {
     pub const NATIVE: Format = Format("native");
 }
 
-/// One remark of the reader, with its place in the file where it has one.
+/// A remark of the reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// Where, if anywhere.
+    /// Position, if any.
     pub at: Option<At>,
     /// One line.
     pub text: String,
 }
 
-/// A place in a file; lines and columns count from 1.
+/// A position in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct At {
-    /// As the user named it.
+    /// The file as the user named it.
     pub file: String,
     /// From 1.
     pub line: usize,
@@ -260,29 +261,29 @@ impl std::fmt::Display for At {
     }
 }
 
-/// A variable that every virtual user starts with.
+/// An initial variable of every virtual user.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variable {
-    /// The same for all.
+    /// The same value for all.
     Constant(serde_json::Value),
-    /// Each virtual user gets one of these, by (seed, arrival number).
+    /// One of these values per virtual user, by (seed, arrival number).
     OneOf(Vec<serde_json::Value>),
 }
 
 /// A table of which each virtual user gets one row, or all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Payload {
-    /// Where the rows came from, for messages.
+    /// Source of the rows, for messages.
     pub source: String,
     /// Variable names by column.
     pub fields: Vec<String>,
-    /// The cells, after the format's conversions; there is one copy of them, however often a plan is copied. Left out of the record: only their number is kept.
+    /// The converted cells. Copies of a plan share them. The record keeps only their number.
     #[serde(rename = "rows", serialize_with = "row_count")]
     pub rows: Arc<Vec<Vec<serde_json::Value>>>,
     /// Which row an arrival gets.
     pub order: RowOrder,
-    /// Set: the whole table goes into this one variable, as a list.
+    /// Variable that receives the whole table as a list, if set.
     pub all_as: Option<String>,
 }
 
@@ -293,44 +294,44 @@ fn row_count<S: serde::Serializer>(
     s.serialize_u64(rows.len() as u64)
 }
 
-/// Which row an arrival gets. Both are functions of (seed, arrival number), so that nothing is shared between workers.
+/// Row selection, as a function of (seed, arrival number).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
-    /// A row at random.
+    /// A random row.
     Random,
     /// `row = arrival mod rows`.
     Sequence,
 }
 
-/// How requests travel.
+/// Connection and HTTP settings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Http {
-    /// The limits of a request's life.
+    /// Time limits of a request.
     pub timeouts: Timeouts,
-    /// Who shares connections with whom.
+    /// Connection sharing.
     pub pool: Pool,
-    /// A connection that was idle for longer than this is closed and opened anew.
+    /// Idle time after which a connection is closed.
     pub idle_close_ns: Option<u64>,
     /// Whether certificates are verified.
     pub verify_tls: bool,
-    /// Certificates of one's own.
+    /// Certificates and TLS options.
     pub tls: Tls,
-    /// Through whom requests go; none: directly.
+    /// Proxies.
     pub proxies: Proxies,
-    /// Where connections lead, where that is not the place that names stand for.
+    /// Address overrides.
     pub route: Route,
-    /// Redirects followed before a request fails.
+    /// Maximum number of redirects followed.
     pub max_redirects: u32,
-    /// Whether a virtual user keeps the cookies it is given.
+    /// Whether virtual users keep cookies.
     pub cookie_jar: bool,
-    /// What the jar lets through.
+    /// Rules of the cookie jar.
     #[serde(rename = "jar_rules")]
     pub cookies: CookieRules,
-    /// Whether a body in an encoding that is not known is taken as it comes, and few are known (Artillery); else who wants to read it
-    /// is told that it cannot be.
+    /// Whether bodies in unknown encodings are passed through and few are known (Artillery).
+    /// Otherwise reading them fails.
     pub takes_any_encoding: bool,
-    /// Whether header values go out as Latin-1, and values beyond it not at all (Artillery); else as UTF-8.
+    /// Whether header values are sent as Latin-1, and others rejected (Artillery). Otherwise UTF-8.
     pub latin1: bool,
 }
 
@@ -357,25 +358,25 @@ impl Default for Http {
     }
 }
 
-/// Certificates of one's own for TLS connections. Keys and certificates are not written down.
+/// TLS options. Keys and certificates are not persisted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Tls {
-    /// Trusted instead of the machine's authorities: certificates in PEM.
+    /// PEM certificates trusted instead of the machine's authorities.
     #[serde(skip)]
     pub authorities: Option<String>,
-    /// Trusted beside the machine's authorities, where those are trusted: certificates in PEM.
+    /// PEM certificates trusted in addition to the machine's authorities.
     #[serde(skip)]
     pub more_authorities: Option<String>,
-    /// Shown to servers that ask: certificates and their key, both in PEM.
+    /// Client certificates and their key, both in PEM.
     #[serde(skip)]
     pub identity: Option<(String, String)>,
-    /// The name that servers are asked for and must prove, instead of the URL's.
+    /// Server name to request and verify, instead of the URL's host.
     pub server_name: Option<String>,
-    /// Nothing is said of the protocol that will be spoken (ALPN), as by clients that never learnt to; otherwise it is HTTP/1.1.
+    /// Omits ALPN, as for clients without it. Otherwise offers HTTP/1.1.
     pub no_alpn: bool,
 }
 
-/// Through whom requests go, by the scheme of their URL.
+/// Proxies by the scheme of the URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Proxies {
     /// For `http`.
@@ -384,10 +385,10 @@ pub struct Proxies {
     pub tls: Option<Proxy>,
 }
 
-/// A proxy, asked to connect to each host (`CONNECT`).
+/// A proxy used with `CONNECT`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proxy {
-    /// Without brackets.
+    /// Host without brackets.
     pub host: String,
     /// The port.
     pub port: u16,
@@ -396,17 +397,17 @@ pub struct Proxy {
     pub credentials: Option<(String, String)>,
 }
 
-/// Which cookies a virtual user's jar takes.
+/// Rules of a cookie jar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CookieRules {
-    /// Takes a cookie without a name too.
+    /// Accepts cookies without a name.
     pub loose: bool,
-    /// Refuses cookies for a whole domain of one word, as `com`.
+    /// Rejects cookies for a single-label domain such as `com`.
     pub reject_public_suffixes: bool,
-    /// What becomes of a cookie that breaks the promise of its `__Secure-` or `__Host-` prefix.
+    /// How a cookie that violates its `__Secure-` or `__Host-` prefix is treated.
     pub prefixes: CookiePrefixes,
-    /// Whether a cookie that a step sets belongs to the folder of its URL, and waits for a first one that a server sets before steps
-    /// without cookies of their own send it too (Artillery); else it goes to the whole host from then on.
+    /// Whether a cookie set by a step is limited to its URL's folder, and is sent by other steps
+    /// only after a server has set one (Artillery). Otherwise it is sent to the whole host.
     pub local: bool,
 }
 
@@ -421,45 +422,46 @@ impl Default for CookieRules {
     }
 }
 
-/// What becomes of a cookie that breaks the promise of its prefix.
+/// Treatment of a cookie that violates its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CookiePrefixes {
-    /// It is left out.
+    /// It is ignored.
     Silent,
     /// It is malformed.
     Strict,
-    /// It is taken like any other.
+    /// It is accepted.
     Ignored,
 }
 
-/// The limits of a request's life. Each that is set ends the request when it is passed.
+/// Time limits of a request. Exceeding one ends the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
-    /// From its start (before connecting) to the last byte of the answer.
+    /// From the start (before connecting) to the last byte of the response.
     pub total_ns: Option<u64>,
-    /// From the request's last byte written to the end of the answer's head.
+    /// From the last byte written to the end of the response's head.
     pub headers_ns: Option<u64>,
-    /// Without a byte in either direction, connecting included.
+    /// Without a byte in either direction, including connecting.
     pub idle_ns: Option<u64>,
 }
 
-/// Who shares connections with whom.
+/// Connection sharing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pool {
-    /// Each virtual user has one connection per origin of its own, closed when it ends.
+    /// Each virtual user has its own connection per origin, closed when it ends.
     PerUser,
-    /// All virtual users share at most so many connections per origin; those who find none free wait.
+    /// All virtual users share at most this many connections per origin, and wait for a free one.
     Shared(u32),
 }
 
 /// What counts as a failed request, and what a failure ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rules {
-    /// A status of 400 and above fails a request unless the step declares it expected.
+    /// A status of 400 or above fails a request unless the step expects it.
     pub status_fails: bool,
-    /// A failed status or check ends the iteration. (No answer, or a failed strict capture, always does.)
+    /// A failed status or check ends the iteration. (A missing response or a failed strict capture
+    /// always does.)
     pub failure_ends_iteration: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The load: phases of an open model, or the users of a closed one. Plain data; `schedule` does the arithmetic.
+//! The load: phases of an open model, or users of a closed one.
 
 mod changed;
 
@@ -14,20 +14,20 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "model", rename_all = "lowercase")]
 pub enum Load {
-    /// Arrivals come by the schedule, whatever the answers do.
+    /// Open model: arrivals follow the schedule, independent of responses.
     Open {
-        /// One after the other, without gaps.
+        /// Consecutive phases.
         phases: Vec<Phase>,
-        /// Where the first arrival of a phase lies.
+        /// Position of the first arrival in a phase.
         first: FirstArrival,
     },
-    /// So many users, each starting its next iteration when the last one has ended.
+    /// Closed model: each user starts its next iteration after the previous one.
     Closed {
-        /// How many; where they come and go, the most at a time.
+        /// Number of users; the maximum, if it changes.
         users: u32,
         /// How long new iterations are started.
         duration_ns: u64,
-        /// When they come and go, phase by phase; empty: all are there from the start to the end.
+        /// Changes of the number of users. Empty means that all users are active from start to end.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         phases: Vec<UserPhase>,
     },
@@ -36,7 +36,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// So many users, all from the start to the end.
+    /// A constant number of users.
     #[must_use]
     pub const fn users(users: u32, duration_ns: u64) -> Load {
         Load::Closed {
@@ -46,7 +46,7 @@ impl Load {
         }
     }
 
-    /// When it is over, in nanoseconds from the start; 0 of a load that is no stretch of time.
+    /// End of the load, in nanoseconds from the start; 0 for `Once`.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         match self {
@@ -56,7 +56,7 @@ impl Load {
         }
     }
 
-    /// Arrivals per second that are planned for a moment; none behind its end, and of a load that has no rate.
+    /// Planned arrivals per second at a moment. `None` after the end, or without a rate.
     #[must_use]
     pub fn rate_at(&self, at_ns: u64) -> Option<f64> {
         let Load::Open { phases, .. } = self else {
@@ -73,35 +73,35 @@ impl Load {
     }
 }
 
-/// Where the first arrival of a phase (or of a step of a staircase) lies.
+/// Position of the first arrival in a phase (or in a step of a staircase).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstArrival {
-    /// At its very start.
+    /// At the start.
     AtStart,
-    /// One gap after it, as Artillery does: the last then falls on its end.
+    /// One gap after the start, as in Artillery. The last arrival is then at the end.
     AfterOneGap,
 }
 
-/// A stretch of the test with one load shape.
+/// A part of the test with one load shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Phase {
-    /// As the file names it.
+    /// Name in the file.
     pub name: Option<String>,
-    /// How long.
+    /// Duration.
     pub duration_ns: u64,
-    /// The duration as the file wrote it, for renderings that repeat it.
+    /// The duration as written in the file, for reports that repeat it.
     pub duration_text: String,
-    /// What arrives.
+    /// Arrival rate over time.
     pub shape: Shape,
-    /// How arrivals are spread.
+    /// Distribution of the arrivals.
     pub arrivals: Arrivals,
-    /// An arrival that finds so many virtual users running is skipped, and counted as skipped.
+    /// Maximum number of active users. Further arrivals are skipped.
     pub max_users: Option<u32>,
 }
 
 impl Phase {
-    /// A phase of the given shape, even arrivals, without a name or a cap.
+    /// Creates a phase with even arrivals, without name and limit.
     #[must_use]
     pub fn new(duration_ns: u64, shape: Shape) -> Phase {
         Phase {
@@ -114,7 +114,7 @@ impl Phase {
         }
     }
 
-    /// Arrivals per second at its beginning and at its end.
+    /// Arrivals per second at its start and end.
     #[must_use]
     pub fn ends(&self) -> (f64, f64) {
         match self.shape {
@@ -123,14 +123,14 @@ impl Phase {
         }
     }
 
-    /// Whether the same number arrives per second from its start to its end, and any at all.
+    /// Whether the rate is constant and above zero.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         let (first, last) = self.ends();
         first > 0.0 && first == last
     }
 
-    /// Arrivals per second so long behind its start; of a ramp on the line between its ends.
+    /// Arrivals per second at a moment from its start, interpolated linearly in a ramp.
     pub(crate) fn rate_at(&self, within_ns: u64) -> f64 {
         let seconds = |ns: u64| ns as f64 / SECOND as f64;
         match self.shape {
@@ -145,31 +145,32 @@ impl Phase {
     }
 }
 
-/// The shape of the arrival rate over a phase.
+/// Arrival rate over a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// A constant rate.
     Rate(Rate),
-    /// Exactly so many, spread over the phase.
+    /// A fixed number, spread over the phase.
     Count(u64),
-    /// Artillery's ramp: a staircase of one-second steps that hits both ends, each step's arrivals rounded half up.
+    /// Artillery's ramp: one-second steps from one rate to the other, each step's arrivals rounded
+    /// half up.
     Staircase {
         /// Rate of the first second.
         from: Rate,
         /// Rate of the last second.
         to: Rate,
     },
-    /// Nothing arrives.
+    /// No arrivals.
     Pause,
 }
 
-/// How the arrivals of a phase are spread.
+/// Distribution of the arrivals of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// Evenly.
+    /// Even spacing.
     Even,
-    /// As a Poisson process of the same rate.
+    /// A Poisson process of the same rate.
     Poisson,
 }

@@ -1,6 +1,6 @@
-//! Content types of files by their names. Nothing looks into the files.
+//! Content types of files by their names.
 
-/// By the name's ending; the kinds that tests upload.
+/// Content type by file extension, for the kinds of files that tests upload.
 #[must_use]
 pub fn content_type(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);

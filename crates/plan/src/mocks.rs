@@ -1,5 +1,5 @@
-//! The services behind a target, as a plan describes them: routes, answers, how long those take, and faults on a timeline. Plain data and
-//! its arithmetic; who listens and waits is `mocks`' business.
+//! Mocks in a plan: routes, responses, latencies, and faults on a timeline. The crate `mocks`
+//! serves them.
 
 mod fault;
 mod latency;
@@ -13,57 +13,57 @@ pub use fault::{Fault, FaultKind, parse_fault};
 pub use latency::{Busy, Course, Curve, Latency, stratum};
 pub use recorded::{Measured, Reference, is_reference, parse_reference};
 
-/// A service.
+/// A simulated service.
 #[derive(Debug, Clone)]
 pub struct Mock {
-    /// Its name, by which the plan has its address.
+    /// Name under which the plan refers to its address.
     pub name: String,
-    /// Its port; 0 is any free one.
+    /// Port; 0 for any free one.
     pub port: u16,
-    /// What it answers; the first that fits does.
+    /// Routes; the first match is used.
     pub routes: Vec<Route>,
-    /// What goes wrong, and when.
+    /// Scheduled faults.
     pub faults: Vec<Fault>,
 }
 
-/// What is answered to a request.
+/// Response to a kind of request.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// The method.
+    /// HTTP method.
     pub method: String,
-    /// The path, as written.
+    /// The path as written.
     pub path: String,
-    /// Its pieces between slashes.
+    /// The path split at slashes.
     pub pattern: Vec<Segment>,
-    /// The status.
+    /// HTTP status.
     pub status: u16,
     /// Names and values.
     pub headers: Vec<(String, Template)>,
     /// The body.
     pub body: Body,
-    /// How long it takes.
+    /// The latency.
     pub latency: Latency,
-    /// Under which key the request's body is remembered.
+    /// Key under which the request's body is stored.
     pub remember: Option<Template>,
-    /// Which key's memory is the answer's; without one, the answer is 404.
+    /// Key whose stored body is returned. If there is none, the response is 404.
     pub recall: Option<Template>,
-    /// Which key's memory is given up behind the answer.
+    /// Key whose stored body is deleted after the response.
     pub forget: Option<Template>,
 }
 
-/// A piece of a path.
+/// Part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// This text.
+    /// Literal text.
     Text(String),
-    /// Any text: a variable of this name.
+    /// Any text, stored in this variable.
     Variable(String),
 }
 
-/// The body of an answer.
+/// Body of a response.
 #[derive(Debug, Clone)]
 pub enum Body {
-    /// None.
+    /// No body.
     Empty,
     /// Text.
     Text(Template),
@@ -72,7 +72,7 @@ pub enum Body {
 }
 
 impl Route {
-    /// The pieces of a path.
+    /// Splits a path.
     #[must_use]
     pub fn pieces(path: &str) -> Vec<Segment> {
         let pieces = path.trim_start_matches('/').split('/');
@@ -88,13 +88,13 @@ impl Route {
         pieces.map(read).collect()
     }
 
-    /// What the route is called: its method and its path.
+    /// Method and path.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The variables of a path, if the route answers it.
+    /// Returns the variables of the path if the route matches.
     #[must_use]
     pub fn fits(&self, method: &str, path: &[String]) -> Option<Vec<(String, Value)>> {
         if self.method != method || self.pattern.len() != path.len() {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_fits_by_its_pieces() {
+    fn route_matches_by_segments() {
         let route = Route {
             method: "GET".into(),
             path: "/data/{id}/all".into(),

@@ -1,4 +1,4 @@
-//! What MQTT clients do: plain data, as a plan holds it. When they do it is the load's business, how it is done a driver's.
+//! MQTT clients in a plan: groups, connections, publications and subscriptions.
 
 mod groups;
 mod pace;
@@ -13,24 +13,24 @@ pub use pace::Pace;
 pub struct Mqtt {
     /// The server's host, without brackets.
     pub host: String,
-    /// Further hosts, which clients take in turn with the first.
+    /// Further hosts. Clients use all hosts in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_hosts: Vec<String>,
     /// The port.
     pub port: u16,
-    /// Whether TLS is spoken.
+    /// Whether TLS is used.
     pub tls: bool,
-    /// 3.1.1 or 5.
+    /// The protocol version.
     pub version: Version,
-    /// What an arrival of the load is.
+    /// Meaning of an arrival of the load.
     pub arrivals: Arrival,
-    /// From one client's connect to the next one's, in nanoseconds.
+    /// Time between the connects of two clients, in nanoseconds.
     pub connect_every_ns: u64,
-    /// The clients, which are numbered through all groups.
+    /// The client groups. Clients are numbered through all groups.
     pub groups: Vec<Clients>,
 }
 
-/// Which MQTT.
+/// MQTT version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Version {
     /// 3.1.1.
@@ -41,101 +41,101 @@ pub enum Version {
     V5,
 }
 
-/// What an arrival of the load is.
+/// Meaning of an arrival of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrival {
     /// A client connects.
     Connection,
-    /// A message is published; those who publish take turns.
+    /// A message is published. Publishers take turns.
     Message,
-    /// Nothing that these clients do: the load is other work's, and each group that publishes has its own pace.
+    /// Nothing: the load is other work, and each publishing group has its own pace.
     Elsewhere,
 }
 
-/// Clients that do the same.
+/// A group of equal clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Clients {
-    /// How many.
+    /// Number of clients.
     pub count: u32,
-    /// The number of the first, as templates have it.
+    /// Number of the first client, for templates.
     pub first: u64,
-    /// Who they are; a template.
+    /// Template of the client identifier.
     pub client_id: String,
-    /// The user name; a template.
+    /// Template of the user name.
     pub username: Option<String>,
-    /// The password; a template. Never written down.
+    /// Template of the password. Not persisted.
     #[serde(skip)]
     pub password: Option<String>,
-    /// Seconds after which silence is an end.
+    /// Keep-alive in seconds.
     pub keep_alive_s: u16,
-    /// Begin a new session.
+    /// Whether to start a new session.
     pub clean: bool,
     /// Seconds that the session outlives its connection (MQTT 5).
     pub session_expiry_s: u32,
-    /// What the server publishes when a client is gone.
+    /// The will.
     pub will: Option<Will>,
     /// What they publish.
     pub publish: Option<Publishing>,
     /// What they subscribe to.
     pub subscribe: Vec<Subscribing>,
-    /// What each has of its own, in order, instead of what the templates say; empty: nothing.
+    /// Settings of each client, in order, that override the templates. May be empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<Own>,
-    /// Who each of them is, in order, where a file says so. Never written down.
+    /// Credentials of each client, in order, if read from a file. Not persisted.
     #[serde(skip)]
     pub credentials: Vec<Credential>,
 }
 
-/// Who a client is.
+/// Credentials of a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credential {
-    /// Its client identifier, where it is not the group's.
+    /// Client identifier, if it differs from the group's.
     pub client_id: Option<String>,
-    /// Its user name.
+    /// User name.
     pub username: Option<String>,
-    /// Its password.
+    /// Password.
     pub password: Option<String>,
 }
 
-/// What one client has of its own.
+/// Settings of a single client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Own {
-    /// The user name: a token, so never written down.
+    /// User name: a token, so not persisted.
     #[serde(skip)]
     pub username: Option<String>,
-    /// Where it publishes.
+    /// Topic it publishes to.
     pub topic: String,
 }
 
 /// A will.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Will {
-    /// Where; a template.
+    /// Template of the topic.
     pub topic: String,
-    /// What.
+    /// The payload.
     pub payload: String,
     /// 0, 1 or 2.
     pub qos: u8,
     /// Whether it is retained.
     pub retain: bool,
-    /// Seconds behind the end of the connection (MQTT 5).
+    /// Delay after the end of the connection, in seconds (MQTT 5).
     pub delay_s: u32,
 }
 
-/// What messages carry beside their payload (MQTT 5).
+/// Message properties (MQTT 5).
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Properties {
-    /// Names and values of the user's.
+    /// User properties: names and values.
     pub user: Vec<(String, String)>,
-    /// What the payload is.
+    /// Content type of the payload.
     pub content_type: Option<String>,
-    /// Seconds until nobody wants the message any more.
+    /// Message expiry in seconds.
     pub expiry_s: Option<u32>,
 }
 
 impl Properties {
-    /// Whether there are none.
+    /// Whether there are no properties.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Properties::default()
@@ -145,67 +145,67 @@ impl Properties {
 /// What clients publish.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Publishing {
-    /// Where; a template.
+    /// Template of the topic.
     pub topic: String,
     /// 0, 1 or 2.
     pub qos: u8,
     /// Whether it is retained.
     pub retain: bool,
-    /// What.
+    /// The payload.
     pub payload: Payload,
-    /// So many messages of a client may wait for their acknowledgement.
+    /// Maximum number of unacknowledged messages of a client.
     pub inflight: u16,
-    /// What they carry beside.
+    /// Message properties.
     #[serde(skip_serializing_if = "Properties::is_empty")]
     pub properties: Properties,
-    /// When, where that is not the load's business.
+    /// Pace of its own, unless arrivals of the load are messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
 }
 
-/// What messages say.
+/// Payload of messages.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Payload {
-    /// So many bytes, with a stamp at their beginning where it fits.
+    /// This many bytes, with a message header at the start if it fits.
     Stamped(u32),
-    /// A text; a template.
+    /// A text template.
     Text(String),
     /// Groups of equal messages.
     Groups(Groups),
 }
 
-/// What clients subscribe to.
+/// A subscription.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Subscribing {
-    /// The filter; a template.
+    /// Template of the topic filter.
     pub filter: String,
     /// 0, 1 or 2.
     pub qos: u8,
 }
 
-/// What an operation of clients is counted as.
+/// How an operation of clients counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// It is asked and answered.
+    /// As a request with a response.
     Request,
-    /// It is nobody's request.
+    /// As an auxiliary time.
     Aside,
 }
 
-/// A client connects.
+/// Label of connects.
 pub const CONNECT: &str = "CONNECT";
-/// It subscribes.
+/// Label of subscribes.
 pub const SUBSCRIBE: &str = "SUBSCRIBE";
-/// It publishes, by quality of service.
+/// Labels of publishes, by quality of service.
 pub const PUBLISH: [&str; 3] = ["PUBLISH QoS 0", "PUBLISH QoS 1", "PUBLISH QoS 2"];
-/// A message reaches who has subscribed to it.
+/// Label of deliveries.
 pub const DELIVERY: &str = "DELIVERY";
-/// Behind the last connect, before the first message: subscriptions take their time too.
+/// Time between the last connect and the first message, for subscriptions.
 pub const SETTLE_NS: u64 = crate::units::SECOND;
 
 impl Mqtt {
-    /// The names of what its clients do, as they are counted.
+    /// Labels of the clients' operations.
     #[must_use]
     pub fn operations(&self) -> Vec<(Counted, &'static str)> {
         let mut all = vec![(Counted::Request, CONNECT)];
@@ -225,45 +225,46 @@ impl Mqtt {
         all
     }
 
-    /// All hosts; client `n` connects to the one at `n` modulo their number.
+    /// All hosts. Client `n` connects to the host at `n` modulo their number.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.host.as_str()).chain(self.more_hosts.iter().map(String::as_str))
     }
 
-    /// How many clients there are.
+    /// Number of clients.
     #[must_use]
     pub fn clients(&self) -> u64 {
         self.groups.iter().map(|group| u64::from(group.count)).sum()
     }
 
-    /// How many of them publish.
+    /// Number of publishing clients.
     #[must_use]
     pub fn publishers(&self) -> u64 {
         let publishing = self.groups.iter().filter(|group| group.publish.is_some());
         publishing.map(|group| u64::from(group.count)).sum()
     }
 
-    /// Whether some of its clients share a subscription.
+    /// Whether some clients share a subscription.
     #[must_use]
     pub fn shares_subscriptions(&self) -> bool {
         let mut all = self.groups.iter().flat_map(|group| &group.subscribe);
         all.any(|subscribing| subscribing.filter.starts_with("$share/"))
     }
 
-    /// When every client should be connected and have subscribed: nothing is published before, in nanoseconds from the start.
+    /// When all clients should be connected and subscribed, in nanoseconds from the start. Nothing
+    /// is published before.
     #[must_use]
     pub fn ready_ns(&self) -> u64 {
         let connects = self.connect_every_ns.saturating_mul(self.clients());
         connects.saturating_add(SETTLE_NS)
     }
 
-    /// Whether a name is one of what its clients do.
+    /// Whether a name is a label of the clients' operations.
     #[must_use]
     pub fn does(&self, name: &str) -> bool {
         self.operations().iter().any(|(_, known)| *known == name)
     }
 
-    /// The server, as a target is named.
+    /// The server as a target URL.
     #[must_use]
     pub fn target(&self) -> String {
         let scheme = if self.tls { "mqtts" } else { "mqtt" };
@@ -274,20 +275,20 @@ impl Mqtt {
     }
 }
 
-/// What stands for something in a template.
+/// Values for the placeholders of a template.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// `%i`: the client's number.
+    /// `%i`: number of the client.
     pub number: u64,
-    /// `%c`: its client identifier.
+    /// `%c`: client identifier.
     pub client_id: &'a str,
-    /// `%u`: its user name.
+    /// `%u`: user name.
     pub username: &'a str,
-    /// Where `%rand_N` is drawn from.
+    /// Seed of `%rand_N`.
     pub seed: u64,
 }
 
-/// Fills a template in: `%i`, `%c`, `%u`, and `%rand_N`, a number from 1 to N that is the same whenever it is asked for.
+/// Expands `%i`, `%c`, `%u`, and `%rand_N`: a number from 1 to N that is constant per client.
 #[must_use]
 pub fn fill(template: &str, facts: Facts<'_>) -> String {
     let (mut out, mut rest) = (String::with_capacity(template.len() + 8), template);
@@ -326,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_are_filled_in() {
+    fn placeholders_are_expanded() {
         let facts = Facts {
             number: 7,
             client_id: "c7",

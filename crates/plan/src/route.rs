@@ -1,32 +1,31 @@
-//! Where connections lead, where that is not the place that names stand for: addresses of the user's own for a host, or a socket of
-//! this machine for all of them. It looks nothing up.
+//! Address overrides: addresses for a host, or a Unix socket for all connections.
 
 use std::net::IpAddr;
 
 use serde::{Serialize, Serializer};
 
-/// Where connections lead instead.
+/// Address overrides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Route {
-    /// Addresses of hosts; a later entry wins over an earlier one, and one that names the host over one that names all.
+    /// Addresses of hosts. Later entries take precedence, and named hosts over `*`.
     pub resolve: Vec<Resolve>,
-    /// The path of a Unix domain socket that every connection goes to.
+    /// Path of a Unix domain socket for every connection.
     pub unix: Option<String>,
 }
 
-/// The addresses of one host at one port.
+/// Addresses of a host at a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolve {
-    /// As URLs have it, in lower case and without brackets; none: any.
+    /// Host in lower case without brackets. `None` matches any.
     pub host: Option<String>,
     /// The port of the URL.
     pub port: u16,
-    /// In the order in which they are tried.
+    /// Addresses in the order they are tried.
     pub addresses: Vec<IpAddr>,
 }
 
 impl Route {
-    /// The addresses that the user gives a host at a port.
+    /// The addresses for a host and port, if overridden.
     #[must_use]
     pub fn addresses(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
         let at_port = || self.resolve.iter().rev().filter(|one| one.port == port);
@@ -37,10 +36,10 @@ impl Route {
 }
 
 impl Resolve {
-    /// Reads `HOST:PORT:ADDRESS[,ADDRESS]`, curl's syntax; the host may be `*`, addresses of IPv6 may stand in brackets.
+    /// Parses curl's `HOST:PORT:ADDRESS[,ADDRESS]`. The host may be `*`; IPv6 addresses may be in
+    /// brackets.
     ///
-    /// # Errors
-    /// What is wrong with it, and how it should look.
+    /// Fails with a message that shows the expected form.
     pub fn parse(text: &str) -> Result<Resolve, String> {
         const LIKE: &str = "write HOST:PORT:ADDRESS, for example app.example.org:443:127.0.0.1";
         let text = text.trim();
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_written_again() {
+    fn overrides_round_trip() {
         for text in [
             "app.test:443:127.0.0.1",
             "*:80:10.0.0.1,10.0.0.2",
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn invalid_overrides_are_rejected() {
         for (text, word) in [
             ("app.test", "HOST:PORT:ADDRESS"),
             ("app.test:443", "HOST:PORT:ADDRESS"),
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_one_wins_and_names_win_over_all() {
+    fn later_and_named_overrides_take_precedence() {
         let route = Route {
             resolve: vec![
                 read("a:80:127.0.0.1"),

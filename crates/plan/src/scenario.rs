@@ -1,4 +1,4 @@
-//! Scenarios: weighted lists of steps, and everything a request step can say. Plain data; `engine` compiles it.
+//! Scenarios: weighted lists of steps, with all settings of a request.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,19 +9,20 @@ use query::filtrex::Expression;
 /// A named, weighted list of steps.
 #[derive(Debug, Clone, Serialize)]
 pub struct Scenario {
-    /// As the file names it; renderings fall back to the index.
+    /// Name in the file. Reports fall back to the index.
     pub name: Option<String>,
-    /// The share of arrivals, in proportion to the sum of all weights. Zero: never.
+    /// Weight relative to the sum of all weights. Zero means never.
     pub weight: u32,
-    /// How often it is begun at 1x, where that is how the plan says its load: the weights then follow from the volumes.
+    /// How often it starts at 1x, if the load is given by volumes. Weights then follow from
+    /// volumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
-    /// In order.
+    /// The steps in order.
     pub steps: Vec<Step>,
 }
 
 impl Scenario {
-    /// What it is called in labels and tables; `index` is its place in the plan.
+    /// Name in labels and tables; `index` is its position in the plan.
     #[must_use]
     pub fn shown(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
@@ -32,49 +33,49 @@ impl Scenario {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Send a request and wait for its answer.
+    /// Sends a request and waits for its response.
     Request(Box<Request>),
-    /// Repeat steps.
+    /// Repeats steps.
     Loop(Loop),
-    /// Carry out steps at the same time.
+    /// Runs steps in parallel.
     Parallel(Parallel),
-    /// Pause.
+    /// Pauses.
     Think(Think),
-    /// Print a line.
+    /// Prints a line.
     Log(Template),
-    /// This share of those that come here goes no further: their iteration is over, and nothing has failed.
+    /// Ends the iteration for this share of users, without failure.
     Leave(f64),
-    /// Steps that belong together.
+    /// Steps with a common condition or name.
     Block(Block),
-    /// One of several ways to go on, drawn by their weights.
+    /// One of several branches, drawn by weight.
     Choose(Vec<Branch>),
 }
 
-/// Steps that belong together, in order.
+/// Steps with a common condition or name.
 #[derive(Debug, Clone, Serialize)]
 pub struct Block {
-    /// By what.
+    /// The condition or name.
     pub by: BlockKind,
-    /// In order.
+    /// The steps in order.
     pub steps: Vec<Step>,
 }
 
-/// What makes steps belong together.
+/// Kind of a block.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
-    /// Where this is not true, they are left out.
+    /// Skipped if this is false.
     If(Expression),
-    /// They are one thing for whoever does them, and have a row of their own by this name.
+    /// A transaction, reported in a row of this name.
     Group(String),
 }
 
-/// A way to go on.
+/// A branch of a choice.
 #[derive(Debug, Clone, Serialize)]
 pub struct Branch {
-    /// Its share of those that come here, in proportion to the sum of all weights.
+    /// Weight relative to the sum of all weights.
     pub weight: u32,
-    /// In order.
+    /// The steps in order.
     pub steps: Vec<Step>,
 }
 
@@ -83,52 +84,56 @@ pub struct Branch {
 pub struct Request {
     /// Upper case.
     pub method: String,
-    /// As written; one that begins with `/` after expansion gets the plan's target in front.
+    /// As written. If it starts with `/` after expansion, the plan's target is prepended.
     pub url: Template,
-    /// The name under which the record counts it: the untemplated path with its query, or the step's own name.
+    /// Label under which it is counted: the path template with query, or the step's name.
     pub label: String,
-    /// The untemplated URL as the file has it, for renderings that build names of their own from it.
+    /// The URL template as text, for front ends with names of their own.
     pub url_text: String,
-    /// The step's own name, where it has one.
+    /// Name of the step.
     pub name: Option<String>,
-    /// Replaces the URL's query where given. A list repeats the key.
+    /// Replaces the URL's query, if given.
     pub query: Option<Vec<(Template, Template)>>,
-    /// Names as they go onto the wire. An undefined value leaves the header out. `Host` is added unless it is here.
+    /// How values that are not text are written into the query and a form.
+    #[serde(skip_serializing_if = "PairValues::is_native")]
+    pub pair_values: PairValues,
+    /// Names as sent. An undefined value omits the header. `Host` is added if missing.
     pub headers: Vec<(String, Template)>,
-    /// What is sent.
+    /// The body.
     pub body: Body,
-    /// Cookies set by the step: they go into the jar for this URL.
+    /// Cookies added to the jar for this URL.
     pub cookies: Vec<(String, Template)>,
     /// User and password of Basic authentication.
     pub basic_auth: Option<(Template, Template)>,
-    /// Where this is not true, the step is left out.
+    /// The step is skipped if this is false.
     pub condition: Option<Expression>,
-    /// In so many of a hundred cases the step is carried out; none: always.
+    /// Percentage of cases in which the step runs. `None` means always.
     pub probability: Option<f64>,
     /// Whether redirects are followed.
     pub follow_redirects: bool,
-    /// More redirects than this are an error; none: the plan's limit.
+    /// Maximum number of redirects. `None` means the plan's limit.
     pub max_redirects: Option<u32>,
-    /// Whether 301 and 302 keep method and body (Artillery) or turn a POST into a GET (browsers; the native rule).
+    /// Whether 301 and 302 keep method and body (Artillery), instead of turning POST into GET
+    /// (browsers, native plans).
     pub redirects_keep_method: bool,
-    /// What is taken out of the answer.
+    /// Values extracted from the response.
     pub captures: Vec<Capture>,
-    /// What the answer must be.
+    /// Conditions on the response.
     pub checks: Vec<Check>,
-    /// What its front door keeps with it, for the hook that looks at the answer.
+    /// Data for the front end's hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<Extension>,
-    /// Statuses that do not fail the request although they are 400 or above; empty: none.
+    /// Statuses of 400 or above that do not fail the request.
     pub expected_status: Vec<u16>,
-    /// A fault of the step that must fail it when its turn comes rather than before the run, because the original tool
-    /// does so: the error's name. (Artillery's body on GET.)
+    /// Error name with which the step fails at run time, because the original tool does so.
+    /// (Artillery's body on GET.)
     pub fails_with: Option<String>,
-    /// Where the step stands.
+    /// Position in the file.
     pub at: Option<At>,
 }
 
 impl Request {
-    /// A plain request without anything.
+    /// Creates a request without any options.
     #[must_use]
     pub fn new(method: &str, url: Template, url_text: &str) -> Request {
         Request {
@@ -138,6 +143,7 @@ impl Request {
             url_text: url_text.to_owned(),
             name: None,
             query: None,
+            pair_values: PairValues::Native,
             headers: Vec::new(),
             body: Body::None,
             cookies: Vec::new(),
@@ -157,19 +163,36 @@ impl Request {
     }
 }
 
-/// What a request sends. Content types are set by the reader as headers.
+/// How lists, mappings and null are written as values of a query or a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairValues {
+    /// A list repeats the name; mappings are JSON.
+    Native,
+    /// As Node.js writes them. A form has `String(value)`. A query repeats the name for a list, and leaves the value
+    /// of mappings, null and nested lists empty.
+    NodeJs,
+}
+
+impl PairValues {
+    fn is_native(&self) -> bool {
+        *self == PairValues::Native
+    }
+}
+
+/// Body of a request. The reader sets the content type as a header.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
-    /// Nothing.
+    /// No body.
     None,
-    /// A value, serialised as JSON; an undefined value sends nothing.
+    /// A value serialized as JSON. An undefined value sends nothing.
     Json(Template),
     /// Text.
     Text(Template),
-    /// `application/x-www-form-urlencoded` pairs; a list repeats the key.
+    /// `application/x-www-form-urlencoded` pairs.
     Form(Vec<(Template, Template)>),
-    /// `multipart/form-data`; the engine sets the content type, because the boundary is another one each time.
+    /// `multipart/form-data`. The engine sets the content type with its random boundary.
     Multipart(Vec<Part>),
 }
 
@@ -178,13 +201,13 @@ pub enum Body {
 pub struct Part {
     /// The field's name.
     pub name: String,
-    /// What is in it.
+    /// The content.
     pub content: PartContent,
-    /// Its content type, where it is said; a file's follows from its name else.
+    /// Content type. `None` derives it from a file's name.
     pub content_type: Option<Template>,
 }
 
-/// What a part of a multipart body holds.
+/// Content of a part of a multipart body.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartContent {
@@ -192,15 +215,15 @@ pub enum PartContent {
     Text(Template),
     /// A file, read before the run.
     File {
-        /// The name that is sent, without folders.
+        /// The name sent, without folders.
         name: String,
-        /// Its bytes; not kept in the record.
+        /// Its bytes; not in the record.
         #[serde(skip)]
         bytes: std::sync::Arc<[u8]>,
     },
-    /// A file that values of the run name, read each time.
+    /// A file named by a template, read each time.
     Named {
-        /// To which the name is relative.
+        /// Folder for relative names.
         #[serde(skip)]
         folder: std::path::PathBuf,
         /// The file, with or without folders.
@@ -208,60 +231,60 @@ pub enum PartContent {
     },
 }
 
-/// One thing taken out of an answer.
+/// A value extracted from a response.
 #[derive(Debug, Clone, Serialize)]
 pub struct Capture {
-    /// From where.
+    /// Where the value is.
     pub from: Source,
-    /// The variable, as a path (`user.id`). None for a mere match.
+    /// The variable as a path (`user.id`). `None` for a match without a variable.
     pub store: Option<String>,
-    /// A failed capture (nothing found, or empty text) fails the iteration.
+    /// Whether a failed capture (nothing found, or empty text) fails the iteration.
     pub strict: bool,
-    /// What the value must equal, types included.
+    /// Expected value, including its type.
     pub equals: Option<Template>,
 }
 
-/// Where in an answer a value is found.
+/// Where in a response a value is.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// A JSONPath in jsonpath-plus's dialect, perhaps templated; the body is parsed whatever its content type says.
+    /// A JSONPath in jsonpath-plus's dialect. The body is parsed regardless of its content type.
     Json {
         /// The path.
         path: Template,
-        /// Several results: one at random (true), or the raw list (false).
+        /// Whether one of several results is picked at random. Otherwise the list is stored.
         pick: bool,
     },
-    /// A header, any case.
+    /// A header, case-insensitive.
     Header(Template),
-    /// An attribute of an element of HTML, found by a CSS selector.
+    /// An attribute of an HTML element found by a CSS selector.
     Selector {
-        /// The selector, perhaps templated.
+        /// The selector.
         selector: Template,
-        /// The attribute; none: all of them, as a mapping.
+        /// The attribute. `None` means all, as a mapping.
         attribute: Option<Template>,
         /// Which of several elements.
         index: Index,
     },
     /// An XPath in XML.
     XPath {
-        /// The expression, perhaps templated.
+        /// The expression.
         path: Template,
-        /// Several nodes: one at random (true), or the raw list (false).
+        /// Whether one of several nodes is picked at random. Otherwise the list is stored.
         pick: bool,
     },
     /// A JavaScript regular expression on the body's text.
     Regexp {
-        /// The pattern; checked by the reader.
+        /// The pattern, validated by the reader.
         pattern: String,
-        /// JavaScript's flags.
+        /// JavaScript flags.
         flags: String,
-        /// Which group, 0 for the whole match.
+        /// The group; 0 for the whole match.
         group: Group,
     },
 }
 
-/// Which of several elements is meant.
+/// Which of several elements.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Index {
@@ -269,7 +292,7 @@ pub enum Index {
     At(usize),
     /// The last one.
     Last,
-    /// Any.
+    /// A random one.
     Random,
 }
 
@@ -283,7 +306,7 @@ pub enum Group {
     Name(String),
 }
 
-/// One thing that an answer must be; a failed check fails the request.
+/// A condition on a response. A failed check fails the request.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
@@ -291,16 +314,16 @@ pub enum Check {
     Status(Vec<u16>),
     /// A header has this value.
     Header(String, Template),
-    /// A JSONPath finds this value.
+    /// A JSONPath yields this value.
     JsonEquals(Template, Template),
-    /// A JSONPath finds something.
+    /// A JSONPath yields a value.
     JsonExists(Template),
-    /// The body's text holds this.
+    /// The body's text contains this.
     BodyContains(Template),
 }
 
 impl Check {
-    /// The word under which failures are counted.
+    /// The name under which failures are counted.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -315,49 +338,50 @@ impl Check {
 /// Steps that repeat.
 #[derive(Debug, Clone, Serialize)]
 pub struct Loop {
-    /// In order.
+    /// The steps in order.
     pub steps: Vec<Step>,
-    /// How often.
+    /// Number of rounds.
     pub count: LoopCount,
-    /// Over what.
+    /// The list to iterate over, if any.
     pub over: Option<Over>,
-    /// The variable that holds the index.
+    /// Variable for the index.
     pub index_as: String,
-    /// The variable that holds the element.
+    /// Variable for the element.
     pub element_as: String,
 }
 
-/// Steps that are carried out at the same time, as far as connections allow. What one sets the others see afterwards.
+/// Steps that run in parallel, as far as connections allow. Their variables are visible to the
+/// others afterwards.
 #[derive(Debug, Clone, Serialize)]
 pub struct Parallel {
-    /// Each on its own.
+    /// The parallel steps.
     pub steps: Vec<Step>,
-    /// At most so many at a time.
+    /// Maximum number of steps at a time.
     pub limit: usize,
 }
 
-/// How often a loop runs.
+/// Number of rounds of a loop.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopCount {
     /// Known before the run.
     Fixed(LoopRange),
-    /// Read by [`LoopRange::of`] when the loop is entered.
+    /// Read by [`LoopRange::of`] when the loop starts.
     Templated(Template),
 }
 
-/// The indices a loop runs through: `start..end`, without end for ever.
+/// Indices of a loop: `start..end`, or infinite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LoopRange {
     /// First index.
     pub start: i64,
-    /// One past the last; none: for ever.
+    /// One past the last index. `None` means infinite.
     pub end: Option<i64>,
 }
 
 impl LoopRange {
-    /// Artillery's reading of `count`: a number, a numeric text, or a range `a-b`. Missing, 0 and -1 are for ever;
-    /// `"0"`, other negatives and anything else run no time at all.
+    /// Artillery's interpretation of `count`: a number, a numeric text, or a range `a-b`. Missing,
+    /// 0 and -1 are infinite. `"0"`, other negatives and anything else run no rounds.
     #[must_use]
     pub fn of(value: Option<&Value>) -> LoopRange {
         const NEVER: LoopRange = LoopRange {
@@ -402,42 +426,42 @@ impl LoopRange {
     }
 }
 
-/// What a loop runs over.
+/// The list that a loop iterates over.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// A literal list.
     List(Vec<Template>),
-    /// The path of a variable that holds a list; anything else skips the loop.
+    /// Path of a variable with a list. Anything else skips the loop.
     Variable(String),
 }
 
 /// A pause.
 #[derive(Debug, Clone, Serialize)]
 pub struct Think {
-    /// How long.
+    /// Duration.
     pub time: ThinkTime,
-    /// Spread around it.
+    /// Random variation.
     pub jitter: Option<Jitter>,
 }
 
-/// How long a pause is.
+/// Duration of a pause.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkTime {
     /// Known before the run.
     Fixed(u64),
-    /// Read when the step is reached: a number is seconds, text is Artillery's duration grammar.
+    /// Evaluated at run time: a number is seconds, text uses Artillery's duration grammar.
     Templated(Template),
 }
 
-/// The spread around a think time; the result is uniform in ± the spread and never below zero.
+/// Random variation of a think time: uniform within ± this value, and never below zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
     /// A share of the time, 0.2 for 20 %.
     Share(f64),
-    /// Absolute nanoseconds.
+    /// Nanoseconds.
     Absolute(u64),
 }
 
@@ -447,7 +471,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn loop_counts_as_artillery_reads_them() {
+    fn loop_counts_follow_artillery() {
         let range = |start, end| LoopRange { start, end };
         let of = |value: Value| LoopRange::of(Some(&value));
         assert_eq!(of(json!(10)), range(0, Some(10)));

@@ -1,11 +1,11 @@
-//! Which names say that what stands under them is secret, and what of a value is worth hiding. It hides nothing itself: that is
-//! the record's and the console's business.
+//! Detection of secrets: names whose values are secret, and parts of a value worth hiding. Callers
+//! hide them.
 
 use serde_json::Value;
 
 use query::value;
 
-/// Names that contain one of these, in any case, hold secrets.
+/// Names that contain one of these words, in any case, hold secrets.
 const WORDS: [&str; 8] = [
     "authorization",
     "cookie",
@@ -17,8 +17,8 @@ const WORDS: [&str; 8] = [
     "credential",
 ];
 
-/// Names of which one of these is a whole part hold secrets: inside longer words they mean nothing (`author`, `passenger`,
-/// `design`).
+/// Names with one of these as a whole part hold secrets. Inside longer words they mean nothing
+/// (`author`, `passenger`, `design`).
 const PARTS: [&str; 10] = [
     "pwd",
     "pass",
@@ -32,8 +32,7 @@ const PARTS: [&str; 10] = [
     "signature",
 ];
 
-/// Parts of names that make a number of tokens, sessions or keys of what follows: `max_tokens`,
-/// `token_count`, `prompt_tokens`.
+/// Parts that turn a name into a count: `max_tokens`, `token_count`, `prompt_tokens`.
 const COUNTING: [&str; 17] = [
     "max",
     "min",
@@ -53,18 +52,17 @@ const COUNTING: [&str; 17] = [
     "cached",
     "thinking",
 ];
-/// Parts of names that are secret by themselves and none in a name that counts.
+/// Parts that are secret by themselves, but not in the name of a count.
 const COUNTED: [&str; 7] = [
     "token", "tokens", "session", "sessions", "key", "keys", "cookies",
 ];
 
-/// Whether a name is that of a count. All its parts must be known, so that `new_session_secret` is
-/// none.
+/// Whether a name is that of a count. All parts must be known, so `new_session_secret` is not.
 fn is_count(name: &str) -> bool {
     let is_one_of = |part: &str, known: &[&str]| known.iter().any(|k| part.eq_ignore_ascii_case(k));
     let parts: Vec<&str> = parts(name).filter(|part| !part.is_empty()).collect();
     let counts = parts.iter().any(|part| is_one_of(part, &COUNTING));
-    // One new, cached or given token is a token.
+    // A singular such as `new_token` is a token.
     let is_plural = parts.iter().any(|part| part.to_lowercase().ends_with('s'));
     let says_number = parts.iter().any(|part| is_one_of(part, &COUNTING[..9]));
     counts
@@ -74,11 +72,10 @@ fn is_count(name: &str) -> bool {
             .all(|part| is_one_of(part, &COUNTING) || is_one_of(part, &COUNTED))
 }
 
-/// Shorter texts are not hidden by value: hiding every `a` of a report would hide the report.
+/// Minimum length of a text hidden by value. Shorter ones would make reports unreadable.
 pub const MIN_LENGTH: usize = 4;
 
-/// Whether a header, variable, query or JSON name says that its value is secret: the house list, for readers and for the
-/// record alike.
+/// Whether the name of a header, variable, query parameter or JSON key indicates a secret.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     if is_count(name) {
@@ -89,8 +86,8 @@ pub fn is_secret_name(name: &str) -> bool {
         || parts(name).any(|part| PARTS.iter().any(|known| part.eq_ignore_ascii_case(known)))
 }
 
-/// `userPass`, `user-pass`, `USER_PASS` and `JWTPass2` have the part `pass`: whatever is no letter divides, and so does a
-/// capital behind a small letter or before one.
+/// Splits `userPass`, `user-pass`, `USER_PASS` and `JWTPass2` into parts, at non-letters and
+/// changes of case.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphabetic()).flat_map(humps)
 }
@@ -115,7 +112,7 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The texts and numbers of a value that are long enough to be hidden wherever they occur.
+/// Texts and numbers in a value that are long enough to be hidden.
 #[must_use]
 pub fn leaves(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -141,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_secrets_and_names_like_them() {
+    fn secret_names_are_detected_and_similar_ones_are_not() {
         for name in [
             "Authorization",
             "X-Api-Key",
@@ -208,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_of_a_value() {
+    fn leaves_of_a_value_are_collected() {
         let value = serde_json::json!({"a": ["long enough", "no", 12345, true], "b": null});
         let mut found = leaves(&value);
         found.sort();

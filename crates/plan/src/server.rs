@@ -1,4 +1,4 @@
-//! What is measured beside the load, by name and place. Plain data and its one-line grammar; who looks there is the conductor's.
+//! Sources of server metrics, with their one-line grammar.
 
 mod percent;
 pub mod postgres;
@@ -11,57 +11,57 @@ use crate::At;
 /// The places in one line, for messages and help.
 pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis://…, postgres://…, promql:URL QUERY, process:NAME, pid:N, port:N, cgroup:PATH, command:LINE, or lab:/PATH of an embedded target";
 
-/// Something that is looked at once a second.
+/// A source that is sampled about once a second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The first part of its metrics' names.
+    /// Prefix of its metrics' names.
     pub name: String,
-    /// Where it is.
+    /// Where to read the metrics.
     pub place: Place,
-    /// Only metrics of these names, `*` for any text; none: all of them.
+    /// Patterns of metrics to keep, with `*` for any text. Empty keeps all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Metrics that only ever grow, where the source does not say so itself.
+    /// Patterns of metrics that are counters, if the source does not declare them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<String>,
-    /// Pools that the source measures, declared by the names of their metrics.
+    /// Pools, declared by the names of their metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
-    /// Where, if in a file.
+    /// Position, if in a file.
     #[serde(skip)]
     pub at: Option<At>,
 }
 
-/// A pool of threads, connections or anything else that has a limit, by the names of the metrics of one source.
+/// A pool with a limit (threads, connections), by the names of its metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
-    /// The metric that counts what is in use.
+    /// Metric for the number in use.
     pub busy: String,
-    /// The one that says how much there is.
+    /// Metric for the size.
     pub limit: String,
-    /// The one that counts what waits for a place; `None` where nothing does.
+    /// Metric for the number waiting. `None` if nothing waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
 }
 
-/// Where something is looked at.
+/// Where metrics are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// What a URL answers: the text says in which form.
+    /// A URL; the format is detected from the text.
     Url(String),
-    /// A Redis, by its URL.
+    /// A Redis URL.
     Redis(String),
-    /// A database of a PostgreSQL, by its URL.
+    /// A PostgreSQL URL.
     Postgres(String),
-    /// What a Prometheus answers when it is asked.
+    /// A query to a Prometheus server.
     Promql {
         /// Its URL.
         url: String,
-        /// The question.
+        /// The query.
         query: String,
     },
-    /// The processes of this machine with a name.
+    /// Processes of this machine by name.
     Process(String),
     /// A process of this machine.
     Pid(u32),
@@ -69,21 +69,18 @@ pub enum Place {
     Port(u16),
     /// A control group, by its folder.
     Cgroup(String),
-    /// What a command writes: a line `NAME VALUE` for each metric.
+    /// Output of a command: a line `NAME VALUE` per metric.
     Command(String),
-    /// What the embedded target answers, as a URL: its addresses are known when it runs.
+    /// A path of the embedded target, whose address is known at run time.
     Lab {
-        /// Which of the places at which it listens, the first is 0.
+        /// Index of its listener, from 0.
         listener: usize,
-        /// From the slash on.
+        /// Path from the slash on.
         path: String,
     },
 }
 
-/// Reads `NAME=PLACE`.
-///
-/// # Errors
-/// What is wrong with it.
+/// Parses `NAME=PLACE`. Fails with a message for the user.
 pub fn parse(text: &str) -> Result<Source, String> {
     let (name, place) = text
         .split_once('=')
@@ -91,10 +88,7 @@ pub fn parse(text: &str) -> Result<Source, String> {
     named(name.trim(), place.trim())
 }
 
-/// Whether a source may have a name.
-///
-/// # Errors
-/// Why not.
+/// Checks the name of a source. Fails with a message for the user.
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_plain) {
@@ -108,10 +102,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A source of a name.
-///
-/// # Errors
-/// What is wrong with it.
+/// Creates a source from name and place. Fails with a message for the user.
 pub fn named(name: &str, place: &str) -> Result<Source, String> {
     check_name(name)?;
     Ok(Source {
@@ -124,10 +115,7 @@ pub fn named(name: &str, place: &str) -> Result<Source, String> {
     })
 }
 
-/// A source of a name that is a question to the Prometheus at a URL.
-///
-/// # Errors
-/// What is wrong with it.
+/// Creates a source from a Prometheus query. Fails with a message for the user.
 pub fn asking(name: &str, url: &str, query: &str) -> Result<Source, String> {
     let place = promql::place(url, query)?;
     Ok(Source {
@@ -182,19 +170,19 @@ fn place_of(text: &str) -> Result<Place, String> {
 }
 
 impl Source {
-    /// Whether a metric is wanted.
+    /// Whether a metric is kept.
     #[must_use]
     pub fn wants(&self, metric: &str) -> bool {
         self.only.is_empty() || fits_any(&self.only, metric)
     }
 
-    /// Whether the user says that a metric only ever grows.
+    /// Whether the user declares a metric as a counter.
     #[must_use]
     pub fn is_counter(&self, metric: &str) -> bool {
         fits_any(&self.counters, metric)
     }
 
-    /// The patterns of `only` and `counters` that match none of these metrics.
+    /// Patterns of `only` and `counters` that match none of these metrics.
     #[must_use]
     pub fn unmatched(&self, metrics: &[&str]) -> Vec<&str> {
         let patterns = self.only.iter().chain(&self.counters);
@@ -208,7 +196,7 @@ impl Source {
             .collect()
     }
 
-    /// What of it must never be shown: a password in its URL, as it stands there and as it is meant.
+    /// Values that must never be shown: a password in its URL, encoded and decoded.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let url = match &self.place {
@@ -238,10 +226,9 @@ impl Source {
     }
 }
 
-/// Who asks, by a URL's `user:password@`: both as they are meant; none where it has none.
+/// Decodes `user:password@` of a URL. `None` if there is none.
 ///
-/// # Errors
-/// That they cannot be read. The line does not repeat them.
+/// Fails if it cannot be decoded, with a message that does not repeat it.
 pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, String> {
     let Some((who, _)) = authority.rsplit_once('@') else {
         return Ok(None);
@@ -256,7 +243,7 @@ pub fn credentials_of(authority: &str) -> Result<Option<(String, String)>, Strin
     }
 }
 
-/// The password in a URL, as it stands there.
+/// The password in a URL, as written.
 #[must_use]
 pub fn password_of(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split('/').next()?;
@@ -275,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_may_say_who_asks() {
+    fn url_credentials_are_decoded() {
         let who = |authority| credentials_of(authority).unwrap();
         let pair = |user: &str, password: &str| Some((user.to_owned(), password.to_owned()));
         assert_eq!(who("h:9090"), None);
@@ -286,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_read_and_what_is_none_is_told() {
+    fn places_are_parsed_and_invalid_ones_rejected() {
         for (text, place) in [
             (
                 "app=http://127.0.0.1:9/metrics",

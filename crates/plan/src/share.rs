@@ -1,14 +1,13 @@
-//! Shares: how a run is dealt out, to the workers of a process and to the processes of a run. Arithmetic; who takes which is for others
-//! to say.
+//! Sharding arithmetic for arrivals and users. Assigning shards is the caller's job.
 
 use serde::{Deserialize, Serialize};
 
-/// One of so many equal shares of everything that is numbered from 0: every `of`-th, beginning with `index`.
+/// One of `of` equal shares of numbers from 0: every `of`-th, starting with `index`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Which, from 0.
+    /// Index of the share, from 0.
     pub index: u64,
-    /// Of how many.
+    /// Number of shares.
     pub of: u64,
 }
 
@@ -19,10 +18,11 @@ impl Default for Share {
 }
 
 impl Share {
-    /// Everything.
+    /// All numbers.
     pub const WHOLE: Share = Share { index: 0, of: 1 };
 
-    /// One of so many equal shares of this one: whoever deals out his share need not know how others deal out theirs.
+    /// Divides this share into `of` equal ones and returns one. Other shares may be divided
+    /// differently.
     #[must_use]
     pub fn part(self, index: u64, of: u64) -> Share {
         Share {
@@ -31,16 +31,16 @@ impl Share {
         }
     }
 
-    /// Whether a number is in it.
+    /// Whether it contains a number.
     #[must_use]
     pub fn has(self, number: u64) -> bool {
         number % self.of == self.index
     }
 
-    /// Whether some number is in both.
+    /// Whether some number is in both shares.
     #[must_use]
     pub fn meets(self, other: Share) -> bool {
-        // Both leave the same behind what their steps have in common.
+        // They overlap if both indices are equal modulo the common divisor of their steps.
         let (mut common, mut rest) = (self.of, other.of);
         while rest > 0 {
             (common, rest) = (rest, common % rest);
@@ -48,7 +48,7 @@ impl Share {
         common == 0 || self.index % common == other.index % common
     }
 
-    /// How many of the first so many numbers are in it.
+    /// How many of the first `count` numbers are in it.
     #[must_use]
     pub fn of_first(self, count: u64) -> u64 {
         (count + self.of - 1).saturating_sub(self.index) / self.of
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_is_in_one_share_however_they_are_dealt_out() {
+    fn every_number_is_in_exactly_one_share() {
         // Three processes, with one, two and five workers.
         let mut shares = Vec::new();
         for (process, workers) in [(0, 1), (1, 2), (2, 5)] {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_meet_where_some_number_is_in_both() {
+    fn shares_overlap_if_a_number_is_in_both() {
         let all: Vec<Share> = (1..9)
             .flat_map(|of| (0..of).map(move |index| Share { index, of }))
             .collect();

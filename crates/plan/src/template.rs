@@ -1,7 +1,7 @@
-//! Templates: values with `{{ variables }}` and `{{ $functions(…) }}` in them, in Artillery's dialect (which native plans share).
+//! Templates: values with `{{ variables }}` and `{{ $functions(…) }}`, in Artillery's dialect.
 //!
-//! Parsed once before the run; evaluated per virtual user against a [`Scope`]. A template that holds nothing to expand is a
-//! [`Template::Literal`], so that the engine can encode it before the run. Reading the dialect is `parse`'s job, below.
+//! Parsed once before the run and evaluated per virtual user against a [`Scope`]. Constant
+//! templates are a [`Template::Literal`], which the engine can encode in advance.
 
 use std::borrow::Cow;
 
@@ -19,17 +19,17 @@ pub use fake::Fakery;
 pub use function::Function;
 pub use parse::{TemplateError, unread_braces};
 
-/// A value with things to expand in it.
+/// A value with placeholders.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Template {
-    /// Nothing to expand.
+    /// A constant.
     Literal(Value),
-    /// One variable and nothing else: the value keeps its type.
+    /// A single variable. The value keeps its type.
     Variable(Path),
-    /// One function and nothing else: the result keeps its type. Only [`Template::typed`] makes them.
+    /// A single function. The result keeps its type. Created by [`Template::typed`] only.
     Call(Function),
-    /// Text around variables and functions: the result is text.
+    /// Text with variables and functions. The result is text.
     Text(Vec<Piece>),
     /// A list of templates.
     List(Vec<Template>),
@@ -41,15 +41,16 @@ pub enum Template {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Piece {
-    /// As it is.
+    /// Literal text.
     Text(String),
-    /// A variable, turned into text.
+    /// A variable, converted to text.
     Variable(Path),
-    /// A function's result, always text.
+    /// The result of a function, as text.
     Call(Function),
 }
 
-/// The template is a lone variable that is undefined: there is no value, which is not the same as the text `undefined`.
+/// The template is a single undefined variable. It has no value, which differs from the text
+/// `undefined`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undefined;
 
@@ -62,17 +63,15 @@ impl std::fmt::Display for Undefined {
 impl std::error::Error for Undefined {}
 
 impl From<&str> for Template {
-    /// Text as it is, without a look at its braces.
+    /// Literal text; braces are not interpreted.
     fn from(text: &str) -> Template {
         Template::Literal(Value::String(text.to_owned()))
     }
 }
 
 impl Template {
-    /// Reads a value: its texts, and those of its lists and mappings, keys included.
-    ///
-    /// # Errors
-    /// When a function is called that does not exist, or with arguments it does not take.
+    /// Parses a value recursively, including keys. Fails for unknown functions or invalid
+    /// arguments.
     pub fn parse(value: &Value) -> Result<Template, TemplateError> {
         match value {
             Value::String(text) => Template::parse_text(text),
@@ -94,15 +93,12 @@ impl Template {
         }
     }
 
-    /// Reads a text.
-    ///
-    /// # Errors
-    /// As [`Template::parse`].
+    /// Parses a text. Fails like [`Template::parse`].
     pub fn parse_text(text: &str) -> Result<Template, TemplateError> {
         parse::text(text)
     }
 
-    /// A list; a literal if all items are.
+    /// Creates a list; a literal if all items are.
     #[must_use]
     pub fn list(items: Vec<Template>) -> Template {
         match items
@@ -115,7 +111,7 @@ impl Template {
         }
     }
 
-    /// A mapping; a literal if all keys and values are.
+    /// Creates a mapping; a literal if all keys and values are.
     #[must_use]
     pub fn map(entries: Vec<(Template, Template)>) -> Template {
         let literal = |(key, item): &(Template, Template)| {
@@ -130,8 +126,8 @@ impl Template {
         }
     }
 
-    /// The same where values of lists and mappings, and the value itself, that are one function and nothing else keep the type of its
-    /// result: a number is none in quotes. Texts around it, and keys, stay text.
+    /// Lets values that are a single function keep the type of its result. Keys and surrounding
+    /// text stay text.
     #[must_use]
     pub fn typed(self) -> Template {
         match self {
@@ -151,7 +147,7 @@ impl Template {
         }
     }
 
-    /// The value, if nothing depends on variables or chance.
+    /// The value, if it is constant.
     #[must_use]
     pub fn as_literal(&self) -> Option<&Value> {
         match self {
@@ -160,14 +156,14 @@ impl Template {
         }
     }
 
-    /// Every variable that the template names.
+    /// All variables used.
     pub fn variables(&self) -> impl Iterator<Item = &Path> {
         let mut paths = Vec::new();
         self.collect_variables(&mut paths);
         paths.into_iter()
     }
 
-    /// The first function that only the plugin fake-data has, by its name.
+    /// The name of the first function that needs the plugin fake-data.
     #[must_use]
     pub fn made_up(&self) -> Option<Fakery> {
         match self {
@@ -201,8 +197,8 @@ impl Template {
         }
     }
 
-    /// The value for one virtual user; none is `undefined`. Undefined properties are dropped from mappings and become
-    /// null in lists, as `JSON.stringify` does.
+    /// Evaluates for one virtual user; `None` is `undefined`. Undefined properties are dropped from
+    /// mappings and become null in lists, as in `JSON.stringify`.
     #[must_use]
     pub fn eval(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Value> {
         match self {
@@ -233,10 +229,8 @@ impl Template {
         }
     }
 
-    /// Appends the value's text (a URL, a header, a line).
-    ///
-    /// # Errors
-    /// When the whole template is one undefined variable; nothing is written then.
+    /// Appends the value as text (a URL, a header, a line). Fails without writing if the template
+    /// is a single undefined variable.
     pub fn write_text(
         &self,
         scope: &dyn Scope,
@@ -255,7 +249,7 @@ impl Template {
         Ok(())
     }
 
-    /// The value's text; `undefined` for an undefined value.
+    /// The value as text; `undefined` for an undefined value.
     #[must_use]
     pub fn to_text(&self, scope: &dyn Scope, rng: &mut Rng) -> String {
         let mut out = String::new();
@@ -265,10 +259,8 @@ impl Template {
         out
     }
 
-    /// Appends the value as compact JSON, without building it first.
-    ///
-    /// # Errors
-    /// When the whole template is one undefined variable; nothing is written then.
+    /// Appends the value as compact JSON. Fails without writing if the template is a single
+    /// undefined variable.
     pub fn write_json(
         &self,
         scope: &dyn Scope,
@@ -307,7 +299,7 @@ impl Template {
 }
 
 fn write_map(entries: &[(Template, Template)], scope: &dyn Scope, rng: &mut Rng, out: &mut String) {
-    // Keys that depend on variables may collide, and then the last one counts: leave that to a real map.
+    // Templated keys may collide, and the last one wins, so a map is needed.
     if entries.iter().any(|(key, _)| key.as_literal().is_none()) {
         let map = Template::Map(entries.to_vec())
             .eval(scope, rng)
@@ -342,11 +334,11 @@ fn write_pieces(pieces: &[Piece], scope: &dyn Scope, rng: &mut Rng, out: &mut St
     }
 }
 
-/// Values that hold variables themselves are expanded again, so deep; after that they stay as they are, because a value
-/// that holds its own name would never end.
+/// Maximum depth at which variables inside values are expanded, because a value may contain its own
+/// name.
 const MAX_NESTING: u32 = 8;
 
-/// The size beyond which nested values are not expanded further.
+/// Maximum size of nested expansion.
 const MAX_EXPANDED: usize = 16 << 20;
 
 fn write_variable(path: &Path, scope: &dyn Scope, out: &mut String, depth: u32) {

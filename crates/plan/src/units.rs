@@ -1,6 +1,5 @@
-//! Units: durations in nanoseconds, exact rates, and the native grammar `number + ns us ms s m h d`, `number + /s /m /h /d`.
-//!
-//! Front doors with a grammar of their own keep it in `formats`; only what a running test must parse again lives here.
+//! Units: durations in nanoseconds, exact rates, and the native grammar `number + ns us ms s m h
+//! d`, `number + /s /m /h /d`.
 
 use serde::Serialize;
 
@@ -17,20 +16,20 @@ pub const HOUR: u64 = 60 * MINUTE;
 /// Nanoseconds in a day.
 pub const DAY: u64 = 24 * HOUR;
 
-/// Longest duration that any part of a plan may have: 100 days. It keeps every product below 128 bits.
+/// Maximum duration in a plan: 100 days. Keeps all products below 128 bits.
 pub const MAX_DURATION: u64 = 100 * DAY;
 
-/// Events per second as an exact fraction, so that a schedule has no rounding that adds up.
+/// Events per second as an exact fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Events …
+    /// Number of events.
     pub count: u64,
-    /// … in so many nanoseconds.
+    /// Duration for that number, in nanoseconds.
     pub per_ns: u64,
 }
 
 impl Rate {
-    /// So many whole events per second.
+    /// A whole number of events per second.
     #[must_use]
     pub const fn per_second(count: u64) -> Rate {
         Rate {
@@ -39,13 +38,13 @@ impl Rate {
         }
     }
 
-    /// The exact fraction of a decimal number of events per second, to six digits after the point.
+    /// The exact fraction of a decimal number with up to six decimals.
     #[must_use]
     pub fn from_f64(per_second: f64) -> Option<Rate> {
         if !(0.0..=1e9).contains(&per_second) {
             return None;
         }
-        // Six digits are more than anyone writes, and the product stays exact in 53 bits up to a billion.
+        // Six decimals are enough, and the product stays exact in 53 bits up to a billion.
         let millionths = (per_second * 1e6).round();
         Some(
             Rate {
@@ -56,19 +55,19 @@ impl Rate {
         )
     }
 
-    /// So many events in so many nanoseconds, whatever the size of the two: reduced, and where they still do not fit, rounded to
-    /// what 62 bits hold. None where that leaves no rate.
+    /// Reduces a ratio of any size, and rounds it if it still exceeds 62 bits. `None` if that
+    /// leaves no rate.
     #[must_use]
     pub fn ratio(count: u128, per_ns: u128) -> Option<Rate> {
         let divisor = wide_gcd(count, per_ns).max(1);
         let (mut count, mut per_ns) = (count / divisor, per_ns / divisor);
-        // Products with another rate, or with a duration, must stay in 128 bits.
+        // Products with another rate or a duration must fit into 128 bits.
         let mut excess = 0;
         while count.max(per_ns) >> excess >= 1 << 62 {
             excess += 1;
         }
         if excess > 0 {
-            // The smaller one loses its last digits, the larger one follows it: so the ratio keeps its own.
+            // Rounds the smaller one and scales the larger one with it, to keep the ratio.
             let ratio = count as f64 / per_ns as f64;
             if count < per_ns {
                 count = (count >> excess).max(u128::from(count > 0));
@@ -85,14 +84,14 @@ impl Rate {
         (rate.per_ns > 0 && rate.as_f64() <= 1e9).then_some(rate)
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Rate) -> Option<Rate> {
         let [a, b] = [self, other].map(|rate| (u128::from(rate.count), u128::from(rate.per_ns)));
         Rate::ratio(a.0 * b.1 + b.0 * a.1, a.1 * b.1)
     }
 
-    /// So many times this rate: the multiple as a fraction.
+    /// This rate times a fraction.
     #[must_use]
     pub fn times(self, numerator: u64, denominator: u64) -> Option<Rate> {
         let scaled = |part: u64, by: u64| u128::from(part) * u128::from(by);
@@ -102,19 +101,19 @@ impl Rate {
         )
     }
 
-    /// Events per second, for showing.
+    /// Events per second.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.count as f64 * SECOND as f64 / self.per_ns as f64
     }
 
-    /// Whether nothing ever arrives.
+    /// Whether there are no events.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self.count == 0
     }
 
-    /// The number of whole events in a stretch of time.
+    /// Number of whole events in a duration.
     #[must_use]
     pub fn events_in(self, duration_ns: u64) -> u64 {
         (u128::from(self.count) * u128::from(duration_ns) / u128::from(self.per_ns)) as u64
@@ -149,17 +148,17 @@ fn wide_gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// What is wrong with a text that should be a quantity. The offset counts bytes from the start of the text.
+/// An error in a text that should be a quantity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrammarError {
     /// Bytes from the start of the parsed text.
     pub offset: usize,
-    /// One line: what is wrong and what would be right.
+    /// One line: what is wrong, and what is valid.
     pub message: String,
 }
 
 impl GrammarError {
-    /// One line of what is wrong where: whose text it is, the text, and the place in it.
+    /// Formats the error in one line: source, text and position.
     #[must_use]
     pub fn told(&self, whose: &str, text: &str) -> String {
         let before = &text[..self.offset.min(text.len())];
@@ -178,7 +177,7 @@ impl std::fmt::Display for GrammarError {
 
 impl std::error::Error for GrammarError {}
 
-/// A number with its unit, as the native grammar has it.
+/// A number with its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "unit", content = "value", rename_all = "lowercase")]
 pub enum Quantity {
@@ -192,10 +191,8 @@ pub enum Quantity {
     PerSecond(f64),
 }
 
-/// Reads `10`, `1.5s`, `200ms`, `1 %`, `200/s`.
-///
-/// # Errors
-/// When the text is not a non-negative number with one of the units.
+/// Parses `10`, `1.5s`, `200ms`, `1 %`, `200/s`. Fails unless it is a non-negative number with a
+/// known unit.
 pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
     let trimmed = text.trim_start();
     let lead = text.len() - trimmed.len();
@@ -241,10 +238,7 @@ pub fn parse_quantity(text: &str) -> Result<Quantity, GrammarError> {
     }
 }
 
-/// Reads a native duration, `10s`; a bare number is refused, because its unit would be a guess.
-///
-/// # Errors
-/// When the text is not a duration, or zero.
+/// Parses a positive duration, `10s`. A bare number is rejected, because its unit is ambiguous.
 pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
     match parse_quantity(text)? {
         Quantity::Duration(0) => Err(GrammarError {
@@ -267,10 +261,8 @@ pub fn parse_duration(text: &str) -> Result<u64, GrammarError> {
     }
 }
 
-/// Reads a size, `2kB`: bytes in powers of a thousand, as they are shown. A bare number is refused, because its unit would be a guess.
-///
-/// # Errors
-/// When the text is not a size.
+/// Parses a size, `2kB`, in powers of 1,000. A bare number is rejected, because its unit is
+/// ambiguous.
 pub fn parse_size(text: &str) -> Result<u64, GrammarError> {
     let trimmed = text.trim();
     let digits = trimmed
@@ -292,10 +284,7 @@ pub fn parse_size(text: &str) -> Result<u64, GrammarError> {
     }
 }
 
-/// Reads a native rate, `200/s`, exactly: `100/m` is 100 events in 60 seconds, not 1.6667 a second.
-///
-/// # Errors
-/// When the text is not a rate.
+/// Parses a rate exactly: `100/m` is 100 events in 60 seconds.
 pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
     let trimmed = text.trim();
     let refused = |message: String| Err(GrammarError { offset: 0, message });
@@ -331,8 +320,8 @@ pub fn parse_rate(text: &str) -> Result<Rate, GrammarError> {
     }
 }
 
-/// Reads the duration grammar of the `ms` package (`500ms`, `1.5 minutes`, `2h`; a bare number is milliseconds), which
-/// Artillery applies while the test runs, to templated think times. Answers nanoseconds.
+/// Parses the grammar of the `ms` package (`500ms`, `1.5 minutes`, `2h`; a bare number is
+/// milliseconds), which Artillery uses for templated think times. Returns nanoseconds.
 #[must_use]
 pub fn parse_ms_grammar(text: &str) -> Option<f64> {
     if text.is_empty() || text.len() > 100 {
@@ -361,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities() {
+    fn quantities_are_parsed() {
         assert_eq!(parse_quantity("200ms"), Ok(Quantity::Duration(200_000_000)));
         assert_eq!(
             parse_quantity(" 1.5 s "),
@@ -376,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_need_a_unit() {
+    fn durations_require_a_unit() {
         assert_eq!(parse_duration("10s"), Ok(10 * SECOND));
         assert!(parse_duration("10").is_err_and(|e| e.message.contains("no unit")));
         assert!(parse_duration("0s").is_err());
@@ -384,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_need_a_unit() {
+    fn sizes_require_a_unit() {
         assert_eq!(parse_size("2kB"), Ok(2000));
         assert_eq!(parse_size(" 1.5 MB "), Ok(1_500_000));
         for bad in ["2000", "kB", "2k", "-1B", "1e3B", "9999999GB"] {
@@ -412,7 +401,7 @@ mod tests {
         assert_eq!(both.events_in(HOUR), 180_260);
         let half = both.times(1, 2).expect("a rate");
         assert_eq!(half.events_in(HOUR), 90_130);
-        // What no fraction of 62 bits holds is rounded, and stays within its last digits.
+        // A rate that needs more than 62 bits is rounded in its last digits.
         let odd = parse_rate("0.333333/d").expect("a rate");
         let sum = (0..20).try_fold(odd, |sum, n| sum.plus(odd.times(1_000_003, 999_983 + n)?));
         let expected = odd.as_f64()
@@ -425,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn ms_grammar() {
+    fn ms_grammar_is_parsed() {
         let ns = |text| parse_ms_grammar(text).map(|ns| ns as u64);
         assert_eq!(ns("5m"), Some(300 * SECOND));
         assert_eq!(ns("0.5 min"), Some(30 * SECOND));

@@ -1,43 +1,43 @@
-//! Users of a closed load that come and go: when each of them is there, in closed form. Nobody waits for anything here; who carries
-//! out their iterations is the engine's business.
+//! Users of a closed load whose number changes: active periods in closed form.
 
 use serde::Serialize;
 
-/// A stretch of a closed load in which the number of users goes evenly from one to another.
+/// A period of a closed load in which the number of users changes evenly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UserPhase {
-    /// As the file names it.
+    /// Name in the file.
     pub name: Option<String>,
-    /// So many at its beginning.
+    /// Number at the start.
     pub from: u32,
-    /// So many at its end.
+    /// Number at the end.
     pub to: u32,
-    /// How long.
+    /// Duration.
     pub duration_ns: u64,
-    /// The duration as the file wrote it, for renderings that repeat it.
+    /// The duration as written in the file, for reports that repeat it.
     pub duration_text: String,
 }
 
-/// A time in which a user begins iterations, in nanoseconds from the start of the test. The last of them it carries to its end.
+/// Period in which a virtual user may start iterations, in nanoseconds from the start of the run.
+/// The last one may finish later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stay {
-    /// Its first iteration begins then.
+    /// First start.
     pub from_ns: u64,
-    /// It begins none any more.
+    /// No starts from here on.
     pub until_ns: u64,
 }
 
 impl UserPhase {
-    /// Whether all of its users are there from its start to its end, and any at all.
+    /// Whether the number of users is constant and above zero.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.from == self.to && self.from > 0
     }
 
-    /// When user number `user`, from 0, is there, within the phase.
+    /// Active period of user number `user` (from 0) within the phase.
     ///
-    /// On the way up from F to T users within D, user k comes at D (k - F) / (T - F): the first at once. On the way down user k goes at
-    /// D (F - k) / (F - T): the last at the end.
+    /// From F up to T users within D, user k starts at D (k - F) / (T - F), the first immediately.
+    /// From F down to T, user k stops at D (F - k) / (F - T), the last at the end.
     fn stay(&self, user: u32) -> Option<Stay> {
         let share = |part: u32, of: u32| {
             (u128::from(self.duration_ns) * u128::from(part) / u128::from(of)) as u64
@@ -57,7 +57,7 @@ impl UserPhase {
 }
 
 impl Stay {
-    /// When a user is there, over all phases, up to a moment.
+    /// Active periods of a user over all phases, up to a moment.
     #[must_use]
     pub fn all(phases: &[UserPhase], user: u32, end_ns: u64) -> Vec<Stay> {
         let mut stays: Vec<Stay> = Vec::new();
@@ -67,7 +67,7 @@ impl Stay {
                 let from_ns = start_ns + stay.from_ns;
                 let until_ns = (start_ns + stay.until_ns).min(end_ns);
                 match stays.last_mut() {
-                    // Who is there at the end of a phase and at the beginning of the next one does not go in between.
+                    // Users active across a phase boundary continue without interruption.
                     Some(last) if last.until_ns == from_ns => last.until_ns = until_ns,
                     _ if from_ns < until_ns => stays.push(Stay { from_ns, until_ns }),
                     _ => {}
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn users_come_one_by_one_and_go_in_the_opposite_order() {
+    fn users_start_in_order_and_stop_in_reverse() {
         let phases = [phase(0, 5, 10), phase(5, 5, 10), phase(5, 0, 10)];
         let seconds = |user| -> Vec<(u64, u64)> {
             let stays = Stay::all(&phases, user, u64::MAX).into_iter();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_between_phases_is_made_at_once() {
+    fn jump_between_phases_is_immediate() {
         let phases = [phase(3, 3, 1), phase(1, 1, 1), phase(3, 3, 1)];
         let stay = |from: u64, until: u64| Stay {
             from_ns: from * SECOND,
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn at_any_moment_there_are_as_many_as_the_line_says(
+        fn number_of_active_users_follows_the_line(
             ends in prop::collection::vec((0u32..200, 0u32..200, 1u64..100), 1..5),
             share in 0.0f64..1.0,
         ) {

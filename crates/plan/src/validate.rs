@@ -1,15 +1,13 @@
-//! What is wrong with a plan whatever it was read from: contradictions that a reader's grammar cannot see.
-//!
-//! Readers place problems in their files; this module only says what cannot run.
+//! Validation of plans, independent of their source.
 
 use crate::{At, Draw, Load, Plan, Pool, Shape, Work, schedule::Schedule, units};
 
-/// One problem of a test file: where, what, and what to do.
+/// A problem of a test file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, if a file is to blame.
+    /// Position, if in a file.
     pub at: Option<At>,
-    /// One line: what is wrong and what to do.
+    /// One line: what is wrong, and how to fix it.
     pub message: String,
 }
 
@@ -23,7 +21,7 @@ impl std::fmt::Display for Problem {
 }
 
 impl Problem {
-    /// A problem without a place.
+    /// A problem without position.
     #[must_use]
     pub fn anywhere(message: impl Into<String>) -> Problem {
         Problem {
@@ -33,15 +31,15 @@ impl Problem {
     }
 }
 
-/// More arrivals than this are a slip of the keyboard; the schedule could hold them, the machine could not send them.
+/// Maximum number of arrivals. More is assumed to be a typing error.
 const MAX_ARRIVALS: u64 = 20_000_000_000;
 
 impl Plan {
-    /// Everything that keeps the plan from running.
+    /// Everything that prevents the plan from running.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        // Who drives itself may ask whomever it likes.
+        // External drivers choose their own hosts.
         if self.target.is_empty() && !matches!(self.work, Work::External(_)) {
             problems.push(Problem::anywhere(
                 "no target: name one in the file or with --target URL",
@@ -99,7 +97,7 @@ impl Plan {
         }
     }
 
-    /// The schedule of this plan's load.
+    /// The schedule of the load.
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
         let schedule = Schedule::new(&self.load, seed);
@@ -109,7 +107,7 @@ impl Plan {
         }
     }
 
-    /// When the load is over, in nanoseconds from the start.
+    /// End of the load, in nanoseconds from the start.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.load
@@ -117,7 +115,7 @@ impl Plan {
             .min(self.max_duration_ns.unwrap_or(u64::MAX))
     }
 
-    /// Which scenario each arrival gets.
+    /// Draws the scenario of each arrival.
     #[must_use]
     pub fn draw(&self, seed: u64) -> Draw {
         Draw::new(
@@ -126,7 +124,7 @@ impl Plan {
         )
     }
 
-    /// The highest planned arrival rate per second; none for a closed model.
+    /// The highest planned arrival rate per second. `None` for a closed model.
     #[must_use]
     pub fn peak_rate(&self) -> Option<f64> {
         matches!(self.load, Load::Open { .. }).then(|| self.load.peak_rate())
@@ -134,7 +132,7 @@ impl Plan {
 }
 
 impl Load {
-    /// Its highest rate per second; 0 of a load that has none.
+    /// The highest rate per second; 0 without a rate.
     #[must_use]
     pub fn peak_rate(&self) -> f64 {
         let Load::Open { phases, .. } = self else {

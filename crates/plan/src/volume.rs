@@ -1,5 +1,5 @@
-//! Business volumes: how many journeys a service sees in a busy hour or day, as arrivals per second; levels, which are multiples of
-//! all volumes; and the weights that volumes give scenarios. Arithmetic in exact fractions; no file format's keys.
+//! Business volumes as arrivals per second, levels (multiples of all volumes), and the resulting
+//! weights. Exact fractions.
 
 use serde::Serialize;
 
@@ -8,27 +8,27 @@ use crate::{
     units::{GrammarError, HOUR, Quantity, parse_quantity, parse_rate},
 };
 
-/// Decimal numbers are kept as so many millionths.
+/// Decimal numbers are stored in millionths.
 const MILLION: u64 = 1_000_000;
 
-/// How often a scenario is begun at the load that is called 1x.
+/// How often a scenario starts at 1x.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Volume {
-    /// As the plan says it, for renderings that repeat it.
+    /// As written in the plan, for reports that repeat it.
     pub text: String,
     /// Arrivals per second at 1x.
     #[serde(rename = "per_second")]
     pub rate: Rate,
 }
 
-/// What turns a number of business into a peak rate.
+/// Converts a business volume to a peak rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
-    /// The hours in which it comes; none: said by the number's own unit.
+    /// Hours in which it occurs. `None` if the number's unit says so.
     pub hours: Option<f64>,
-    /// Peak over mean.
+    /// Peak divided by mean.
     pub clustering: f64,
-    /// What is added for the time to come, 0.2 for 20 %.
+    /// Expected growth, 0.2 for 20 %.
     pub growth: f64,
 }
 
@@ -43,17 +43,16 @@ impl Default for Peak {
 }
 
 impl Volume {
-    /// Reads `35260/h`, or `500000` with the hours in which so many come.
+    /// Parses `35260/h`, or `500000` with the hours in which it occurs.
     ///
-    /// # Errors
-    /// When the text is no volume, or when its unit and the hours say two things.
+    /// Fails if the text is invalid, or if unit and hours contradict each other.
     pub fn read(text: &str, peak: Peak) -> Result<Volume, GrammarError> {
         let refused = |message: String| Err(GrammarError { offset: 0, message });
         let trimmed = text.trim();
         let unit = trimmed.split_once('/').map(|(_, unit)| unit.trim());
         let rate = match (unit, peak.hours) {
             (None, None) => {
-                // What is no number at all has its own words.
+                // Texts without a number have their own message.
                 parse_quantity(trimmed)?;
                 return refused(format!(
                     "`{trimmed}` says no time: write for example {trimmed}/h, or {{ volume: {trimmed}, hours: 12 }}"
@@ -65,7 +64,7 @@ impl Volume {
                     trimmed_number = trimmed.split('/').next().unwrap_or(trimmed)
                 ));
             }
-            // A day's volume comes within these hours, a bare one in them: the same arithmetic.
+            // A volume per day or a bare one both occur within these hours.
             (None, Some(hours)) => within(trimmed, hours)?,
             (Some("d"), Some(hours)) => {
                 within(trimmed.split('/').next().unwrap_or(trimmed), hours)?
@@ -88,7 +87,7 @@ impl Volume {
     }
 }
 
-/// So many events in so many hours.
+/// Events within a number of hours.
 fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     let too_many = || GrammarError {
         offset: 0,
@@ -105,7 +104,7 @@ fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     Rate::ratio(count, hours * u128::from(HOUR)).ok_or_else(too_many)
 }
 
-/// A decimal number as millionths; none where it is out of any use.
+/// A decimal number in millionths. `None` if out of range.
 fn millionths(number: f64) -> Option<u64> {
     let scaled = (number * MILLION as f64).round();
     (0.0..=1e15).contains(&scaled).then_some(scaled as u64)
@@ -136,13 +135,10 @@ pub struct Level {
 }
 
 impl Level {
-    /// More than this is a slip of the keyboard.
+    /// Maximum level. More is assumed to be a typing error.
     const MOST: f64 = 1000.0;
 
-    /// Reads `0.5x`, or `50%`.
-    ///
-    /// # Errors
-    /// When the text is neither, or out of range.
+    /// Parses `0.5x` or `50%`. Fails if the text is neither, or out of range.
     pub fn read(text: &str) -> Result<Level, GrammarError> {
         let refused = |message: String| Err(GrammarError { offset: 0, message });
         let trimmed = text.trim();
@@ -168,13 +164,13 @@ impl Level {
         }
     }
 
-    /// Whether a text means a level rather than a rate.
+    /// Whether a text has the form of a level rather than a rate.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.trim_end().ends_with(['x', '%'])
     }
 
-    /// Its rate, where 1x is this much.
+    /// Its rate, given that of 1x.
     #[must_use]
     pub fn of(self, full: Rate) -> Option<Rate> {
         full.times(self.millionths, MILLION)
@@ -193,7 +189,7 @@ impl std::fmt::Display for Level {
     }
 }
 
-/// All volumes together: arrivals per second at 1x. None where a scenario has none, or where there are no scenarios.
+/// Arrivals per second at 1x. `None` without scenarios, or if one has no volume.
 #[must_use]
 pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
     let mut volumes = scenarios.iter().map(|scenario| scenario.volume.as_ref());
@@ -201,7 +197,7 @@ pub fn full(scenarios: &[Scenario]) -> Option<Rate> {
     volumes.try_fold(first, |sum, volume| sum.plus(volume?.rate))
 }
 
-/// Weights in proportion to the rates, as small as they are exact; where whole numbers of 32 bits cannot be, the nearest.
+/// Smallest exact weights in proportion to the rates, or the nearest ones in 32 bits.
 #[must_use]
 pub fn weights(rates: &[Rate]) -> Vec<u32> {
     exact_weights(rates).unwrap_or_else(|| {
@@ -250,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_volumes_of_vets_api_check_in() {
+    fn vets_api_check_in_volumes_are_parsed() {
         let rates = ["35260/h", "145000/h"].map(|text| volume(text, Peak::default()));
         assert_eq!(rates.map(two_digits), ["9.79", "40.28"]);
         let rates = ["35260/h", "145000/h"].map(|text| parse_rate(text).expect("a rate"));
@@ -258,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_volumes_of_the_url_shortener() {
+    fn url_shortener_volumes_are_parsed() {
         let peak = Peak {
             hours: Some(12.0),
             clustering: 1.5,
@@ -279,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_days_volume_comes_within_its_hours_and_grows() {
+    fn daily_volume_occurs_in_its_hours_and_grows() {
         let peak = |hours| Peak {
             hours,
             growth: 0.2,
@@ -290,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_volume_says_what_would_be_one() {
+    fn invalid_volumes_are_rejected_with_advice() {
         let refused = |text: &str, hours| {
             let peak = Peak {
                 hours,
@@ -307,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn levels() {
+    fn levels_are_parsed() {
         let full = Rate::per_second(50);
         let of = |text: &str| Level::read(text).map(|level| level.of(full).map(Rate::as_f64));
         assert_eq!(of("0.5x"), Ok(Some(25.0)));
@@ -330,7 +326,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the volumes: their sum at 1x, the weights and the levels are what decimal arithmetic says.
+        /// Compares sums, weights and levels with decimal arithmetic.
         #[test]
         fn sums_weights_and_levels_are_in_proportion(
             counts in prop::collection::vec((1u64..10_000_000, 0usize..4), 1..6),

@@ -1,5 +1,4 @@
-//! What kind of work a plan is: who decides what is sent next. Each kind has a driver in the engine; load, limits, criteria and
-//! everything behind the record are the same for all of them.
+//! Kinds of work: who decides what is sent. Each kind has a driver in the engine.
 
 use serde::Serialize;
 
@@ -9,34 +8,33 @@ use crate::{Scenario, mqtt::Mqtt};
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Virtual users carry out scenarios, step by step; each arrival is given one, in proportion to the weights.
+    /// Virtual users run scenarios. Each arrival gets one by weight.
     Scenarios(Vec<Scenario>),
-    /// Connections carry raw requests, one after the other, that a source makes.
+    /// Connections send raw requests from a source.
     Batch(Batch),
     /// MQTT clients connect, publish and subscribe.
     Mqtt(Mqtt),
-    /// Something beside the engine decides while the run goes on; what it counts under is named when it first comes up.
+    /// External code decides at run time. Labels appear when first used.
     External(External),
 }
 
 /// Raw requests over connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Batch {
-    /// Their method; empty where the source alone knows it.
+    /// Method; empty if only the source knows it.
     pub method: String,
-    /// What they are counted under.
+    /// Label of the requests.
     pub name: String,
 }
 
-/// Work that drives itself.
+/// Work driven by external code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct External {
-    /// Who decides: a tool's or a protocol's name.
+    /// Name of the tool or protocol.
     pub by: String,
 }
 
-/// What iterations are counted under where nobody gave their scenario a name, and those of work without scenarios, of which each
-/// request is one.
+/// Label of iterations without a scenario name, and of work in which each request is an iteration.
 pub const DEFAULT: &str = "default";
 
 impl From<Vec<Scenario>> for Work {
@@ -46,7 +44,7 @@ impl From<Vec<Scenario>> for Work {
 }
 
 impl Work {
-    /// The scenarios; none of other work.
+    /// The scenarios; empty for other work.
     #[must_use]
     pub fn scenarios(&self) -> &[Scenario] {
         match self {
@@ -55,13 +53,13 @@ impl Work {
         }
     }
 
-    /// Whether nobody knows before the run what is counted under.
+    /// Whether labels are unknown before the run.
     #[must_use]
     pub fn names_come_up(&self) -> bool {
         matches!(self, Work::External(_))
     }
 
-    /// The same, to be changed.
+    /// The scenarios, mutable.
     pub fn scenarios_mut(&mut self) -> &mut [Scenario] {
         match self {
             Work::Scenarios(scenarios) => scenarios,

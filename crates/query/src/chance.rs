@@ -1,5 +1,4 @@
-//! Random numbers, for the languages that ask for some. Where they come from, and that a run's can be repeated, is the caller's
-//! affair.
+//! Random numbers for languages that use them. The caller supplies the source.
 
 /// A source of random numbers.
 pub trait Chance {
@@ -20,7 +19,7 @@ impl Chance for base::rng::Rng {
     }
 }
 
-/// Numbers that are the same each time and look like chance, for tests.
+/// Deterministic pseudorandom numbers for tests.
 #[cfg(test)]
 #[derive(Clone)]
 pub(crate) struct Dealt(pub u64);

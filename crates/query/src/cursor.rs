@@ -1,7 +1,6 @@
-//! A place in a text that is read from left to right, and why it could not be read: what the readers of small languages
-//! (conditions, XPath, CSS selectors) share. It knows no language; how names look and how deep one may nest is told to it.
+//! Cursor and errors shared by the parsers of conditions, XPath and CSS selectors.
 
-/// Why a text cannot be read.
+/// A parse error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misread {
     /// Bytes from the start of the text.
@@ -16,10 +15,9 @@ impl std::fmt::Display for Misread {
     }
 }
 
-/// More operators than this would go deep too: each stands on all before it.
+/// Maximum number of operators. Each nests the ones before it.
 const MOST_OPERATORS: usize = 250;
 
-/// The place.
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     /// Bytes read so far.
@@ -31,7 +29,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the beginning of a text whose language nests no deeper than this, and has such characters in its names.
+    /// Creates a cursor with a maximum nesting depth and the characters of names.
     pub fn new(text: &'a str, deepest: usize, in_name: fn(char) -> bool) -> Cursor<'a> {
         Cursor {
             text,
@@ -47,7 +45,7 @@ impl<'a> Cursor<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips space; whether there was any.
+    /// Skips white space. Returns whether there was any.
     pub fn space(&mut self) -> bool {
         let skipped = self.rest().len() - self.rest().trim_start().len();
         self.at += skipped;
@@ -61,7 +59,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes a symbol, behind space or not.
+    /// Takes a symbol, skipping white space before it.
     pub fn take(&mut self, symbol: &str) -> bool {
         self.space();
         let found = self.rest().starts_with(symbol);
@@ -71,7 +69,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes a word, but not the beginning of a longer one.
+    /// Takes a whole word.
     pub fn word(&mut self, word: &str) -> bool {
         self.space();
         let behind = self.rest().strip_prefix(word);
@@ -82,10 +80,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// One level down; [`Cursor::up`] leads back.
-    ///
-    /// # Errors
-    /// When nobody would nest so deep.
+    /// Enters a nesting level; [`Cursor::up`] leaves it. Fails at the maximum depth.
     pub fn down(&mut self) -> Result<(), Misread> {
         self.depth += 1;
         if self.depth > self.deepest {
@@ -98,10 +93,7 @@ impl<'a> Cursor<'a> {
         self.depth -= 1;
     }
 
-    /// One operator more.
-    ///
-    /// # Errors
-    /// When there are too many of them.
+    /// Counts an operator. Fails at the maximum number.
     pub fn operator(&mut self) -> Result<(), Misread> {
         self.operators += 1;
         if self.operators > MOST_OPERATORS {
@@ -110,10 +102,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Everything must have been read.
-    ///
-    /// # Errors
-    /// When something is left.
+    /// Fails if text is left.
     pub fn end(&mut self, message: &str) -> Result<(), Misread> {
         self.space();
         if self.rest().is_empty() {

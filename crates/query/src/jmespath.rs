@@ -1,5 +1,5 @@
-//! JMESPath expressions, as far as checks need them: parsed before the run, and asked whether they find something that
-//! JavaScript calls true. The language is the library's; this file only keeps it apart from everybody else.
+//! JMESPath expressions for checks, through a library: whether they find something that is true in
+//! JavaScript.
 
 use jmespath::{Expression, Variable};
 use serde::{Serialize, Serializer};
@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct JmesPath(Expression<'static>);
 
-/// What is wrong with an expression, and at which byte.
+/// An error in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JmesPathError {
     /// Bytes from the start.
@@ -19,12 +19,9 @@ pub struct JmesPathError {
 }
 
 impl JmesPath {
-    /// Reads an expression.
-    ///
-    /// # Errors
-    /// When it is none, or calls a function that does not exist.
+    /// Parses an expression. Fails if it is invalid or calls an unknown function.
     pub fn parse(text: &str) -> Result<JmesPath, JmesPathError> {
-        // The library reads by recursion: what is nested deeper than anybody writes would exhaust the stack.
+        // The library parses recursively, so nesting is limited to protect the stack.
         const DEEPEST: usize = 100;
         const LONGEST: usize = 500;
         let opened = text.matches(['(', '[', '{', '!', '&']).count();
@@ -54,13 +51,13 @@ impl JmesPath {
         }
     }
 
-    /// As written.
+    /// The expression as written.
     #[must_use]
     pub fn text(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Whether it finds something true in a document. What cannot be evaluated (a function of the wrong type) is not.
+    /// Whether it finds something true in a document. False if it cannot be evaluated.
     #[must_use]
     pub fn finds_truth(&self, document: &Value) -> bool {
         let Ok(found) = self.0.search(document) else {
@@ -71,7 +68,7 @@ impl JmesPath {
             Variable::Bool(yes) => *yes,
             Variable::Number(n) => n.as_f64() != Some(0.0),
             Variable::String(text) => !text.is_empty(),
-            // In JavaScript every list and every object is true, the empty ones too.
+            // In JavaScript every list and object is true, even if empty.
             Variable::Array(_) | Variable::Object(_) => true,
         }
     }
@@ -90,7 +87,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn finds_what_javascript_calls_true() {
+    fn truth_matches_javascript() {
         let document = json!({"id": 7, "zero": 0, "no": false, "empty": "", "list": [], "name": "x", "a": [{"b": 1}, {"b": 5}]});
         for (path, wanted) in [
             ("id", true),
@@ -112,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_places() {
+    fn errors_have_positions() {
         assert_eq!(JmesPath::parse("a.").unwrap_err().offset, 2);
         assert!(JmesPath::parse("][").is_err());
         assert!(JmesPath::parse(&"(".repeat(100_000)).is_err());
@@ -123,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "([a-c.*@|&!()\\[\\]{}:,?=<>`'\"0-9 -]|\\PC)*") {
+        fn any_text_is_handled(text in "([a-c.*@|&!()\\[\\]{}:,?=<>`'\"0-9 -]|\\PC)*") {
             if let Ok(path) = JmesPath::parse(&text) {
                 let _ = path.finds_truth(&json!({"a": [1, {"b": "c"}], "b": {"c": null}}));
             }

@@ -1,8 +1,9 @@
-//! JSONPath in jsonpath-plus's dialect, which Artillery scripts are written in: `$.a[0]`, `['x']`, `..`, `*`, `[a,b]`, `[-1:]`,
-//! `[?(@.k == 'v')]`, `[(@.length-1)]`, `^` for the parent and `~` for the property's name.
+//! JSONPath in jsonpath-plus's dialect, as used by Artillery: `$.a[0]`, `['x']`, `..`, `*`,
+//! `[a,b]`, `[-1:]`, `[?(@.k == 'v')]`, `[(@.length-1)]`, `^` for the parent and `~` for the
+//! property's name.
 //!
-//! Where the original gives up on a whole query because one item lacks what a filter looks at, that item does not match here.
-//! Filters are a small expression language without calls: nothing in a path can run code.
+//! Differs in one case: an item without the filtered property does not match, instead of failing
+//! the query. Filters cannot call functions.
 
 use std::borrow::Cow;
 
@@ -24,16 +25,14 @@ pub struct JsonPath {
     segments: Vec<Segment>,
 }
 
-/// One step of a path.
 #[derive(Debug, Clone, PartialEq)]
 enum Segment {
-    /// A property, or an item by its index.
+    /// A property, or an item by index.
     Child(String),
     /// All children.
     All,
-    /// The value itself and everything below it.
+    /// The value and all its descendants.
     Descend,
-    /// The parent.
     Parent,
     /// The property's name.
     Name,
@@ -43,20 +42,20 @@ enum Segment {
         end: Option<i64>,
         step: usize,
     },
-    /// `[a,b]`: each in turn.
+    /// Union: `[a,b]`.
     Union(Vec<Segment>),
-    /// `[?(…)]`: the children for which it holds.
+    /// Children that match a condition: `[?(…)]`.
     Filter(Expression),
-    /// `[(…)]`: the child that it names.
+    /// A child with a computed name: `[(…)]`.
     Computed(Expression),
 }
 
-/// What is wrong with a path. The offset counts bytes from the start of the text.
+/// An error in a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonPathError {
     /// Bytes from the start of the text.
     pub offset: usize,
-    /// One line: what is wrong.
+    /// One line.
     pub message: String,
 }
 
@@ -68,21 +67,18 @@ impl std::fmt::Display for JsonPathError {
 
 impl std::error::Error for JsonPathError {}
 
-/// What a path found; owned only for names and lengths, which stand nowhere in the document.
+/// A result. Owned only for names and lengths, which are not part of the document.
 pub type Found<'a> = Cow<'a, Value>;
 
 impl JsonPath {
-    /// Reads a path; the leading `$` may be missing.
-    ///
-    /// # Errors
-    /// When the text is not a path of this dialect.
+    /// Parses a path; the leading `$` is optional. Fails if the text is not a path of this dialect.
     pub fn parse(text: &str) -> Result<JsonPath, JsonPathError> {
         Ok(JsonPath {
             segments: parse::path(text)?,
         })
     }
 
-    /// Everything that the path finds, in document order.
+    /// All results in document order.
     #[must_use]
     pub fn find<'a>(&'a self, document: &'a Value) -> Vec<Found<'a>> {
         trace::find(&self.segments, document)
@@ -91,8 +87,10 @@ impl JsonPath {
             .collect()
     }
 
-    /// What a capture stores: one of the results at random, or (`pick` off) all of them as a list, which for a path that
-    /// can only find one thing is that thing. None if nothing was found, or the document is no mapping or list.
+    /// Value of a capture: a random result, or, without `pick`, the list of results. A path with at
+    /// most one result yields the result itself.
+    ///
+    /// `None` if there is no result, or the document is neither mapping nor list.
     #[must_use]
     pub fn extract(&self, document: &Value, pick: bool, rng: &mut dyn Chance) -> Option<Value> {
         if !matches!(document, Value::Object(_) | Value::Array(_)) {

@@ -1,8 +1,7 @@
-//! WHAT an answer holds: the small languages in which test scripts ask a value something - paths into variables, JSONPath, CSS
-//! selectors, XPath, JMESPath, regular expressions, filtrex's conditions - and the JavaScript values that they answer with.
+//! Query languages of test scripts: variable paths, JSONPath, CSS selectors, XPath, JMESPath,
+//! regular expressions and filtrex conditions, with JavaScript values.
 //!
-//! Pure functions over text and values. This crate knows no request, no plan and no run; it does no I/O, reads no clock, and has
-//! no randomness of its own: where a language asks for some, the caller brings it ([`Chance`]).
+//! Pure functions over text and values. Random choices use the caller's [`Chance`].
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! Lodash paths: `a.b`, `a[0].c`, `a['k-y']`, the way in which templates name a value inside a variable.
+//! Lodash paths: `a.b`, `a[0].c`, `a['k-y']`, as used in templates.
 //!
-//! Parsed once; a path that is a plain name costs one look-up. Whole paths win over their parts, as in lodash: with a variable
-//! called `user.name` (a CSV column, say), `{{ user.name }}` is that variable.
+//! A plain name costs one look-up. As in lodash, a variable named like the whole path takes
+//! precedence, such as a CSV column `user.name`.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::Scope;
 
-/// The highest list index that [`Path::set`] fills up to; more is a slip, not a list.
+/// Maximum list index for [`Path::set`].
 pub const MAX_INDEX: usize = 65_535;
 
 /// A parsed path.
@@ -35,7 +35,7 @@ impl Part {
     }
 }
 
-/// A list index in its canonical spelling: `01` and `+1` are keys.
+/// A list index in canonical form: `01` and `+1` are keys.
 pub(crate) fn canonical_index(key: &str) -> Option<usize> {
     let canonical =
         key == "0" || (key.bytes().all(|b| b.is_ascii_digit()) && !key.starts_with('0'));
@@ -43,7 +43,7 @@ pub(crate) fn canonical_index(key: &str) -> Option<usize> {
 }
 
 impl Path {
-    /// Reads a path. Every text is one.
+    /// Parses a path. Any text is valid.
     #[must_use]
     pub fn parse(text: &str) -> Path {
         let parts = if is_deep(text) {
@@ -57,13 +57,13 @@ impl Path {
         }
     }
 
-    /// As written.
+    /// The path as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The variable that the path begins with.
+    /// Name of the variable.
     #[must_use]
     pub fn root(&self) -> &str {
         self.parts.first().map_or("", |part| &part.key)
@@ -74,13 +74,13 @@ impl Path {
         self.parts.iter().skip(1).map(|part| part.key.as_str())
     }
 
-    /// The highest list index in the path; the reader refuses to store at one above [`MAX_INDEX`].
+    /// The highest list index. Readers reject stores above [`MAX_INDEX`].
     #[must_use]
     pub fn highest_index(&self) -> Option<usize> {
         self.parts.iter().filter_map(|part| part.index).max()
     }
 
-    /// The value at the path; none when it is undefined. Owned only for the length of a list or text.
+    /// The value at the path. `None` is undefined. Owned only for lengths.
     #[must_use]
     pub fn get<'a>(&self, scope: &'a dyn Scope) -> Option<Cow<'a, Value>> {
         let [root, rest @ ..] = self.parts.as_slice() else {
@@ -103,7 +103,8 @@ impl Path {
         Some(Cow::Borrowed(value))
     }
 
-    /// Stores a value at the path, creating mappings on the way (lists before a numeric part), as lodash's `set` does.
+    /// Stores a value and creates missing parents (lists before a numeric key), like lodash's
+    /// `set`.
     pub fn set(&self, variables: &mut impl Slots, value: Value) {
         let [root, rest @ ..] = self.parts.as_slice() else {
             return;
@@ -133,7 +134,7 @@ impl Path {
                     }
                     &mut items[index]
                 }
-                // A named property of a list: nothing that JSON could carry further.
+                // JSON cannot represent named properties of a list.
                 _ => return,
             };
         }
@@ -141,12 +142,12 @@ impl Path {
     }
 }
 
-/// Where variables are stored.
+/// Storage of variables.
 pub trait Slots {
-    /// A variable that there is.
+    /// An existing variable.
     fn known(&mut self, name: &str) -> Option<&mut Value>;
 
-    /// A variable; one that is null where there was none.
+    /// A variable, created as null if missing.
     fn slot(&mut self, name: &str) -> &mut Value;
 }
 
@@ -166,7 +167,8 @@ impl Serialize for Path {
     }
 }
 
-/// Lodash's `has`: whether a document has something at a path, even null. A key that is the whole path wins over its parts.
+/// Lodash's `has`: whether a document has a value at a path, even null. A key equal to the whole
+/// path takes precedence.
 #[must_use]
 pub fn has(document: &Value, path: &str) -> bool {
     if let Value::Object(map) = document
@@ -209,7 +211,7 @@ fn child<'a>(value: &'a Value, part: &Part) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// Lodash's test for "this has parts": a dot, or brackets that are closed.
+/// Lodash's test for a path with parts: a dot, or closed brackets.
 fn is_deep(text: &str) -> bool {
     text.contains('.')
         || text
@@ -242,7 +244,7 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// Two separators in a row, or one at the end, name the empty key.
+/// Two separators in a row, or one at the end, denote the empty key.
 fn empty_here(rest: &str) -> bool {
     let after = rest.strip_prefix('.').or_else(|| rest.strip_prefix("[]"));
     after.is_some_and(|after| after.is_empty() || after.starts_with('.') || after.starts_with("[]"))
@@ -285,8 +287,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_as_lodash_has_them() {
-        // Checked against lodash's toPath.
+    fn parts_match_lodash() {
+        // Checked with lodash's toPath.
         for (text, parts) in [
             ("a.b", vec!["a", "b"]),
             ("a[0].c", vec!["a", "0", "c"]),
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn gets() {
+    fn values_are_read() {
         let vars = json!({"o": {"a": [1, {"b": "x"}], "k-y": 2}, "dotted.name": 3, "s": "hi", "first name": 4});
         assert_eq!(get(&vars, "o.a[1].b"), Some(json!("x")));
         assert_eq!(get(&vars, "o['k-y']"), Some(json!(2)));
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn has_as_lodash_says() {
+    fn has_matches_lodash() {
         let document = json!({"a": {"b": [1, {"c": null}]}, "x.y": 1, "s": "hi"});
         for (path, wanted) in [
             ("a.b", true),
@@ -341,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn sets() {
+    fn values_are_stored() {
         let mut vars = json!({"user": {"name": "n"}, "n": 5})
             .as_object()
             .unwrap()
@@ -364,12 +366,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_path_is_harmless(text in r#"[a-c.\[\]'"\\0-9 -]{0,20}"#) {
+        fn any_path_is_handled(text in r#"[a-c.\[\]'"\\0-9 -]{0,20}"#) {
             let path = Path::parse(&text);
             let mut vars = json!({"a": [{"b": [1, "c"]}], "b": {"c": {}}}).as_object().unwrap().clone();
             let _ = path.get(&vars);
             path.set(&mut vars, json!(7));
-            // Among mappings, what was set is found again.
+            // In mappings, a stored value is found again.
             let mut empty = Map::new();
             path.set(&mut empty, json!(7));
             if path.highest_index().is_none() && !path.parts.is_empty() {

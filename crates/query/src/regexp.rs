@@ -1,14 +1,14 @@
-//! JavaScript's regular expressions, searched for no longer than so many steps: a backtracking search may otherwise take longer
-//! than the universe has, and nobody could stop the worker that is in it. It knows nothing of where the texts come from.
+//! JavaScript regular expressions with limited steps, because backtracking may take forever and
+//! block a worker.
 
 use regress::Regex;
 pub use regress::{Error, Match};
 
-/// Steps that every search may take: tens of milliseconds.
+/// Steps allowed for every search: tens of milliseconds.
 const STEPS: u64 = 4_000_000;
-/// Steps that it may take beside, for each byte of the text: what passes over a long text a few times is no catastrophe.
+/// Additional steps per byte of text, for repeated passes over a long text.
 const STEPS_PER_BYTE: u64 = 16;
-/// More than this no search may take: about a second.
+/// Maximum steps of a search: about a second.
 const MOST_STEPS: u64 = 200_000_000;
 
 /// A regular expression.
@@ -18,10 +18,10 @@ pub struct Regexp {
     pattern: String,
 }
 
-/// A search that was given up before it could tell whether anything matches.
+/// A search that exceeded its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GaveUp {
-    /// Steps that it was allowed.
+    /// Steps allowed.
     pub steps: u64,
 }
 
@@ -34,10 +34,7 @@ impl std::fmt::Display for GaveUp {
 impl std::error::Error for GaveUp {}
 
 impl Regexp {
-    /// Reads an expression with JavaScript's flags, for example `i`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Parses an expression with JavaScript flags such as `i`. Fails if it is invalid.
     pub fn new(pattern: &str, flags: &str) -> Result<Regexp, Error> {
         Ok(Regexp {
             regex: Regex::with_flags(pattern, flags)?,
@@ -45,16 +42,13 @@ impl Regexp {
         })
     }
 
-    /// As it was written.
+    /// The pattern as written.
     #[must_use]
     pub fn pattern(&self) -> &str {
         &self.pattern
     }
 
-    /// The first match.
-    ///
-    /// # Errors
-    /// When it could not be told in as many steps as a text of this length may take.
+    /// The first match. Fails if the search exceeds its steps.
     pub fn find(&self, text: &str) -> Result<Option<Match>, GaveUp> {
         let by_length = STEPS_PER_BYTE.saturating_mul(text.len() as u64);
         let steps = STEPS.saturating_add(by_length).min(MOST_STEPS);
@@ -73,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_never_end_is_given_up() {
+    fn catastrophic_search_is_stopped() {
         let text = format!("{}!", "a".repeat(60));
         for pattern in [
             "(a+)+$",
@@ -85,7 +79,7 @@ mod tests {
         ] {
             assert!(find(pattern, &text).is_err(), "{pattern}");
         }
-        // Not exponential, but of a long text it takes hours all the same.
+        // Not exponential, but hours for a long text.
         let long = "a".repeat(1 << 20);
         for pattern in ["a*b", ".*.*x", "(a+)\\1b"] {
             assert!(find(pattern, &long).is_err(), "{pattern}");
@@ -93,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_is_found_as_ever() {
+    fn bounded_search_finds_matches() {
         let text = format!("{}!", "a".repeat(60));
         assert_eq!(find("(a+)+", &text), Ok(Some(0..60)));
         assert_eq!(find("(a+)+!$", &text), Ok(Some(0..61)));
@@ -102,7 +96,7 @@ mod tests {
         let at = long.len() - 12;
         assert_eq!(find("\"token\":\"([^\"]+)\"", &long), Ok(Some(at..at + 12)));
         assert_eq!(find("^[^]*x1", &long), Ok(Some(0..at + 11)));
-        // Captures of an earlier round are forgotten, as in JavaScript and nowhere else.
+        // As in JavaScript, captures of an earlier round are reset.
         let regex = Regexp::new("(?:(a)|b)*", "").expect("an expression");
         let found = regex.find("ab").expect("it ends").expect("it matches");
         assert_eq!(found.group(1), None);

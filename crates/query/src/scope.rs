@@ -1,13 +1,13 @@
-//! Where templates and conditions find their variables. Who keeps them, and for how long, is not known here.
+//! Variables of templates and conditions.
 
 use serde_json::{Map, Value};
 
 /// Variables by name.
 pub trait Scope {
-    /// The value of a top-level variable; none when it is undefined.
+    /// The value of a top-level variable. `None` is undefined.
     fn get(&self, name: &str) -> Option<&Value>;
 
-    /// Hears that an expression could not be given a value: what, and why.
+    /// Reports that an expression could not be evaluated.
     fn gave_up(&self, what: String) {
         drop(what);
     }

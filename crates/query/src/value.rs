@@ -1,13 +1,12 @@
-//! JavaScript's text of a JSON value: what a variable looks like inside a text, and what a JSON body looks like on the wire.
+//! JavaScript's text and JSON forms of values: `1.0` is `1`, and 10^21 is `1e+21`.
 //!
-//! Test scripts were written for a JavaScript runner, so `1.0` is `1` and a thousand trillion millions are `1e+21`. One thing is
-//! better than there: whole numbers keep all their digits, where JavaScript rounds beyond 2^53 (and asks for another patient).
+//! Differs in one case: whole numbers keep all digits, where JavaScript rounds beyond 2^53.
 
 use std::fmt::Write as _;
 
 use serde_json::{Number, Value};
 
-/// The text of a value inside a text template; none is JavaScript's `undefined`. Lists and mappings become JSON.
+/// The text of a value in a template. `None` is `undefined`. Lists and mappings become JSON.
 #[must_use]
 pub fn text(value: Option<&Value>) -> String {
     let mut out = String::new();
@@ -24,7 +23,7 @@ pub fn write_text(value: Option<&Value>, out: &mut String) {
     }
 }
 
-/// `String(value)` in JavaScript: the items of lists with commas between them, and no look into mappings.
+/// JavaScript's `String(value)`: items of lists joined by commas; mappings are opaque.
 #[must_use]
 pub fn string_of(value: Option<&Value>) -> String {
     match value {
@@ -40,7 +39,7 @@ pub fn string_of(value: Option<&Value>) -> String {
     }
 }
 
-/// The value as compact JSON, with numbers as JavaScript prints them.
+/// The value as compact JSON, with JavaScript's numbers.
 #[must_use]
 pub fn json(value: &Value) -> String {
     let mut out = String::new();
@@ -81,7 +80,7 @@ pub fn write_json(value: &Value, out: &mut String) {
     }
 }
 
-/// Appends a text as a JSON string, escaped as `JSON.stringify` does.
+/// Appends a JSON string, escaped like `JSON.stringify`.
 pub fn write_json_string(text: &str, out: &mut String) {
     out.push('"');
     let mut plain_from = 0;
@@ -110,7 +109,7 @@ pub fn write_json_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Appends as a JSON string whatever `write` appends.
+/// Appends the output of `write` as a JSON string.
 pub fn write_json_text(out: &mut String, write: impl FnOnce(&mut String)) {
     out.push('"');
     let from = out.len();
@@ -126,7 +125,7 @@ pub fn write_json_text(out: &mut String, write: impl FnOnce(&mut String)) {
     }
 }
 
-/// Appends a number as JavaScript prints it; whole numbers keep all their digits.
+/// Appends a number as JavaScript prints it. Whole numbers keep all digits.
 pub fn write_number(number: &Number, out: &mut String) {
     if let Some(n) = number.as_i64() {
         let _ = write!(out, "{n}");
@@ -137,11 +136,11 @@ pub fn write_number(number: &Number, out: &mut String) {
     }
 }
 
-/// Appends a floating-point number as JavaScript prints it: the shortest digits that read back as the same number, an
-/// exponent only below 1e-6 and from 1e21.
+/// Appends a float as JavaScript prints it: shortest digits, exponent only below 1e-6 and from
+/// 1e21.
 pub fn write_f64(n: f64, out: &mut String) {
     if n == 0.0 {
-        // -0 too.
+        // Also -0.
         return out.push('0');
     }
     if !n.is_finite() {
@@ -185,8 +184,8 @@ pub fn write_f64(n: f64, out: &mut String) {
     }
 }
 
-/// A floating-point number as a JSON number: whole ones within 2^53 become integers, so that everything that looks at
-/// the value later sees what JavaScript sees. None for what JSON cannot hold.
+/// Converts a float to JSON. Whole numbers within 2^53 become integers, as JavaScript sees them.
+/// `None` for NaN and infinities.
 #[must_use]
 pub fn number(n: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -197,7 +196,7 @@ pub fn number(n: f64) -> Option<Number> {
     }
 }
 
-/// Turns whole floating-point numbers (`1.0`, `1e3`) into integers, throughout.
+/// Converts whole floats (`1.0`, `1e3`) to integers, recursively.
 pub fn normalise(value: &mut Value) {
     match value {
         Value::Number(n) if n.is_f64() => {
@@ -211,7 +210,8 @@ pub fn normalise(value: &mut Value) {
     }
 }
 
-/// JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`; empty is 0; anything else is not a number.
+/// JavaScript's `Number(text)`: decimal, `0x`, `0o`, `0b`, `Infinity`. Empty is 0, anything else
+/// NaN.
 #[must_use]
 pub fn number_of(text: &str) -> f64 {
     let text = text.trim_matches(is_js_space);
@@ -250,7 +250,7 @@ pub fn float_prefix_of(text: &str) -> f64 {
     }
 }
 
-/// What JavaScript takes for white space.
+/// JavaScript's white space.
 #[must_use]
 pub fn is_js_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
@@ -260,7 +260,7 @@ fn parse_decimal(text: &str) -> f64 {
     text.parse().unwrap_or(f64::NAN)
 }
 
-/// The length of the decimal literal (`-1.5e3`, `.5`, `5.`, `Infinity`) that the text begins with.
+/// Length of the decimal literal (`-1.5e3`, `.5`, `5.`, `Infinity`) at the start of the text.
 fn decimal_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
@@ -307,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_as_javascript_prints_them() {
-        // Every line checked against node.
+    fn printed_numbers_match_javascript() {
+        // All lines checked with node.
         for (n, expected) in [
             (1.0, "1"),
             (1.5, "1.5"),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_keep_their_digits() {
+    fn whole_numbers_keep_all_digits() {
         assert_eq!(
             json(&json!(18_446_744_073_709_551_615_u64)),
             "18446744073709551615"
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn texts() {
+    fn texts_match_javascript() {
         assert_eq!(text(None), "undefined");
         assert_eq!(text(Some(&json!(null))), "null");
         assert_eq!(text(Some(&json!("a\"b"))), "a\"b");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of() {
+    fn strings_match_javascript() {
         for (value, wanted) in [
             (json!([1, [2, null], {"a": 1}]), "1,2,,[object Object]"),
             (json!({}), "[object Object]"),
@@ -374,14 +374,14 @@ mod tests {
     }
 
     #[test]
-    fn normalised() {
+    fn whole_floats_become_integers() {
         let mut value = json!({"a": 1.0, "b": [1e3, 1.5, -0.0], "c": 1e21});
         normalise(&mut value);
         assert_eq!(value, json!({"a": 1, "b": [1000, 1.5, 0], "c": 1e21}));
     }
 
     #[test]
-    fn numbers_as_javascript_reads_them() {
+    fn parsed_numbers_match_javascript() {
         for (text, whole, prefix) in [
             ("7", 7.0, 7.0),
             (" 7 ", 7.0, 7.0),
@@ -414,19 +414,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_read_back(n in proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL) {
+        fn numbers_round_trip(n in proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL) {
             prop_assert_eq!(float(n).parse::<f64>(), Ok(n));
             prop_assert_eq!(number_of(&float(n)), n);
         }
 
         #[test]
-        fn json_reads_back(text in ".*", i in any::<i64>()) {
+        fn json_round_trips(text in ".*", i in any::<i64>()) {
             let value = json!({ text.clone(): [text, i, true, null] });
             prop_assert_eq!(serde_json::from_str::<Value>(&json(&value)).unwrap(), value);
         }
 
         #[test]
-        fn any_text_is_read(text in ".*") {
+        fn any_text_is_handled(text in ".*") {
             let _ = (number_of(&text), float_prefix_of(&text));
         }
     }

@@ -1,5 +1,4 @@
-//! LET USERS CODE: scripts behind the hooks of the engine's drivers. Today Lua, as wrk has it; nothing here reads a clock, starts
-//! a thread, or writes anything but what a script prints.
+//! User scripts: wrk's Lua, as a source of the batch driver.
 
 #![deny(unsafe_code)]
 

@@ -6,6 +6,7 @@
 //! library of its own, so that whoever conducts many runs calls it as the command line does.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod asking;
 mod before_after;

@@ -1,26 +1,26 @@
-//! Whether what comes in is more than what goes out: a backlog that grows in a line. Counts alone; what waits, and why, is somebody
-//! else's to say.
+//! Detects a backlog that grows linearly, from counts of arrivals and completions.
 
 use crate::student;
 
-/// Beyond so many deviations of two Poisson processes the difference is no chance.
+/// Minimum difference for the whole series, in standard deviations of two Poisson processes.
 const SURE: f64 = 4.0;
-/// The same of each half.
+/// Minimum difference for each half, in the same unit.
 const LIKELY: f64 = 2.0;
-/// Fewer values have no halves worth the name.
+/// Minimum number of values.
 const ENOUGH: usize = 8;
-/// What is less than this share of what comes in is somebody who is never served, not a backlog of all.
+/// Minimum backlog as a share of arrivals. Less than this are a few requests that never finish.
 const LEAST: f64 = 0.01;
-/// Where it is known how much comes: fewer values say nothing of how what goes varies.
+/// Minimum number of values if the arrival rate is known.
 pub const ENOUGH_OF_PLANNED: usize = 4;
-/// What goes is below what comes by chance so seldom at most.
+/// Maximum p-value for completions below the planned rate.
 const CHANCE: f64 = 0.001;
-/// Counts are whole numbers: nothing varies less than they round.
+/// Lower bound of the variance: counts are whole numbers.
 const ROUNDING: f64 = 1.0 / 3.0;
 
-/// By how much a backlog grows from one value to the next, where it grows in a line: in both halves, by about the same. `came` and
-/// `went` are counts of the same stretches of time. None where it does not, or that cannot be said: of the first half of it something
-/// has to have gone, else it may be only that everything takes its time.
+/// Returns the growth of the backlog per value, or `None` if it does not grow linearly.
+///
+/// `came` and `went` count arrivals and completions in the same periods. Both halves must grow by
+/// about the same. The first half must have completions, otherwise requests may just take long.
 #[must_use]
 pub fn backlog(came: &[f64], went: &[f64]) -> Option<f64> {
     let n = came.len().min(went.len());
@@ -43,10 +43,11 @@ pub fn backlog(came: &[f64], went: &[f64]) -> Option<f64> {
     is_one.then(|| left / n as f64)
 }
 
-/// By how much a backlog grows from one value to the next where it is known that `planned` come from one to the next on average: then it
-/// takes no distance between two chances, which of a little too much is far too large in a short time. Of a service that keeps up as much
-/// goes as is planned, and where it is so busy that a backlog grows for a while more goes; where both less goes than is planned, by a test
-/// of its own variation, and more is waiting behind it, it is at its end.
+/// Like [`backlog`], for a known mean arrival rate `planned` (per value).
+///
+/// Tests completions against the plan by their own variation. This detects a small excess much
+/// sooner than comparing two random counts. The backlog must also grow in the second half, because
+/// completions may catch up.
 #[must_use]
 pub fn outpaced(planned: f64, came: &[f64], went: &[f64]) -> Option<f64> {
     let n = came.len().min(went.len());
@@ -74,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// A server of so many a second, what comes to it by chance so often, and what is answered in each second.
+    /// Arrivals and completions per second of a single server, both Poisson.
     fn queue(seed: u64, comes: f64, served: f64, seconds: usize) -> (Vec<f64>, Vec<f64>) {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 3, 0);
         let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_too_much_is_seen_within_fifteen_seconds() {
+    fn ten_percent_overload_is_detected_within_15_seconds() {
         for seed in 0..100 {
             let (came, went) = queue(seed, 1100.0, 1000.0, 15);
             let growth = backlog(&came, &went);
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_up_has_none_however_busy_it_is() {
+    fn busy_stable_server_has_no_backlog() {
         for share in [0.5, 0.8, 0.95, 0.99] {
             for seconds in [10, 15, 60, 300] {
                 for seed in 0..20 {
@@ -118,28 +119,27 @@ mod tests {
     }
 
     #[test]
-    fn where_it_is_known_how_much_comes_a_little_too_much_is_seen_by_what_goes() {
+    fn small_overload_is_detected_by_known_arrival_rate() {
         let came = [166.0, 180.0, 151.0, 171.0, 158.0, 163.0, 170.0, 160.0];
         let went = [160.0, 160.0, 161.0, 159.0, 160.0, 160.0, 160.0, 160.0];
         assert_eq!(backlog(&came, &went), None);
         assert_eq!(outpaced(164.8, &came, &went), Some(39.0 / 8.0));
-        // As much goes as is to come: more came by chance.
+        // As many complete as planned. More arrived by chance.
         assert_eq!(outpaced(160.0, &came, &went), None);
         assert_eq!(outpaced(164.8, &came[..3], &went[..3]), None);
-        // It was held up once, at the end: what goes varies too much to say anything.
+        // One pause at the end: completions vary too much for a result.
         let held_up = [165.0, 164.0, 166.0, 165.0, 165.0, 165.0, 20.0];
         assert_eq!(outpaced(165.0, &[165.0; 7], &held_up), None);
-        // What was waiting is worked off.
+        // The backlog is worked off.
         assert_eq!(
             outpaced(165.0, &[165.0, 165.0, 140.0, 140.0], &[150.0; 4]),
             None
         );
-        // Nothing came back yet.
         assert_eq!(outpaced(165.0, &[165.0; 8], &[0.0; 8]), None);
     }
 
     #[test]
-    fn what_takes_its_time_and_what_was_held_up_once_are_no_backlogs() {
+    fn slow_start_and_single_pause_are_not_backlogs() {
         for (seconds, takes) in [(15, 5), (15, 8), (15, 20), (60, 20)] {
             let came = vec![100.0; seconds];
             let went: Vec<f64> = (0..seconds)

@@ -1,19 +1,19 @@
-//! Resampling of one run's windows: what the run might have been, made of blocks of it in another order. Blocks, not windows, because
-//! neighbours hang together: a pause of half a minute is drawn as a whole, or not, or twice.
+//! Block bootstrap of one run's time windows. Blocks keep correlated neighbours together: a long
+//! pause is drawn whole or not at all.
 
 use base::rng::Rng;
 
-/// So long a block is at least, as a power of the number of windows.
+/// Minimum block length, as a power of the number of windows.
 const POWER: f64 = 1.0 / 3.0;
-/// Neighbours whose likeness is looked at.
+/// Number of lags of the autocorrelation that are considered.
 const LAGS: usize = 30;
 
-/// One resample: how often each window is in it.
+/// One resample: how often it contains each window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resampled(pub Vec<u32>);
 
-/// How many windows make a block, from how long what they show hangs together: twice its correlation length, the cube root of their
-/// number at least and a quarter of them at most.
+/// Returns the block length for a series: twice its correlation length, at least the cube root and
+/// at most a quarter of the number of windows.
 #[must_use]
 pub fn block_length(shown: &[f64]) -> usize {
     let n = shown.len();
@@ -26,7 +26,7 @@ pub fn block_length(shown: &[f64]) -> usize {
     let mut length = 1.0;
     if own > 0.0 {
         let likeness = (1..LAGS.min(n)).map(|lag| covariance(lag) / own);
-        // Up to where nothing of it is left; behind that is noise.
+        // Sums up to the first lag without correlation. Later lags are noise.
         length += 2.0
             * likeness
                 .take_while(|likeness| *likeness > 0.05)
@@ -38,7 +38,8 @@ pub fn block_length(shown: &[f64]) -> usize {
         .min((n / 4).max(1))
 }
 
-/// Draws as many windows as there are, in blocks of neighbours (the last one's neighbour is the first).
+/// Draws as many windows as there are, in blocks of neighbours. The last window's neighbour is the
+/// first.
 pub fn resample(windows: usize, block: usize, random: &mut Rng) -> Resampled {
     let mut times = vec![0u32; windows];
     let mut left = windows;
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_windows_come_as_there_were() {
+    fn resample_has_as_many_windows_as_its_source() {
         let mut random = Rng::keyed(7, Purpose::Sampling, 0, 0);
         for (windows, block) in [(1, 1), (10, 3), (60, 15), (7, 9)] {
             let Resampled(times) = resample(windows, block, &mut random);
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_together_makes_long_blocks() {
+    fn correlated_windows_make_long_blocks() {
         let mut random = Rng::keyed(7, Purpose::Sampling, 0, 0);
         let alone: Vec<f64> = (0..120).map(|_| random.unit()).collect();
         let mut level = 0.0;

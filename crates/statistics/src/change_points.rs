@@ -1,48 +1,45 @@
-//! Where a series of runs goes from one level to another: E-divisive means (Matteson and James) with Student's test in the place of
-//! permutations, over windows that overlap, as Fleming and others have it for histories of benchmarks (Hunter, 2023). The same series
-//! always has the same points. Why a level has changed is nobody's business here.
+//! Change points in a series of runs: E-divisive means (Matteson and James) with Student's t-test
+//! instead of permutations, over overlapping windows, as in Hunter (Fleming and others, 2023).
+//! Deterministic.
 
 use crate::student::{mean, t_test};
 
-/// So many values are looked at together: old ones must not hide what is new.
+/// Number of values in a window, so that old values do not hide new shifts.
 pub const WINDOW: usize = 30;
-/// Less likely by chance than this is a change.
+/// Maximum p-value of a change.
 pub const LEAST_P: f64 = 0.001;
-/// In the first pass, where neighbours are not known yet, so many times that is good enough.
+/// Factor on the maximum p-value in the first pass, in which a point's neighbours are unknown.
 const FIRST_PASS: f64 = 10.0;
-/// So many values on each side make a level: fewer may be a run that was paused.
+/// Minimum number of values on each side. Fewer may be a run that was paused.
 pub const LEAST_LEVEL: usize = 4;
 
-/// Neighbours more alike than this cannot be split into levels.
+/// Correlation of neighbours above which a series cannot be split into levels.
 pub const TOO_CORRELATED: f64 = 0.85;
-/// Steps larger than this number of standard deviations are levels, whatever magnitude is asked for.
+/// Minimum step in standard deviations that is a level regardless of the requested magnitude.
 const LEAST_STEP: f64 = 1.5;
-/// Greatest correlation that is used: with more, the means of levels would have no variance left.
+/// Maximum correlation used: means of more correlated levels would have no variance left.
 const MOST_CORRELATED: f64 = 0.95;
 
-/// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
-    /// The first value of the new level, from 0.
+    /// Index of the first value of the new level.
     pub at: usize,
-    /// The mean of the level before.
+    /// Mean of the old level.
     pub before: f64,
-    /// The mean of the new one.
+    /// Mean of the new level.
     pub after: f64,
-    /// How likely values of one level differ as much, given how alike its neighbours are.
+    /// P-value of the difference, given the correlation of neighbouring values.
     pub p: f64,
 }
 
-/// The levels of a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
-    /// The changes of level, in order.
     pub points: Vec<ChangePoint>,
-    /// Correlation of neighbouring values about their levels, from 0 for independent values.
+    /// Correlation of neighbouring values about their levels; 0 for independent values.
     pub correlation: f64,
 }
 
-/// The changes of level in a series by at least `magnitude`; see [`levels`].
+/// Returns the changes by at least `magnitude`; see [`levels`].
 #[must_use]
 pub fn change_points(series: &[f64], magnitude: f64) -> Vec<ChangePoint> {
     levels(series, magnitude).points
@@ -50,8 +47,8 @@ pub fn change_points(series: &[f64], magnitude: f64) -> Vec<ChangePoint> {
 
 /// Splits a series into levels that differ by at least `magnitude`.
 ///
-/// There are no points in a series that holds a value that is not finite, nor in one whose neighbours are
-/// so alike that a shift cannot be told from drift (a correlation above [`TOO_CORRELATED`]).
+/// Returns no points if a value is not finite, or if the correlation exceeds [`TOO_CORRELATED`]:
+/// then shift and drift cannot be distinguished.
 #[must_use]
 pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     if series.iter().any(|value| !value.is_finite()) {
@@ -62,7 +59,7 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     }
     let mut at = candidates(series);
     keep_real(series, &mut at, magnitude, None);
-    // Windows end where they end: with its neighbours known, each point is looked for once more between them.
+    // Second pass: searches each point again between its neighbours, independent of window borders.
     for i in 0..at.len() {
         let (low, high) = between(&at, i, series.len());
         let low = low.max(at[i].saturating_sub(WINDOW));
@@ -72,7 +69,7 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
         }
     }
     keep_real(series, &mut at, magnitude, None);
-    // Points that are too small to report still are levels, and no correlation.
+    // Points too small to report are still levels, not correlation.
     let correlation = correlation(series, &at);
     if correlation > TOO_CORRELATED {
         at.clear();
@@ -86,7 +83,7 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     }
 }
 
-/// Places that may be changes, by windows that overlap by half.
+/// Candidate points, from windows that overlap by half.
 fn candidates(series: &[f64]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -103,7 +100,7 @@ fn candidates(series: &[f64]) -> Vec<usize> {
     found
 }
 
-/// Splits a stretch where its sides differ most, and each side again.
+/// Splits recursively where both sides differ most.
 fn split(stretch: &[f64], offset: usize, found: &mut Vec<usize>) {
     let Some(at) = best_split(stretch) else {
         return;
@@ -116,13 +113,13 @@ fn split(stretch: &[f64], offset: usize, found: &mut Vec<usize>) {
     }
 }
 
-/// The place at which the distributions of both sides are farthest apart, by the energy distance weighed by their sizes.
+/// Returns the split with the largest weighted energy distance between both sides.
 fn best_split(stretch: &[f64]) -> Option<usize> {
     let n = stretch.len();
     if n < 2 * LEAST_LEVEL {
         return None;
     }
-    // Sums of distances: within what is left of the split, within what is right of it, and between both.
+    // Sums of distances within the left side, between the sides, and within the right side.
     let (mut within_left, mut between, mut within_right) = (0.0, 0.0, 0.0);
     let to = |value: f64, others: &[f64]| -> f64 {
         others.iter().map(|other| (value - other).abs()).sum()
@@ -140,7 +137,7 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
         within_right -= to_right;
         between += to_right - to_left;
         let (l, r) = (at as f64, (n - at) as f64);
-        // A value alone has no distance to itself.
+        // A single value has no distance to itself.
         let pairs = |n: f64| (n * (n - 1.0) / 2.0).max(1.0);
         let energy = 2.0 * between / (l * r) - within_left / pairs(l) - within_right / pairs(r);
         let weighed = Some((energy * l * r / (l + r), at));
@@ -153,21 +150,22 @@ fn best_split(stretch: &[f64]) -> Option<usize> {
         }
     }
     let (at, farthest) = (best?.1, farthest?.1);
-    // What begins later than a level can be seen is not to be seen earlier than it begins.
+    // A split at the border of the allowed range, whose true maximum lies outside it.
     let is_cut_off = at == LEAST_LEVEL && farthest < at || at == n - LEAST_LEVEL && farthest > at;
     (!is_cut_off).then_some(at)
 }
 
-/// Removes points that are no change of at least `magnitude`, the least certain one first.
+/// Removes points with a change below `magnitude` or too large a p-value, the least certain one
+/// first.
 ///
-/// `known` is the correlation of neighbouring values. `None` estimates it from the points that are left,
-/// and keeps smaller steps that the noise cannot explain: removed, they would pass for correlation.
+/// `known` is the correlation of neighbouring values. `None` estimates it from the remaining points
+/// and keeps smaller steps that noise cannot explain, because they would count as correlation.
 fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64, known: Option<f64>) {
     at.sort_unstable();
     at.dedup();
     loop {
         let correlation = known.unwrap_or_else(|| correlation(series, at));
-        // None: too few values between it and its neighbours.
+        // `None`: too few values between the point and its neighbours.
         let p = |i: usize| point(series, at, i, correlation).map_or(1.0, |point| point.p);
         let least_sure = (0..at.len())
             .map(|i| (p(i), i))
@@ -194,7 +192,7 @@ fn keep_real(series: &[f64], at: &mut Vec<usize>, magnitude: f64, known: Option<
     }
 }
 
-/// A point beside its neighbours; none where one of its levels is too short to be one.
+/// Evaluates a point against its neighbours. `None` if one of its levels is too short.
 fn point(series: &[f64], at: &[usize], i: usize, correlation: f64) -> Option<ChangePoint> {
     let (low, high) = between(at, i, series.len());
     let (before, after) = (&series[low..at[i]], &series[at[i]..high]);
@@ -209,7 +207,7 @@ fn point(series: &[f64], at: &[usize], i: usize, correlation: f64) -> Option<Cha
     })
 }
 
-/// Standard deviation of the values about the levels between these points.
+/// Standard deviation about the levels between these points.
 fn spread(series: &[f64], at: &[usize]) -> f64 {
     let bounds = [0].into_iter().chain(at.iter().copied());
     let ends = at.iter().copied().chain([series.len()]);
@@ -221,10 +219,11 @@ fn spread(series: &[f64], at: &[usize]) -> f64 {
     (squares.sum::<f64>() / series.len().max(1) as f64).sqrt()
 }
 
-/// The correlation of neighbouring values about the levels between these points, 0 to `MOST_CORRELATED`.
+/// Correlation of neighbouring values about the levels between these points, 0 to
+/// `MOST_CORRELATED`.
 ///
-/// An estimate about fitted means is too low, the more so the more levels there are (Kendall 1954):
-/// the bias is taken out.
+/// Corrects the bias of estimates about fitted means, which grows with the number of levels
+/// (Kendall 1954).
 fn correlation(series: &[f64], at: &[usize]) -> f64 {
     let bounds = || [0].into_iter().chain(at.iter().copied());
     let ends = at.iter().copied().chain([series.len()]);
@@ -246,13 +245,13 @@ fn correlation(series: &[f64], at: &[usize]) -> f64 {
     }
     let share = (at.len() + 1) as f64 / series.len() as f64;
     let found = (products / squares + share) / (1.0 - 3.0 * share).max(0.25);
-    // Points that are chance absorb correlation: where some is visible, its standard error is added.
+    // Spurious points absorb correlation, so the standard error is added where some is visible.
     let error = (1.0 / series.len() as f64).sqrt();
     let visible = (found / error - 1.0).clamp(0.0, 1.0);
     (found + visible * error).clamp(0.0, MOST_CORRELATED)
 }
 
-/// Where the levels around a point begin and end.
+/// Range of the levels around a point.
 fn between(at: &[usize], i: usize, end: usize) -> (usize, usize) {
     let low = if i == 0 { 0 } else { at[i - 1] };
     (low, at.get(i + 1).copied().unwrap_or(end))
@@ -265,7 +264,7 @@ mod tests {
 
     use super::*;
 
-    /// Logarithms of a figure that varies by 2 % from run to run, and is higher by a share from a run on.
+    /// Logarithms of a metric that varies by 2 % between runs and steps by a share at a run.
     fn history(seed: u64, runs: usize, step: Option<(usize, f64)>) -> Vec<f64> {
         let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -289,7 +288,7 @@ mod tests {
         values.map(|(run, value)| value + by(run)).collect()
     }
 
-    /// Shares of 1,000 histories with a shift, and with one at `step` ± 1.
+    /// Shares of 1,000 histories with any shift, and with one at `step` ± 1.
     fn shifted(runs: usize, phi: f64, step: Option<(usize, f64)>) -> (f64, f64) {
         let (mut any, mut near) = (0, 0);
         for seed in 0..1000 {
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_histories_whose_neighbours_are_alike_have_no_points() {
+    fn correlated_flat_histories_have_no_points() {
         for (phi, most) in [(0.3, 0.03), (0.6, 0.05), (0.8, 0.08)] {
             for runs in [30, 60, 100] {
                 let (any, _) = shifted(runs, phi, None);
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_found_among_runs_that_are_alike() {
+    fn step_is_found_in_correlated_runs() {
         let (_, independent) = shifted(60, 0.0, Some((40, 0.07)));
         let (_, alike) = shifted(60, 0.3, Some((40, 0.07)));
         let (_, very_alike) = shifted(60, 0.6, Some((40, 0.15)));
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_correlation_of_neighbours_is_that_of_the_noise_and_not_of_steps() {
+    fn correlation_excludes_steps() {
         let mean = |phi: f64, step| {
             let found = (0..200).map(|seed| {
                 let series = correlated(seed, 100, phi, step);
@@ -338,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_walk_has_no_levels() {
+    fn random_walk_has_no_levels() {
         let walks = (0..200).map(|seed| correlated(seed, 60, 1.0, None));
         let shifts = walks.filter(|walk| !change_points(walk, USUAL).is_empty());
         let shifts = shifts.count();
@@ -346,14 +345,14 @@ mod tests {
     }
 
     #[test]
-    fn a_step_in_a_history_is_found_where_it_is() {
+    fn step_is_found_at_its_position() {
         let (mut near, mut alone) = (0, 0);
         for seed in 0..500 {
             let points = change_points(&history(seed, 60, Some((40, 0.07))), USUAL);
             near += usize::from(points.iter().any(|point| point.at.abs_diff(40) <= 1));
             alone += usize::from(points.len() == 1);
         }
-        // Of 2,000 there were 1,968 and 1,982.
+        // 2,000 histories gave 1,968 and 1,982.
         assert!(near >= 485 && alone >= 490, "{near} and {alone} of 500");
     }
 
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_paused_is_no_change() {
+    fn single_outlier_is_not_a_change() {
         let mut series = history(1, 40, None);
         series[20] += 1.0;
         series[39] += 1.0;
@@ -377,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn several_steps_have_a_point_each_with_the_levels_beside_it() {
+    fn each_step_has_a_point_with_adjacent_levels() {
         let mut series = history(3, 90, Some((30, 0.2)));
         series[60..].iter_mut().for_each(|value| *value -= 0.3);
         let points = change_points(&series, USUAL);
@@ -385,12 +384,12 @@ mod tests {
         assert_eq!(at, [30, 60]);
         assert!((points[0].after - points[0].before - 0.2f64.ln_1p()).abs() < 0.02);
         assert_eq!(points[0].after, points[1].before);
-        // What is smaller than what is asked for is not told.
+        // Steps smaller than requested are not reported.
         assert_eq!(change_points(&series, 0.19).len(), 1);
     }
 
     #[test]
-    fn a_new_level_takes_some_runs_to_be_seen() {
+    fn new_level_needs_several_runs() {
         let series = |new: usize| history(5, 30 + new, Some((30, 0.3)));
         assert_eq!(change_points(&series(LEAST_LEVEL - 1), USUAL), []);
         assert_eq!(change_points(&series(LEAST_LEVEL), USUAL).len(), 1);
@@ -398,7 +397,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_series_has_points_in_its_order(series in prop::collection::vec(-1e3..1e3f64, 0..150), magnitude in 0.0..10.0f64) {
+        fn points_are_ordered_for_any_series(series in prop::collection::vec(-1e3..1e3f64, 0..150), magnitude in 0.0..10.0f64) {
             let points = change_points(&series, magnitude);
             for pair in points.windows(2) {
                 prop_assert!(pair[0].at + LEAST_LEVEL <= pair[1].at);

@@ -1,52 +1,52 @@
-//! Where a share that grows with a level reaches what is allowed: of looks at several levels, each with so many samples and so many of them
-//! beyond a bound, the level at which as many lie beyond as may, with its interval.
+//! Load level at which a share of violations reaches its limit, with a confidence interval, from
+//! observations at several levels.
 //!
-//! Near the crossing the share is taken to follow a logistic curve of the level's logarithm, of whatever steepness; what lies farther away
-//! counts for less. Every pair of crossing and steepness on a grid is weighed by how well it explains what was seen, so that levels at
-//! which nothing, or everything, lies beyond the bound are no special case.
+//! Logistic regression on the level's logarithm. Observations far from the estimate get less
+//! weight. A grid over crossing and steepness is weighted by likelihood, so levels with no or only
+//! violations need no special case.
 
-/// Looks that are farther away than this, in logarithms, do not count.
+/// Maximum distance of an observation from the estimate, in logarithms.
 const REACH: f64 = 0.32;
-/// Crossings that are tried, evenly over twice the reach.
+/// Number of crossings on the grid, evenly over twice the reach.
 const CROSSINGS: usize = 161;
-/// Steepnesses that are tried - by how many times the odds grow faster than the level -, the first and how many times steeper each next is.
+/// Steepness grid: the exponent with which the odds grow with the level. First value, and factor to
+/// the next.
 const GENTLEST: f64 = 1.5;
 const STEEPER: f64 = 1.2;
 const STEEPNESSES: usize = 31;
-/// Odds that are further away than so many times those that are allowed are as far away as these: what is overloaded follows no curve.
+/// Maximum odds ratio relative to the allowed odds: overload does not follow the curve.
 const FAR: f64 = 6.0;
-/// What a 95 % interval leaves out on each side.
+/// Probability outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
 
-/// A look at a level.
+/// Observation at one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// The level's logarithm.
+    /// Logarithm of the level.
     pub at: f64,
-    /// Independent samples, in effect.
+    /// Effective number of independent samples.
     pub n: f64,
-    /// Of them, beyond the bound.
+    /// Number of samples that violate the bound.
     pub over: f64,
 }
 
-/// All looks for one bound.
+/// Observations for one bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Looks {
-    /// Such a share may lie beyond it.
+    /// Allowed share of violations.
     pub allowed: f64,
-    /// The looks.
     pub looks: Vec<Look>,
 }
 
-/// What is known of the crossing.
+/// Posterior distribution of the crossing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossing {
-    /// Logarithms of levels, rising, with the probability that the crossing lies below each.
+    /// Ascending logarithms of levels, with the probability that the crossing is below each.
     below: Vec<(f64, f64)>,
 }
 
 impl Crossing {
-    /// The level's logarithm below which the crossing lies with this probability.
+    /// Returns the logarithm of the level below which the crossing lies with this probability.
     #[must_use]
     pub fn at(&self, probability: f64) -> f64 {
         let mut before = self.below[0];
@@ -65,22 +65,22 @@ impl Crossing {
         before.0
     }
 
-    /// The middle of what it may be.
+    /// The median.
     #[must_use]
     pub fn estimate(&self) -> f64 {
         self.at(0.5)
     }
 
-    /// Its 95 % interval.
+    /// The 95 % interval.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         (self.at(TAIL), self.at(1.0 - TAIL))
     }
 
-    /// The same crossing where it cannot lie above another quantity, of which the logarithm and its standard deviation are known.
+    /// The crossing, limited by another quantity with this logarithm and standard deviation.
     #[must_use]
     pub fn capped(self, at: f64, deviation: f64) -> Crossing {
-        /// A logistic curve of this steepness is the normal distribution to a hundredth.
+        /// Scale at which a logistic curve matches the normal distribution to within 0.01.
         const NORMAL: f64 = 1.702;
         let is_above = |place: f64| 1.0 / (1.0 + (NORMAL * (place - at) / deviation).exp());
         let below = self.below.into_iter();
@@ -90,7 +90,7 @@ impl Crossing {
         }
     }
 
-    /// How sure it is that a level holds: the probability that the crossing lies above it.
+    /// The probability that the crossing is above a level.
     #[must_use]
     pub fn holds(&self, at: f64) -> f64 {
         let mut before = self.below[0];
@@ -110,7 +110,8 @@ impl Crossing {
     }
 }
 
-/// The lowest crossing of several bounds, looked for around a level's logarithm; none where there is no look near it.
+/// Returns the lowest crossing of several bounds near `around` (a logarithm). `None` if no
+/// observation is near it.
 #[must_use]
 pub fn crossing(bounds: &[Looks], around: f64) -> Option<Crossing> {
     let mut holds = vec![1.0; CROSSINGS];
@@ -141,7 +142,7 @@ pub fn crossing(bounds: &[Looks], around: f64) -> Option<Crossing> {
     })
 }
 
-/// Counts in full at the middle, and not at all at the end of the reach.
+/// Weight of an observation: 1 in the middle, 0 at the end of the reach.
 fn closeness(away: f64) -> f64 {
     (1.0 - away.abs().powi(3)).max(0.0).powi(3)
 }
@@ -150,13 +151,13 @@ fn place(i: usize, around: f64) -> f64 {
     around - REACH + 2.0 * REACH * i as f64 / (CROSSINGS - 1) as f64
 }
 
-/// The logistic curve of the share beyond a bound.
+/// Logistic curve of the share of violations.
 struct Curve {
-    /// The logarithm of the odds at the crossing.
+    /// Logarithm of the odds at the crossing.
     odds: f64,
-    /// Shares that count as far away from what is allowed, below and above.
+    /// Shares at which an observation's distance is capped, below and above.
     ends: (f64, f64),
-    /// Those shares as odds: this many times what is allowed.
+    /// The cap as a factor on the allowed odds.
     far: f64,
 }
 
@@ -171,18 +172,18 @@ impl Curve {
         }
     }
 
-    /// The logarithm of the likelihood of a look, where the crossing and the steepness are these.
+    /// Log-likelihood of an observation for this crossing and steepness.
     fn explains(&self, look: &Look, crossing: f64, steepness: f64) -> f64 {
         let over = (look.over / look.n).clamp(self.ends.0, self.ends.1) * look.n;
         let away = steepness * (look.at - crossing);
         let z = self.odds + away.clamp(-self.far.ln(), self.far.ln());
-        // The logarithms of the share and of what is left of it, without either becoming nothing.
+        // Logarithms of the share and of its complement, without underflow.
         let rest = -z.max(0.0) - (-z.abs()).exp().ln_1p();
         over * (z + rest) + (look.n - over) * rest
     }
 }
 
-/// For each place of the grid, the probability that the crossing of one bound lies at it or below.
+/// For each grid point, the probability that the crossing of one bound is at or below it.
 fn below(near: &[(Look, f64)], allowed: f64, around: f64) -> Vec<f64> {
     let curve = Curve::new(allowed, FAR);
     let steepnesses: Vec<f64> = (0..STEEPNESSES)
@@ -208,28 +209,29 @@ fn below(near: &[(Look, f64)], allowed: f64, around: f64) -> Vec<f64> {
     sums
 }
 
-/// A crossing that moves while it is measured.
+/// A crossing that moves during the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Movement {
-    /// How far it moves from the first look to the last, in logarithms; negative where it falls.
+    /// Distance from the first to the last observation, in logarithms. Negative if it falls.
     pub by: f64,
-    /// How much better a moving crossing explains the looks than one that stays: the logarithm of the ratio of their likelihoods.
+    /// Log-likelihood ratio of a moving crossing against a constant one.
     pub evidence: f64,
 }
 
-/// Compares crossings that move in a line with ones that stay. Each look comes with its time, from 0 (the first) to 1 (the last).
-/// Returns `None` where there is nothing near `around`.
+/// Compares a linearly moving crossing with a constant one. The time of an observation runs from 0
+/// (first) to 1 (last). Returns `None` if no observation is near `around`.
 #[must_use]
 pub fn movement(looks: &[(f64, Look)], allowed: f64, around: f64) -> Option<Movement> {
-    /// Looks farther away than this, in logarithms, do not count.
+    /// Maximum distance of an observation, in logarithms.
     const FARTHEST: f64 = 0.8;
-    /// Grids: crossings within the reach, steepnesses, and movements to either side with their step.
+    /// Grid: crossings within the reach, steepnesses, and movements in both directions with their
+    /// step.
     const CROSSINGS: i32 = 40;
     const APART: f64 = 0.0125;
     const STEEPNESSES: i32 = 4;
     const MOVEMENTS: i32 = 10;
     const STEP: f64 = 0.08;
-    /// Odds that are further away than this many times those that are allowed count as far away as these.
+    /// Maximum odds ratio relative to the allowed odds.
     const FAR_MOVING: f64 = 30.0;
     let near = looks.iter();
     let near = near.filter(|(_, look)| look.n > 0.0 && (look.at - around).abs() < FARTHEST);
@@ -278,8 +280,8 @@ mod tests {
     }
 
     #[test]
-    fn the_crossing_of_a_curve_that_was_seen_well_is_found() {
-        // Odds that grow with the fifteenth power of the level, one in a hundred at 770.
+    fn crossing_of_a_well_observed_curve_is_found() {
+        // Odds grow with the 15th power of the level, 1 % at 770.
         let share = |level: f64| {
             let odds = 0.01 / 0.99 * (level / 770.0).powi(15);
             odds / (1.0 + odds)
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn between_nothing_and_everything_it_is_somewhere_in_between() {
+    fn crossing_lies_between_no_and_only_violations() {
         let looks = vec![look(150.0, 1_000.0, 0.0), look(170.0, 1_000.0, 900.0)];
         let [low, estimate, high] = known(0.01, looks, 160.0);
         assert!(149.0 < low && low < 155.0, "{low}");
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_of_several_bounds_decides() {
+    fn lowest_of_several_bounds_decides() {
         let at = |level: f64| Looks {
             allowed: 0.01,
             looks: vec![
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crossing_is_not_above_what_caps_it() {
+    fn crossing_stays_below_its_cap() {
         let looks = vec![look(95.0, 3_000.0, 10.0), look(105.0, 3_000.0, 80.0)];
         let found = crossing(
             &[Looks {
@@ -339,12 +341,12 @@ mod tests {
     }
 
     #[test]
-    fn a_crossing_that_moves_is_told_from_one_that_stays() {
+    fn moving_crossing_is_distinguished_from_constant_one() {
         let one = |time: f64, level: f64, fails: bool| {
             let look = look(level, 1.0, f64::from(u8::from(fails)));
             (time, look)
         };
-        // The same levels hold first and fail later.
+        // The same levels first pass and later fail.
         let falls: Vec<(f64, Look)> = [120.0, 110.0, 115.0, 125.0]
             .iter()
             .enumerate()
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn how_sure_a_level_is_falls_with_the_level() {
+    fn probability_to_hold_falls_with_level() {
         let looks = vec![look(95.0, 3_000.0, 10.0), look(105.0, 3_000.0, 80.0)];
         let found = crossing(
             &[Looks {

@@ -1,7 +1,7 @@
-//! Holm's correction: of many tests at once, some find something by chance; with these p-values the chance of finding anything where
-//! there is nothing stays what each alone would have.
+//! Holm's correction for multiple tests: keeps the chance of any false positive at that of one
+//! test.
 
-/// The p-values as they count among all of them, in their order.
+/// Returns the adjusted p-values, in the order given.
 #[must_use]
 pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
@@ -10,7 +10,7 @@ pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
     let mut least: f64 = 0.0;
     for (rank, at) in order.into_iter().enumerate() {
         let left = (p_values.len() - rank) as f64;
-        // A larger p-value never counts for less than a smaller one.
+        // Keeps the order: a larger p-value stays at least as large as a smaller one.
         least = least.max((p_values[at] * left).min(1.0));
         counted[at] = least;
     }
@@ -22,7 +22,7 @@ mod tests {
     use super::adjusted;
 
     #[test]
-    fn each_counts_by_how_many_are_left() {
+    fn p_values_are_adjusted_by_remaining_tests() {
         let counted = adjusted(&[0.01, 0.04, 0.03, 0.005]);
         let expected = [0.03, 0.06, 0.06, 0.02];
         for (counted, expected) in counted.iter().zip(expected) {

@@ -1,9 +1,7 @@
-//! HOW SURE: what can be said of samples in which every value is one run, and of series over the time of one. Exact tests and
-//! intervals for few values, corrections for many tests, resampling of windows that hang together; whether a series has settled, whether
-//! a backlog grows; at which level a share reaches what is allowed.
+//! Statistics over runs and over time series: exact tests and intervals for few values, multiple
+//! testing, block bootstrap, steady state, backlog growth, change points, load level at a bound.
 //!
-//! Pure arithmetic over numbers: it knows no run, no unit and no request. How far a percentile inside one run may be off is
-//! `measure::confidence`'s, which works on histograms.
+//! Pure arithmetic on numbers. `measure::confidence` has the intervals of percentiles in one run.
 
 #![forbid(unsafe_code)]
 

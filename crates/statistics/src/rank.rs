@@ -1,47 +1,46 @@
-//! The rank-sum test of Mann, Whitney and Wilcoxon, exact: how often would ranks at random lie as far to one side as these do?
+//! Exact rank-sum test (Mann, Whitney, Wilcoxon).
 //!
-//! Ties share their mean rank, and the distribution is that of these very ranks dealt at random (the permutation test), so it is exact
-//! with ties as well. Of more than a hundred values the normal approximation with a correction for ties takes over.
+//! Ties share their mean rank. The null distribution permutes these very ranks, so the test is
+//! exact with ties. Large samples use the normal approximation with a correction for ties.
 
-/// With more values than this in both samples together the normal approximation is used, where neither sample is small.
+/// Total number of values above which the normal approximation is used, unless a sample is small.
 const MOST_EXACT: usize = 100;
-/// A small sample is of so many values; beside it there may be more.
+/// Maximum size of a small sample. The other one may be larger.
 const SMALL: usize = 10;
-/// With more than this in both together counting would take too long.
+/// Total number of values above which exact counting takes too long.
 const MOST: usize = 300;
 
-/// Whether samples of these sizes are few enough to count all the ways to deal their ranks.
+/// Whether samples of these sizes are small enough for the exact test.
 pub(crate) fn is_exact(first: usize, second: usize) -> bool {
     let all = first + second;
     all <= MOST_EXACT || first.min(second) <= SMALL && all <= MOST
 }
 
-/// How likely ranks at random are to lie as far to a side, or further.
+/// One-sided p-values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tails {
-    /// That the second sample ranks as low as it does, or lower.
+    /// That the second sample ranks as low as observed, or lower.
     pub lower: f64,
-    /// That it ranks as high as it does, or higher.
+    /// That the second sample ranks as high as observed, or higher.
     pub upper: f64,
 }
 
 impl Tails {
-    /// The two-sided p-value.
     #[must_use]
     pub fn two_sided(self) -> f64 {
         (2.0 * self.lower.min(self.upper)).min(1.0)
     }
 }
 
-/// The test of whether the second sample lies elsewhere than the first; none where a sample is empty or holds what is no number.
-/// Infinite values rank beyond all others.
+/// Tests whether the second sample differs in location from the first. `None` if a sample is empty
+/// or contains NaN. Infinite values rank beyond all others.
 #[must_use]
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|x| x.is_nan()) {
         return None;
     }
     if second.len() > first.len() {
-        // Choosing the fewer is less to count.
+        // Counting is cheaper for the smaller sample.
         return mann_whitney(second, first).map(|Tails { lower, upper }| Tails {
             lower: upper,
             upper: lower,
@@ -64,14 +63,15 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<Tails> {
     })
 }
 
-/// The least two-sided p-value that samples of these sizes can give: what is asked of more tests at once cannot be met.
+/// The smallest two-sided p-value that samples of these sizes can give. Below it no correction for
+/// multiple tests can be met.
 #[must_use]
 pub fn smallest_p(first: usize, second: usize) -> f64 {
     let choices = (1..=second).fold(1.0, |product, i| product * (first + i) as f64 / i as f64);
     (2.0 / choices).min(1.0)
 }
 
-/// Twice the rank of each value in order, which is whole for ties too.
+/// Twice the rank of each value in order, so that ties are whole numbers too.
 fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(sorted.len());
     let mut begin = 0;
@@ -80,14 +80,14 @@ fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
             .iter()
             .take_while(|(x, _)| *x == sorted[begin].0);
         let end = begin + ties.count();
-        // Ranks begin + 1 to end: twice their mean.
+        // Twice the mean of ranks begin + 1 to end.
         ranks.resize(end, begin + 1 + end);
         begin = end;
     }
     ranks
 }
 
-/// The rank of each value in its own place, ties sharing theirs.
+/// Rank of each value; ties share their mean.
 pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -99,7 +99,7 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Of all ways to choose so many of these ranks, the shares whose sums are as small, and as large.
+/// Shares of all choices of `chosen` ranks whose sum is at most, and at least, `sum`.
 fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     let ways = sums(ranks, chosen);
     let all: f64 = ways.iter().sum();
@@ -111,7 +111,7 @@ fn exact(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     }
 }
 
-/// In how many ways so many of these numbers have which sum.
+/// For each sum, the number of ways to choose `chosen` of these numbers.
 pub(crate) fn sums(numbers: &[usize], chosen: usize) -> Vec<f64> {
     let most: usize = numbers.iter().sum();
     let mut ways = vec![vec![0.0; most + 1]; chosen + 1];
@@ -145,7 +145,7 @@ fn normal(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
             upper: 1.0,
         };
     }
-    // Sums of doubled ranks are two apart: half a step of continuity is one.
+    // Doubled ranks have sums two apart, so half a step of continuity is one.
     let below = |sum: f64| 0.5 * erfc(-(sum - mean) / deviation / std::f64::consts::SQRT_2);
     Tails {
         lower: below(sum as f64 + 1.0),
@@ -153,7 +153,7 @@ fn normal(ranks: &[usize], chosen: usize, sum: usize) -> Tails {
     }
 }
 
-/// The complementary error function, to 1.2e-7 (a rational approximation of Chebyshev's kind).
+/// The complementary error function, to 1.2e-7 (Chebyshev approximation).
 pub(crate) fn erfc(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.5 * x.abs());
     const C: [f64; 10] = [
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_apart_have_the_least_p_value_of_their_sizes() {
+    fn separated_samples_have_the_smallest_p_value() {
         // From tables: 3 + 3: 0.10, 4 + 4: 0.0286, 5 + 5: 0.0079.
         for (n, p) in [(3, 0.1), (4, 0.028_571), (5, 0.007_937)] {
             let low: Vec<f64> = (0..n).map(f64::from).collect();
@@ -196,21 +196,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_all_the_same_shows_nothing() {
+    fn equal_values_are_not_significant() {
         assert_eq!(mann_whitney(&[2.0; 5], &[2.0; 5]).unwrap().two_sided(), 1.0);
         assert_eq!(mann_whitney(&[], &[1.0]), None);
         assert_eq!(mann_whitney(&[f64::NAN], &[1.0]), None);
     }
 
     #[test]
-    fn ties_are_dealt_with_exactly() {
-        // Ranks 1, 2.5, 2.5, 4: of the six ways to choose two, one sums to 6.5 and one to 3.5.
+    fn ties_are_exact() {
+        // Ranks 1, 2.5, 2.5, 4: of six ways to choose two, one sums to 6.5 and one to 3.5.
         let tails = mann_whitney(&[1.0, 2.0], &[2.0, 3.0]).unwrap();
         near(tails.upper, 2.0 / 6.0, 1e-12);
     }
 
     #[test]
-    fn the_approximation_meets_the_exact_distribution() {
+    fn approximation_matches_exact_distribution() {
         let first: Vec<f64> = (0..50).map(|i| f64::from(i * 7 % 50)).collect();
         let second: Vec<f64> = (0..50).map(|i| f64::from(i * 11 % 50) + 6.3).collect();
         let mut pooled: Vec<(f64, bool)> = first.iter().map(|x| (*x, false)).collect();

@@ -1,13 +1,13 @@
-//! What does not mind a few values that are far off: the median, and which those values are.
+//! Median and outliers.
 
-/// So many times the usual distance from the median, a value is no longer of the same kind.
+/// Distance of an outlier from the median, in robust standard deviations.
 const FAR: f64 = 5.0;
-/// Below this share of the median a distance is nothing, however alike the others are.
+/// Minimum distance of an outlier, in logarithms.
 const LEAST: f64 = 0.05;
-/// With fewer values nobody can say which is the odd one.
+/// Minimum number of values for detecting outliers.
 const ENOUGH: usize = 4;
 
-/// The median; none of nothing.
+/// `None` for no values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -20,8 +20,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     })
 }
 
-/// The places of values that lie far from the others: more than five times their median distance from the median (as deviations
-/// count it), and more than a twentieth in what is given as logarithms.
+/// Returns the indices of outliers among logarithms: more than five robust standard deviations
+/// (median absolute deviation) and more than 0.05 from the median.
 #[must_use]
 pub fn outliers(logarithms: &[f64]) -> Vec<usize> {
     if logarithms.len() < ENOUGH {
@@ -31,7 +31,7 @@ pub fn outliers(logarithms: &[f64]) -> Vec<usize> {
         return Vec::new();
     };
     let distances: Vec<f64> = logarithms.iter().map(|x| (x - middle).abs()).collect();
-    // 1.4826 makes a standard deviation of it where values are spread normally.
+    // 1.4826 scales the median absolute deviation to a standard deviation of a normal distribution.
     let usual = 1.4826 * median(&distances).unwrap_or(0.0);
     let is_far = |distance: f64| distance > (FAR * usual).max(LEAST);
     let places = distances.iter().enumerate();
@@ -46,18 +46,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle() {
+    fn median_of_odd_even_and_no_values() {
         assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(median(&[]), None);
     }
 
     #[test]
-    fn the_odd_one_is_named_and_the_usual_spread_is_not() {
+    fn outlier_is_reported_and_usual_spread_is_not() {
         let logs = |values: &[f64]| values.iter().map(|x| x.ln()).collect::<Vec<_>>();
         assert_eq!(outliers(&logs(&[100.0, 102.0, 99.0, 30_000.0, 101.0])), [3]);
         assert!(outliers(&logs(&[100.0, 102.0, 99.0, 103.0, 101.0])).is_empty());
-        // Alike to the last digit but for one that is a hair off: no odd one.
+        // Almost equal values have no outlier.
         assert!(outliers(&logs(&[100.0, 100.0, 100.0, 100.0, 101.0])).is_empty());
         assert!(outliers(&logs(&[1.0, 1.0, 900.0])).is_empty());
     }

@@ -1,9 +1,9 @@
-//! How throughput grows with the number of users of a closed loop: Gunther's universal scalability law, X(N) = g N / (1 + s (N − 1) + k N (N − 1)),
-//! fitted to levels that were measured, with an interval by resampling. g is what one user gets, s the share that waits for its turn, k what each
-//! costs each other; with k above nothing throughput has a peak and falls behind it.
+//! Gunther's universal scalability law, X(N) = g N / (1 + s (N − 1) + k N (N − 1)), fitted to
+//! measured levels of a closed loop, with bootstrap intervals. g is the throughput of one user, s
+//! the serial share, k the crosstalk. Throughput has a peak if k is above 0.
 //!
-//! N / X(N) is linear in 1/g, s/g and k/g, so that the fit needs no search: of the few ways in which s or k may be nothing the one that
-//! explains the most is taken.
+//! N / X(N) is linear in 1/g, s/g and k/g, so the fit needs no search. Of the variants with s or k
+//! at 0, the best is taken.
 
 use base::{
     mutant::{self, Mutant},
@@ -12,35 +12,34 @@ use base::{
 
 use crate::median;
 
-/// Fewer levels say nothing of three unknowns.
+/// Minimum number of levels for three unknowns.
 pub const LEAST_LEVELS: usize = 6;
-/// So many times the levels are drawn anew.
+/// Number of bootstrap draws.
 const DRAWS: u64 = 1_000;
-/// What a 95 % interval leaves out on each side.
+/// Probability outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
-/// Nothing is said of more users than so many times the most that were measured.
+/// Maximum extrapolation, as a multiple of the highest measured number of users.
 const FARTHEST: f64 = 2.0;
 
-/// The law's unknowns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
-    /// What one user gets, per second.
+    /// Throughput of one user, per second.
     pub one: f64,
-    /// The share of the work that waits for its turn.
+    /// Share of the work that is serialized.
     pub serial: f64,
-    /// What each user costs each other.
+    /// Cost of each pair of users.
     pub crosstalk: f64,
 }
 
 impl Law {
-    /// Throughput of so many users.
+    /// Throughput at a number of users.
     #[must_use]
     pub fn at(&self, users: f64) -> f64 {
         self.one * users
             / (1.0 + self.serial * (users - 1.0) + self.crosstalk * users * (users - 1.0))
     }
 
-    /// The number of users at which throughput is highest; none where it never falls.
+    /// The number of users with the highest throughput. `None` if throughput never falls.
     #[must_use]
     pub fn peak(&self) -> Option<f64> {
         (self.crosstalk > 0.0).then(|| {
@@ -51,34 +50,30 @@ impl Law {
     }
 }
 
-/// A fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scalability {
-    /// The law.
     pub law: Law,
-    /// The 95 % intervals of `serial` and of `crosstalk`.
+    /// 95 % interval.
     pub serial: (f64, f64),
-    /// The same of `crosstalk`.
+    /// 95 % interval.
     pub crosstalk: (f64, f64),
-    /// The users at which throughput peaks with their interval, and the peak; none where there is no evidence that throughput falls at all, or
-    /// where the peak would lie beyond what may be said.
+    /// The peak. `None` without evidence that throughput falls, or if the peak is beyond the
+    /// extrapolation limit.
     pub peak: Option<Peak>,
     /// The typical relative error of the fit.
     pub noise: f64,
 }
 
-/// Where throughput is highest.
+/// The highest throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
-    /// Users.
     pub users: f64,
-    /// Their interval.
+    /// Interval of the number of users.
     pub interval: (f64, f64),
-    /// Throughput there.
     pub throughput: f64,
 }
 
-/// Fits the law to levels of users and their throughput; none of too few levels, or of none that got anything.
+/// Fits the law to (users, throughput). `None` for too few levels or no throughput at all.
 #[must_use]
 pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     if levels.len() < LEAST_LEVELS || levels.iter().any(|(n, x)| *n < 1.0 || *x <= 0.0) {
@@ -88,7 +83,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     let freedom = (levels.len() - 3) as f64;
     let squares = levels.iter().map(|(n, x)| (x / law.at(*n) - 1.0).powi(2));
     let noise = (squares.sum::<f64>() / freedom).sqrt();
-    // Estimated from few levels the noise itself is uncertain: so much wider is Student's interval.
+    // Student's interval is wider, because noise estimated from few levels is uncertain.
     let wider = 1.0 + 2.0 / freedom;
     let mut random = Rng::keyed(seed, Purpose::Resampling, 13, 0);
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -129,7 +124,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
     })
 }
 
-/// The law that explains the levels best, by squares of relative errors, with nothing below nothing.
+/// Least squares of relative errors, with all unknowns at or above 0.
 fn fitted(levels: &[(f64, f64)]) -> Option<Law> {
     let ways: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
     let mut best: Option<(f64, [f64; 3])> = None;
@@ -164,16 +159,16 @@ fn fitted(levels: &[(f64, f64)]) -> Option<Law> {
     })
 }
 
-/// What N / X is made of, in parts of itself.
+/// Coefficients of one level, relative to N / X.
 fn row((users, throughput): (f64, f64)) -> [f64; 3] {
     let y = users / throughput;
     [1.0 / y, (users - 1.0) / y, users * (users - 1.0) / y]
 }
 
-/// The unknowns of these numbers, the others being nothing.
+/// Solves for the unknowns in `way`; the others are 0.
 fn least_squares(levels: &[(f64, f64)], way: &[usize]) -> Option<[f64; 3]> {
     let n = way.len();
-    // Normal equations, with the right side as a last column.
+    // Normal equations, with the right side as the last column.
     let mut matrix = vec![vec![0.0; n + 1]; n];
     for level in levels {
         let row = row(*level);
@@ -207,11 +202,11 @@ fn least_squares(levels: &[(f64, f64)], way: &[usize]) -> Option<[f64; 3]> {
     Some(found)
 }
 
-/// A pool of so many parallel servers, if throughput grows in proportion up to some level and stays as it is from then on: how many, and how
-/// long each takes in seconds.
+/// Fits a pool of parallel servers: throughput grows linearly up to a level and is constant above
+/// it. Returns the number of servers and the service time in seconds.
 #[must_use]
 pub fn pool(levels: &[(f64, f64)]) -> Option<(f64, f64)> {
-    /// As much as this is the same.
+    /// Maximum relative difference of values that count as equal.
     const SAME: f64 = 0.05;
     let by_users = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
     let (first, each) = if mutant::is(Mutant::WaitingCountedAsServed) {
@@ -252,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_that_is_there_is_found() {
+    fn existing_peak_is_found() {
         let law = Law {
             one: 100.0,
             serial: 0.05,
@@ -273,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_falls_has_none() {
+    fn monotone_throughput_has_no_peak() {
         let law = Law {
             one: 100.0,
             serial: 0.05,
@@ -288,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_known_by_its_corner() {
+    fn pool_is_detected_by_its_corner() {
         let levels: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0]
             .iter()
             .map(|n: &f64| (*n, (n / 0.05).min(160.0)))
             .collect();
         let (servers, each_s) = pool(&levels).unwrap();
         assert!((servers - 8.0).abs() < 0.01 && (each_s - 0.05).abs() < 1e-9);
-        // What bends slowly is none.
+        // A curve without a corner is not a pool.
         let law = Law {
             one: 100.0,
             serial: 0.1,
@@ -306,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_says_nothing() {
+    fn too_few_levels_give_no_fit() {
         assert_eq!(scalability(&[(1.0, 1.0); 5], 1), None);
         let mut levels: Vec<(f64, f64)> = USERS.iter().map(|n| (*n, *n)).collect();
         assert!(scalability(&levels, 1).is_some());

@@ -1,55 +1,53 @@
-//! Whether a series has settled, and how it goes on: after a beginning that is left out it stays as it is, drifts, or changes from one
-//! level to another. Of logarithms, so that changes are shares; what is no larger than what matters is none.
+//! Steady state of a series after its warm-up: steady, drifting, or shifting to another level.
+//! Works on logarithms, so that changes are relative.
 
 use crate::{median, shift, trend, trend::apart, warm_up};
 
-/// Beyond so many deviations a trend is no chance.
+/// Minimum trend, in standard deviations.
 const SURE: f64 = 4.0;
-/// Beyond so many a beginning was no level.
+/// Minimum trend of a warm-up that was not a level, in standard deviations.
 const RISES: f64 = 3.0;
-/// The same of a step that was looked for at every place.
+/// Minimum step, in standard deviations. Higher, because every position is searched.
 const FOUND: f64 = 5.0;
-/// A level holds for so many values at least.
+/// Minimum number of values of a level.
 const LEAST: usize = 10;
 
-/// How a series goes on.
+/// Behaviour after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goes {
-    /// As it is.
     Steadily,
-    /// By so much from its first value that counts to its last, rising or falling.
+    /// Total change from the first value that counts to the last.
     Drifting(f64),
-    /// From one level to another, so far away.
+    /// Moves to another level.
     Shifting {
-        /// The first value of the new level.
+        /// Index of the first value of the new level.
         at: usize,
-        /// The new level less the old one.
+        /// New level minus old level.
         by: f64,
     },
 }
 
-/// What a series comes to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settled {
-    /// Values that are left out.
+    /// Number of values excluded as warm-up.
     pub cut: usize,
-    /// What the others do.
+    /// Behaviour of the remaining values.
     pub goes: Goes,
 }
 
-/// How a series settles, where differences below `matters` do not count; none where it is too short to say.
+/// Finds the steady state, ignoring differences below `matters`. `None` if the series is too short.
 #[must_use]
 pub fn settled(values: &[f64], matters: f64) -> Option<Settled> {
     let cut = warm_up(values)?;
     let (before, rest) = values.split_at(cut);
-    // Where little changes the rule cuts somewhere, as chance has it.
+    // Without a real warm-up the cut is random.
     let cut = if apart(before, rest).is_some_and(|by| by.z.abs() > SURE && by.by.abs() > matters) {
         cut
     } else {
         0
     };
     let (before, rest) = values.split_at(cut);
-    // A beginning dies away. What held its level and then changed was none.
+    // A warm-up decays. A beginning that held its level and then changed is a shift.
     let was_level =
         before.len() >= LEAST && trend(before).is_some_and(|trend| trend.z.abs() < RISES);
     let moved = median(rest)? - median(before).unwrap_or(f64::NAN);
@@ -71,7 +69,7 @@ pub fn settled(values: &[f64], matters: f64) -> Option<Settled> {
     })
 }
 
-/// Of what drifts all the time the rule leaves out as much as it may: what is left drifts, and so did what came before.
+/// A series that drifts throughout: MSER cuts as much as it may, and both parts drift alike.
 fn whole_drift(values: &[f64], goes: Goes) -> Option<Goes> {
     let Goes::Drifting(by) = goes else {
         return None;
@@ -108,7 +106,7 @@ mod tests {
 
     const MATTERS: f64 = 0.05;
 
-    /// Medians of two minutes, a second each, that vary by two per cent.
+    /// Two minutes of medians, one per second, that vary by 2 %.
     fn run(seed: u64, of: impl Fn(f64) -> f64) -> Settled {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 2, 0);
         let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -119,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_warms_up_has_settled_behind_it() {
+    fn service_is_steady_after_warm_up() {
         for seed in 0..100 {
             let found = run(seed, |t| 5.0 + 45.0 * (-t / 10.0).exp());
             assert!((25..60).contains(&found.cut), "{found:?}");
@@ -128,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_drifts_and_what_shifts_are_told_apart() {
+    fn drift_and_shift_are_distinguished() {
         for seed in 0..100 {
             let found = run(seed, |t| 5.0 + 5.0 * t / 120.0);
             assert!(
@@ -147,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_level_is_steady() {
+    fn constant_series_is_steady() {
         let steady = (0..200)
             .filter(|seed| run(*seed, |_| 5.0).goes == Goes::Steadily)
             .count();
@@ -156,7 +154,7 @@ mod tests {
         assert_eq!(settled(&[1.0; 25], MATTERS).unwrap().goes, Goes::Steadily);
     }
 
-    /// Logarithms of the median and of the 99th percentile, second by second, of a queue that was there before.
+    /// Logarithms of median and p99 per second, of a queue that was already in use.
     fn queue(seed: u64, (rate, share): (f64, f64), seconds: usize) -> [Vec<f64>; 2] {
         const BEFORE: f64 = 100.0;
         let mut random = Rng::keyed(seed, Purpose::Resampling, 4, 0);
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_queue_is_steady_whatever_its_length_does() {
+    fn busy_queue_is_steady() {
         let (mut all, mut wrong, mut cut) = (0, 0, 0);
         for (rate, share) in [(200.0, 0.5), (200.0, 0.8), (200.0, 0.9)] {
             for seconds in [30, 60, 120] {

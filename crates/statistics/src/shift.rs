@@ -1,23 +1,21 @@
-//! How far one sample lies from another: the estimate of Hodges and Lehmann (the median of all differences) with the interval that
-//! belongs to the rank-sum test, exact for few values. One value that is far off moves it little.
+//! Hodges-Lehmann estimate of the shift between two samples (the median of all differences), with
+//! the interval of the rank-sum test. Exact for few values, robust against outliers.
 
 use crate::{median, rank};
 
-/// A distance with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// The median of all differences, second less first.
+    /// Median of all differences, second minus first.
     pub estimate: f64,
-    /// The interval's lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
-    /// How often an interval made like this holds the true distance: at least what was asked for where the samples are large
-    /// enough, else what is the most they can give.
+    /// Confidence of the interval: at least as requested, or the maximum possible for small
+    /// samples.
     pub confidence: f64,
 }
 
-/// The distance of the second sample from the first; none where one is empty or holds a value that is no finite number.
+/// Estimates the shift from `first` to `second`. `None` if a sample is empty or a value is not
+/// finite.
 #[must_use]
 pub fn hodges_lehmann(first: &[f64], second: &[f64], confidence: f64) -> Option<Shift> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|x| !x.is_finite()) {
@@ -35,7 +33,7 @@ pub fn hodges_lehmann(first: &[f64], second: &[f64], confidence: f64) -> Option<
     })
 }
 
-/// How many differences are left out at each end, and how sure the interval of the others is.
+/// Number of differences cut at each end, and the confidence of the resulting interval.
 fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     let each_tail = (1.0 - confidence) / 2.0;
     if !rank::is_exact(first, second) {
@@ -44,13 +42,13 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
         let cut = (n * m / 2.0 - normal_quantile(each_tail) * deviation).floor();
         return ((cut.max(1.0) as usize) - 1, confidence);
     }
-    // Of the statistic U: ranks from 0, less the least that they can sum to. It is the same whichever of the samples is chosen.
+    // Statistic U: rank sum minus its minimum, with ranks from 0. The same for either sample.
     let ranks: Vec<usize> = (0..first + second).collect();
     let chosen = first.min(second);
     let least: usize = (0..chosen).sum();
     let ways = rank::sums(&ranks, chosen);
     let all: f64 = ways.iter().sum();
-    // With `cut` left out, the interval misses on this side when U is `cut` at most.
+    // With `cut` differences cut, the interval misses on this side if U is at most `cut`.
     let mut missed = ways[least] / all;
     let mut cut = 0;
     while let Some(more) = ways.get(least + cut + 1).map(|ways| missed + ways / all)
@@ -63,7 +61,8 @@ fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     (cut, 1.0 - 2.0 * missed)
 }
 
-/// How many deviations from the mean this share of a normal distribution lies beyond, by halving.
+/// Number of standard deviations beyond which this share of a normal distribution lies, by
+/// bisection.
 fn normal_quantile(tail: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..80 {
@@ -85,19 +84,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_confidence_is_that_of_the_tables() {
+    fn confidence_matches_tables() {
         let of = |n: usize| {
             let sample: Vec<f64> = (0..n).map(|x| x as f64).collect();
             hodges_lehmann(&sample, &sample, 0.95).unwrap().confidence
         };
-        // 5 + 5: U = 2 is the largest that each tail of 2.5 % takes: 1 - 2 · 4/252; 4 + 4: U = 0; 3 + 3 can give 90 % at most.
+        // 5 + 5: U = 2 is the largest value with a tail of 2.5 %: 1 - 2 · 4/252. 4 + 4: U = 0. 3 +
+        // 3 gives at most 90 %.
         assert!((of(5) - (1.0 - 8.0 / 252.0)).abs() < 1e-12);
         assert!((of(4) - (1.0 - 2.0 / 70.0)).abs() < 1e-12);
         assert!((of(3) - 0.9).abs() < 1e-12);
     }
 
     #[test]
-    fn one_value_far_off_moves_it_little() {
+    fn outlier_has_little_influence() {
         let first = [100.0, 101.0, 99.0, 100.5, 99.5];
         let second = [100.1, 101.1, 99.1, 100.6, 9999.0];
         let shift = hodges_lehmann(&first, &second, 0.95).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_truth_as_often_as_it_says() {
+    fn interval_has_its_coverage() {
         let mut random = Rng::keyed(1, Purpose::Sampling, 0, 0);
         let mut draw = |mean: f64| -> Vec<f64> {
             (0..6)
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_are_treated_as_few_are() {
+    fn large_samples_match_small_ones() {
         let sample = |n: u64, by: f64| -> Vec<f64> {
             let mut random = Rng::keyed(n, Purpose::Sampling, 0, 0);
             (0..n).map(|_| by + random.unit()).collect()
@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_lies_between_its_ends_and_turns_with_the_samples(
+        fn estimate_is_inside_interval_and_antisymmetric(
             first in prop::collection::vec(-1e6..1e6f64, 1..12),
             second in prop::collection::vec(-1e6..1e6f64, 1..12),
         ) {

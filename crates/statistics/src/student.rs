@@ -1,9 +1,8 @@
-//! Student's test of two samples: how likely means of samples of one distribution lie as far apart as these. For series whose values
-//! vary about a level as one does, with no value to be left out.
+//! Student's t-test for two samples with equal variance.
 
-/// The two-sided p-value of the difference of two means, from their common variance.
+/// Two-sided p-value of the difference of two means.
 ///
-/// `correlation` is that of neighbouring values, 0 for independent ones: it makes means less certain.
+/// `correlation` is that of neighbouring values (0: independent) and makes means less certain.
 /// `None` if there are too few values for a variance.
 #[must_use]
 pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<f64> {
@@ -16,7 +15,7 @@ pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<
     let spread = |values: &[f64], mean: f64| -> f64 {
         values.iter().map(|value| (value - mean).powi(2)).sum()
     };
-    // Correlated values lie closer to their own mean than to the mean of their level.
+    // Corrects the variance: correlated values are closer to their own mean than to their level's.
     let within = n + m - vn - vm;
     if within <= 0.0 {
         return Some(1.0);
@@ -24,18 +23,18 @@ pub(crate) fn t_test(first: &[f64], second: &[f64], correlation: f64) -> Option<
     let variance = (spread(first, a) + spread(second, b)) / within;
     let distance = (a - b).abs();
     if variance <= f64::MIN_POSITIVE {
-        // Values that never vary: any difference is one.
+        // Constant values: any difference is significant.
         return Some(if distance > 0.0 { 0.0 } else { 1.0 });
     }
     let t = distance / (variance * (vn / n + vm / m)).sqrt();
-    // As many independent values would have as certain a variance.
+    // Effective number of independent values.
     let squares = correlation * correlation;
     let freedom = (n + m) * (1.0 - squares) / (1.0 + squares) - 2.0;
     Some(two_sided(t, freedom.max(1.0)))
 }
 
-/// Variance of the mean of `n` values over that of the mean of independent values, when neighbours
-/// have this correlation and it decays geometrically (an autoregression of order one).
+/// Variance of the mean of `n` values relative to independent ones, for an AR(1) process with this
+/// correlation.
 fn mean_inflation(n: usize, correlation: f64) -> f64 {
     let (n, phi) = (n as f64, correlation);
     if phi <= 0.0 {
@@ -45,7 +44,7 @@ fn mean_inflation(n: usize, correlation: f64) -> f64 {
     (1.0 + phi) / (1.0 - phi) - far
 }
 
-/// The mean of values; of nothing, 0.
+/// Mean; 0 for no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -53,12 +52,16 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// How likely |T| is at least this, of Student's distribution with so many degrees of freedom.
+/// P-value of
+///
+/// T
+///
+/// for this number of degrees of freedom.
 pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
-/// The regularised incomplete beta function, by its continued fraction (Lentz).
+/// Regularised incomplete beta function, by continued fraction (Lentz).
 fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -66,7 +69,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // It converges fast on one side only; the other is its complement.
+    // The fraction converges fast on one side only. The other is the complement.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta(b, a, 1.0 - x);
     }
@@ -93,7 +96,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     (front.exp() * fraction / a).clamp(0.0, 1.0)
 }
 
-/// The logarithm of the gamma function of a positive number, by Stirling's series where that is exact enough.
+/// Logarithm of the gamma function of a positive number, by Stirling's series.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut less) = (x, 0.0);
     while x < 12.0 {
@@ -111,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn its_tails_are_those_of_the_tables() {
+    fn tails_match_tables() {
         // (degrees of freedom, t, two-sided p) of printed tables.
         for (freedom, t, p) in [
             (1.0, 12.706, 0.05),
@@ -127,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn gamma_is_the_factorial() {
+    fn gamma_equals_factorial() {
         assert!((ln_gamma(6.0) - 120f64.ln()).abs() < 1e-12);
         assert!((ln_gamma(0.5) - std::f64::consts::PI.sqrt().ln()).abs() < 1e-12);
     }
 
     #[test]
-    fn samples_are_told_apart_by_their_common_variance() {
+    fn samples_are_compared_by_pooled_variance() {
         let p = t_test(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0], 0.0).unwrap();
         // t = 5 with 8 degrees of freedom.
         assert!((p - 0.00105).abs() < 1e-5, "{p}");

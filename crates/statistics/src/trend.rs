@@ -1,18 +1,17 @@
-//! Whether a series goes on as it began: a trend (Mann and Kendall, with as many values as count where neighbours hang together), its
-//! slope (Theil and Sen), and a shift from one level to another. What is a change worth telling is somebody else's to say.
+//! Trend of a series (Mann-Kendall, corrected for autocorrelation), its slope (Theil-Sen), and a
+//! step between two levels.
 
 use crate::{median, rank};
 
-/// A trend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// Of how many deviations, rising or falling; beyond three there is one.
+    /// Significance in standard deviations, with sign. There is a trend beyond three.
     pub z: f64,
-    /// By how much it rises from one value to the next.
+    /// Change from one value to the next.
     pub slope: f64,
 }
 
-/// The trend of a series; none of fewer than ten values.
+/// `None` for fewer than ten values.
 #[must_use]
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
@@ -42,7 +41,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     })
 }
 
-/// By how much the ranks of neighbours being alike widens the variance (Hamed and Rao), at least one.
+/// Factor on the variance for correlated ranks (Hamed and Rao), at least 1.
 fn inflation(values: &[f64]) -> f64 {
     let n = values.len();
     let ranks = rank::ranks(values);
@@ -56,7 +55,7 @@ fn inflation(values: &[f64]) -> f64 {
         return 1.0;
     }
     let count = n as f64;
-    // What lies within the noise of a coefficient is none.
+    // Coefficients within the noise are ignored.
     let noise = 1.96 / count.sqrt();
     let lags = 1..=(n / 4).max(1);
     let sum: f64 = lags
@@ -74,22 +73,22 @@ fn inflation(values: &[f64]) -> f64 {
     (1.0 + 2.0 / (count * (count - 1.0) * (count - 2.0)) * sum).max(1.0)
 }
 
-/// A shift from one level to another.
+/// A step between two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// The first value of the new level.
+    /// Index of the first value of the new level.
     pub at: usize,
     /// The old level.
     pub before: f64,
-    /// The new one.
+    /// The new level.
     pub after: f64,
-    /// Of how many deviations the step between them is, where neighbours hang together as they do beside it.
+    /// Step in standard deviations, corrected for the correlation on both sides.
     pub z: f64,
-    /// The share of all squares that two levels leave unexplained, where a straight line leaves one.
+    /// Squares left unexplained by two levels, relative to those left by a straight line.
     pub against_line: f64,
 }
 
-/// The place at which two levels explain a series best, with so many values at least on each side; none of too few.
+/// Finds the best step with at least `least` values on each side. `None` for too few values.
 #[must_use]
 pub fn shift(values: &[f64], least: usize) -> Option<Level> {
     let n = values.len();
@@ -126,16 +125,16 @@ pub fn shift(values: &[f64], least: usize) -> Option<Level> {
     })
 }
 
-/// How far two parts of a series lie apart.
+/// Distance between two parts of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Apart {
-    /// The mean of the second less that of the first.
+    /// Mean of the second part minus mean of the first.
     pub by: f64,
-    /// Of how many deviations that is, where neighbours hang together as they do in the second.
+    /// Distance in standard deviations, corrected for the correlation in the second part.
     pub z: f64,
 }
 
-/// How far the beginning of a series lies from the rest of it; none where either is nothing.
+/// Distance from the beginning of a series to its rest. `None` if either is empty.
 pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<Apart> {
     if before.is_empty() || rest.len() < 2 {
         return None;
@@ -152,7 +151,7 @@ pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<Apart> {
     })
 }
 
-/// The squares that a straight line leaves unexplained.
+/// Squares that a straight line leaves unexplained.
 fn straight(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let (mean_x, mean_y) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_is_seen_and_noise_is_none_also_where_neighbours_are_alike() {
+    fn trend_is_detected_and_correlated_noise_is_not() {
         let mut false_alarms = 0;
         for seed in 0..200 {
             let mut noise = noise(seed);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_found_where_it_is_and_a_line_is_better_explained_by_itself() {
+    fn step_is_located_and_line_prefers_its_slope() {
         for seed in 0..100 {
             let mut noise = noise(seed);
             let step: Vec<f64> = (0..120)

@@ -1,17 +1,18 @@
-//! Where a series has settled: MSER-5, the rule by which simulations leave out their beginning. It cuts where what is left is known best:
-//! with too little left out the beginning spoils the mean, with too much there are too few values to know it.
+//! Warm-up detection by MSER-5: cuts where the standard error of the remaining mean is smallest.
 
 use base::mutant::{self, Mutant};
 
-/// Values are taken together in so many, which makes the rule deaf to single ones.
+/// Number of values per batch. Batches make the rule robust against single values.
 const BATCH: usize = 5;
-/// With fewer batches there is no telling a beginning from the rest.
+/// Minimum number of batches.
 const ENOUGH_BATCHES: usize = 5;
-/// As many values are the fewest of which anything can be said.
+/// Minimum number of values.
 pub const ENOUGH_VALUES: usize = BATCH * ENOUGH_BATCHES;
 
-/// How many values at the beginning are to be left out, less than half of them; none where the series is too short to ask. Whether what
-/// is left has settled is another question: of what rises all the time half is left.
+/// Returns how many values at the beginning to exclude, less than half of them. `None` if the
+/// series is too short.
+///
+/// Does not say whether the rest is steady: of a series that always rises, half remains.
 #[must_use]
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values
@@ -30,8 +31,8 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
     Some(cut * BATCH)
 }
 
-/// The square of the standard error of the mean, as if the values did not hang together. Of values that are the same but for how sums are
-/// rounded it is nothing: else the rounding would choose the cut.
+/// Squared standard error of the mean, ignoring correlation. 0 for values that differ by rounding
+/// only, which must not choose the cut.
 fn uncertainty(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_dies_away_is_left_out() {
+    fn decaying_start_is_cut() {
         for seed in 0..50 {
             let mut noise = noise(seed);
             let series =
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_level_loses_little() {
+    fn constant_series_loses_little() {
         let mut lost = 0;
         for seed in 0..50 {
             let mut noise = noise(seed);

@@ -1,4 +1,4 @@
-//! The client's one operation: a request, and whatever it is redirected to, on one connection each.
+//! Sends a request and follows redirects.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -19,79 +19,75 @@ use crate::{
 };
 use codec::{Answer, Target, Want, cookies::Jar, encode::Charset, url};
 
-/// Who sends: whose connections, cookies and patience it is.
+/// The caller's connections, cookie jar and time limit.
 pub struct Agent<'u> {
-    /// Its own connections; not used where all share theirs.
+    /// Own connections. Unused with a shared pool.
     pub pool: &'u Pool,
-    /// What cuts its waits short.
+    /// Ends its waits.
     pub limit: &'u Rc<Limit>,
     /// Its cookies.
     pub jar: &'u mut Jar,
 }
 
-/// What to send, and what of the answer is wanted.
+/// A request to send, and the parts of the response that are needed.
 #[derive(Debug, Clone)]
 pub struct Call<'c> {
-    /// Where its times are counted.
+    /// Label of its times.
     pub label: LabelId,
     /// The method.
     pub method: &'c str,
-    /// The request.
+    /// The encoded request.
     pub request: Cow<'c, Built>,
-    /// What of the answer somebody will look at.
+    /// The needed parts of the response.
     pub want: Want,
-    /// How header values become bytes.
+    /// Encoding of header values.
     pub charset: Charset,
-    /// Whether the sender itself has set cookies for it.
+    /// Whether the caller set cookies for it.
     pub sets_cookies: bool,
-    /// Which redirects are followed; none: none is.
+    /// Redirects to follow. `None` follows none.
     pub redirects: Option<Redirects>,
 }
 
-/// Which redirects are followed.
+/// Rules for redirects.
 #[derive(Debug, Clone, Copy)]
 pub struct Redirects {
-    /// At most so many.
+    /// Maximum number.
     pub most: u32,
-    /// Whether POST stays POST behind 301 and 302.
+    /// Whether 301 and 302 keep POST.
     pub keep_method: bool,
 }
 
-/// What a sender is asked and told while its call goes on.
+/// Callbacks of a call.
 pub trait Caller {
-    /// A request is handed to the network, the first or one behind a redirect.
+    /// A request is about to be sent: the first, or one after a redirect.
     fn sending(&mut self, now_ns: u64);
-    /// An answer leads to another request. What is known of it is forgotten afterwards.
+    /// A response is redirected. Its data is dropped afterwards.
     fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Answer);
-    /// Makes the request that a redirect asks for.
-    ///
-    /// # Errors
-    /// When it cannot be sent.
+    /// Builds the request for a redirect. Fails if it cannot be sent.
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError>;
-    /// The server has set a cookie that nobody can read.
+    /// The server set a malformed cookie.
     fn odd_cookie(&mut self, now_ns: u64);
 }
 
-/// Why a call did not end with an answer that counts.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
-    /// There was no complete answer.
+    /// There was no complete response.
     Fault(Fault),
-    /// More redirects than these.
+    /// More redirects than this.
     TooManyRedirects(u32),
-    /// A redirect leads to what is no URL. What the server sent stays out of it: it may be a secret, and another one each time.
+    /// The redirect's location is not a URL. Its text is omitted, because it may be a secret and
+    /// differs each time.
     Location,
-    /// A redirect leads to a host that may not be loaded: the answer that says so is the last one.
+    /// A redirect to a host that may not be loaded. The redirecting response is the last one.
     Stranded(String),
-    /// The request that a redirect asks for cannot be built.
+    /// The request for a redirect could not be built.
     Build(BuildError),
 }
 
 impl Client {
-    /// Sends a request and follows where its answers lead; the exchange tells of the last one, whole or as far as it came.
-    ///
-    /// # Errors
-    /// What kept the last answer from counting.
+    /// Sends a request and follows redirects. `exchange` has the last response, complete or
+    /// partial.
     pub async fn send(
         &self,
         agent: &mut Agent<'_>,
@@ -142,7 +138,7 @@ impl Client {
         Ok(())
     }
 
-    /// One request and its answer on one connection.
+    /// One request and its response on one connection.
     async fn hop(
         &self,
         agent: &mut Agent<'_>,
@@ -155,7 +151,7 @@ impl Client {
         let origin = self.origin_id(&request.target.origin);
         let pool = self.shared.as_ref().unwrap_or(agent.pool);
         let permit = pool.enter(origin, agent.limit).await?;
-        // Who did not wait for its turn, and was not led on, has begun just now.
+        // The first hop without a wait starts now.
         let is_first = exchange.moments.first_write.is_none();
         let now = if permit.is_none() && is_first {
             exchange.moments.started
@@ -170,7 +166,7 @@ impl Client {
         let known = pool.take(origin, now, self.http.idle_close_ns);
         let mut conn = match known {
             Some(conn) => conn,
-            // Rare, and large while it goes on: every user would carry the room for it all its life.
+            // Boxed because it is rare and large: every user would carry its size.
             None => Box::pin(self.open(request, call, agent.limit, exchange)).await?,
         };
         let with_cookie = self
@@ -201,7 +197,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends bytes over a connection and takes the answer.
+    /// Sends bytes on a connection and reads the response.
     async fn exchange(
         &self,
         conn: &mut Conn,
@@ -228,7 +224,7 @@ impl Client {
         conn.carried += 1;
         match ended {
             Ok(_) => Ok(()),
-            // Nothing of this answer has come: the next request of an idle connection met its end.
+            // Nothing of this response arrived: a reused connection was closed.
             Err(Lost(fault, _)) if exchange.moments.bytes_in == read_before && carried > 0 => {
                 Err(fault.on_kept())
             }
@@ -249,7 +245,7 @@ impl Client {
         };
         let connected = self.connect(&request.target.origin, None, purpose, limit);
         let (conn, opening) = connected.await.map_err(|fault| match fault {
-            // Which of the limits passed is known here, not to the connector.
+            // The connector does not know which limit expired.
             Fault::ResponseTimeout => exchange.limits.fault(Cut::Expired),
             fault => fault,
         })?;
@@ -257,7 +253,7 @@ impl Client {
         Ok(conn)
     }
 
-    /// Keeps a connection that may carry more.
+    /// Keeps a reusable connection.
     fn keep(&self, mut conn: Box<Conn>, pool: &Pool, origin: OriginId, now_ns: u64) {
         debug_assert_eq!(conn.origin, origin);
         if conn.transport.is_reusable() {
@@ -280,7 +276,7 @@ impl Client {
         jar.header(&target.origin, &target.path, self.worker.wall_s(now_ns))
     }
 
-    /// Keeps what the answer set, and tells of what cannot be read.
+    /// Stores cookies of a response, and reports malformed ones.
     fn keep_cookies(
         &self,
         target: &Target,
@@ -306,7 +302,7 @@ impl Client {
 }
 
 impl Exchange {
-    /// Forgets what was of a hop that led on: it is counted apart.
+    /// Resets the data of a redirected hop, which is counted separately.
     fn forget_hop(&mut self) {
         self.answer = Answer::default();
         self.moments.head = 0;
@@ -315,7 +311,7 @@ impl Exchange {
     }
 }
 
-/// Where an answer redirects to, if that is followed.
+/// Target of a redirect, if it is followed.
 fn redirect_of<'a>(call: &Call<'_>, answer: &'a Answer) -> Option<(Redirects, &'a str)> {
     let redirects = matches!(answer.status, 300..=304 | 307 | 308);
     call.redirects.filter(|_| redirects).zip(answer.location())

@@ -1,5 +1,4 @@
-//! One request and its one answer: the moments at which things happened, the limits that end it, and what is kept of the answer. It
-//! moves no bytes itself, knows no virtual users and keeps no ledger.
+//! One request and its response: timestamps, limits, and kept data.
 
 use std::rc::Rc;
 
@@ -15,18 +14,18 @@ use crate::{
 };
 use codec::{Answer, Want, reply::Reply};
 
-/// When things happened, in nanoseconds from the start of the test.
+/// Timestamps in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moments {
-    /// The worker turned to it.
+    /// The worker handles it.
     pub started: u64,
     /// First byte written.
     pub first_write: Option<u64>,
     /// Last byte written.
     pub sent: u64,
-    /// First byte of the answer read.
+    /// First byte of the response read.
     pub first_read: Option<u64>,
-    /// The answer's head complete.
+    /// Head of the response complete.
     pub head: u64,
     /// Last byte read, or given up.
     pub done: u64,
@@ -34,11 +33,11 @@ pub struct Moments {
     pub bytes_out: u64,
     /// Bytes read.
     pub bytes_in: u64,
-    /// What opening its connection took, if it needed a new one.
+    /// Durations of opening its connection, if it needed a new one.
     pub opening: measure::accumulator::Opening,
 }
 
-/// The limits of a request's life, as moments.
+/// Time limits of a request as moments.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     total_at: u64,
@@ -49,7 +48,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of a request that was started at this moment.
+    /// Limits of a request started at this moment.
     #[must_use]
     pub fn from(started: u64, timeouts: &Timeouts) -> Limits {
         let after = |ns: Option<u64>| ns.map_or(NEVER, |ns| started.saturating_add(ns));
@@ -62,7 +61,7 @@ impl Limits {
         }
     }
 
-    /// Puts them into force.
+    /// Arms the limits.
     pub fn arm(&self, worker: &Worker, limit: &Rc<Limit>) {
         worker
             .deadlines
@@ -70,12 +69,12 @@ impl Limits {
             .limit(limit, self.total_at.min(self.headers_at).min(self.idle_at));
     }
 
-    /// Whether they move while the exchange goes on.
+    /// Whether they change during the exchange.
     fn are_moving(&self) -> bool {
         self.headers_ns.is_some() || self.idle_ns.is_some()
     }
 
-    /// The request is sent; the head of its answer is awaited from now on, unless it has come already.
+    /// Handles the end of sending: from here on the head is awaited, unless it has arrived.
     fn sent(&mut self, now_ns: u64, awaits_head: bool) {
         let headers_ns = self.headers_ns.filter(|_| awaits_head);
         self.headers_at = headers_ns.map_or(NEVER, |ns| now_ns.saturating_add(ns));
@@ -88,7 +87,7 @@ impl Limits {
         }
     }
 
-    /// What a wait cut short under these limits is counted as.
+    /// Fault for a wait that these limits ended.
     #[must_use]
     pub fn fault(&self, cut: Cut) -> Fault {
         match cut {
@@ -99,23 +98,23 @@ impl Limits {
     }
 }
 
-/// A request under way: what is known of it so far, also of one that will be lost.
+/// A request in flight, with everything known so far.
 #[derive(Debug)]
 pub struct Exchange {
-    /// When it should have started.
+    /// Intended start.
     pub intended: Intended,
-    /// What happened when.
+    /// Timestamps.
     pub moments: Moments,
-    /// Its answer, as far as it has come.
+    /// The response so far.
     pub answer: Answer,
-    /// What ends it.
+    /// Time limits.
     pub limits: Limits,
-    /// The memory that its answer takes.
+    /// Memory of the response.
     pub kept: Held,
 }
 
 impl Exchange {
-    /// Of a request that is started now.
+    /// Creates the exchange of a request that starts now.
     #[must_use]
     pub fn begun(
         intended: Intended,
@@ -136,14 +135,14 @@ impl Exchange {
     }
 }
 
-/// Watches over the exchange of one answer.
+/// Observes the exchange of one response.
 pub(super) struct OneAnswer<'a> {
     pub worker: &'a Worker,
     pub exchange: &'a mut Exchange,
     pub limit: &'a Rc<Limit>,
     pub want: Want,
     pub to_head: bool,
-    /// When the attempt to write began that is under way.
+    /// When the current write attempt started.
     pub began: u64,
 }
 
@@ -168,7 +167,7 @@ impl OneAnswer<'_> {
         if self.exchange.kept.hold(reply.body.capacity() as u64) {
             return Ok(());
         }
-        // Given back at once: it is somebody else's answer that may still fit.
+        // Released immediately, so that another response may fit.
         reply.body = Vec::new();
         reply.keep_alive = false;
         self.exchange.kept.hold(0);

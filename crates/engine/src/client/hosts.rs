@@ -1,7 +1,7 @@
-//! Which hosts a test may load. Those that the user wrote are: the target, and absolute URLs of the file. What answers, captures and
-//! tables bring up while the test runs is somebody else's machine until the user allows it.
+//! Hosts that a test may load: those the user wrote (the target, and absolute URLs in the file) and
+//! those allowed explicitly. Hosts from responses, captures and tables are not allowed by default.
 //!
-//! Hosts are compared as URLs have them: without port, in lower case. It looks no name up.
+//! Hosts are compared as in URLs: without port, in lower case.
 
 use plan::{
     At, Plan, Problem, Request, Variable, Work,
@@ -13,38 +13,38 @@ use serde_json::Value;
 
 use codec::url;
 
-/// What is allowed beside what the user wrote.
+/// Hosts allowed in addition to those the user wrote.
 #[derive(Debug, Clone, Default)]
 pub struct Allow {
-    /// Hosts, or `*.example.org` for everything below a name.
+    /// Hosts, or `*.example.org` for all subdomains.
     pub hosts: Vec<String>,
-    /// The only hosts that may be loaded at all, if somebody has fixed them: what the user wrote must be among them.
+    /// If set, only these hosts may be loaded at all, including those the user wrote.
     pub only: Option<Vec<String>>,
-    /// Whether other hosts are loaded too and only told of, as other tools do.
+    /// Whether other hosts are loaded with a note, as in other tools.
     pub others_too: bool,
 }
 
-/// What becomes of a host.
+/// Ruling on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     /// It is loaded.
     Allowed,
-    /// It is loaded, and told of.
+    /// It is loaded with a note.
     Told,
     /// It is not loaded.
     Refused,
 }
 
-/// The rule of a run.
+/// The rules of a run.
 #[derive(Debug, Clone)]
 pub struct Hosts {
-    /// What the user wrote.
+    /// Hosts that the user wrote.
     known: Vec<String>,
     allow: Allow,
 }
 
 impl Hosts {
-    /// The rule for a plan.
+    /// Creates the rules for a plan.
     #[must_use]
     pub fn of(plan: &Plan, allow: &Allow) -> Hosts {
         let mut known: Vec<String> = Vec::new();
@@ -59,13 +59,13 @@ impl Hosts {
         }
     }
 
-    /// What the user wrote, the target first.
+    /// Hosts that the user wrote, the target first.
     #[must_use]
     pub fn known(&self) -> &[String] {
         &self.known
     }
 
-    /// What becomes of a host that comes up while the test runs.
+    /// The ruling on a host that appears during the run.
     #[must_use]
     pub fn ruling(&self, host: &str) -> Ruling {
         let among = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, host));
@@ -85,7 +85,7 @@ impl Hosts {
         }
     }
 
-    /// The port of a plan's target.
+    /// Port of a plan's target.
     #[must_use]
     pub fn target_port(plan: &Plan) -> Option<u16> {
         if let Work::Mqtt(mqtt) = &plan.work {
@@ -94,7 +94,7 @@ impl Hosts {
         url::parse(&plan.target).map(|target| target.origin.port)
     }
 
-    /// How a host that was refused can be allowed.
+    /// How to allow a refused host.
     #[must_use]
     pub fn advice(&self, host: &str) -> String {
         match &self.allow.only {
@@ -103,7 +103,7 @@ impl Hosts {
         }
     }
 
-    /// Every host known beforehand that whoever fixed the list does not allow, with its place.
+    /// Problems for hosts that are known before the run and not on the fixed list.
     #[must_use]
     pub fn problems(plan: &Plan, allow: &Allow) -> Vec<Problem> {
         let Some(only) = &allow.only else {
@@ -115,7 +115,7 @@ impl Hosts {
         all.extend(led_to(plan).into_iter().map(|host| (host, None)));
         let mut problems: Vec<Problem> = Vec::new();
         for (host, at) in all {
-            // A pattern that was asked for must be on the list as it is.
+            // A requested pattern must be on the list literally.
             if only
                 .iter()
                 .any(|pattern| *pattern == host || matches(pattern, &host))
@@ -134,7 +134,7 @@ impl Hosts {
     }
 }
 
-/// A host as URLs have it: in lower case, an IPv6 address without brackets, without a port.
+/// Host as in URLs: lower case, no port, IPv6 without brackets.
 #[must_use]
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.trim();
@@ -152,7 +152,8 @@ pub fn canonical(text: &str) -> Option<String> {
     is_host.then_some(target.origin.host)
 }
 
-/// Where connections lead that do not go where names do: the names being allowed says nothing about those places.
+/// Places that connections are redirected to by address overrides. They need permission of their
+/// own.
 fn led_to(plan: &Plan) -> Vec<String> {
     let route = &plan.http.route;
     let given = route.resolve.iter().flat_map(|one| &one.addresses);
@@ -167,7 +168,7 @@ fn matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// Every host that the user wrote, the target's first.
+/// Hosts that the user wrote, the target first.
 fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     let mut hosts = Vec::new();
     if let Some(target) = url::parse(&plan.target) {
@@ -176,7 +177,7 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     if let Work::Mqtt(mqtt) = &plan.work {
         hosts.push((mqtt.host.to_ascii_lowercase(), None));
     }
-    // Where an embedded broker listens is known when it runs.
+    // The address of an embedded broker is known at run time.
     let beside = plan.beside.as_ref();
     if let Some(beside) = beside.filter(|beside| !beside.mqtt.host.starts_with("lab:")) {
         hosts.push((beside.mqtt.host.to_ascii_lowercase(), None));
@@ -205,7 +206,7 @@ fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
     }
 }
 
-/// The hosts that a request's URL can have as far as the file alone says, its variables included.
+/// Hosts that a request's URL can have, as far as the file tells.
 fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
     if let Some(host) = host_before_holes(&request.url_text, "{{") {
         return vec![host];
@@ -237,11 +238,11 @@ fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
     hosts
 }
 
-/// Stands for what only the run can tell.
+/// Placeholder for values known only at run time.
 const HOLE: &str = "\u{1}";
 
-/// The host of an absolute URL, if the test says it; user, password and port may be holes. What a hole holds cannot lead elsewhere: the
-/// host that comes of it is looked at again when it is asked.
+/// Host of an absolute URL, if it is constant. User, password and port may be placeholders. The
+/// actual host is checked again at run time.
 fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     let text = text.trim_start();
     let (scheme, rest) = text.split_once("://")?;
@@ -257,7 +258,7 @@ fn host_before_holes(text: &str, hole: &str) -> Option<String> {
     Some(target.origin.host)
 }
 
-/// The variables that the file gives a value, one of several fixed; all others are holes.
+/// Variables with a value in the file, using one of several. Others are placeholders.
 struct Written<'p> {
     plan: &'p Plan,
     chosen: Option<(&'p str, &'p Value)>,
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_wrote_is_known() {
+    fn written_hosts_are_known() {
         let plan = plan(&[
             "/a",
             "https://abs.test/{{ id }}",
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_and_what_is_fixed() {
+    fn allowed_and_fixed_hosts_are_respected() {
         let plan = plan(&["/a", "http://other.test/"]);
         let mut allow = Allow {
             hosts: vec!["*.cdn.test".into(), "::1".into()],
@@ -380,7 +381,7 @@ mod tests {
         let resolve = plan::route::Resolve::parse("target.test:8080:10.0.0.1").expect("read");
         led.http.route.resolve = vec![resolve];
         assert_eq!(Hosts::problems(&led, &allow).len(), 3);
-        // What stands for a host is not for that a host that answers may lead to.
+        // Permission for an address override does not extend to responses.
         allow.only = None;
         allow.others_too = false;
         assert_eq!(Hosts::of(&led, &allow).ruling("10.0.0.1"), Ruling::Refused);
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_read_as_urls_have_them() {
+    fn hosts_are_canonicalized() {
         assert_eq!(canonical("EXAMPLE.org").as_deref(), Some("example.org"));
         assert_eq!(canonical("[::1]").as_deref(), Some("::1"));
         assert_eq!(canonical("::1").as_deref(), Some("::1"));

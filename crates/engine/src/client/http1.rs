@@ -1,5 +1,5 @@
-//! HTTP/1.1 over one connection: a request's bytes out, its answers in, in order. Bodies that nobody looks at are thrown away in the
-//! kernel where it can do that. It opens nothing and keeps no ledger.
+//! HTTP/1.1 on one connection: writes a request and reads its responses. The kernel discards
+//! unneeded bodies if possible.
 
 use std::task::{Context, Poll, ready};
 
@@ -12,17 +12,17 @@ use crate::{
 };
 use codec::reply::{Keep, Replies};
 
-/// So much of a body may be thrown away at once.
+/// Maximum number of body bytes discarded per call.
 const SCRATCH: usize = 1 << 20;
 
-/// A connection that speaks HTTP/1.1.
+/// An HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Http1 {
     stream: Stream,
     replies: Replies,
 }
 
-/// How far a request has been written.
+/// Progress of writing a request.
 #[derive(Debug, Default)]
 struct Outgoing {
     written: usize,
@@ -31,7 +31,7 @@ struct Outgoing {
 }
 
 impl Http1 {
-    /// Over a stream that has just been opened.
+    /// Wraps a new stream.
     #[must_use]
     pub fn over(stream: Stream) -> Http1 {
         Http1 {
@@ -40,13 +40,13 @@ impl Http1 {
         }
     }
 
-    /// The answer under way, or the last one.
+    /// The current or last response.
     #[must_use]
     pub fn replies(&mut self) -> &mut Replies {
         &mut self.replies
     }
 
-    /// Writes what fits. Ready when nothing more can be written, for whatever reason.
+    /// Writes what fits. Ready when nothing more can be written.
     fn poll_write<W: Watch>(
         &mut self,
         cx: &mut Context<'_>,
@@ -57,7 +57,8 @@ impl Http1 {
     ) -> Poll<()> {
         while out.written < request.len() {
             if out.written == 0 {
-                // Read before the call: on loopback the server may have answered by the time it returns.
+                // Read before the call, because on loopback the response may arrive before it
+                // returns.
                 watch.begins(io.clock);
             }
             match ready!(self.stream.poll_write(cx, &request[out.written..])) {
@@ -79,7 +80,7 @@ impl Http1 {
         Poll::Ready(())
     }
 
-    /// Reads answers until the last one is complete.
+    /// Reads until the last response is complete.
     fn poll_answers<W: Watch>(
         &mut self,
         cx: &mut Context<'_>,
@@ -103,7 +104,7 @@ impl Http1 {
         }
     }
 
-    /// Reads what is there, up to the end of the last answer; answers when that was, if it was.
+    /// Reads what is available, up to the end of the last response. Returns when that was.
     fn poll_some<W: Watch>(
         &mut self,
         cx: &mut Context<'_>,
@@ -112,7 +113,7 @@ impl Http1 {
     ) -> Poll<Result<Option<u64>, Fault>> {
         let (mut buffer, mut heads) = (io.buffer.borrow_mut(), io.heads.borrow_mut());
         let next = watch.next();
-        // Behind a head that announces a long body only the head is read; the body goes unseen.
+        // Reads only the head if a long body is expected, so that the body can be discarded.
         let awaits_head = self.replies.reply.status == 0;
         let unseen = awaits_head && next.keep < Keep::Body && self.stream.can_discard();
         let short = heads.first_read().filter(|_| unseen);
@@ -144,7 +145,8 @@ impl Http1 {
             if !fed.done {
                 watch.grew(&mut self.replies.reply, now)?;
             } else if watch.answered(&mut self.replies.reply, now)? {
-                // Bytes behind the last answer would be taken for the next one: such a connection is not used again.
+                // Bytes after the last response would corrupt the next one, so the connection is
+                // not reused.
                 self.replies.reply.keep_alive &= bytes.is_empty();
                 if n == room {
                     self.stream.drained();
@@ -157,7 +159,7 @@ impl Http1 {
         Poll::Ready(Ok(None))
     }
 
-    /// Throws away what is there of a body; none: this kind of stream cannot.
+    /// Discards available bytes of a body. `None` if the stream does not support it.
     fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
@@ -172,7 +174,7 @@ impl Http1 {
         self.stream.poll_discard(cx, &mut scratch, rest)
     }
 
-    /// Bytes of a body were thrown away; answers when the last answer was complete, if it is.
+    /// Counts discarded bytes. Returns when the last response was complete.
     fn thrown<W: Watch>(
         &mut self,
         thrown: std::io::Result<usize>,
@@ -197,7 +199,7 @@ impl Http1 {
     }
 }
 
-/// Nothing to be read or written: ready only when it is over.
+/// Nothing to read or write: ready only when the limit expires.
 fn waits<W: Watch>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
     loop {
         let cut = ready!(limit.poll(cx));
@@ -218,18 +220,19 @@ impl Transport for Http1 {
         let mut out = Outgoing::default();
         self.replies.begin();
         std::future::poll_fn(|cx| {
-            // Whoever answers before everything has come must be heard, or both wait for each other.
+            // Reads while writing, because a server may respond early, and both would wait forever.
             if !out.flushed && out.broken.is_none() {
                 let _ = self.poll_write(cx, io, request, &mut out, watch);
             }
             let Some(broken) = out.broken else {
                 let read = ready!(self.poll_answers(cx, io, limit, watch));
-                // The rest of the request would be taken for the beginning of the next.
+                // The rest of the request would corrupt the next one.
                 self.replies.reply.keep_alive &= out.flushed;
                 return Poll::Ready(read.map_err(|fault| Lost(fault, Stage::Read)));
             };
             let lost = Err(Lost(broken, Stage::Write));
-            // Who refuses a large body answers before it has come and hangs up: it is the answer that counts.
+            // A server that rejects a large body may respond and hang up before it was sent. The
+            // response counts.
             let hung_up = matches!(broken, Fault::BrokenPipe | Fault::Reset) && out.written > 0;
             if !hung_up || !watch.hears_out() {
                 return Poll::Ready(lost);

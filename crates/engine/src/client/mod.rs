@@ -1,6 +1,5 @@
-//! The HTTP client of one worker. Its one operation: send this request - bytes made before the run or while it goes on -, tell so
-//! much of the answer, and when what happened. It owns connections, cookies' way in and out, redirects and limits. What a request is
-//! for, and what its answer means, is the caller's business: it knows no steps, no scripts and no scenarios.
+//! The HTTP client of one worker: sends encoded requests and returns the needed parts of the
+//! response with timestamps. Handles connections, cookies, redirects and limits.
 
 mod call;
 pub mod exchange;
@@ -34,29 +33,26 @@ use pool::{Conn, OpenCount, OriginId, Pool};
 pub use request::{BuildError, Built, Override};
 use transport::Io;
 
-/// The most that is kept of a refusal's body that nobody wants, in bytes.
+/// Maximum number of bytes kept of an unrequested failure body.
 pub const EXCERPT: usize = 1024;
 
-/// What a client needs to begin, the same for all workers of a run.
+/// Settings shared by all workers of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How requests travel.
+    /// Connection settings.
     pub http: plan::Http,
-    /// The TLS configuration for it.
+    /// TLS configuration.
     pub tls: Arc<ClientConfig>,
-    /// Local addresses to connect from, in turn.
+    /// Local addresses used in turn.
     pub sources: Vec<IpAddr>,
-    /// Which hosts may be loaded.
+    /// Hosts that may be loaded.
     pub hosts: Hosts,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
 }
 
 impl Settings {
-    /// Reads what TLS needs.
-    ///
-    /// # Errors
-    /// One line of what is wrong with it.
+    /// Creates settings and loads TLS files. Fails with a message for the user.
     pub fn new(http: &plan::Http, hosts: Hosts, sources: Vec<IpAddr>) -> Result<Settings, String> {
         Ok(Settings {
             tls: tls::config(http)?,
@@ -74,24 +70,24 @@ pub struct Client {
     http: plan::Http,
     hosts: Hosts,
     connector: Connector,
-    /// This worker's part of a shared pool, if connections are shared.
+    /// This worker's part of a shared pool.
     shared: Option<Pool>,
     origins: RefCell<Vec<Origin>>,
     heads: RefCell<Heads>,
     scratch: RefCell<Vec<u8>>,
 }
 
-/// For whom a connection is opened: whose sample its times are told with.
+/// What a connection is opened for, to attribute its times.
 #[derive(Debug, Clone, Copy)]
 pub struct Purpose {
     /// The label.
     pub label: LabelId,
-    /// When the request should have started; none: no one request is meant.
+    /// Intended start of the request. `None` if there is no particular one.
     pub intended: Option<Intended>,
 }
 
 impl Client {
-    /// The client of a worker.
+    /// Creates the client of a worker.
     #[must_use]
     pub fn new(worker: &Rc<Worker>, settings: Settings) -> Client {
         let http = settings.http;
@@ -107,26 +103,26 @@ impl Client {
         }
     }
 
-    /// Has heads read for their status alone: nobody acts upon cookies, redirects or encodings.
+    /// Parses heads for their status only, without cookies, redirects or encodings.
     #[must_use]
     pub fn only_counting(mut self) -> Client {
         self.heads = RefCell::default();
         self
     }
 
-    /// Connects to a server that exists in simulated time only.
+    /// Connects to a simulated server.
     #[cfg(test)]
     pub(crate) fn simulated(&mut self, server: &Rc<crate::simulation::Server>) {
         self.connector.simulated = Some(Rc::clone(server));
     }
 
-    /// How requests travel.
+    /// Connection settings.
     #[must_use]
     pub fn http(&self) -> &plan::Http {
         &self.http
     }
 
-    /// What a connection borrows while it exchanges.
+    /// Buffers that the worker lends to a connection during an exchange.
     pub(crate) fn io(&self) -> Io<'_> {
         Io {
             clock: &self.worker.clock,
@@ -136,7 +132,7 @@ impl Client {
         }
     }
 
-    /// The number of an origin, given out at its first mention.
+    /// The number of an origin, assigned at its first use.
     pub fn origin_id(&self, origin: &Origin) -> OriginId {
         let mut origins = self.origins.borrow_mut();
         let known = origins.iter().position(|o| o == origin);
@@ -146,10 +142,7 @@ impl Client {
         }) as OriginId
     }
 
-    /// Opens a connection, at an address that the caller has found for the origin or at its own, and tells what that took.
-    ///
-    /// # Errors
-    /// What kept it from opening, or what cut it short.
+    /// Opens a connection to a given address or the origin's own, and records its times.
     pub(crate) async fn connect(
         &self,
         origin: &Origin,
@@ -191,8 +184,8 @@ impl Client {
         Ok((conn, opening))
     }
 
-    /// Whether a host that came up while the test runs may be loaded; that it came up is told either way, unless the user has
-    /// named it.
+    /// Whether a host that appeared during the run may be loaded. Adds a note unless the user wrote
+    /// it.
     pub fn may_go_to(&self, host: &str, why: &str) -> bool {
         let ruling = self.hosts.ruling(host);
         match ruling {

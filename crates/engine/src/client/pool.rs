@@ -1,5 +1,4 @@
-//! Who uses which connection: each virtual user its own, or all of them a capped set. A connection is used by one
-//! exchange at a time.
+//! Connection pools: one per virtual user, or a shared one with a limit.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -14,21 +13,21 @@ use crate::{
     },
 };
 
-/// An index into the worker's table of origins.
+/// Index into the worker's table of origins.
 pub type OriginId = u32;
 
 /// An open connection.
 #[derive(Debug)]
 pub struct Conn {
-    /// What carries it.
+    /// Its protocol.
     pub transport: Http1,
-    /// To whom.
+    /// Its origin.
     pub origin: OriginId,
     /// When it was last used.
     pub idle_since_ns: u64,
-    /// Requests it has carried.
+    /// Number of requests sent on it.
     pub carried: u64,
-    /// Counts it as open until it is dropped.
+    /// Counts it as open while it lives.
     pub(crate) _open: OpenCount,
 }
 
@@ -49,14 +48,14 @@ impl Drop for OpenCount {
     }
 }
 
-/// A semaphore for so many, per origin.
+/// A semaphore per origin.
 #[derive(Debug)]
 struct Semaphores {
     size: usize,
     by_origin: RefCell<Vec<(OriginId, Rc<Semaphore>)>>,
 }
 
-/// Idle connections, and how many may be in use.
+/// Idle connections, with a limit for shared pools.
 #[derive(Debug)]
 pub struct Pool {
     #[allow(
@@ -69,7 +68,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The pool of one virtual user, which does one thing at a time.
+    /// Creates the pool of one virtual user.
     #[must_use]
     pub fn own() -> Pool {
         Pool {
@@ -78,7 +77,7 @@ impl Pool {
         }
     }
 
-    /// A pool of at most so many connections per origin.
+    /// Creates a pool with a maximum number of connections per origin.
     #[must_use]
     pub fn shared(connections: usize) -> Pool {
         Pool {
@@ -90,10 +89,7 @@ impl Pool {
         }
     }
 
-    /// Waits until a connection to the origin may be used; own pools never wait.
-    ///
-    /// # Errors
-    /// When the limit cuts the wait short.
+    /// Waits for permission to use a connection. Own pools never wait. Fails if the limit expires.
     pub async fn enter(&self, origin: OriginId, limit: &Limit) -> Result<Option<Permit>, Fault> {
         let Some(semaphores) = &self.semaphores else {
             return Ok(None);
@@ -112,7 +108,7 @@ impl Pool {
         semaphore.acquire(limit).await.map(Some).map_err(timed_out)
     }
 
-    /// An idle connection to the origin that is still good: not idle for too long, not closed by the peer.
+    /// Takes an idle connection that is neither expired nor closed by the peer.
     #[must_use]
     pub fn take(
         &self,
@@ -132,23 +128,23 @@ impl Pool {
         None
     }
 
-    /// Takes the idle connections of another pool.
+    /// Moves the idle connections of another pool here.
     pub fn take_over(&self, other: &Pool) {
         self.idle.borrow_mut().append(&mut other.idle.borrow_mut());
     }
 
-    /// Keeps a connection for the next exchange.
+    /// Keeps a connection for reuse.
     pub fn put(&self, conn: Box<Conn>) {
         let mut idle = self.idle.borrow_mut();
         if idle.capacity() == 0 {
-            // A user has one, as a rule: room for more would be carried by thousands in vain.
+            // A user usually has one. More capacity would waste memory for thousands of users.
             idle.reserve_exact(1);
         }
         idle.push(conn);
     }
 }
 
-/// The pool that a plan asks for, for one of so many workers; none where each user has its own.
+/// The pool of one of `workers` workers. `None` if each user has its own.
 #[must_use]
 pub fn of_worker(plan: plan::Pool, worker: usize, workers: usize) -> Option<Pool> {
     match plan {

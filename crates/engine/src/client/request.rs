@@ -1,32 +1,32 @@
-//! A request as a client takes it: bytes that are ready, made before the run or while it goes on, and what a redirect changes of them.
+//! Encoded requests, and their changes by redirects.
 
 use codec::{Target, encode::Charset};
 
-/// A request as bytes.
+/// An encoded request.
 #[derive(Debug, Clone)]
 pub struct Built {
-    /// To whom.
+    /// The target.
     pub target: Target,
     /// Head and body.
     pub bytes: Vec<u8>,
-    /// Where in the bytes a Cookie header may be put in: the end of the header lines.
+    /// Offset at which a Cookie header can be inserted: the end of the header lines.
     pub cookie_at: usize,
 }
 
 impl Built {
-    /// The URL that is asked for.
+    /// The URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}{}", self.target.origin.text(), self.target.path)
     }
 
-    /// What is sent behind the head.
+    /// The body.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         self.bytes.get(self.cookie_at + 2..).unwrap_or_default()
     }
 
-    /// The bytes with the jar's cookies; a `cookie` header of the request's own gives way to them.
+    /// The bytes with cookies of the jar, which replace a `cookie` header of the request.
     #[must_use]
     pub fn with_cookie(&self, cookie: &str, charset: Charset) -> Vec<u8> {
         let (head, rest) = self.bytes.split_at(self.cookie_at);
@@ -40,7 +40,7 @@ impl Built {
             .filter(|line| !is_cookie(line))
             .for_each(|line| bytes.extend_from_slice(line));
         bytes.extend_from_slice(b"cookie: ");
-        // What a server set may hold anything; a step's own was looked at before.
+        // Cookies of servers may contain anything. Those of steps were validated.
         let _ = charset.write(&mut bytes, cookie);
         bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(rest);
@@ -51,23 +51,23 @@ impl Built {
 /// Why a request could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildError {
-    /// The URL that came out cannot be requested.
+    /// The URL is invalid.
     Url(String),
-    /// A header's value holds a line break or the like.
+    /// A header value contains a line break or the like.
     Header(String),
-    /// A file to send cannot be read: the operating system's name for why.
+    /// A file cannot be read, with the operating system's name of the error.
     File(&'static str),
 }
 
-/// What a redirect changes.
+/// Changes for a redirect.
 #[derive(Debug, Clone, Copy)]
 pub struct Override<'a> {
-    /// Where to.
+    /// New URL.
     pub url: &'a str,
-    /// The method.
+    /// New method.
     pub method: &'a str,
-    /// Whether the body goes along.
+    /// Whether the body is kept.
     pub body: bool,
-    /// Whether credentials go along.
+    /// Whether credentials are kept.
     pub credentials: bool,
 }

@@ -1,5 +1,5 @@
-//! The seam between what asks and what carries: a connection that takes a request and yields its answers. HTTP/1.1 is one; another
-//! protocol that answers requests is another implementation. Nothing here knows virtual users, samples or labels.
+//! Interface of a connection that sends a request and yields responses. HTTP/1.1 is one
+//! implementation.
 
 use std::cell::RefCell;
 
@@ -14,16 +14,16 @@ use codec::{
     reply::{Keep, Reply},
 };
 
-/// A connection that takes a request and yields its answers.
+/// A connection that sends a request and yields responses.
 #[allow(
     async_fn_in_trait,
     reason = "nothing here crosses threads: a worker is one"
 )]
 pub trait Transport {
-    /// Sends a request and reads its answers, telling of each; ends when the last one was complete, and says when that was.
+    /// Sends a request and reads its responses, reporting each. Returns when the last one was
+    /// complete.
     ///
-    /// # Errors
-    /// What an answer was lost by: also the limit, unless the watcher waits on.
+    /// Fails with the cause, including an expired limit unless the observer continues.
     async fn exchange<W: Watch>(
         &mut self,
         io: &Io<'_>,
@@ -32,35 +32,35 @@ pub trait Transport {
         watch: &mut W,
     ) -> Result<u64, Lost>;
 
-    /// Whether it may carry another request.
+    /// Whether it can be reused.
     fn is_reusable(&self) -> bool;
 
-    /// Whether the peer has ended an idle connection, as far as is known without asking the kernel anew.
+    /// Whether the peer has closed an idle connection, as far as known without a system call.
     fn is_stale(&mut self) -> bool;
 }
 
-/// What a worker lends to a connection while it exchanges: none of it belongs to one.
+/// Resources that a worker lends to a connection during an exchange.
 #[derive(Debug)]
 pub struct Io<'w> {
-    /// Its clock.
+    /// The clock.
     pub clock: &'w Clock,
-    /// Its receive buffer.
+    /// The receive buffer.
     pub buffer: &'w RefCell<Box<[u8]>>,
-    /// The heads that it has seen last.
+    /// The cache of heads.
     pub heads: &'w RefCell<Heads>,
-    /// Only its size matters: bytes thrown away are counted in it, never written to it.
+    /// Buffer whose size limits discarding. Never written to.
     pub scratch: &'w RefCell<Vec<u8>>,
 }
 
-/// Hears how an exchange goes, and says what is wanted of it.
+/// Observes an exchange and decides what is kept.
 pub trait Watch {
-    /// What will be looked at of the answer that comes next.
+    /// What to keep of the next response.
     fn next(&self) -> Next;
-    /// A first attempt to write is about to be made.
+    /// The first write is about to start.
     fn begins(&mut self, clock: &Clock) {
         let _ = clock;
     }
-    /// So many bytes were written.
+    /// Bytes were written.
     fn wrote(&mut self, bytes: usize) {
         let _ = bytes;
     }
@@ -68,53 +68,48 @@ pub trait Watch {
     fn sent(&mut self, clock: &Clock) {
         let _ = clock;
     }
-    /// So many bytes were read.
+    /// Bytes were read.
     fn came(&mut self, now_ns: u64, bytes: usize);
-    /// So many bytes of a body were thrown away, behind a head that has been told of.
+    /// `bytes` of the body were discarded unread, after the head was reported.
     fn unseen(&mut self, bytes: usize, clock: &Clock);
-    /// An answer has grown and is not complete.
-    ///
-    /// # Errors
-    /// When there is no room for more of it.
+    /// A response grew but is incomplete. Fails if there is no memory for more.
     fn grew(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         let _ = (reply, now_ns);
         Ok(())
     }
-    /// An answer is complete. Answers whether it was the last one that can come.
-    ///
-    /// # Errors
-    /// When there is no room for it.
+    /// A response is complete. Returns whether it is the last one. Fails if there is no memory for
+    /// it.
     fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault>;
-    /// The limit cuts the wait short: what that is counted as; none: it waits on.
+    /// The limit expired. Returns the fault, or `None` to continue waiting.
     fn cut(&mut self, cut: Cut) -> Option<Fault>;
-    /// Whether an answer counts that comes although not all of the request could be written.
+    /// Whether a response that arrives before the request was fully written is accepted.
     fn hears_out(&self) -> bool {
         false
     }
 }
 
-/// What is wanted of the next answer.
+/// Expectations of the next response.
 #[derive(Debug, Clone, Copy)]
 pub struct Next {
-    /// What will be looked at.
+    /// Parts to keep.
     pub keep: Keep,
-    /// Whether the request was HEAD: its answer has no body whatever the head says.
+    /// Whether the request was HEAD, so that the response has no body.
     pub to_head: bool,
-    /// Whether more answers come behind it.
+    /// Whether more responses follow.
     pub more: bool,
 }
 
-/// Why an exchange did not come to its end.
+/// Why an exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost(pub Fault, pub Stage);
 
-/// Where a request was when it was lost.
+/// Stage of a failed exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// There was no connection.
     Connect,
-    /// It was being written.
+    /// The request was being written.
     Write,
-    /// Its answer was awaited.
+    /// The response was awaited.
     Read,
 }

@@ -1,5 +1,5 @@
-//! The arrivals of a worker whose process may take over those of others: its own and all that were taken over, in the order of time. It
-//! looks for shares behind every moment on which it acts. Who takes over what is not its business, nor what becomes of an arrival.
+//! Arrivals of a worker whose process may take over shares: its own and taken-over ones in order of
+//! time. Checks for takeovers before it acts on a moment.
 
 use std::{
     cmp::Ordering,
@@ -17,22 +17,22 @@ use crate::{
     worker::Worker,
 };
 
-/// What comes of one share.
+/// Arrivals of one share.
 #[derive(Debug)]
 struct Coming<'a> {
     next: Arrival,
     rest: Shard<'a>,
 }
 
-/// The next arrival of a worker whose process may take over those of others.
+/// The next arrivals of a worker whose process may take over shares.
 pub(super) struct Adopting<'a> {
     schedule: &'a Schedule,
-    /// Which worker, of how many.
+    /// Index of the worker, and number of workers.
     place: (u64, u64),
     view: View,
-    /// The earliest of all shares comes first; arrivals are numbered in the order of time.
+    /// Shares by their next arrival; numbers follow time.
     coming: BinaryHeap<Coming<'a>>,
-    /// What time it was before the last look: no more is asked than that, while arrivals follow each other closely.
+    /// Time before the last check. While arrivals are dense, no newer time is needed.
     known_ns: u64,
 }
 
@@ -60,12 +60,13 @@ impl<'a> Adopting<'a> {
         }
     }
 
-    /// The next arrival, at most one look before it is due; none when no more can come.
+    /// Returns the next arrival, at most one poll interval before it is due. `None` if there will
+    /// be no more.
     ///
-    /// A share is known so long before its moment that nothing of it could come before what is answered here, which is why that is
-    /// never given back.
+    /// A takeover is visible so long before its moment that none of its arrivals can precede the
+    /// returned one.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
-        // Whoever takes something over has told of it by then.
+        // Takeovers are stored by then.
         let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
         loop {
             for adopted in self.view.news() {
@@ -78,10 +79,10 @@ impl<'a> Adopting<'a> {
             if is_near(self.known_ns) || worker.arrivals_end.is_aborted() {
                 return self.take();
             }
-            // Between asking what time it is and acting on it there is always a look.
+            // There is always a check between reading the clock and acting on it.
             self.known_ns = worker.clock.now();
             if !is_near(self.known_ns) {
-                // A run that ends meanwhile is noticed above.
+                // The end of the run is noticed above.
                 let _ = worker
                     .sleep_until(until_ns.min(self.known_ns + LOOK_NS), &worker.arrivals_end)
                     .await;

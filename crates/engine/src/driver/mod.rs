@@ -1,5 +1,4 @@
-//! Drivers: what a worker does. Each is one future that ends when its work is done; the worker gives it time,
-//! connections and a ledger.
+//! Drivers: the work of a worker, as one future each.
 
 mod adopting;
 pub mod batch;
@@ -13,6 +12,6 @@ use crate::worker::Worker;
 
 /// The work of one worker.
 pub trait Driver {
-    /// Does it. Ends when everything is done, or was given up because the run is over.
+    /// Runs until everything is done, or was given up because the run ended.
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>>;
 }

@@ -1,4 +1,5 @@
-//! The scenario driver: starts virtual users when the schedule says so (open), or keeps so many going (closed).
+//! The scenario driver: starts virtual users by the schedule (open), or keeps a number of users
+//! active (closed).
 
 use std::{
     cell::{Cell, RefCell},
@@ -32,14 +33,14 @@ use crate::{
     worker::Worker,
 };
 
-/// Starts the arrivals k ≡ worker (mod workers) of the schedule, and those of others that were taken over, or its share of the users of a
-/// closed model.
+/// Starts arrivals k ≡ worker (mod workers) of the schedule and taken-over ones, or its share of
+/// the users of a closed model.
 pub struct ScenarioDriver {
-    /// This worker's copy of the test.
+    /// This worker's copy of the program.
     pub program: Program,
-    /// What its client needs.
+    /// Settings of its client.
     pub settings: Settings,
-    /// Who is asked about requests and answers.
+    /// Hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
 }
 
@@ -56,7 +57,7 @@ impl Driver for ScenarioDriver {
     }
 }
 
-/// Does what the load says, with everything that its users have around them.
+/// Runs the load.
 pub(crate) async fn run(env: Rc<Env>) {
     match &env.program.load {
         Load::Open { .. } | Load::Once => open(&env).await,
@@ -95,7 +96,8 @@ async fn open(env: &Rc<Env>) {
             let slept = worker.sleep_until(arrival.intended_ns, &worker.arrivals_end);
             let cut_short = slept.await.is_err();
             now = worker.clock.now();
-            // What was due before the end was planned, and nothing kept it; what falls on the end itself is as the schedule counts it.
+            // Arrivals due before the end were planned. Those at the end follow the schedule's
+            // rule.
             let is_over = cut_short || worker.arrivals_end.is_aborted();
             let end = worker.recorder.borrow().arrivals_end_ns();
             if is_over && end.is_none_or(|end| !schedule.is_due(arrival.intended_ns, end)) {
@@ -121,13 +123,13 @@ async fn open(env: &Rc<Env>) {
             continue;
         }
         if !worker.memory.take(memory::USER) {
-            // Planned and not started: the ledger has it among the unsent ones.
+            // Planned but not started: unsent.
             worker.common.users.fetch_sub(1, Ordering::Relaxed);
             worker.remark(format!(
                 "the memory budget was used up by users that wait: arrivals were not started; {}",
                 memory::ADVICE
             ));
-            // Those that wait must get their turn, or nothing would ever be given back.
+            // Waiting users must get their turn, or permits would never be returned.
             tokio::task::coop::consume_budget().await;
             continue;
         }
@@ -138,13 +140,14 @@ async fn open(env: &Rc<Env>) {
             scenario: env.program.draw.of(arrival.number),
         };
         spawn(Rc::clone(env), start);
-        // Far behind schedule nothing above waits: those already started, and a stop, must get their turn all the same.
+        // Far behind schedule nothing above waits, but started users and a stop still need their
+        // turn.
         tokio::task::coop::consume_budget().await;
     }
     pause(env).await;
 }
 
-/// Waits out a pause that ends the plan: whoever wrote it wants the test to last that long.
+/// Waits for a final pause, which is part of the planned duration.
 async fn pause(env: &Env) {
     let ends_in_a_pause = match &env.program.load {
         Load::Open { phases, .. } => phases
@@ -159,7 +162,7 @@ async fn pause(env: &Env) {
     }
 }
 
-/// Whether a virtual user may start under the plan's cap, which holds for all workers of the process together.
+/// Whether a user may start under the plan's limit for the whole process.
 fn admit(worker: &Worker, cap: Option<u32>) -> bool {
     let users = &worker.common.users;
     let Some(cap) = cap else {
@@ -209,7 +212,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
                 worker: &env.worker,
                 place,
             };
-            // Who comes back goes on counting: no two iterations have a number.
+            // Numbers of iterations continue, so that they are unique.
             let next = |now| {
                 (now < stay.until_ns).then(|| {
                     let round = rounds.replace(rounds.get() + 1);
@@ -219,11 +222,12 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
             keep_going(&env, &state, next).await;
         });
     }
-    // Every user begins on its own; this only keeps the driver until no new iterations begin.
+    // Users run by themselves. This only keeps the driver until no iterations start.
     let _ = worker.sleep_until(end_ns, &worker.arrivals_end).await;
 }
 
-/// The same of a load that may be changed: users are told to come as it is by then, and look themselves whether they are to go.
+/// Like `closed`, for a load that can be changed: the driver starts users, which stop by
+/// themselves.
 async fn closed_steered(env: &Rc<Env>, course: &Course) {
     let worker = &env.worker;
     let share = worker.share();
@@ -257,7 +261,7 @@ async fn closed_steered(env: &Rc<Env>, course: &Course) {
     }
 }
 
-/// Has a user of a load that may be changed begin, if it does not go on anyway.
+/// Starts a user of a changeable load, unless it is running.
 fn begin(env: &Rc<Env>, crew: &Rc<Crew>, user: u32) {
     let member = crew.member(user);
     if member.goes_on.replace(true) {
@@ -276,10 +280,10 @@ fn begin(env: &Rc<Env>, crew: &Rc<Crew>, user: u32) {
     });
 }
 
-/// How long a run that was told to stop waits for its users where the plan sets no limit.
+/// Time that a stopped run waits for users if the plan sets no limit.
 const STOPPED_NS: u64 = 5 * SECOND;
 
-/// How a schedule goes wrong that adds a period to whatever time it is: a known sin, kept for the battery.
+/// Known defect: a schedule that adds a period to the current time and so drifts.
 #[derive(Debug, Default)]
 struct Drift {
     planned_ns: u64,
@@ -298,9 +302,9 @@ impl Drift {
     }
 }
 
-/// By phase, how many virtual users this process may have: its share of the plan's.
+/// User limits by phase: this process's share of the plan's.
 fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
-    // A share of a number is no larger than the number.
+    // A share of a number is at most the number.
     let own = |cap: u32| share.of_first(u64::from(cap)) as u32;
     match load {
         Load::Open { phases, .. } => phases
@@ -312,7 +316,7 @@ fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
 }
 
 fn spawn(env: Rc<Env>, start: Start) {
-    // Entered before its task first runs: whoever waits for all users must not overlook this one.
+    // Registered before its task first runs, so that waiting for all users includes it.
     let state = UserState::default();
     let place = env.worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
@@ -325,7 +329,7 @@ fn spawn(env: Rc<Env>, start: Start) {
     });
 }
 
-/// A user's place among those under way; given back even if it should die of a fault of ours, or nobody could wait for all.
+/// Registration of an active user, removed on drop, even on panic.
 struct Entered<'a> {
     worker: &'a Worker,
     place: usize,
@@ -337,8 +341,9 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// One user of a closed model, for one stay: iterations back to back, with its connections kept. `next` has the number of the one that
-/// would begin at a moment; none, and the user goes.
+/// Runs one user of a closed model for one active period: iterations back to back with kept
+/// connections. `next` returns the number of an iteration that starts at a moment, or `None` to
+/// stop.
 async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
     let worker = &env.worker;
     let backoff = BackOff::default();
@@ -372,7 +377,7 @@ async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u
     }
 }
 
-/// Whoever is refused waits before asking again: a closed loop would otherwise spin on a dead port.
+/// Exponential back-off after failed connects, so a closed loop does not spin on a dead port.
 #[derive(Debug, Default)]
 struct BackOff {
     refused: Cell<u32>,
@@ -397,10 +402,10 @@ impl BackOff {
     }
 }
 
-/// Waits for the virtual users under way, as long as the run allows, then gives them up.
+/// Waits for active users as long as allowed, then gives them up.
 async fn drain(env: &Env) {
     let worker = &env.worker;
-    // A run that was told to stop has no more arrivals to wait for.
+    // A stopped run has no more arrivals to wait for.
     let planned_end = if worker.arrivals_end.is_aborted() {
         0
     } else {
@@ -414,13 +419,13 @@ async fn drain(env: &Env) {
     while worker.users.get() > 0 {
         let now = worker.clock.now();
         if end.is_none() && worker.arrivals_end.is_aborted() {
-            // Whoever asks for an end gets one, even where users would otherwise be waited for without a limit.
+            // A stop ends the run even if users would be waited for without limit.
             end = Some(now.saturating_add(STOPPED_NS));
         }
         if end.is_some_and(|end| now >= end) {
             worker.abort();
         }
-        // A look a hundred times a second is enough to end by.
+        // A check a hundred times a second suffices.
         let never = crate::deadlines::Limit::default();
         let _ = worker
             .sleep_until(now + crate::deadlines::TICK_NS, &never)

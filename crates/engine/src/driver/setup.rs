@@ -1,5 +1,5 @@
-//! The setup driver: a plan's first scenario carried out once beside the test, before the load or behind it. It goes through the
-//! same engine, and what it leaves is its variables; its measurements are nobody's.
+//! Runs a plan's first scenario once, for setup or teardown, unrecorded. The result is its
+//! variables.
 
 use std::{
     pin::Pin,
@@ -17,15 +17,15 @@ use crate::{
     worker::Worker,
 };
 
-/// What became of a scenario beside the test: its variables, or what ended it.
+/// Result of setup or teardown: its variables, or what ended it.
 pub type SetupOutcome = Result<Map<String, Value>, String>;
 
-/// Where the outcome lies once the run is over.
+/// Receives the outcome after the run.
 #[derive(Debug, Clone, Default)]
 pub struct SetupResult(Arc<Mutex<Option<SetupOutcome>>>);
 
 impl SetupResult {
-    /// Takes what became of it; nothing if it never came to its end.
+    /// Takes the outcome. `None` if it did not finish.
     #[must_use]
     pub fn take(&self) -> Option<SetupOutcome> {
         let mut outcome = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +33,7 @@ impl SetupResult {
     }
 }
 
-/// Carries out the first scenario once.
+/// Runs the first scenario once.
 pub(crate) struct SetupDriver {
     pub program: Program,
     pub settings: Settings,
@@ -49,13 +49,13 @@ impl Driver for SetupDriver {
                 client: Client::new(&worker, self.settings),
                 worker: Rc::clone(&worker),
                 program: self.program,
-                // A hook is shown the load alone.
+                // Hooks only see the load.
                 hook: None,
             };
             let outcome = {
                 let mut flow = std::pin::pin!(user::once(&env, &state));
                 std::future::poll_fn(|cx| {
-                    // Nobody else would be drained: whoever asks for an end means this.
+                    // There are no other users to drain, so a stop ends this one.
                     if worker.arrivals_end.poll(cx).is_ready() {
                         worker.abort();
                     }

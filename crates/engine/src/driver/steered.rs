@@ -1,5 +1,5 @@
-//! What a worker does of a load that may be changed while it goes on: which arrival is its next, and which users are there. It looks for
-//! changes behind every moment on which it acts, so that all workers go by the same load. What a virtual user does is not its business.
+//! Arrivals and users of a load that can be changed during the run. Checks for changes before it
+//! acts on a moment, so that all workers follow the same load.
 
 use std::{
     cell::{Cell, RefCell},
@@ -18,17 +18,17 @@ use crate::{
     worker::Worker,
 };
 
-/// The arrivals of one worker.
+/// Arrivals of one worker.
 pub(super) enum Arrivals<'a> {
-    /// As they were planned.
+    /// As planned.
     Planned(Shard<'a>),
-    /// Of a load that may be changed.
+    /// Of a load that can be changed.
     Steered(Steered),
-    /// As they were planned, with those of others that may be taken over.
+    /// As planned, plus takeovers.
     Adopting(Adopting<'a>),
 }
 
-/// The next arrival of a load that may be changed.
+/// The next arrivals of a load that can be changed.
 pub(super) struct Steered {
     view: View,
     next: u64,
@@ -44,14 +44,15 @@ impl Steered {
         }
     }
 
-    /// The next arrival, at most one look before it is due; none when no more can come.
+    /// Returns the next arrival, at most one poll interval before it is due. `None` if there will
+    /// be no more.
     async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         loop {
             let now = worker.clock.now();
             self.view.renew();
             let schedule = &self.view.state().schedule;
             let arrival = schedule.at(self.next);
-            // Whoever changes the load has told of it by then.
+            // Changes are stored by then.
             let over_ns = schedule.end_ns().saturating_sub(KNOWN_NS);
             let until_ns = arrival.map_or(over_ns, |arrival| arrival.intended_ns);
             let is_over = worker.arrivals_end.is_aborted();
@@ -59,14 +60,14 @@ impl Steered {
                 self.next += self.step;
                 return arrival;
             }
-            // A run that ends meanwhile is noticed above.
+            // The end of the run is noticed above.
             let _ = worker
                 .sleep_until(until_ns.min(now + LOOK_NS), &worker.arrivals_end)
                 .await;
         }
     }
 
-    /// Whether an arrival whose moment has come still is one; else it is given back.
+    /// Whether an arrival still exists at its moment. Otherwise it is put back.
     fn is_due(&mut self, arrival: Arrival) -> bool {
         if !self.view.renew() || self.view.state().schedule.at(arrival.number) == Some(arrival) {
             return true;
@@ -77,7 +78,7 @@ impl Steered {
 }
 
 impl Arrivals<'_> {
-    /// The next arrival; none when no more can come.
+    /// The next arrival. `None` if there will be no more.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         match self {
             Arrivals::Planned(shard) => shard.next(),
@@ -86,7 +87,8 @@ impl Arrivals<'_> {
         }
     }
 
-    /// Whether an arrival whose moment has come still is one; else it was given back, and another comes in its place.
+    /// Whether an arrival still exists at its moment. Otherwise it is put back, and another one
+    /// replaces it.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
             Arrivals::Planned(_) | Arrivals::Adopting(_) => true,
@@ -95,29 +97,30 @@ impl Arrivals<'_> {
     }
 }
 
-/// The users of one worker, of a closed load that may be changed.
+/// Users of one worker, of a closed load that can be changed.
 pub(super) struct Crew {
     view: RefCell<View>,
-    /// By number, those of other workers too.
+    /// By number, including those of other workers.
     users: RefCell<Vec<Rc<Member>>>,
-    /// How many users the plan has.
+    /// Number of users in the plan.
     planned: u32,
 }
 
 /// One user.
 #[derive(Debug, Default)]
 pub(super) struct Member {
-    /// Whether it carries out an iteration, or is about to.
+    /// Whether it runs or is about to run an iteration.
     pub goes_on: Cell<bool>,
-    /// Iterations that it has begun.
+    /// Iterations started.
     rounds: Cell<u64>,
-    /// As of which version of the load it stays until when.
+    /// (version of the load, end of its active period).
     until: Cell<(u64, u64)>,
 }
 
-/// Numbers of iterations of users whom the plan does not have begin here: nobody comes so far otherwise.
+/// First iteration number of added users, beyond all others.
 const BEYOND: u64 = 1 << 60;
-/// The smallest prime number above [`crate::course::MOST_USERS`]: no two of their iterations have a number, and no pattern of the test's.
+/// The smallest prime above [`crate::course::MOST_USERS`]: keeps iteration numbers unique and
+/// without patterns.
 const STRIDE: u64 = 1_000_003;
 
 impl Crew {
@@ -130,17 +133,17 @@ impl Crew {
         }
     }
 
-    /// Looks for changes.
+    /// Checks for changes.
     pub fn renew(&self) {
         self.view.borrow_mut().renew();
     }
 
-    /// Another number behind every change.
+    /// Version, different after every change.
     pub fn version(&self) -> u64 {
         self.view.borrow().version()
     }
 
-    /// Who of a worker's users comes when, of those whose stay does not end before a moment, in the order of time.
+    /// Start times of a worker's users whose active period ends after a moment, in order.
     pub fn coming(&self, share: Share, now_ns: u64) -> VecDeque<(u64, u32)> {
         let view = self.view.borrow();
         let own = (0..view.state().users()).filter(|user| share.has(u64::from(*user)));
@@ -164,7 +167,7 @@ impl Crew {
         Rc::clone(&users[user as usize])
     }
 
-    /// The number of the iteration that a user begins at a moment that has come; none where it is to go.
+    /// Number of the iteration that a user starts at the current moment. `None` if it must stop.
     pub fn next(&self, member: &Member, user: u32, now_ns: u64) -> Option<u64> {
         self.renew();
         let (version, until_ns) = member.until.get();
@@ -177,7 +180,7 @@ impl Crew {
         Some(self.number(user, round))
     }
 
-    /// The number of a user's next iteration: of those that the plan has, the one that it would have had.
+    /// Number of a user's next iteration. Planned iterations keep their numbers.
     fn number(&self, user: u32, round: u64) -> u64 {
         match user.checked_sub(self.planned) {
             None => round * u64::from(self.planned) + u64::from(user),
@@ -196,7 +199,7 @@ mod tests {
     use crate::course::{MOST_USERS, Most};
 
     #[test]
-    fn iterations_have_numbers_of_their_own_also_those_of_users_who_came_later() {
+    fn iteration_numbers_are_unique_for_added_users() {
         let load = Load::users(3, 1);
         let most = Most {
             per_second: 1.0,

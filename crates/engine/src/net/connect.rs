@@ -1,4 +1,5 @@
-//! Opening connections: the name's addresses in order, so many connects at a time, and the kernel's errors by name.
+//! Opens connections: tries a name's addresses in order, limits concurrent connects, and maps
+//! errors to faults.
 
 use std::{
     cell::RefCell,
@@ -32,10 +33,10 @@ use codec::Origin;
 
 use crate::{clock::Clock, deadlines::Limit};
 
-/// So many connects of one worker are in progress at a time: more would overflow the backlog of a healthy server and
-/// measure nothing but SYN retries.
+/// Maximum number of concurrent connects of a worker. More would overflow the server's backlog and
+/// measure SYN retries.
 const CONNECTING: usize = 256;
-/// A name that could not be resolved is asked for again after this long.
+/// Time until a failed name lookup is repeated.
 const NEGATIVE_NS: u64 = 1_000_000_000;
 
 /// Opens connections for one worker.
@@ -43,15 +44,15 @@ const NEGATIVE_NS: u64 = 1_000_000_000;
 pub struct Connector {
     clock: Clock,
     semaphore: Rc<Semaphore>,
-    /// One at a time asks for a name: a lookup takes a thread, and a thousand users want the same one.
+    /// One lookup per name at a time, because each takes a thread.
     lookups: RefCell<HashMap<String, Rc<Semaphore>>>,
     names: RefCell<HashMap<String, Resolved>>,
     tls: Arc<ClientConfig>,
-    /// The name that servers must prove, instead of the URL's.
+    /// Server name to verify instead of the URL's host.
     server_name: Option<String>,
     proxies: Proxies,
     route: Route,
-    /// Local addresses used in turn; empty: the kernel's choice.
+    /// Local addresses used in turn. Empty for the kernel's choice.
     sources: Vec<IpAddr>,
     next_source: std::cell::Cell<usize>,
     #[cfg(test)]
@@ -64,12 +65,12 @@ enum Resolved {
     Failed(Fault, u64),
 }
 
-/// A new connection, and how long its parts took.
+/// A new connection with the durations of its phases.
 #[derive(Debug)]
 pub struct Opened {
     /// The stream.
     pub stream: Stream,
-    /// Looking up the name, in nanoseconds.
+    /// Name lookup, in nanoseconds.
     pub lookup_ns: u64,
     /// TCP connect, in nanoseconds.
     pub connect_ns: u64,
@@ -78,7 +79,7 @@ pub struct Opened {
 }
 
 impl Connector {
-    /// A connector for a plan's way of travelling, with its TLS configuration and local addresses.
+    /// Creates a connector for a plan's connection settings, TLS configuration and local addresses.
     #[must_use]
     pub fn new(
         clock: Clock,
@@ -102,18 +103,12 @@ impl Connector {
         }
     }
 
-    /// Opens a connection.
-    ///
-    /// # Errors
-    /// What kept it from opening, or what cut it short.
+    /// Opens a connection within the limit.
     pub async fn open(&self, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
         self.open_at(origin, None, limit).await
     }
 
-    /// Opens a connection to an address that the caller has found for the origin; none: to the origin's own.
-    ///
-    /// # Errors
-    /// As [`Connector::open`].
+    /// Opens a connection to a given address, or to the origin's own if `None`.
     pub async fn open_at(
         &self,
         origin: &Origin,
@@ -184,7 +179,7 @@ impl Connector {
                         tls_ns: Some(self.clock.now().saturating_sub(begin)),
                     });
                 }
-                // Our own exhaustion and the end of the wait are the same at every address.
+                // Generator faults and an expired limit are the same for every address.
                 Err(
                     fault @ (Fault::NoDescriptors | Fault::Unfinished | Fault::ResponseTimeout),
                 ) => return Err(fault),
@@ -194,7 +189,7 @@ impl Connector {
         Err(last)
     }
 
-    /// Opens a connection to a socket of this machine, whatever the origin.
+    /// Opens a connection to a local socket, whatever the origin.
     async fn open_unix(&self, path: &str, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
         let permit = self.semaphore.acquire(limit).await.map_err(timed_out)?;
         let begin = self.clock.now();
@@ -274,7 +269,7 @@ impl Connector {
         (0..self.sources.len()).find_map(|i| fitting(start.wrapping_add(i) % self.sources.len()))
     }
 
-    /// What is known of a name already.
+    /// Cached result of a name lookup.
     fn known(&self, host: &str) -> Option<Result<Rc<[IpAddr]>, Fault>> {
         match self.names.borrow().get(host)? {
             Resolved::Addresses(addresses) => Some(Ok(Rc::clone(addresses))),
@@ -284,7 +279,7 @@ impl Connector {
         }
     }
 
-    /// The addresses of a name, in the resolver's order. Asked once: a load test is aimed at one place.
+    /// Addresses of a name in the resolver's order. Looked up once.
     async fn resolve(&self, host: &str, limit: &Limit) -> Result<Rc<[IpAddr]>, Fault> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(Rc::from([address]));
@@ -301,7 +296,7 @@ impl Connector {
             )
         };
         let _permit = semaphore.acquire(limit).await.map_err(timed_out)?;
-        // Somebody may have found it while this one waited for its turn.
+        // Another task may have found it in the meantime.
         if let Some(known) = self.known(host) {
             return known;
         }
@@ -328,7 +323,7 @@ impl Connector {
     }
 }
 
-/// Runs a future until it ends or the limit does.
+/// Runs a future until it ends or the limit expires.
 async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fault> {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -338,17 +333,17 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
     .await
 }
 
-/// What an error of connecting to a socket of this machine is counted as.
+/// Fault for an error of connecting to a local socket.
 fn unix_fault(error: &io::Error) -> Fault {
     match Errno::from_io_error(error) {
-        // Nobody is there, or more wait already than the server will have wait.
+        // No server, or its backlog is full.
         Some(Errno::NOENT | Errno::AGAIN) => Fault::Refused,
         _ => socket_fault(error),
     }
 }
 
 fn resolver_fault(error: &io::Error) -> Fault {
-    // The resolver's codes do not survive; its texts do. EAI_AGAIN is the one that means "try later".
+    // The resolver's codes are lost, but not its texts. EAI_AGAIN means "try later".
     if error.to_string().contains("Temporary failure") {
         Fault::DnsAgain
     } else {
@@ -363,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_a_lookup_takes_what_it_found() {
+    fn concurrent_lookups_share_one_result() {
         let http = Http::default();
         let tls = super::super::tls::config(&http).expect("a TLS configuration");
         let clock = Clock::manual(Rc::new(Cell::new(0)));
@@ -379,7 +374,7 @@ mod tests {
             .borrow_mut()
             .insert("name".into(), semaphore);
         let mut second = std::pin::pin!(connector.resolve("name", &limit));
-        // Outside a runtime a lookup of its own would panic.
+        // Outside of a runtime a second lookup would panic.
         assert!(second.as_mut().poll(&mut cx).is_pending());
         let found: Rc<[IpAddr]> = Rc::from([IpAddr::V4(Ipv4Addr::LOCALHOST)]);
         let found = Resolved::Addresses(found);

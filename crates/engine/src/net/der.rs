@@ -1,14 +1,14 @@
-//! As much of a certificate's encoding (DER) as tells whether its issuer is its own subject, and from when to when it is valid.
+//! Minimal DER parser for certificates: self-issued, and validity.
 
 use codec::calendar::days;
 
-/// Whether a certificate names itself as its issuer; false for what is no certificate.
+/// Whether a certificate names itself as issuer. False for invalid ones.
 #[must_use]
 pub fn is_self_issued(certificate: &[u8]) -> bool {
     names(certificate).is_some_and(|(issuer, subject)| issuer == subject)
 }
 
-/// From when to when a certificate is valid, in seconds since 1970.
+/// Validity of a certificate, in seconds since 1970.
 #[must_use]
 pub fn validity(certificate: &[u8]) -> Option<(i64, i64)> {
     let times = parts(certificate)?.validity;
@@ -17,7 +17,7 @@ pub fn validity(certificate: &[u8]) -> Option<(i64, i64)> {
     Some((time(from_tag, from)?, time(to_tag, to)?))
 }
 
-/// Issuer and subject, as they are encoded.
+/// Issuer and subject in DER.
 fn names(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
     let parts = parts(certificate)?;
     Some((parts.issuer, parts.subject))
@@ -48,7 +48,8 @@ fn parts(certificate: &[u8]) -> Option<Parts<'_>> {
     })
 }
 
-/// A moment as certificates write it: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` from then on (RFC 5280, 4.1.2.5).
+/// A time in a certificate: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` afterwards (RFC 5280,
+/// 4.1.2.5).
 fn time(tag: u8, text: &[u8]) -> Option<i64> {
     const UTC: u8 = 0x17;
     const GENERALIZED: u8 = 0x18;
@@ -80,7 +81,7 @@ fn time(tag: u8, text: &[u8]) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + part(2)? * 3_600 + part(3)? * 60 + part(4)?)
 }
 
-/// Tag and content of the first element, and what is behind it.
+/// Tag and content of the first element, and the rest.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -126,14 +127,14 @@ mod tests {
     }
 
     #[test]
-    fn who_signed_himself() {
+    fn self_issued_certificates_are_detected() {
         assert!(is_self_issued(&certificate(b"me", b"me")));
         assert!(!is_self_issued(&certificate(b"you", b"me")));
         assert!(!is_self_issued(b"no certificate"));
     }
 
     #[test]
-    fn when_it_is_valid() {
+    fn validity_is_parsed() {
         let valid = validity(&certificate(b"me", b"me"));
         assert_eq!(valid, Some((946_684_799, 2_529_705_600)));
         assert_eq!(time(0x17, b"700101000000Z"), Some(0));
@@ -145,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_harmless(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_handled(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = (is_self_issued(&bytes), validity(&bytes));
             let _ = time(0x17, &bytes);
         }

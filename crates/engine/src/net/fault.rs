@@ -1,4 +1,4 @@
-//! What errors of sockets, and waits that were cut short, are counted as.
+//! Maps socket errors and time-outs to faults.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::deadlines::Cut;
 
-/// What a wait that was cut short is counted as.
+/// Fault for a wait that was cut short.
 #[must_use]
 pub fn timed_out(cut: Cut) -> Fault {
     match cut {
@@ -16,7 +16,7 @@ pub fn timed_out(cut: Cut) -> Fault {
     }
 }
 
-/// What an error of a socket is counted as.
+/// Fault for a socket error.
 #[must_use]
 pub fn socket_fault(error: &io::Error) -> Fault {
     match Errno::from_io_error(error) {

@@ -1,4 +1,4 @@
-//! Connections: names to addresses, staged connects, TLS, and who may use which connection. Knows nothing of HTTP.
+//! Connections: name lookup, limited connects, TLS, pools. Independent of HTTP.
 
 pub mod connect;
 mod der;

@@ -1,5 +1,4 @@
-//! Through a proxy: it is asked to connect to the host (`CONNECT`), and is a mere pipe afterwards, for plain HTTP as well: that is
-//! what Artillery's client does.
+//! `CONNECT` through a proxy, also for plain HTTP, as Artillery's client does.
 
 use measure::{Fault, outcome::ProtocolFault};
 use plan::Proxy;
@@ -11,13 +10,10 @@ use tokio::{
 use super::fault::socket_fault;
 use codec::{Origin, encode};
 
-/// A longer answer is none.
+/// Maximum size of the proxy's response.
 const MOST: usize = 16 << 10;
 
-/// Has the proxy at the other end connect to an origin.
-///
-/// # Errors
-/// When it says no, or nothing sensible.
+/// Asks a proxy to connect to an origin. Fails if it refuses or the response is invalid.
 pub async fn tunnel(stream: &mut TcpStream, proxy: &Proxy, origin: &Origin) -> Result<(), Fault> {
     let request = request(proxy, origin);
     let written = stream.write_all(&request).await;
@@ -51,13 +47,13 @@ fn request(proxy: &Proxy, origin: &Origin) -> Vec<u8> {
     request
 }
 
-/// What the bytes so far say; none: not all of the answer is here yet.
+/// Parses the response so far. `None` if it is incomplete.
 fn connected(answer: &[u8]) -> Option<Result<(), Fault>> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut head = httparse::Response::new(&mut headers);
     match head.parse(answer) {
         Ok(httparse::Status::Partial) => None,
-        // Whoever waits for a request has nothing to say before it.
+        // A server sends nothing before a request.
         Ok(httparse::Status::Complete(length)) => Some(match head.code {
             Some(200..=299) if length == answer.len() => Ok(()),
             Some(200..=299) => Err(Fault::Protocol(ProtocolFault::Trailing)),
@@ -72,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_and_what_is_answered() {
+    fn connect_request_and_response_are_handled() {
         let proxy = Proxy {
             host: "p".into(),
             port: 3128,

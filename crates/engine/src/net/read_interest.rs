@@ -1,6 +1,5 @@
-//! A plain TCP connection of which the kernel is asked to tell only that something can be read. A socket that is also watched for
-//! room to write wakes its worker for nothing whenever more had come than was announced; room there always is, but for a request
-//! larger than the kernel's buffer: such a connection is watched for both from then on.
+//! A plain TCP connection registered for readability only. Also watching writability would cause
+//! needless wake-ups. A connection whose socket buffer was full is then watched for both.
 
 use std::{
     io,
@@ -19,16 +18,13 @@ use crate::sys;
 /// The connection.
 #[derive(Debug)]
 pub struct ReadInterest {
-    /// None only while it is being registered anew.
+    /// `None` only during re-registration.
     fd: Option<AsyncFd<TcpStream>>,
     for_both: bool,
 }
 
 impl ReadInterest {
-    /// Takes a connection over.
-    ///
-    /// # Errors
-    /// When the kernel cannot watch it.
+    /// Registers a connection. Fails if the kernel cannot watch it.
     pub fn new(tcp: tokio::net::TcpStream) -> io::Result<ReadInterest> {
         let fd = sys::watch_for(tcp.into_std()?, Interest::READABLE)?;
         Ok(ReadInterest {
@@ -43,7 +39,7 @@ impl ReadInterest {
             .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Reads what is there, or - with the flag for it - throws it away. Less than what was asked for means that there is no more.
+    /// Reads, or discards with the corresponding flag. A short read means that there is no more.
     pub(super) fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
@@ -98,7 +94,7 @@ impl ReadInterest {
         Ok(())
     }
 
-    /// Everything that had come has been read.
+    /// Marks that all available data was read.
     pub(super) fn drained(&self) {
         if let Ok(fd) = self.fd() {
             let nothing = |_: &TcpStream| Err::<(), _>(io::ErrorKind::WouldBlock.into());

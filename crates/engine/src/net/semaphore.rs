@@ -1,4 +1,4 @@
-//! A semaphore that lets so many through at a time; the rest wait in line. For connects in progress and for shared pools.
+//! A first-come, first-served semaphore, for connects and shared pools.
 
 use std::{
     cell::{Cell, RefCell},
@@ -9,7 +9,7 @@ use std::{
 
 use crate::deadlines::{Cut, Limit};
 
-/// The semaphore. One per worker and purpose: nothing is shared between workers.
+/// The semaphore, owned by one worker.
 #[derive(Debug)]
 pub struct Semaphore {
     free: Cell<usize>,
@@ -23,12 +23,12 @@ struct Place {
     waker: RefCell<Option<Waker>>,
 }
 
-/// The right to be inside; given back when dropped.
+/// A permit, returned when dropped.
 #[derive(Debug)]
 pub struct Permit(Rc<Semaphore>);
 
 impl Semaphore {
-    /// A semaphore for so many.
+    /// Creates a semaphore with this number of permits.
     #[must_use]
     pub fn new(places: usize) -> Rc<Semaphore> {
         Rc::new(Semaphore {
@@ -37,10 +37,7 @@ impl Semaphore {
         })
     }
 
-    /// Waits for a place, first come first served.
-    ///
-    /// # Errors
-    /// When the limit cuts the wait short.
+    /// Waits for a permit. Fails if the limit expires.
     pub async fn acquire(self: &Rc<Semaphore>, limit: &Limit) -> Result<Permit, Cut> {
         if self.free.get() > 0 && self.line.borrow().is_empty() {
             self.free.set(self.free.get() - 1);
@@ -56,7 +53,7 @@ impl Semaphore {
     }
 
     fn release(&self) {
-        // The place goes straight to the next in line, so that nobody overtakes.
+        // The permit goes directly to the next waiter, so that none overtakes.
         while let Some(next) = self.line.borrow_mut().pop_front() {
             if !next.gone.get() {
                 next.called.set(true);
@@ -77,12 +74,13 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn poll(&self, limit: &Limit, cx: &Context<'_>) -> Poll<Result<Permit, Cut>> {
-        // Whose wait is over does not begin because the others' are over too: it would open a connection for nothing.
+        // A waiter whose limit has expired must not start, because it would open a useless
+        // connection.
         if let Poll::Ready(cut) = limit.poll(cx) {
             return Poll::Ready(Err(cut));
         }
         if self.place.called.get() {
-            // From here on the permit gives the place back, not this wait.
+            // From here on the permit returns the place.
             self.place.gone.set(true);
             return Poll::Ready(Ok(Permit(Rc::clone(self.semaphore))));
         }
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn first_come_first_served_and_nothing_leaks() {
+    fn permits_are_granted_in_order_without_leaks() {
         let semaphore = Semaphore::new(1);
         let limit = Limit::default();
         let mut first = Box::pin(semaphore.acquire(&limit));
@@ -127,7 +125,7 @@ mod tests {
         assert!(poll_once(third.as_mut()).is_pending());
         drop(pass);
         assert!(poll_once(third.as_mut()).is_pending(), "nobody overtakes");
-        // The second was called but goes away without looking: the third gets its place.
+        // The second was woken but is dropped before it runs: the third gets the permit.
         drop(second);
         let Poll::Ready(Ok(pass)) = poll_once(third.as_mut()) else {
             panic!("the third is next")
@@ -137,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_ends_the_wait() {
+    fn limit_ends_the_wait() {
         let semaphore = Semaphore::new(0);
         let limit = Limit::default();
         let mut wait = Box::pin(semaphore.acquire(&limit));
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_limit_is_over_gets_no_place_that_comes_free_then() {
+    fn expired_waiter_gets_no_permit() {
         let semaphore = Semaphore::new(1);
         let (limit, all) = (Limit::default(), Limit::default());
         let mut first = Box::pin(semaphore.acquire(&limit));

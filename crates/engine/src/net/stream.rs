@@ -1,4 +1,4 @@
-//! A connected stream, plain or TLS. The seam behind which another kind of socket could stand.
+//! A connected stream, plain or TLS.
 
 use std::{
     io,
@@ -24,20 +24,17 @@ pub enum Stream {
     ReadInterest(ReadInterest),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
-    /// A socket of this machine.
+    /// A local socket.
     Unix(UnixStream),
-    /// TLS over a socket of this machine.
+    /// TLS over a local socket.
     TlsUnix(Box<TlsStream<UnixStream>>),
-    /// A server that exists in simulated time only.
+    /// A server in simulated time.
     #[cfg(test)]
     Simulated(crate::simulation::Connection),
 }
 
 impl Stream {
-    /// Reads what is there.
-    ///
-    /// # Errors
-    /// As the socket or TLS reports them.
+    /// Reads what is available.
     pub fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut buf = ReadBuf::new(buf);
         let polled = match self {
@@ -53,17 +50,14 @@ impl Stream {
             Stream::Simulated(connection) => connection.poll_read(cx, &mut buf),
         };
         match polled {
-            // Many servers end a TLS connection without saying so first: that is an end like TCP's, and whether it completes an
-            // answer its head decides.
+            // Many servers end TLS without close_notify. Like the end of TCP; the head decides
+            // whether the response is complete.
             Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             polled => polled.map_ok(|()| buf.filled().len()),
         }
     }
 
     /// Writes what fits.
-    ///
-    /// # Errors
-    /// As the socket or TLS reports them.
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
             Stream::Tcp(tcp) => Pin::new(tcp).poll_write(cx, bytes),
@@ -76,10 +70,7 @@ impl Stream {
         }
     }
 
-    /// Hands everything written to the network. Without TLS there is nothing to flush.
-    ///
-    /// # Errors
-    /// As TLS reports them.
+    /// Flushes TLS. No effect without TLS.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Stream::Tcp(_) | Stream::ReadInterest(_) | Stream::Unix(_) => Poll::Ready(Ok(())),
@@ -90,10 +81,7 @@ impl Stream {
         }
     }
 
-    /// Has a plain connection watched for reading alone; others stay as they are.
-    ///
-    /// # Errors
-    /// When the kernel cannot watch it.
+    /// Watches a plain connection for readability only. Others are unchanged.
     pub fn with_read_interest(self) -> io::Result<Stream> {
         match self {
             Stream::Tcp(tcp) => ReadInterest::new(tcp).map(Stream::ReadInterest),
@@ -101,16 +89,14 @@ impl Stream {
         }
     }
 
-    /// Whether bytes can be thrown away without looking at them.
+    /// Whether [`Stream::poll_discard`] is available.
     #[must_use]
     pub fn can_discard(&self) -> bool {
         matches!(self, Stream::ReadInterest(_))
     }
 
-    /// Throws away up to so many bytes without looking at them. Only those watched for reading alone can: others answer none.
-    ///
-    /// # Errors
-    /// As the socket reports them.
+    /// Discards up to `most` bytes. Returns `None` unless the connection is watched for readability
+    /// only.
     pub fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
@@ -121,22 +107,22 @@ impl Stream {
             return None;
         };
         let wanted = bytes.min(scratch.len());
-        // To TCP the flag means: not copied. The buffer only says how much.
+        // For TCP the flag means "do not copy". The buffer only gives the length.
         Some(tcp.poll_recv(cx, &mut scratch[..wanted], RecvFlags::TRUNC))
     }
 
-    /// Everything that had come has been read: the next read waits for more without asking the kernel first.
+    /// Marks that all available data was read, so that the next read waits without a system call.
     pub fn drained(&self) {
         if let Stream::ReadInterest(tcp) = self {
             tcp.drained();
         }
     }
 
-    /// Whether the peer has closed (or broken) an idle connection, as far as is known without asking the kernel anew.
+    /// Whether the peer has closed an idle connection, as far as known without a system call.
     pub fn is_stale(&mut self) -> bool {
         let mut byte = [0];
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        // An idle connection has nothing to say: data is as wrong as an end.
+        // Data on an idle connection is as wrong as its end.
         self.poll_read(&mut cx, &mut byte).is_ready()
     }
 }

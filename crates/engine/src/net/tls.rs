@@ -1,5 +1,4 @@
-//! TLS on rustls: one client configuration per run, with the machine's authorities, with others, or without
-//! verification.
+//! TLS configuration (rustls): the machine's authorities, custom ones, or no verification.
 
 use std::sync::Arc;
 
@@ -24,10 +23,7 @@ use tokio_rustls::rustls::{
 pub use super::tls_fault::fault;
 use super::{der, tls_fault::SelfSigned};
 
-/// The client configuration.
-///
-/// # Errors
-/// When a certificate or a key cannot be read.
+/// Creates the client configuration of a run. Fails if a certificate or key is invalid.
 pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -42,7 +38,7 @@ pub fn config(http: &Http) -> Result<Arc<ClientConfig>, String> {
         .dangerous()
         .with_custom_certificate_verifier(verifier);
     let mut config = identified(builder, http)?;
-    // Who speaks HTTP/2 only says so at once, instead of answering with something that nobody can read.
+    // With ALPN, a server that only supports HTTP/2 fails immediately.
     if !http.tls.no_alpn {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
     }
@@ -75,10 +71,7 @@ fn identified(
         })
 }
 
-/// Whether a plan's own certificates, its key and its server's name can be used; the machine's authorities are not looked at.
-///
-/// # Errors
-/// Why not.
+/// Validates a plan's certificates, key and server name, without loading the machine's authorities.
 pub fn check(http: &Http) -> Result<(), String> {
     let tls = &http.tls;
     if let Some(authorities) = &tls.authorities {
@@ -93,10 +86,7 @@ pub fn check(http: &Http) -> Result<(), String> {
     config(&unverified).map(drop)
 }
 
-/// Whether a text holds certificates in PEM, and nothing but what can be read.
-///
-/// # Errors
-/// Why not.
+/// Validates PEM certificates.
 pub fn check_certificates(pem: &str) -> Result<(), String> {
     certificates_of(pem).map(drop)
 }
@@ -110,13 +100,13 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// Verifies as usual, trusts a certificate that is itself among the authorities (as OpenSSL does), and tells self-signed
-/// certificates from those of unknown issuers.
+/// Verifier that also trusts certificates that are among the authorities themselves (like OpenSSL),
+/// and distinguishes self-signed certificates from unknown issuers.
 #[derive(Debug)]
 struct Naming {
-    /// None where there are no authorities at all: then nobody is known.
+    /// `None` without any authorities.
     usual: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates that are trusted whether they are authorities or not.
+    /// Certificates trusted directly, whether they are authorities or not.
     own: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
@@ -134,8 +124,8 @@ impl Naming {
             }
         };
         let mut roots = RootCertStore::empty();
-        // A root that rustls cannot use is of no use; the others still are. One that is no authority can still be the server's own
-        // certificate.
+        // Unusable roots are skipped. A certificate that is not an authority may be the server's
+        // own.
         roots.add_parsable_certificates(own.iter().cloned());
         let builder =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
@@ -146,7 +136,7 @@ impl Naming {
         })
     }
 
-    /// A certificate that is trusted as it is, whoever signed it: its name and its dates must still be right.
+    /// Verifies name and dates of a directly trusted certificate.
     fn itself(
         end_entity: &CertificateDer<'_>,
         server_name: &ServerName<'_>,
@@ -178,7 +168,8 @@ impl Naming {
             )))))
         };
         match &error {
-            // An authority's certificate in a server's place is called "other", and nearly always signed by itself.
+            // rustls reports an authority's certificate used by a server as "other". It is usually
+            // self-signed.
             InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)) => {
                 if der::is_self_issued(end_entity) {
                     self_signed(TlsFault::SelfSigned)
@@ -239,7 +230,7 @@ impl ServerCertVerifier for Naming {
     }
 }
 
-/// Accepts any certificate: what `--insecure` asks for.
+/// Accepts any certificate (`--insecure`).
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! What rustls says went wrong, by the names that are counted.
+//! Maps rustls errors to faults.
 
 use measure::{
     Fault,
@@ -9,7 +9,7 @@ use tokio_rustls::rustls::{
     PeerMisbehaved,
 };
 
-/// A certificate that signed itself stands where a known authority should.
+/// A self-signed certificate instead of one from a known authority.
 #[derive(Debug)]
 pub(super) struct SelfSigned(pub(super) TlsFault);
 
@@ -21,7 +21,7 @@ impl std::fmt::Display for SelfSigned {
 
 impl std::error::Error for SelfSigned {}
 
-/// What an error of TLS is counted as; none: it is none of TLS.
+/// Fault for a TLS error. `None` for other errors.
 #[must_use]
 pub fn fault(error: &std::io::Error) -> Option<Fault> {
     let inner = error.get_ref()?.downcast_ref::<Error>()?;

@@ -1,4 +1,4 @@
-//! What is looked for in an answer, compiled: captures and checks. It reads no answers.
+//! Compiled captures and checks.
 
 use plan::{
     scenario::{Capture, Check, Group, Index, Source},
@@ -13,40 +13,40 @@ use serde_json::Value;
 
 use super::Looks;
 
-/// A capture, compiled.
+/// A compiled capture.
 #[derive(Debug, Clone)]
 pub struct Capturing {
-    /// From where.
+    /// Where the value is.
     pub from: CaptureFrom,
     /// The variable.
     pub store: Option<query::path::Path>,
     /// Whether its failure fails the iteration.
     pub strict: bool,
-    /// What the value must equal.
+    /// Expected value.
     pub equals: Option<Template>,
 }
 
-/// Where a capture looks, compiled.
+/// Compiled source of a capture.
 #[derive(Debug, Clone)]
 pub enum CaptureFrom {
-    /// A JSONPath and whether one of several results is picked at random.
+    /// A JSONPath, and whether one of several results is picked at random.
     Json(PathSource, bool),
     /// A header's name.
     Header(Template),
     /// A CSS selector, an attribute, and which of several elements.
     Selector(SelectorSource, Option<Template>, Index),
-    /// An XPath and whether one of several nodes is picked at random.
+    /// An XPath, and whether one of several nodes is picked at random.
     XPath(XPathSource, bool),
-    /// A regular expression and a group of it.
+    /// A regular expression and a group.
     Regexp(Box<Regexp>, Group),
 }
 
-/// What is read once where it holds no template.
+/// A query that is compiled in advance unless templated.
 #[derive(Debug, Clone)]
 pub enum Compiled<T> {
-    /// Ready.
+    /// Compiled.
     Ready(T),
-    /// To be expanded and parsed for each answer.
+    /// Expanded and parsed for each response.
     Templated(Template),
 }
 
@@ -57,12 +57,12 @@ pub type SelectorSource = Compiled<Selector>;
 /// An XPath.
 pub type XPathSource = Compiled<XPath>;
 
-/// A check, compiled.
+/// A compiled check.
 #[derive(Debug, Clone)]
 pub enum Checking {
-    /// As the plan has it.
+    /// As in the plan.
     Plain(Check),
-    /// A JSONPath that finds something, or this value.
+    /// A JSONPath that yields any value, or this one.
     Json(PathSource, Option<Template>),
 }
 
@@ -105,8 +105,8 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
     })
 }
 
-/// Which captures can be taken out of the text of an answer in one walk: those of plain JSON paths, where nothing else of a step needs the
-/// whole document.
+/// Captures that can be extracted in one pass over the text: plain JSON paths, unless the step
+/// needs the whole document anyway.
 pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Looks) -> Vec<usize> {
     let is_of_json = |from: &CaptureFrom| matches!(from, CaptureFrom::Json(..));
     let is_read = looks.answers || checks.iter().any(|c| matches!(c, Checking::Json(..)));
@@ -123,7 +123,7 @@ pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Looks) 
 }
 
 impl CaptureFrom {
-    /// The path of a place in a document of JSON, where it is that.
+    /// The path, if it is a plain path into JSON.
     #[must_use]
     pub fn plain_path(&self) -> Option<&JsonPath> {
         match self {
@@ -148,8 +148,8 @@ fn path_source(template: &Template) -> Result<PathSource, String> {
     compiled(template, "JSONPath", read)
 }
 
-/// A path that cannot be read is kept as it is: reading it again fails each capture. Readers of
-/// files that refuse such paths have done so before.
+/// Keeps an invalid query as a template, so that each capture fails. Strict readers have rejected
+/// it before.
 fn compiled_or_failing<T>(
     template: &Template,
     read: impl FnOnce(&str) -> Result<T, String>,

@@ -1,34 +1,34 @@
-//! What a front door's hooks will look at, asked before the run: what nobody looks at is neither kept nor read.
+//! What a front end's hooks need, asked before the run. The rest is neither kept nor parsed.
 
 use plan::Request;
 
-/// Says what its hooks look at.
+/// Declares what hooks need.
 pub trait Looking {
-    /// In a step and its answers.
+    /// Needs for a step and its responses.
     fn looks(&self, request: &Request) -> Looks;
-    /// Whether variables may be read that no step names: some are made only for whoever reads them.
+    /// Whether hooks may read any variable. Some are created only if used.
     fn reads_all_variables(&self) -> bool {
         false
     }
-    /// Whether what ends virtual users is to be told as lines.
+    /// Whether errors that end virtual users are reported as lines.
     fn tells_errors(&self) -> bool {
         false
     }
 }
 
-/// What a hook looks at in a step and its answers.
+/// What a hook needs of a step and its responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Looks {
-    /// The answer's headers.
+    /// The response's headers.
     pub headers: bool,
-    /// Its body.
+    /// The response's body.
     pub body: bool,
-    /// What the server says it took.
+    /// The server's own timing.
     pub timing: bool,
-    /// The request, behind its answer.
+    /// The request, together with its response.
     pub sent: bool,
-    /// Whether it is asked what the request is called.
+    /// Whether it names requests.
     pub calls: bool,
-    /// Whether it is shown the answer at all.
+    /// Whether it receives responses.
     pub answers: bool,
 }

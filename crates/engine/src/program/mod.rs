@@ -1,7 +1,7 @@
-//! The compiled test: scenarios as flat lists of operations, requests as bytes where nothing in them is templated.
+//! Compiled scenarios: flat lists of operations, with requests encoded in advance unless templated.
 //!
-//! Compiling happens once, before the run; it may fail and allocate. Each worker gets a copy of its own, so that nothing
-//! on the hot path is shared between cores.
+//! Compiled once before the run. Each worker gets its own copy, so that cores share nothing on the
+//! hot path.
 
 mod captures;
 mod looks;
@@ -34,41 +34,41 @@ use codec::{Origin, content::Unpacking};
 /// A compiled test.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// In the order of the plan.
+    /// In plan order.
     pub scenarios: Vec<CompiledScenario>,
-    /// All request steps of all scenarios.
+    /// Request steps of all scenarios.
     pub requests: Vec<RequestStep>,
-    /// All groups of all scenarios.
+    /// Groups of all scenarios.
     pub groups: Vec<CompiledGroup>,
-    /// Variables with the same value for all.
+    /// Variables with the same value for all users.
     pub constants: Map<String, Value>,
     /// Variables of which each virtual user gets one element.
     pub choices: Vec<(String, Vec<Value>)>,
-    /// Tables. Shared between workers, but only pointed at: no reference is counted while the test runs.
+    /// Tables, shared by workers. The reference count is not touched during the run.
     pub payloads: Arc<Vec<plan::Payload>>,
-    /// How requests travel.
+    /// Connection settings.
     pub http: plan::Http,
-    /// What a failure is and what it ends.
+    /// What counts as a failure, and what it ends.
     pub rules: Rules,
-    /// Who reads what answers hold.
+    /// Which content encodings are decoded.
     pub unpacking: Unpacking,
     /// The load.
     pub load: Load,
-    /// When arrivals are intended.
+    /// Intended starts.
     pub schedule: Schedule,
-    /// The seed of everything random.
+    /// Random seed.
     pub seed: u64,
-    /// Which scenario an arrival gets.
+    /// Draws the scenario of an arrival.
     pub draw: Draw,
     /// The base URL.
     pub target: String,
-    /// Whether anything asks for `$uuid`: making one for each virtual user would be felt.
+    /// Whether `$uuid` is used. Creating one per user would be costly.
     pub uses_uuid: bool,
-    /// Whether what ends a virtual user is told.
+    /// Whether errors that end virtual users are reported.
     pub tells_errors: bool,
-    /// Whether nothing is told of what answers held.
+    /// Whether response excerpts are omitted.
     pub without_excerpts: bool,
-    /// Variables that hold something secret.
+    /// Variables with secrets.
     pub secret_variables: Vec<String>,
     /// Origins known before the run.
     pub origins: Vec<Origin>,
@@ -81,7 +81,7 @@ pub struct Program {
 pub struct CompiledScenario {
     /// Flat list of operations.
     pub ops: Vec<Op>,
-    /// The label of its iterations.
+    /// Label of its iterations.
     pub label: LabelId,
     /// Whether it has pauses.
     pub pauses: bool,
@@ -90,98 +90,95 @@ pub struct CompiledScenario {
 /// An operation of a scenario.
 #[derive(Debug, Clone)]
 pub enum Op {
-    /// Send request number so-and-so of [`Program::requests`].
+    /// Sends a request, by index in [`Program::requests`].
     Request(usize),
-    /// Pause.
+    /// Pauses.
     Think(ThinkTime, Option<Jitter>),
-    /// Print a line.
+    /// Prints a line.
     Log(Template),
-    /// End the iteration for this share of those that come here.
+    /// Ends the iteration for this share of users.
     Leave(f64),
-    /// Begin a loop; its end is at the given operation.
+    /// Starts a loop.
     Enter(Box<Enter>),
-    /// Go round again, to just behind the given [`Op::Enter`], or on.
+    /// Continues a loop after the given [`Op::Enter`], or leaves it.
     Next(usize),
-    /// Carry out several stretches of operations at the same time.
+    /// Runs several ranges of operations in parallel.
     Fork(Box<Fork>),
-    /// Go on behind a block where its condition is not true.
+    /// Skips a block if its condition is false.
     If(Box<If>),
-    /// Go on with one of several stretches.
+    /// Chooses one of several ranges.
     Choose(Box<Choose>),
-    /// Go on elsewhere.
+    /// Jumps to an operation.
     Jump(usize),
-    /// Begin group number so-and-so of [`Program::groups`].
+    /// Opens a group, by index in [`Program::groups`].
     Begin(usize),
-    /// End the group that began last.
+    /// Closes the innermost group.
     End,
 }
 
-/// Steps that belong together under a name: a transaction.
+/// A named group of steps (a transaction).
 #[derive(Debug, Clone)]
 pub struct CompiledGroup {
     /// Its name.
     pub name: String,
-    /// What its times are counted under.
+    /// Label of its times.
     pub label: LabelId,
-    /// Whether any of its steps is a pause, or one of another group of its name is: they are in one row.
+    /// Whether it, or another group of this name, has pauses, because they share a row.
     pub pauses: bool,
 }
 
-/// The beginning of a block with a condition.
+/// Start of a conditional block.
 #[derive(Debug, Clone)]
 pub struct If {
-    /// Whether it is carried out.
+    /// The condition.
     pub condition: Expression,
-    /// Where to go on if it is not.
+    /// First operation after the block.
     pub behind: usize,
 }
 
-/// A choice between stretches of operations.
+/// A choice between ranges of operations.
 #[derive(Debug, Clone)]
 pub struct Choose {
-    /// Where each begins, and its weight.
+    /// First operation and weight of each branch.
     pub branches: Vec<(usize, u32)>,
-    /// The sum of the weights.
+    /// Sum of the weights.
     pub total: u64,
 }
 
-/// Stretches of operations that are carried out at the same time.
+/// Ranges of operations that run in parallel.
 #[derive(Debug, Clone)]
 pub struct Fork {
-    /// From and up to which operation each goes.
+    /// Start and end (excluded) of each branch.
     pub branches: Vec<(usize, usize)>,
-    /// At most so many at a time.
+    /// Maximum number of parallel branches.
     pub limit: usize,
-    /// Where to go on afterwards.
+    /// First operation after the fork.
     pub behind: usize,
 }
 
-/// The beginning of a loop.
+/// Start of a loop.
 #[derive(Debug, Clone)]
 pub struct Enter {
-    /// How often.
+    /// Number of rounds.
     pub count: LoopCount,
-    /// Over what.
+    /// The list to iterate over, if any.
     pub over: Option<Over>,
-    /// The variable that holds the index.
+    /// Variable for the index.
     pub index_as: String,
-    /// The variable that holds the element.
+    /// Variable for the element.
     pub element_as: String,
-    /// Where to go on when the loop does not run at all: behind its [`Op::Next`].
+    /// First operation after the loop.
     pub behind: usize,
 }
 
 impl Program {
-    /// Whether a variable, by the first part of its path, holds something secret.
+    /// Whether a variable, by the first part of its path, is secret.
     #[must_use]
     pub fn is_secret(&self, root: &str) -> bool {
         self.secret_variables.iter().any(|name| name == root)
     }
 
-    /// Compiles a plan.
-    ///
-    /// # Errors
-    /// Everything that keeps it from running, one line each.
+    /// Compiles a plan. Fails with all problems, one line each.
     pub fn compile(
         plan: &Plan,
         seed: u64,
@@ -227,7 +224,7 @@ impl Program {
             seed,
             draw: plan.draw(seed),
             target: plan.target.clone(),
-            // Wherever a name can stand, it stands in the scenarios' own words.
+            // All uses of a variable name are in the scenarios' own texts.
             uses_uuid: looking.is_some_and(Looking::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),
@@ -239,13 +236,13 @@ impl Program {
         })
     }
 
-    /// The highest planned rate of requests per second as far as the flow tells, for choosing the number of workers.
+    /// The highest planned request rate as far as known, for choosing the number of workers.
     #[must_use]
     pub fn peak_requests(&self, plan: &Plan) -> f64 {
         plan.peak_rate().unwrap_or(0.0) * self.requests_of_user() as f64
     }
 
-    /// Requests of one iteration, of the scenario that has the most of them; at least one.
+    /// Requests per iteration of the largest scenario; at least one.
     #[must_use]
     pub fn requests_of_user(&self) -> u64 {
         let of_scenarios = self.scenarios.iter().map(|s| fixed_requests(&s.ops));
@@ -253,7 +250,7 @@ impl Program {
     }
 }
 
-/// Requests of one pass, loops of known length unrolled.
+/// Requests of one pass, with fixed loops unrolled.
 fn fixed_requests(ops: &[Op]) -> u64 {
     let mut factors = vec![1u64];
     let mut sum = 0u64;
@@ -274,7 +271,7 @@ fn fixed_requests(ops: &[Op]) -> u64 {
             Op::Next(_) => {
                 factors.pop();
             }
-            // Of several ways all are counted: which it is that takes most depends on chance.
+            // All branches count, because any may be chosen.
             Op::Think(..)
             | Op::Log(_)
             | Op::Leave(_)
@@ -305,7 +302,7 @@ fn variables(all: &[(String, Variable)]) -> (Constants, Choices) {
     (constants, choices)
 }
 
-/// The payloads without the columns that a variable of the same name hides: variables are set after payloads.
+/// Payloads without columns that a variable of the same name hides.
 fn visible_payloads(plan: &Plan, constants: &Constants) -> Vec<plan::Payload> {
     let mut payloads = plan.payloads.clone();
     for field in payloads
@@ -319,7 +316,7 @@ fn visible_payloads(plan: &Plan, constants: &Constants) -> Vec<plan::Payload> {
     payloads
 }
 
-/// Whole tables as variables of their own, the same for all, and the other payloads.
+/// Whole tables as constants, and the remaining payloads.
 fn tables(payloads: Vec<plan::Payload>) -> (Constants, Vec<plan::Payload>) {
     let (mut tables, mut others) = (Map::new(), Vec::new());
     for payload in payloads {
@@ -363,7 +360,7 @@ impl Compiler<'_> {
                 pauses,
             });
         }
-        // Requests first: their numbers are the ones that people see in the record.
+        // Requests get the first numbers, because users see them in the record.
         for (index, scenario) in plan.scenarios().iter().enumerate() {
             let name = scenario.shown(index);
             scenarios[index].label = self.labels.id(Group::Iteration, "", &name);

@@ -1,5 +1,5 @@
-//! Multipart bodies: parts between boundaries, as browsers and Artillery's client write them. Files that values of the run name
-//! are read here, each time.
+//! Encodes multipart bodies as browsers and Artillery's client do. Templated files are read each
+//! time.
 
 use std::{borrow::Cow, io::ErrorKind, path::Path};
 
@@ -10,9 +10,9 @@ use plan::{
 };
 use query::Scope;
 
-/// A boundary that no body holds by chance.
+/// A random boundary.
 pub fn boundary(rng: &mut Rng) -> String {
-    // Twelve bytes, as Artillery's client draws them.
+    // Twelve bytes, like Artillery's client.
     format!(
         "--------------------------{:016x}{:08x}",
         rng.next_u64(),
@@ -20,10 +20,7 @@ pub fn boundary(rng: &mut Rng) -> String {
     )
 }
 
-/// The body.
-///
-/// # Errors
-/// The operating system's name for why a file could not be read.
+/// Encodes the body. Fails with the operating system's name of a file error.
 pub fn body(
     parts: &[Part],
     boundary: &str,
@@ -58,7 +55,7 @@ pub fn body(
     Ok(out)
 }
 
-/// What is in a part.
+/// Content of a part.
 struct Content<'p> {
     /// The file's name, if it is one.
     file: Option<Cow<'p, str>>,
@@ -90,7 +87,7 @@ fn content<'p>(
     })
 }
 
-/// A regular file's bytes: devices and pipes may never end.
+/// Reads a regular file. Devices and pipes may be endless.
 fn read(path: &Path) -> Result<Vec<u8>, &'static str> {
     let named = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "ENOENT",
@@ -106,7 +103,7 @@ fn read(path: &Path) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// What would end a quoted name, as browsers escape it.
+/// Escapes a quoted name as browsers do.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")
@@ -121,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_as_they_go_onto_the_wire() {
+    fn parts_are_encoded() {
         let parts = [
             Part {
                 name: "field".into(),

@@ -1,5 +1,5 @@
-//! How many bytes requests take on the wire, made as users would make them and sent to nobody. What answers would have put into
-//! them is missing, as are the cookies of servers.
+//! Sizes of requests on the wire, built as for users but not sent. Without values from responses or
+//! server cookies.
 
 use plan::{
     Plan, Problem,
@@ -10,13 +10,11 @@ use plan::{
 use super::Program;
 use crate::user::Vars;
 
-/// The requests of so many users are made, because rows and random values differ in length.
+/// Number of users whose requests are built, because rows and random values differ in length.
 const USERS: u64 = 20;
 
-/// The mean bytes of the requests of each endpoint; those that cannot be made before the run are left out.
-///
-/// # Errors
-/// Everything that keeps the plan from running.
+/// Mean size of the requests of each endpoint. Omits those that cannot be built before the run.
+/// Fails with all problems of the plan.
 pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<Sent>, Vec<Problem>> {
     let program = Program::compile(plan, seed, None)?;
     let mut sizes: Vec<(Sent, Vec<u64>)> = Vec::new();

@@ -1,7 +1,7 @@
-//! A request of which everything that is the same for all users is encoded before the run: what is left are the texts that fill it in.
+//! A request whose constant parts are encoded before the run, with gaps for text values.
 //!
-//! It makes what [`RequestStep::build`](super::RequestStep::build) makes, sooner, of requests as most are. Of one that is unusual - its
-//! texts would have to be rewritten, leave a header out, or cannot be sent at all - it makes nothing, and the other has its say.
+//! Equal to [`RequestStep::build`](super::RequestStep::build), but faster. It does not handle
+//! unusual requests, for which the caller uses `build`.
 
 use std::{cell::RefCell, fmt::Write};
 
@@ -21,45 +21,45 @@ use codec::{
     url,
 };
 
-/// So many requests that have been answered are kept, for their memory to serve again.
+/// Maximum number of finished requests kept for reuse of their memory.
 const SPARE: usize = 64;
 
 /// A request with gaps.
 #[derive(Debug)]
 pub(super) struct Stencil {
     origin: Origin,
-    /// Up to the path.
+    /// Bytes up to the path.
     method: Vec<u8>,
     path: Template,
-    /// From behind the path up to the body's length, or to the blank line.
+    /// Parts from after the path to the body's length, or to the blank line.
     head: Vec<Part>,
     charset: Charset,
     body: Filling,
     spare: RefCell<Vec<Built>>,
-    /// Where texts are put together.
+    /// Buffer for texts.
     text: RefCell<String>,
 }
 
 /// A part of the head.
 #[derive(Debug, Clone)]
 enum Part {
-    /// As it is.
+    /// Constant bytes.
     Bytes(Vec<u8>),
-    /// The value of a header.
+    /// A header value.
     Value(Template),
 }
 
-/// What is sent behind the head.
+/// The body.
 #[derive(Debug, Clone)]
 enum Filling {
-    /// The same each time, with the blank line before it.
+    /// Constant, including the preceding blank line.
     Bytes(Vec<u8>),
     Json(Template),
     Text(Template),
 }
 
 impl Clone for Stencil {
-    /// Another worker's, with memory of its own.
+    /// A copy for another worker, with its own buffers.
     fn clone(&self) -> Stencil {
         Stencil {
             origin: self.origin.clone(),
@@ -75,7 +75,7 @@ impl Clone for Stencil {
 }
 
 impl Stencil {
-    /// Of a request with gaps that are known; none where anything about it is unusual.
+    /// Compiles a request. `None` if anything about it is unusual.
     pub(super) fn of(spec: &Request, base: &str, charset: Charset) -> Option<Stencil> {
         let is_usual = spec.query.is_none() && spec.basic_auth.is_none();
         let (origin, path) = address(&spec.url, base).filter(|_| is_usual)?;
@@ -115,13 +115,14 @@ impl Stencil {
         })
     }
 
-    /// To whom it goes.
+    /// The origin.
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// The request of one user, which draws from `rng` what [`RequestStep::build`](super::RequestStep::build) would have drawn; none where
-    /// that is to be asked, from where the numbers were before.
+    /// Builds the request of one user with the same draws from `rng` as
+    /// [`RequestStep::build`](super::RequestStep::build). `None`, with `rng` unchanged, if that
+    /// must be used instead.
     pub(super) fn fill(&self, scope: &dyn Scope, rng: &mut Rng) -> Option<Built> {
         let before = rng.clone();
         let mut built = self
@@ -137,9 +138,9 @@ impl Stencil {
         None
     }
 
-    /// Its memory serves again.
+    /// Takes a request back for reuse of its memory.
     pub(super) fn take_back(&self, built: Built) {
-        // Also one that was built: what fills it in cannot lead it elsewhere.
+        // Also if it came from `build`: values cannot change the origin.
         debug_assert_eq!(built.target.origin, self.origin);
         let mut spare = self.spare.borrow_mut();
         if spare.len() < SPARE {
@@ -206,7 +207,7 @@ impl Stencil {
     }
 }
 
-/// A head in the making.
+/// A head under construction.
 #[derive(Debug, Default)]
 struct Head {
     parts: Vec<Part>,
@@ -214,7 +215,7 @@ struct Head {
 }
 
 impl Head {
-    /// Adds a header; none where it cannot be sent as it is.
+    /// Appends a header. `None` if it cannot be sent as is.
     fn header(&mut self, name: &str, value: &Template, charset: Charset) -> Option<()> {
         if let Some(literal) = value.as_literal() {
             let text = query::value::text(Some(literal));
@@ -236,7 +237,8 @@ impl Head {
     }
 }
 
-/// To whom a URL leads whatever fills it in, and what makes its path; none where that depends on it.
+/// Origin of a URL if it is constant, and the template of its path. `None` if values may change the
+/// origin.
 fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
     let begins = match address {
         Template::Literal(Value::String(text)) => text,
@@ -265,7 +267,7 @@ fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
     Some((origin, template))
 }
 
-/// What is sent behind the head; none where that takes more than a text.
+/// Compiles the body. `None` if it needs more than text.
 fn filling(body: &Body) -> Option<Filling> {
     let fixed = |template: &Template, json: bool| {
         let literal = template.as_literal()?;

@@ -46,7 +46,8 @@ fn drawn() -> Rng {
     Rng::keyed(7, Purpose::User, 3, 0)
 }
 
-/// What is made twice - also from used memory - is what is built, and draws as many numbers; answers the bytes.
+/// Builds twice, also from reused memory, and compares with `build` and its draws. Returns the
+/// bytes.
 fn same(step: &RequestStep, scope: &Map<String, Value>) -> Option<Vec<u8>> {
     let mut built_from = drawn();
     let built = step.build(BASE, scope, &mut built_from, None);
@@ -76,7 +77,7 @@ fn scope(value: Value) -> Map<String, Value> {
 }
 
 #[test]
-fn a_request_as_most_are_is_filled_in() {
+fn common_request_is_filled_in() {
     let body = Template::parse(&json!({"name": [{"family": "{{ $randomString(4) }}"}], "n": 1}));
     let spec = request(
         "POST",
@@ -104,7 +105,7 @@ fn a_request_as_most_are_is_filled_in() {
 }
 
 #[test]
-fn what_is_unusual_is_built() {
+fn unusual_request_falls_back_to_build() {
     let step = step(
         &request("GET", "/a/{{ v }}", &[("x", "{{ h }}")], Body::None),
         false,
@@ -124,7 +125,7 @@ fn what_is_unusual_is_built() {
         assert_eq!(filled.is_some(), is_filled, "{v} {h}");
         same(&step, &user);
     }
-    // An undefined header is left out.
+    // An undefined header is omitted.
     let bytes = same(&step, &scope(json!({"v": 1}))).unwrap();
     assert_eq!(
         bytes,
@@ -133,7 +134,7 @@ fn what_is_unusual_is_built() {
 }
 
 #[test]
-fn another_hosts_request_keeps_its_host() {
+fn request_for_another_host_keeps_it() {
     for (url, is_known) in [
         ("http://localhost/x/{{ v }}", true),
         ("http://h:81{{ v }}", false),
@@ -150,7 +151,7 @@ fn another_hosts_request_keeps_its_host() {
     }
 }
 
-/// A text with gaps and oddities.
+/// A text with gaps and special characters.
 fn text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[a-z0-9/?=&.-]{0,6}",
@@ -177,7 +178,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn a_filled_request_is_the_one_that_is_built(
+    fn filled_request_equals_built_one(
         (method, latin1, slash) in (proptest::sample::select(vec!["GET", "POST", "HEAD"]), any::<bool>(), any::<bool>()),
         url in text(),
         headers in proptest::collection::vec((proptest::sample::select(vec!["x-a", "Content-Type", "Host", "Cookie", "odd name"]), text()), 0..3),

@@ -1,4 +1,5 @@
-//! A process that is lost, simulated: what the others take over is sent once, at its moment, and nothing else is missing.
+//! Simulates the loss of a process: others send what they take over once, at its moment, and
+//! nothing else is missing.
 
 use plan::Arrivals;
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use crate::{
     stop::Cause,
 };
 
-/// What was sent, as moments of simulated time, and what was counted: due, started.
+/// Moments of requests in simulated time, and counts (due, started).
 #[derive(Debug, Default)]
 struct Seen {
     moments: Vec<u64>,
@@ -26,7 +27,7 @@ impl Seen {
     }
 }
 
-/// Who takes what over, and when it is told to.
+/// Takeovers and when they are requested.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     at_ns: u64,
@@ -34,7 +35,7 @@ struct Told {
     from_ns: u64,
 }
 
-/// One process, with so many workers, which is told to take things over and to end.
+/// One process with workers that is told to take over shares and to end.
 fn process(plan: &Plan, (share, workers): (Share, usize), told: &[Told], end: Option<u64>) -> Seen {
     let mut seen = Seen::default();
     for index in 0..workers {
@@ -78,13 +79,13 @@ fn process(plan: &Plan, (share, workers): (Share, usize), told: &[Told], end: Op
     seen
 }
 
-/// A process of several is stopped at a moment, and the others take its share over from a later one; answers what of the plan was
-/// neither sent nor should have been.
+/// Stops one of several processes and lets the others take over its share later. Returns arrivals
+/// that were not sent but should have been.
 fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
     let schedule = Schedule::new(&plan.load, 1);
     let lost = Share { index: of - 1, of };
     let gone = process(plan, (lost, workers), &[], Some(lost_ns));
-    // How far it came: it ends at its next look behind the moment, and was due until then what it sent.
+    // It ends at its next poll after the moment, and has sent what was due until then.
     assert_eq!(
         (gone.due, gone.started),
         (gone.moments.len() as u64, gone.due)
@@ -109,7 +110,7 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
         .map(|arrival| arrival.intended_ns)
         .collect();
     let mut own = schedule.shard(lost.index, lost.of).map(|a| a.intended_ns);
-    // The first of its own, as many as it sent, whichever worker did.
+    // The first of its own arrivals, by any worker.
     expected.extend(own.by_ref().take(gone.moments.len()));
     let gap = own.take_while(|at| *at < from_ns).count() as u64;
     sent.add(gone);
@@ -129,7 +130,7 @@ fn at_random(rate: u64, seconds: u64) -> Load {
 }
 
 #[test]
-fn who_takes_over_sends_at_the_full_rate_from_the_moment_on() {
+fn takeover_sends_at_full_rate_from_its_moment() {
     let lost = Share { index: 1, of: 2 };
     let told = Told {
         at_ns: 3 * SECOND,
@@ -143,7 +144,7 @@ fn who_takes_over_sends_at_the_full_rate_from_the_moment_on() {
         (seen.due, seen.started),
         (4 * 50 + 4 * 100, 4 * 50 + 4 * 100)
     );
-    // Of a load that has nothing left of its own: arrivals are looked for until the end.
+    // A load without own arrivals: the worker checks for takeovers until the end.
     let phases = vec![
         Phase::new(10 * MILLISECOND, Shape::Count(1)),
         Phase::new(5 * SECOND, Shape::Count(1)),
@@ -162,14 +163,14 @@ fn who_takes_over_sends_at_the_full_rate_from_the_moment_on() {
 }
 
 #[test]
-fn an_arrival_at_the_very_end_of_a_process_is_sent_only_where_it_was_due() {
-    // The first look behind the moment falls on an arrival.
+fn arrival_at_the_end_is_sent_only_if_due() {
+    // The first poll after the moment falls on an arrival.
     let test = plan(open(2, 5), Pool::PerUser);
     lose(&test, 2, 1, (490_000_001, 800 * MILLISECOND));
 }
 
 #[test]
-fn what_was_taken_over_is_taken_over_with_the_rest_of_who_is_lost_next() {
+fn second_loss_includes_earlier_takeover() {
     let test = plan(at_random(80, 12), Pool::PerUser);
     let schedule = Schedule::new(&test.load, 1);
     let share = |index| Share { index, of: 3 };
@@ -209,7 +210,7 @@ fn what_was_taken_over_is_taken_over_with_the_rest_of_who_is_lost_next() {
 }
 
 #[test]
-fn a_worker_that_is_held_up_sends_late_what_it_took_over_meanwhile() {
+fn delayed_worker_sends_taken_over_arrivals_late() {
     let own = Share { index: 0, of: 2 };
     let test = plan(open(100, 8), Pool::PerUser);
     let adoptions = Adoptions::default();
@@ -236,13 +237,13 @@ fn a_worker_that_is_held_up_sends_late_what_it_took_over_meanwhile() {
     let by_second: Vec<u64> = intervals.iter().map(|interval| interval.run.due).collect();
     assert_eq!(by_second[..8], [50, 50, 50, 100, 100, 100, 100, 100]);
     let started: Vec<u64> = intervals.iter().map(|i| i.run.started).collect();
-    // What was due at the moment itself at which the worker came back comes in the interval that begins with it.
+    // Arrivals due at the moment the worker came back are in the interval that starts with it.
     assert_eq!(started[5], 50 + 100 + 100 + 100);
     assert!(response_ms(&intervals, 0.99) > 2_800.0);
 }
 
 #[test]
-fn only_arrivals_of_scenarios_are_taken_over_and_only_where_somebody_said_so() {
+fn takeover_requires_scenarios_and_permission() {
     let answer = |load: Load, adopts: bool| {
         let own = Share { index: 0, of: 2 };
         let options = Options {
@@ -283,7 +284,7 @@ fn phase() -> impl Strategy<Value = Phase> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn every_arrival_outside_the_gap_is_sent_once_and_none_in_it(
+    fn arrivals_outside_the_gap_are_sent_once(
         phases in prop::collection::vec(phase(), 1..5),
         after: bool,
         lost in 0.0f64..1.1,

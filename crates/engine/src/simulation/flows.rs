@@ -1,4 +1,4 @@
-//! What plans say of users and steps, in simulated time: users that come and go, branches, conditions.
+//! Simulates users and steps: changing numbers of users, branches, conditions.
 
 use plan::{
     Load, Plan, Pool, Request, Step, UserPhase,
@@ -12,7 +12,7 @@ use measure::label;
 use super::{open, plan, simulate, total};
 
 #[test]
-fn users_come_and_go_when_the_arithmetic_says() {
+fn users_are_active_as_computed() {
     let phase = |from, to| UserPhase {
         name: None,
         from,
@@ -30,7 +30,7 @@ fn users_come_and_go_when_the_arithmetic_says() {
         Box::new(|arrival| Some(arrival + 10 * MILLISECOND)),
     );
     let all = total(&intervals, label::ALL).counters;
-    // User k is there from second k to second 30 - k, and makes a request each 10 ms.
+    // User k is active from second k to second 30 - k, with a request each 10 ms.
     let expected: u64 = (0..10).map(|k| (30 - 2 * k) * 100).sum();
     assert_eq!((all.ok, all.without_answer()), (expected, 0));
     let in_second = |second: u64| -> u64 {
@@ -43,7 +43,7 @@ fn users_come_and_go_when_the_arithmetic_says() {
     assert_eq!(started, [100, 500, 1000, 1000, 500, 100]);
 }
 
-/// A request like the first step of the plan, under another name.
+/// A request like the first step of the plan, under another label.
 pub(super) fn named(plan: &Plan, label: &str) -> Step {
     let Step::Request(first) = plan.scenarios()[0].steps[0].clone() else {
         panic!("the first step is a request");
@@ -55,7 +55,7 @@ pub(super) fn named(plan: &Plan, label: &str) -> Step {
 }
 
 #[test]
-fn branches_get_their_shares_and_blocks_hold_where_their_condition_does() {
+fn branches_and_conditions_are_followed() {
     let mut plan = plan(open(200, 20), Pool::PerUser);
     let [often, seldom, round, never] =
         ["often", "seldom", "round", "never"].map(|label| named(&plan, label));
@@ -89,10 +89,10 @@ fn branches_get_their_shares_and_blocks_hold_where_their_condition_does() {
     };
     let [first, often, seldom, round, never, iterations] = counted();
     assert_eq!((first, often + seldom, iterations), (4000, 4000, 4000));
-    // Five standard deviations of what chance does.
+    // Five standard deviations.
     assert!(often.abs_diff(3000) < 137, "{often}");
-    // What is left out is counted nowhere.
+    // Skipped steps are not counted.
     assert_eq!((round, never), (8000, 0));
-    // Chance is a function of the seed and the arrival.
+    // Random choices depend on seed and arrival only.
     assert_eq!(counted(), [first, often, seldom, round, never, iterations]);
 }

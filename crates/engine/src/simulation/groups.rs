@@ -1,4 +1,4 @@
-//! Groups of steps in simulated time: what their times are of, and how they end.
+//! Simulates groups: their times and results.
 
 use plan::{
     Load, Plan, Pool, Step,
@@ -27,7 +27,7 @@ fn pause(ns: u64) -> Step {
     })
 }
 
-/// A plan with these steps, and what was counted of each group that it names, answered after `service`.
+/// A plan with these steps and a service time, and the counts of its groups.
 struct Grouped {
     intervals: Vec<Interval>,
     labels: Vec<Label>,
@@ -62,7 +62,8 @@ impl Grouped {
         total(&self.intervals, label.expect("a label").id)
     }
 
-    /// How many ended well, and their smallest and largest time in milliseconds, with pauses and without.
+    /// Number of ok transactions, with minimum and maximum in milliseconds, with and without
+    /// pauses.
     fn ok(&self, name: &str) -> (u64, [u64; 2], Option<[u64; 2]>) {
         let slot = self.slot(Group::Transaction, name);
         let ends = |kind| {
@@ -79,7 +80,7 @@ fn after(ns: u64) -> Model {
 }
 
 #[test]
-fn groups_have_times_of_their_own_with_pauses_and_without() {
+fn groups_have_times_with_and_without_pauses() {
     let base = plan(open(10, 10), Pool::PerUser);
     let get = || named(&base, "/");
     let steps = vec![
@@ -96,11 +97,12 @@ fn groups_have_times_of_their_own_with_pauses_and_without() {
         get(),
     ];
     let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
-    // From the end of the step before them to the end of their last: a pause between two groups is neither's.
+    // From the end of the previous step to the end of the group's last: a pause between groups is
+    // in neither.
     assert_eq!(run.ok("Buy"), (100, [180, 180], Some([30, 30])));
     assert_eq!(run.ok("Choose"), (100, [20, 20], None));
     assert_eq!(run.ok("Pay"), (100, [10, 10], None));
-    // What they span is counted once, as requests and as iterations.
+    // Requests are counted once, as requests and in iterations.
     let all = total(&run.intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok), (500, 500));
     let iterations = run.slot(Group::Iteration, "0");
@@ -116,7 +118,7 @@ fn groups_have_times_of_their_own_with_pauses_and_without() {
 }
 
 #[test]
-fn the_first_group_of_an_arrival_counts_from_the_moment_at_which_that_was_due() {
+fn first_group_starts_at_the_intended_arrival() {
     let base = plan(open(1000, 20), Pool::Shared(10));
     let steps = vec![
         group("First", vec![named(&base, "/")]),
@@ -126,9 +128,9 @@ fn the_first_group_of_an_arrival_counts_from_the_moment_at_which_that_was_due() 
     let run = Grouped::run(open(1000, 20), Pool::Shared(10), steps, model);
     let first = run.slot(Group::Transaction, "First");
     assert_eq!((first.counters.issued, first.counters.ok), (20_000, 20_000));
-    // Who came while the server stood still, or waited for one of ten connections, has waited since then, and the group with him.
+    // Waiting during the stall, or for one of ten connections, is part of the group.
     assert!(run.p95_ms("First") > 400.0, "{}", run.p95_ms("First"));
-    // All in all a user's two groups are its iteration.
+    // The two groups add up to the iteration.
     let sum = |slot: &Slot| {
         let times = slot.histogram(Kind::Iteration, Outcome::Ok);
         times.map(measure::Histogram::sum)
@@ -141,13 +143,13 @@ fn the_first_group_of_an_arrival_counts_from_the_moment_at_which_that_was_due() 
 }
 
 #[test]
-fn what_the_generator_comes_too_late_for_is_in_the_first_group() {
+fn lateness_is_in_the_first_group() {
     let mut plan = plan(open(1000, 20), Pool::PerUser);
     plan.work.scenarios_mut()[0].steps = vec![
         group("First", vec![named(&plan, "/")]),
         group("Second", vec![named(&plan, "/")]),
     ];
-    // For the last half second of every five the worker does not run.
+    // The worker does not run in the last half second of every five.
     let held_up = |at: u64| {
         let into = at % (5 * SECOND);
         let stands = into > 4_500 * MILLISECOND;
@@ -159,9 +161,9 @@ fn what_the_generator_comes_too_late_for_is_in_the_first_group() {
 }
 
 #[test]
-fn an_iteration_that_fails_ends_its_groups_as_it_ends() {
+fn failed_iteration_fails_its_groups() {
     let mut requests = 0;
-    // Of each user's three requests the last is never answered.
+    // The last of each user's three requests is never answered.
     let model: Model = Box::new(move |arrival| {
         requests += 1;
         (requests % 3 != 0).then_some(arrival + MILLISECOND)
@@ -187,7 +189,7 @@ fn an_iteration_that_fails_ends_its_groups_as_it_ends() {
         assert_eq!(counted.unanswered[NoAnswer::Timeout as usize], 10, "{name}");
         let times = slot.histogram(Kind::Iteration, Outcome::Unanswered);
         let longest = times.and_then(measure::Histogram::max).unwrap_or(0);
-        // A time-out is kept to a tick.
+        // A time-out is accurate to a tick.
         assert!(
             (took..took + 20).contains(&(longest / MILLISECOND)),
             "{name}: {longest}"
@@ -198,7 +200,7 @@ fn an_iteration_that_fails_ends_its_groups_as_it_ends() {
 }
 
 #[test]
-fn groups_in_loops_count_each_round_and_hold_loops_and_who_leaves() {
+fn groups_in_loops_count_each_round() {
     let base = plan(open(10, 10), Pool::PerUser);
     let get = || named(&base, "/");
     let thrice = |steps| {
@@ -230,7 +232,7 @@ fn groups_in_loops_count_each_round_and_hold_loops_and_who_leaves() {
     let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
     assert_eq!(run.ok("All"), (100, [30, 30], None));
     assert_eq!(run.ok("Round"), (300, [10, 10], None));
-    // Who leaves has done what he came for.
+    // An exiting user completes its group.
     assert_eq!(run.ok("Last"), (100, [10, 10], None));
     let (left, stayed) = (run.ok("Leaving").0, run.ok("Staying").0);
     assert_eq!(left + stayed, 100);
@@ -238,7 +240,7 @@ fn groups_in_loops_count_each_round_and_hold_loops_and_who_leaves() {
 }
 
 #[test]
-fn groups_of_one_name_share_a_row_and_tell_of_their_pauses_alike() {
+fn groups_of_one_name_share_a_row() {
     let base = plan(open(10, 1), Pool::PerUser);
     let get = || named(&base, "/");
     let steps = vec![
@@ -250,7 +252,7 @@ fn groups_of_one_name_share_a_row_and_tell_of_their_pauses_alike() {
 }
 
 #[test]
-fn what_runs_side_by_side_within_a_group_is_in_its_time_and_has_groups_of_its_own() {
+fn parallel_steps_are_in_the_groups_time() {
     let base = plan(open(10, 10), Pool::PerUser);
     let get = || named(&base, "/");
     let side_by_side = Step::Parallel(Parallel {
@@ -269,7 +271,7 @@ fn what_runs_side_by_side_within_a_group_is_in_its_time_and_has_groups_of_its_ow
 }
 
 #[test]
-fn a_pause_side_by_side_is_taken_off_as_far_as_it_held_up_the_whole() {
+fn parallel_pause_counts_if_it_delays_the_end() {
     let base = plan(open(10, 10), Pool::PerUser);
     let get = || named(&base, "/");
     let beside = |ns| {
@@ -289,9 +291,10 @@ fn a_pause_side_by_side_is_taken_off_as_far_as_it_held_up_the_whole() {
 }
 
 #[test]
-fn a_branch_that_fails_ends_its_own_groups_and_those_around_it() {
+fn failed_branch_fails_enclosing_groups() {
     let mut requests = 0;
-    // The second request of each user is never answered: that of the second branch, on the one connection.
+    // The second request of each user, in the second branch, is never answered on the single
+    // connection.
     let model: Model = Box::new(move |arrival| {
         requests += 1;
         (requests % 2 != 0).then_some(arrival + MILLISECOND)

@@ -1,8 +1,9 @@
-//! What is said of simulated measurements: healthy ones are not stamped, those of a machine that was taken away are.
+//! Verdicts on simulated measurements: healthy runs are valid, those on an interrupted machine are
+//! not.
 
 use super::*;
 
-/// What is said of a simulated run.
+/// Verdict on a simulated run.
 fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let started = record::Started {
@@ -16,7 +17,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
     let redactor = record::redact::Redactor::default();
     let mut writer = record::Writer::in_memory(&manifest, labels, redactor);
     for interval in &mut intervals {
-        // CPU time is that of the machine on which this is simulated.
+        // CPU time is that of the simulating machine.
         interval.run.cpu_ns.clear();
         interval.run.waiting_ns.clear();
         let host = record::HostSample::default();
@@ -35,7 +36,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
     summary.measurement.expect("something was measured")
 }
 
-/// A machine that wakes a worker as a calm one does: some tens of microseconds late, and two milliseconds once in a long while.
+/// Delays of a calm machine: some tens of microseconds, and rarely two milliseconds.
 fn calm(seed: u64) -> impl Fn(u64) -> u64 {
     move |at| {
         let mut rng = plan::rng::Rng::keyed(seed, plan::rng::Purpose::Sampling, at, 0);
@@ -46,7 +47,7 @@ fn calm(seed: u64) -> impl Fn(u64) -> u64 {
 }
 
 #[test]
-fn no_healthy_run_is_stamped_and_every_stolen_one_is() {
+fn only_interrupted_runs_are_invalid() {
     let model = || -> Model { Box::new(|arrival| Some(arrival + 20 * MILLISECOND)) };
     let plans = [
         plan(open(50, 2), Pool::PerUser),
@@ -58,7 +59,7 @@ fn no_healthy_run_is_stamped_and_every_stolen_one_is() {
             let found = verdict(plan, intervals);
             assert_eq!(found.verdict, "VALID", "{seed}: {found:?}");
         }
-        // A thirtieth of the time or more is enough to move a p99.
+        // A thirtieth of the time is enough to move a p99.
         for stolen_ms in [35, 50, 200, 500, 900] {
             let held_up = stolen(stolen_ms * MILLISECOND);
             let intervals = simulate_held_up(plan, model(), held_up);

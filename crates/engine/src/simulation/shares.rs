@@ -1,4 +1,4 @@
-//! Processes that share a run, simulated: what they count comes to what one process counts, bit for bit.
+//! Simulates processes that share a run: their counts add up to those of one process, bit for bit.
 
 use plan::Arrivals;
 use proptest::prelude::*;
@@ -6,14 +6,14 @@ use record::{Frame, HostSample, Totals};
 
 use super::*;
 
-/// What the intervals of one process come to, added to a run's.
+/// Adds the intervals of one process to a run's totals.
 fn add(totals: &mut Totals, intervals: &[Interval]) {
     for interval in intervals {
         totals.add(&Frame::of(interval, &HostSample::default()), &[]);
     }
 }
 
-/// Everything that is counted, and nothing that is sampled: which process looks when is its own affair.
+/// Everything that is counted, without samples, whose moments differ by process.
 fn counted(totals: &Totals) -> String {
     let mut text = String::new();
     for (key, part) in &totals.parts {
@@ -22,7 +22,7 @@ fn counted(totals: &Totals) -> String {
         counters.faults.0.sort_by_key(|(fault, _)| fault.name());
         text.push_str(&format!("{key:?} {counters:?}\n"));
         for (kind, outcome, times) in part.slot.histograms() {
-            // How often a process looks around is no figure of the load's.
+            // The number of level samples depends on the process.
             if kind != Kind::Stall {
                 let cells: Vec<_> = times.cells().collect();
                 let exact = (times.count(), times.sum(), times.min(), times.max());
@@ -33,8 +33,8 @@ fn counted(totals: &Totals) -> String {
     for (index, row) in &totals.rows {
         let run = &row.run;
         let arrivals = (run.due, run.started, run.skipped, run.opened);
-        // When a process noticed that it was over is its own affair too, and so is whether that opened an interval in which
-        // nothing came any more.
+        // When a process noticed its end, and whether that opened an empty interval, depends on the
+        // process.
         if arrivals != (0, 0, 0, 0) {
             text.push_str(&format!("{index} {} {arrivals:?}\n", row.span.0));
         }
@@ -42,7 +42,7 @@ fn counted(totals: &Totals) -> String {
     text
 }
 
-/// A server whose answer is a function of the arrival: some never come, and some are slow.
+/// A server whose response is a function of the arrival: some never arrive, some are slow.
 fn answers(salt: u64) -> Model {
     Box::new(move |arrival| {
         let dice = (arrival ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
@@ -68,7 +68,7 @@ fn phase() -> impl Strategy<Value = Phase> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn add_up_to_the_whole_bit_for_bit(phases in prop::collection::vec(phase(), 1..4), salt: u64) {
+    fn shares_add_up_bit_for_bit(phases in prop::collection::vec(phase(), 1..4), salt: u64) {
         let first = FirstArrival::AtStart;
         let mut plan = plan(Load::Open { phases, first }, Pool::PerUser);
         plan.http.timeouts.total_ns = Some(SECOND);

@@ -1,4 +1,4 @@
-//! A load that is changed while it goes on, simulated: what was planned by then is sent, once, at its moment.
+//! Simulates load changes: all arrivals planned at their moment are sent once.
 
 use plan::UserPhase;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn rate(per_second: u64) -> Wanted {
 
 type Answers = Vec<Result<Change, Refused>>;
 
-/// Runs a plan while somebody asks for changes, each at its moment; answers what was counted, the course, and what was answered.
+/// Runs a plan with changes requested at given moments. Returns intervals, load and results.
 fn steer(
     plan: &Plan,
     model: Model,
@@ -43,7 +43,7 @@ fn quick() -> Model {
     Box::new(|arrival| Some(arrival + MILLISECOND))
 }
 
-/// What arrived at the server, in nanoseconds from the start.
+/// Arrivals at the server, in nanoseconds from the start.
 fn seen() -> (Rc<RefCell<Vec<u64>>>, Model) {
     let seen = Rc::<RefCell<Vec<u64>>>::default();
     let keeps = Rc::clone(&seen);
@@ -68,8 +68,8 @@ fn sums(intervals: &[Interval]) -> (u64, u64) {
 }
 
 #[test]
-fn every_arrival_of_the_changed_load_comes_once_at_its_moment() {
-    // Up, to nothing, and up again; the last gap is longer than a look.
+fn changed_load_is_sent_once_at_its_moments() {
+    // Up, to zero, and up again; the last gap is longer than a poll.
     let asked = [
         (SECOND, rate(80)),
         (3 * SECOND + 7, rate(0)),
@@ -101,11 +101,11 @@ fn every_arrival_of_the_changed_load_comes_once_at_its_moment() {
 }
 
 #[test]
-fn a_worker_that_is_held_up_sends_what_was_planned_by_the_change() {
+fn delayed_worker_sends_changed_arrivals() {
     let course = Course::of(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
     let (asking, asked) = (course.clone(), Cell::new(false));
     let held_up = move |at: u64| {
-        // Nothing gets to run from 1 s to 4 s; the change is asked for meanwhile, and begins before anybody can look.
+        // Nothing runs from 1 s to 4 s. The change is requested then and starts before any poll.
         if (SECOND..4 * SECOND).contains(&at) {
             if !asked.replace(true) {
                 asking.change(rate(10), || 2 * SECOND).expect("a change");
@@ -123,7 +123,7 @@ fn a_worker_that_is_held_up_sends_what_was_planned_by_the_change() {
         Some(course.clone()),
     );
     assert_eq!(sums(&intervals), (250 + 35, 250 + 35));
-    // Late, and nothing of it lost: times are counted from when it should have been.
+    // Late, but complete: times count from the intended start.
     let late: Vec<u64> = planned(&course)
         .into_iter()
         .map(|at| {
@@ -139,7 +139,7 @@ fn a_worker_that_is_held_up_sends_what_was_planned_by_the_change() {
 }
 
 #[test]
-fn a_change_that_is_not_known_in_time_is_taken_back() {
+fn late_change_is_revoked() {
     let course = Course::of(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
     let (asking, asked) = (course.clone(), Cell::new(false));
     let held_up = move |at: u64| {
@@ -161,7 +161,7 @@ fn a_change_that_is_not_known_in_time_is_taken_back() {
 }
 
 #[test]
-fn users_come_and_go_when_they_are_told_to() {
+fn changed_users_start_and_stop() {
     let users = [
         (2 * SECOND, Wanted::Users(5)),
         (5 * SECOND, Wanted::Users(0)),
@@ -175,7 +175,7 @@ fn users_come_and_go_when_they_are_told_to() {
         &users,
     );
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 3);
-    // Ten requests a second each: three users for 2.5 s, five for 3 s, nobody for 2 s, two for 2.5 s.
+    // Ten requests a second each: three users for 2.5 s, five for 3 s, none for 2 s, two for 2.5 s.
     assert_eq!(total(&intervals, label::ALL).counters.ok, 75 + 150 + 50);
     assert_eq!(course.state().changes.len(), 3);
     let last: Vec<u64> = intervals
@@ -186,7 +186,7 @@ fn users_come_and_go_when_they_are_told_to() {
 }
 
 #[test]
-fn users_of_a_ramp_are_those_of_the_plan() {
+fn ramp_of_users_follows_the_plan() {
     let phase = |from, to, seconds: u64| UserPhase {
         name: None,
         from,
@@ -218,7 +218,7 @@ fn users_of_a_ramp_are_those_of_the_plan() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn workers_that_share_a_load_send_it_whole_whatever_is_asked(
+    fn workers_send_the_whole_changed_load(
         asked in prop::collection::vec((0_u64..9_000, 0_u64..300), 0..5),
         of in 1_u64..4,
     ) {

@@ -1,4 +1,4 @@
-//! Where a virtual user goes on: conditions of blocks, and choices between branches.
+//! Conditions of blocks, and choices between branches.
 
 use measure::Fault;
 use query::filtrex::Expression;
@@ -7,7 +7,8 @@ use super::{End, User, walk::Walked};
 use crate::{program::Choose, worker::Line};
 
 impl User<'_> {
-    /// Whether a condition of a request holds, as in the original; where that cannot be told, the iteration ends by an error of the flow.
+    /// Evaluates a request's condition as the original tool does. Ends the iteration if it cannot
+    /// be evaluated.
     pub(super) fn condition(&mut self, condition: &Expression) -> Result<bool, End> {
         let is_true = condition.is_true(&self.vars, &mut self.rng);
         self.unless_given_up(condition, is_true)
@@ -23,7 +24,7 @@ impl User<'_> {
         }
     }
 
-    /// Whether a block is carried out.
+    /// Whether a block runs.
     pub(super) fn is_true(&mut self, condition: &Expression) -> Result<bool, End> {
         let is_true = condition.holds(&self.vars, &mut self.rng);
         let is_true = self.unless_given_up(condition, is_true)?;
@@ -38,7 +39,7 @@ impl User<'_> {
         Ok(is_true)
     }
 
-    /// The operation at which one of several branches begins, drawn by their weights.
+    /// Draws a branch by weight and returns its first operation.
     pub(super) fn choose(&mut self, choose: &Choose) -> usize {
         let mut drawn = self.rng.below(choose.total.max(1));
         let mut taken = choose.branches.len().saturating_sub(1);

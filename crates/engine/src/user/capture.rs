@@ -1,4 +1,4 @@
-//! What is taken out of an answer and what is checked in it. The body is unpacked and parsed once, when first needed.
+//! Captures and checks on a response. The body is decoded and parsed once, when first needed.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ use codec::{
     reply::MAX_BODY,
 };
 
-/// Headers of which Node keeps the first and drops the others.
+/// Headers of which Node keeps only the first.
 const ONLY_FIRST: [&str; 18] = [
     "age",
     "authorization",
@@ -47,7 +47,7 @@ const ONLY_FIRST: [&str; 18] = [
     "user-agent",
 ];
 
-/// An answer under inspection.
+/// A response under inspection.
 pub struct Inspection<'a> {
     pub(super) answer: &'a Answer,
     body: Option<Result<Cow<'a, [u8]>, Unreadable>>,
@@ -55,16 +55,16 @@ pub struct Inspection<'a> {
     json: Option<Option<Value>>,
     html: Option<Tree>,
     xml: Option<Option<Tree>>,
-    /// What was looked for in vain because the search did not end.
+    /// A search that exceeded its steps.
     gave_up: Option<String>,
-    /// The memory that may be spent on it, and whether that was not enough.
+    /// Remaining memory, and whether it was insufficient.
     room: u64,
     out_of_memory: bool,
     unpacking: Unpacking,
 }
 
 impl<'a> Inspection<'a> {
-    /// Of this answer, with so much memory to spend on what it unfolds to.
+    /// Creates an inspection with a memory limit for decoded data.
     pub fn of(answer: &'a Answer, room: u64, unpacking: Unpacking) -> Inspection<'a> {
         Inspection {
             answer,
@@ -80,39 +80,39 @@ impl<'a> Inspection<'a> {
         }
     }
 
-    /// The answer as it came.
+    /// The response as received.
     #[must_use]
     pub fn answer(&self) -> &'a Answer {
         self.answer
     }
 
-    /// What was looked for in vain because the search did not end, told once.
+    /// Returns a search that exceeded its steps, once.
     pub(super) fn take_gave_up(&mut self) -> Option<String> {
         self.gave_up.take()
     }
 
-    /// Whether there was not enough memory to look at it.
+    /// Whether there was not enough memory.
     pub fn is_out_of_memory(&self) -> bool {
         self.out_of_memory
     }
 
-    /// Whether so much memory may be spent.
+    /// Reserves memory. Returns false if there is not enough.
     fn affords(&mut self, bytes: u64) -> bool {
         let affords = bytes <= self.room;
         self.out_of_memory |= !affords;
         affords
     }
 
-    /// What keeps the body from being read at all, if anything does.
+    /// Why the body cannot be read, if so.
     pub fn unreadable(&mut self) -> Option<Unreadable> {
         self.body().as_ref().err().cloned()
     }
 
-    /// The body, unpacked once.
+    /// The decoded body.
     fn body(&mut self) -> &Result<Cow<'a, [u8]>, Unreadable> {
         let answer = self.answer;
         if self.body.is_none() {
-            // Half of the room: what is unpacked is copied once, as text.
+            // Half of the memory: decoded data is copied once, as text.
             let half = usize::try_from(self.room / 2).unwrap_or(usize::MAX);
             let body = content::decoded(answer, MAX_BODY.min(half), self.unpacking);
             let is_larger = matches!(body, Err(Unreadable::TooLarge));
@@ -122,7 +122,7 @@ impl<'a> Inspection<'a> {
         self.body.get_or_insert(Err(Unreadable::TooLarge))
     }
 
-    /// The body as text; none where it cannot be read, or there is no memory for it.
+    /// The body as text. `None` if it cannot be read or memory is insufficient.
     pub fn text(&mut self) -> Option<&str> {
         if self.text.is_none() {
             let size = self.body().as_ref().map_or(0, |body| body.len() as u64);
@@ -140,7 +140,7 @@ impl<'a> Inspection<'a> {
         self.text.as_ref()?.as_deref()
     }
 
-    /// The body as JSON, read once; none where it is none.
+    /// The body as JSON. `None` if it is not JSON.
     pub fn json(&mut self) -> Option<&Value> {
         if self.json.is_none() {
             if !self.affords_document() {
@@ -153,10 +153,10 @@ impl<'a> Inspection<'a> {
         self.json.as_ref()?.as_ref()
     }
 
-    /// Whether there is memory for the whole document, should that be what is wanted of it.
+    /// Whether there is enough memory for the whole document.
     fn affords_document(&mut self) -> bool {
         let bytes = self.text().map_or(0, str::len) as u64;
-        // Most are too small to be looked through for it.
+        // Fast path: most bodies are small.
         if memory::parsed_at_most(bytes) <= self.room {
             return true;
         }
@@ -171,7 +171,7 @@ impl<'a> Inspection<'a> {
 
     fn html(&mut self) -> Option<&Tree> {
         if self.html.is_none() {
-            // A node takes about as much as a value of a document of JSON, and needs three bytes of text at least.
+            // A node takes about as much as a JSON value, and at least three bytes of text.
             let size = self.text()?.len() as u64 * 60;
             if !self.affords(size) {
                 return None;
@@ -193,7 +193,7 @@ impl<'a> Inspection<'a> {
         self.xml.as_ref()?.as_ref()
     }
 
-    /// A header as Node gives it: the values of a repeated one joined, but for those of which only the first counts.
+    /// A header as in Node: values of a repeated one joined, or the first only.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         let mut values = self.values(name);
         let first = values.next()?.to_owned();
@@ -212,7 +212,7 @@ impl<'a> Inspection<'a> {
         headers.map(|(_, value)| value.as_str())
     }
 
-    /// What a capture of a header holds: of `set-cookie`, which cannot be joined, a list.
+    /// Captured value of a header; a list for `set-cookie`.
     fn captured_header(&self, name: &str) -> Option<Value> {
         if name.eq_ignore_ascii_case("set-cookie") {
             let all: Vec<Value> = self.values(name).map(Value::from).collect();
@@ -222,14 +222,14 @@ impl<'a> Inspection<'a> {
     }
 }
 
-/// A strict capture or match failed, or it could not be told whether anything matches.
+/// A strict capture or match failed, or its search exceeded its steps.
 pub struct CaptureFailed {
-    /// What could not be told, and why.
+    /// The search that exceeded its steps, if any.
     pub gave_up: Option<String>,
 }
 
-/// What a capture that found nothing leaves behind, where it may: empty text; nothing at all for a selector, and for a path into a
-/// document that can be looked into or is none.
+/// Value of a non-strict capture without result: empty text, or nothing for a selector, or for a
+/// path into a body that is not JSON or has no parts.
 fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
     let is_undefined = match from {
         CaptureFrom::Json(..) => seen
@@ -241,7 +241,7 @@ fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
     (!is_undefined).then(|| Value::String(String::new()))
 }
 
-/// What one walk through the answer finds of a step's captures, as they are to be stored.
+/// Results of plain captures from one pass over the response.
 fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value>; pick::MOST]> {
     if step.picked.is_empty() || !seen.affords_document() {
         return None;
@@ -261,7 +261,7 @@ fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value
 }
 
 impl User<'_> {
-    /// Takes everything out of the answer that the step wants. If anything strict fails, nothing is stored.
+    /// Runs all captures of a step. If a strict one fails, nothing is stored.
     pub(super) fn capture(
         &mut self,
         step: &RequestStep,
@@ -310,7 +310,7 @@ impl User<'_> {
         Ok(())
     }
 
-    /// Holds memory for what a variable is about to be, in place of what was held for it; false where there is not enough.
+    /// Reserves memory for the new value of a variable. Returns false if there is not enough.
     fn hold(&mut self, path: &query::path::Path, weight: u64) -> bool {
         if weight == 0 && self.weights.is_empty() {
             return true;
@@ -401,7 +401,7 @@ impl User<'_> {
         self.compiled(source, |text| JsonPath::parse(text).ok())
     }
 
-    /// What was read before the run, or is read now that its variables are known.
+    /// Returns the precompiled query, or compiles its expanded template.
     fn compiled<'p, T: Clone>(
         &mut self,
         source: &'p Compiled<T>,
@@ -416,7 +416,7 @@ impl User<'_> {
         }
     }
 
-    /// The first check that the answer does not pass.
+    /// The first check that fails.
     pub(super) fn failed_check(
         &mut self,
         step: &RequestStep,

@@ -1,5 +1,6 @@
-//! What is kept of the first failure of its kind: what was looked for and found instead, and the beginning of the answer. It goes
-//! into the record, so what variables hold - a token that was captured, a name from a table - stands there as the variable's name.
+//! Details of the first failure of each kind, for the record: expected and found values, and an
+//! excerpt of the response. Values of variables are replaced by the variables' names, because they
+//! may be secret.
 
 use measure::{Failure, interval::Told, sample::Ended};
 use plan::rng::Rng;
@@ -7,16 +8,16 @@ use plan::rng::Rng;
 use super::{End, User, capture::Inspection, ongoing::Ongoing, vars::Vars, walk::excerpt};
 use crate::client::EXCERPT;
 
-/// The most that is kept of what was found instead of what was looked for, in bytes.
+/// Maximum bytes of a found value.
 const FINDING: usize = 256;
-/// So much of a text is looked at, in bytes,
+/// Maximum bytes of a text that is searched for values.
 const LOOKED_AT: usize = 64 << 10;
-/// for so many values; a user who knows more of them keeps to himself what came.
+/// Maximum number of values to replace. With more, no excerpt is shown.
 const MOST_VALUES: usize = 1_000;
 
 impl User<'_> {
-    /// What is known of the first failure of its kind. A copy of the user, with the random numbers of before it looked, looks at the
-    /// answer once more.
+    /// Details of a failure. Uses a clone of the user with the same RNG state to inspect the
+    /// response again.
     pub(super) fn told(
         &self,
         ongoing: &Ongoing<'_>,
@@ -37,7 +38,7 @@ impl User<'_> {
         } else {
             Vec::new()
         };
-        // Only now is all known that the answer has told.
+        // Only now are all captured values known.
         let values = Values::of(&witness.vars);
         let shown = |text: &str, most, beyond| {
             let values = values.as_ref()?;
@@ -70,8 +71,7 @@ impl User<'_> {
     }
 }
 
-/// What is known of a failure where nothing of answers may be kept: of what an answer brought about - a URL made of what was captured -
-/// only the word under which that is counted.
+/// Details without excerpts: only the counted name, because texts may contain captured values.
 fn without_excerpts(ongoing: &Ongoing<'_>, ended: Ended) -> Told {
     let spec = &ongoing.step.spec;
     let more = match (ended, ongoing.exchange.answer.status) {
@@ -86,11 +86,11 @@ fn without_excerpts(ongoing: &Ongoing<'_>, ended: Ended) -> Told {
     }
 }
 
-/// What a user's own variables hold, the longest first: each as it is and as JSON writes it, with its variable's name.
+/// Values of a user's own variables, longest first, plain and as JSON, with their names.
 struct Values(Vec<(String, String)>);
 
 impl Values {
-    /// None where there are too many to look for.
+    /// `None` if there are too many.
     fn of(vars: &Vars<'_>) -> Option<Values> {
         let mut all = Vec::new();
         for (name, value) in vars.own() {
@@ -111,7 +111,7 @@ impl Values {
         Some(Values(all))
     }
 
-    /// The beginning of a text, at most so many bytes, without these values; none where that cannot be told.
+    /// The beginning of a text with values replaced. `None` if that cannot be guaranteed.
     fn shown(
         &self,
         text: &str,
@@ -130,7 +130,7 @@ impl Values {
             }
         }
         let rest = text.len() - cut;
-        // Before it is cut: of a value at the cut nothing would be recognised. So it is where what was looked at ends.
+        // Replaced before cutting, so that a value at the cut is recognised.
         if rest > 0 && shown.len() < 2 * most {
             return None;
         }
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_as_the_names_of_their_variables() {
+    fn values_are_replaced_by_variable_names() {
         let known = values(&[("hello world", "found"), ("hello", "word")]);
         let shown = |text: &str| known.shown(text, |text| text, 40, 0);
         assert_eq!(
             shown("he said hello world, hello").as_deref(),
             Some("he said ‹found›, ‹word›")
         );
-        // What begins within the excerpt and ends behind it is recognised as well.
+        // A value that starts within the excerpt and ends after it is recognised too.
         let long = "x".repeat(100);
         let known = values(&[(&long, "token")]);
         let text = format!("the token is {long} and it is long");
@@ -164,7 +164,7 @@ mod tests {
             shown.as_deref(),
             Some("the token is ‹token› … 14 bytes more")
         );
-        // And where it ends behind all that was looked at, nothing is shown.
+        // If it ends after the searched text, nothing is shown.
         let known = values(&[("aaaa", "a")]);
         let text = "a".repeat(LOOKED_AT) + "b";
         assert_eq!(known.shown(&text, |text| text, LOOKED_AT, 0), None);

@@ -1,6 +1,6 @@
-//! Steps at the same time: each branch is a copy of the virtual user with a limit of its own over the shared connections, which
-//! for a user without a pool is its one: there requests queue in the order in which they come up. What the branches set is put
-//! together afterwards, in their order.
+//! Parallel steps: each branch is a clone of the user with its own limit over the shared
+//! connections. Without a shared pool, requests queue for the single connection. Variables are
+//! merged afterwards in the order of the branches.
 
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
@@ -11,12 +11,12 @@ use crate::{
     program::{Fork, Op},
 };
 
-/// One branch on its way; it answers how it ended and how long it took.
+/// A running branch. Yields its result and duration.
 type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), End>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
-    /// Carries out all branches; the first error ends the user, but only when all have come to their end: a request that is
-    /// under way is never left without an entry in the ledger.
+    /// Runs all branches to their end. The first error then ends the user. No request in flight is
+    /// left unrecorded.
     pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), End> {
         let pool = Rc::new(Pool::shared(1));
         pool.take_over(&self.state.pool);
@@ -70,7 +70,7 @@ impl<'a> User<'a> {
         result
     }
 
-    /// Carries out a branch, and ends the groups that it leaves open.
+    /// Runs a branch, and ends its open groups.
     async fn whole(&mut self, ops: &'a [Op], from: usize, to: usize) -> (Result<(), End>, u64) {
         let at = self.worker.clock.now();
         let result = self.flow(ops, from, to).await;
@@ -78,31 +78,31 @@ impl<'a> User<'a> {
         (result, self.worker.clock.now().saturating_sub(at))
     }
 
-    /// A copy that waits under a limit of its own and draws other numbers.
+    /// A clone with its own limit and random numbers.
     fn branch<'k>(&self, state: &'k UserState, number: usize) -> User<'k>
     where
         'a: 'k,
     {
         let mut user: User<'k> = self.clone();
         user.state = state;
-        // Those around the fork are its own, and end behind it.
+        // Enclosing groups belong to the original user.
         user.open.clear();
         user.rng = self.rng.fork(number as u64);
         user
     }
 }
 
-/// What a branch spent.
+/// Time spent by a branch.
 struct Spent {
     took_ns: u64,
-    /// For so long of that it paused.
+    /// Pauses included in it.
     paused_ns: u64,
 }
 
-/// How long branches would have taken together, at most so many at a time, had none of them paused and everything else taken as long as it
-/// did: only what is longer than that did their pauses hold up whoever waits for all of them.
+/// Duration of parallel branches if none had paused. Only the difference counts as pause of the
+/// whole.
 fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
-    // When each place among those that go on at the same time is free.
+    // When each parallel slot is free.
     let mut free = vec![0_u64; limit.clamp(1, spent.len().max(1))];
     for branch in spent {
         if let Some(first) = free.iter_mut().min() {
@@ -112,8 +112,8 @@ fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
     free.into_iter().max().unwrap_or(0)
 }
 
-/// Runs futures, at most so many at a time, to their end; the first error in time is the result. Beside it, how long each took: those
-/// behind an error that never began, none.
+/// Runs futures with limited concurrency to their end. Returns the first error in time, and each
+/// duration; `None` for those not started because of an error.
 async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), End>, Vec<u64>) {
     let mut took = vec![0; waiting.len()];
     let mut waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
@@ -134,7 +134,7 @@ async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), End>, Vec<u6
                 }
             });
             let mut begun = false;
-            // After an error nothing new begins.
+            // Nothing starts after an error.
             while running.len() < limit && result.is_ok() {
                 let Some(branch) = waiting.pop_front() else {
                     break;
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pauses_that_hold_up_the_end_count() {
+    fn only_pauses_that_delay_the_end_count() {
         let without = |all: &[(u64, u64)], limit| {
             let spent = |(took_ns, paused_ns): &(u64, u64)| Spent {
                 took_ns: *took_ns,
@@ -167,13 +167,13 @@ mod tests {
             };
             without_pauses(&all.iter().map(spent).collect::<Vec<_>>(), limit)
         };
-        // All at once: the longest without its pause, 40 of 100 and 90 without any.
+        // All in parallel: the longest without its pause, 40 of 100 and 90 without any.
         assert_eq!(without(&[(100, 60), (90, 0)], 5), 90);
         assert_eq!(without(&[(100, 60), (30, 0)], 5), 40);
-        // Two at a time: the third follows whoever is first at its end.
+        // Two in parallel: the third follows whichever ends first.
         assert_eq!(without(&[(100, 60), (50, 0), (20, 10)], 2), 50);
         assert_eq!(without(&[(100, 60), (50, 0), (30, 0)], 2), 70);
-        // One after the other nothing is at the same time.
+        // In sequence nothing overlaps.
         assert_eq!(without(&[(100, 60), (50, 10)], 1), 80);
         assert_eq!(without(&[], 3), 0);
     }

@@ -1,24 +1,23 @@
-//! The groups of a virtual user: steps that are one thing for whoever does them, each with a time of its own in the ledger. How steps
-//! are carried out is not its business.
+//! Groups of a virtual user (transactions) and their times.
 
 use measure::sample::{Ended, Intended};
 
 use super::{End, User, count, walk::Walked};
 use crate::worker::Line;
 
-/// A group under way.
+/// An open group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open {
-    /// Its number in the program.
+    /// Its index in the program.
     index: usize,
-    /// When its first step was due: at the user's arrival, else when the step before it had ended.
+    /// When its first step was due: the user's arrival, or the end of the previous step.
     since: Intended,
-    /// For so long the user had paused before.
+    /// Pauses of the user before it.
     paused_ns: u64,
 }
 
 impl User<'_> {
-    /// The steps that follow are those of a group.
+    /// Opens a group.
     pub(super) fn begin_group(&mut self, index: usize) {
         let group = &self.program.groups[index];
         let since = self.due;
@@ -37,7 +36,7 @@ impl User<'_> {
         }
     }
 
-    /// The group that began last is over.
+    /// Closes the innermost group.
     pub(super) fn end_group(&mut self, ended: Ended) {
         let Some(open) = self.open.pop() else { return };
         let group = &self.program.groups[open.index];
@@ -65,7 +64,7 @@ impl User<'_> {
         }
     }
 
-    /// The user has come to its end: where that was no end of its steps, the groups that it was in end as it did, the innermost first.
+    /// Closes all open groups with the result of an aborted iteration, innermost first.
     pub(super) fn end_groups(&mut self, result: &Result<(), End>) {
         let ended = result.as_ref().err().map_or(Ended::Ok, End::ended);
         while !self.open.is_empty() {

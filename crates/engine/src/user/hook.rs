@@ -1,6 +1,6 @@
-//! Hooks: what a front door brings to be asked when a request is made and when its answer is there, beside the step's own captures
-//! and checks. A door makes one for each worker, so it needs no lock; where there is none, nothing is asked. What it finds goes to
-//! the door's accumulator and onto the screen; what it decides is whether the request, or the virtual user, has failed.
+//! Hooks of a front end, called for requests and responses in addition to captures and checks. One
+//! per worker, without locks. A hook reports metrics to its accumulator, prints lines, and may fail
+//! the request or the user.
 
 use std::cell::RefCell;
 
@@ -14,24 +14,21 @@ use crate::{
     worker::{Line, Worker},
 };
 
-/// A door's hooks: what they look at, and one for each worker.
+/// Creates the hooks of a run, and declares what they need.
 pub trait Hooks: Looking + Send + Sync {
-    /// The hook of one worker.
+    /// Creates the hook of one worker.
     fn hook(&self) -> Box<dyn AnswerHook>;
 }
 
 /// A hook of one worker.
 pub trait AnswerHook {
-    /// A request is made and not sent yet: what it is called, if the step does not say that. The door's accumulator hears of it
-    /// with the answer.
+    /// Called before a request is sent. Returns a name for it, reported with its response, if the
+    /// step has none.
     fn call(&mut self, _asked: &mut Asked<'_>) -> Option<String> {
         None
     }
 
-    /// An answer is there, whole and readable, and what the step takes out of it has been taken.
-    ///
-    /// # Errors
-    /// Why the request has failed.
+    /// Called for a complete, readable response, after captures. Fails the request by an error.
     fn answered(&mut self, answered: &mut Answered<'_, '_>) -> Result<(), Unexpected>;
 }
 
@@ -45,51 +42,51 @@ pub struct Asked<'u> {
     pub request: &'u Built,
     /// The virtual user's variables.
     pub vars: &'u Vars<'u>,
-    /// Its source of randomness.
+    /// Its random numbers.
     pub rng: &'u mut Rng,
 }
 
-/// An answer, with everything around it.
+/// A response with its context.
 pub struct Answered<'u, 'a> {
     /// The step of its request.
     pub step: &'u RequestStep,
     /// The plan's target.
     pub base: &'u str,
-    /// The request as it was first sent, where it is looked at.
+    /// The original request, if the hook needs it.
     pub sent: Option<&'u Built>,
-    /// The answer.
+    /// The response.
     pub answer: &'u mut Inspection<'a>,
     /// The virtual user's variables.
     pub vars: &'u Vars<'u>,
-    /// Its source of randomness.
+    /// Its random numbers.
     pub rng: &'u mut Rng,
     pub(crate) worker: &'u Worker,
     pub(crate) now_ns: u64,
 }
 
 impl Answered<'_, '_> {
-    /// Tells the door's accumulator something that it understands.
+    /// Reports a metric to the front end's accumulator.
     pub fn tell(&self, name: &str, value: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.door(self.now_ns, &Event::Told { name, value });
     }
 
-    /// Prints a text as it is, secrets and all: it is kept nowhere.
+    /// Prints a text unchanged, including secrets. It is not recorded.
     pub fn print(&self, text: String) {
         self.worker.emit(Line::Text(text));
     }
 }
 
-/// Why a hook has a request fail.
+/// Why a hook failed a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unexpected {
-    /// The kind of check that failed, under which it is counted.
+    /// Kind of the failed check, under which it is counted.
     pub kind: &'static str,
-    /// What was expected and found, for the record: nothing that may be secret.
+    /// Expected and found values for the record. Must not contain secrets.
     pub what: String,
-    /// The error that ends the virtual user, if it does.
+    /// Error name that ends the virtual user, if it should.
     pub ends_user: Option<String>,
 }
 
-/// Where a worker's users find its hook, if the run has hooks.
+/// The worker's hook, if the run has hooks.
 pub(crate) type WorkerHook = Option<RefCell<Box<dyn AnswerHook>>>;

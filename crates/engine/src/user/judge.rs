@@ -1,5 +1,5 @@
-//! What an answer means: how its request ended, whether the iteration goes on, and the one sample that goes into the ledger. It
-//! sends and reads nothing.
+//! Evaluates a response: result of the request, continuation of the iteration, and the recorded
+//! sample.
 
 use measure::{Failure, Fault, Sample, accumulator::Event, sample::Ended};
 use plan::{
@@ -20,7 +20,7 @@ use crate::{
 use codec::{Answer, content::Unreadable};
 
 impl User<'_> {
-    /// What the answer means: how the request ended, and whether the iteration goes on.
+    /// Evaluates a response. Returns how the request ended, and fails if the iteration ends.
     pub(super) fn judge(
         &mut self,
         ongoing: &mut Ongoing<'_>,
@@ -47,7 +47,7 @@ impl User<'_> {
         let mut seen = Inspection::of(&answer, self.worker.memory.left(), self.program.unpacking);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
         if seen.is_out_of_memory() {
-            // Nobody can tell what it holds: that is not the server's fault.
+            // Its content is unknown, which is a generator fault.
             let fault = Fault::OutOfMemory;
             ongoing.unexpected = None;
             ended = Ended::Unanswered(fault);
@@ -87,7 +87,7 @@ impl User<'_> {
             return (Ended::Failed(failure), Err(end));
         }
         let captured = self.capture(step, seen);
-        // What is expected may be what was captured; and it is looked at even if that failed.
+        // Expected values may use captured ones. Checks run even if a capture failed.
         let asked = ongoing.asked.take();
         let hooked = self.hooked(step, asked.as_ref(), seen, ongoing.exchange.moments.done);
         let unexpected = match hooked {
@@ -107,7 +107,7 @@ impl User<'_> {
         };
         if let Err(CaptureFailed { gave_up }) = captured {
             ongoing.unexpected = gave_up.or(ongoing.unexpected.take());
-            // A wrong status explains a missing value better than the missing value does.
+            // A wrong status explains more than a missing value.
             let failure =
                 status_failure(step, rules.status_fails, answer.status).unwrap_or(Failure::Capture);
             return (Ended::Failed(failure), Err(End::Capture));
@@ -127,7 +127,7 @@ impl User<'_> {
         }
     }
 
-    /// Shows the answer to the worker's hook, where that looks at it.
+    /// Calls the worker's hook, if it needs the response.
     fn hooked(
         &mut self,
         step: &RequestStep,
@@ -150,7 +150,7 @@ impl User<'_> {
         })
     }
 
-    /// Puts the request into the ledger.
+    /// Records the request.
     pub(super) fn book(
         &self,
         ongoing: &Ongoing<'_>,
@@ -193,7 +193,7 @@ impl User<'_> {
     }
 }
 
-/// Tells the front door of an answer, and whether it is the last and complete one.
+/// Reports a response to the front end, and whether it is the last and complete one.
 pub(super) fn door_answer(
     recorder: &mut measure::Recorder,
     (step, called): (u32, Option<&str>),

@@ -1,4 +1,4 @@
-//! A virtual user: its variables, its place in a flat list of operations, its connections. One small future each.
+//! A virtual user: variables, position in a list of operations, connections. A small future each.
 
 mod blocks;
 mod capture;
@@ -41,35 +41,35 @@ use groups::Open;
 use hook::WorkerHook;
 pub use vars::{Vars, uuid};
 
-/// What a virtual user is to do.
+/// Start of an iteration.
 #[derive(Debug, Clone, Copy)]
 pub struct Start {
-    /// The number of its arrival, or of its iteration in a closed model.
+    /// Number of its arrival, or of its iteration in a closed model.
     pub number: u64,
-    /// When it should start.
+    /// Intended start.
     pub intended: Intended,
-    /// When the next operation is due to start at the earliest; the intended start of the first request.
+    /// Index of the scenario.
     pub scenario: usize,
 }
 
-/// What all virtual users of a worker have around them.
+/// Environment shared by all virtual users of a worker.
 pub struct Env {
     /// The worker.
     pub worker: Rc<Worker>,
     /// Its client.
     pub client: Client,
-    /// Its copy of the test.
+    /// Its copy of the program.
     pub program: Program,
     /// Its hook, if the run has hooks.
     pub hook: WorkerHook,
 }
 
-/// What a virtual user keeps from one iteration to the next in a closed model.
+/// State kept between iterations in a closed model.
 #[derive(Debug)]
 pub struct UserState {
-    /// Its connections; the branches of a fork share them.
+    /// Its connections, shared by parallel branches.
     pub pool: Rc<Pool>,
-    /// What cuts its waits short.
+    /// Ends its waits.
     pub limit: Rc<Limit>,
 }
 
@@ -82,29 +82,29 @@ impl Default for UserState {
     }
 }
 
-/// Why an iteration ended before its end.
+/// Why an iteration ended early.
 #[derive(Debug)]
 enum End {
-    /// A request had no complete answer, or the run is over.
+    /// A request had no complete response, or the run ended.
     Fault(Fault, Option<u32>),
-    /// A failed request ended it.
+    /// A failed request.
     Failed(measure::Failure),
-    /// There was an answer, and it failed; clients that follow and unpack themselves call that a fault, under whose name it is told.
+    /// An answered and failed request, which the original tool reports as a fault under this name.
     Answered(measure::Failure, Fault, u32),
     /// A strict capture or match failed.
     Capture,
-    /// A hook ended it: the kind of check that failed, and the error's name.
+    /// A hook ended it: kind of the failed check, and error name.
     Unexpected(&'static str, String),
-    /// The original's HTTP client would not send the request: the error's name, and the step.
+    /// The original tool's HTTP client would not send the request: error name, and step.
     Unsendable(String, Fault, u32),
-    /// An error of the flow itself, by name.
+    /// A named error of the flow.
     Named(String, Fault),
-    /// The plan says that some leave here: what they came for is done.
+    /// An exit step. Not a failure.
     Left,
 }
 
 impl End {
-    /// What it is in the ledger of everything that it ends.
+    /// The result recorded for everything that it ends.
     fn ended(&self) -> Ended {
         match self {
             End::Fault(fault, _) | End::Unsendable(_, fault, _) | End::Named(_, fault) => {
@@ -129,19 +129,19 @@ struct User<'a> {
     rng: Rng,
     jar: Jar,
     loops: Vec<Round>,
-    /// The groups under way, the innermost last.
+    /// Open groups, the innermost last.
     open: Vec<Open>,
-    /// The memory that its variables take; shared with the branches of a fork.
+    /// Memory of its variables, shared with parallel branches.
     held: Rc<Held>,
-    /// Of it, what is held for each captured variable.
+    /// Memory of each captured variable.
     weights: HashMap<query::path::Path, u64>,
-    /// When the next request is intended.
+    /// Intended start of the next request.
     due: Intended,
-    /// For so long it has paused. Of pauses in branches that go on at the same time, what they held it up.
+    /// Total pauses so far. Pauses in parallel branches count as far as they delayed the user.
     paused_ns: u64,
 }
 
-/// A loop under way.
+/// A running loop.
 #[derive(Clone)]
 struct Round {
     index: i64,
@@ -149,7 +149,7 @@ struct Round {
     elements: Option<Vec<Value>>,
 }
 
-/// Runs one iteration, keeps its ledger, and says how it ended.
+/// Runs one iteration, records it, and returns its result.
 pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     let (worker, program) = (&env.worker, &env.program);
     let begun = worker.clock.now();
@@ -193,7 +193,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
             };
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });
-                // Only what a request died of is news: the rest has been seen with its answer.
+                // Other errors were reported with the response.
                 let is_news = program.tells_errors && step.is_some();
                 told = is_news.then(|| reason.to_kept());
             }
@@ -209,7 +209,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     ended
 }
 
-/// Puts an iteration, or a group of one, that has just ended into the ledger: under which label, and whether it has pauses.
+/// Records an iteration or group under a label. `pauses` is set if it has think times.
 fn count(
     recorder: &mut Recorder,
     now: u64,
@@ -217,14 +217,14 @@ fn count(
     (intended, paused_ns): (Intended, u64),
     ended: Ended,
 ) {
-    // One that a fault of the network ended ranks above all that came to their end: it has no last answer.
+    // After a network fault it has no last response, and ranks above completed ones.
     recorder.iteration(now, label, intended, ended);
     if pauses {
         recorder.unpaused(now, label, (intended, paused_ns), ended);
     }
 }
 
-/// Carries out the first scenario once, outside all ledgers; answers the variables that it leaves, or what ended it.
+/// Runs the first scenario once, unrecorded. Returns its variables, or what ended it.
 pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, String> {
     let start = Start {
         number: 0,
@@ -272,7 +272,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Carries out a stretch of operations: from one of them up to another.
+    /// Runs the operations of a range.
     async fn flow(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), End> {
         let mut at = from;
         while let Some(op) = ops.get(at).filter(|_| at < to) {
@@ -281,7 +281,7 @@ impl<'a> User<'a> {
                 Op::Request(index) => self.request(*index).await?,
                 Op::Fork(fork) => {
                     at = fork.behind;
-                    // A future cannot hold itself: what forks goes onto the heap.
+                    // Boxed, because a future cannot contain itself.
                     Box::pin(self.fork(ops, fork)).await?;
                 }
                 Op::Think(time, jitter) => self.think(time, *jitter).await?,
@@ -319,7 +319,7 @@ impl<'a> User<'a> {
         Ok(())
     }
 
-    /// A loop without requests must neither hold up the others nor outlive the run.
+    /// Yields, so that a loop without requests does not block others or outlive the run.
     async fn breathe(&self) -> Result<(), End> {
         if self.state.limit.is_aborted() {
             return Err(End::Fault(Fault::Unfinished, None));
@@ -337,7 +337,7 @@ impl<'a> User<'a> {
         self.worker.emit(Line::Log { text, secrets });
     }
 
-    /// What the secret variables hold now.
+    /// Current values of the secret variables.
     fn secrets(&self) -> Vec<String> {
         let known = self.program.secret_variables.iter();
         let values = known.filter_map(|name| self.vars.get(name));
@@ -373,7 +373,7 @@ impl<'a> User<'a> {
             .worker
             .sleep_until(self.due.ns(), &self.state.limit)
             .await;
-        // Whoever is late afterwards is late with the next request.
+        // Lateness after a pause belongs to the next request.
         self.paused_ns += match slept {
             Ok(()) => ns,
             Err(_) => self.worker.clock.now().saturating_sub(now).min(ns),
@@ -401,7 +401,7 @@ impl<'a> User<'a> {
             },
         };
         if let Some(elements) = &elements {
-            // All of the list is run through; a range only says where to begin.
+            // The whole list is iterated; a range only sets the start.
             range.end = Some(elements.len() as i64);
         }
         let round = Round {
@@ -447,7 +447,8 @@ impl<'a> User<'a> {
     }
 }
 
-/// Artillery's reading of a templated think time: a number (or a numeric text) is seconds, else the `ms` grammar.
+/// Artillery's interpretation of a templated think time: a number (or numeric text) is seconds,
+/// other text uses the `ms` grammar.
 fn think_ns(value: Option<&Value>) -> Option<f64> {
     let ns = match value? {
         Value::Number(n) => n.as_f64()? * units::SECOND as f64,
@@ -462,9 +463,9 @@ fn think_ns(value: Option<&Value>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    /// Thousands wait at the same time: what one of them takes is what most of a run's memory is.
+    /// Thousands of users wait at once, so their size dominates memory.
     #[test]
-    fn a_user_is_a_small_future() {
+    fn user_future_is_small() {
         fn size_of<F, A, B, C>(_: impl Fn(A, B, C) -> F) -> usize {
             std::mem::size_of::<F>()
         }

@@ -1,21 +1,21 @@
-//! A request under way: what is known of it between its beginning and its sample.
+//! A request in flight with its context.
 
 use crate::{
     client::{Built, Exchange},
     program::RequestStep,
 };
 
-/// A request under way.
+/// A request in flight.
 pub(super) struct Ongoing<'s> {
     pub(super) step: &'s RequestStep,
-    /// What happened, and what came.
+    /// Its exchange.
     pub(super) exchange: Exchange,
-    /// What was asked first, kept where it may have to be shown.
+    /// The original request, if it may be needed later.
     pub(super) asked: Option<Built>,
-    /// What a hook called it, where the step does not say it.
+    /// Name from a hook, if the step has none.
     pub(super) called: Option<String>,
-    /// What the answer should have been.
+    /// What the response should have been.
     pub(super) unexpected: Option<String>,
-    /// Whether it was redirected to where it may not go.
+    /// Whether it was redirected to a forbidden host.
     pub(super) stranded: bool,
 }

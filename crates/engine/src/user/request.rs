@@ -1,4 +1,5 @@
-//! One request step of a virtual user: build it, have the client send it, look at the answer, and put one sample into the ledger.
+//! Runs a request step: builds and sends the request, evaluates the response, and records one
+//! sample.
 
 use std::borrow::Cow;
 
@@ -50,7 +51,7 @@ impl User<'_> {
             Ok(_) => self.carry_out(&mut ongoing).await,
             Err(end) => Err(end),
         };
-        // It ends requests, not the think time behind them.
+        // Limits the request, not the think time after it.
         self.state.limit.disarm();
         let moments = &mut ongoing.exchange.moments;
         if moments.done == 0 {
@@ -76,7 +77,8 @@ impl User<'_> {
         result
     }
 
-    /// Why chance or condition do not let the step be carried out, if they do not; a condition of which that cannot be told fails it.
+    /// Why the step is skipped by probability or condition, if so. Fails if the condition cannot be
+    /// evaluated.
     fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, End> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
@@ -89,7 +91,7 @@ impl User<'_> {
         Ok((!is_true).then_some("its condition is not true"))
     }
 
-    /// Builds the request, and has it sent.
+    /// Builds and sends the request.
     async fn carry_out(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
         let step = ongoing.step;
         if let Some(name) = &step.spec.fails_with {
@@ -120,7 +122,7 @@ impl User<'_> {
         sent
     }
 
-    /// Has the client send a request, and says in this test's words what it ended with.
+    /// Sends a request and maps errors.
     async fn send(
         &mut self,
         request: &Built,
@@ -166,7 +168,7 @@ impl User<'_> {
                 Err(End::Answered(Failure::RedirectLimit, fault, step.index))
             }
             Err(CallError::Location) => {
-                // The server's mistake, unlike a URL that the test makes.
+                // The server's error, unlike an invalid URL of the test.
                 let fault = Fault::Protocol(ProtocolFault::Header);
                 Err(End::Named("Invalid URL - Location".to_owned(), fault))
             }
@@ -179,7 +181,7 @@ impl User<'_> {
         }
     }
 
-    /// A URL that values of the run have made leads to where it may.
+    /// Checks that the host of a templated URL may be loaded.
     fn goes_to(&self, host: &str, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
         if self.client.may_go_to(host, "values of the run lead there") {
             return Ok(());
@@ -188,7 +190,7 @@ impl User<'_> {
         Err(End::Fault(Fault::HostNotAllowed, Some(ongoing.step.index)))
     }
 
-    /// The error of a request that cannot be built, in the words of Artillery's client.
+    /// Maps a build error to the words of Artillery's client.
     fn build_end(&self, step: &RequestStep, error: BuildError) -> End {
         let index = step.index;
         match error {
@@ -206,13 +208,13 @@ impl User<'_> {
         }
     }
 
-    /// A text for the record, which cannot know what a user has captured: without its secrets.
+    /// Hides the user's secrets in a text, because the record does not know captured values.
     pub(super) fn hidden(&self, text: String) -> String {
         let hide = |text: String, secret: &String| text.replace(secret.as_str(), "‹redacted›");
         self.secrets().iter().fold(text, hide)
     }
 
-    /// What the worker's hook calls a request, where it is asked.
+    /// Name of a request from the worker's hook, if needed.
     fn called(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
         let hook = self.hook.as_ref().filter(|_| step.looks.calls)?;
         let name = hook.borrow_mut().call(&mut Asked {
@@ -228,7 +230,7 @@ impl User<'_> {
     fn set_cookies_of_step(&mut self, step: &RequestStep, request: &Built) -> Result<(), End> {
         for (name, value) in &step.spec.cookies {
             let value = value.to_text(&self.vars, &mut self.rng);
-            // A line break would begin a header of its own, and no header holds more than Latin-1.
+            // A line break would start another header, and headers are limited to Latin-1.
             if value.contains(|c: char| c.is_control() || c > '\u{ff}') {
                 return Err(self.build_end(step, BuildError::Header(name.clone())));
             }
@@ -239,14 +241,14 @@ impl User<'_> {
     }
 }
 
-/// Tells the ledger what happens behind a request before its end, and makes what a redirect asks for.
+/// Records events during a call, and builds requests for redirects.
 struct Teller<'u> {
     worker: &'u Worker,
     program: &'u Program,
     vars: &'u Vars<'u>,
     step: &'u RequestStep,
     called: Option<&'u str>,
-    /// What was random in the request is sent again as it was.
+    /// RNG state of the original request, so that its random values repeat.
     drawn_from: Rng,
 }
 

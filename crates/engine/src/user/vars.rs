@@ -1,4 +1,4 @@
-//! The variables of a virtual user: its own over the constants of the plan.
+//! Variables of a virtual user, layered over the plan's constants.
 
 use std::cell::RefCell;
 
@@ -11,16 +11,17 @@ use serde_json::{Map, Value};
 
 use crate::program::Program;
 
-/// The variables of one virtual user.
+/// Variables of one virtual user.
 #[derive(Clone)]
 pub struct Vars<'a> {
     own: Named,
     constants: &'a Map<String, Value>,
-    /// Why an expression could not be given a value, until somebody asks.
+    /// Why an expression could not be evaluated, until taken.
     gave_up: RefCell<Option<String>>,
 }
 
-/// Values by name, in the order in which they came. There are few: looking through them is sooner done than finding the place of a name.
+/// Values by name in order of creation. Linear search: users have few variables, and this beats
+/// hashing.
 #[derive(Debug, Clone, Default)]
 struct Named(Vec<(String, Value)>);
 
@@ -68,7 +69,7 @@ impl Scope for Vars<'_> {
 }
 
 impl<'a> Vars<'a> {
-    /// The variables that arrival number so-and-so starts with: rows and elements are functions of (seed, number).
+    /// Initial variables of an arrival. Rows and elements are functions of (seed, number).
     pub fn new(program: &'a Program, number: u64) -> Vars<'a> {
         let mut own = Named::default();
         for (index, payload) in program.payloads.iter().enumerate() {
@@ -93,7 +94,7 @@ impl<'a> Vars<'a> {
         vars
     }
 
-    /// Why the last expression could not be given a value, if that was so; asked once.
+    /// Takes why the last expression could not be evaluated.
     pub fn take_gave_up(&self) -> Option<String> {
         self.gave_up.take()
     }
@@ -103,7 +104,7 @@ impl<'a> Vars<'a> {
         self.own.insert(name, value);
     }
 
-    /// Every variable: the named ones first, set or not, then the rest in the order in which they were set.
+    /// All variables: first the named ones, set or not, then the rest in order of creation.
     pub fn all<'v>(&'v self, first: &'v [&'v str]) -> Vec<(&'v str, Option<&'v Value>)> {
         let named = first.iter().copied();
         let constants = self.constants.keys().map(String::as_str);
@@ -122,7 +123,7 @@ impl<'a> Vars<'a> {
         self.own.get(name).is_some()
     }
 
-    /// Sets a variable by path. A constant that is changed inside becomes the user's own first.
+    /// Sets a variable by path. A constant is copied before it is changed.
     pub fn store(&mut self, path: &query::path::Path, value: Value) {
         let root = path.root();
         if path.rest().next().is_some()
@@ -134,7 +135,7 @@ impl<'a> Vars<'a> {
         path.set(&mut self.own, value);
     }
 
-    /// What the user itself has: captured, drawn, from tables; not the constants of the plan.
+    /// The user's own variables: captured, drawn, from tables; without constants.
     pub fn own(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.own.0.iter().map(|(name, value)| (name, value))
     }
@@ -144,7 +145,7 @@ impl<'a> Vars<'a> {
         self.own.0.into_iter().collect()
     }
 
-    /// Takes over what another user, who began with a copy of `begun`, has set since.
+    /// Merges the changes of another user that started as a copy of `begun`.
     pub fn adopt(&mut self, begun: &Vars<'_>, other: Vars<'_>) {
         for (name, value) in other.own.0 {
             if begun.own.get(&name) != Some(&value) {
@@ -153,7 +154,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// Makes a variable undefined. A part of one, and a constant, become empty text: there is no hole to leave in them.
+    /// Makes a variable undefined. A part of one, and a constant, become empty text instead.
     pub fn unset(&mut self, path: &query::path::Path) {
         let root = path.root();
         if path.rest().next().is_some() || self.constants.contains_key(root) {
@@ -163,7 +164,7 @@ impl<'a> Vars<'a> {
         }
     }
 
-    /// The list that a variable holds, if it holds one.
+    /// The list in a variable, if it is one.
     pub fn list(&self, path: &str) -> Option<Vec<Value>> {
         let path = query::path::Path::parse(path);
         match path.get(self)?.into_owned() {
@@ -189,7 +190,7 @@ fn take_row(payload: &plan::Payload, index: u64, number: u64, seed: u64, into: &
     }
 }
 
-/// A version-4 UUID that belongs to (seed, number).
+/// A version-4 UUID derived from (seed, number).
 #[must_use]
 pub fn uuid(seed: u64, number: u64) -> String {
     let mut rng = Rng::keyed(seed, Purpose::User, number, 1);
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uuids_have_the_form_of_version_four() {
+    fn uuids_have_version_four() {
         let text = uuid(1, 2);
         let parts: Vec<usize> = text.split('-').map(str::len).collect();
         assert_eq!(parts, [8, 4, 4, 4, 12]);

@@ -1,5 +1,5 @@
-//! What a virtual user did, step by step, for whoever tries a test out. It decides nothing: a copy of the user that draws the same
-//! numbers looks at the answer once more, and says of every capture and check what it found. Secrets are hidden by whoever prints it.
+//! Step trace for `--once`. Re-evaluates captures and checks on a clone with the same RNG state, so
+//! tracing cannot change the result. The caller hides secrets.
 
 use measure::{Failure, sample::Ended};
 use plan::{
@@ -14,68 +14,68 @@ use crate::{
     worker::Line,
 };
 
-/// The most of a body that is shown, in bytes.
+/// Maximum bytes of a body.
 const EXCERPT: usize = 2048;
 const HIDDEN: &str = "‹redacted›";
 
-/// What a virtual user did.
+/// A step of a virtual user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Walked {
-    /// It made a request.
+    /// A request.
     Request(Box<Asked>),
-    /// It thinks, for so many nanoseconds.
+    /// A think time in nanoseconds.
     Thinks(u64),
-    /// A step was left out: its method and URL as written, and why.
+    /// A skipped step: its method and URL as written, and why.
     LeftOut(String, &'static str),
-    /// It came where it goes on in one way or another: what decides, and how.
+    /// A decision: condition or choice, and its result.
     Goes(String, String),
-    /// It came to a group: its name.
+    /// Start of a group with its name.
     GroupBegins(String),
-    /// A group is over.
+    /// End of a group.
     GroupEnds {
         /// Its name.
         name: String,
-        /// From when its first step was due to now, in nanoseconds.
+        /// Time since its first step was due, in nanoseconds.
         took_ns: u64,
-        /// For so long of that it paused.
+        /// Pauses included in it.
         paused_ns: u64,
-        /// Whether the user goes no further because something failed in it.
+        /// Whether a failure ended it.
         failed: bool,
     },
 }
 
-/// A request that has come to its end.
+/// A finished request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// What its row is called, without the method.
+    /// Name of its row, without the method.
     pub name: Option<String>,
     /// Its method.
     pub method: String,
-    /// Its URL as it was sent; as it is written where nothing was sent.
+    /// Its URL as sent, or as written if nothing was sent.
     pub url: String,
-    /// The status, where there was an answer.
+    /// The status, if there was a response.
     pub status: Option<u16>,
-    /// From when the worker turned to it to the last byte read, or until it was given up, in nanoseconds.
+    /// From when the worker handled it to the last byte read, or until given up, in nanoseconds.
     pub took_ns: u64,
-    /// What was looked for in the answer.
+    /// Results of captures and checks.
     pub found: Vec<Found>,
-    /// Why it failed, where it did.
+    /// Why it failed, if it did.
     pub failed: Option<String>,
-    /// The beginning of the answer's body, where that failed.
+    /// Excerpt of the body, if it failed.
     pub body: Option<String>,
 }
 
-/// What became of a capture or a check.
+/// Result of a capture or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Whether it is as it has to be.
+    /// Whether it is as expected.
     pub holds: bool,
-    /// What it says.
+    /// Description.
     pub text: String,
 }
 
 impl Walked {
-    /// The same with every text as `change` has it.
+    /// Maps all texts.
     #[must_use]
     pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> Walked {
         match self {
@@ -110,7 +110,7 @@ impl Walked {
 }
 
 impl User<'_> {
-    /// Tells of a request that was judged; `self` is as it was before.
+    /// Traces an evaluated request. `self` is the state before the evaluation.
     pub(super) fn tell(
         &mut self,
         ongoing: &Ongoing<'_>,
@@ -139,7 +139,7 @@ impl User<'_> {
                 Some(what) => format!("{}: {what}", fault.text()),
                 None => fault.text().to_owned(),
             }),
-            // What was found says more than the word under which it is counted.
+            // The found value says more than the counted name.
             (Ended::Failed(Failure::Capture | Failure::Check(_)), _)
                 if is_told && ongoing.unexpected.is_none() =>
             {
@@ -173,13 +173,13 @@ impl User<'_> {
         self.worker.emit(Line::Step(asked));
     }
 
-    /// Tells that a step was left out.
+    /// Traces a skipped step.
     pub(super) fn tell_left_out(&self, step: &RequestStep, why: &'static str) {
         let what = format!("{} {}", step.spec.method, step.spec.url_text);
         self.worker.emit(Line::Step(Walked::LeftOut(what, why)));
     }
 
-    /// What was looked for in an answer, and what was found: of a user that is as it was before it looked.
+    /// Results of captures and checks, on a user in the state before the evaluation.
     pub(super) fn findings(&mut self, step: &RequestStep, seen: &mut Inspection<'_>) -> Vec<Found> {
         let mut all = Vec::new();
         for (capture, spec) in step.captures.iter().zip(&step.spec.captures) {
@@ -219,7 +219,7 @@ impl User<'_> {
             Some(_) if is_secret => HIDDEN.to_owned(),
             value => value.as_ref().map_or_else(String::new, Value::to_string),
         };
-        // Known from here on, also where it is not what it should be: the body may be shown, and must not tell what is secret.
+        // Known from here on even if unexpected, so that it is hidden in the body.
         if let (Some(path), Some(value)) = (&capture.store, &value) {
             self.vars.store(path, value.clone());
         }
@@ -299,7 +299,7 @@ impl User<'_> {
         template.to_text(&self.vars, &mut self.rng)
     }
 
-    /// Where a capture looks, in the words of a test file.
+    /// Source of a capture in the words of a test file.
     fn source(&mut self, source: &Source) -> String {
         match source {
             Source::Json { path, .. } | Source::XPath { path, .. } => self.text_of(path),
@@ -323,8 +323,8 @@ fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {
     }
 }
 
-/// The beginning of a text behind which so many bytes more were not kept, of `most` bytes at most. It ends with a whole word: what
-/// is left of a secret would not be recognised as one.
+/// The beginning of a text, at most `most` bytes, given that `beyond` more bytes were not kept.
+/// Ends with a whole word, because the rest of a secret would not be recognised.
 pub(super) fn excerpt(text: &str, most: usize, beyond: u64) -> String {
     if text.len() <= most && beyond == 0 {
         return text.trim().to_owned();
@@ -349,7 +349,7 @@ mod tests {
     use super::excerpt;
 
     #[test]
-    fn an_excerpt_ends_before_the_word_that_is_cut() {
+    fn excerpt_ends_with_a_whole_word() {
         assert_eq!(excerpt(" short ", 10, 0), "short");
         assert_eq!(excerpt("one two three", 9, 0), "one two … 5 bytes more");
         assert_eq!(excerpt("one two", 9, 4), "one … 7 bytes more");

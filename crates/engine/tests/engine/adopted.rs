@@ -1,11 +1,11 @@
-//! A process that takes over what was another's while it runs, with the real clock.
+//! Takeover of another process's share during a run, in real time.
 
 use engine::{Adoptions, clock::Clock};
 use plan::{Schedule, Share};
 
 use super::*;
 
-/// Has the process take a share over as soon as its first interval is complete.
+/// Takes over a share after the first interval.
 struct TakesOver {
     kept: Kept,
     adoptions: Adoptions,
@@ -32,12 +32,12 @@ impl Sink for TakesOver {
 }
 
 #[test]
-fn what_is_taken_over_while_it_runs_is_sent_by_all_its_workers() {
+fn taken_over_arrivals_are_sent_by_all_workers() {
     let lab = lab::Lab::start("sum", &lab::Options::default()).expect("a lab");
     let target = format!("http://{}", lab.address());
     let steps = vec![request(get("/sum?a=1&b=2"))];
     let test = plan(&target, rate(200, 4 * SECOND), steps);
-    // Between two arrivals of its own workers nothing happens for longer than they may sleep.
+    // The gap between own arrivals is longer than the workers may sleep.
     let (own, lost) = (Share { index: 0, of: 50 }, Share { index: 3, of: 20 });
     let adoptions = Adoptions::default();
     let options = Options {

@@ -21,7 +21,7 @@ use super::{
     *,
 };
 
-/// Sends what it is given, so many times; hears of every answer.
+/// Sends a fixed number of batches, and counts responses.
 struct Fixed {
     batch: Batch,
     left: u32,
@@ -60,12 +60,12 @@ struct Given {
     rate: Option<u64>,
 }
 
-/// Runs a batch against a server; answers what was counted and what the source saw.
+/// Runs a batch against a server. Returns what was counted, and what the source saw.
 fn drive(to: &str, batch: &Batch, given: &Given) -> (Kept, Vec<(u16, String)>) {
     drive_until(&StopHandle::default(), to, batch, given)
 }
 
-/// The same, and it may be told to stop.
+/// Like `drive`, with a stop handle.
 fn drive_until(
     stop: &StopHandle,
     to: &str,
@@ -130,7 +130,7 @@ fn drive_until(
 const GET: &str = "GET /raw HTTP/1.1\r\nHost: x\r\n\r\n";
 
 #[test]
-fn connections_send_what_their_source_gives() {
+fn connections_send_their_sources_requests() {
     let peer = Peer::start(|_| ok("hi"));
     let given = Given {
         connections: 4,
@@ -149,7 +149,7 @@ fn connections_send_what_their_source_gives() {
 }
 
 #[test]
-fn several_requests_at_once_are_as_many_answers() {
+fn batched_requests_get_a_response_each() {
     let lab = lab::Lab::start("truth", &lab::Options::default()).expect("a lab");
     let given = Given {
         connections: 2,
@@ -158,7 +158,7 @@ fn several_requests_at_once_are_as_many_answers() {
         rate: None,
     };
     let mut many = batch(&GET.repeat(16), 16);
-    // Among them one whose answer has no body, whatever its head says.
+    // Includes a response without a body, despite its head.
     many.bytes = format!("{}HEAD / HTTP/1.1\r\nHost: x\r\n\r\n{GET}", GET.repeat(14)).into_bytes();
     many.heads = vec![14];
     let url = format!("http://{}", lab.address());
@@ -170,7 +170,7 @@ fn several_requests_at_once_are_as_many_answers() {
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up() {
+fn silent_server_is_given_up() {
     let options = lab::Options {
         extra: vec![("mode".into(), "never".into())],
         ..lab::Options::default()
@@ -185,13 +185,13 @@ fn a_server_that_never_answers_is_given_up() {
     let url = format!("http://{}", lab.address());
     let (kept, _) = drive(&url, &batch(GET, 1), &given);
     let counters = kept.total(label::ALL).counters;
-    // Half a second each: one that ends within the test, and the one that began behind it.
+    // Half a second each: one that ends within the test, and the next one.
     assert_eq!(counters.unanswered[NoAnswer::Timeout as usize], 6);
     assert_eq!(counters.issued, 6);
 }
 
 #[test]
-fn a_pace_is_kept_and_what_is_due_is_counted_whatever_the_server_does() {
+fn pace_and_due_count_are_independent_of_server() {
     let stall = [
         "mode=stall",
         "stall=300ms",
@@ -216,19 +216,19 @@ fn a_pace_is_kept_and_what_is_due_is_counted_whatever_the_server_does() {
     let counters = kept.total(label::ALL).counters;
     assert_eq!(kept.arrivals(), (200, 200, 0));
     assert_eq!((counters.issued, counters.ok), (200, 200));
-    // Everyone who was due in the stall has waited for its end, from the moment at which it was due.
+    // Each request due in the stall waits until its end.
     let response = kept.total(2);
     let response = response
         .histogram(measure::Kind::Response, measure::Outcome::Ok)
         .expect("answers");
     let slow = response.above(30 * MILLISECOND);
-    // 300 ms of 200 a second, and whatever else stood still for a while.
+    // 300 ms at 200 a second, plus other pauses of the machine.
     assert!((40..=140).contains(&slow), "{slow} waited");
     assert_eq!(kept.total(3).counters.ok, 200, "each an iteration");
 }
 
 #[test]
-fn long_bodies_are_thrown_away_and_counted() {
+fn long_bodies_are_discarded_and_counted() {
     let options = lab::Options {
         extra: vec![("body".into(), "300000".into())],
         ..lab::Options::default()
@@ -256,8 +256,8 @@ fn long_bodies_are_thrown_away_and_counted() {
 }
 
 #[test]
-fn what_waits_for_its_connection_is_under_way() {
-    // The kernel opens connections to it, and nobody ever answers the first word of TLS.
+fn waiting_requests_count_as_in_flight() {
+    // The kernel accepts connections, but TLS is never answered.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("https://{}", silent.local_addr().expect("bound"));
     for rate in [None, Some(2)] {
@@ -290,10 +290,10 @@ fn what_waits_for_its_connection_is_under_way() {
     }
 }
 
-/// Whoever ends a run is told of, also where its connections have ended before the worker's next tick: the stop comes a different
-/// while behind a tick each time.
+/// The cause of a stop is recorded even if connections end before the worker's next tick. Each stop
+/// is at another offset from a tick.
 #[test]
-fn a_stop_is_noticed_by_whoever_heeds_it() {
+fn stop_is_recorded_on_every_path() {
     for nth in [101, 203, 305, 407, 509] {
         let stop = StopHandle::default();
         let (asked, came) = (stop.clone(), AtomicU32::new(0));

@@ -1,4 +1,4 @@
-//! Everything that can go wrong on the way to an answer, counted by kind.
+//! Faults by kind.
 
 use std::{
     io::{Read, Write},
@@ -46,7 +46,7 @@ fn unresolvable() {
 }
 
 #[test]
-fn garbage_and_early_ends() {
+fn garbage_and_early_ends_are_faults() {
     let garbage = Peer::start(|_| Reply::Bytes(b"220 mail.example.test ESMTP\r\n\r\n".to_vec()));
     assert!(matches!(
         faults(&garbage.url(), |_| {}).as_slice(),
@@ -60,8 +60,8 @@ fn garbage_and_early_ends() {
 }
 
 #[test]
-fn what_ends_a_kept_connection_is_told_apart() {
-    // The first request of a connection is answered, the second one meets its end.
+fn ends_of_reused_connections_are_distinguished() {
+    // The first request of a connection succeeds, the second one fails.
     let once = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
         false => Reply::Close(Vec::new()),
@@ -73,7 +73,7 @@ fn what_ends_a_kept_connection_is_told_apart() {
         panic!("{:?}", all.counters.faults)
     };
     assert_eq!(all.counters.unanswered[NoAnswer::Reset as usize], 1);
-    // Half of an answer is no end of an idle connection.
+    // Half a response is not the end of an idle connection.
     let half = Peer::start(|seen| match seen.head.starts_with("GET /first ") {
         true => ok("x"),
         false => Reply::Close(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec()),
@@ -84,7 +84,7 @@ fn what_ends_a_kept_connection_is_told_apart() {
 }
 
 #[test]
-fn a_body_that_cannot_be_unpacked_fails_who_wants_it_and_nobody_else() {
+fn undecodable_body_fails_only_readers() {
     let peer = Peer::start(|seen| {
         let encoding = seen.head.split(['/', ' ']).nth(2).unwrap_or_default();
         let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n");
@@ -101,7 +101,7 @@ fn a_body_that_cannot_be_unpacked_fails_who_wants_it_and_nobody_else() {
         assert_eq!(all.failures.0, [(Failure::Encoding, 1)], "{encoding}");
         assert_eq!(all.codes.0, [(200, 1)]);
         assert_eq!(all.without_answer(), 0);
-        // Artillery's client takes what it does not know as it comes.
+        // Artillery's client passes unknown encodings through.
         wanting.http.takes_any_encoding = true;
         let known = u64::from(encoding == "gzip");
         assert_eq!(run(&wanting).total(label::ALL).counters.failed, known);
@@ -109,7 +109,7 @@ fn a_body_that_cannot_be_unpacked_fails_who_wants_it_and_nobody_else() {
 }
 
 #[test]
-fn an_answer_before_the_body_has_come_counts() {
+fn early_response_counts() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let server = std::thread::spawn(move || {
@@ -131,7 +131,7 @@ fn an_answer_before_the_body_has_come_counts() {
 }
 
 #[test]
-fn never_answered() {
+fn unanswered_requests_time_out() {
     let peer = Peer::start(|_| Reply::Never);
     assert_eq!(
         faults(&peer.url(), |plan| plan.http.timeouts.total_ns =
@@ -157,7 +157,7 @@ fn never_answered() {
 }
 
 #[test]
-fn what_is_unfinished_when_the_drain_ends() {
+fn requests_after_the_drain_are_unfinished() {
     let peer = Peer::start(|_| Reply::Never);
     let plan = plan(&peer.url(), rate(20, SECOND / 2), vec![request(get("/"))]);
     let all = run_with(
@@ -173,7 +173,7 @@ fn what_is_unfinished_when_the_drain_ends() {
 }
 
 #[test]
-fn an_endless_loop_ends_with_the_run() {
+fn endless_loop_ends_with_the_run() {
     let peer = Peer::start(|_| ok("x"));
     let endless = |steps| {
         vec![Step::Loop(Loop {
@@ -207,7 +207,7 @@ fn an_endless_loop_ends_with_the_run() {
     }
 }
 
-/// The label with an iteration in it: the last one.
+/// The last label, which is an iteration.
 fn kept_iteration(kept: &Kept) -> u16 {
     kept.intervals
         .iter()
@@ -217,7 +217,7 @@ fn kept_iteration(kept: &Kept) -> u16 {
         .unwrap_or(0)
 }
 
-/// Says that it accepts before it has everything, takes everything, and only then says the rest.
+/// Sends its head before it has read the body, and the rest afterwards.
 fn early_head(mut stream: std::net::TcpStream, body: usize) {
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -239,7 +239,7 @@ fn early_head(mut stream: std::net::TcpStream, body: usize) {
 }
 
 #[test]
-fn who_answers_while_the_request_is_still_on_its_way_keeps_its_connection() {
+fn early_responder_keeps_its_connection() {
     const BODY: usize = 16 << 20;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");

@@ -1,4 +1,4 @@
-//! Whole flows: what is sent, what is captured, what is counted.
+//! Complete flows: what is sent, captured and counted.
 
 use engine::{
     Cause,
@@ -14,7 +14,7 @@ use super::{
 };
 
 #[test]
-fn an_open_run_counts_what_the_lab_counted() {
+fn open_run_matches_counts_of_the_lab() {
     let lab = lab::Lab::start("sum", &lab::Options::default()).expect("a lab");
     let plan = plan(
         &format!("http://{}", lab.address()),
@@ -38,7 +38,7 @@ fn an_open_run_counts_what_the_lab_counted() {
 }
 
 #[test]
-fn several_workers_deal_the_arrivals() {
+fn arrivals_are_split_over_workers() {
     let peer = Peer::start(|_| ok("x"));
     let plan = plan(&peer.url(), rate(300, SECOND), vec![request(get("/"))]);
     let kept = run_with(
@@ -59,7 +59,7 @@ fn several_workers_deal_the_arrivals() {
 }
 
 #[test]
-fn captures_templates_and_loops() {
+fn captures_templates_and_loops_work() {
     let peer = Peer::start(|seen| {
         if seen.head.starts_with("POST") {
             ok(r#"{"id":"p7","name":[{"family":"Q r"}]}"#)
@@ -157,7 +157,7 @@ fn failed_checks_and_statuses_are_failed_requests() {
 }
 
 #[test]
-fn redirects_and_cookies() {
+fn redirects_and_cookies_are_followed() {
     let peer = Peer::start(|seen| {
         let to = |code, path| {
             Reply::Bytes(format!("HTTP/1.1 {code} X\r\nLocation: {path}\r\nSet-Cookie: sid=a\r\nContent-Length: 0\r\n\r\n").into_bytes())
@@ -184,7 +184,7 @@ fn redirects_and_cookies() {
     plan.http.max_redirects = 3;
     let all = run(&plan).total(label::ALL).counters;
     assert_eq!((all.issued, all.ok, all.redirects), (3, 2, 5));
-    // A loop is answered every time, and not as it should be.
+    // A redirect loop is answered each time and fails.
     assert_eq!((all.failed, all.without_answer()), (1, 0));
     assert_eq!(all.failures.0, [(Failure::RedirectLimit, 1)]);
     assert!(all.codes.0.contains(&(302, 1)), "{:?}", all.codes);
@@ -198,7 +198,7 @@ fn redirects_and_cookies() {
 }
 
 #[test]
-fn a_redirect_takes_along_neither_the_host_nor_the_length_of_what_stays_behind() {
+fn redirect_drops_host_and_length() {
     let second = Peer::start(|_| ok("x"));
     let there = second.url();
     let first = Peer::start(move |_| {
@@ -231,7 +231,7 @@ fn a_redirect_takes_along_neither_the_host_nor_the_length_of_what_stays_behind()
 }
 
 #[test]
-fn a_shared_pool_caps_the_connections_and_the_wait_is_not_lateness() {
+fn shared_pool_limits_connections_without_lateness() {
     let peer = Peer::start(|_| {
         std::thread::park_timeout(std::time::Duration::from_millis(20));
         ok("x")
@@ -245,12 +245,12 @@ fn a_shared_pool_caps_the_connections_and_the_wait_is_not_lateness() {
         .total(label::ALL)
         .histogram(measure::Kind::Wait, measure::Outcome::Ok)
         .and_then(measure::Histogram::max);
-    // Twenty requests of 20 ms one after the other, offered in 200 ms: the last waits about 200 ms.
+    // Twenty requests of 20 ms in sequence, offered in 200 ms: the last waits about 200 ms.
     assert!(wait.is_some_and(|ns| ns > 100 * MILLISECOND), "{wait:?}");
 }
 
 #[test]
-fn caps_skip_and_phases_are_told_apart() {
+fn user_limit_skips_arrivals_by_phase() {
     let peer = Peer::start(|_| {
         std::thread::park_timeout(std::time::Duration::from_millis(900));
         ok("x")
@@ -278,7 +278,7 @@ fn caps_skip_and_phases_are_told_apart() {
 }
 
 #[test]
-fn closed_users_keep_their_connections() {
+fn closed_users_reuse_connections() {
     let peer = Peer::start(|_| ok("x"));
     let load = Load::users(3, SECOND);
     let kept = run(&plan(&peer.url(), load, vec![request(get("/"))]));
@@ -289,7 +289,7 @@ fn closed_users_keep_their_connections() {
 }
 
 #[test]
-fn logs_and_traces_come_out() {
+fn logs_and_traces_are_emitted() {
     let peer = Peer::start(|_| ok("hello"));
     let log = Step::Log(Template::parse(&json!("loop {{ $uuid }}")).expect("a template"));
     let kept = run_with(
@@ -307,7 +307,7 @@ fn logs_and_traces_come_out() {
 }
 
 #[test]
-fn a_redirected_body_is_the_same_body() {
+fn redirect_keeps_the_body() {
     let peer = Peer::start(|seen| match seen.head.split(' ').nth(1) {
         Some("/there") => ok("x"),
         _ => Reply::Bytes(
@@ -325,7 +325,7 @@ fn a_redirected_body_is_the_same_body() {
 }
 
 #[test]
-fn a_location_that_is_no_url_is_the_servers_fault_and_a_cookie_cannot_begin_a_header() {
+fn invalid_location_and_cookie_are_handled() {
     let peer = Peer::start(|_| {
         Reply::Bytes(b"HTTP/1.1 302 X\r\nLocation: http://[x\r\nContent-Length: 0\r\n\r\n".to_vec())
     });
@@ -340,7 +340,7 @@ fn a_location_that_is_no_url_is_the_servers_fault_and_a_cookie_cannot_begin_a_he
     assert_eq!(peer.heads().len(), 1);
 }
 
-/// Leaves a thread behind that waits for something, as a slow resolver does.
+/// Leaves a blocked thread behind, like a slow resolver.
 struct Lookup(Arc<Mutex<std::sync::mpsc::Receiver<()>>>);
 
 impl engine::driver::Driver for Lookup {
@@ -358,7 +358,7 @@ impl engine::driver::Driver for Lookup {
 }
 
 #[test]
-fn a_run_does_not_wait_for_a_resolver_that_does_not_answer() {
+fn run_does_not_wait_for_resolver() {
     let (answer, waiting) = std::sync::mpsc::channel();
     let waiting = Arc::new(Mutex::new(waiting));
     let plan = plan("http://127.0.0.1:1", Load::Once, vec![request(get("/"))]);
@@ -367,7 +367,7 @@ fn a_run_does_not_wait_for_a_resolver_that_does_not_answer() {
         ..Options::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
-    // Would not come back: the answer is given behind it.
+    // Would hang otherwise.
     prepared
         .run(Zero::in_ns(0), &mut Kept::default())
         .expect("a run");
@@ -400,7 +400,7 @@ fn stopped(plan: &Plan, drain_ns: u64) -> Kept {
 }
 
 #[test]
-fn the_drain_of_a_stopped_run_begins_when_it_is_stopped() {
+fn drain_starts_at_the_stop() {
     let peer = Peer::start(|_| Reply::Never);
     let mut plan = plan(
         &peer.url(),
@@ -415,12 +415,12 @@ fn the_drain_of_a_stopped_run_begins_when_it_is_stopped() {
 }
 
 #[test]
-fn a_worker_far_behind_its_schedule_can_be_stopped() {
+fn delayed_worker_can_be_stopped() {
     let load = rate(1_000_000, 4 * SECOND);
     let log = Step::Log(Template::Literal(json!("")));
     let plan = plan("http://127.0.0.1:1", load, vec![log]);
     let (due, started, _) = stopped(&plan, SECOND).arrivals();
-    // What was due is the schedule's word; what was started is what the worker managed.
+    // The schedule decides what was due, the worker what was started.
     assert!(
         started > 0 && started <= due && due < 3_000_000,
         "{started} of {due} due"
@@ -428,14 +428,14 @@ fn a_worker_far_behind_its_schedule_can_be_stopped() {
 }
 
 #[test]
-fn a_stop_ends_arrivals_and_a_second_one_ends_everything() {
+fn second_stop_aborts() {
     let peer = Peer::start(|_| Reply::Never);
     let stop = StopHandle::default();
     let (started, handle) = (Arc::new(Mutex::new(false)), stop.clone());
     struct Stopper(StopHandle, Kept, Arc<Mutex<bool>>);
     impl Sink for Stopper {
         fn interval(&mut self, interval: Interval) {
-            // Twice: the second makes it urgent.
+            // The second stop is urgent.
             self.0.stop(Cause::Signal(2));
             *self.2.lock().expect("no panic") = true;
             self.1.intervals.push(interval);
@@ -465,7 +465,7 @@ fn a_stop_ends_arrivals_and_a_second_one_ends_everything() {
 }
 
 #[test]
-fn what_a_user_did_is_told_step_by_step() {
+fn steps_of_a_user_are_reported() {
     let peer = Peer::start(|_| ok(r#"{"id":7}"#));
     let mut asks = get("/x");
     let capture = |name: &str, path: &str| Capture {
@@ -521,12 +521,12 @@ fn what_a_user_did_is_told_step_by_step() {
         ]
     );
     assert_eq!(told[1].body.as_deref(), Some(r#"{"id":7}"#));
-    // Who does not ask is told nothing.
+    // Nothing is reported by default.
     assert!(run_with(&plan, Options::default()).lines.is_empty());
 }
 
 #[test]
-fn an_iteration_tells_what_it_took_without_its_pauses() {
+fn iteration_time_without_pauses_is_recorded() {
     const PAUSE: u64 = 30_000_000;
     let peer = Peer::start(|_| ok("x"));
     let pause = || {
@@ -545,7 +545,7 @@ fn an_iteration_tells_what_it_took_without_its_pauses() {
     let (n, took) = times(Kind::Iteration).expect("iterations");
     let (same, without) = times(Kind::Unpaused).expect("iterations without pauses");
     assert_eq!((n, same), (20, 20));
-    // To the nanosecond: what was late behind a pause is not the pause's.
+    // Exact: lateness after a pause is not part of the pause.
     assert_eq!(took - without, u128::from(20 * 2 * PAUSE));
     let steps = vec![request(get("/"))];
     let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));

@@ -1,4 +1,4 @@
-//! A hook of a front door's: what it is given, what it may do, and that nobody is asked where nothing is looked at.
+//! Hooks of a front end.
 
 use engine::{
     Looking, Looks,
@@ -13,7 +13,7 @@ use super::{
     plan, request, run_with,
 };
 
-/// Wants every answer whose step says so to hold a word.
+/// Requires a word in every response whose step says so.
 struct Words;
 
 impl Looking for Words {
@@ -35,7 +35,7 @@ impl Hooks for Words {
     }
 }
 
-/// How many answers a worker's hook has seen.
+/// Number of responses seen by a worker's hook.
 struct Seen(u64);
 
 impl AnswerHook for Seen {
@@ -62,7 +62,7 @@ impl AnswerHook for Seen {
     }
 }
 
-/// Keeps what a hook tells, and what it calls requests.
+/// Keeps metrics and request names from a hook.
 #[derive(Default)]
 struct Heard(Tally);
 
@@ -105,7 +105,7 @@ fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> Kept {
 }
 
 #[test]
-fn a_hook_sees_tells_prints_and_fails() {
+fn hook_receives_records_prints_and_fails() {
     let peer = Peer::start(|_| ok("hello"));
     let kept = once(&peer, Some(Arc::new(Words)));
     let lines: Vec<&Line> = kept.lines.iter().collect();
@@ -136,7 +136,7 @@ fn a_hook_sees_tells_prints_and_fails() {
 }
 
 #[test]
-fn without_hooks_nobody_is_asked() {
+fn run_without_hooks_calls_none() {
     let peer = Peer::start(|_| ok("hello"));
     let kept = once(&peer, None);
     assert!(kept.lines.is_empty());

@@ -1,9 +1,9 @@
-//! Keeps what a run hands out, for tests to look at.
+//! Keeps the output of a run for tests.
 
 use engine::{Line, Sink};
 use measure::{Interval, Slot};
 
-/// Keeps everything that a run hands out.
+/// Output of a run.
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) intervals: Vec<Interval>,

@@ -1,4 +1,4 @@
-//! The engine through its public API, against the labs: what it counts is what they counted.
+//! Compares the engine's counts with those of the labs.
 
 #![allow(clippy::expect_used, reason = "helpers of tests may")]
 

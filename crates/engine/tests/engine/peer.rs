@@ -1,4 +1,4 @@
-//! A scripted peer: answers each request with the bytes that a closure gives, on plain threads.
+//! A scripted server on plain threads.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -6,24 +6,24 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What a peer does about a request.
+/// Reaction to a request.
 pub(crate) enum Reply {
-    /// Answers, keeps the connection.
+    /// Responds and keeps the connection.
     Bytes(Vec<u8>),
-    /// Answers, closes.
+    /// Responds and closes.
     Close(Vec<u8>),
-    /// Never answers; the connection stays open until the client closes it.
+    /// Never responds; the connection stays open until the client closes it.
     Never,
 }
 
-/// A request as the peer read it.
+/// A request as read.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub head: String,
     pub body: Vec<u8>,
 }
 
-/// A running peer. Its threads end with their connections; the listener ends with the test's process.
+/// A running server. Its threads end with their connections, its listener with the process.
 pub(crate) struct Peer {
     pub address: SocketAddr,
     pub seen: Arc<Mutex<Vec<Seen>>>,

@@ -1,5 +1,5 @@
-//! Builds the positioned tree from the scanner's events: anchors, aliases, merge keys, duplicate keys, and the bounds that keep
-//! a hostile file from eating the machine.
+//! Builds the tree from scanner events: anchors, aliases, merge keys, duplicate keys, and limits
+//! against hostile files.
 
 use std::collections::HashMap;
 
@@ -13,17 +13,16 @@ use super::{
     surrogates::{self, Joined},
 };
 
-/// Deeper nesting is refused: everything that walks a tree recurses.
+/// Maximum depth, because walking a tree recurses.
 const MAX_DEPTH: usize = 64;
-/// Nodes after aliases are expanded.
+/// Maximum number of nodes, with aliases expanded.
 const MAX_NODES: usize = 1_000_000;
-/// Bytes of text after aliases are expanded.
+/// Maximum bytes of text, with aliases expanded.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Reads one document, YAML or the JSON that is a part of it; `file` is its number in the list that marks point to.
+/// Parses one document of YAML (which includes JSON). `file` is the file's number in marks.
 ///
-/// # Errors
-/// When the text is not YAML, holds several documents, or breaks one of the bounds.
+/// Fails if the text is not YAML, has several documents, or exceeds a limit.
 pub fn parse(file: usize, text: &str, dialect: Dialect) -> Result<Document, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let joined = surrogates::joined(text);
@@ -65,7 +64,7 @@ struct Builder<'a> {
     dates: Vec<(Mark, String)>,
 }
 
-/// What a tree weighs.
+/// Size of a tree.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     nodes: usize,
@@ -75,7 +74,7 @@ struct Size {
 struct Frame {
     mark: Mark,
     anchor: usize,
-    /// What had been read when the frame was opened.
+    /// Size before the frame was opened.
     before: Size,
     content: Content,
 }
@@ -88,7 +87,7 @@ enum Content {
 #[derive(Default)]
 struct MapFrame {
     entries: Vec<Entry>,
-    /// Where a key stands in `entries`, and whether it came by a merge and may be overridden.
+    /// Position of a key in `entries`, and whether it was merged and may be overridden.
     seen: HashMap<String, (usize, bool)>,
     key: Option<Key>,
 }
@@ -237,7 +236,7 @@ impl<'a> Builder<'a> {
             scalar.is_plain() && scalar.text.is_empty(),
             self.pending_key(),
         ) {
-            // An absent value stands nowhere; its key does.
+            // An absent value has the position of its key.
             mark = key;
         }
         let value = scalar.resolve(self.dialect, mark)?;
@@ -287,7 +286,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Puts a finished node where it belongs; `mark` is where it is used, which for an alias is not where it stands.
+    /// Adds a finished node. `mark` is the position of its use, which for an alias differs from its
+    /// definition.
     fn add(&mut self, node: Node, mark: Mark) -> Result<(), SyntaxError> {
         match self.stack.last_mut() {
             None => self.root = Some(node),
@@ -350,7 +350,7 @@ impl MapFrame {
         Ok(())
     }
 
-    /// `<<`: the keys of a mapping, or of several, that are not there yet.
+    /// `<<`: adds the missing keys of one or several mappings.
     fn merge(&mut self, source: &Node, mark: Mark) -> Result<(), SyntaxError> {
         match &source.data {
             Data::Map(entries) => {

@@ -1,11 +1,10 @@
-//! One scanned scalar with its style and tag, and what tags mean: how far an event goes towards a value by itself.
+//! A scanned scalar with style and tag, and its value.
 
 use saphyr_parser::{ScalarStyle, Span, Tag};
 use serde_json::Value;
 
 use super::{Dialect, Mark, SyntaxError, scalar};
 
-/// A scalar as scanned.
 pub(super) struct Scalar<'a> {
     pub text: &'a str,
     pub style: ScalarStyle,
@@ -14,12 +13,12 @@ pub(super) struct Scalar<'a> {
 }
 
 impl Scalar<'_> {
-    /// Neither quoted nor tagged.
+    /// Whether it is neither quoted nor tagged.
     pub fn is_plain(&self) -> bool {
         self.style == ScalarStyle::Plain && self.tag.is_none()
     }
 
-    /// Columns to the first character, where they can be told.
+    /// Columns to the first character, if known.
     pub fn inset(&self) -> Option<usize> {
         if self.tag.is_some() || self.span.start.line() != self.span.end.line() {
             return None;
@@ -31,7 +30,6 @@ impl Scalar<'_> {
         }
     }
 
-    /// The value.
     pub fn resolve(&self, dialect: Dialect, mark: Mark) -> Result<Value, SyntaxError> {
         let refused = |message: String| SyntaxError { mark, message };
         let text = self.text;
@@ -53,7 +51,7 @@ impl Scalar<'_> {
     }
 }
 
-/// Lists and mappings take only their own tag.
+/// Lists and mappings accept only their own tag.
 pub(super) fn collection_tag(
     tag: Option<&Tag>,
     expected: &str,

@@ -1,8 +1,6 @@
-//! YAML and JSON files as positioned trees: every value and key knows its file, line and column, so that a problem can be shown
-//! where it stands.
+//! YAML and JSON files as trees with positions, independent of the meaning of keys.
 //!
-//! The library's scanner finds the events; which scalar is a number is decided here, after the rules of the file's own world
-//! ([`Dialect`]). Nothing here knows what the keys mean.
+//! The scanner is a library. The types of plain scalars follow the [`Dialect`].
 
 mod build;
 mod event;
@@ -16,19 +14,19 @@ use serde_json::{Map, Value};
 
 pub use build::parse;
 
-/// Whose rules decide what a plain scalar is.
+/// Rules for the types of plain scalars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// js-yaml 3, which Artillery uses: base-60 numbers, `_` in numbers, `0b`, leading-zero octal.
+    /// js-yaml 3, as used by Artillery: base-60 numbers, `_` in numbers, `0b`, octal with leading
+    /// zero.
     JsYaml,
     /// The core schema of YAML 1.2.
     Core,
 }
 
-/// A place: a file by its number in the reader's list, line and column from 1.
+/// A position: file number, line and column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// The file's number.
     pub file: usize,
     /// From 1.
     pub line: usize,
@@ -37,7 +35,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Where a file begins.
+    /// The start of a file.
     #[must_use]
     pub fn start_of(file: usize) -> Mark {
         Mark {
@@ -48,59 +46,50 @@ impl Mark {
     }
 }
 
-/// A value with its place.
+/// A value with its position.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Where it begins.
     pub mark: Mark,
-    /// Columns from the mark to the text's first character; none where they cannot be told (blocks, folded lines).
+    /// Columns from the mark to the first character of the text. `None` if unknown (blocks, folded
+    /// lines).
     pub inset: Option<usize>,
-    /// What it is.
     pub data: Data,
 }
 
-/// What a node is.
+/// The value of a node.
 #[derive(Debug, Clone)]
 pub enum Data {
-    /// Null, boolean, number or text; never a list or mapping.
+    /// Null, boolean, number or text.
     Scalar(Value),
-    /// A sequence.
     List(Vec<Node>),
-    /// A mapping, in the file's order.
+    /// A mapping in the file's order.
     Map(Vec<Entry>),
 }
 
-/// A key and its value.
+/// A key with its value.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The key's text.
     pub key: String,
-    /// Where the key stands.
     pub key_mark: Mark,
-    /// The value.
     pub value: Node,
 }
 
-/// What is wrong with a file before anything looks at its meaning.
 #[derive(Debug)]
 pub struct SyntaxError {
-    /// Where.
     pub mark: Mark,
-    /// In words.
     pub message: String,
 }
 
-/// A file's tree; no root for an empty file.
+/// A parsed file. An empty file has no root.
 #[derive(Debug)]
 pub struct Document {
-    /// The tree.
     pub root: Option<Node>,
-    /// Plain scalars that js-yaml would have made dates; here they stay text.
+    /// Plain scalars that js-yaml would parse as dates; here they stay text.
     pub dates: Vec<(Mark, String)>,
 }
 
 impl Node {
-    /// A scalar that a reader makes up.
+    /// Creates a scalar.
     pub fn scalar(mark: Mark, value: impl Into<Value>) -> Node {
         Node {
             mark,
@@ -109,7 +98,7 @@ impl Node {
         }
     }
 
-    /// A whole JSON value, all at one place (command-line options).
+    /// Converts a JSON value, with one position for all of it (command-line options).
     pub fn from_value(mark: Mark, value: Value) -> Node {
         let data = match value {
             Value::Array(items) => Data::List(
@@ -139,7 +128,7 @@ impl Node {
         node
     }
 
-    /// Without places.
+    /// The value without positions.
     pub fn to_value(&self) -> Value {
         match &self.data {
             Data::Scalar(value) => value.clone(),
@@ -153,19 +142,16 @@ impl Node {
         }
     }
 
-    /// A key of a mapping with its value.
     #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    /// The value of a mapping's key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The same, to be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.data {
             Data::Map(entries) => entries
@@ -176,7 +162,7 @@ impl Node {
         }
     }
 
-    /// Sets a key of a mapping; anything else becomes one first.
+    /// Sets a key. A node that is not a mapping becomes one.
     pub fn set(&mut self, key: &str, value: Node) {
         if !matches!(self.data, Data::Map(_)) {
             self.data = Data::Map(Vec::new());
@@ -193,7 +179,7 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping; none for anything else.
+    /// The entries of a mapping. Empty for other nodes.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         match &self.data {
@@ -202,7 +188,6 @@ impl Node {
         }
     }
 
-    /// The items of a list.
     #[must_use]
     pub fn as_list(&self) -> Option<&[Node]> {
         match &self.data {
@@ -211,7 +196,6 @@ impl Node {
         }
     }
 
-    /// What is neither list nor mapping.
     #[must_use]
     pub fn as_scalar(&self) -> Option<&Value> {
         match &self.data {
@@ -220,31 +204,27 @@ impl Node {
         }
     }
 
-    /// A text.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         self.as_scalar().and_then(Value::as_str)
     }
 
-    /// True or false.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         self.as_scalar().and_then(Value::as_bool)
     }
 
-    /// Whether it is a mapping.
     #[must_use]
     pub fn is_map(&self) -> bool {
         matches!(self.data, Data::Map(_))
     }
 
-    /// Whether nothing stands there.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self.data, Data::Scalar(Value::Null))
     }
 
-    /// What JavaScript takes for true in a condition.
+    /// Whether it is true as a condition in JavaScript.
     pub fn is_truthy(&self) -> bool {
         match &self.data {
             Data::Scalar(Value::Null | Value::Bool(false)) => false,
@@ -254,12 +234,12 @@ impl Node {
         }
     }
 
-    /// The value's text, as JavaScript has it.
+    /// The value as text, as in JavaScript.
     pub fn text(&self) -> String {
         value::text(Some(&self.to_value()))
     }
 
-    /// What the node is, for messages.
+    /// Type of the node, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.data {
             Data::Scalar(Value::Null) => "nothing",
@@ -271,7 +251,7 @@ impl Node {
         }
     }
 
-    /// The place of the text's byte at `offset`, as far as it can be told.
+    /// The position of the byte at `offset` in the text, as far as known.
     pub fn mark_at(&self, offset: usize) -> Mark {
         let before = self.as_str().and_then(|text| text.get(..offset));
         match (self.inset, before) {

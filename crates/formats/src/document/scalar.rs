@@ -1,13 +1,11 @@
-//! What a plain scalar is: null, boolean, number or text, by js-yaml 3's rules or those of YAML 1.2's core schema.
-//!
-//! Dates, which js-yaml would build, stay text.
+//! Types of plain scalars by js-yaml 3 or YAML 1.2's core schema. Dates stay text.
 
 use query::value;
 use serde_json::Value;
 
 use super::Dialect;
 
-/// The value of a plain scalar; an error for numbers that JSON cannot hold.
+/// Fails for numbers that JSON cannot represent.
 pub(super) fn resolve(text: &str, dialect: Dialect) -> Result<Value, String> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
@@ -112,7 +110,7 @@ fn js_integer(text: &str) -> Option<Number> {
     Some(signed(number, sign))
 }
 
-/// `1:30` is 90: js-yaml 3 keeps YAML 1.1's base 60.
+/// `1:30` is 90: js-yaml 3 supports YAML 1.1's base 60.
 fn base_60(first: &str, rest: &str) -> Option<i128> {
     let Number::Whole(first) = digits(first, 10)? else {
         return None;
@@ -160,7 +158,7 @@ fn js_float(text: &str) -> Option<Number> {
         .map_or((mantissa, None), |(w, f)| (w, Some(f)));
     let digits_and_lines = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'_');
     let whole_ok = match whole {
-        // Only unsigned, and with something after the point.
+        // Only unsigned, and with a fraction.
         "" => sign == 1 && !text.starts_with('+') && fraction.is_some_and(|f| !f.is_empty()),
         "0" => true,
         _ => matches!(whole.as_bytes()[0], b'1'..=b'9') && digits_and_lines(whole),
@@ -168,7 +166,7 @@ fn js_float(text: &str) -> Option<Number> {
     if !whole_ok || !fraction.is_none_or(digits_and_lines) {
         return None;
     }
-    // JavaScript reads `._` as no number; so do we.
+    // JavaScript parses `._` as NaN.
     let n = value::number_of(&rest.replace('_', ""));
     (!n.is_nan()).then_some(Number::Float(sign as f64 * n))
 }

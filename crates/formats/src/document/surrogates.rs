@@ -1,33 +1,33 @@
-//! JSON writes a character beyond U+FFFF as two escapes (`\\ud83d\\ude00`), YAML as one: in a text that is JSON, the two are
-//! written as YAML has them before it is scanned. Nothing else is changed, and places in the file stay what they were.
+//! Joins surrogate pairs: JSON escapes a character beyond U+FFFF twice (`\\ud83d\\ude00`), YAML
+//! once. Positions in the file are kept.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// So many characters are two escapes of JSON, and so many is YAML's one.
+/// Length of a pair of escapes in JSON.
 const PAIR: usize = 12;
 const ONE: usize = 10;
 
-/// A text whose pairs of escapes are one each.
+/// A text with joined pairs.
 pub(super) struct Joined<'a> {
     pub text: Cow<'a, str>,
-    /// Line and column, from 1 and of the joined text, of each that was joined.
+    /// Line and column (from 1, in the joined text) of each pair.
     places: Vec<(usize, usize)>,
 }
 
 impl Joined<'_> {
-    /// The column in the file of a place in the joined text.
+    /// The original column of a position in the joined text.
     pub fn column(&self, line: usize, column: usize) -> usize {
         let before = |(at_line, at): &&(usize, usize)| *at_line == line && *at < column;
         column + (PAIR - ONE) * self.places.iter().filter(before).count()
     }
 }
 
-/// The text as YAML has it.
+/// Joins the pairs of a JSON text.
 pub(super) fn joined(text: &str) -> Joined<'_> {
     let may_be_json = text.trim_start().starts_with(['{', '[']) && text.contains("\\u");
-    // In JSON a backslash stands in double quotes and nowhere else; in YAML it may mean itself.
+    // Only in JSON is a backslash always an escape.
     if !may_be_json || serde_json::from_str::<Value>(text).is_err() {
         return Joined {
             text: Cow::Borrowed(text),
@@ -45,7 +45,7 @@ pub(super) fn joined(text: &str) -> Joined<'_> {
             column += ONE;
             PAIR
         } else {
-            // An escaped backslash begins no escape of its own.
+            // An escaped backslash does not start another escape.
             let taken = if rest.starts_with("\\\\") {
                 2
             } else {
@@ -66,7 +66,7 @@ pub(super) fn joined(text: &str) -> Joined<'_> {
     }
 }
 
-/// The character that two escapes at the beginning of a text stand for.
+/// The character of a pair at the start of a text.
 fn pair(text: &str) -> Option<char> {
     let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?, 16).ok();
     let units = [unit(text.get(..6)?)?, unit(text.get(6..PAIR)?)?];
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_in_json_and_nothing_else() {
+    fn only_pairs_in_json_are_joined() {
         let one = |text: &str| joined(text).text.into_owned();
         assert_eq!(one(r#"{"a": "\ud83d\uDE00!"}"#), r#"{"a": "\U0001F600!"}"#);
         for same in [
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn places_stay() {
+    fn positions_are_kept() {
         let text = "{\"a\":\n \"\\ud83d\\ude00\\ud83d\\ude00\", \"b\": 1}";
         let joined = joined(text);
         let at = joined.text.find("\"b\"").unwrap() - joined.text.find('\n').unwrap();

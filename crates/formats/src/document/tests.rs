@@ -1,4 +1,4 @@
-//! Scalars against js-yaml, and the builder's bounds.
+//! Compares scalars with js-yaml, and tests the builder's limits.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ fn read(text: &str, dialect: Dialect) -> Result<Value, String> {
 }
 
 #[test]
-fn plain_scalars_as_js_yaml_reads_them() {
-    // Every pair is js-yaml 3.14's own answer.
+fn plain_scalars_match_js_yaml() {
+    // Results of js-yaml 3.14.
     let pairs: Value = serde_json::from_str(
         r#"[        ["0", 0], ["-0", 0], ["+5", 5], ["007", 7], ["010", 8], ["08", "08"], ["0_1", 1], ["0b101", 5], ["0b", "0b"],
         ["0x1F", 31], ["0x", "0x"], ["-0x1f", -31], ["1_000", 1000], ["_1", "_1"], ["1_", "1_"], ["1:30", 90],
@@ -42,7 +42,7 @@ fn plain_scalars_as_js_yaml_reads_them() {
 }
 
 #[test]
-fn plain_scalars_of_the_core_schema() {
+fn plain_scalars_match_core_schema() {
     let pairs: Value = serde_json::from_str(
         r#"[        ["010", 10], ["0o10", 8], ["0x1F", 31], ["1:30", "1:30"], ["1_000", "1_000"], ["0b1", "0b1"], ["-.5", -0.5], ["+5", 5],
         ["1e3", 1000], ["-1", -1], ["1.5", 1.5], ["200/s", "200/s"], ["-", [null]], ["--1", "--1"], ["+-1", "+-1"],
@@ -56,7 +56,7 @@ fn plain_scalars_of_the_core_schema() {
 }
 
 #[test]
-fn anchors_merges_and_quotes() {
+fn anchors_merges_and_quotes_are_resolved() {
     let text = "a: &x {k: 1, l: '2'}\nb: *x\nc: {l: 3, <<: *x, k: 4}\nd: {<<: [{p: 1}, {p: 2, q: 3}]}\ne: !!str 5\n'f': \"\\u00e9\"\n";
     let expected = json!({
         "a": {"k": 1, "l": "2"}, "b": {"k": 1, "l": "2"}, "c": {"l": 3, "k": 4}, "d": {"p": 1, "q": 3}, "e": "5", "f": "é",
@@ -71,7 +71,7 @@ fn anchors_merges_and_quotes() {
 }
 
 #[test]
-fn errors_have_places() {
+fn errors_have_positions() {
     for (text, expected) in [
         (
             "a: 1\nb: 2\na: 3",
@@ -107,7 +107,7 @@ fn errors_have_places() {
 }
 
 #[test]
-fn places_count_from_one() {
+fn positions_count_from_one() {
     let root = parse(0, "a:\n  - 'x y'\n  - z:\nb: é {{ q }}\n", Dialect::JsYaml)
         .unwrap()
         .root
@@ -124,7 +124,7 @@ fn places_count_from_one() {
 }
 
 #[test]
-fn bombs_and_pits_are_refused() {
+fn bombs_and_deep_nesting_are_rejected() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for i in 1..12 {
         let alias = format!("*a{}", i - 1);
@@ -152,7 +152,7 @@ fn bombs_and_pits_are_refused() {
 }
 
 #[test]
-fn dates_are_found_and_stay_text() {
+fn dates_are_reported_and_stay_text() {
     let document = parse(
         0,
         "- 2024-01-01\n- '2024-01-01'\n- 2024-01-01T10:00:00Z\n- 2024-1\n- 127.0.0.1:80",
@@ -172,13 +172,13 @@ fn dates_are_found_and_stay_text() {
 
 proptest! {
     #[test]
-    fn any_text_is_read(text in r#"[a-c0-9\[\]{}:,&*!|>'"?#%@` \n\t<~._-]{0,60}"#) {
+    fn any_text_is_handled(text in r#"[a-c0-9\[\]{}:,&*!|>'"?#%@` \n\t<~._-]{0,60}"#) {
         let _ = read(&text, Dialect::JsYaml);
         let _ = read(&text, Dialect::Core);
     }
 
     #[test]
-    fn json_is_yaml(text in "[ -~é]{0,10}", n in any::<i32>(), f in -1e9..1e9f64) {
+    fn json_is_parsed_as_yaml(text in "[ -~é]{0,10}", n in any::<i32>(), f in -1e9..1e9f64) {
         let mut value = json!({"text": text, "list": [n, f, true, null, {}], "map": {"inner": []}});
         query::value::normalise(&mut value);
         prop_assert_eq!(read(&value.to_string(), Dialect::JsYaml), Ok(value.clone()));

@@ -1,4 +1,4 @@
-//! `about`: what a test is for, in its owner's words. Nothing is sent or judged by it.
+//! `about`: the purpose of a test.
 
 use plan::about::About;
 
@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{document::Node, findings::Findings};
 
-/// What is said of the test, if anything is.
 pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<About> {
     let node = root.get("about")?;
     entries(node, "about", model::ABOUT, findings);
@@ -44,7 +43,6 @@ pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<About> {
     })
 }
 
-/// Names and texts, in their order.
 fn pairs(node: &Node, key: &str, findings: &mut Findings) -> Vec<(String, String)> {
     let Some(node) = node.get(key) else {
         return Vec::new();

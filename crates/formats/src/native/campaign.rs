@@ -1,6 +1,5 @@
-//! Campaigns: a native plan whose load is a list of stages. Each stage is a plan of its own - the campaign's, with the stage's load,
-//! and with the stage's criteria and stop rules behind those of all - or another tool's command line. Who runs them one after the
-//! other is not decided here.
+//! Campaigns: native plans with a list of stages. A stage is the campaign's plan with its own load
+//! and additional criteria and stop rules, or another tool's command line.
 
 mod cool_down;
 mod deployment;
@@ -22,102 +21,86 @@ use crate::{
     nearest::nearest,
 };
 
-/// What stands for the base URL in another tool's command line.
+/// Placeholder for the base URL in another tool's command line.
 pub const TARGET: &str = "{{ target }}";
 const TARGET_TIGHT: &str = "{{target}}";
 
-/// Stages, to be run one after the other.
+/// Stages to run in order.
 #[derive(Debug, Clone)]
 pub struct Campaign {
-    /// Its title.
+    /// Title.
     pub name: String,
-    /// The base URL, or the embedded target (`lab:NAME`); none where every stage is another tool's.
+    /// The base URL, or the embedded target (`lab:NAME`). `None` if all stages are other tools'.
     pub target: Option<String>,
-    /// In their order.
     pub stages: Vec<Stage>,
-    /// What is waited for between stages and behind the last; none: nothing.
+    /// Wait between stages and after the last. `None` for no wait.
     pub cool_down: Option<CoolDown>,
-    /// The service that is loaded, and the one that its report is to say something of.
+    /// The tested and the target deployment.
     pub scaling: Option<Scaling>,
-    /// What it is for, in its owner's words.
+    /// Purpose of the campaign.
     pub about: Option<About>,
-    /// What the report takes for granted, in the user's own words.
+    /// The user's assumptions, for the report.
     pub assumptions: Vec<String>,
-    /// What the report recommends, in the user's own words.
+    /// The user's recommendations, for the report.
     pub recommendations: Vec<String>,
 }
 
-/// A stage.
 #[derive(Debug, Clone)]
 pub struct Stage {
-    /// Its name.
     pub name: String,
-    /// What it does.
     pub work: Work,
-    /// What becomes of those behind it when it fails.
     pub on_fail: OnFail,
-    /// What it loads, where that is not what the campaign does.
+    /// Target, if it differs from the campaign's.
     pub target: Option<String>,
-    /// The earlier stage, by its number, whose load it repeats on something else: the report compares the two.
+    /// Index of the earlier stage whose load it repeats on another target, for comparison.
     pub against: Option<usize>,
 }
 
-/// What a stage does.
+/// Work of a stage.
 #[derive(Debug, Clone)]
 pub enum Work {
-    /// The campaign's own scenarios, with a load.
+    /// The campaign's scenarios with a load.
     Load(Box<Plan>),
     /// Another tool's command line, without `loadline`.
     Command(Command),
 }
 
-/// Another tool's command line. What it is asked beside that goes in as text, as it does behind every door.
+/// Another tool's command line. Additional settings are passed as text.
 #[derive(Debug, Clone, Default)]
 pub struct Command {
-    /// Word by word.
     pub words: Vec<String>,
-    /// The criteria.
     pub criteria: Vec<String>,
-    /// The stop rules.
     pub stop: Vec<String>,
-    /// What is measured beside the load: `NAME=PLACE`.
+    /// Server metrics: `NAME=PLACE`.
     pub server: Vec<String>,
 }
 
-/// What becomes of the stages behind one that has failed.
+/// What to do after a failed stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFail {
-    /// They are not run.
     Stop,
-    /// They are run all the same.
     Continue,
 }
 
-/// Waiting until the service is as it was before the load.
+/// Waits until the service is as before the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoolDown {
-    /// For so long at most.
+    /// Maximum duration.
     pub at_most_ns: u64,
-    /// So many iterations look at it.
+    /// Rate of test iterations.
     pub rate: Rate,
-    /// For so long it must be as it was.
+    /// Duration for which the service must be as before.
     pub settled_ns: u64,
-    /// The stage that tells how it was, by its number.
+    /// Index of the stage used as the baseline.
     pub baseline: usize,
 }
 
-/// Reads a campaign, with every stage's plan.
-///
-/// # Errors
-/// Every problem of the file, each with its place.
+/// Loads a campaign with the plans of all stages. Fails with all problems and their positions.
 pub fn load(inputs: &Inputs) -> Result<Campaign, LoadErrors> {
     load_with(inputs, &from_disk)
 }
 
-/// Reads a campaign's text without touching any file: for tests and fuzzing.
-///
-/// # Errors
-/// As [`load`].
+/// Parses a campaign without reading other files, for tests and fuzzing.
 pub fn translate_text(name: &str, text: &str) -> Result<Campaign, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
@@ -155,7 +138,8 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
     }
 }
 
-/// The plan of one stage, by its name, for a run of it alone; the plan itself where it has no stages and none is asked for.
+/// Returns the plan of a stage by name, or the plan itself if it has no stages and none is
+/// requested.
 pub(super) fn plan_of(root: &Node, inputs: &Inputs, findings: &mut Findings) -> Option<Node> {
     let stages = root.entry("stages");
     match (&inputs.stage, stages) {
@@ -212,7 +196,7 @@ fn first_name(stages: &Node) -> Option<&str> {
         .find_map(|item| item.get("name")?.as_str())
 }
 
-/// The campaign's plan with a stage's load, and its criteria and stop rules behind those of all.
+/// The campaign's plan with a stage's load, criteria and stop rules.
 fn of_stage(root: &Node, stage: &Node) -> Node {
     let mut plan = root.clone();
     let name = stage.get("name").map(Node::text).unwrap_or_default();
@@ -241,7 +225,7 @@ fn of_stage(root: &Node, stage: &Node) -> Node {
     plan
 }
 
-/// Two lists in one. What is no list stays as it is, and is told of where it is read.
+/// Concatenates two lists. Other nodes stay as they are and are reported where they are read.
 fn joined(common: Option<&Node>, own: &Node) -> Node {
     match (common.and_then(Node::as_list), own.as_list()) {
         (Some(common), Some(own_items)) => Node {
@@ -279,7 +263,7 @@ impl Reader<'_> {
             self.findings.problem(stages.value.mark, "`stages` has none: write for example `- { name: peak, load: { rate: 20/s, duration: 1m } }`");
         }
         if !items.iter().any(|item| item.get("load").is_some()) {
-            // Nothing else reads the campaign's own keys where no stage is a load.
+            // Otherwise unknown keys would not be checked if no stage has a load.
             entries(root, "plan", model::PLAN, self.findings);
             let version = root.get(KEY).map(|node| (node.mark, node.to_value()));
             if let Some((mark, version)) = version.filter(|(_, version)| *version != 1) {
@@ -387,12 +371,12 @@ impl Reader<'_> {
         })
     }
 
-    /// What a stage loads instead.
+    /// The target of a stage.
     fn own_target(&mut self, entry: Option<&Entry>) -> Option<String> {
         read::text(&entry?.value, "target", self.findings)
     }
 
-    /// An earlier stage's number.
+    /// The number of an earlier stage.
     fn against(&mut self, node: Option<&Node>, names: &[(String, Mark)]) -> Option<usize> {
         let node = node?;
         let wanted = read::scalar(node, "against", self.findings)?;
@@ -419,7 +403,7 @@ impl Reader<'_> {
                     self.findings.problem(run.mark_at(at), "no shell reads this: write words with blanks or quotes as a list, run: [locust, -f, 'my test.py']");
                     return None;
                 }
-                // What stands for the base URL is one word, whatever is written between its braces.
+                // The placeholder must be a single word despite its spaces.
                 let text = text.replace(TARGET, TARGET_TIGHT);
                 let words = text.split_whitespace();
                 words
@@ -435,7 +419,7 @@ impl Reader<'_> {
             self.findings.problem(run.mark, "`run` is empty: write another tool's command line, for example `locust -f locustfile.py --headless -t 30s`");
             return None;
         }
-        // Read for their problems alone: another tool's door is given the texts.
+        // Parsed only to report problems. The command receives the texts.
         let mut texts = |key: &str| -> Vec<String> {
             let own = stage.get(key);
             let all = match own {
@@ -453,7 +437,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `NAME=PLACE` for each. What says more of a source has no words behind another tool's door.
+    /// `NAME=PLACE` for each source. Mappings cannot be passed to another tool's command.
     fn sources(&mut self, node: Option<&Node>) -> Vec<String> {
         let mut sources = Vec::new();
         for Entry { key, value, .. } in node.map(Node::entries).unwrap_or_default() {

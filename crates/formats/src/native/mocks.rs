@@ -1,5 +1,4 @@
-//! `mocks`: the services behind the target, mock by mock: routes, what they answer, faults. The same grammar serves `loadline mock` and a
-//! plan that is run; latencies are read in `latency`.
+//! `mocks`: routes, responses and faults of mocks, for `loadline mock` and for plans.
 
 mod latency;
 pub(super) mod schema;
@@ -24,37 +23,30 @@ use crate::{
     templates::Templates,
 };
 
-/// The key of a plan, and the variable that has their addresses.
+/// Key in a plan, and variable with the addresses.
 pub(super) const KEY: &str = "mocks";
-/// What templates of an answer may name beside the variables of its path.
+/// Variables in templates of a response, besides those of the path.
 const KNOWN: [&str; 4] = ["query", "body", "remembered", "$uuid"];
-/// Statuses whose answers have no body.
+/// Statuses of responses without a body.
 const NO_BODY: [u16; 2] = [204, 304];
 
-/// Who knows what the requests of a recorded run took; else why there is nothing to take it from.
+/// Looks up latencies of a recorded run, or explains why there are none.
 pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<Latency, String>;
 
-/// The mocks of a plan's file, to be served; none where it has none. Nothing else of it is looked at but its keys.
+/// Loads the mocks of a plan; empty if it has none. Checks only keys of the rest.
 ///
-/// # Errors
-/// Every problem of theirs, each with its place.
+/// Fails with all problems of the mocks and their positions.
 pub fn load(inputs: &Inputs, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     load_with(inputs, recorded, &from_disk)
 }
 
-/// What the mocks of a plan's file are called. No recorded run is looked for.
-///
-/// # Errors
-/// Every other problem of theirs, each with its place.
+/// Names of a plan's mocks. Does not look up recorded runs.
 pub fn names(inputs: &Inputs) -> Result<Vec<String>, LoadErrors> {
     let mocks = load_with(inputs, &unread, &from_disk)?;
     Ok(mocks.into_iter().map(|mock| mock.name).collect())
 }
 
-/// The same as [`load`], of a text: for tests and fuzzing.
-///
-/// # Errors
-/// As [`load`].
+/// Like [`load`] for a text, for tests and fuzzing.
 pub fn of_text(name: &str, text: &str, recorded: Recorded<'_>) -> Result<Vec<Mock>, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
@@ -85,13 +77,13 @@ fn load_with(
     problems.map_or(Ok(mocks), Err)
 }
 
-/// What the key `mocks` names; what is wrong with them is told.
+/// Names under the key `mocks`. Reports problems.
 pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<String> {
     let mocks = of(node, &unread, findings).into_iter();
     mocks.map(|mock| mock.name).collect()
 }
 
-/// For whoever serves nothing and only wants to know what is there: the run may be recorded later, or elsewhere.
+/// Placeholder for recorded latencies, if the mocks are not served.
 #[expect(clippy::unnecessary_wraps, reason = "it stands where a record is read")]
 fn unread(_: &Reference) -> Result<Latency, String> {
     Ok(Latency::Constant(0))
@@ -225,7 +217,7 @@ fn route(
     })
 }
 
-/// Every variable of an answer must be there.
+/// Checks that every variable of a response exists.
 fn variables(templates: &Templates, pattern: &[Segment], recalls: bool, findings: &mut Findings) {
     let mut known: std::collections::BTreeSet<String> =
         KNOWN.iter().map(|name| (*name).to_owned()).collect();
@@ -337,7 +329,7 @@ fn fault(item: &Node, findings: &mut Findings) -> Option<Fault> {
     read::grammar(&node, parse_fault(&text), findings)
 }
 
-/// Where a mock is that has not been started: nobody can be reached there.
+/// Address of a mock that is not running: it is unreachable.
 #[must_use]
 pub(super) fn nowhere() -> String {
     "http://127.0.0.1:0".to_owned()

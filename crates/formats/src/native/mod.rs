@@ -1,5 +1,5 @@
-//! Native plans: `loadline: 1` and a strict grammar. Nothing is guessed and nothing ignored: an unknown key is a problem, a
-//! duration without a unit is a problem, a variable that nobody sets is a problem.
+//! Native plans: `loadline: 1` and a strict grammar. Unknown keys, durations without a unit and
+//! unset variables are problems.
 
 mod about;
 pub mod campaign;
@@ -19,7 +19,7 @@ use crate::{
     open,
 };
 
-/// Native plans among test files: their first key is `loadline`.
+/// Reader of native plans.
 #[derive(Debug)]
 pub struct Plans;
 
@@ -29,10 +29,10 @@ impl Reader for Plans {
     }
 
     fn detects(&self, file: &Sample<'_>) -> bool {
-        // What is broken still goes to the reader that it was meant for, because that one says where.
+        // A broken file still goes to its reader, which reports the position of the error.
         let entries = file.root().map_or(&[][..], |root| root.entries());
         let has = |key: &str| entries.iter().any(|entry| entry.key == key);
-        // Who forgets its first line wrote a plan all the same: nobody else's files have a load or stages at the top.
+        // A plan without its first line: no other format has a load or stages at the top.
         entries.first().is_some_and(|entry| entry.key == KEY)
             || (has("load") || has("stages")) && !has("config")
             || file.is_broken() && file.first_word() == KEY
@@ -51,23 +51,17 @@ impl Reader for Plans {
     }
 }
 
-/// What every plan begins with.
+/// First key of every plan.
 const KEY: &str = "loadline";
 
-/// Loads a native plan and its tables.
-///
-/// # Errors
-/// Every problem of the plan, each with its place.
+/// Loads a native plan and its tables. Fails with all problems and their positions.
 pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(inputs, &|path| noting.read(path))?;
     Ok(noting.told(plan))
 }
 
-/// Translates a plan's text without touching any file: for tests and fuzzing.
-///
-/// # Errors
-/// As [`load`]; a table that the plan names is a problem.
+/// Translates a plan's text without reading files, for tests and fuzzing. Tables are problems.
 pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
@@ -76,7 +70,7 @@ pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_with(&inputs, &from_text(name, text))
 }
 
-/// Whether a file is a native plan with stages. What cannot be read is none: its reader says why.
+/// Whether a file is a native plan with stages. False if it cannot be read.
 #[must_use]
 pub fn is_campaign(inputs: &Inputs) -> bool {
     let root = open_plan(inputs, &from_disk, &mut Findings::default());
@@ -95,7 +89,7 @@ fn plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<
     translate::translate(&root, inputs, read, findings)
 }
 
-/// The tree of the one file.
+/// Parses the single plan file.
 fn open_plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<Node> {
     let path = match inputs.files.as_slice() {
         [path] => path,

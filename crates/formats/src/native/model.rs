@@ -1,4 +1,4 @@
-//! The keys of a native plan, mapping by mapping. Plain data: what is not here is refused with the nearest name.
+//! The keys of a native plan by mapping. Other keys are rejected with the nearest name.
 
 /// The plan itself.
 pub const PLAN: &[&str] = &[
@@ -31,7 +31,7 @@ pub const PLAN: &[&str] = &[
     "assumptions",
     "recommendations",
 ];
-/// Keys of a plan that are a campaign's alone.
+/// Keys of a plan that only campaigns have.
 pub const CAMPAIGN: &[&str] = &[
     "stages",
     "cool-down",
@@ -48,7 +48,7 @@ pub const DEPLOYMENT: &[&str] = &["instances", "background"];
 pub const STAGE: &[&str] = &[
     "name", "load", "run", "criteria", "stop", "on-fail", "target", "against",
 ];
-/// `cool-down`, where it is more than a time.
+/// `cool-down` as a mapping.
 pub const COOL_DOWN: &[&str] = &["at-most", "rate", "for", "baseline"];
 /// `load`, or an item of it.
 pub const PHASE: &[&str] = &[
@@ -70,7 +70,7 @@ pub const PHASE: &[&str] = &[
     "ramp",
     "at",
 ];
-/// `users`, where they come and go.
+/// `users` as a mapping.
 pub const USERS: &[&str] = &["from", "to"];
 /// `assume`
 pub const ASSUME: &[&str] = &["latency", "answer"];
@@ -145,11 +145,11 @@ pub const CSV: &[&str] = &[
 ];
 /// An item of `scenarios`.
 pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
-/// `volume`, where it is more than a number with its unit.
+/// `volume` as a mapping.
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
-/// Steps that are no requests; every other step is named by its method.
+/// Steps that are not requests. Other steps are named by their method.
 pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
-/// What may stand beside steps, or hold several of them together.
+/// Keys allowed in addition to a step, or in a mapping with several steps.
 pub const BESIDE_STEPS: &[&str] = &["if", "group", "steps"];
 /// An item of `choose`.
 pub const BRANCH: &[&str] = &["weight", "steps"];
@@ -171,11 +171,11 @@ pub const REQUEST: &[&str] = &[
     "expect",
     "times",
 ];
-/// An item of `multipart`, where it is more than text.
+/// An item of `multipart` as a mapping.
 pub const PART: &[&str] = &["value", "file", "type", "filename"];
 /// `auth`
 pub const AUTH: &[&str] = &["user", "password"];
-/// An item of `capture`, where it is more than a JSONPath.
+/// An item of `capture` as a mapping.
 pub const CAPTURE: &[&str] = &[
     "json", "header", "regexp", "group", "flags", "optional", "all",
 ];
@@ -183,15 +183,15 @@ pub const CAPTURE: &[&str] = &[
 pub const CHECK: &[&str] = &["status", "header", "json", "body"];
 /// `loop`
 pub const LOOP: &[&str] = &["count", "over", "index", "element", "steps"];
-/// `think`, where it is more than a time.
+/// `think` as a mapping.
 pub const THINK: &[&str] = &["time", "jitter"];
 /// An item of `mocks`.
 pub const MOCK: &[&str] = &["port", "latency", "routes", "faults"];
-/// A route of a mock, beside its method.
+/// A route of a mock, besides its method.
 pub const ROUTE: &[&str] = &[
     "status", "headers", "json", "body", "latency", "remember", "recall", "forget",
 ];
-/// A latency that is a mean with slow episodes.
+/// A latency with a mean and episodes.
 pub const EPISODIC: &[&str] = &["mean", "episodes"];
 /// `episodes`
 pub const EPISODES: &[&str] = &["every", "for", "latency"];

@@ -1,5 +1,4 @@
-//! Reads single values of a native plan: each reader answers with the value, or leaves a problem at its place and answers with
-//! nothing.
+//! Reads single values. Each function returns a value, or reports a problem and returns nothing.
 
 use plan::{
     Rate,
@@ -12,7 +11,7 @@ use crate::{
     nearest::nearest,
 };
 
-/// The entries of a mapping after every key was checked; none if it is no mapping.
+/// Entries of a mapping with checked keys. Empty if it is not a mapping.
 pub(super) fn entries<'n>(
     node: &'n Node,
     what: &str,
@@ -42,7 +41,7 @@ pub(super) fn entries<'n>(
     node.entries()
 }
 
-/// A key is missing; silent if one that is not known stands there instead, because that has been told.
+/// Reports a missing key, unless an unknown key was reported, which may be a misspelling.
 pub(super) fn missing(
     node: &Node,
     keys: &[&str],
@@ -58,7 +57,7 @@ pub(super) fn missing(
     }
 }
 
-/// A mapping whose keys are the user's own.
+/// A mapping with user-defined keys.
 pub(super) fn map<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &'n [Entry] {
     if !node.is_map() {
         findings.problem(
@@ -69,7 +68,6 @@ pub(super) fn map<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &'
     node.entries()
 }
 
-/// A list.
 pub(super) fn list<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &'n [Node] {
     node.as_list().unwrap_or_else(|| {
         findings.problem(
@@ -80,7 +78,7 @@ pub(super) fn list<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &
     })
 }
 
-/// A text that is not empty.
+/// A non-empty text.
 pub(super) fn text(node: &Node, what: &str, findings: &mut Findings) -> Option<String> {
     match node.as_str() {
         Some(text) if !text.is_empty() => Some(text.to_owned()),
@@ -109,7 +107,6 @@ pub(super) fn scalar(node: &Node, what: &str, findings: &mut Findings) -> Option
     }
 }
 
-/// true or false.
 pub(super) fn boolean(node: &Node, what: &str, findings: &mut Findings) -> Option<bool> {
     if node.as_bool().is_none() {
         findings.problem(
@@ -120,7 +117,7 @@ pub(super) fn boolean(node: &Node, what: &str, findings: &mut Findings) -> Optio
     node.as_bool()
 }
 
-/// A whole number from `least` on.
+/// A whole number of at least `least`.
 pub(super) fn whole(node: &Node, what: &str, least: u64, findings: &mut Findings) -> Option<u64> {
     match node.as_scalar().and_then(serde_json::Value::as_u64) {
         Some(n) if n >= least => Some(n),
@@ -172,7 +169,7 @@ pub(super) fn quantity(node: &Node, what: &str, findings: &mut Findings) -> Opti
     grammar(node, parse_quantity(&text), findings)
 }
 
-/// The value, or the grammar's complaint at its very place.
+/// Returns the value, or reports the grammar's error at its position.
 pub(super) fn grammar<T>(
     node: &Node,
     parsed: Result<T, GrammarError>,

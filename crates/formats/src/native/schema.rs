@@ -1,6 +1,6 @@
-//! The JSON schema of native plans, for editors. Which keys there are is read from [`super::model`], which the translator refuses
-//! others by, so that the two cannot differ; what a key takes is said here. What the translator knows beyond shapes - that a label
-//! exists, that a file is there - no schema says.
+//! JSON schema of native plans, for editors. The keys come from [`super::model`], which also
+//! validates plans. This module describes their values. The schema cannot express checks of labels
+//! or files.
 
 mod mqtt;
 mod steps;
@@ -9,10 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::{mocks, model};
 
-/// Where the schema says of itself that it stands.
+/// Title of the schema.
 const TITLE: &str = "A native plan of Loadline";
 
-/// The schema.
 #[must_use]
 pub fn schema() -> Value {
     let mut root = object(model::PLAN, plan, &["loadline"]);
@@ -104,7 +103,7 @@ fn definitions() -> Value {
     all
 }
 
-/// A mapping with these keys and no others.
+/// A mapping with exactly these keys.
 pub(super) fn object(keys: &[&str], of: impl Fn(&str) -> Value, required: &[&str]) -> Value {
     let properties: Map<String, Value> = keys
         .iter()
@@ -122,13 +121,13 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// A schema with what it means.
+/// A schema with a description.
 pub(super) fn said(text: &str, mut schema: Value) -> Value {
     schema["description"] = text.into();
     schema
 }
 
-/// What has a name of its own here, and so is told only once what it means.
+/// A reference with a description.
 pub(super) fn named(text: &str, name: &str) -> Value {
     said(text, reference(name))
 }
@@ -149,7 +148,7 @@ pub(super) fn one_or_many(text: &str, name: &str) -> Value {
     json!({ "anyOf": [reference(name), { "type": "array", "items": reference(name) }], "description": text })
 }
 
-/// Any value: a key that this file knows nothing of yet.
+/// Any value: a key without a description.
 pub(super) fn any() -> Value {
     json!({})
 }
@@ -504,7 +503,7 @@ fn check(key: &str) -> Value {
 mod tests {
     use super::*;
 
-    /// Every key says what it takes: one that somebody adds to the grammar is missed here first.
+    /// Collects keys without a description.
     fn undescribed(value: &Value, path: &str, found: &mut Vec<String>) {
         match value {
             Value::Object(map) => {
@@ -525,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_says_what_it_takes_and_every_reference_leads_somewhere() {
+    fn all_keys_are_described_and_references_resolve() {
         let schema = schema();
         let mut found = Vec::new();
         undescribed(&schema, "plan", &mut found);
@@ -541,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_schema_is_this_one() {
+    fn published_schema_is_current() {
         let published: Value =
             serde_json::from_str(include_str!("../../../../docs/plan.schema.json")).unwrap();
         assert!(

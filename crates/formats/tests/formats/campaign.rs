@@ -1,4 +1,4 @@
-//! Campaigns: what stages become, and every way in which they can be wrong, with its place.
+//! Campaigns: plans of stages, and all errors with positions.
 
 use formats::native::campaign::{Campaign, OnFail, Work, translate_text};
 
@@ -11,7 +11,7 @@ fn read(rest: &str) -> Result<Campaign, Vec<String>> {
 }
 
 #[test]
-fn a_stage_is_the_plan_with_its_own_load_and_more_rules() {
+fn stage_has_own_load_and_additional_rules() {
     let campaign = read(
         "criteria: [ errors < 1% ]\nstop: [ errors > 5% for 5s: stop ]\nstages:\n\
          - { name: half, load: { rate: 5/s, duration: 10s } }\n\
@@ -62,7 +62,7 @@ fn a_stage_is_the_plan_with_its_own_load_and_more_rules() {
 }
 
 #[test]
-fn a_stage_may_load_something_else_and_repeat_an_earlier_one() {
+fn stage_may_have_target_and_reference() {
     let load = "load: { rate: 5/s, duration: 10s }";
     let campaign = read(&format!(
         "stages:\n- {{ name: small, {load}, target: 'lab:sum?work=5ms' }}\n- {{ name: 2, {load}, against: small }}\n"
@@ -94,7 +94,7 @@ fn a_stage_may_load_something_else_and_repeat_an_earlier_one() {
 }
 
 #[test]
-fn the_service_that_is_meant_is_read_beside_the_one_that_is_tested() {
+fn tested_and_target_deployments_are_read() {
     let stages = "stages: [{ name: a, load: { rate: 5/s, duration: 10s } }]\n";
     assert_eq!(read(stages).unwrap().scaling, None);
     let text = "tested: { instances: 6, background: 5% }\nmeant: { instances: 16 }\n";
@@ -108,7 +108,7 @@ fn the_service_that_is_meant_is_read_beside_the_one_that_is_tested() {
 }
 
 #[test]
-fn whoever_says_nothing_of_it_waits_a_minute_behind_a_stage() {
+fn cool_down_defaults_to_a_minute() {
     let stages = "stages: [{ name: a, load: { rate: 5/s, duration: 10s } }]\n";
     let usual = read(stages).unwrap().cool_down.unwrap();
     assert_eq!(
@@ -130,7 +130,7 @@ fn whoever_says_nothing_of_it_waits_a_minute_behind_a_stage() {
     assert!(matches!(&commands.stages[0].work, Work::Command(command) if command.words.len() == 3));
 }
 
-/// What is wrong, and what is said of it.
+/// Invalid campaigns and their messages.
 fn wrong(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
@@ -209,7 +209,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
     ]
 }
 
-/// The same of the services that are tested and meant.
+/// Invalid deployments and their messages.
 fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
@@ -258,7 +258,7 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn every_wrong_field_has_its_place_and_advice() {
+fn errors_have_position_and_advice() {
     let load = "load: { rate: 5/s, duration: 10s }";
     for (rest, said) in wrong(load).into_iter().chain(wrong_deployments(load)) {
         let told = read(&rest).unwrap_err();
@@ -285,7 +285,7 @@ fn every_wrong_field_has_its_place_and_advice() {
 }
 
 #[test]
-fn one_stage_of_a_plan_is_run_by_its_name() {
+fn stage_is_selected_by_name() {
     let text = format!(
         "{HEAD}stages:\n- {{ name: half, load: {{ rate: 5/s, duration: 10s }} }}\n- {{ name: other, run: wrk }}\n"
     );
@@ -322,9 +322,9 @@ fn one_stage_of_a_plan_is_run_by_its_name() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What only a campaign knows is not read over in a plan that is none.
+/// Keys of campaigns are rejected in other plans.
 #[test]
-fn keys_of_campaigns_are_refused_without_stages() {
+fn campaign_keys_require_stages() {
     for (line, key) in [
         ("tested: { instances: 6 }", "tested"),
         ("meant: { instances: 16 }", "meant"),

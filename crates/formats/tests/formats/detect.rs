@@ -1,11 +1,11 @@
-//! Which reader a file belongs to.
+//! Detection of readers.
 
 use std::path::Path;
 
 use formats::{Inputs, LoadErrors, Reader, Sample, detect, native::Plans};
 use plan::Plan;
 
-/// Takes files with a key `toy`, and all that end in `.toy`.
+/// Accepts files with a key `toy`, and names that end in `.toy`.
 struct Toys;
 
 impl Reader for Toys {
@@ -29,7 +29,7 @@ impl Reader for Toys {
 const READERS: [&dyn Reader; 2] = [&Plans, &Toys];
 
 #[test]
-fn by_content_and_by_name() {
+fn files_are_detected_by_content_and_name() {
     let reader = |name: &str, text: &str| {
         let found = detect(Path::new(name), text, &READERS);
         found.map(|reader| reader.reads().split(' ').nth(1).unwrap_or_default())
@@ -41,7 +41,7 @@ fn by_content_and_by_name() {
         Ok("toy")
     );
     assert_eq!(reader("a", "loadline: 1\nx: ["), Ok("native"));
-    // The line that is missing is what the native reader tells.
+    // The native reader reports the missing line.
     assert_eq!(reader("a.yml", "target: x\nload: {}"), Ok("native"));
     assert_eq!(reader("a.yml", "target: x\nstages: []"), Ok("native"));
     assert!(reader("a.yml", "config: {}\nload: {}").is_err());
@@ -57,7 +57,7 @@ fn by_content_and_by_name() {
 }
 
 #[test]
-fn the_reader_that_detects_a_file_loads_it() {
+fn detected_reader_loads_the_file() {
     let load = |files: &[&str]| {
         let inputs = Inputs {
             files: files.iter().map(Into::into).collect(),

@@ -1,4 +1,4 @@
-//! Which steps native plans carry out: conditions, choices, groups.
+//! Steps of native plans: conditions, choices, groups.
 
 use formats::native::translate_text;
 use plan::{
@@ -28,7 +28,7 @@ fn refused(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn conditions_stand_beside_a_step_or_several() {
+fn conditions_apply_to_a_step_or_block() {
     let read = steps(
         "[ { if: kind == \"new\" and n > 0, get: / }, { if: 'n', steps: [ { get: /a }, { think: 1s } ] }, { get: { url: /b, times: 3 }, if: not n } ]",
     );
@@ -65,7 +65,7 @@ fn choices_have_branches_with_weights() {
     assert_eq!(found, [(3, 1), (1, 2)]);
 }
 
-/// Groups as they lie within one another, each with its conditions and the number of its steps.
+/// Nested groups with their conditions and number of steps.
 fn shape(steps: &[Step]) -> Vec<String> {
     let mut all = Vec::new();
     for step in steps {
@@ -86,7 +86,7 @@ fn shape(steps: &[Step]) -> Vec<String> {
 }
 
 #[test]
-fn groups_are_steps_under_a_name() {
+fn groups_are_named_blocks() {
     let read = steps(
         "[ { group: Log in, steps: [ { get: /a }, { think: 1s }, { group: Token, steps: [ { get: /b } ] } ] }, { steps: [ { get: /c } ], group: Pay, if: 'n > 0' }, { loop: { count: 2, steps: [ { group: Log in, steps: [ { get: /d } ] } ] } } ]",
     );
@@ -101,7 +101,7 @@ fn groups_are_steps_under_a_name() {
 }
 
 #[test]
-fn what_a_group_captures_is_there_behind_it() {
+fn captures_of_a_group_are_set_after_it() {
     let read = steps(
         "[ { group: Log in, steps: [ { get: { url: /a, capture: { id: $.id } } } ] }, { get: '/b/{{ id }}' } ]",
     );
@@ -109,7 +109,7 @@ fn what_a_group_captures_is_there_behind_it() {
 }
 
 #[test]
-fn what_is_no_group_is_refused_where_it_stands() {
+fn invalid_groups_are_rejected_with_position() {
     for (text, expected) in [
         (
             "[ { group: Pay } ]",
@@ -158,7 +158,7 @@ fn what_is_no_group_is_refused_where_it_stands() {
 }
 
 #[test]
-fn what_is_done_beside_the_load_has_no_groups() {
+fn setup_and_teardown_have_no_groups() {
     let text = "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }\nsetup:\n  - { group: Log in, steps: [ { get: { url: /a, capture: { id: $.id } } } ] }\nsteps: [ { get: '/{{ id }}' } ]\n";
     let errors = translate_text("plan.yml", text).expect_err("a group in setup");
     assert_eq!(
@@ -170,7 +170,7 @@ fn what_is_done_beside_the_load_has_no_groups() {
 }
 
 #[test]
-fn what_is_no_flow_is_refused_where_it_stands() {
+fn invalid_steps_are_rejected_with_position() {
     for (text, expected) in [
         (
             "[ { if: 'n >', get: / } ]",
@@ -228,9 +228,9 @@ fn what_is_no_flow_is_refused_where_it_stands() {
 }
 
 proptest! {
-    /// Whatever stands in it: a plan, or lines that say where and why not.
+    /// Any input yields a plan, or lines with positions.
     #[test]
-    fn any_condition_and_any_weight_are_read_or_refused(condition in "[ -~]{0,24}", weight in "[ -~]{0,8}") {
+    fn any_condition_and_weight_are_handled(condition in "[ -~]{0,24}", weight in "[ -~]{0,8}") {
         let quoted = condition.replace('\'', "''");
         let text = flow(&format!("[ {{ if: '{quoted}', get: / }}, {{ choose: [ {{ weight: {weight:?}, steps: [ {{ get: / }} ] }} ] }} ]"));
         if let Err(errors) = translate_text("plan.yml", &text) {

@@ -1,4 +1,4 @@
-//! The crate from outside: test files in, plans or problems out.
+//! Integration tests: test files in, plans or problems out.
 
 mod campaign;
 mod detect;

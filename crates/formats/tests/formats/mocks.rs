@@ -1,9 +1,9 @@
-//! `mocks` of native plans: what is read, and what is refused with its place.
+//! `mocks` of native plans.
 
 use formats::native::{self, mocks};
 use plan::mocks::{Body, FaultKind, Latency, Measured, Reference};
 
-/// Nothing was ever recorded.
+/// There are no recorded runs.
 fn none(reference: &Reference) -> Result<Latency, String> {
     Err(format!("there is no run {}", reference.run))
 }
@@ -38,7 +38,7 @@ mocks:
 ";
 
 #[test]
-fn mocks_are_read() {
+fn mocks_are_parsed() {
     let mocks = mocks::of_text("plan.yml", PLAN, &none).unwrap();
     let [lorota, chip] = &mocks[..] else {
         panic!("{mocks:?}");
@@ -71,7 +71,7 @@ fn mocks_are_read() {
 }
 
 #[test]
-fn times_of_a_recorded_run_are_asked_for_by_run_and_label() {
+fn recorded_latencies_are_looked_up_by_run_and_label() {
     let text = "loadline: 1\nmocks:\n  m:\n    latency: from last of \"GET /x\"\n    routes:\n      - get: /\n      - { get: /y, latency: from 'old runs/a' of \"y\" }\n";
     let asked = std::cell::RefCell::new(Vec::new());
     let known = |reference: &Reference| {
@@ -90,7 +90,7 @@ fn times_of_a_recorded_run_are_asked_for_by_run_and_label() {
     for route in &mocks[0].routes {
         assert_eq!(route.latency.percentile_ns(0.99), Some(5));
     }
-    // Whoever only reads the plan needs no run.
+    // Reading the plan needs no recorded run.
     let plan = format!(
         "{text}target: '{{{{ mocks.m }}}}'\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [{{ get: / }}]\n"
     );
@@ -105,14 +105,14 @@ fn times_of_a_recorded_run_are_asked_for_by_run_and_label() {
 }
 
 #[test]
-fn where_they_listen_is_in_the_plan() {
+fn addresses_are_in_the_plan() {
     let plan = native::translate_text("plan.yml", PLAN).unwrap();
-    // Nobody has started them.
+    // They are not running.
     assert_eq!(plan.target, "http://127.0.0.1:0");
     assert!(plan.variables.iter().any(|(name, _)| name == "mocks"));
 }
 
-/// Each line below `mocks: { m: …` is wrong at this place.
+/// (text after `mocks: { m: …`, position, message).
 const WRONG: &[(&str, &str, &str)] = &[
     ("5", "2:13", "a mapping"),
     ("{ routs: [] }", "2:15", "did you mean `routes`?"),
@@ -250,7 +250,7 @@ const WRONG: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_positions() {
     for (mock, place, words) in WRONG {
         let text = format!("loadline: 1\nmocks: {{ m: {mock} }}\n");
         let errors = mocks::of_text("plan.yml", &text, &none).unwrap_err();
@@ -261,7 +261,7 @@ fn what_is_wrong_is_told_with_its_place() {
             "{mock}\n{all}"
         );
         assert!(all.contains(words), "{mock}\n{all}");
-        // A plan that is run is refused for the same reasons.
+        // A plan that is run is rejected for the same reasons.
         let plan = format!("{text}load: {{ rate: 1/s, duration: 1s }}\nsteps: [{{ get: / }}]\n");
         let refused = native::translate_text("plan.yml", &plan).unwrap_err();
         assert!(
@@ -275,7 +275,7 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
-fn a_mock_that_is_not_there_is_no_place_to_send_to() {
+fn unknown_mock_is_rejected() {
     for (line, place) in [
         ("target: '{{ mocks.lorotta }}'", "4:13"),
         ("steps: [{ get: '{{ mocks.lorotta }}/x' }]", "4:20"),

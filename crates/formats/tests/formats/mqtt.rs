@@ -20,7 +20,7 @@ fn with(text: &str) -> String {
 }
 
 #[test]
-fn mqtt_clients_stand_beside_the_scenarios() {
+fn mqtt_clients_run_alongside_scenarios() {
     let text = with(
         "load: { rate: 1/s, duration: 10s }
 mqtt:
@@ -66,7 +66,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     // 30/s for 10 s less those of 1.12 s; 2 s at 1/s and 2 s at 3/s.
     assert_eq!(planned.collect::<Vec<_>>(), [None, Some(300 - 34), Some(8)]);
     assert_eq!(plan.problems(), []);
-    // The words are kept out of the record, and who is judged over both kinds is told.
+    // Credentials are secrets, and criteria over both kinds are noted.
     assert!(plan.secrets.contains(&"hush".to_owned()));
     assert!(!serde_json::to_string(&plan).expect("JSON").contains("hush"));
     let notes: Vec<String> = plan.notes.iter().map(|note| note.text.clone()).collect();
@@ -85,7 +85,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
 
 proptest! {
     #[test]
-    fn a_broker_s_place_is_read_or_refused(place in "[a-z0-9:./\\[\\]@-]{0,24}") {
+    fn broker_address_is_validated(place in "[a-z0-9:./\\[\\]@-]{0,24}") {
         let text = with(&format!(
             "load: {{ rate: 1/s, duration: 10s }}\nmqtt: {{ host: '{place}', subscribe: {{ clients: 1, topic: t }} }}"
         ));

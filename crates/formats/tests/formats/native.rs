@@ -40,7 +40,7 @@ fn steps(text: &str) -> String {
 }
 
 #[test]
-fn the_example_of_the_page() {
+fn documented_example_is_loaded() {
     let page = include_str!("../../../../docs/reference/plan.md");
     let example = page
         .split("```yaml\n")
@@ -65,7 +65,7 @@ fn the_example_of_the_page() {
 }
 
 #[test]
-fn loads() {
+fn loads_are_parsed() {
     let load = |text: &str| plan(&with(&format!("load: {text}"))).load;
     let one = |text: &str| match load(text) {
         Load::Open {
@@ -110,7 +110,7 @@ fn loads() {
 }
 
 #[test]
-fn users_come_and_go() {
+fn user_phases_are_parsed() {
     let load = |text: &str| plan(&with(&format!("load: {text}"))).load;
     let Load::Closed {
         users,
@@ -166,11 +166,11 @@ fn users_come_and_go() {
 }
 
 #[test]
-fn a_load_ends_at_max_duration_at_the_latest() {
+fn max_duration_limits_the_load() {
     let ramp = "load: [ { rate: 10/s, duration: 4s }, { from: 10/s, to: 40/s, duration: 4s }, { rate: 1/s, duration: 1s } ]";
     let cut = plan(&with(&format!("max-duration: 5.5s\n{ramp}")));
     let schedule = cut.schedule(1);
-    // Of the ramp its first second, 10 arrivals, and of the second one the first half of 20.
+    // 10 arrivals in the first second of the ramp, and half of the 20 in the next.
     assert_eq!((schedule.total(), cut.end_ns()), (60, 5_500_000_000));
     assert_eq!(schedule.phase_ends(), [4 * SECOND, 5_500_000_000]);
     let closed = plan(&with("max-duration: 1m\nload: { users: 3, duration: 1h }"));
@@ -201,7 +201,7 @@ fn business(volumes: [&str; 2], load: &str) -> String {
 }
 
 #[test]
-fn volumes_make_weights_and_levels_make_rates() {
+fn volumes_yield_weights_and_levels_yield_rates() {
     let text = business(
         ["volume: 35260/h", "volume: 145000/h"],
         "[ { name: base, level: 0.5x, duration: 10s }, { level: 150%, duration: 1m }, { from: 0.5x, to: 1x, duration: 30s } ]",
@@ -226,7 +226,7 @@ fn volumes_make_weights_and_levels_make_rates() {
 }
 
 #[test]
-fn a_volume_of_some_hours() {
+fn volume_within_hours_is_parsed() {
     let text = business(
         [
             "volume: { volume: 500000, hours: 12, clustering: 1.5 }",
@@ -255,7 +255,7 @@ fn a_volume_of_some_hours() {
 }
 
 #[test]
-fn stairs_and_spikes_are_phases_with_names_of_their_own() {
+fn stairs_and_spikes_become_named_phases() {
     let shown = |text: &str| -> Vec<(String, u64, String)> {
         let plan = plan(&business(["volume: 4/s", "volume: 6/s"], text));
         phases(&plan)
@@ -307,7 +307,7 @@ fn stairs_and_spikes_are_phases_with_names_of_their_own() {
 }
 
 proptest! {
-    /// However many stairs: they fill the phase to the nanosecond, and rise evenly from the first rate to the last.
+    /// Stairs fill the phase to the nanosecond and rise evenly.
     #[test]
     fn stairs_fill_their_phase(steps in 2u64..40, ms in 1000u64..1_000_000, from in 1u64..500, to in 1u64..500) {
         let text = with(&format!("load: {{ from: {from}/s, to: {to}/s, steps: {steps}, duration: {ms}ms }}"));
@@ -327,7 +327,7 @@ proptest! {
 }
 
 #[test]
-fn volumes_that_are_none() {
+fn invalid_volumes_are_rejected() {
     let level = "{ level: 1x, duration: 1s }";
     for (volumes, expected) in [
         (
@@ -392,7 +392,7 @@ fn volumes_that_are_none() {
 }
 
 #[test]
-fn levels_stairs_and_spikes_that_are_none() {
+fn invalid_levels_stairs_and_spikes_are_rejected() {
     let volumes = ["volume: 1/s", "volume: 1/s"];
     for (load, expected) in [
         (
@@ -455,7 +455,7 @@ fn levels_stairs_and_spikes_that_are_none() {
 }
 
 #[test]
-fn loads_that_are_none() {
+fn invalid_loads_are_rejected() {
     for (text, expected) in [
         (
             "{ rate: 200, durations: 10s }",
@@ -518,7 +518,7 @@ fn loads_that_are_none() {
 }
 
 #[test]
-fn requests_in_full() {
+fn full_request_is_parsed() {
     let plan = plan(&steps(
         "- get: /a\n- post:\n    url: /b/{{ s }}\n    name: create\n    headers: { X-A: 1 }\n    query: { q: [1, 2] }\n    json: { a: '{{ v }}' }\n    cookies: { c: d }\n    auth: { user: u, password: p }\n    redirects: false\n    capture: { id: $.id, etag: { header: etag }, n: { regexp: 'n(.)', group: 1, optional: true }, all: { json: '$..x', all: true } }\n    check: [ status: [200, 404], json: { $.a: '{{ s }}' }, json: $.b, header: { etag: x }, body: text ]\n    expect: 409\n- put: { url: 'https://o/x', form: { a: 1 } }\n- patch: { url: /, body: text }",
     ));
@@ -571,7 +571,7 @@ fn requests_in_full() {
 }
 
 #[test]
-fn other_steps() {
+fn other_steps_are_parsed() {
     let plan = plan(&steps(
         "- think: 500ms\n- think: { time: 1s, jitter: 20% }\n- think: '{{ s }}'\n- loop: { count: 3, steps: [ { get: '/{{ $loopCount }}' } ] }\n- loop: { over: v, element: e, index: i, steps: [ { log: '{{ e }} {{ i }} {{ $uuid }}' } ] }\n- loop: { over: [ a, '{{ s }}' ], steps: [ { get: / } ] }\n- loop: { count: '{{ s }}', steps: [ { get: / } ] }",
     ));
@@ -598,7 +598,7 @@ fn other_steps() {
 }
 
 #[test]
-fn requests_of_a_journey_that_come_several_times_or_seldom_and_users_that_leave() {
+fn times_and_leave_are_parsed() {
     let plan = plan(&steps(
         "- get: { url: /a, times: 3 }\n- get: { url: /b, times: 0.1 }\n- get: { url: /c, times: 2.1 }\n- leave: 12%\n- get: { url: /d, times: 1 }",
     ));
@@ -616,13 +616,13 @@ fn requests_of_a_journey_that_come_several_times_or_seldom_and_users_that_leave(
     );
     assert!(matches!(steps[4], Step::Leave(share) if (share - 0.12).abs() < 1e-12));
     assert_eq!(chance(&steps[5]), None);
-    // Both parts of one request are counted as one.
+    // Both parts of one request share a label.
     let labels: Vec<&str> = requests(&plan).iter().map(|r| r.label.as_str()).collect();
     assert_eq!(labels, ["/a", "/b", "/c", "/c", "/d"]);
 }
 
 #[test]
-fn a_key_at_the_indent_of_its_step_is_told_to_be_indented() {
+fn wrong_indent_is_explained() {
     let text = "- get:\n  url: /";
     let found = refused(&steps(text));
     assert_eq!(
@@ -634,7 +634,7 @@ fn a_key_at_the_indent_of_its_step_is_told_to_be_indented() {
 }
 
 #[test]
-fn steps_that_are_wrong() {
+fn invalid_steps_are_rejected() {
     for (text, expected) in [
         ("- gett: /", "6:5: `gett` is no step: did you mean `get`?"),
         (
@@ -717,7 +717,7 @@ fn steps_that_are_wrong() {
 }
 
 #[test]
-fn journeys_that_are_wrong() {
+fn invalid_times_and_leave_are_rejected() {
     for (text, expected) in [
         (
             "- get: { url: /, times: 0 }",
@@ -744,7 +744,7 @@ fn journeys_that_are_wrong() {
 }
 
 #[test]
-fn the_frame_of_a_plan() {
+fn top_level_keys_are_validated() {
     for (text, expected) in [
         ("", "1:1: the file is empty"),
         (
@@ -790,7 +790,7 @@ fn the_frame_of_a_plan() {
             refused(text)
         );
     }
-    // Everything that is wrong is told at once.
+    // All problems are reported together.
     assert_eq!(
         refused("loadline: 1\nbla: 1\ntarget: x\nload: 5\nsteps: [ { gett: / } ]").len(),
         4
@@ -798,7 +798,7 @@ fn the_frame_of_a_plan() {
 }
 
 #[test]
-fn criteria_point_to_their_fault() {
+fn criteria_errors_have_positions() {
     let rules = "load: { rate: 1/s, duration: 1s }\n";
     let ok = plan(&with(&format!(
         "{rules}criteria: [ p99 < 250ms, 'p95 of \"GET /\" < 1s' ]\nstop:\n  - errors > 10% for 10s: stop fail\n  - 'p99 > 2s for 5s'"
@@ -828,7 +828,7 @@ fn criteria_point_to_their_fault() {
 }
 
 #[test]
-fn http_and_variables() {
+fn http_and_variables_are_parsed() {
     let folder = Folder::new("native");
     folder.file("u.csv", "id;name\n007;Ada\n");
     let text = "loadline: 1
@@ -897,7 +897,7 @@ steps: [ { get: '/{{ id }}/{{ name }}/{{ colour }}/{{ $env.T }}/{{ given }}' } ]
 
 proptest! {
     #[test]
-    fn any_plan_is_a_plan_or_a_list_of_problems(
+    fn any_text_yields_plan_or_problems(
         key in prop::sample::select(vec!["load", "http", "variables", "csv", "steps", "scenarios", "criteria", "stop", "secrets", "target"]),
         text in r#"[a-z{}\[\]:,'"$/0-9 -]{0,60}"#,
     ) {
@@ -910,7 +910,7 @@ proptest! {
 }
 
 #[test]
-fn a_variable_that_cannot_be_made_is_told_once() {
+fn invalid_variable_is_reported_once() {
     let lines = refused(
         "loadline: 1\ntarget: http://a\nload: { rate: 1/s, duration: 1s }\nvariables: { token: '{{ $env.NONE }}' }\nsteps: [ { get: '/{{ token }}' } ]\n",
     );
@@ -921,7 +921,7 @@ fn a_variable_that_cannot_be_made_is_told_once() {
 }
 
 #[test]
-fn a_broken_variable_is_told_once_also_where_setup_and_teardown_use_it() {
+fn invalid_variable_in_setup_is_reported_once() {
     let text = "loadline: 1\nload: { rate: 1/s, duration: 1s }\ntarget: http://a\nvariables: { key: '{{ $env.NOT_SET_AT_ALL }}' }\n\
                 setup: [ { get: '/{{ key }}' } ]\nsteps: [ { get: / } ]\nteardown: [ { get: '/{{ key }}' } ]\n";
     let errors = formats::native::translate_text("p.yml", text).unwrap_err();

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Test support.
 
 use formats::{Inputs, LoadErrors};
 use plan::{Load, Phase, Plan, Request, Step};
@@ -11,7 +11,7 @@ pub fn phases(plan: &Plan) -> &[Phase] {
     }
 }
 
-/// The requests of the first scenario, those in loops included.
+/// The requests of the first scenario, including those in loops.
 pub fn requests(plan: &Plan) -> Vec<&Request> {
     fn walk<'a>(steps: &'a [Step], requests: &mut Vec<&'a Request>) {
         for step in steps {
@@ -27,7 +27,7 @@ pub fn requests(plan: &Plan) -> Vec<&Request> {
     requests
 }
 
-/// A header's template as JSON-ish text.
+/// A header's template as text.
 pub fn header(request: &Request, name: &str) -> Option<String> {
     request
         .headers
@@ -59,7 +59,7 @@ pub fn lines(errors: &LoadErrors) -> Vec<String> {
     errors.problems.iter().map(ToString::to_string).collect()
 }
 
-/// A folder of its own for files, removed afterwards.
+/// A temporary folder, removed when dropped.
 pub struct Folder(std::path::PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! A URL as a test.
+//! Plans for URLs.
 
 use formats::{BodyOption, UrlOptions, url_plan};
 use plan::{
@@ -8,7 +8,7 @@ use plan::{
 use crate::support::{phases, requests};
 
 #[test]
-fn without_options_a_gentle_trickle() {
+fn defaults_are_applied() {
     let plan = url_plan(
         "http://user:p%40ss@h:81/a/{{x}}?b=1#frag",
         &UrlOptions::default(),
@@ -47,7 +47,7 @@ fn without_options_a_gentle_trickle() {
 }
 
 #[test]
-fn options() {
+fn options_are_applied() {
     let options = UrlOptions {
         rate: Some(Rate::per_second(200)),
         connections: Some(5),
@@ -83,7 +83,7 @@ fn options() {
 }
 
 #[test]
-fn what_is_asked_of_a_url() {
+fn invalid_urls_are_rejected() {
     let body = BodyOption {
         text: "{{ not a template }}".into(),
         content_type: Some("text/plain".into()),
@@ -99,7 +99,7 @@ fn what_is_asked_of_a_url() {
     assert!(matches!(plan.load, Load::Closed { users: 3, .. }));
     let request = requests(&plan)[0];
     assert_eq!(request.method, "POST");
-    // Braces in a body are braces.
+    // Braces in a body are literal.
     assert!(
         matches!(&request.body, Body::Text(text) if *text == Template::from("{{ not a template }}")),
         "{:?}",

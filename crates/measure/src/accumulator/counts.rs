@@ -1,10 +1,12 @@
-//! Exact counts of whole numbers: how often each value came. For doors whose figures are those of an array with a cell for each
-//! microsecond. [`Cells`] counts while the test runs; [`Counts`] is what is handed over, merged and kept.
+//! Exact counts of whole numbers, for front ends whose figures use an array with a cell per
+//! microsecond.
+//!
+//! [`Cells`] counts during the run. [`Counts`] is transferred, merged and stored.
 
-/// Cells of a page.
+/// Cells per page.
 const PAGE: usize = 4096;
 
-/// A dense array in pages, made when their first value comes. Emptying it keeps the pages.
+/// A dense array of counters in pages. Pages are allocated on first use and kept when emptied.
 #[derive(Debug, Default)]
 pub struct Cells {
     pages: Vec<Option<Box<[u32; PAGE]>>>,
@@ -25,13 +27,13 @@ impl Cells {
         self.count += 1;
     }
 
-    /// How many values.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Hands over what was counted.
+    /// Returns the counts so far and resets them.
     pub fn take(&mut self) -> Counts {
         let mut pairs = Vec::new();
         if self.count > 0 {
@@ -48,14 +50,14 @@ impl Cells {
     }
 }
 
-/// Values and how often each came, in order of the values.
+/// Values with their counts, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     pairs: Vec<(u64, u64)>,
 }
 
 impl Counts {
-    /// Counts from pairs in any order; those of the same value are added up.
+    /// Builds counts from pairs in any order. Counts of equal values are added.
     #[must_use]
     pub fn of(mut pairs: Vec<(u64, u64)>) -> Counts {
         pairs.sort_unstable();
@@ -69,19 +71,19 @@ impl Counts {
         Counts { pairs }
     }
 
-    /// (value, how often), in order of the values.
+    /// (value, count) in ascending order of the values.
     #[must_use]
     pub fn pairs(&self) -> &[(u64, u64)] {
         &self.pairs
     }
 
-    /// How many values, all in all.
+    /// Total number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.pairs.iter().map(|(_, n)| n).sum()
     }
 
-    /// Adds others.
+    /// Adds other counts.
     pub fn merge(&mut self, other: &Counts) {
         if self.pairs.is_empty() {
             self.pairs.clone_from(&other.pairs);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_kept_exactly() {
+    fn counts_are_exact() {
         let counts = counted(&[5, 70_000, 5, 0, 4096, 4095]);
         assert_eq!(
             counts.pairs(),
@@ -143,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merging_is_counting_together(
+        fn merge_equals_counting_together(
             a in prop::collection::vec(0..9_000u64, 0..60),
             b in prop::collection::vec(0..9_000u64, 0..60),
         ) {

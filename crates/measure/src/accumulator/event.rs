@@ -1,133 +1,133 @@
-//! What the drivers tell an accumulator: events of virtual users, requests and answers, in nobody's words. What they are called
-//! in a report, and which of them are counted, is the accumulator's business.
+//! Events that drivers report to an accumulator: virtual users, requests and responses. The
+//! accumulator decides which it counts and under which names.
 
 use crate::Fault;
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
-    /// A virtual user began.
+    /// A virtual user started.
     UserStarted {
-        /// Index of its scenario.
+        /// Index of the scenario.
         scenario: u32,
     },
-    /// An arrival was turned away by the plan's cap.
+    /// An arrival was skipped because of the plan's user limit.
     UserSkipped,
-    /// A virtual user came to the end of its scenario.
+    /// A virtual user finished its scenario.
     UserCompleted {
-        /// How long it took.
+        /// Duration of the iteration.
         session_ns: u64,
     },
     /// A virtual user was ended by an error.
     UserFailed {
-        /// What ended it.
+        /// The error.
         reason: Reason<'a>,
-        /// The number of the request step that did, if one did.
+        /// Number of the request step that failed, if it was one.
         step: Option<u32>,
     },
-    /// A request (or a redirect's next hop) was handed to the network.
+    /// A request or a redirect's next hop was handed to the network.
     RequestSent,
-    /// The head of an answer was complete.
+    /// The head of a response is complete.
     Head {
-        /// The number of the request step.
+        /// Number of the request step.
         step: u32,
-        /// Its status.
+        /// HTTP status.
         status: u16,
         /// Wall clock when the request was fully sent, in nanoseconds since 1970.
         sent_wall_ns: u64,
-        /// Whether it is the last one, and complete: not of a redirect that was followed.
+        /// True for the final, complete response; false for a redirect that is followed.
         last: bool,
-        /// What a hook called it, where the step does not say it.
+        /// Name that a hook gave the request, if it differs from the step's.
         called: Option<&'a str>,
-        /// The total that the server says it took, in milliseconds.
+        /// Total duration that the server reported, in milliseconds.
         server_ms: Option<f64>,
     },
-    /// The body of an answer was complete.
+    /// The body of a response is complete.
     Body {
         /// Bytes on the wire.
         bytes: u64,
-        /// From when the worker turned to it to its end.
+        /// From when the worker handled the request to its end.
         total_ns: u64,
-        /// As for the head.
+        /// As for `Head`.
         last: bool,
-        /// What a new connection took before it; none over one that was there.
+        /// Time spent opening a connection; empty for a reused one.
         opening: Opening,
     },
-    /// What a hook found in an answer, in words that mean something to its own accumulator alone.
+    /// A custom metric from a hook. Only the hook's own accumulator interprets it.
     Told {
-        /// Of what.
+        /// Name of the metric.
         name: &'a str,
-        /// How much, or whether.
+        /// Value of the metric.
         value: u64,
     },
-    /// Something is counted as an error although the virtual user goes on.
+    /// An error that does not end the virtual user.
     Remark {
-        /// Its name.
+        /// Name of the error.
         name: &'a str,
     },
-    /// A worker of the batch driver begins.
+    /// A worker of the batch driver starts.
     Begin,
-    /// An answer of the batch driver's is complete.
+    /// A response of the batch driver is complete.
     Answer {
-        /// Its status.
+        /// HTTP status.
         status: u16,
         /// Bytes read, head and body.
         bytes: u64,
         /// Whether it is the last of its batch.
         last: bool,
-        /// From its intended start.
+        /// From the intended start.
         response_ns: u64,
         /// From the first byte written.
         service_ns: u64,
     },
-    /// A batch will not be answered.
+    /// A batch failed without a response.
     Lost {
-        /// What it was lost by.
+        /// Cause of the failure.
         how: Loss,
-        /// Bytes of incomplete answers.
+        /// Bytes of incomplete responses.
         bytes: u64,
     },
-    /// A worker of the batch driver has sent its last.
+    /// A worker of the batch driver has finished.
     End,
 }
 
-/// What a batch was lost by.
+/// Why a batch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     /// There was no connection.
     Connect,
-    /// Reading failed, or what was read is no answer.
+    /// Reading failed, or the data was not a response.
     Read,
     /// Writing failed.
     Write,
-    /// It took too long.
+    /// The time limit was exceeded.
     Timeout,
 }
 
-/// What opening a connection took; nothing where there was one.
+/// Time spent opening a connection; all zero for a reused one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Opening {
-    /// Looking up the name, in nanoseconds.
+    /// Name lookup, in nanoseconds.
     pub lookup_ns: u64,
     /// TCP connect, in nanoseconds.
     pub connect_ns: u64,
-    /// TLS handshake, in nanoseconds; none over plain connections.
+    /// TLS handshake, in nanoseconds. `None` for plain connections.
     pub tls_ns: Option<u64>,
 }
 
 /// What ended a virtual user.
 #[derive(Debug, Clone, Copy)]
 pub enum Reason<'a> {
-    /// There was no complete answer.
+    /// There was no complete response.
     Fault(Fault),
     /// A strict capture or match failed.
     Capture,
-    /// An error by name: a declared one, an invalid think time or URL.
+    /// A named error: declared by the plan, an invalid think time or an invalid URL.
     Named(&'a str),
 }
 
 impl Reason<'_> {
-    /// The same, to be kept.
+    /// Returns an owned copy.
     #[must_use]
     pub fn to_kept(&self) -> KeptReason {
         match self {
@@ -138,19 +138,19 @@ impl Reason<'_> {
     }
 }
 
-/// What ended a virtual user, for whoever hears of it later.
+/// Owned version of [`Reason`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeptReason {
-    /// There was no complete answer.
+    /// There was no complete response.
     Fault(Fault),
     /// A strict capture or match failed.
     Capture,
-    /// An error by name. May hold a secret.
+    /// A named error. May contain a secret.
     Named(String),
 }
 
 impl KeptReason {
-    /// As an accumulator hears of it.
+    /// Returns the borrowed version.
     #[must_use]
     pub fn reason(&self) -> Reason<'_> {
         match self {

@@ -1,7 +1,7 @@
-//! Figures beside ours: a front door whose figures have another definition brings an accumulator, which hears of the same events
-//! and hands over, once per interval, a bag of named figures that merge by themselves.
+//! Figures with a front end's own definitions. Its accumulator receives the run's events and yields
+//! a mergeable [`Tally`] per interval.
 //!
-//! Which names there are, only that door knows, and only its renderer reads them: no native figure is computed from them.
+//! Only the front end interprets the names in a tally. Native figures never depend on them.
 
 mod counts;
 mod event;
@@ -13,35 +13,35 @@ pub use counts::{Cells, Counts};
 pub use event::{Event, KeptReason, Loss, Opening, Reason};
 pub use sketch::Sketch;
 
-/// Counts what it hears of; one per worker.
+/// Counts events; one per worker.
 pub trait Accumulator: Send {
-    /// Hears of an event; the moment is wall-clock nanoseconds since 1970.
+    /// Receives an event. `wall_ns` is wall-clock nanoseconds since 1970.
     fn event(&mut self, wall_ns: u64, event: &Event<'_>);
-    /// Hands over what was counted since the last call.
+    /// Returns what was counted since the last call.
     fn take(&mut self) -> Tally;
-    /// The same for the last time.
+    /// Like `take`, for the last call of a run.
     fn finish(&mut self) -> Tally {
         self.take()
     }
 }
 
-/// What an accumulator counted: named figures that merge by themselves.
+/// Mergeable named figures of an accumulator.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
-    /// Added up.
+    /// Merged by adding.
     pub counters: BTreeMap<String, u64>,
-    /// The smallest is kept.
+    /// Merged by keeping the smallest.
     pub firsts: BTreeMap<String, u64>,
-    /// The largest is kept.
+    /// Merged by keeping the largest.
     pub lasts: BTreeMap<String, u64>,
-    /// Merged.
+    /// Merged as sketches.
     pub sketches: BTreeMap<String, Sketch>,
-    /// Added up by value.
+    /// Merged by adding per value.
     pub counts: BTreeMap<String, Counts>,
 }
 
 impl Tally {
-    /// Whether there is nothing in it.
+    /// Whether it holds no figures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty()
@@ -51,7 +51,7 @@ impl Tally {
             && self.counts.is_empty()
     }
 
-    /// Adds another part.
+    /// Adds another tally.
     pub fn merge(&mut self, other: Tally) {
         for (name, n) in other.counters {
             *self.counters.entry(name).or_default() += n;

@@ -1,22 +1,22 @@
-//! A relative-error sketch (a DDSketch with accuracy 0.01), for accumulators whose figures are such a sketch's.
+//! A relative-error sketch (a DDSketch with accuracy 0.01), for front ends whose figures are
+//! defined by one.
 //!
-//! Values fall into buckets of ratio 1.01/0.99; zeros are kept apart; min, max and mean are exact. No native figure is
-//! computed from it.
+//! Buckets have the ratio 1.01/0.99. Zeros are counted separately. Min, max and mean are exact.
 
 use std::collections::BTreeMap;
 
 /// A mergeable sketch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sketch {
-    /// Counts by key; key `k` stands for `gamma^k * 2 / (1 + gamma)`.
+    /// Counts by key. Key `k` represents `gamma^k * 2 / (1 + gamma)`.
     pub keys: BTreeMap<i64, u64>,
-    /// How many values were zero (or below).
+    /// Number of values at or below zero.
     pub zeros: u64,
     /// Sum of all values.
     pub sum: f64,
-    /// The smallest value.
+    /// Smallest value.
     pub min: f64,
-    /// The largest value.
+    /// Largest value.
     pub max: f64,
 }
 
@@ -59,20 +59,21 @@ impl Sketch {
         self.max = self.max.max(other.max);
     }
 
-    /// How many values.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.zeros + self.keys.values().sum::<u64>()
     }
 
-    /// The mean; 0 of nothing.
+    /// The mean; 0 if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let n = self.count();
         if n == 0 { 0.0 } else { self.sum / n as f64 }
     }
 
-    /// The quantile: the first key whose cumulative count exceeds `q (n - 1)`; zeros come first. 0 of nothing.
+    /// The quantile: the first key whose cumulative count exceeds `q (n - 1)`, zeros first. 0 if
+    /// empty.
     #[must_use]
     pub fn quantile(&self, q: f64) -> f64 {
         let n = self.count();
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn values_shown_for_single_samples() {
+    fn single_values_are_within_accuracy() {
         for (value, shown) in [
             (0.5, 0.5),
             (1.0, 1.0),
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_one_to_a_hundred() {
+    fn quantiles_of_one_to_hundred_are_within_accuracy() {
         let mut sketch = Sketch::default();
         (1..=100).for_each(|v| sketch.add(f64::from(v)));
         let shown: Vec<f64> = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999]
@@ -158,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merging_is_adding_together(a in prop::collection::vec(0.0..1e6f64, 0..50), b in prop::collection::vec(0.0..1e6f64, 0..50)) {
+        fn merge_equals_adding_together(a in prop::collection::vec(0.0..1e6f64, 0..50), b in prop::collection::vec(0.0..1e6f64, 0..50)) {
             let sketch = |values: &[f64]| values.iter().fold(Sketch::default(), |mut s, v| { s.add(*v); s });
             let mut merged = sketch(&a);
             merged.merge(&sketch(&b));

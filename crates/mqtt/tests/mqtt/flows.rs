@@ -1,4 +1,4 @@
-//! Whole flows: our session and codec as the client, mqtt-protocol-core as the server, bytes in between.
+//! Complete flows: our session and codec as the client, mqtt-protocol-core as the server.
 
 use mqtt::{
     Connect, Event, Filter, Next, Packet, Publish, Qos, Reason, Session, Stage, Template, Version,
@@ -13,9 +13,9 @@ use mqtt_protocol_core::mqtt::{
 struct Line {
     version: Version,
     server: Connection<Server>,
-    /// What the server has written and we have not read yet.
+    /// Bytes from the server that are not read yet.
     down: Vec<u8>,
-    /// What the server was given by us, but for acknowledgements.
+    /// Packets that the server received, except acknowledgements.
     came: Vec<theirs::packet::Packet>,
 }
 
@@ -75,7 +75,7 @@ impl Line {
         assert_eq!(used, 1);
     }
 
-    /// Our bytes to the server, which may answer by itself.
+    /// Sends bytes to the server, which may respond.
     fn up(&mut self, bytes: &[u8]) {
         let mut cursor = Cursor::new(bytes);
         while (cursor.position() as usize) < bytes.len() {
@@ -103,7 +103,7 @@ impl Line {
         }
     }
 
-    /// Reads what the server has written, answers as the session says, until both are silent. What is over, and what was delivered.
+    /// Exchanges bytes until both sides are idle. Returns completed entries and deliveries.
     fn settle(&mut self, session: &mut Session<u32>) -> (Vec<u32>, Vec<Vec<u8>>) {
         let (mut over, mut delivered) = (Vec::new(), Vec::new());
         while !self.down.is_empty() {
@@ -181,20 +181,20 @@ fn messages_are_acknowledged(version: Version, qos: Qos) {
 }
 
 #[test]
-fn messages_of_qos_1() {
+fn qos_1_messages_complete() {
     messages_are_acknowledged(Version::V311, Qos::AtLeastOnce);
     messages_are_acknowledged(Version::V5, Qos::AtLeastOnce);
 }
 
 #[test]
-fn messages_of_qos_2() {
+fn qos_2_messages_complete() {
     messages_are_acknowledged(Version::V311, Qos::ExactlyOnce);
     messages_are_acknowledged(Version::V5, Qos::ExactlyOnce);
 }
 
-/// SUBSCRIBE, then messages of every quality of service, whose flows both sides bring to their ends.
+/// SUBSCRIBE, then complete flows of every quality of service.
 #[test]
-fn a_subscription_and_its_messages() {
+fn subscription_receives_messages() {
     use theirs::packet::Qos as Theirs;
     let mut line = Line::new(Version::V5);
     let mut session = Session::<u32>::new(1);

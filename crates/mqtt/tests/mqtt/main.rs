@@ -1,5 +1,4 @@
-//! The codec and the session beside two independent implementations: what we write they read, what they write we read, in any split; and
-//! whole flows of QoS 0, 1 and 2 with somebody else's server at the other end.
+//! Tests codec and session against two independent implementations.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,11 +1,11 @@
-//! What mqtt-proto writes as a server, as we read it.
+//! Parses packets that mqtt-proto encodes as a server.
 
 use bytes::Bytes;
 use mqtt::{Id, Next, Packet, Qos, Reason, Stage, Version, packet};
 use mqtt_proto::{Pid, QoS, QosPid, TopicName, v3, v5};
 use proptest::prelude::*;
 
-/// The one packet that bytes are.
+/// The single packet in these bytes.
 fn whole(version: Version, bytes: &[u8]) -> Packet<'_> {
     match packet::next(version, bytes, usize::MAX) {
         Ok(Next::Packet(packet, used)) if used == bytes.len() => packet,
@@ -27,7 +27,7 @@ fn pid(value: u16) -> Pid {
 
 proptest! {
     #[test]
-    fn a_message(topic in "[a-z€/]{1,200}", level in 0..3usize, id in 1..=u16::MAX, dup: bool, retain: bool,
+    fn message_is_parsed(topic in "[a-z€/]{1,200}", level in 0..3usize, id in 1..=u16::MAX, dup: bool, retain: bool,
                  payload in prop::collection::vec(any::<u8>(), 0..20_000), expiry in prop::option::of(any::<u32>()), content in prop::option::of("[a-zß]{0,130}")) {
         let with = [QosPid::Level0, QosPid::Level1(pid(id)), QosPid::Level2(pid(id))][level];
         let topic_name = TopicName::try_from(topic.as_str()).unwrap();
@@ -47,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn acknowledgements(id in 1..=u16::MAX) {
+    fn acknowledgements_are_parsed(id in 1..=u16::MAX) {
         let pid = pid(id);
         let stage = |version, bytes: &[u8]| match whole(version, bytes) {
             Packet::Ack(ack) => (ack.stage, ack.identifier, ack.reason.0),
@@ -74,7 +74,7 @@ proptest! {
 }
 
 #[test]
-fn a_connack_with_everything() {
+fn full_connack_is_parsed() {
     let mut connack = v5::Connack::new(true, v5::ConnectReasonCode::Success);
     connack.properties = v5::ConnackProperties {
         session_expiry_interval: Some(7200),
@@ -124,7 +124,7 @@ fn a_connack_with_everything() {
     assert_eq!(text(Id::AssignedClientId), Some("auto-1"));
     assert_eq!(text(Id::ReasonString), Some("welcome"));
     assert_eq!(read.properties.iter().count(), 17);
-    // A server that says nothing allows everything.
+    // A server without limits allows everything.
     let bytes = v5_bytes(v5::Connack::new(false, v5::ConnectReasonCode::Banned));
     let Packet::Connack(read) = whole(Version::V5, &bytes) else {
         panic!("no CONNACK")
@@ -135,7 +135,7 @@ fn a_connack_with_everything() {
 }
 
 #[test]
-fn refusals_of_3_1_1_have_the_names_of_5() {
+fn refusals_of_3_1_1_use_names_of_5() {
     use v3::ConnectReturnCode as Code;
     for (code, name) in [
         (Code::Accepted, "Success"),
@@ -157,11 +157,11 @@ fn refusals_of_3_1_1_have_the_names_of_5() {
 }
 
 #[test]
-fn answers_to_subscriptions() {
+fn suback_and_unsuback_are_parsed() {
     use v3::SubscribeReturnCode as Code;
     let codes = vec![Code::MaxLevel0, Code::MaxLevel2];
     let mut bytes = v3_bytes(v3::Suback::new(pid(5), codes));
-    // A refusal is 0x80 in 3.1.1; mqtt-proto 0.4.0 writes 3 there, so this one is laid down by hand.
+    // A refusal is 0x80 in 3.1.1. mqtt-proto 0.4.0 writes 3 there, so this one is set by hand.
     bytes.push(0x80);
     bytes[1] += 1;
     let Packet::Suback(read) = whole(Version::V311, &bytes) else {
@@ -192,7 +192,7 @@ fn answers_to_subscriptions() {
 }
 
 #[test]
-fn goodbyes() {
+fn disconnects_are_parsed() {
     let mut goodbye = v5::Disconnect::new(v5::DisconnectReasonCode::ServerShuttingDown);
     goodbye.properties.server_reference = Some("b:1883".into());
     let bytes = v5_bytes(goodbye);

@@ -1,9 +1,9 @@
-//! Frames split at every byte, several in one read, and those at the edges of the remaining length.
+//! Frames split at every byte, several in one read, and at the edges of the remaining length.
 
 use mqtt::{Malformed, Next, Packet, Publish, Qos, Template, Version, packet};
 use proptest::prelude::*;
 
-/// What there is to read, and what is read of it, told short.
+/// A stream and a short description of its packets.
 fn stream() -> (Vec<u8>, Vec<String>) {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(&[0x20, 3, 1, 0, 0]);
@@ -30,7 +30,7 @@ fn stream() -> (Vec<u8>, Vec<String>) {
     (bytes, told)
 }
 
-/// Every whole packet at the beginning, and how many bytes they are.
+/// Complete packets at the start, and their size.
 fn read(bytes: &[u8]) -> (Vec<String>, usize) {
     let (mut told, mut at) = (Vec::new(), 0);
     loop {
@@ -48,7 +48,7 @@ fn read(bytes: &[u8]) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn a_split_at_any_byte_changes_nothing() {
+fn result_is_independent_of_splits() {
     let (bytes, told) = stream();
     assert_eq!(told.len(), 12);
     for at in 0..=bytes.len() {
@@ -61,7 +61,7 @@ fn a_split_at_any_byte_changes_nothing() {
 }
 
 #[test]
-fn what_is_needed_is_what_a_packet_has() {
+fn needed_bytes_match_packet_size() {
     let (bytes, _) = stream();
     let mut at = 0;
     while at < bytes.len() {
@@ -80,7 +80,7 @@ fn what_is_needed_is_what_a_packet_has() {
 }
 
 #[test]
-fn messages_at_the_edges_of_the_remaining_length() {
+fn messages_at_length_edges_are_parsed() {
     let publish = Publish {
         topic: "t",
         qos: Qos::AtMostOnce,
@@ -103,7 +103,7 @@ fn messages_at_the_edges_of_the_remaining_length() {
         let too_large = packet::next(Version::V311, &bytes[..10], bytes.len() - 1);
         assert_eq!(too_large, Err(Malformed::TooLarge(bytes.len())));
     }
-    // The longest that can be said, of which the head alone is looked at.
+    // The maximum length. Only the head is parsed.
     let head = [0x30, 0xff, 0xff, 0xff, 0x7f];
     let longest = packet::next(Version::V311, &head, usize::MAX);
     assert_eq!(longest, Ok(Next::Partial(268_435_460)));
@@ -115,9 +115,9 @@ fn messages_at_the_edges_of_the_remaining_length() {
 }
 
 proptest! {
-    /// Whatever a server sends: an answer, not a panic; and what is a packet is the same packet with more behind it.
+    /// Any bytes yield a result without panic, and a packet is the same with more bytes after it.
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..60), more in prop::collection::vec(any::<u8>(), 0..10)) {
+    fn any_bytes_are_handled(bytes in prop::collection::vec(any::<u8>(), 0..60), more in prop::collection::vec(any::<u8>(), 0..10)) {
         for version in [Version::V311, Version::V5] {
             let alone = packet::next(version, &bytes, 1000);
             let whole: Vec<u8> = bytes.iter().chain(&more).copied().collect();

@@ -1,13 +1,13 @@
-//! Packets byte for byte, as the specifications print them or lay them down; and what they forbid.
+//! Packets byte for byte from the specifications, and what they forbid.
 
 use mqtt::{
     Connect, Filter, Malformed, Next, Packet, Qos, Version, Will, connect, packet,
     subscribe::put_subscribe,
 };
 
-/// The example of 3.1.1 §3.1.2, with the payload that its flags ask for.
+/// The example of 3.1.1 §3.1.2, with the payload that its flags require.
 #[test]
-fn the_connect_of_3_1_1() {
+fn connect_3_1_1_matches_specification() {
     let connect = Connect {
         client_id: "c",
         clean: true,
@@ -33,7 +33,7 @@ fn the_connect_of_3_1_1() {
 
 /// The example of 3.1.1 §3.8.3.
 #[test]
-fn subscriptions_of_3_1_1() {
+fn subscribe_3_1_1_matches_specification() {
     let filters = [
         Filter::new("a/b", Qos::AtLeastOnce),
         Filter::new("c/d", Qos::ExactlyOnce),
@@ -44,12 +44,12 @@ fn subscriptions_of_3_1_1() {
 }
 
 #[test]
-fn the_shortest_of_5() {
+fn shortest_packets_of_5_are_parsed() {
     let mut out = Vec::new();
     connect::put_ping(&mut out);
     connect::put_disconnect(&mut out, Version::V5, mqtt::Reason::SUCCESS, &[]).unwrap();
     assert_eq!(out, [0xc0, 0, 0xe0, 0]);
-    // A reason without properties, and both left out.
+    // A reason without properties, and both omitted.
     for (bytes, reason) in [
         (&b"\x40\x02\x00\x01"[..], 0),
         (b"\x40\x03\x00\x01\x10", 0x10),
@@ -63,7 +63,7 @@ fn the_shortest_of_5() {
 }
 
 #[test]
-fn what_no_server_may_send() {
+fn forbidden_packets_are_rejected() {
     use Malformed::{Code, Flags, Long, NoIdentifier, Property, Short, Type};
     let v311: [(&[u8], Malformed); 14] = [
         (b"\x00\x00", Type(0)),

@@ -1,4 +1,4 @@
-//! What we write, as mqtt-proto reads it.
+//! mqtt-proto parses the packets that we encode.
 
 use mqtt::{
     Connect, Filter, Id, Property, Publish, Qos, Reason, Retained, Stage, Template, Version, Will,
@@ -98,7 +98,7 @@ fn put_connect(
 
 proptest! {
     #[test]
-    fn a_connect_of_3_1_1(plain in plain()) {
+    fn connect_3_1_1_is_encoded(plain in plain()) {
         let bytes = put_connect(&plain, Version::V311, &[], &[]);
         let v3::Packet::Connect(read) = in_v3(&bytes) else { panic!("no CONNECT") };
         prop_assert_eq!(read.protocol, mqtt_proto::Protocol::V311);
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn a_connect_of_5(plain in plain(), expiry: u32, receive in 1..=u16::MAX, alias: u16, packet in 1..=u32::MAX, delay: u32) {
+    fn connect_5_is_encoded(plain in plain(), expiry: u32, receive in 1..=u16::MAX, alias: u16, packet in 1..=u32::MAX, delay: u32) {
         let properties = [
             Property::number(Id::SessionExpiry, expiry),
             Property::number(Id::ReceiveMaximum, receive.into()),
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn a_message(topic in text(), qos in qos(), retain: bool, again: bool, pid in 1..=u16::MAX, payload in payload(), alias in 1..=u16::MAX) {
+    fn message_is_encoded(topic in text(), qos in qos(), retain: bool, again: bool, pid in 1..=u16::MAX, payload in payload(), alias in 1..=u16::MAX) {
         let again = again && qos > Qos::AtMostOnce;
         let mut bytes = Vec::new();
         let publish = Publish { topic: &topic, qos, retain, properties: &[] };
@@ -175,7 +175,7 @@ proptest! {
             Property::binary(Id::CorrelationData, &payload),
             Property::user("a", "b"),
         ];
-        // The alias alone: who knows it needs no topic.
+        // The alias replaces the topic.
         let publish = Publish { topic: "", qos, retain, properties: &properties };
         let template = Template::new(Version::V5, &publish).unwrap();
         template.put(&mut bytes, pid, again, &payload);
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn subscriptions(pid in 1..=u16::MAX, filters in prop::collection::vec((text(), qos(), any::<bool>(), any::<bool>(), 0..3u8), 1..4)) {
+    fn subscriptions_are_encoded(pid in 1..=u16::MAX, filters in prop::collection::vec((text(), qos(), any::<bool>(), any::<bool>(), 0..3u8), 1..4)) {
         let ours: Vec<Filter> = filters.iter().map(|(topic, qos, no_local, as_published, retained)| Filter {
             topic, qos: *qos, no_local: *no_local, as_published: *as_published,
             retained: [Retained::Send, Retained::SendIfNew, Retained::Keep][usize::from(*retained)],
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn acknowledgements(pid in 1..=u16::MAX) {
+    fn acknowledgements_are_encoded(pid in 1..=u16::MAX) {
         let put = |version, stage, reason| {
             let mut bytes = Vec::new();
             packet::put_ack(&mut bytes, version, stage, pid, reason);
@@ -233,7 +233,7 @@ proptest! {
 }
 
 #[test]
-fn what_says_little() {
+fn minimal_packets_are_encoded() {
     let mut bytes = Vec::new();
     connect::put_ping(&mut bytes);
     assert_eq!(in_v3(&bytes), v3::Packet::Pingreq);

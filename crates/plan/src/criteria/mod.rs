@@ -1,7 +1,12 @@
-//! Criteria and stop rules: what must hold at the end, and what ends the run while it lasts.
+//! Criteria, which must hold at the end of a run, and stop rules, which end it early.
 //!
-//! `metric [of "LABEL"] [in "PHASE"|in steady] < value` and `… > 2s for 10s: stop [fail|pass|inconclusive]`. This module reads the
-//! grammar; `report` judges.
+//! `metric [of "LABEL"] [in "PHASE"
+//!
+//! in steady] < value` and `… > 2s for 10s: stop [fail
+//!
+//! pass
+//!
+//! inconclusive]`. This module only parses them.
 
 mod parse;
 
@@ -11,37 +16,37 @@ use crate::{At, units::Quantity};
 pub(crate) use parse::Scan;
 pub use parse::{GRAMMAR, parse_criterion, parse_stop, parse_subject};
 
-/// A condition on one figure of the run.
+/// A condition on one metric of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Criterion {
-    /// As the user wrote it, white space folded.
+    /// The user's text with white space folded.
     pub text: String,
-    /// Where, if in a file.
+    /// Position, if in a file.
     #[serde(skip)]
     pub at: Option<At>,
-    /// The figure.
+    /// The metric.
     pub metric: Metric,
-    /// Only labels of this name; `*` stands for any text.
+    /// Limits it to labels that match this pattern; `*` matches any text.
     pub of: Option<String>,
-    /// Only the phase of this name.
+    /// Limits it to the phase of this name.
     pub phase: Option<String>,
-    /// Only what ended while the run was in a steady state.
+    /// Limits it to samples that ended in the steady state.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub steady: bool,
     /// The comparison.
     pub op: Op,
-    /// The bound, its unit matched to the figure.
+    /// The bound, with a unit that fits the metric.
     pub value: Quantity,
 }
 
-/// A condition that ends the run when it has held for a while.
+/// A condition that ends the run after it has held for a while.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StopRule {
-    /// The condition that fires it.
+    /// The condition.
     pub when: Criterion,
     /// How long it must hold, which is also the window of its percentiles.
     pub for_ns: u64,
-    /// How the run then ends.
+    /// How the run ends.
     pub ends: Ending,
 }
 
@@ -49,49 +54,49 @@ pub struct StopRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
-    /// As a failure; the default.
+    /// As failed; the default.
     Fail,
-    /// As a success (the search found what it looked for).
+    /// As passed (a search found its answer).
     Pass,
-    /// Without a judgement.
+    /// Without a verdict.
     Inconclusive,
 }
 
-/// A figure of the run.
+/// A metric of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// A statistic of a time.
     Time(Span, Stat),
-    /// Share (or number) of requests that failed or had no answer.
+    /// Share (or number) of failed and unanswered requests.
     Errors,
     /// Requests per second.
     Rate,
-    /// Requests under way.
+    /// Requests in flight.
     InFlight,
     /// Share (or number) of planned arrivals that were never started.
     Unsent,
     /// 99th percentile of lateness.
     LatenessP99,
-    /// Share (or number) of MQTT messages or deliveries of one fate.
+    /// Share (or number) of MQTT messages or deliveries with this result.
     Messages(MessageFate),
-    /// A metric that was measured beside the load, by its source and name: its mean, or its largest sample.
+    /// Mean or maximum of a server metric, by source and name.
     Server(String, Stat),
 }
 
-/// What became of MQTT messages.
+/// Results of MQTT messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageFate {
-    /// Deliveries that should have come and did not.
+    /// Deliveries that are missing.
     Lost,
-    /// Deliveries of what had been delivered before.
+    /// Deliveries received more than once.
     Duplicates,
-    /// Messages that were sent, and of which it is unknown whether the server has read them.
+    /// Messages sent without confirmation that the server read them.
     Unknown,
 }
 
-/// Which time a statistic is of.
+/// The time that a statistic is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Span {
@@ -99,14 +104,14 @@ pub enum Span {
     Response,
     /// First byte written to last byte read.
     Service,
-    /// Intended arrival to the last answer of the iteration.
+    /// Intended arrival to the last response of the iteration.
     Iteration,
-    /// From when the first step of a group was due to the end of its last.
+    /// Due time of a group's first step to the end of its last.
     Transaction,
 }
 
 impl Span {
-    /// Whether it spans several requests: what has such a time is none of them.
+    /// Whether it spans several requests and is no time of a single one.
     #[must_use]
     pub fn spans_requests(self) -> bool {
         matches!(self, Span::Iteration | Span::Transaction)
@@ -114,7 +119,7 @@ impl Span {
 }
 
 impl Metric {
-    /// The span, where it is that of a time over several requests.
+    /// The span, if it covers several requests.
     #[must_use]
     pub fn over_requests(&self) -> Option<Span> {
         match self {
@@ -165,7 +170,7 @@ impl Op {
         }
     }
 
-    /// As written.
+    /// The operator as text.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
@@ -177,7 +182,7 @@ impl Op {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any text.
+/// Whether a name matches a pattern in which `*` matches any text.
 #[must_use]
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
@@ -205,7 +210,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn patterns() {
+    fn star_matches_any_text() {
         assert!(fits("POST /a", "POST /a"));
         assert!(!fits("POST /a", "POST /ab"));
         assert!(fits("POST *", "POST /ab"));

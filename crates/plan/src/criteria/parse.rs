@@ -1,4 +1,4 @@
-//! The grammar of criteria and stop rules. Errors carry the place in the text and repeat the grammar.
+//! Parser for criteria and stop rules. Errors have a position in the text and repeat the grammar.
 
 use super::{Criterion, Ending, MessageFate, Metric, Op, Span, Stat, StopRule};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
@@ -7,14 +7,13 @@ use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
-/// The same of a figure alone, of those that runs are compared by.
+/// The grammar of a metric without a bound, as used in comparisons.
 const FIGURES: &str =
     "[service|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
 
-/// Reads a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
+/// Parses a criterion: `p99 of "POST /x" < 250ms`, `errors < 1%`, `rate > 900/s`.
 ///
-/// # Errors
-/// When the text is not one, with the place of the fault.
+/// Fails with the position of the error.
 pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let criterion = criterion(&mut scan)?;
@@ -22,14 +21,13 @@ pub fn parse_criterion(text: &str) -> Result<Criterion, GrammarError> {
     Ok(criterion)
 }
 
-/// Reads what a criterion is about, without its bound: `p99 of "POST /x"`, `errors`.
+/// Parses a criterion without its bound: `p99 of "POST /x"`, `errors`.
 ///
-/// # Errors
-/// When the text is not that, with the place of the fault.
+/// Fails with the position of the error.
 pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let metric = metric(&mut scan).map_err(|error| GrammarError {
-        // Nothing follows here that a criterion has behind it.
+        // The bound is not part of this grammar.
         message: error.message.replace(GRAMMAR, FIGURES),
         ..error
     })?;
@@ -42,10 +40,9 @@ pub fn parse_subject(text: &str) -> Result<(Metric, Option<String>), GrammarErro
     Ok((metric, of))
 }
 
-/// Reads a stop rule: `errors > 10% for 10s: stop fail`.
+/// Parses a stop rule: `errors > 10% for 10s: stop fail`.
 ///
-/// # Errors
-/// When the text is not one, with the place of the fault.
+/// Fails with the position of the error.
 pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     let mut scan = Scan { text, at: 0 };
     let when = criterion(&mut scan)?;
@@ -189,7 +186,7 @@ fn stat(word: &str) -> Option<Stat> {
         "max" => Some(Stat::Max),
         _ => {
             let percent = word.strip_prefix('p')?;
-            // Digits first: "pinf" and "p-1" are numbers to a float parser.
+            // Requires a digit first: "pinf" and "p-1" would parse as floats.
             if !percent.starts_with(|c: char| c.is_ascii_digit()) {
                 return None;
             }
@@ -209,7 +206,7 @@ fn op(scan: &mut Scan) -> Result<Op, GrammarError> {
     Err(scan.error("expected < <= > or >= here"))
 }
 
-/// The bound in the metric's own unit, or what unit it needs.
+/// Converts the bound to the metric's unit. Fails with the unit it needs.
 fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, String> {
     if let (Metric::Errors | Metric::Unsent | Metric::Messages(_), Quantity::Share(share)) =
         (metric, value)
@@ -256,7 +253,7 @@ impl<'a> Scan<'a> {
         self.at
     }
 
-    /// The next word: up to white space, a comparison or a colon.
+    /// Takes the next word, up to white space, a comparison or a colon.
     fn word(&mut self) -> &'a str {
         self.skip_space();
         let rest = self.rest();
@@ -267,7 +264,7 @@ impl<'a> Scan<'a> {
         &rest[..length]
     }
 
-    /// The next word, which stays the next.
+    /// Returns the next word without taking it.
     fn peek(&mut self) -> &'a str {
         let before = self.at;
         let word = self.word();
@@ -293,7 +290,7 @@ impl<'a> Scan<'a> {
         found
     }
 
-    /// A name in double quotes, in which `\"` and `\\` stand for themselves.
+    /// Takes a name in double quotes, with the escapes `\"` and `\\`.
     pub(crate) fn name(&mut self, what: &str) -> Result<String, GrammarError> {
         if !self.take("\"") {
             return Err(self.error(&format!("expected \"{what}\" in double quotes")));
@@ -313,7 +310,7 @@ impl<'a> Scan<'a> {
         Err(self.error("the quote is never closed"))
     }
 
-    /// The value: a number and a unit, perhaps with a blank between.
+    /// Takes the value: a number and a unit, optionally separated by a blank.
     fn value(&mut self) -> &'a str {
         let rest = self.rest();
         let end = [" for ", ":"]
@@ -359,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn every_metric() {
+    fn all_metrics_are_parsed() {
         assert_eq!(
             ok("p99 < 250ms").metric,
             Metric::Time(Span::Response, Stat::Quantile(0.99))
@@ -404,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_phases() {
+    fn labels_and_phases_are_parsed() {
         let criterion = ok(r#"  p95 of "POST /a \"b\"" in "Warm up"  <  5ms "#);
         assert_eq!(criterion.of.as_deref(), Some(r#"POST /a "b""#));
         assert_eq!(criterion.phase.as_deref(), Some("Warm up"));
@@ -415,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_state_is_no_phase() {
+    fn steady_is_not_a_phase() {
         let criterion = ok("p99 of \"GET /a\" in  steady < 200ms");
         assert!(criterion.steady);
         assert_eq!(criterion.phase, None);
@@ -431,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_places() {
+    fn errors_have_positions() {
         assert_eq!(fault("p101 < 1s").0, 0);
         assert_eq!(fault("p99.999 < 1s").0, 0);
         assert_eq!(fault("p99 of POST < 1s").0, 7);
@@ -445,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_criterion_is_about_stands_alone() {
+    fn subject_is_parsed_without_bound() {
         assert_eq!(
             parse_subject("iteration  p99 of \"a \\\" b\""),
             Ok((
@@ -459,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn stop_rules() {
+    fn stop_rules_are_parsed() {
         let rule = parse_stop("p99 > 2s for 10s: stop inconclusive").expect("a rule");
         assert_eq!(
             (rule.for_ns, rule.ends),
@@ -477,14 +474,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "\\PC*") {
+        fn any_text_is_handled(text in "\\PC*") {
             let _ = parse_criterion(&text);
             let _ = parse_stop(&text);
             let _ = parse_subject(&text);
         }
 
         #[test]
-        fn near_misses_do_not_panic(text in "(p99|errors|rate|service|lateness| |of|in|steady|\"|<|>|=|1|s|%|for|:|stop|é){0,12}") {
+        fn near_misses_are_handled(text in "(p99|errors|rate|service|lateness| |of|in|steady|\"|<|>|=|1|s|%|for|:|stop|é){0,12}") {
             if let Err(e) = parse_criterion(&text) {
                 prop_assert!(e.offset <= text.len());
             }

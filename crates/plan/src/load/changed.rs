@@ -1,25 +1,24 @@
-//! A load that is changed while it goes on: what may be changed at a moment, and the load that comes of it. Which arrival is due when is
-//! the schedule's to say, who is there when that of `users`; nobody is asked for a change here.
+//! Changes of a load during a run: what can be changed at a moment, and the resulting load.
 
 use super::{Arrivals, Load, Phase, Shape};
 use crate::{Rate, UserPhase};
 
-/// Why the rate, or the number of users, of a moment cannot be another one.
+/// Why the load cannot be changed at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fixed {
-    /// There is no load any more.
+    /// The load has ended.
     Over,
     /// The load has no rate.
     NoRate,
     /// The load has no users of its own.
     NoUsers,
-    /// Its arrivals are those of a Poisson process.
+    /// Arrivals are a Poisson process.
     Poisson,
-    /// It is a ramp: every moment of it has a figure of its own.
+    /// The phase is a ramp.
     Ramp,
-    /// So many arrivals were asked for.
+    /// The phase has a fixed number of arrivals.
     Count,
-    /// Nothing is to arrive.
+    /// The phase is a pause.
     Pause,
 }
 
@@ -38,11 +37,8 @@ impl std::fmt::Display for Fixed {
 }
 
 impl Load {
-    /// The rate of a moment, where it is one that may be changed while the load goes on: of a phase with a constant rate and even
+    /// Returns the rate at a moment, if it can be changed: the phase has a constant rate and even
     /// arrivals.
-    ///
-    /// # Errors
-    /// Why it may not.
     pub fn constant_rate_at(&self, at_ns: u64) -> Result<Rate, Fixed> {
         let Load::Open { phases, .. } = self else {
             return Err(Fixed::NoRate);
@@ -62,10 +58,7 @@ impl Load {
         }
     }
 
-    /// The number of users of a moment, where it may be changed while the load goes on: of a phase in which nobody comes or goes.
-    ///
-    /// # Errors
-    /// Why it may not.
+    /// Returns the number of users at a moment, if it can be changed: it is constant in the phase.
     pub fn constant_users_at(&self, at_ns: u64) -> Result<u32, Fixed> {
         let mut end_ns = 0;
         let phases = self.user_phases().ok_or(Fixed::NoUsers)?;
@@ -81,7 +74,7 @@ impl Load {
         }
     }
 
-    /// The phases of a closed load, also where the plan has written none.
+    /// Phases of a closed load, with an explicit one if the plan has none.
     #[must_use]
     pub fn user_phases(&self) -> Option<Vec<UserPhase>> {
         let Load::Closed {
@@ -104,8 +97,8 @@ impl Load {
         }])
     }
 
-    /// The same with another rate from a moment on, up to the end of its phase: of which two are made. Rates of moments are those of
-    /// [`crate::Schedule::with_rate`]; which arrival is due when is that one's to say.
+    /// Returns the load with another rate from a moment to the end of its phase, which is split in
+    /// two. See [`crate::Schedule::with_rate`] for the arrivals.
     #[must_use]
     pub fn with_rate(&self, from_ns: u64, rate: Rate) -> Load {
         let Load::Open { phases, first } = self else {
@@ -127,8 +120,8 @@ impl Load {
         }
     }
 
-    /// The same with another number of users from a moment on, up to the end of its phase: of which two are made. Those of lower
-    /// numbers stay.
+    /// Returns the load with another number of users from a moment to the end of its phase, which
+    /// is split in two. Users with lower numbers stay.
     #[must_use]
     pub fn with_users(&self, from_ns: u64, users: u32) -> Load {
         let (
@@ -157,7 +150,8 @@ impl Load {
     }
 }
 
-/// Phases of which the one under way at a moment is made two: `piece` makes them of it, of a length each, the second one new.
+/// Splits the phase at a moment in two. `piece` creates a phase of a given length; the flag marks
+/// the second.
 fn split<P: Clone>(
     phases: &[P],
     at_ns: u64,

@@ -1,45 +1,43 @@
-//! Faults of a mock in one line each: `at 2m for 30s: latency x5`. Moments are those of the load's timeline.
+//! Faults of a mock, one line each: `at 2m for 30s: latency x5`. Moments are on the load's
+//! timeline.
 
 use crate::units::{GrammarError, parse_duration};
 
-/// Something goes wrong for a while.
+/// A fault with its period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// From here on, on the timeline.
+    /// Start on the timeline.
     pub from_ns: u64,
-    /// For so long.
+    /// Duration.
     pub for_ns: u64,
-    /// What.
+    /// Kind of fault.
     pub kind: FaultKind,
 }
 
-/// What goes wrong.
+/// Kind of fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FaultKind {
-    /// Answers take so many times as long.
+    /// Latencies are multiplied.
     Latency(f64),
-    /// A share is answered with this status instead, in the usual time.
+    /// A share of the responses has this status, in the usual time.
     Errors(f64, u16),
-    /// A share ends in a connection that is reset, in the usual time.
+    /// A share of the connections is reset, in the usual time.
     Resets(f64),
-    /// Nothing is answered.
+    /// There are no responses.
     Silence,
 }
 
 const FORM: &str = "write for example `at 2m for 30s: latency x5`, or behind the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
-    /// Whether it holds at this moment of the timeline.
+    /// Whether it is active at a moment of the timeline.
     #[must_use]
     pub fn holds(&self, at_ns: u64) -> bool {
         at_ns >= self.from_ns && at_ns - self.from_ns < self.for_ns
     }
 }
 
-/// Reads a fault.
-///
-/// # Errors
-/// What is wrong, and where in the text.
+/// Parses a fault. Fails with the position of the error.
 pub fn parse_fault(text: &str) -> Result<Fault, GrammarError> {
     let wrong = |offset: usize, message: String| GrammarError { offset, message };
     let (when, what) = text
@@ -101,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_read_and_hold_for_their_time() {
+    fn faults_are_parsed_and_active_in_their_period() {
         let read = |text| parse_fault(text).unwrap();
         let slow = read("at 2m for 30s: latency x5");
         assert_eq!(slow.kind, FaultKind::Latency(5.0));
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fault_is_told_with_its_place() {
+    fn invalid_faults_are_rejected_with_position() {
         for (text, offset) in [
             ("", 0),
             ("latency x5", 0),

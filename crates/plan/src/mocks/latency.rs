@@ -1,42 +1,45 @@
-//! How long a mock's answers take: constants, percentiles, what was measured, slow episodes, a queue. The n-th delay is a function of the seed and n, drawn
-//! by strata: of each 1,024 delays in a row one lies in every 1,024th of the distribution, so that even short runs have the percentiles
-//! that were asked for. Reads no clock.
+//! Latencies of a mock: constants, percentiles, measurements, episodes, a queue.
+//!
+//! The n-th delay is a function of the seed and n, drawn by strata: of 1,024 consecutive delays,
+//! each falls into another 1,024th of the distribution. So even short runs have the requested
+//! percentiles.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::Measured;
 
-/// How long answers take.
+/// Latency of responses.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Latency {
-    /// Always so long.
+    /// A constant, in nanoseconds.
     Constant(u64),
     /// A distribution through percentiles.
     Curve(Curve),
-    /// A distribution that was measured.
+    /// A measured distribution.
     Measured(Measured),
-    /// Slow for a while now and then, and quick between so that the mean over all time is as asked.
+    /// Periods of slow responses, with a given mean over all time.
     Episodes {
-        /// One in each stretch of this length, in its middle.
+        /// Distance between episodes; each is in the middle of its period.
         every_ns: u64,
-        /// So long an episode lasts.
+        /// Duration of an episode.
         for_ns: u64,
-        /// What a request takes that comes in one.
+        /// Latency in an episode.
         slow_ns: u64,
-        /// What any other takes.
+        /// Latency outside of episodes.
         quick_ns: u64,
     },
-    /// First come, first served, in front of workers.
+    /// A first-come, first-served queue.
     Queue {
-        /// How many.
+        /// Number of parallel workers.
         workers: u32,
-        /// What a worker takes for a request.
+        /// Service time of a request.
         service_ns: u64,
     },
 }
 
 impl Latency {
-    /// Episodes with this mean over requests that come evenly; none where the episodes alone make more than the mean.
+    /// Creates episodes with this mean over evenly spaced requests. `None` if the episodes alone
+    /// exceed the mean.
     #[must_use]
     pub fn episodes(mean_ns: u64, every_ns: u64, for_ns: u64, slow_ns: u64) -> Option<Latency> {
         let share = for_ns as f64 / every_ns as f64;
@@ -49,7 +52,7 @@ impl Latency {
         })
     }
 
-    /// What the mean is meant to be, as far as that does not depend on the load.
+    /// The intended mean, if it is independent of the load.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         match self {
@@ -74,7 +77,7 @@ impl Latency {
         }
     }
 
-    /// What a percentile is meant to be, as far as that does not depend on the load.
+    /// An intended percentile, if it is independent of the load.
     #[must_use]
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         match self {
@@ -95,21 +98,22 @@ impl Latency {
     }
 }
 
-/// A distribution through given percentiles: between two of them the logarithm is linear in the normal quantile (pieces of log-normal
-/// distributions), and the outer pieces go on to both sides.
+/// A distribution through given percentiles, log-normal between each two. The outer pieces are
+/// extrapolated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// Normal quantile, logarithm of nanoseconds.
+    /// (normal quantile, logarithm of nanoseconds).
     points: Vec<(f64, f64)>,
-    /// Beyond this normal quantile on both sides nothing gets shorter or longer.
+    /// Normal quantile beyond which the distribution is cut, on both sides.
     ends: f64,
 }
 
 impl Curve {
-    /// Beyond p99.99 nothing is longer, beyond p0.01 nothing shorter.
+    /// Cuts the distribution at p99.99 and p0.01.
     const CUT: f64 = 0.9999;
 
-    /// Through percentiles (shares and nanoseconds) that grow, two at least; cut at the ends unless told otherwise.
+    /// Creates a curve through at least two increasing percentiles (share, nanoseconds). `is_cut`
+    /// limits its ends.
     #[must_use]
     pub fn through(percentiles: &[(f64, u64)], is_cut: bool) -> Option<Curve> {
         let grows = |pair: &[(f64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1;
@@ -132,7 +136,7 @@ impl Curve {
         })
     }
 
-    /// The delay below which such a share lies.
+    /// The delay at a share of the distribution.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let z = normal_quantile(share.clamp(1e-12, 1.0 - 1e-12)).clamp(-self.ends, self.ends);
@@ -143,31 +147,31 @@ impl Curve {
     }
 }
 
-/// A latency at work: what each request takes, in the order in which they come.
+/// Draws the latency of each request, in order of arrival.
 #[derive(Debug, Clone)]
 pub struct Course {
     latency: Latency,
     seed: u64,
     drawn: u64,
-    /// When each worker of a queue is free.
+    /// When each worker of a queue becomes free.
     free: BinaryHeap<Reverse<u64>>,
-    /// For how long all of them together are at work.
+    /// Total busy time of the workers.
     busy_ns: u128,
 }
 
-/// How busy a queue was.
+/// Utilisation of a queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
-    /// How many serve at a time.
+    /// Number of workers.
     pub workers: u32,
-    /// What all of them together serve.
+    /// Capacity of all workers, in requests per second.
     pub per_second: f64,
-    /// Which share of their time they were at work, from the beginning of the timeline until the last of them is free.
+    /// Busy share of the workers, from the start of the timeline until the last one is free.
     pub utilisation: f64,
 }
 
 impl Course {
-    /// From the beginning.
+    /// Creates a sampler at the start of the timeline.
     #[must_use]
     pub fn new(latency: Latency, seed: u64) -> Course {
         let workers = match latency {
@@ -183,7 +187,7 @@ impl Course {
         }
     }
 
-    /// How busy it was so far, if it is a queue.
+    /// The utilisation up to now. `None` if it is not a queue.
     #[must_use]
     pub fn busy(&self) -> Option<Busy> {
         let Latency::Queue {
@@ -206,7 +210,7 @@ impl Course {
         })
     }
 
-    /// How long the request takes that comes now, at this moment of the timeline, so many times as long as usual.
+    /// Draws the latency of a request at this moment of the timeline, multiplied by `times`.
     pub fn next(&mut self, at_ns: u64, times: f64) -> u64 {
         let n = self.drawn;
         self.drawn += 1;
@@ -251,13 +255,14 @@ pub(super) fn whole(ns: f64) -> u64 {
     whole
 }
 
-/// The n-th draw between 0 and 1: of each 1,024 in a row, one in every 1,024th, in an order that looks random.
+/// The n-th draw in [0, 1): of 1,024 consecutive draws, one is in each 1,024th, in pseudorandom
+/// order.
 #[must_use]
 pub fn stratum(seed: u64, n: u64) -> f64 {
     const SIDE: u64 = 32;
     let (row, place) = (n / (SIDE * SIDE), n % (SIDE * SIDE));
     let key = crate::rng::mix(seed ^ crate::rng::mix(row));
-    // A permutation of the row's 1,024 places: four rounds of Feistel's.
+    // A permutation of 1,024 places, by four Feistel rounds.
     let (mut left, mut right) = (place / SIDE, place % SIDE);
     for round in 0..4 {
         let turned = crate::rng::mix(key ^ (round << 32) ^ right) % SIDE;
@@ -267,7 +272,8 @@ pub fn stratum(seed: u64, n: u64) -> f64 {
     ((left * SIDE + right) as f64 + jitter) / (SIDE * SIDE) as f64
 }
 
-/// The quantile of the normal distribution, by Acklam's rational approximation (relative error below 1.2e-9).
+/// Quantile of the normal distribution, by Acklam's rational approximation (relative error below
+/// 1.2e-9).
 fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
@@ -327,9 +333,9 @@ mod tests {
         drawn
     }
 
-    /// What was asked for is what 100,000 delays are.
+    /// 100,000 delays have the requested percentiles.
     #[test]
-    fn delays_have_the_percentiles_that_were_asked_for() {
+    fn delays_have_requested_percentiles() {
         const N: usize = 100_000;
         for asked in [
             &[(0.5, 120 * MS), (0.99, 900 * MS)][..],
@@ -357,9 +363,9 @@ mod tests {
         }
     }
 
-    /// The 99th percentile is there in each thousand, not only in the long run.
+    /// Each thousand delays has its 99th percentile, not only the long run.
     #[test]
-    fn even_a_thousand_delays_have_them() {
+    fn each_thousand_delays_has_requested_percentiles() {
         let curve = Curve::through(&[(0.5, 120 * MS), (0.99, 900 * MS)], true).unwrap();
         let mut course = Course::new(Latency::Curve(curve), 7);
         for _ in 0..50 {
@@ -370,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_that_do_not_grow_make_no_curve() {
+    fn decreasing_percentiles_are_rejected() {
         for wrong in [
             &[][..],
             &[(0.5, 1)],
@@ -383,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn episodes_have_the_mean_of_a_constant_and_come_in_clusters() {
+    fn episodes_keep_the_mean_and_cluster() {
         let second = 1_000 * MS;
         let latency = Latency::episodes(1_100 * MS, 60 * second, 5 * second, 3 * second).unwrap();
         assert!((latency.mean_ns().unwrap() / (1_100 * MS) as f64 - 1.0).abs() < 1e-6);
@@ -404,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_serves_first_come_first_served() {
+    fn queue_serves_in_order_of_arrival() {
         let queue = Latency::Queue {
             workers: 2,
             service_ns: 8 * MS,
@@ -418,7 +424,7 @@ mod tests {
         assert!((busy.utilisation - 48.0 / 232.0).abs() < 1e-9, "{busy:?}");
         assert!((busy.per_second - 250.0).abs() < 1e-9, "{busy:?}");
         assert_eq!(Course::new(Latency::Constant(1), 1).busy(), None);
-        // 10 s of 1,400/s for a server that does 1,000/s: the backlog is gone 4 s later.
+        // 10 s of 1,400/s at a capacity of 1,000/s: the backlog is gone 4 s later.
         let mut course = Course::new(
             Latency::Queue {
                 workers: 8,

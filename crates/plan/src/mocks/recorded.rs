@@ -1,29 +1,25 @@
-//! A latency that was measured: `from last of "GET /x"` names the requests of a recorded run, and a distribution of what they took is drawn
-//! from as it is. Who reads records hands the distribution in; nothing is read here.
+//! Latencies from a recorded run: `from last of "GET /x"`. The caller reads the record.
 
 use crate::{criteria::Scan, units::GrammarError};
 
 const FORM: &str = "write `from RUN of \"LABEL\"`, for example `from last of \"GET /x\"`";
 
-/// The requests of a recorded run.
+/// Requests of a recorded run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// `last`, a run's name or its beginning, or a folder.
     pub run: String,
-    /// What the requests are called there; `*` is any text.
+    /// Pattern of labels; `*` matches any text.
     pub label: String,
 }
 
-/// Whether a text means to be a reference.
+/// Whether a text has the form of a reference.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
     text.split_whitespace().next() == Some("from")
 }
 
-/// Reads `from RUN of "LABEL"`.
-///
-/// # Errors
-/// What is wrong, and where in the text.
+/// Parses `from RUN of "LABEL"`. Fails with the position of the error.
 pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
     let wrong = |offset: usize, message: String| GrammarError { offset, message };
     let begin = text.len() - text.trim_start().len();
@@ -57,27 +53,28 @@ pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
     })
 }
 
-/// A distribution that was measured.
+/// A measured distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Whose times they are, in words.
+    /// Description of its source.
     pub source: String,
     steps: Vec<Step>,
     count: u64,
     mean_ns: f64,
 }
 
-/// Values that lie between two times.
+/// Values between two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Step {
     low_ns: u64,
     high_ns: u64,
-    /// How many there are up to these, with them.
+    /// Cumulative number of values, including these.
     up_to: u64,
 }
 
 impl Measured {
-    /// Of cells in order (lowest value, highest value, how many), with the exact ends and mean; none of no values.
+    /// Creates a distribution from cells in order (lowest value, highest value, count), exact ends
+    /// and mean. `None` if empty.
     #[must_use]
     pub fn of(
         source: String,
@@ -103,19 +100,19 @@ impl Measured {
         })
     }
 
-    /// How many values it is made of.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean.
+    /// Mean of the values.
     #[must_use]
     pub fn mean_ns(&self) -> f64 {
         self.mean_ns
     }
 
-    /// The time below which such a share of the values lies: never shorter than the shortest of them, never longer than the longest.
+    /// The time at a share of the values, between the shortest and the longest.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let rank = share.clamp(0.0, 1.0) * self.count as f64;
@@ -145,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_names_a_run_and_a_label() {
+    fn reference_has_run_and_label() {
         for (text, run, label) in [
             (r#"from last of "GET /x""#, "last", "GET /x"),
             (
@@ -173,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_lie_where_the_values_lay() {
+    fn shares_match_the_values() {
         // Half at 10, nothing until 1,000, half evenly from there to 2,000.
         let measured = of(&[(10, 10, 500), (1_000, 2_000, 500)]);
         let at = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| measured.at(share));
@@ -183,9 +180,9 @@ mod tests {
         assert!(Measured::of("none".into(), [(1, 2, 0)].into_iter(), (1, 2), 0.0).is_none());
     }
 
-    /// 3,000 answers that were recorded, and as many that are drawn from them.
+    /// Draws as many delays as 3,000 recorded responses.
     #[test]
-    fn what_is_drawn_has_the_percentiles_of_what_was_recorded() {
+    fn draws_have_recorded_percentiles() {
         const MS: u64 = 1_000_000;
         let asked = [(0.5, 20 * MS), (0.95, 60 * MS), (0.99, 150 * MS)];
         let curve = Curve::through(&asked, true).unwrap();
@@ -208,20 +205,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_never_panics(text in ".*") {
+        fn any_text_is_handled(text in ".*") {
             let _ = parse_reference(&text);
         }
 
         #[test]
-        fn what_is_written_is_read(run in "[a-z0-9./-]{1,20}", label in "[A-Z]{1,5} /[a-z \\\\\"]{0,20}") {
+        fn references_round_trip(run in "[a-z0-9./-]{1,20}", label in "[A-Z]{1,5} /[a-z \\\\\"]{0,20}") {
             let quoted = label.replace('\\', "\\\\").replace('"', "\\\"");
             let read = parse_reference(&format!("from {run} of \"{quoted}\"")).unwrap();
             prop_assert_eq!(read, Reference { run, label });
         }
 
-        /// Between the ends, growing with the share, and so many values below it as the share says.
+        /// Between the ends, increasing with the share, with the right number of values below.
         #[test]
-        fn the_distribution_is_that_of_the_values(
+        fn distribution_matches_values(
             mut values in proptest::collection::vec(1_u64..1_000_000, 1..200),
             shares in proptest::collection::vec(0.0_f64..1.0, 2..20),
         ) {

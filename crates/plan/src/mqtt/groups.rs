@@ -1,42 +1,42 @@
-//! Payloads that come in groups of equal messages, as Pepeunit's load test sends them: which group a message is of, and what it says.
+//! Payloads in groups of equal messages, as in Pepeunit's load test.
 
 use serde::Serialize;
 
 use crate::rng::{Purpose, Rng};
 
-/// What is sent by groups.
+/// Groups of equal messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Groups {
     /// Texts or numbers.
     pub value: Value,
-    /// The letters of a text.
+    /// Length of a text.
     pub letters: u32,
-    /// So many messages of a client one after the other are equal.
+    /// Number of consecutive equal messages of a client.
     pub copies: u32,
 }
 
-/// What messages are.
+/// Kind of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Value {
-    /// Letters and digits, which say whose group it is and which, as far as there is room.
+    /// Letters and digits that identify client and group, if there is room.
     Text,
     /// The number of the group.
     Number,
 }
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// Digits of the group, and of the client, in a text.
+/// Number of digits for the group, and for the client.
 const GROUP: usize = 6;
 const CLIENT: usize = 3;
 
 impl Groups {
-    /// Which group a client's message of this number is of.
+    /// The group of a client's message with this sequence number.
     #[must_use]
     pub fn of(&self, sequence: u64) -> u64 {
         sequence / u64::from(self.copies.max(1))
     }
 
-    /// Writes what the messages of a client's group say.
+    /// Writes the payload of a client's group.
     pub fn write(&self, out: &mut Vec<u8>, client: u64, group: u64) {
         out.clear();
         if self.value == Value::Number {
@@ -50,7 +50,7 @@ impl Groups {
         out.resize_with(letters, || DIGITS[rng.below(62) as usize]);
     }
 
-    /// The same, as a text.
+    /// The payload as a text.
     #[must_use]
     pub fn text(&self, client: u64, group: u64) -> String {
         let mut out = Vec::new();
@@ -59,7 +59,7 @@ impl Groups {
     }
 }
 
-/// The last so many digits of a number.
+/// Writes the last `count` digits of a number.
 fn digits(out: &mut Vec<u8>, mut number: u64, count: usize) {
     let at = out.len();
     out.resize(at + count, b'0');
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_messages_are_one_group() {
+    fn equal_messages_form_a_group() {
         let numbers = groups(Value::Number, 15);
         assert_eq!([0, 9, 10, 25].map(|n| numbers.of(n)), [0, 0, 1, 2]);
         assert_eq!(numbers.text(7, 12), "12");
     }
 
     #[test]
-    fn a_text_says_whose_it_is_and_is_always_the_same() {
+    fn text_identifies_client_and_group() {
         let texts = groups(Value::Text, 15);
         let text = texts.text(61, 62);
         assert!(text.starts_with("00001000z") && text.len() == 15, "{text}");

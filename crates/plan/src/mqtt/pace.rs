@@ -1,28 +1,29 @@
-//! When a group of clients publishes that is not the load itself: on the timeline of a load that other work has.
+//! Publication pace of an MQTT group that runs alongside another load.
 
 use serde::Serialize;
 
 use crate::{FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
 
-/// When the clients of a group publish, all of them together.
+/// When the clients of a group publish, together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// At a constant rate for as long as the load goes on.
+    /// At a constant rate during the load.
     Rate(Rate),
-    /// By phases of their own, beside those of the load.
+    /// By phases of their own.
     Phases(Vec<Phase>),
-    /// As the load goes up and down.
+    /// In proportion to the load.
     Follows {
-        /// So many messages at 1x.
+        /// Message rate at 1x.
         volume: Rate,
-        /// So many arrivals of the load are 1x.
+        /// Arrival rate of the load at 1x.
         full: Rate,
     },
 }
 
 impl Pace {
-    /// The messages as a load of their own, from the start of the other one on; none where there is nothing to follow.
+    /// Returns the messages as a load that starts with the other one. `None` if there is nothing to
+    /// follow.
     #[must_use]
     pub fn load(&self, beside: &Load) -> Option<Load> {
         let phases = match self {
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_lasts_as_long_as_the_load() {
+    fn rate_lasts_as_long_as_the_load() {
         let closed = Load::users(5, 30 * SECOND);
         assert_eq!(messages(&Pace::Rate(rate(40)), &closed), 1200);
         let load = open(&[Shape::Pause, Shape::Rate(rate(1))]);
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_goes_up_and_down_with_the_load() {
+    fn volume_follows_the_load() {
         let pace = Pace::Follows {
             volume: rate(400),
             full: rate(10),

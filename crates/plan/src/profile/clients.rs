@@ -1,4 +1,4 @@
-//! The MQTT clients beside the scenarios in a load profile: how many there are, and the messages of each group.
+//! Background MQTT clients in a load profile.
 
 use serde::Serialize;
 
@@ -9,15 +9,15 @@ use crate::{Plan, beside::Publications};
 pub struct ClientsRow {
     /// `publish` or `subscribe`.
     pub does: &'static str,
-    /// How many there are.
+    /// Number of clients.
     pub clients: u32,
-    /// Where they publish, or what they receive.
+    /// Topic that they publish to, or filter that they subscribe to.
     pub topic: String,
     /// Quality of service.
     pub qos: u8,
-    /// Their highest rate of messages, of all of them together; none of those who receive.
+    /// Highest message rate of the group. `None` for receivers.
     pub per_second: Option<f64>,
-    /// Their messages; none of those who receive.
+    /// Number of messages. `None` for receivers.
     pub messages: Option<u64>,
 }
 

@@ -1,22 +1,23 @@
-//! The rates for which a load profile has columns: those that the load holds, or goes between.
+//! Columns of a load profile: the rates that the load holds or ramps between.
 
 use serde::Serialize;
 
 use crate::Load;
 
-/// More columns than these do not fit into a terminal.
+/// Maximum number of columns in a terminal.
 const MOST: usize = 5;
 
 /// A rate of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Column {
-    /// `0.5x`, or `20/s` where there are no volumes.
+    /// `0.5x`, or `20/s` without volumes.
     pub name: String,
     /// Arrivals per second.
     pub per_second: f64,
 }
 
-/// The columns, from the lowest rate to the highest, and how many were left out. With volumes, 1x is always one of them.
+/// Returns the columns in ascending order, and the number omitted. With volumes, 1x is always
+/// included.
 pub(super) fn of(load: &Load, full: Option<f64>) -> (Vec<Column>, usize) {
     let mut rates: Vec<f64> = full.into_iter().collect();
     if let Load::Open { phases, .. } = load {
@@ -27,7 +28,7 @@ pub(super) fn of(load: &Load, full: Option<f64>) -> (Vec<Column>, usize) {
     }
     rates.retain(|rate| *rate > 0.0);
     rates.sort_by(f64::total_cmp);
-    // The same level by two ways differs in its last digits.
+    // Equal levels computed in different ways differ in their last digits.
     rates.dedup_by(|a, b| (*a - *b).abs() <= 1e-9 * b.abs());
     let left_out = rates.len().saturating_sub(MOST);
     if left_out > 0 {
@@ -43,7 +44,7 @@ pub(super) fn of(load: &Load, full: Option<f64>) -> (Vec<Column>, usize) {
     (columns.collect(), left_out)
 }
 
-/// So many as fit: the lowest, the highest, 1x, and others between them.
+/// Selects the lowest, the highest, 1x and rates between them.
 fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
     let last = rates.len() - 1;
     let mut kept: Vec<usize> = (0..MOST).map(|i| i * last / (MOST - 1)).collect();
@@ -53,7 +54,7 @@ fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
             .position(|rate| (rate - full).abs() <= 1e-9 * full)
     });
     if let Some(one) = one.filter(|one| !kept.contains(one)) {
-        // In place of its nearest neighbour that is no end.
+        // Replaces the nearest rate that is not an end.
         let nearest = (1..MOST - 1)
             .min_by_key(|i| kept[*i].abs_diff(one))
             .unwrap_or(1);
@@ -63,7 +64,7 @@ fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
     kept.into_iter().map(|i| rates[i]).collect()
 }
 
-/// Four digits behind the point at most.
+/// Rounds to four decimals.
 fn digits(number: f64) -> f64 {
     let scale = if number.abs() < 1.0 { 1e4 } else { 1e3 };
     (number * scale).round() / scale

@@ -1,9 +1,8 @@
-//! The load over time, for a chart: the highest rate in each of so many stretches of equal length, so that no spike falls between two
-//! of them.
+//! The load over time for a chart: the highest rate of each period, so that spikes stay visible.
 
 use crate::Load;
 
-/// The highest planned rates in so many stretches up to a moment; none of a load that has no rate.
+/// The highest planned rate of each of `stretches` equal periods. `None` for a load without rate.
 #[must_use]
 pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
     let Load::Open { phases, .. } = load else {
@@ -18,7 +17,7 @@ pub fn curve(load: &Load, end_ns: u64, stretches: usize) -> Option<Vec<f64>> {
             let end = start + phase.duration_ns;
             let (begin, stop) = (from.max(start), to.min(end));
             if begin < stop {
-                // Between the ends of a phase the rate only rises or only falls.
+                // Within a phase the rate is monotone.
                 let ends = [begin, stop - 1].map(|at| phase.rate_at(at - start));
                 most = most.max(ends[0]).max(ends[1]);
             }

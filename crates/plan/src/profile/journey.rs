@@ -1,21 +1,21 @@
-//! What one iteration of a scenario asks for on average: how often each endpoint, and how long it pauses. Arithmetic over the steps;
-//! what depends on answers is counted once, and said to be unknown.
+//! Average iteration of a scenario: calls per endpoint, and think time. Steps that depend on
+//! responses count once and make the result unknown.
 
 use crate::{
     Plan, Request, Scenario, Step, Variable,
     scenario::{BlockKind, Branch, LoopCount, LoopRange, Over, ThinkTime},
 };
 
-/// An iteration on average, where no request fails.
+/// Average iteration without failures.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Journey {
-    /// Endpoints in the order in which they first come, and how often.
+    /// Endpoints in order of their first use, with their number of calls.
     pub calls: Vec<(Endpoint, f64)>,
-    /// Its pauses together.
+    /// Total think time.
     pub think_ns: f64,
-    /// Whether every number is known before the run: lengths of loops and pauses may come from answers.
+    /// Whether all numbers are known before the run. Loops and pauses may depend on responses.
     pub is_known: bool,
-    /// Whether nothing is left to chance.
+    /// Whether no random choice is involved.
     pub is_certain: bool,
 }
 
@@ -37,17 +37,17 @@ impl Journey {
         journey
     }
 
-    /// Requests of an iteration.
+    /// Requests per iteration.
     pub fn requests(&self) -> f64 {
         self.calls.iter().map(|(_, times)| times).sum()
     }
 
-    /// Whether each iteration has exactly so many requests.
+    /// Whether every iteration has the same number of requests.
     pub fn is_exact(&self) -> bool {
         self.is_known && self.is_certain
     }
 
-    /// Adds what so many come to these steps ask for; answers how many of them go on behind.
+    /// Adds the calls of `coming` users at these steps. Returns how many continue after them.
     fn walk(&mut self, plan: &Plan, steps: &[Step], coming: f64) -> f64 {
         let mut coming = coming;
         for step in steps {
@@ -66,7 +66,7 @@ impl Journey {
                     self.walk(plan, &inner.steps, coming);
                 }
                 Step::Block(inner) => match &inner.by {
-                    // Whether it holds is known only when its turn comes: all go through it.
+                    // The condition is known only at run time: everyone is counted.
                     BlockKind::If(_) => {
                         self.is_known = false;
                         coming = self.walk(plan, &inner.steps, coming);
@@ -93,7 +93,7 @@ impl Journey {
         coming
     }
 
-    /// Each round has those who have not left in the round before.
+    /// Each round has the users who did not exit in the one before.
     fn repeat(&mut self, plan: &Plan, steps: &[Step], coming: f64, rounds: u64) -> f64 {
         if rounds == 0 {
             return coming;
@@ -122,7 +122,7 @@ impl Journey {
     fn request(&mut self, request: &Request, coming: f64) {
         let share = request.probability.map_or(1.0, |percent| percent / 100.0);
         self.is_certain &= request.probability.is_none();
-        // Whether a condition holds is known only when its turn comes.
+        // The condition is known only at run time.
         self.is_known &= request.condition.is_none();
         let endpoint = Endpoint {
             method: request.method.clone(),
@@ -139,7 +139,7 @@ impl Journey {
     }
 }
 
-/// How often a loop goes round, where that is known before the run.
+/// Number of rounds of a loop, if known before the run.
 fn rounds(plan: &Plan, count: &LoopCount, over: Option<&Over>) -> Option<u64> {
     match over {
         Some(Over::List(items)) => return Some(items.len() as u64),
@@ -155,7 +155,7 @@ fn rounds(plan: &Plan, count: &LoopCount, over: Option<&Over>) -> Option<u64> {
     }
 }
 
-/// How long the list in a variable is, where the plan itself says it.
+/// Length of a variable's list, if the plan defines it.
 fn length(plan: &Plan, name: &str) -> Option<u64> {
     let table = plan
         .payloads

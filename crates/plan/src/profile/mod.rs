@@ -1,8 +1,8 @@
-//! The load profile: what a plan would send, computed without sending anything. Arrivals per second by scenario, requests per second
-//! by endpoint, at each level that the load uses; how much is under way at a time; data rows; bandwidth; when what comes.
+//! The load profile of a plan, computed without sending: arrivals per scenario and requests per
+//! endpoint at each level, concurrency, data rows, bandwidth and phases.
 //!
-//! Averages of an iteration in which no request fails. What the plan cannot know - how long answers take, how large they are - is
-//! taken from what the user assumes, or is unknown.
+//! Averages of iterations without failures. Response times and sizes come from the user's
+//! assumptions, or are unknown.
 
 mod clients;
 mod columns;
@@ -18,25 +18,25 @@ use journey::Journey;
 
 pub use curve::curve;
 
-/// What the user takes for granted of answers.
+/// The user's assumptions about responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Assumed {
-    /// How long a request takes.
+    /// Duration of a request.
     #[serde(rename = "latency_ns", skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<u64>,
-    /// How large an answer is.
+    /// Size of a response.
     #[serde(rename = "answer_bytes", skip_serializing_if = "Option::is_none")]
     pub answer_bytes: Option<u64>,
 }
 
-/// The bytes of a request on the wire, by what it is counted under.
+/// Bytes of a request on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// Upper case.
     pub method: String,
-    /// Its label's name.
+    /// Name of its label.
     pub name: String,
-    /// Head and body, on average.
+    /// Average of head and body.
     pub bytes: u64,
 }
 
@@ -45,44 +45,44 @@ pub struct Sent {
 pub struct Profile {
     /// The plan's name.
     pub name: String,
-    /// Arrivals per second at 1x; none where scenarios have no volumes.
+    /// Arrivals per second at 1x. `None` without volumes.
     pub full_per_second: Option<f64>,
-    /// The rates for which there is a column.
+    /// The rates that have a column.
     pub columns: Vec<Column>,
-    /// How many rates of the load have none.
+    /// Number of rates without a column.
     pub columns_left_out: usize,
     /// By scenario.
     pub scenarios: Vec<ScenarioRow>,
     /// By endpoint.
     pub endpoints: Vec<EndpointRow>,
-    /// All endpoints together.
+    /// Total of all endpoints.
     pub requests_per_second: Vec<f64>,
-    /// What is under way at a time, by column.
+    /// Concurrency by column.
     pub under_way: Vec<UnderWay>,
-    /// Bytes per second, by column.
+    /// Bandwidth by column.
     pub bandwidth: Vec<Bandwidth>,
-    /// What comes when.
+    /// The phases.
     pub phases: Vec<PhaseRow>,
-    /// So many users in a closed loop, at most.
+    /// Maximum number of users of a closed load.
     pub users: Option<u32>,
-    /// Whether there are not as many all the time.
+    /// Whether the number of users changes.
     pub users_come_and_go: bool,
-    /// How long the load lasts.
+    /// Duration of the load.
     pub end_ns: u64,
-    /// Arrivals in all; none in a closed loop.
+    /// Total arrivals. `None` for a closed load.
     pub arrivals: Option<u64>,
-    /// Requests in all, on average.
+    /// Total requests, on average.
     pub requests: Option<f64>,
-    /// Whether each iteration has exactly the same number of requests.
+    /// Whether every iteration has the same number of requests.
     pub requests_are_exact: bool,
-    /// Whether lengths of loops, conditions and pauses are known before the run: else they were counted once.
+    /// Whether loops, conditions and pauses are known before the run. Unknown ones count once.
     pub is_known: bool,
-    /// Tables, and how many of their rows are needed.
+    /// Tables and the number of rows needed.
     pub tables: Vec<TableRow>,
-    /// The MQTT clients beside the scenarios, by groups.
+    /// Groups of background MQTT clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientsRow>,
-    /// What was taken for granted.
+    /// Assumptions used.
     pub assumed: Assumed,
 }
 
@@ -91,44 +91,44 @@ pub struct Profile {
 pub struct ScenarioRow {
     /// Its name.
     pub name: String,
-    /// Its volume as the plan says it.
+    /// Its volume as written in the plan.
     pub volume: Option<String>,
     /// Its volume as arrivals per second.
     pub volume_per_second: Option<f64>,
     /// Its share of all arrivals.
     pub share: f64,
-    /// Arrivals per second, by column.
+    /// Arrivals per second by column.
     pub per_second: Vec<f64>,
-    /// Requests of an iteration.
+    /// Requests per iteration.
     pub requests: f64,
-    /// Pauses of an iteration.
+    /// Think time per iteration.
     pub think_ns: u64,
 }
 
 /// An endpoint.
 #[derive(Debug, Clone, Serialize)]
 pub struct EndpointRow {
-    /// Method and name, as the report will show it.
+    /// Method and name as in the report.
     pub name: String,
-    /// Requests per second, by column.
+    /// Requests per second by column.
     pub per_second: Vec<f64>,
 }
 
-/// What is under way at a time, by Little's law: a rate times how long one takes.
+/// Concurrency by Little's law: rate times duration.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct UnderWay {
-    /// Virtual users; at least, where the latency is unknown.
+    /// Virtual users; a lower bound if the latency is unknown.
     pub users: f64,
-    /// Requests; none where the latency is unknown.
+    /// Requests. `None` if the latency is unknown.
     pub requests: Option<f64>,
 }
 
 /// Bytes per second.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Bandwidth {
-    /// To the service; none where requests cannot be made beforehand.
+    /// To the service. `None` if requests cannot be built before the run.
     pub sent: Option<f64>,
-    /// From it; none where the size of answers is unknown.
+    /// From the service. `None` if the size of responses is unknown.
     pub received: Option<f64>,
 }
 
@@ -137,15 +137,15 @@ pub struct Bandwidth {
 pub struct PhaseRow {
     /// Its name, or its number from 1.
     pub name: String,
-    /// When it begins.
+    /// Start.
     pub start_ns: u64,
-    /// When it ends.
+    /// End.
     pub end_ns: u64,
-    /// Arrivals per second at its beginning and end.
+    /// Arrivals per second at its start.
     pub from_per_second: f64,
-    /// At its end.
+    /// Arrivals per second at its end.
     pub to_per_second: f64,
-    /// Its arrivals, of this seed where they come at random.
+    /// Its arrivals, with this seed if they are random.
     pub arrivals: u64,
     /// Its requests, on average.
     pub requests: f64,
@@ -156,16 +156,17 @@ pub struct PhaseRow {
 pub struct TableRow {
     /// The file.
     pub source: String,
-    /// Its rows.
+    /// Its number of rows.
     pub rows: u64,
-    /// Rows that arrivals take; none where each takes the whole table, or how many there are is unknown.
+    /// Rows used by arrivals. `None` if each arrival uses the whole table, or if their number is
+    /// unknown.
     pub needed: Option<u64>,
-    /// Whether rows are drawn at random, and so may come again at any time.
+    /// Whether rows are drawn at random and may repeat.
     pub at_random: bool,
 }
 
 impl Profile {
-    /// The profile of a plan under a seed. `sent` knows the bytes of requests, as far as anybody does.
+    /// Computes the profile of a plan. `sent` has the known sizes of requests.
     #[must_use]
     pub fn of(plan: &Plan, seed: u64, assumed: Assumed, sent: &[Sent]) -> Profile {
         let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
@@ -240,7 +241,7 @@ impl Profile {
         }
     }
 
-    /// The highest of some figures by column.
+    /// The highest figure of all columns.
     #[must_use]
     pub fn peak(figures: impl IntoIterator<Item = f64>) -> f64 {
         figures.into_iter().fold(0.0, f64::max)
@@ -312,7 +313,7 @@ fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[Column]) -> Vec<En
     rows.collect()
 }
 
-/// Bytes that an iteration sends, on average; none where those of an endpoint are unknown.
+/// Average bytes sent per iteration. `None` if those of an endpoint are unknown.
 fn bytes_sent(journeys: &[Journey], shares: &[f64], sent: &[Sent]) -> Option<f64> {
     let mut all = 0.0;
     for (journey, share) in journeys.iter().zip(shares) {
@@ -329,7 +330,7 @@ fn phases(plan: &Plan, schedule: &crate::Schedule, requests_of_one: f64) -> Vec<
         return Vec::new();
     };
     let mut start_ns = 0;
-    // One that would begin behind the end of the load is none.
+    // Phases that start after the end of the load are omitted.
     let row = |(index, (phase, end_ns)): (usize, (&crate::Phase, &u64))| {
         let (from, to) = phase.ends();
         let arrivals = schedule.phase_total(index as u32);

@@ -85,7 +85,7 @@ fn rounded(figures: &[f64]) -> Vec<u64> {
 }
 
 #[test]
-fn the_tables_of_vets_api_check_in() {
+fn vets_api_check_in_profile_matches_its_tables() {
     let profile = Profile::of(&vets(), 1, Assumed::default(), &[]);
     let names: Vec<&str> = profile
         .columns
@@ -125,7 +125,7 @@ fn the_tables_of_vets_api_check_in() {
 }
 
 #[test]
-fn littles_law_needs_to_know_how_long_answers_take() {
+fn concurrency_requires_a_latency() {
     let mut plan = vets();
     let think = Think {
         time: ThinkTime::Fixed(2 * SECOND),
@@ -151,7 +151,7 @@ fn littles_law_needs_to_know_how_long_answers_take() {
 }
 
 #[test]
-fn what_is_sent_is_known_for_all_endpoints_or_for_none() {
+fn bandwidth_requires_sizes_of_all_endpoints() {
     let plan = plan(
         vec![scenario(
             "a",
@@ -183,7 +183,7 @@ fn what_is_sent_is_known_for_all_endpoints_or_for_none() {
 }
 
 #[test]
-fn the_highest_rate_of_a_stretch_is_drawn() {
+fn curve_has_highest_rate_per_period() {
     let rate = |text: &str| parse_rate(text).expect("a rate");
     let load = Load::Open {
         phases: vec![
@@ -207,7 +207,7 @@ fn the_highest_rate_of_a_stretch_is_drawn() {
 }
 
 #[test]
-fn many_levels_keep_their_ends_and_1x() {
+fn thinned_columns_keep_ends_and_1x() {
     let levels: Vec<String> = (1..=20)
         .map(|n| format!("{}x", f64::from(n) * 0.13))
         .collect();
@@ -228,9 +228,9 @@ fn many_levels_keep_their_ends_and_1x() {
 }
 
 proptest! {
-    /// Loops, chances and those who leave: the mean of the arithmetic is that of carrying the steps out one by one.
+    /// Compares the arithmetic of loops, probabilities and exits with executed steps.
     #[test]
-    fn calls_of_a_journey_are_those_of_walking_it(
+    fn computed_calls_match_executed_steps(
         rounds in 1i64..6,
         percent in 0.0f64..100.0,
         leave in 0.0f64..1.0,

@@ -1,12 +1,14 @@
-//! A schedule that is changed while it goes on: from a moment on its phase has another rate, in closed form like all others. What was
-//! due before that keeps its number and its time; who may change what, and when, is somebody else's to say.
+//! Rate changes of a schedule during a run. Arrivals before the change keep their number and time.
 
 use super::{Part, PartKind, Schedule, Segment};
 use crate::Rate;
 
 impl Schedule {
-    /// The same with another rate from a moment on, up to the end of the phase that the moment belongs to: a piece of its own with
-    /// evenly spaced arrivals. Arrivals of later phases keep their times and get other numbers. Nothing changes behind the end.
+    /// Returns the schedule with another rate from a moment to the end of its phase, as a new piece
+    /// with even arrivals.
+    ///
+    /// Arrivals of later phases keep their times and get other numbers. A change after the end has
+    /// no effect.
     #[must_use]
     pub fn with_rate(&self, from_ns: u64, rate: Rate) -> Schedule {
         let phase = self.phase_at(from_ns);
@@ -34,7 +36,7 @@ impl Schedule {
         changed
     }
 
-    /// At most so many of a part's arrivals, from its first one on.
+    /// Takes at most `most` arrivals of a part, from its first one on.
     fn take(&mut self, part: &Part, most: u64) {
         let count = part.count.min(most);
         if count > 0 {

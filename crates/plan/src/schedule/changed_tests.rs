@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::units::MILLISECOND;
 
-/// Phases of so many seconds and arrivals per second.
+/// Phases of (seconds, arrivals per second).
 fn load(phases: &[(u64, u64)], first: FirstArrival) -> Load {
     let phase = |(seconds, rate): &(u64, u64)| {
         Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(*rate)))
@@ -19,10 +19,11 @@ fn arrivals(schedule: &Schedule) -> Vec<Arrival> {
 }
 
 #[test]
-fn a_rate_changed_by_hand_begins_a_piece_of_its_own() {
+fn changed_rate_starts_a_new_piece() {
     let load = load(&[(10, 5), (10, 2)], FirstArrival::AtStart);
     let schedule = Schedule::new(&load, 1);
-    // Five a second for 3.1 s are 16 arrivals, the last at 3.0 s; then eight a second for 6.9 s are 55.
+    // Five a second for 3.1 s are 16 arrivals, the last at 3.0 s; then eight a second for 6.9 s are
+    // 55.
     let changed = schedule.with_rate(3_100 * MILLISECOND, Rate::per_second(8));
     assert_eq!(changed.total(), 16 + 55 + 20);
     assert_eq!((changed.phase_total(0), changed.phase_total(1)), (71, 20));
@@ -31,12 +32,11 @@ fn a_rate_changed_by_hand_begins_a_piece_of_its_own() {
     assert_eq!(at(16), Some(3_100 * MILLISECOND));
     assert_eq!(at(17), Some(3_225 * MILLISECOND));
     assert_eq!(at(71), Some(10 * SECOND));
-    // Nothing, and something again.
+    // Stop, and resume.
     let none = changed.with_rate(5 * SECOND, Rate::per_second(0));
     assert_eq!((none.due(5 * SECOND), none.due(10 * SECOND)), (32, 32));
     let again = none.with_rate(9 * SECOND, Rate::per_second(3));
     assert_eq!((again.phase_total(0), again.total()), (35, 55));
-    // Behind the end nothing is left to change.
     assert_eq!(
         again.with_rate(21 * SECOND, Rate::per_second(9)).total(),
         55
@@ -44,7 +44,7 @@ fn a_rate_changed_by_hand_begins_a_piece_of_its_own() {
 }
 
 #[test]
-fn what_may_be_changed_is_a_constant_rate_with_even_arrivals() {
+fn only_constant_even_rates_can_be_changed() {
     let mut phases = vec![Phase::new(SECOND, Shape::Rate(Rate::per_second(7)))];
     let ramp = Shape::Staircase {
         from: Rate::per_second(1),
@@ -80,7 +80,7 @@ fn what_may_be_changed_is_a_constant_rate_with_even_arrivals() {
 }
 
 #[test]
-fn users_changed_by_hand_come_at_once_and_go_with_the_highest_numbers_first() {
+fn changed_users_start_immediately_and_highest_numbers_leave() {
     let changed = Load::users(3, 10 * SECOND)
         .with_users(2 * SECOND, 5)
         .with_users(4 * SECOND, 1);
@@ -119,7 +119,7 @@ fn users_changed_by_hand_come_at_once_and_go_with_the_highest_numbers_first() {
 
 proptest! {
     #[test]
-    fn pieces_add_up_and_move_nothing_behind(
+    fn pieces_add_up_and_keep_later_times(
         phases in prop::collection::vec((1_u64..8, 0_u64..40), 1..4),
         changes in prop::collection::vec((0_u64..24_000, 0_u64..60_000), 1..6),
         at_ends: bool,
@@ -135,14 +135,14 @@ proptest! {
             let before = arrivals(&schedule);
             let changed = schedule.with_rate(from, rate);
             let after = arrivals(&changed);
-            // Everything that was due keeps its number and its time.
+            // Arrivals that were due keep their number and time.
             let due = schedule.due(from) as usize;
             prop_assert_eq!(&before[..due], &after[..due]);
             prop_assert_eq!(changed.due(from) as usize, due);
             if from < schedule.end_ns() {
                 let phase = schedule.phase_at(from);
                 let end = schedule.phase_ends()[phase as usize];
-                // The piece has as many as its rate says of its time, and none that lies before it or behind its phase.
+                // The piece has as many arrivals as its rate implies, all within its period.
                 let piece = after[due..].iter().filter(|arrival| arrival.phase == phase);
                 let times: Vec<u64> = piece.map(|arrival| arrival.intended_ns).collect();
                 prop_assert_eq!(times.len() as u64, rate.events_in(end - from));
@@ -158,7 +158,7 @@ proptest! {
             } else {
                 prop_assert_eq!(&before, &after);
             }
-            // Numbers without gaps, times in order, sums that hold.
+            // Consecutive numbers, ordered times, consistent sums.
             prop_assert!(after.iter().enumerate().all(|(n, arrival)| arrival.number == n as u64));
             prop_assert!(after.is_sorted_by_key(|arrival| arrival.intended_ns));
             prop_assert_eq!(after.len() as u64, changed.total());

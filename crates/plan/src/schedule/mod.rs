@@ -1,7 +1,8 @@
-//! The schedule: which arrival is intended when, in integer nanoseconds from the start of the test, in closed form.
+//! The schedule: intended start of every arrival, in closed form, in integer nanoseconds from the
+//! start of the run.
 //!
-//! Arrival k's time is computed from k alone: no running sum, no period added to "now", so nothing drifts and any shard
-//! can compute any part. This module waits for nothing and reads no clock.
+//! Arrival k is computed from k alone, without running sums, so nothing drifts and any shard can be
+//! computed independently.
 
 mod changed;
 mod poisson;
@@ -16,13 +17,13 @@ use segment::Segment;
 pub struct Arrival {
     /// Its number, from 0.
     pub number: u64,
-    /// Nanoseconds from the start of the test.
+    /// Nanoseconds from the start of the run.
     pub intended_ns: u64,
-    /// The phase it belongs to.
+    /// Its phase.
     pub phase: u32,
 }
 
-/// The arrivals of an open load, or the single one of [`Load::Once`]. A closed load has no schedule: it is empty.
+/// The arrivals of an open load, or the single one of [`Load::Once`]. Empty for a closed load.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     parts: Vec<Part>,
@@ -48,7 +49,7 @@ enum PartKind {
 }
 
 impl Schedule {
-    /// The schedule of a load under a seed. The seed matters to Poisson arrivals only.
+    /// Creates the schedule of a load. The seed affects Poisson arrivals only.
     #[must_use]
     pub fn new(load: &Load, seed: u64) -> Schedule {
         let mut schedule = Schedule {
@@ -106,14 +107,14 @@ impl Schedule {
         schedule
     }
 
-    /// The same up to a moment: what would be due then or later is not planned, and phases that would begin then or later are
-    /// none. No other arrival changes its time or its number.
+    /// Truncates the schedule at a moment. Arrivals and phases from then on are removed; all others
+    /// keep time and number.
     #[must_use]
     pub fn until(mut self, end_ns: u64) -> Schedule {
         if end_ns >= self.end_ns() {
             return self;
         }
-        // Where a phase's last arrival falls on its end, one at the new end does too.
+        // Includes an arrival at the new end, if a phase's last arrival is at its end.
         self.total = self.due(end_ns);
         let kept = self.part_of(self.total);
         if let Some(kept) = kept {
@@ -130,7 +131,7 @@ impl Schedule {
         self
     }
 
-    /// How many arrivals there are.
+    /// Total number of arrivals.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
@@ -148,20 +149,20 @@ impl Schedule {
         &self.phase_ends
     }
 
-    /// The phase that a moment belongs to; moments after the end belong to the last one.
+    /// The phase of a moment. Moments after the end belong to the last phase.
     #[must_use]
     pub fn phase_at(&self, at_ns: u64) -> u32 {
         let index = self.phase_ends.partition_point(|end| *end <= at_ns);
         index.min(self.phase_ends.len().saturating_sub(1)) as u32
     }
 
-    /// Whether a phase's last arrival falls on its end, which is the beginning of the next.
+    /// Whether a phase's last arrival is at its end, which is the start of the next.
     #[must_use]
     pub fn has_arrivals_at_ends(&self) -> bool {
         self.arrivals_at_ends
     }
 
-    /// How many arrivals a phase has.
+    /// Number of arrivals of a phase.
     #[must_use]
     pub fn phase_total(&self, phase: u32) -> u64 {
         self.parts
@@ -171,35 +172,35 @@ impl Schedule {
             .sum()
     }
 
-    /// Arrival number k, computed alone.
+    /// Computes arrival number k.
     #[must_use]
     pub fn at(&self, number: u64) -> Option<Arrival> {
         let part = self.part_of(number)?;
         Some(self.parts[part].arrival(number))
     }
 
-    /// How many arrivals are due until a moment: what was planned, whatever became of it. An arrival at the moment itself counts
-    /// where a phase's last arrival falls on its end, as it does for phases.
+    /// Number of arrivals due until a moment. An arrival at the moment itself counts if a phase's
+    /// last arrival is at its end.
     #[must_use]
     pub fn due(&self, until_ns: u64) -> u64 {
         self.first_not(|intended_ns| self.is_due(intended_ns, until_ns))
     }
 
-    /// Whether what is intended at a moment is due until another.
+    /// Whether an arrival intended at one moment is due until another.
     #[must_use]
     pub fn is_due(&self, intended_ns: u64, until_ns: u64) -> bool {
         intended_ns < until_ns || self.arrivals_at_ends && intended_ns == until_ns
     }
 
-    /// How many arrivals are intended before a moment: the number of the first at it or behind it.
+    /// Number of arrivals intended before a moment, which is the number of the first one at or
+    /// after it.
     #[must_use]
     pub fn before(&self, at_ns: u64) -> u64 {
         self.first_not(|intended_ns| intended_ns < at_ns)
     }
 
-    /// The first arrival of which something is not so that is so of all before it.
+    /// First arrival for which `is_so` is false (binary search; must be monotone).
     fn first_not(&self, is_so: impl Fn(u64) -> bool) -> u64 {
-        // Arrivals are numbered in the order of their times: by bisection.
         let (mut so, mut not_so) = (0, self.total);
         while so < not_so {
             let middle = so + (not_so - so) / 2;
@@ -215,20 +216,20 @@ impl Schedule {
         so
     }
 
-    /// Of the arrivals of a share that are intended at a moment or behind it, those that are due until another.
+    /// Number of a share's arrivals intended from `from_ns` on and due until `until_ns`.
     #[must_use]
     pub fn due_of_share(&self, share: Share, from_ns: u64, until_ns: u64) -> u64 {
         let first = share.of_first(self.before(from_ns));
         share.of_first(self.due(until_ns)).saturating_sub(first)
     }
 
-    /// Of the arrivals that are due until a moment, those of one of n shards.
+    /// Number of arrivals of one of `of` shards that are due until a moment.
     #[must_use]
     pub fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
         (self.due(until_ns) + of.max(1) - 1).saturating_sub(shard) / of.max(1)
     }
 
-    /// Every n-th arrival beginning with `shard`: what one of n workers starts.
+    /// Every `of`-th arrival from number `shard` on: the arrivals of one worker.
     #[must_use]
     pub fn shard(&self, shard: u64, of: u64) -> Shard<'_> {
         Shard {
@@ -239,7 +240,7 @@ impl Schedule {
         }
     }
 
-    /// The arrivals of a share that are intended at a moment or behind it.
+    /// A share's arrivals intended from `from_ns` on.
     #[must_use]
     pub fn shard_from(&self, share: Share, from_ns: u64) -> Shard<'_> {
         let skipped = share.of_first(self.before(from_ns));
@@ -292,7 +293,8 @@ impl Schedule {
             Shape::Staircase { from, to } => {
                 for (step, count) in staircase(from, to, phase.duration_ns).enumerate() {
                     let step_start = start_ns + step as u64 * SECOND;
-                    // The last step of a fractional duration is shorter; a phase below one second is a single step.
+                    // The last step of a fractional duration is shorter. A phase below a second is
+                    // a single step.
                     let length = SECOND.min(phase.duration_ns - step as u64 * SECOND);
                     self.push(
                         index,
@@ -335,13 +337,13 @@ impl Part {
     }
 }
 
-/// Iterator over the arrivals of one worker.
+/// Iterator over a share's arrivals.
 #[derive(Debug, Clone)]
 pub struct Shard<'a> {
     schedule: &'a Schedule,
     next: u64,
     step: u64,
-    /// Only a hint that saves the search: arrivals are asked for in order.
+    /// Hint that saves the search, because arrivals are requested in order.
     part: usize,
 }
 
@@ -365,8 +367,8 @@ impl Iterator for Shard<'_> {
     }
 }
 
-/// Arrivals per second of Artillery's ramp: n one-second steps with raw rate `a + (b - a) i / (n - 1)`, rounded half up.
-/// A ramp of a single step has the rounded mean of both ends.
+/// Arrivals per second of Artillery's ramp: n one-second steps with raw rate `a + (b - a) i / (n -
+/// 1)`, rounded half up. A single step has the rounded mean of both ends.
 pub(crate) fn staircase(
     from: Rate,
     to: Rate,
@@ -398,8 +400,8 @@ pub(crate) fn staircase(
     })
 }
 
-/// Both rates over one common denominator, in events per second: exact, so that halves round the same way everywhere. None where
-/// so many steps of it do not fit into 128 bits.
+/// Both rates over a common denominator, so that halves round the same way everywhere. `None` if
+/// the steps do not fit into 128 bits.
 fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
     let of = |count: u64, other: u64| {
         let product = i128::from(count).checked_mul(i128::from(other))?;
@@ -407,7 +409,7 @@ fn common(from: Rate, to: Rate, steps: u64) -> Option<(i128, i128, i128)> {
     };
     let (a, b) = (of(from.count, to.per_ns)?, of(to.count, from.per_ns)?);
     let denominator = i128::from(from.per_ns) * i128::from(to.per_ns);
-    // The largest number that a step makes of them.
+    // The largest number in the computation of a step.
     let most = a.max(b).checked_add(denominator)?;
     most.checked_mul(8)?.checked_mul(i128::from(steps))?;
     Some((a, b, denominator))

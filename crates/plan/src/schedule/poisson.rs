@@ -1,7 +1,7 @@
-//! Poisson arrivals: the process is cut into slots of 100 ms, each drawn from a stream keyed by (seed, phase, slot).
+//! Poisson arrivals: slots of 100 ms, each drawn from a stream keyed by (seed, phase, slot).
 //!
-//! A Poisson process has no memory, so drawing each slot afresh changes nothing of its law, and any slot can be
-//! computed alone. The planned number of arrivals is the realised one of this seed, counted once when the plan is made.
+//! A Poisson process is memoryless, so each slot can be drawn independently. The planned number of
+//! arrivals is the number realised with this seed.
 
 use crate::{
     Phase, Shape,
@@ -17,11 +17,11 @@ pub(super) struct PoissonPhase {
     phase: u32,
     start_ns: u64,
     duration_ns: u64,
-    /// Events per nanosecond, by second of the phase; one entry for a constant rate.
+    /// Events per nanosecond by second of the phase; a single entry for a constant rate.
     rates: Vec<f64>,
-    /// Arrivals before each slot, and behind the last one the total.
+    /// Cumulative arrivals before each slot, and the total.
     before: Vec<u64>,
-    /// The slot looked at last: arrivals are asked for in order, and drawing a slot for each would be quadratic.
+    /// Cache of the last slot. Drawing a slot for each arrival would be quadratic.
     drawn: std::cell::RefCell<(usize, Vec<u64>)>,
 }
 
@@ -71,7 +71,7 @@ impl PoissonPhase {
         drawn.1[(j - self.before[slot]) as usize]
     }
 
-    /// The arrivals of one slot, in order.
+    /// Draws the arrivals of one slot, in order.
     fn draw(&self, slot: usize, into: &mut Vec<u64>) {
         into.clear();
         let begin = slot as u64 * SLOT_NS;

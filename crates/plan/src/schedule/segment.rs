@@ -1,4 +1,5 @@
-//! A stretch with evenly spaced arrivals: `start + (j + offset) × gap`, the gap an exact fraction of nanoseconds.
+//! A period with evenly spaced arrivals: `start + (j + offset) × gap`, with an exact fraction of
+//! nanoseconds as gap.
 
 use crate::{Rate, units::SECOND};
 
@@ -9,7 +10,7 @@ pub(super) struct Segment {
     /// Nanoseconds between arrivals, as a fraction.
     pub gap_num: u64,
     pub gap_den: u64,
-    /// 0: the first arrival lies at the start; 1: one gap after it.
+    /// 0 if the first arrival is at the start, 1 if it is one gap later.
     pub offset: u64,
 }
 
@@ -40,7 +41,7 @@ impl Segment {
     }
 }
 
-/// The constant rate of one second of a phase, for slots of a Poisson process.
+/// The constant rate of one second, for slots of a Poisson process.
 pub(super) fn per_second(count: u64) -> f64 {
     count as f64 / SECOND as f64
 }

@@ -30,14 +30,14 @@ fn ramp(from: u64, to: u64, seconds: u64) -> Schedule {
 fn per_second_counts(schedule: &Schedule) -> Vec<u64> {
     let mut counts = vec![0; (schedule.end_ns() / SECOND) as usize];
     for arrival in schedule.shard(0, 1) {
-        // Artillery's last arrival of a second lies on its end.
+        // Artillery's last arrival of a second is at its end.
         counts[((arrival.intended_ns - 1) / SECOND) as usize] += 1;
     }
     counts
 }
 
 #[test]
-fn ramps_have_artillerys_totals() {
+fn ramp_totals_match_artillery() {
     for (from, to, seconds, total) in [
         (6, 1, 2, 7),
         (1, 5, 1, 3),
@@ -59,7 +59,7 @@ fn ramps_have_artillerys_totals() {
 }
 
 #[test]
-fn ramps_have_artillerys_seconds() {
+fn ramp_seconds_match_artillery() {
     assert_eq!(per_second_counts(&ramp(6, 1, 2)), [6, 1]);
     assert_eq!(
         per_second_counts(&ramp(0, 30, 10)),
@@ -124,7 +124,7 @@ fn medplum_plans_16600_virtual_users() {
 }
 
 #[test]
-fn fractions_and_thirds_do_not_drift() {
+fn fractional_rates_do_not_drift() {
     let schedule = artillery(3600, Shape::Rate(Rate::from_f64(0.5).expect("a rate")));
     assert_eq!(schedule.total(), 1800);
     assert_eq!(
@@ -139,7 +139,7 @@ fn fractions_and_thirds_do_not_drift() {
 }
 
 #[test]
-fn first_arrival_at_start_for_native_plans() {
+fn native_plans_start_with_an_arrival() {
     let load = open(
         vec![Phase::new(10 * SECOND, Shape::Rate(Rate::per_second(200)))],
         FirstArrival::AtStart,
@@ -154,7 +154,7 @@ fn first_arrival_at_start_for_native_plans() {
 }
 
 #[test]
-fn pauses_counts_and_once() {
+fn pauses_counts_and_once_are_scheduled() {
     let phases = vec![
         Phase::new(2 * SECOND, Shape::Pause),
         Phase::new(2 * SECOND, Shape::Count(5)),
@@ -176,7 +176,7 @@ fn pauses_counts_and_once() {
 }
 
 #[test]
-fn moments_find_their_phase() {
+fn moments_belong_to_their_phase() {
     let phases = vec![
         Phase::new(SECOND, Shape::Pause),
         Phase::new(SECOND, Shape::Pause),
@@ -233,7 +233,7 @@ fn any_phase() -> impl Strategy<Value = Phase> {
 
 proptest! {
     #[test]
-    fn monotone_exact_and_computable_alone(
+    fn arrivals_are_monotone_and_independent(
         phases in prop::collection::vec(any_phase(), 1..5),
         after in any::<bool>(),
         seed in any::<u64>(),
@@ -251,7 +251,7 @@ proptest! {
             prop_assert!(arrival.intended_ns <= schedule.phase_ends()[arrival.phase as usize]);
         }
         prop_assert!(all.windows(2).all(|w| w[0].intended_ns <= w[1].intended_ns && w[0].phase <= w[1].phase));
-        // Any arrival computed alone, and any shard computed by someone else, is the same.
+        // Arrivals and shards computed independently are equal.
         let other = Schedule::new(&load, seed);
         for arrival in all.iter().rev().step_by(7) {
             prop_assert_eq!(other.at(arrival.number), Some(*arrival));
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn what_of_a_share_is_left_from_a_moment_on_can_be_computed_alone(
+    fn remaining_arrivals_of_a_share_are_computed(
         phases in prop::collection::vec(any_phase(), 1..5),
         after in any::<bool>(),
         seed in any::<u64>(),
@@ -273,7 +273,7 @@ proptest! {
         let first = if after { FirstArrival::AfterOneGap } else { FirstArrival::AtStart };
         let schedule = Schedule::new(&open(phases, first), seed);
         let at = |share: f64| (schedule.end_ns() as f64 * share) as u64;
-        // Also exactly at an arrival, and at the end of a phase.
+        // Also at an arrival, and at the end of a phase.
         let edges = schedule.shard(0, 1).step_by(97).map(|arrival| arrival.intended_ns);
         let edges: Vec<u64> = edges.take(5).chain(schedule.phase_ends().iter().copied()).chain([at(from)]).collect();
         let until_ns = at(until);
@@ -292,7 +292,7 @@ proptest! {
     }
 
     #[test]
-    fn a_load_that_is_cut_short_is_the_beginning_of_the_whole_one(
+    fn truncated_schedule_is_a_prefix(
         phases in prop::collection::vec(any_phase(), 1..5),
         after in any::<bool>(),
         seed in any::<u64>(),
@@ -312,8 +312,9 @@ proptest! {
 }
 
 #[test]
-fn a_staircase_between_rates_that_are_no_round_fractions_is_the_same_as_between_their_neighbours() {
-    // 180,260 an hour times 0.333333: its fraction's products do not fit into 128 bits over a long ramp.
+fn staircase_of_unwieldy_fractions_matches_neighbours() {
+    // 180,260 an hour times 0.333333: the products of its fraction exceed 128 bits over a long
+    // ramp.
     let odd = Rate::ratio(180_260 * 333_333, 3_600_000_000_000_000_001).unwrap();
     let near = Rate::from_f64(odd.as_f64()).unwrap();
     let counts = |rate: Rate| -> Vec<u64> {

@@ -1,6 +1,6 @@
-//! Percent-encoding in the URLs of places, which hold passwords of any text. Nothing is known here of URLs.
+//! Percent-decoding for URLs of sources.
 
-/// The text that is meant; none where a `%` is followed by no two digits, or the bytes are no text.
+/// Decodes a text. `None` for an invalid escape or invalid UTF-8.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -21,7 +21,7 @@ mod tests {
     use super::decoded;
 
     #[test]
-    fn whole_or_nothing() {
+    fn invalid_escapes_yield_none() {
         assert_eq!(decoded("a%20%C3%A9+").as_deref(), Some("a é+"));
         for text in ["%", "%2", "%zz", "%ff", "%+1"] {
             assert_eq!(decoded(text), None, "{text}");

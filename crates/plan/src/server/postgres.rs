@@ -1,60 +1,60 @@
-//! Where a PostgreSQL is and who asks it, read from its URL. Nothing here connects.
+//! Parses PostgreSQL URLs.
 
 use super::percent::decoded;
 
-/// Where PostgreSQL listens where nobody says otherwise.
+/// Default port.
 const PORT: u16 = 5432;
-/// How URLs begin that are read here.
+/// Supported URL schemes.
 pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// A database, and who looks at it.
+/// A database and the credentials for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {
-    /// Where the server listens.
+    /// Address of the server.
     pub at: Listener,
-    /// Who logs in.
+    /// User name.
     pub user: String,
-    /// With what, where that is asked for.
+    /// Password, if required.
     pub password: Option<String>,
-    /// Its name.
+    /// Name of the database.
     pub name: String,
-    /// Whether the connection is encrypted.
+    /// Encryption of the connection.
     pub tls: Encryption,
 }
 
-/// Where a server listens.
+/// Address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listener {
-    /// At a host and port.
+    /// Host and port.
     Tcp(String, u16),
-    /// At a socket of this machine, by its path.
+    /// Path of a local socket.
     Socket(String),
 }
 
-/// Whether a connection is encrypted: the words of `sslmode`.
+/// Encryption of a connection, by the words of `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encryption {
     /// Never.
     Disable,
-    /// Where the server can. Its certificate is not checked.
+    /// If the server supports it. The certificate is not verified.
     Prefer,
-    /// Always. Its certificate is not checked.
+    /// Always. The certificate is not verified.
     Require,
-    /// Always, with a certificate that this machine trusts and of that name.
+    /// Always, with a trusted certificate of that name.
     VerifyFull,
 }
 
 impl Database {
-    /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…` or `postgres://USER@/DATABASE?host=/FOLDER`.
+    /// Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…` or
+    /// `postgres://USER@/DATABASE?host=/FOLDER`.
     ///
-    /// # Errors
-    /// What is wrong with it. No part of a password is in it.
+    /// Fails with a message that contains no part of a password.
     pub fn of_url(url: &str) -> Result<Database, String> {
         let mut schemes = SCHEMES.iter();
         let rest = schemes.find_map(|scheme| url.strip_prefix(scheme));
         let rest = rest.ok_or("a PostgreSQL is postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        // Behind the last @: a password may hold one, and a slash, as they are.
+        // Splits at the last @, because passwords may contain @ and slashes.
         let (who, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, password) = match who.split_once(':') {
@@ -75,7 +75,7 @@ impl Database {
         let (host, port) = host_and_port(authority)?;
         let mut database = Database {
             at: Listener::Tcp(host, port),
-            // As its own clients have it.
+            // Default of PostgreSQL's own clients.
             name: if name.is_empty() { user.clone() } else { name },
             user,
             password,
@@ -118,7 +118,7 @@ impl Database {
                     }
                 }
             }
-            // It would be no secret to whoever keeps texts by their names.
+            // Such a password would not be recognized as a secret.
             "password" => {
                 return Err(
                     "the password stands before the @: postgres://USER:PASSWORD@HOST/DATABASE"
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_as_its_own_clients_read_them() {
+    fn urls_are_parsed_as_by_libpq() {
         let full = read("postgres://me:p%40ss%2Fw@db.example:5433/shop?sslmode=require");
         assert_eq!(full.at, Listener::Tcp("db.example".into(), 5433));
         assert_eq!(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_the_password() {
+    fn errors_do_not_contain_the_password() {
         for (url, said) in [
             ("postgres://h/shop", "say who asks"),
             ("postgres://me:hunter2@/shop", "say where it is"),
@@ -215,12 +215,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "postgres://[a-z:@/?=&%0-9\\[\\]]{0,40}") {
+        fn any_text_is_handled(text in "postgres://[a-z:@/?=&%0-9\\[\\]]{0,40}") {
             let _ = Database::of_url(&text);
         }
 
         #[test]
-        fn what_is_encoded_is_what_is_meant(user in "[a-z]{1,8}", password in "\\PC{1,20}", name in "[a-z]{1,8}") {
+        fn encoded_parts_are_decoded(user in "[a-z]{1,8}", password in "\\PC{1,20}", name in "[a-z]{1,8}") {
             let encoded: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
             let read = Database::of_url(&format!("postgres://{user}:{encoded}@h:1/{name}")).unwrap();
             prop_assert_eq!((read.user, read.password, read.name), (user, Some(password), name));

@@ -1,8 +1,8 @@
-//! A question to a Prometheus, in one line. Whether the question is one is for the Prometheus to say.
+//! Parses Prometheus queries in one line. The query itself is not validated.
 
 use super::Place;
 
-/// Reads `URL QUERY`.
+/// Parses `URL QUERY`.
 pub(super) fn line(text: &str) -> Result<Place, String> {
     let (url, query) = text
         .trim()
@@ -11,9 +11,9 @@ pub(super) fn line(text: &str) -> Result<Place, String> {
     place(url, query)
 }
 
-/// A question to a Prometheus at a URL.
+/// Creates the place of a query.
 pub(super) fn place(url: &str, query: &str) -> Result<Place, String> {
-    // A URL may hold a password: it is not repeated.
+    // The URL may contain a password, so it is not repeated.
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("a Prometheus is asked at its http:// or https:// URL".to_owned());
     }

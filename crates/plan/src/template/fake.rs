@@ -1,6 +1,6 @@
-//! Made-up names, addresses and the like: the functions of Artillery's plugin `fake-data`, by faker's names (category and method
-//! run together), and the older names that the plugin still knows. The words come from a library; which ones follows from the
-//! virtual user's random numbers alone.
+//! Fake data: the functions of Artillery's plugin `fake-data`, by faker's names (category and
+//! method joined) and the plugin's older names. The words come from a library and depend on the
+//! virtual user's random numbers only.
 
 use std::convert::Infallible;
 
@@ -14,7 +14,7 @@ mod functions;
 
 use functions::{FUNCTIONS, OLDER};
 
-/// A function that makes something up.
+/// A fake-data function.
 #[derive(Clone, Copy)]
 pub struct Fakery {
     name: &'static str,
@@ -24,7 +24,7 @@ pub struct Fakery {
 type Make = fn(&mut Source<'_>) -> String;
 
 impl Fakery {
-    /// The function of a name without its `$`, in its newer or older spelling.
+    /// The function with this name, without `$`, in new or old spelling.
     #[must_use]
     pub fn named(name: &str) -> Option<Fakery> {
         let known = |name: &str| FUNCTIONS.iter().find(|(known, _)| *known == name);
@@ -33,13 +33,13 @@ impl Fakery {
         Some(Fakery { name, make: *make })
     }
 
-    /// All names without their `$`, the older ones too.
+    /// All names without `$`, including old ones.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let newer = FUNCTIONS.iter().map(|(name, _)| *name);
         newer.chain(OLDER.iter().map(|(name, _)| *name))
     }
 
-    /// Appends something made up.
+    /// Appends a value.
     pub fn write(self, rng: &mut Rng, out: &mut String) {
         out.push_str(&(self.make)(&mut Source(rng)));
     }
@@ -65,7 +65,7 @@ impl Serialize for Fakery {
     }
 }
 
-/// Our random numbers as the library wants them.
+/// Adapts our random numbers to the library.
 struct Source<'a>(&'a mut Rng);
 
 impl TryRng for Source<'_> {
@@ -105,7 +105,7 @@ impl Source<'_> {
             .collect()
     }
 
-    /// A decimal number in `min..max` with so many decimals, without zeros at its end.
+    /// A decimal number in `min..max`, without trailing zeros.
     fn decimal(&mut self, min: f64, max: f64, decimals: i32) -> String {
         let unit = 10f64.powi(decimals);
         let n = min + (max - min) * self.0.unit();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_makes_something_of_its_own_kind() {
+    fn every_function_has_its_own_output() {
         for name in Fakery::names() {
             assert!(!made(name, 1).is_empty(), "{name}");
             assert_eq!(made(name, 1), made(name, 1), "{name}");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes() {
+    fn outputs_have_expected_forms() {
         for seed in 0..200 {
             let email = made("internetEmail", seed);
             let (user, host) = email.split_once('@').unwrap();

@@ -1,4 +1,5 @@
-//! The functions that templates can call. A new one is a variant, a line in [`FUNCTIONS`] and an arm in [`Function::write`].
+//! Functions of templates. A new one is a variant, a line in [`FUNCTIONS`] and an arm in
+//! [`Function::write`].
 
 use std::fmt::Write as _;
 
@@ -14,22 +15,22 @@ use crate::rng::Rng;
 pub enum Function {
     /// A whole number in `min..=max`.
     RandomNumber(i64, i64),
-    /// So many characters of `a-zA-Z0-9`.
+    /// Random characters of `a-zA-Z0-9`.
     RandomString(usize),
-    /// Something made up, where the plugin fake-data is there.
+    /// Fake data, if the plugin is enabled.
     Fake(Fakery),
 }
 
-/// What a function makes of its arguments; a word instead of a number is none, as for JavaScript.
+/// Creates a function from its arguments. A non-number is `None`, as for JavaScript.
 type Read = fn(&[Option<i64>]) -> Result<Function, String>;
 
-/// Every function: its name, how it is called, how its arguments are read.
+/// All functions: name, syntax, argument parser.
 pub(super) const FUNCTIONS: &[(&str, &str, Read)] = &[
     ("$randomNumber", "$randomNumber(min, max)", random_number),
     ("$randomString", "$randomString(length)", random_string),
 ];
 
-/// Longest random text that may be asked for.
+/// Maximum length of a random text.
 const MAX_LENGTH: i64 = 1 << 20;
 
 fn random_number(arguments: &[Option<i64>]) -> Result<Function, String> {
@@ -50,7 +51,7 @@ fn random_string(arguments: &[Option<i64>]) -> Result<Function, String> {
 }
 
 impl Function {
-    /// The function's result, with its type.
+    /// The result with its type.
     #[must_use]
     pub fn value(&self, rng: &mut Rng) -> Value {
         let mut text = String::new();
@@ -61,7 +62,7 @@ impl Function {
         }
     }
 
-    /// Appends the function's result.
+    /// Appends the result.
     pub fn write(&self, rng: &mut Rng, out: &mut String) {
         const ALPHABET: &[u8; 62] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";

@@ -1,7 +1,7 @@
-//! Reads the template dialect: which braces are variables, which are calls, and which stay as they are.
+//! Parser of the template dialect.
 //!
-//! `{{ x }}` and `{{{ x }}}` are variables when only word characters, white space and `$ . [ ] ' " -` stand between the braces;
-//! `{{ $f(1, a) }}` is a call. Everything else between braces is text.
+//! `{{ x }}` and `{{{ x }}}` are variables if only word characters, white space and `$ . [ ] ' " -`
+//! are between the braces; `{{ $f(1, a) }}` is a call. Other braces are text.
 
 use super::{
     Fakery, Piece, Template,
@@ -9,14 +9,14 @@ use super::{
 };
 use query::{path::Path, value::is_js_space};
 
-/// A call that cannot be made. The offset counts bytes from the start of the text.
+/// An invalid call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
     /// Bytes from the start of the text to the braces.
     pub offset: usize,
-    /// The function, with its `$`.
+    /// The function with its `$`.
     pub function: String,
-    /// One line: what is wrong and what would be right.
+    /// One line: what is wrong, and what is valid.
     pub message: String,
 }
 
@@ -28,7 +28,7 @@ impl std::fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// A text's template.
+/// Parses a text.
 pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
     if !text.contains("{{") {
         return Ok(Template::from(text));
@@ -41,13 +41,13 @@ pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
     }
 }
 
-/// The pieces of a variable's value that is expanded again: calls are not made there.
+/// Parses the value of a variable for nested expansion, without calls.
 pub(super) fn variables_only(text: &str) -> Vec<Piece> {
-    // Without calls nothing can go wrong.
+    // Fails only for calls.
     split(text, false).unwrap_or_default()
 }
 
-/// What stands between double braces and still is no variable or call, so that a reader can tell its user.
+/// Content of double braces that is neither variable nor call, for a warning by the reader.
 #[must_use]
 pub fn unread_braces(text: &str) -> Option<&str> {
     let mut rest = text;
@@ -97,7 +97,7 @@ fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The variable or call that the text begins with, and its length.
+/// The variable or call at the start of the text, and its length.
 fn brace(text: &str) -> Option<(Brace<'_>, usize)> {
     let inside = text.strip_prefix("{{")?;
     variable(text, inside).or_else(|| {
@@ -120,7 +120,7 @@ fn variable<'a>(text: &'a str, inside: &'a str) -> Option<(Brace<'a>, usize)> {
     })
 }
 
-/// `$name ( arguments ) }}` after the braces.
+/// Parses `$name ( arguments ) }}` after the braces.
 fn call_syntax(inside: &str) -> Option<(Brace<'_>, &str)> {
     let space = |text: &'static str| move |c: char| is_js_space(c) || text.contains(c);
     let inside = inside.trim_start_matches(is_js_space);
@@ -141,7 +141,7 @@ fn call_syntax(inside: &str) -> Option<(Brace<'_>, &str)> {
     Some((Brace::Call { name, arguments }, rest))
 }
 
-/// Functions that people expect and Artillery does not have, and what comes nearest.
+/// Functions that users expect but Artillery lacks, with the closest one.
 const MEANT: [(&str, &str); 6] = [
     ("$guid", "{{ $uuid }}, one for each virtual user"),
     ("$randomInt", "$randomNumber(min, max)"),
@@ -169,7 +169,7 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
             known.join(" and ")
         )));
     };
-    // What is left out is up to the function; what is no whole number would be anybody's guess.
+    // Missing arguments are the function's decision. Non-integers are ambiguous and rejected.
     let argument = |text: &str| match text.trim_matches(is_js_space) {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {

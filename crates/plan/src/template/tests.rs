@@ -1,4 +1,4 @@
-//! The vectors of the dialect, and that no text upsets it.
+//! Test vectors of the dialect.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -18,7 +18,6 @@ fn vars() -> Map<String, Value> {
 fn eval(value: Value) -> Option<Value> {
     let template = Template::parse(&value).unwrap();
     let evaluated = template.eval(&vars(), &mut rng());
-    // The other ways to the same value agree.
     let mut text = String::new();
     let written = template.write_text(&vars(), &mut rng(), &mut text);
     let mut body = String::new();
@@ -45,7 +44,7 @@ fn text(template: &str) -> Option<Value> {
 }
 
 #[test]
-fn golden_vectors() {
+fn golden_vectors_match() {
     assert_eq!(text("{{ n }}"), Some(json!(5)));
     assert_eq!(text("{{n}} "), Some(json!("5 ")));
     assert_eq!(text(" {{ n }}"), Some(json!(" 5")));
@@ -60,7 +59,7 @@ fn golden_vectors() {
 }
 
 #[test]
-fn braces() {
+fn braces_are_parsed() {
     assert_eq!(text("{{{ n }}}"), Some(json!(5)));
     assert_eq!(text("{{{ n }}"), Some(json!(5)));
     assert_eq!(text("{{{{ n }}}}"), Some(json!("{5}")));
@@ -77,7 +76,7 @@ fn braces() {
 }
 
 #[test]
-fn values_are_expanded_again_when_embedded() {
+fn embedded_values_are_expanded() {
     assert_eq!(text("{{ again }}"), Some(json!("<{{ s }}>")));
     assert_eq!(text("a {{ again }}"), Some(json!("a <hi>")));
     assert_eq!(
@@ -87,7 +86,7 @@ fn values_are_expanded_again_when_embedded() {
 }
 
 #[test]
-fn objects() {
+fn objects_are_evaluated() {
     let value = json!({"a": "{{ u }}", "{{ s }}": ["{{ u }}", "{{ n }}", true, 1.5], "c": {"d": "-{{ s }}-"}});
     assert_eq!(
         eval(value),
@@ -104,7 +103,7 @@ fn objects() {
 }
 
 #[test]
-fn functions() {
+fn functions_are_evaluated() {
     let drawn = |template: &str| text(template).unwrap().as_str().unwrap().to_owned();
     assert_eq!(drawn("{{ $randomString() }}").len(), 10);
     assert_eq!(drawn("{{$randomString(8)}}").len(), 8);
@@ -128,7 +127,7 @@ fn functions() {
 }
 
 #[test]
-fn unknown_functions_are_named() {
+fn unknown_functions_are_reported() {
     let error = Template::parse(&json!({"x": ["ab {{ $randomInt(1,5) }}"]})).unwrap_err();
     assert_eq!((error.offset, error.function.as_str()), (3, "$randomInt"));
     assert!(
@@ -171,20 +170,20 @@ fn variables_are_listed() {
 
 proptest! {
     #[test]
-    fn any_text_is_read(text in r#"[a-c{}$(), .\[\]'"0-9é\n-]{0,40}"#) {
+    fn any_text_is_parsed(text in r#"[a-c{}$(), .\[\]'"0-9é\n-]{0,40}"#) {
         if let Ok(template) = Template::parse_text(&text) {
             let _ = (template.eval(&vars(), &mut rng()), unread_braces(&text), template.variables().count());
         }
     }
 
     #[test]
-    fn text_without_braces_stays(text in "[^{]*") {
+    fn text_without_braces_is_unchanged(text in "[^{]*") {
         let template = Template::parse_text(&text).unwrap();
         prop_assert_eq!(template.as_literal(), Some(&Value::String(text)));
     }
 
     #[test]
-    fn a_variable_alone_keeps_its_type_and_in_text_becomes_text(n in any::<i32>(), before in "[a-z ]{1,5}", spaces in " {0,3}") {
+    fn single_variable_keeps_its_type(n in any::<i32>(), before in "[a-z ]{1,5}", spaces in " {0,3}") {
         let scope = json!({"v": n}).as_object().unwrap().clone();
         let of = |text: String| Template::parse_text(&text).unwrap().eval(&scope, &mut rng());
         let alone = format!("{{{{{spaces}v{spaces}}}}}");
@@ -193,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn json_written_is_the_value_evaluated(key in "[a-z]{1,4}", n in any::<i32>(), text in "[a-z\"\\\\ ]{0,6}") {
+    fn written_json_equals_evaluated_value(key in "[a-z]{1,4}", n in any::<i32>(), text in "[a-z\"\\\\ ]{0,6}") {
         let scope = json!({"v": n, "t": text}).as_object().unwrap().clone();
         let template = Template::parse(&json!({key: ["{{ v }}", "x{{ t }}", {"u": "{{ none }}"}]})).unwrap();
         let mut written = String::new();
@@ -204,7 +203,7 @@ proptest! {
 }
 
 #[test]
-fn a_function_alone_keeps_its_type_where_a_reader_asks_for_it() {
+fn single_function_keeps_its_type_if_typed() {
     let value = json!({
         "n": "{{ $randomNumber(3, 3) }}",
         "list": ["{{ $randomNumber(4, 4) }}", " {{ $randomNumber(3, 3) }}"],
@@ -223,7 +222,7 @@ fn a_function_alone_keeps_its_type_where_a_reader_asks_for_it() {
     let mut written = String::new();
     typed.write_json(&scope, &mut rng, &mut written).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), expected);
-    // Artillery's are text.
+    // Artillery's results are text.
     let as_text = template.eval(&scope, &mut rng).unwrap();
     assert_eq!(
         (&as_text["n"], &as_text["list"][0]),

@@ -1,6 +1,6 @@
-//! Expressions in the language that Artillery's conditions are written in (filtrex 2): arithmetic, comparisons, `and or not`,
-//! `x in (a, b)`, `prop of object`, `? :`, and a few functions. `parse` reads them into a tree once; here they get a value,
-//! with JavaScript's conversions ([`operand`]). Comparisons give 1 and 0.
+//! Expressions of filtrex 2, used by Artillery's conditions: arithmetic, comparisons, `and or not`,
+//! `x in (a, b)`, `prop of object`, `? :`, and a few functions. Values convert as in JavaScript
+//! ([`operand`]). Comparisons yield 1 and 0.
 
 mod operand;
 mod parse;
@@ -13,7 +13,7 @@ use crate::{Chance, Misread, Scope, regexp::Regexp};
 use operand::Operand;
 pub use parse::Names;
 
-/// An expression, read.
+/// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
     text: String,
@@ -44,7 +44,7 @@ enum Node {
     Choice(Box<(Node, Node, Node)>),
     Property(String, Box<Node>),
     Call(Function, Vec<Node>),
-    /// A call of a function that does not exist.
+    /// A call of an unknown function.
     UnknownCall(String),
 }
 
@@ -92,12 +92,10 @@ const FUNCTIONS: [(&str, Function); 9] = [
     ("sqrt", Function::Sqrt),
 ];
 
-/// Whether an expression over figures holds: whether its value is 1, which is how Artillery's
-/// `ensure` judges it. The caller resolves the names of figures, which may hold any characters.
-/// Any other name is undefined.
+/// Whether an expression over metrics is 1, as evaluated by Artillery's `ensure`. The caller
+/// resolves names of metrics, which may contain any characters. Other names are undefined.
 ///
-/// # Errors
-/// Where and why the expression cannot be read.
+/// Fails with the position of a parse error.
 pub fn holds(text: &str, figures: parse::Figures<'_>) -> Result<bool, Misread> {
     let expression = Expression::parse(text, Names::Figures(figures))?;
     let scope = NoVariables::default();
@@ -106,10 +104,9 @@ pub fn holds(text: &str, figures: parse::Figures<'_>) -> Result<bool, Misread> {
     Ok(is_one && !scope.has_failed.get())
 }
 
-/// The scope of expressions over figures.
 #[derive(Default)]
 struct NoVariables {
-    /// Whether a function was called that does not exist.
+    /// Whether an unknown function was called.
     has_failed: Cell<bool>,
 }
 
@@ -123,7 +120,7 @@ impl Scope for NoVariables {
     }
 }
 
-/// Figures are judged alike each time: their conditions leave nothing to chance.
+/// Constant random numbers, so that metrics are evaluated deterministically.
 struct Middle;
 
 impl Chance for Middle {
@@ -137,10 +134,7 @@ impl Chance for Middle {
 }
 
 impl Expression {
-    /// Reads an expression.
-    ///
-    /// # Errors
-    /// Where and why it cannot be read.
+    /// Parses an expression. Fails with the position of the error.
     pub fn parse(text: &str, names: Names<'_>) -> Result<Expression, Misread> {
         parse::parse(text, names).map(|root| Expression {
             text: text.to_owned(),
@@ -148,24 +142,24 @@ impl Expression {
         })
     }
 
-    /// As written.
+    /// The expression as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the value is one that JavaScript takes for true.
+    /// Whether the value is true in JavaScript.
     pub fn is_true(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.value(scope, rng).is_truthy()
     }
 
-    /// The same where the sides of `and`, `or` and `not` are taken as true or not, each for itself: to filtrex they are numbers, and a
-    /// text, which is none, is never true behind `and`.
+    /// Like `is_true`, but converts each side of `and`, `or` and `not` to a boolean. Filtrex
+    /// converts them to numbers, so that a text is never true after `and`.
     pub fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.holds(scope, rng)
     }
 
-    /// Every variable that the expression names.
+    /// All variables used.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -275,7 +269,7 @@ impl Node {
     }
 }
 
-/// Whether a text matches an expression that another text holds; one that is no expression matches nothing.
+/// Whether a text matches a regular expression. An invalid one matches nothing.
 fn matches(text: &str, pattern: &str, scope: &dyn Scope) -> bool {
     let Ok(regex) = Regexp::new(pattern, "") else {
         return false;
@@ -297,8 +291,11 @@ fn binary<'v>(
 ) -> Operand<'v> {
     let (a, b) = (&left, &right);
     match operator {
-        // JavaScript's `||` and `&&` return one of their sides, and filtrex makes a number of it. The
-        // left side has decided already where it can.
+        // JavaScript's `
+        //
+        //
+        // ` and `&&` return one side, which filtrex converts to a number. The left side was decided
+        // before.
         Operator::Or | Operator::And => Operand::Number(b.number()),
         Operator::Equal => Operand::truth(a.equals(b)),
         Operator::Unequal => Operand::truth(!a.equals(b)),
@@ -319,7 +316,7 @@ fn binary<'v>(
 fn call(function: Function, numbers: &[f64], rng: &mut dyn Chance) -> f64 {
     let first = numbers.first().copied().unwrap_or(f64::NAN);
     let extreme = |start: f64, pick: fn(f64, f64) -> f64| {
-        // As JavaScript's: one that is no number makes the result none.
+        // As in JavaScript, NaN makes the result NaN.
         numbers.iter().fold(start, |best, &n| {
             if best.is_nan() || n.is_nan() {
                 f64::NAN

@@ -1,4 +1,4 @@
-//! What an expression computes with: JavaScript's values and their conversions into each other, as far as filtrex uses them.
+//! JavaScript values and the conversions that filtrex uses.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::value;
 
-/// A value of an expression.
 #[derive(Debug, Clone)]
 pub enum Operand<'v> {
     Undefined,
@@ -16,7 +15,7 @@ pub enum Operand<'v> {
     Text(Cow<'v, str>),
     /// A list or a mapping of a variable.
     Json(&'v Value),
-    /// A list of the expression itself.
+    /// A list in the expression.
     List(Vec<Operand<'v>>),
 }
 
@@ -98,7 +97,7 @@ impl<'v> Operand<'v> {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self.equals(other)
     }
 
-    /// Two texts by their characters, anything else by its number; none: not comparable.
+    /// Compares two texts by characters, and other values as numbers. `None` if not comparable.
     pub fn order(&self, other: &Operand<'_>) -> Option<Ordering> {
         let textual = |operand: &Operand<'_>| {
             matches!(
@@ -112,7 +111,7 @@ impl<'v> Operand<'v> {
         self.number().partial_cmp(&other.number())
     }
 
-    /// JavaScript's `+`: a sum of numbers, else one text.
+    /// JavaScript's `+`: a sum of numbers, otherwise a concatenation.
     pub fn plus(self, other: &Operand<'_>) -> Operand<'v> {
         let plain = |operand: &Operand<'_>| {
             matches!(
@@ -133,7 +132,7 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// What `in` looks through: a list's items, or the value alone.
+    /// The operands of `in`: a list's items, or the single value.
     pub fn into_items(self) -> Vec<Operand<'v>> {
         match self {
             Operand::List(items) => items,
@@ -145,7 +144,7 @@ impl<'v> Operand<'v> {
     }
 }
 
-/// Items with commas between them; null and undefined are nothing.
+/// Items joined by commas. Null and undefined are empty.
 fn joined<'a>(items: impl Iterator<Item = Operand<'a>>) -> String {
     let texts: Vec<String> = items
         .map(|item| match item {

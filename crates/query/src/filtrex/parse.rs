@@ -1,23 +1,23 @@
-//! Reads an expression's text into a tree. Everything binds to the left, and tighter in this order: `? :`, `or`, `and`, `in`,
-//! `== != ~=`, `< <= > >=`, `+ -`, `* / %`, `^`, `not` and `-`, `of`.
+//! Parses expressions. All operators are left-associative, in ascending precedence: `? :`, `or`,
+//! `and`, `in`, `== != ~=`, `< <= > >=`, `+ -`, `* / %`, `^`, `not` and `-`, `of`.
 
 use super::{FUNCTIONS, Node, Operator};
 use crate::{Misread, cursor::Cursor};
 
-/// Resolves the figure whose name stands at the beginning of a text: the name's length in bytes, and the value.
+/// Resolves a metric whose name is at the start of a text: length of the name in bytes, and value.
 pub type Figures<'a> = &'a dyn Fn(&str) -> Option<(usize, f64)>;
 
-/// What the names in an expression are.
+/// Meaning of names in an expression.
 #[derive(Clone, Copy)]
 pub enum Names<'a> {
     /// Variables: letters, digits, `_`, `$` and dots, or anything in single quotes.
     Variables,
-    /// Figures, whose names may hold any characters. Other names are undefined, and other functions
-    /// fail the expression once they are called.
+    /// Metrics, whose names may contain any characters. Other names are undefined. Other functions
+    /// fail when called.
     Figures(Figures<'a>),
 }
 
-/// Nesting beyond this is nobody's condition.
+/// Maximum nesting.
 const DEEPEST: usize = 64;
 
 type Parsed = Result<Node, Misread>;
@@ -106,7 +106,7 @@ impl Reader<'_> {
     }
 
     fn relation(&mut self) -> Parsed {
-        // Longer symbols first: `<=` begins with `<`.
+        // Longer symbols first: `<=` starts with `<`.
         const SYMBOLS: [(&str, Operator); 4] = [
             ("<=", Operator::AtMost),
             (">=", Operator::AtLeast),
@@ -177,7 +177,7 @@ impl Reader<'_> {
         if let Names::Figures(resolve) = self.names
             && let Some((length, value)) = resolve(self.c.rest())
         {
-            // A name may begin with digits or brackets, so it comes first.
+            // A metric may start with digits or brackets, so it is tried first.
             self.c.at += length;
             return Ok(Node::Number(value));
         }
@@ -209,7 +209,7 @@ impl Reader<'_> {
         Ok(Node::Number(number))
     }
 
-    /// Text up to the closing quote; a backslash takes the quote, or itself, as it is.
+    /// Text up to the closing quote. A backslash escapes the quote and itself.
     fn quoted(&mut self, quote: char) -> Result<String, Misread> {
         let mut text = String::new();
         let mut chars = self.c.rest().char_indices().skip(1);

@@ -27,7 +27,7 @@ fn variables() -> Map<String, Value> {
     .clone()
 }
 
-/// The value as JSON; what is no number in JSON either is its JavaScript text.
+/// The value as JSON, or as JavaScript text if JSON cannot represent it.
 fn value(text: &str) -> Value {
     let vars = variables();
     let expression = Expression::parse(text, Names::Variables).unwrap();
@@ -45,8 +45,8 @@ fn value(text: &str) -> Value {
 }
 
 #[test]
-fn values_as_filtrex_has_them() {
-    // Every line checked against filtrex 2.2.3 in node.
+fn values_match_filtrex() {
+    // All lines checked with filtrex 2.2.3 in node.
     for (text, wanted) in [
         ("a", json!(1)),
         ("a == \"1\"", json!(1)),
@@ -119,7 +119,7 @@ fn values_as_filtrex_has_them() {
 }
 
 #[test]
-fn what_filtrex_refuses_is_refused_with_its_place() {
+fn invalid_expressions_are_rejected_with_position() {
     for (text, offset) in [
         ("a === 1", 4),
         ("a && 1", 2),
@@ -149,14 +149,14 @@ fn what_filtrex_refuses_is_refused_with_its_place() {
 }
 
 #[test]
-fn figures_have_any_names() {
+fn metrics_may_have_any_name() {
     for (text, wanted) in [
         ("http.requests >= 10", Ok(true)),
         ("http.requests > 20 or x == 2", Ok(true)),
         ("http.requests > 20 and x == 2", Ok(false)),
         ("vusers.created_by_name.My scenario (a) == 3", Ok(true)),
         ("max(1, x, 3) == 3", Ok(true)),
-        // What Artillery's plugin makes of metrics that did not occur, and of values that are not 1.
+        // As in Artillery's plugin, for missing metrics and values other than 1.
         ("http.nothing > 1", Ok(false)),
         ("http.nothing < 1", Ok(false)),
         ("http.nothing == 0", Ok(false)),
@@ -194,14 +194,14 @@ fn figures_have_any_names() {
 }
 
 #[test]
-fn variables_are_named() {
+fn variables_are_listed() {
     let expression = Expression::parse("a > 1 and k of o in (b, 'c d')", Names::Variables).unwrap();
     assert_eq!(expression.variables(), ["a", "o", "b", "c d"]);
 }
 
 proptest! {
     #[test]
-    fn no_text_panics(text in "(x|a|s|http.requests|and|or|not|in|of|max|\"[a-z]\"|[0-9.]|[-+*/%^<>=!?:(), ])*|\\PC*") {
+    fn any_text_is_handled(text in "(x|a|s|http.requests|and|or|not|in|of|max|\"[a-z]\"|[0-9.]|[-+*/%^<>=!?:(), ])*|\\PC*") {
         let _ = holds(&text, &figures);
         if let Ok(expression) = Expression::parse(&text, Names::Variables) {
             expression.is_true(&variables(), &mut Dealt(0));
@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn sides_of_and_or_and_not_may_be_texts_where_a_plan_asks() {
+fn logical_operators_accept_texts_in_plans() {
     let scope: Map<String, Value> =
         serde_json::from_str(r#"{ "n": 2, "url": "http://x", "none": "" }"#).unwrap();
     let holds = |text: &str| {

@@ -1,8 +1,7 @@
-//! A place in a path that is read from left to right. It knows no grammar.
+//! A cursor over the text of a path.
 
 use super::JsonPathError;
 
-/// A text under a cursor.
 pub(super) struct Cursor<'a> {
     pub text: &'a str,
     pub at: usize,
@@ -44,7 +43,7 @@ impl<'a> Cursor<'a> {
         &rest[..end]
     }
 
-    /// A quoted text, after its opening quote; a backslash takes the next character as it is.
+    /// A quoted text after its opening quote. A backslash escapes the next character.
     pub fn quoted(&mut self, quote: char) -> Result<String, JsonPathError> {
         let mut out = String::new();
         let start = self.at;

@@ -1,5 +1,5 @@
-//! The expressions in filters and computed names: a small part of JavaScript without calls, assignments or regular expressions,
-//! with JavaScript's ideas of truth and equality.
+//! Expressions in filters and computed names: a subset of JavaScript without calls, assignments or
+//! regular expressions.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -8,10 +8,9 @@ use serde_json::Value;
 use super::{JsonPathError, cursor::Cursor, trace::Place};
 use crate::value;
 
-/// Deeper nesting of parentheses is refused.
+/// Maximum nesting of parentheses.
 const MAX_DEPTH: usize = 32;
 
-/// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Expression {
     Literal(Option<Value>),
@@ -32,7 +31,6 @@ pub(super) enum Expression {
     Binary(Operator, Box<Expression>, Box<Expression>),
 }
 
-/// What stands between two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Or,
@@ -52,7 +50,7 @@ pub(super) enum Operator {
     Remainder,
 }
 
-/// By precedence, the loosest first; longer tokens before their beginnings.
+/// By ascending precedence; longer tokens before their prefixes.
 const LEVELS: &[&[(&str, Operator)]] = &[
     &[("||", Operator::Or)],
     &[("&&", Operator::And)],
@@ -76,7 +74,7 @@ const LEVELS: &[&[(&str, Operator)]] = &[
     ],
 ];
 
-/// Reads an expression up to what does not belong to it.
+/// Parses an expression, and stops at what does not belong to it.
 pub(super) fn parse(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPathError> {
     if depth > MAX_DEPTH {
         return cursor.error("this expression is nested too deeply");
@@ -229,7 +227,8 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
     }
 }
 
-/// A JavaScript value; none is `undefined`. Numbers that JSON cannot hold (NaN) are `undefined` too: they equal nothing.
+/// A JavaScript value; `None` is `undefined`. NaN and infinities are `undefined` too, because they
+/// equal nothing.
 type Js<'a> = Option<Cow<'a, Value>>;
 
 impl Expression {
@@ -254,7 +253,7 @@ impl Expression {
         }
     }
 
-    /// Whether it holds.
+    /// Whether the value is true.
     pub fn holds<'a>(&'a self, place: &Place<'a, '_>) -> bool {
         truthy(self.eval(place).as_deref())
     }
@@ -332,7 +331,7 @@ fn to_number(value: Option<&Value>) -> f64 {
     }
 }
 
-/// `===`. Lists and mappings are equal to nothing, as two objects are.
+/// `===`. Lists and mappings equal nothing, like two JavaScript objects.
 fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
         (Some(Value::Number(a)), Some(Value::Number(b))) => a.as_f64() == b.as_f64(),

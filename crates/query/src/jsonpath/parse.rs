@@ -1,8 +1,7 @@
-//! Reads paths: the segments between dots and brackets. Expressions inside brackets are [`super::expression`]'s.
+//! Parses paths: segments between dots and brackets.
 
 use super::{JsonPathError, Segment, cursor::Cursor, expression};
 
-/// A whole path.
 pub(super) fn path(text: &str) -> Result<Vec<Segment>, JsonPathError> {
     let mut cursor = Cursor { text, at: 0 };
     let mut segments = Vec::new();
@@ -73,7 +72,7 @@ fn name(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
     plain(text, cursor)
 }
 
-/// What an unquoted text means.
+/// The segment of an unquoted text.
 fn plain(text: &str, cursor: &Cursor<'_>) -> Result<Segment, JsonPathError> {
     if text == "*" {
         return Ok(Segment::All);
@@ -101,7 +100,7 @@ fn slice(text: &str) -> Option<Segment> {
         [start, end, step] => (number(start)?, number(end)?, number(step)?),
         _ => return None,
     };
-    // As in JavaScript, a zero is no value at all: `[1:0]` runs to the end.
+    // As in JavaScript, zero counts as missing: `[1:0]` runs to the end.
     let end = end.filter(|end| *end != 0);
     let step = step
         .and_then(|step| usize::try_from(step).ok())
@@ -114,7 +113,7 @@ fn slice(text: &str) -> Option<Segment> {
     })
 }
 
-/// What stands in brackets, the opening one read already.
+/// Content of brackets, after the opening one.
 fn bracket(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
     let mut members = Vec::new();
     loop {

@@ -1,5 +1,5 @@
-//! Takes what plain paths lead to out of a text of JSON in one walk, without reading the rest of it into memory. It finds what
-//! [`JsonPath::find`] finds in the document; of what no path leads to it only sees that it is JSON.
+//! Extracts the results of plain paths from JSON text in one pass, without building the document.
+//! Equal to [`JsonPath::find`]; the rest is only checked to be JSON.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -7,11 +7,13 @@ use serde_json::Value;
 use super::{JsonPath, Segment, trace};
 use crate::path::canonical_index;
 
-/// So many paths are followed in one walk.
+/// Maximum number of paths per pass.
 pub const MOST: usize = 8;
 
-/// What each path leads to, in a text that is a list or a mapping; none where it is not, or is no JSON. Of more than [`MOST`] paths those
-/// behind find nothing.
+/// Returns the result of each path in a list or mapping. `None` if the text is something else or
+/// not JSON.
+///
+/// Paths after the first [`MOST`] yield nothing.
 #[must_use]
 pub fn pick<'p>(
     text: &str,
@@ -37,7 +39,7 @@ pub fn pick<'p>(
 }
 
 impl JsonPath {
-    /// Whether it names one place: properties and items alone.
+    /// Whether it has only properties and items, and so at most one result.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         let is_child = |segment: &Segment| matches!(segment, Segment::Child(_));
@@ -45,13 +47,13 @@ impl JsonPath {
     }
 }
 
-/// Ways by their numbers: a bit for each.
+/// A bit per path.
 type Some8 = u8;
 
-/// Where some of the ways have come.
+/// Some paths at a position in the text.
 struct Walk<'w> {
     ways: &'w [&'w [Segment]; MOST],
-    /// So many steps were taken.
+    /// Number of steps taken.
     at: usize,
     these: Some8,
     found: &'w mut [Option<Value>; MOST],
@@ -63,7 +65,7 @@ impl Walk<'_> {
         (0..MOST).filter(move |way| these & 1 << way != 0)
     }
 
-    /// The step that a way takes next.
+    /// The next step of a path.
     fn next(&self, way: usize) -> Option<&str> {
         match self.ways[way].get(self.at) {
             Some(Segment::Child(name)) => Some(name),
@@ -71,13 +73,13 @@ impl Walk<'_> {
         }
     }
 
-    /// The ways that go on by a name.
+    /// The paths that continue with a name.
     fn by(&self, name: &str) -> Some8 {
         let each = self.each().filter(|way| self.next(*way) == Some(name));
         each.fold(0, |these, way| these | 1 << way)
     }
 
-    /// Some of the ways, one step further. What they found before was of a property that is here again: the last one counts.
+    /// Advances some paths. Resets earlier results, because the last duplicate property counts.
     fn further(&mut self, these: Some8) -> Walk<'_> {
         for way in (0..MOST).filter(|way| these & 1 << way != 0) {
             self.found[way] = None;
@@ -90,7 +92,7 @@ impl Walk<'_> {
         }
     }
 
-    /// All ways end in this value, or go on inside it.
+    /// All paths end in this value or continue inside it.
     fn end_in(&mut self, value: &Value) {
         for way in self.each() {
             let rest = self.ways[way].get(self.at..).unwrap_or_default();
@@ -100,7 +102,7 @@ impl Walk<'_> {
     }
 }
 
-/// Answers whether the value has parts.
+/// Returns whether the value has children.
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = bool;
 
@@ -169,7 +171,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(false)
     }
 
-    // Of these nothing has a name.
+    // Scalars have no children.
     fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
         Ok(false)
     }
@@ -191,7 +193,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 }
 
-/// Which ways a property's name leads on.
+/// Finds the paths that continue with a property's name.
 struct Key<'k, 'w>(&'k Walk<'w>);
 
 impl<'de> DeserializeSeed<'de> for Key<'_, '_> {
@@ -220,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// What the paths find in a text is what they find in the document.
+    /// Compares with the results in the document.
     fn same(text: &str, paths: &[&str]) {
         let paths: Vec<JsonPath> = paths.iter().map(|p| JsonPath::parse(p).unwrap()).collect();
         assert!(paths.iter().all(JsonPath::is_plain));
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_text_is_taken_out_of_it() {
+    fn values_are_extracted_from_text() {
         let text = r#" {"id":"p1","n":[{"f":"x"},{"f":2.5}],"o":{"id":null,"o":{"id":[1,2]}},"s":"hé\"y","id2":1e3}"#;
         same(text, &["$.id"]);
         same(
@@ -306,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_place_in_any_document(
+        fn extraction_matches_find_for_any_document(
             document in document(),
             paths in proptest::collection::vec(proptest::collection::vec("[abl01]|length", 1..4), 1..8),
             cut in any::<prop::sample::Index>(),

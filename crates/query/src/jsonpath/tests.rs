@@ -1,4 +1,4 @@
-//! Paths against the original library's answers, and against whatever else anybody may write.
+//! Compares paths with the original library, and tests arbitrary paths.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -25,11 +25,11 @@ fn find(path: &str) -> Value {
         .collect()
 }
 
-/// Path, jsonpath-plus 10.4's results, and its result with `wrap: false` (null for none).
+/// Path, results of jsonpath-plus 10.4, and its result with `wrap: false` (null for none).
 const ORIGINAL: &str = include_str!("vectors.json");
 
 #[test]
-fn finds_what_the_original_finds() {
+fn results_match_jsonpath_plus() {
     let vectors: Value = serde_json::from_str(ORIGINAL).unwrap();
     let document = document();
     for vector in vectors.as_array().unwrap() {
@@ -43,8 +43,8 @@ fn finds_what_the_original_finds() {
 }
 
 #[test]
-fn kinder_than_the_original() {
-    // Quoted unions, spaces, properties with @, items that lack what the filter looks at.
+fn missing_properties_do_not_fail_the_query() {
+    // Quoted unions, spaces, properties with @, items without the filtered property.
     assert_eq!(find("$.nest['a', 'b'].id"), json!([10, 20]));
     assert_eq!(find("$.list[ 0 , 1 ].id"), json!([1, 2]));
     assert_eq!(find("$['@type']"), json!(["T"]));
@@ -56,7 +56,7 @@ fn kinder_than_the_original() {
 }
 
 #[test]
-fn captures_pick_one() {
+fn capture_picks_one_result() {
     let path = JsonPath::parse("$.list[*].id").unwrap();
     let mut rng = Dealt(1);
     let picked: std::collections::BTreeSet<i64> = (0..200)
@@ -82,7 +82,7 @@ fn captures_pick_one() {
 }
 
 #[test]
-fn what_is_wrong_is_said_where() {
+fn errors_have_positions() {
     for (path, offset, part) in [
         ("", 0, "empty"),
         ("$.", 2, "name is missing"),
@@ -119,7 +119,7 @@ fn depth_and_work_are_bounded() {
         tower = Value::Array(vec![tower]);
     }
     assert!(!JsonPath::parse("$..*").unwrap().find(&tower).is_empty());
-    // A query that would take hours ends, and finds nothing.
+    // A query that would take hours ends without result.
     let tree = (0..12).fold(json!(1), |below, _| json!([below, below]));
     assert!(JsonPath::parse("$..*").unwrap().find(&tree).len() > 4_000);
     assert_eq!(
@@ -134,7 +134,7 @@ fn depth_and_work_are_bounded() {
 
 proptest! {
     #[test]
-    fn any_path_is_read(text in r#"\$?[a-cdilnst0-9.*\[\]()?@:,'"=<>!&|^~ +-]{0,30}"#) {
+    fn any_path_is_handled(text in r#"\$?[a-cdilnst0-9.*\[\]()?@:,'"=<>!&|^~ +-]{0,30}"#) {
         if let Ok(path) = JsonPath::parse(&text) {
             let _ = path.find(&document());
         }

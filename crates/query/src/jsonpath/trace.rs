@@ -1,5 +1,5 @@
-//! Follows a path through a document. The way down is kept on the stack, for `^`, `~` and `@parent`; work and depth are bounded,
-//! so that no path and no answer can hold a virtual user for ever.
+//! Evaluates a path. Ancestors are kept on the stack for `^`, `~` and `@parent`. Work and depth are
+//! limited.
 
 use std::borrow::Cow;
 
@@ -8,26 +8,26 @@ use serde_json::Value;
 use super::{Found, Segment};
 use crate::path::canonical_index;
 
-/// Places that one search may look at; beyond it the search finds nothing.
+/// Maximum number of places per search. Beyond it there is no result.
 const MAX_STEPS: usize = 1_000_000;
-/// Levels that one search may descend; JSON is read to 128.
+/// Maximum depth. JSON is parsed to 128.
 const MAX_DEPTH: usize = 160;
 
-/// One result.
+/// A result.
 pub(super) struct Hit<'a> {
     pub value: Found<'a>,
-    /// Whether the path could have found others beside it.
+    /// Whether the path can have several results.
     pub one_of_many: bool,
 }
 
-/// A value and the way to it.
+/// A value with its ancestors.
 pub(super) struct Place<'a, 'p> {
     pub value: Found<'a>,
     pub parent: Option<&'p Place<'a, 'p>>,
-    /// Its key or index in the parent.
+    /// Key or index in the parent.
     name: Option<Name<'a>>,
     root: &'a Value,
-    /// Whether the path had a choice on the way here.
+    /// Whether the path can have several results up to here.
     many: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Place<'a, '_> {
     }
 }
 
-/// Everything that the segments find.
+/// All results.
 pub(super) fn find<'a>(segments: &'a [Segment], document: &'a Value) -> Vec<Hit<'a>> {
     let root = Place {
         value: Cow::Borrowed(document),
@@ -82,7 +82,7 @@ struct Search<'a> {
     steps: usize,
 }
 
-/// What is left to follow from a place.
+/// Remaining segments at a place.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     rest: &'a [Segment],
@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
                     );
                 }
             }
-            // A name is the end of a path: nothing stands below it.
+            // A name ends a path, because it has no children.
             Segment::Name => {
                 let name = place.name_value().unwrap_or(Value::Null);
                 self.hits.push(Hit {
@@ -178,7 +178,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `..`: the rest from here, then from every list and mapping below.
+    /// `..`: continues here, and in every list and mapping below.
     fn descend(&mut self, way: Way<'a>, place: &Place<'a, '_>) {
         self.follow(way, place);
         let below = Way {
@@ -214,7 +214,7 @@ impl<'a> Search<'a> {
         place: &Place<'a, '_>,
         mut visit: impl FnMut(&mut Self, &Place<'a, '_>),
     ) {
-        // Only what stands in the document has children: names and lengths have none.
+        // Names and lengths have no children.
         let Cow::Borrowed(value) = place.value else {
             return;
         };

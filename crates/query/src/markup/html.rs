@@ -1,4 +1,4 @@
-//! HTML into a tree, through the standard's own algorithm.
+//! Parses HTML by the standard's algorithm.
 
 use std::{
     borrow::Cow,
@@ -22,10 +22,10 @@ pub(super) fn parse(text: &str) -> Tree {
     parse_document(sink, ParseOpts::default()).one(text)
 }
 
-/// What the algorithm builds into.
+/// Receives the nodes from the algorithm.
 struct Sink {
     tree: RefCell<Tree>,
-    /// By node: the algorithm asks for names in its own form.
+    /// Name by node, in the algorithm's type.
     names: RefCell<Vec<QualName>>,
 }
 
@@ -56,7 +56,7 @@ impl Sink {
         }
     }
 
-    /// Puts a node or a text into a parent, before the child with this index.
+    /// Inserts a node or text into a parent, before the child at this index.
     fn insert(&self, parent: NodeId, at: usize, child: NodeOrText<NodeId>) {
         let id = match child {
             NodeOrText::AppendNode(id) => {
@@ -157,7 +157,7 @@ impl TreeSink for Sink {
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
     fn get_template_contents(&self, target: &NodeId) -> NodeId {
-        // What is in a template is found like anything else.
+        // Content of templates is searchable.
         *target
     }
 

@@ -1,5 +1,4 @@
-//! Documents as trees, to find values in: HTML by CSS selectors ([`selector`]), XML by XPath ([`xpath`]). The parsers are
-//! libraries; the tree is the smallest that both ways of looking need, and never changes once it is built.
+//! Document trees for HTML (CSS selectors, [`selector`]) and XML (XPath, [`xpath`]).
 
 mod html;
 mod selector;
@@ -32,7 +31,7 @@ struct Node {
 enum Kind {
     Document,
     Element {
-        /// With its prefix, as written; HTML's in lower case.
+        /// With its prefix as written. Lower case for HTML.
         name: String,
         attributes: Vec<(String, String)>,
     },
@@ -41,16 +40,13 @@ enum Kind {
 }
 
 impl Tree {
-    /// Reads HTML as browsers do: there is no text that is not some document.
+    /// Parses HTML as browsers do. Any text is valid.
     #[must_use]
     pub fn html(text: &str) -> Tree {
         html::parse(text)
     }
 
-    /// Reads XML.
-    ///
-    /// # Errors
-    /// When it is not well-formed.
+    /// Parses XML. Fails if it is not well-formed.
     pub fn xml(text: &str) -> Result<Tree, String> {
         xml::parse(text)
     }
@@ -78,7 +74,7 @@ impl Tree {
         &self.nodes[id].children
     }
 
-    /// An element's name; none for what is no element.
+    /// Name of an element. `None` for other nodes.
     fn name(&self, id: NodeId) -> Option<&str> {
         match &self.nodes[id].kind {
             Kind::Element { name, .. } => Some(name),
@@ -99,7 +95,7 @@ impl Tree {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The elements among the children of a node's parent, the node itself included.
+    /// All element children of the node's parent, including the node.
     fn siblings(&self, id: NodeId) -> Vec<NodeId> {
         let all = self
             .parent(id)
@@ -110,7 +106,7 @@ impl Tree {
             .collect()
     }
 
-    /// All nodes below one, in the document's order.
+    /// Descendants in document order.
     fn below(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut waiting: Vec<NodeId> = self.children(id).iter().rev().copied().collect();
@@ -121,7 +117,7 @@ impl Tree {
         found
     }
 
-    /// All text in a node.
+    /// Concatenated text of a node.
     fn text(&self, id: NodeId) -> String {
         match &self.nodes[id].kind {
             Kind::Text(text) | Kind::Comment(text) => text.clone(),

@@ -1,11 +1,11 @@
-//! XML into a tree.
+//! Parses XML.
 
 use roxmltree::{Document, ParsingOptions};
 
 use super::{Kind, ROOT, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Tree, String> {
-    // A document type with entities is common enough; the parser bounds what they may grow to.
+    // Document types with entities are common. The parser limits their expansion.
     let options = ParsingOptions {
         allow_dtd: true,
         ..ParsingOptions::default()
@@ -13,7 +13,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, String> {
     let document = Document::parse_with_options(text.trim_start(), options)
         .map_err(|error| error.to_string())?;
     let mut tree = Tree::new();
-    // The parser bounds nesting; the numbers of its nodes and of ours run together.
+    // The parser limits nesting. Its node numbers and ours have the same order.
     let mut ours = vec![ROOT];
     for node in document.descendants().skip(1) {
         let kind = if node.is_element() {
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, String> {
     Ok(tree)
 }
 
-/// The name with the prefix that its namespace has where it stands.
+/// The name with its namespace's prefix.
 fn prefixed(node: &roxmltree::Node<'_, '_>) -> String {
     let name = node.tag_name();
     let prefix = name.namespace().and_then(|uri| node.lookup_prefix(uri));

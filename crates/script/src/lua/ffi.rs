@@ -1,5 +1,5 @@
-//! LuaJIT's C interface behind one that is safe to call: a state, values that cross its border, protected calls, functions of
-//! ours that scripts may call. It knows nothing of wrk.
+//! Safe interface to LuaJIT: states, values, protected calls, and Rust functions callable from
+//! scripts.
 
 #![allow(
     unsafe_code,
@@ -15,7 +15,7 @@ use std::{
 use mlua_sys as sys;
 use sys::lua_State;
 
-/// A value on its way into or out of a state.
+/// A value passed into or out of a state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `nil`
@@ -26,14 +26,13 @@ pub enum Value {
     Number(f64),
     /// A string of any bytes.
     Text(Vec<u8>),
-    /// A table's pairs.
+    /// Pairs of a table.
     Table(Vec<(Value, Value)>),
-    /// Something that cannot cross the border: its type.
+    /// Type of a value that cannot be passed.
     Other(String),
 }
 
 impl Value {
-    /// A string.
     pub fn text(text: &str) -> Value {
         Value::Text(text.as_bytes().to_vec())
     }
@@ -47,31 +46,32 @@ impl Value {
     }
 }
 
-/// A function of ours that scripts may call. It is told which state calls.
+/// A Rust function callable from scripts. It receives the calling state.
 pub type Function = Box<dyn Fn(&State, Vec<Value>) -> Result<Vec<Value>, String> + Send>;
 
-/// A header's name, and its value, which is not borrowed where several lines make it up.
+/// Name and value of a header. The value is owned if it spans several lines.
 pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 
 /// A value kept inside a state.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept(c_int);
 
-/// A Lua state. It is never closed: its scripts may have started what only the process's end ends, and wrk does not either.
+/// A Lua state. Never closed, like in wrk: scripts may have started what only the end of the
+/// process stops.
 #[derive(Debug)]
 pub struct State(*mut lua_State);
 
-// SAFETY: a state is used by whoever has it, and nobody can have it twice: it is not `Clone`, every method borrows it, and the
-// borrowed states that functions of ours are given do not outlive the call on the same thread.
+// SAFETY: a state has one owner: it is not `Clone`, every method borrows it, and borrowed states
+// passed to our functions do not outlive the call on the same thread.
 unsafe impl Send for State {}
 
-/// Tables within tables are carried so far.
+/// Maximum depth of tables passed.
 const DEPTH: u32 = 100;
 
 impl State {
-    /// A new state with all standard libraries; none: out of memory.
+    /// Creates a state with all standard libraries. `None` if out of memory.
     pub fn new() -> Option<State> {
-        // SAFETY: no preconditions; a null pointer is turned away before use.
+        // SAFETY: no preconditions; a null pointer is rejected before use.
         unsafe {
             let raw = sys::luaL_newstate();
             if raw.is_null() {
@@ -84,7 +84,7 @@ impl State {
 
     /// Runs a file.
     pub fn run_file(&self, path: &CStr) -> Result<(), String> {
-        // SAFETY: the path ends in a null; the function that loading pushed is what the call takes.
+        // SAFETY: the path ends in a null; the call takes the function that loading pushed.
         unsafe {
             if sys::luaL_loadfile(self.0, path.as_ptr()) != sys::LUA_OK {
                 return Err(self.pop_error());
@@ -93,13 +93,14 @@ impl State {
         }
     }
 
-    /// A table of functions of ours by name, with a value beside them. The functions live as long as the process.
+    /// Creates a table of Rust functions by name, with an additional value. The functions live as
+    /// long as the process.
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
         beside: (&'static CStr, &Value),
     ) -> Kept {
-        // SAFETY: the pointers come from boxes that are leaked, so that no call ever finds them gone; names end in nulls.
+        // SAFETY: the pointers come from leaked boxes and stay valid; names end in nulls.
         unsafe {
             sys::lua_newtable(self.0);
             self.push(beside.1);
@@ -125,13 +126,13 @@ impl State {
         }
     }
 
-    /// Keeps the name of a global, so that asking for it costs no new string.
+    /// Keeps the name of a global, so that reading it creates no string.
     pub fn key(&self, name: &str) -> Kept {
         self.push(&Value::text(name));
         self.keep()
     }
 
-    /// Calls a field of a kept table; answers so many results.
+    /// Calls a field of a kept table. Returns `results` values.
     pub fn call(
         &self,
         table: Kept,
@@ -139,8 +140,8 @@ impl State {
         arguments: &[Value],
         results: c_int,
     ) -> Result<Vec<Value>, String> {
-        // SAFETY: kept values are in the registry as long as the state lives; the tables that fields are taken of are ours, without
-        // metatables, so that taking them runs no code; the stack is left as it was found.
+        // SAFETY: kept values are in the registry as long as the state lives; fields are read from
+        // our tables without metatables, which runs no code; the stack is restored.
         unsafe {
             let top = sys::lua_gettop(self.0);
             sys::lua_rawgeti(self.0, sys::LUA_REGISTRYINDEX, table.0.into());
@@ -154,10 +155,10 @@ impl State {
         }
     }
 
-    /// The value of a global, in the way in which a script would see it.
+    /// The value of a global, as a script sees it.
     pub fn get_global(&self, name: &str) -> Value {
         self.push(&Value::text(name));
-        // SAFETY: one value is taken off and one put on; read without running code.
+        // SAFETY: replaces one value; read without running code.
         unsafe {
             sys::lua_rawget(self.0, sys::LUA_GLOBALSINDEX);
             let value = self.value(sys::lua_gettop(self.0), DEPTH);
@@ -166,16 +167,15 @@ impl State {
         }
     }
 
-    /// Sets a global.
     pub fn set_global(&self, name: &str, value: &Value) {
         self.push(&Value::text(name));
         self.push(value);
-        // SAFETY: name and value are on the stack and taken off; set without running code.
+        // SAFETY: takes name and value from the stack; set without running code.
         unsafe { sys::lua_rawset(self.0, sys::LUA_GLOBALSINDEX) };
     }
 
-    /// Calls a global function that answers bytes; without such a function the kept one instead. The bytes replace what is in
-    /// `out`; of nothing that is text there are none.
+    /// Calls a global function that returns bytes, or `instead` if there is none. The bytes replace
+    /// `out`, which is empty for other results.
     #[inline]
     pub fn bytes(&self, name: Kept, instead: Kept, out: &mut Vec<u8>) -> Result<(), String> {
         // SAFETY: as in `call`; the text's pointer is used before its value leaves the stack.
@@ -195,7 +195,8 @@ impl State {
         }
     }
 
-    /// Calls a global function that answers a number; 0 where it answers something else, or there is no such function.
+    /// Calls a global function that returns a number. 0 for another result, or without such a
+    /// function.
     pub fn number(&self, name: Kept) -> Result<f64, String> {
         // SAFETY: as in `bytes`.
         unsafe {
@@ -209,10 +210,10 @@ impl State {
         }
     }
 
-    /// What tells one global function from another; none: it is no function.
+    /// Identity of a global function. `None` if it is not a function.
     #[inline]
     pub fn identity(&self, name: Kept) -> Option<usize> {
-        // SAFETY: the pointer is only compared, never followed.
+        // SAFETY: the pointer is only compared, never dereferenced.
         unsafe {
             self.push_function(name).then(|| {
                 let pointer = sys::lua_topointer(self.0, -1);
@@ -222,7 +223,7 @@ impl State {
         }
     }
 
-    /// Calls a global function with a number, and perhaps a table of texts and a text.
+    /// Calls a global function with a number, and optionally a table of texts and a text.
     pub fn tell<'a>(
         &self,
         name: Kept,
@@ -254,7 +255,7 @@ impl State {
         }
     }
 
-    /// Puts a global on the stack if it is a function.
+    /// Pushes a global if it is a function.
     #[inline]
     unsafe fn push_function(&self, name: Kept) -> bool {
         // SAFETY: the kept name is in the registry; globals are read without running code.
@@ -271,7 +272,7 @@ impl State {
 
     #[inline]
     unsafe fn protected(&self, arguments: c_int, results: c_int) -> Result<(), String> {
-        // SAFETY: the caller has pushed a function and so many arguments.
+        // SAFETY: the caller has pushed a function and this number of arguments.
         unsafe {
             if sys::lua_pcall(self.0, arguments, results, 0) == sys::LUA_OK {
                 Ok(())
@@ -281,7 +282,7 @@ impl State {
         }
     }
 
-    /// Runs a text with a kept value as its argument; keeps what it returns.
+    /// Runs a text with a kept value as argument, and keeps its result.
     pub fn run_with(&self, name: &CStr, text: &str, argument: Kept) -> Result<Kept, String> {
         // SAFETY: as in `run`.
         unsafe {
@@ -296,16 +297,16 @@ impl State {
         }
     }
 
-    /// Takes the top of the stack into the registry.
+    /// Moves the top of the stack into the registry.
     fn keep(&self) -> Kept {
         // SAFETY: every caller has a value on top of the stack.
         Kept(unsafe { sys::luaL_ref(self.0, sys::LUA_REGISTRYINDEX) })
     }
 
-    /// What went wrong; what is no text is `?`, as LuaJIT says it.
+    /// Returns the error message; `?` if it is not a text, like LuaJIT.
     #[cold]
     fn pop_error(&self) -> String {
-        // SAFETY: a call that failed has left its error on top of the stack.
+        // SAFETY: a failed call leaves its error on top of the stack.
         unsafe {
             let mut length = 0;
             let text = sys::lua_tolstring(self.0, -1, &raw mut length);
@@ -328,7 +329,8 @@ impl State {
     }
 
     fn push(&self, value: &Value) {
-        // SAFETY: pushes one value each; a table's pairs are set without running code. The stack is made large enough first.
+        // SAFETY: pushes one value each; a table's pairs are set without running code. The stack is
+        // grown first.
         unsafe {
             sys::lua_checkstack(self.0, 4);
             match value {
@@ -349,8 +351,8 @@ impl State {
     }
 
     fn value(&self, index: c_int, depth: u32) -> Value {
-        // SAFETY: the index is that of a value on the stack; walking a table leaves the stack as it was, and keys are never
-        // turned into strings in place, which would confuse the walk.
+        // SAFETY: the index is that of a value on the stack; iterating restores the stack, and keys
+        // are never converted to strings in place, which would break the iteration.
         unsafe {
             match sys::lua_type(self.0, index) {
                 sys::LUA_TNIL | sys::LUA_TNONE => Value::Nil,
@@ -381,10 +383,11 @@ impl State {
     }
 }
 
-/// Calls a function of ours from a script.
+/// Calls a Rust function from a script.
 unsafe extern "C-unwind" fn call_ours(raw: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with its own state and the arguments on its stack. The upvalue is a leaked box of `functions`. The
-    // borrowed state lives for this call only. Errors are raised when nothing of ours is left to be dropped.
+    // SAFETY: Lua calls this with its state and the arguments on its stack. The upvalue is a leaked
+    // box of `functions`. The borrowed state lives for this call only. Errors are raised after all
+    // Rust values are dropped.
     unsafe {
         let results = {
             let function = &*sys::lua_touserdata(raw, sys::lua_upvalueindex(1)).cast::<Function>();
@@ -419,20 +422,19 @@ unsafe extern "C" {
     fn dup2(from: c_int, to: c_int) -> c_int;
 }
 
-/// Has what scripts print go to standard error from now on, where standard output is somebody's who expects other bytes there: scripts print
-/// through C's buffers, whatever else writes.
+/// Redirects output of scripts to standard error, because standard output is reserved. Scripts
+/// print through C's buffers.
 ///
-/// # Errors
-/// When the system refuses.
+/// Fails if the system refuses.
 pub fn print_to_stderr() -> std::io::Result<()> {
-    // SAFETY: two numbers that every process has; nothing that is borrowed is closed, standard output only leads elsewhere.
+    // SAFETY: standard descriptors of every process; nothing borrowed is closed, only redirected.
     match unsafe { dup2(2, 1) } {
         -1 => Err(std::io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// Writes out what scripts have printed so far: they print through C's buffers, we do not.
+/// Flushes output of scripts, which is in C's buffers.
 pub fn flush_output() {
     // SAFETY: a null pointer means every open stream; the C library locks each of them.
     unsafe { fflush(std::ptr::null_mut()) };

@@ -1,5 +1,5 @@
-//! What scripts cannot do in Lua alone, offered to the prelude: looking names up, trying addresses, reaching the other threads'
-//! states, reading the figures of a finished run.
+//! Functions for wrk's prelude that Lua lacks: name lookup, connecting, access to other threads'
+//! states, and figures of a finished run.
 
 use std::{
     ffi::CStr,
@@ -20,56 +20,51 @@ use super::{
     ffi::{Function, State, Value},
 };
 
-/// An address that does not answer at all is given up after this long.
+/// Time limit for connecting to an address.
 const TRY: Duration = Duration::from_secs(10);
 
-/// What all states of a run share.
+/// Shared by all states of a run.
 pub(super) struct Shared {
     pub threads: Vec<Thread>,
-    /// The figures that `done` asks for: latency, requests.
+    /// Figures for `done`: latency, requests.
     pub figures: Mutex<Vec<Figures>>,
-    /// A line to end with, which no script may stand in the way of.
+    /// A final message that ends the run, whatever the script does.
     pub fatal: Mutex<Option<String>>,
-    /// Why the last address that was tried could not be reached.
+    /// Why the last address was unreachable.
     pub unreachable: Mutex<Option<String>>,
-    /// What a script died of while the test ran.
+    /// Error that ended a script during the run.
     pub failure: Mutex<Option<String>>,
-    /// Ends the run when it does.
+    /// Ends the run on failure.
     pub stop: StopHandle,
 }
 
-/// The hooks that are called while the test runs.
+/// Hooks called during the run.
 pub(super) const HOOKS: [&str; 3] = ["request", "response", "delay"];
 
-/// One thread of the test. Each has cache lines of its own: what one writes shall not cost the others.
+/// One thread of the run, aligned to cache lines to avoid false sharing.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Thread {
-    /// Its state, while nobody runs it.
+    /// Its state, while not running.
     pub machine: Mutex<Option<Machine>>,
-    /// Whom it connects to.
+    /// Address it connects to.
     pub address: Mutex<Option<SocketAddr>>,
-    /// Whether a script has stopped it.
+    /// Whether a script stopped it.
     pub stopped: AtomicBool,
-    /// Which of its hooks it is in: a place in [`HOOKS`], from 1; 0: none.
+    /// The hook that is running: index in [`HOOKS`] from 1; 0 for none.
     pub hook: AtomicU8,
 }
 
-/// The figures of a distribution, for `done`.
+/// Figures of a distribution, for `done`.
 pub struct Figures {
-    /// The smallest value.
     pub min: f64,
-    /// The largest.
     pub max: f64,
-    /// The mean.
     pub mean: f64,
-    /// The standard deviation.
     pub stdev: f64,
-    /// What `#` answers.
+    /// Result of `#`.
     pub length: f64,
-    /// The value at a percentile.
     pub percentile: Box<dyn Fn(f64) -> f64 + Send>,
-    /// The nth different value, from 1, and how often it came.
+    /// The n-th distinct value, from 1, with its count.
     pub nth: Box<dyn Fn(usize) -> Option<(u64, u64)> + Send>,
 }
 
@@ -87,7 +82,7 @@ impl Shared {
         }
     }
 
-    /// A script has died: the first one is told of, and the run ends.
+    /// Records the first script error and ends the run.
     #[cold]
     pub(super) fn fail(&self, why: String) {
         lock(&self.failure).get_or_insert(why);
@@ -104,14 +99,14 @@ impl Shared {
     }
 }
 
-/// Locks; what a panic left behind is as good as anything.
+/// Locks, ignoring poisoning.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Called = Result<Vec<Value>, String>;
 
-/// The functions of a state: the main one, or a thread's own.
+/// Functions of a state: of the main one, or of a thread.
 pub(super) fn functions(
     shared: &Arc<Shared>,
     own: Option<usize>,
@@ -192,7 +187,7 @@ pub(super) fn functions(
     ]
 }
 
-/// What a state is told of its run.
+/// Information about the run for a state.
 pub(super) fn given(given: &Given) -> Value {
     let text = |name: &str, text: &str| (Value::text(name), Value::text(text));
     let headers = given.headers.iter().map(|(name, value)| text(name, value));
@@ -212,7 +207,7 @@ pub(super) fn given(given: &Given) -> Value {
 
 const JSON: &str = include_str!("json.lua");
 
-/// Where a script's own modules lie: beside it; then Debian's.
+/// Additional module paths: the script's folder, then Debian's.
 fn path_more(given: &Given) -> Vec<u8> {
     let mut path = Vec::new();
     let folder = given.script.as_deref().and_then(Path::parent);
@@ -224,10 +219,10 @@ fn path_more(given: &Given) -> Vec<u8> {
     path
 }
 
-/// Where Debian keeps modules in Lua.
+/// Debian's paths for Lua modules.
 const PATH_MORE: &str = ";/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua";
 
-/// Where Debian keeps modules in C.
+/// Debian's paths for C modules.
 fn cpath_more() -> String {
     format!(
         ";/usr/lib/{}-linux-gnu/lua/5.1/?.so;/usr/lib/lua/5.1/?.so",
@@ -261,7 +256,7 @@ fn of_figures(
     Ok(wanted.map_or_else(Vec::new, |figures| answer(figures, number(1))))
 }
 
-/// A thread's global: of the state that asks, or of one that nobody runs at the moment.
+/// A thread's global, from the calling state or one that is not running.
 fn get(shared: &Shared, own: Option<usize>, state: &State, arguments: &[Value]) -> Called {
     let name = text(arguments.get(1));
     let value = if is_own(own, arguments) {
@@ -327,7 +322,7 @@ fn look_up(shared: &Shared, arguments: &[Value]) -> Called {
             Ok(vec![Value::Table(pairs.collect())])
         }
         Err(reason) => {
-            // The original ends here, whatever the script would make of it.
+            // wrk ends here, whatever the script does.
             let line = format!("unable to resolve {name}:{service} {reason}");
             *lock(&shared.fatal) = Some(line.clone());
             Err(line)
@@ -335,7 +330,7 @@ fn look_up(shared: &Shared, arguments: &[Value]) -> Called {
     }
 }
 
-/// A service's port: a number, or a name that the system knows.
+/// Port of a service: a number or a name.
 fn port_of(service: &str) -> Result<u16, String> {
     if let Ok(port) = service.parse() {
         return Ok(port);
@@ -349,7 +344,7 @@ fn port_of(service: &str) -> Result<u16, String> {
     });
     match (listed, service.to_ascii_lowercase().as_str()) {
         (Some(port), _) => Ok(port),
-        // Small containers have no such file.
+        // Small containers lack the file.
         (None, "http") => Ok(80),
         (None, "https") => Ok(443),
         _ => Err("Servname not supported for ai_socktype".into()),

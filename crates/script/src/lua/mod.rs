@@ -1,5 +1,6 @@
-//! wrk's Lua: a main state and one per thread, each of which runs the whole script; `setup`, `init`, `request`, `response`, `delay`
-//! and `done` as wrk calls them. A script without hooks costs nothing while the test runs.
+//! wrk's Lua scripts: a main state and one per thread, each running the whole script, with `setup`,
+//! `init`, `request`, `response`, `delay` and `done`. A script without hooks costs nothing during
+//! the run.
 
 mod ffi;
 mod host;
@@ -24,48 +25,47 @@ pub use source::LuaSource;
 
 const PRELUDE: &str = include_str!("prelude.lua");
 
-/// What a script is told of its run.
+/// Information about the run for a script.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
-    /// Of the URL.
+    /// Scheme of the URL.
     pub scheme: String,
-    /// Of the URL, without brackets.
+    /// Host of the URL, without brackets.
     pub host: String,
-    /// Of the URL, if it has one.
+    /// Port of the URL, if any.
     pub port: Option<String>,
-    /// From the path to the end of the URL.
+    /// Rest of the URL from the path on.
     pub path: String,
-    /// For every request.
+    /// Headers of every request.
     pub headers: Vec<(String, String)>,
-    /// Everything on the command line that is no option, the URL first.
+    /// Arguments of the command line that are not options, the URL first.
     pub arguments: Vec<String>,
-    /// The script.
     pub script: Option<PathBuf>,
-    /// Whether a script that does not load is refused, and not left out as wrk does it.
+    /// Whether a script that cannot be loaded is an error. wrk ignores it.
     pub must_load: bool,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
-/// Why a test cannot go on.
+/// Why a run cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// The script failed: LuaJIT's message.
+    /// The script failed, with LuaJIT's message.
     Script(String),
-    /// The script does not load, and must: LuaJIT's message.
+    /// The script could not be loaded, with LuaJIT's message.
     Load(String),
-    /// A name that nobody knows, or a place that nobody reaches: the line to print.
+    /// Name lookup or connecting failed, with the line to print.
     Place(String),
-    /// What the script answered is no request.
+    /// The script returned an invalid request.
     Request(Flaw),
-    /// There is no memory for another state.
+    /// No memory for another state.
     Memory,
 }
 
 impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // wrk calls scripts without a net; these are LuaJIT's words for that.
+            // LuaJIT's words for an unprotected call, which wrk uses.
             Trouble::Script(message) => {
                 write!(f, "PANIC: unprotected error in call to Lua API ({message})")
             }
@@ -78,24 +78,24 @@ impl std::fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// Which hooks a script has, as thread 0 has them after its `init`.
+/// Hooks of a script, as seen in thread 0 after `init`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// It makes each request itself.
+    /// It creates each request.
     pub request: bool,
-    /// It looks at answers.
+    /// It receives responses.
     pub response: bool,
-    /// It waits before requests.
+    /// It delays requests.
     pub delay: bool,
 }
 
-/// A state, and what is called in it.
+/// A state with the functions called in it.
 #[derive(Debug)]
 struct Machine {
     state: State,
     /// The prelude's functions.
     calls: Kept,
-    /// `wrk.request`, whatever it is by then.
+    /// Current `wrk.request`.
     usual_request: Kept,
     request: Kept,
     response: Kept,
@@ -103,7 +103,8 @@ struct Machine {
 }
 
 impl Machine {
-    /// A state that has run the script. A script that does not load is told of and left out, as in the original.
+    /// Creates a state and runs the script. Reports and ignores a script that cannot be loaded,
+    /// like wrk.
     fn new(
         given: &Given,
         shared: &Arc<Shared>,
@@ -130,7 +131,7 @@ impl Machine {
             machine.call(shared, c"own_thread", &[Value::Number(own as f64)], 0)?;
         }
         if let Some(script) = &given.script {
-            // A path with a null in it is no path; the name that is left will not be found.
+            // A path with a null is invalid; the empty name will not be found.
             let path = CString::new(script.as_os_str().as_bytes()).unwrap_or_default();
             if let Err(why) = machine.state.run_file(&path) {
                 machine.trouble(shared)?;
@@ -155,7 +156,7 @@ impl Machine {
         called.map_err(Trouble::Script)
     }
 
-    /// A name that was not found ends everything, even where a script would have gone on.
+    /// A failed name lookup ends the run, even if the script handles it.
     #[allow(clippy::unused_self, reason = "asked after every call into this state")]
     fn trouble(&self, shared: &Shared) -> Result<(), Trouble> {
         match lock(&shared.fatal).clone() {
@@ -165,21 +166,19 @@ impl Machine {
     }
 }
 
-/// The states of a test.
+/// States of a run.
 pub struct Script {
     given: Given,
     main: Machine,
     shared: Arc<Shared>,
     hooks: Hooks,
-    /// What thread 0 answered when it was asked for a request.
+    /// First request of thread 0.
     first: Requests,
 }
 
 impl Script {
-    /// The main state, with the script loaded. Problems that are no reason to stop go to `say`.
-    ///
-    /// # Errors
-    /// When there is no state to be had.
+    /// Creates the main state and loads the script. Warnings go to `say`. Fails if there is no
+    /// memory.
     pub fn load(
         given: Given,
         stop: StopHandle,
@@ -196,10 +195,7 @@ impl Script {
         })
     }
 
-    /// Finds the addresses that accept a connection.
-    ///
-    /// # Errors
-    /// When the name is unknown, or nobody accepts.
+    /// Finds addresses that accept a connection. Fails if there is none.
     pub fn resolve(&self) -> Result<(), Trouble> {
         let reached = self.main.call(&self.shared, c"resolve", &[], 1)?;
         if matches!(reached.first(), Some(Value::Number(n)) if *n > 0.0) {
@@ -215,11 +211,10 @@ impl Script {
         )))
     }
 
-    /// Makes the threads' states: each loads the script, is set up by the main one, and initialised. Thread 0 is asked for a
-    /// request once, to see that it is one.
+    /// Creates the threads' states: loads the script, calls `setup` in the main state and `init`,
+    /// and validates a first request of thread 0.
     ///
-    /// # Errors
-    /// When the script fails, or answers no request.
+    /// Fails if the script fails or the request is invalid.
     pub fn prepare(&mut self, say: &mut dyn FnMut(&str)) -> Result<Hooks, Trouble> {
         for number in 0..self.given.threads {
             let machine = Machine::new(&self.given, &self.shared, Some(number), say)?;
@@ -228,7 +223,7 @@ impl Script {
             *lock(slot) = Some(machine);
             let id = Value::Number(number as f64);
             self.main.call(&self.shared, c"setup", &[id], 0)?;
-            // Out of its place while it runs: what it asks of itself it asks the state that it is called in.
+            // Taken out while it runs. Access to its own globals uses the calling state.
             let Some(machine) = lock(slot).take() else {
                 return Err(Trouble::Memory);
             };
@@ -236,7 +231,7 @@ impl Script {
             *lock(slot) = Some(machine);
             prepared?;
         }
-        // Who was stopped before the test began is not: the original's threads begin with a loop that runs.
+        // A stop before the run has no effect, as in wrk.
         for thread in &self.shared.threads {
             thread.stopped.store(false, Ordering::Relaxed);
         }
@@ -268,7 +263,7 @@ impl Script {
         Ok(())
     }
 
-    /// What makes the threads' sources, from any thread, each once.
+    /// Returns the factory of the threads' sources.
     #[must_use]
     pub fn sources(&self) -> Sources {
         Sources {
@@ -278,16 +273,13 @@ impl Script {
         }
     }
 
-    /// What a script died of while the test ran.
+    /// Error that ended a script during the run.
     #[must_use]
     pub fn failure(&self) -> Option<Trouble> {
         lock(&self.shared.failure).clone().map(Trouble::Script)
     }
 
-    /// Calls the script's `done`, if it has one.
-    ///
-    /// # Errors
-    /// When the script fails.
+    /// Calls the script's `done`, if any. Fails if the script fails.
     pub fn done(
         &self,
         summary: &Summary,
@@ -313,28 +305,28 @@ impl Script {
     }
 }
 
-/// What `done` is told in whole numbers.
+/// Totals for `done`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Summary {
-    /// From start to end.
+    /// Duration of the run.
     pub duration_us: u64,
-    /// Answers.
+    /// Number of responses.
     pub requests: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// No connection.
+    /// Connect errors.
     pub connect: u64,
-    /// Reading failed.
+    /// Read errors.
     pub read: u64,
-    /// Writing failed.
+    /// Write errors.
     pub write: u64,
     /// Statuses above 399.
     pub status: u64,
-    /// Too slow.
+    /// Timeouts.
     pub timeout: u64,
 }
 
-/// Makes the threads' sources.
+/// Creates the threads' sources.
 #[derive(Clone)]
 pub struct Sources {
     shared: Arc<Shared>,
@@ -343,7 +335,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The hook that a thread is in.
+    /// The hook that a thread is running.
     #[must_use]
     pub fn hook(&self, thread: usize) -> Option<&'static str> {
         let hook = self
@@ -355,7 +347,7 @@ impl Sources {
         HOOKS.get(usize::from(hook).checked_sub(1)?).copied()
     }
 
-    /// The source of a thread. Its state belongs to it until it is dropped.
+    /// Creates the source of a thread, which owns its state until dropped. Call once per thread.
     #[must_use]
     pub fn of(&self, thread: usize) -> LuaSource {
         LuaSource::new(&self.shared, thread, self.hooks, self.first.clone())

@@ -1,23 +1,23 @@
-//! The requests in the bytes that a script answers: how many there are, and which of them are HEAD. Checked strictly once, before
-//! the run; counted quickly ever after.
+//! Counts requests in the bytes that a script returns, and finds HEAD requests. Strict once before
+//! the run, fast afterwards.
 
 use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-/// The end of a head, looked for in every batch.
+/// The end of a head.
 static HEAD_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
 
-/// What a batch's bytes hold.
+/// Requests in a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// How many.
+    /// Number of requests.
     pub count: u32,
-    /// Those with HEAD, by number from 0.
+    /// Indices of HEAD requests, from 0.
     pub heads: Vec<u32>,
 }
 
-/// What keeps bytes from being whole requests, and where; lines and columns count from 1.
+/// Why bytes are not complete requests. Line and column count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     reason: &'static str,
@@ -44,7 +44,7 @@ fn flaw(bytes: &[u8], at: usize, reason: &'static str) -> Flaw {
     }
 }
 
-/// Takes bytes apart and looks at every line.
+/// Validates every line of the requests.
 pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
     let mut found = Requests::default();
     let mut at = 0;
@@ -75,7 +75,7 @@ pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
     Ok(found)
 }
 
-/// Counts requests without looking closely. None: they do not end where the bytes end.
+/// Counts requests without validation. `None` if they do not end at the end of the bytes.
 #[inline]
 pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
     found.count = 0;
@@ -88,7 +88,7 @@ pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
         if rest.starts_with(b"HEAD ") {
             found.heads.push(found.count);
         }
-        // What ends with its head has no body, whatever the head says: the next one begins there.
+        // Without framing headers there is no body; the next request follows.
         at += match body(&rest[..head]) {
             _ if head == rest.len() => head,
             Body::Length(length) => head.checked_add(length)?,
@@ -104,14 +104,14 @@ enum Body {
     Chunked,
 }
 
-/// How a head says that its body is delimited.
+/// Body framing by the head.
 fn body(head: &[u8]) -> Body {
     let mut found = Body::Length(0);
     let mut rest = head;
     while let Some(end) = memchr::memchr(b'\n', rest) {
         let line = &rest[..end];
         rest = &rest[end + 1..];
-        // Told apart by one byte first: most lines are neither.
+        // A fast first check, because most lines are neither.
         match line.first() {
             Some(b'c' | b'C') => {
                 if let Some(value) = value_of(line, b"content-length:") {
@@ -138,7 +138,7 @@ fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     begin.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
 }
 
-/// The length of a chunked body; none: it does not end.
+/// Length of a chunked body. `None` if it is incomplete.
 fn chunks(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -163,7 +163,7 @@ fn chunks(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The end of the head that begins at `begin`, every line of it looked at.
+/// Validates every line of the head at `begin`. Returns its end.
 fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
     let mut at = begin;
     let mut first = true;
@@ -193,7 +193,7 @@ fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
 
 type Wrong = Option<(usize, &'static str)>;
 
-/// The methods that the original's parser knows.
+/// Methods known to wrk's parser.
 const METHODS: [&str; 33] = [
     "DELETE",
     "GET",
@@ -235,7 +235,7 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     let known = METHODS.iter().any(|m| m.as_bytes() == &line[..method]);
     let begins = |n: usize| METHODS.iter().any(|m| m.as_bytes().starts_with(&line[..n]));
     if !known && (whole || method < line.len() || !begins(method)) {
-        // The first byte with which it can no longer become one of them.
+        // The first byte at which it can no longer be a known method.
         let fits = (0..=method).rev().find(|n| begins(*n)).unwrap_or(0);
         return Some((fits, "invalid HTTP method"));
     }
@@ -250,12 +250,13 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     }
     let behind = &target[length..];
     let blanks = behind.iter().take_while(|b| **b == b' ').count();
-    // Without a version it is a request of HTTP 0.9, which the original lets pass.
+    // Without a version it is HTTP 0.9, which wrk accepts.
     let wrong = check_version(&behind[blanks..], whole && blanks > 0);
     wrong.map(|(offset, reason)| (at + length + blanks + offset, reason))
 }
 
-/// Where a request's target stops being one; none: it is a path, a whole URL or, behind CONNECT, a host.
+/// Position of an error in a request target. `None` for a path, a whole URL or, after CONNECT, a
+/// host.
 fn flaw_of_url(target: &[u8], is_connect: bool, cut: bool) -> Option<usize> {
     let end = (!cut).then_some(target.len());
     let path = match target.first() {
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn flaws_are_told_with_their_place() {
+    fn errors_have_positions() {
         for (text, message) in [
             ("", "incomplete request at 1:1"),
             ("garbage", "invalid HTTP method at 1:1"),

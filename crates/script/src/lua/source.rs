@@ -1,5 +1,5 @@
-//! A thread's requests, from its state: the hot path between the batch driver and a script. Builds for `response` only what its
-//! parameters can see.
+//! Requests of a thread from its state: the hot path between the batch driver and a script. Keeps
+//! only those parts of a response that the script's `response` can see.
 
 use std::{
     borrow::Cow,
@@ -19,7 +19,7 @@ use super::{
 
 const MS: f64 = 1_000_000.0;
 
-/// A hook, by its place in [`host::HOOKS`](super::host::HOOKS).
+/// A hook, by its index in [`host::HOOKS`](super::host::HOOKS).
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
 enum Hook {
@@ -28,19 +28,19 @@ enum Hook {
     Delay,
 }
 
-/// The source of one thread.
+/// Source of one thread.
 pub struct LuaSource {
     shared: Arc<Shared>,
     thread: usize,
-    /// None only where the state could not be had.
+    /// `None` only if the state could not be created.
     machine: Option<Machine>,
     hooks: Hooks,
-    /// What is expected of bytes that cannot be counted.
+    /// Assumed for bytes that cannot be counted.
     usual: Requests,
     found: Requests,
-    /// The request that never changes.
+    /// The constant request.
     fixed: Vec<u8>,
-    /// The `response` that was last looked at, and what it wants.
+    /// The last `response` function seen, and what it needs.
     looked_at: (usize, Keep),
 }
 
@@ -77,7 +77,7 @@ impl LuaSource {
         source
     }
 
-    /// Asks the script for a request; false: it has failed.
+    /// Gets a request from the script. Returns false if it failed.
     #[inline]
     fn ask(&self, bytes: &mut Vec<u8>) -> bool {
         let Some(machine) = &self.machine else {
@@ -103,8 +103,8 @@ impl LuaSource {
         }
     }
 
-    /// From here on the script decides when it comes back: whoever waits for it can say where it is. The cell is this thread's
-    /// own, and a plain store.
+    /// Marks a running hook, so that the watchdog can name it. A plain store to the thread's own
+    /// cell.
     #[inline]
     fn enters(&self, hook: Hook) {
         let cell = &self.shared.threads[self.thread].hook;
@@ -124,7 +124,7 @@ impl LuaSource {
             .load(Ordering::Relaxed)
     }
 
-    /// What of an answer the script's `response` can see.
+    /// Parts of a response that the script's `response` can see.
     #[inline]
     fn wanted(&mut self) -> Keep {
         let Some(machine) = self.machine.as_ref().filter(|_| self.hooks.response) else {
@@ -186,7 +186,7 @@ impl Source for LuaSource {
             Ok(ms) => Some((ms.trunc().max(0.0) * MS) as u64),
             Err(why) => {
                 self.shared.fail(why);
-                // Nothing is sent while the others are being told.
+                // Nothing is sent while the other threads stop.
                 Some(u64::MAX)
             }
         }
@@ -222,14 +222,14 @@ impl Source for LuaSource {
 
 impl Drop for LuaSource {
     fn drop(&mut self) {
-        // Back to its place, for `done` to look at its globals.
+        // Returned for `done`, which may read its globals.
         if let Some(thread) = self.shared.threads.get(self.thread) {
             *lock(&thread.machine) = self.machine.take();
         }
     }
 }
 
-/// The header lines of a head, names as they were sent; a line that is folded is one.
+/// Header lines with original names. Folded lines are joined.
 fn headers_of(head: &[u8]) -> impl Iterator<Item = Header<'_>> {
     let mut lines = head.split(|b| *b == b'\n').skip(1).peekable();
     std::iter::from_fn(move || {
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_keep_their_case_and_lose_their_blanks() {
+    fn headers_keep_case_and_are_trimmed() {
         let head =
             b"HTTP/1.1 200 OK\r\nX-A: 1\r\n a:b\r\n\t c\r\nx-b:  two words \r\nEmpty:\r\n\r\n";
         let found: Vec<_> = headers_of(head).collect();

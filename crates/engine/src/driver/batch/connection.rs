@@ -1,5 +1,5 @@
-//! One connection of the batch driver: opens it when there is none, sends a batch over it, and counts as lost what is not answered.
-//! What is written down of answers is the ledger's business, how bytes travel the client's.
+//! A connection of the batch driver: opens it when needed, sends a batch, and counts missing
+//! responses.
 
 use std::rc::Rc;
 
@@ -24,23 +24,23 @@ pub(super) struct Connection {
     pub free_at: u64,
     conn: Option<Box<Conn>>,
     batch: Batch,
-    /// How many requests the next batch probably is, while its connection is being opened: as many as the last one.
+    /// Assumed size of the next batch while connecting: that of the last one.
     expected: u32,
 }
 
-/// A server that says nothing for so many time-outs is given up, where a driver is patient.
+/// Number of time-outs without data after which a patient driver gives up.
 const SILENT: u32 = 4;
 
-/// What became of a batch.
+/// Result of a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// All answers came.
+    /// All responses arrived.
     Answered,
-    /// Some did not.
+    /// Some responses are missing.
     Broken,
-    /// There is no connection to be had.
+    /// No connection could be opened.
     Refused,
-    /// The source, or the run, wants no more.
+    /// The source or the run has ended.
     Finished,
 }
 
@@ -55,13 +55,13 @@ impl Connection {
         }
     }
 
-    /// Sends the next batch and reads its answers.
+    /// Sends the next batch and reads its responses.
     pub(super) async fn batch(&mut self, shared: &Shared, due: Due, limit: &Rc<Limit>) -> Ended {
         let worker = &shared.worker;
         let mut moments = Moments::of(due.intended, due.started);
         let kept = self.conn.take();
         let is_kept = kept.is_some();
-        // From when on it is under way: what waits for its source, or for its connection, has been taken up.
+        // In flight from here on, including the wait for source and connection.
         let mut since = due.started;
         let connected = match kept {
             Some(conn) => Ok(conn),
@@ -79,7 +79,7 @@ impl Connection {
         let mut conn = match connected {
             Ok(conn) => conn,
             Err(fault) => {
-                // Nobody has said what it would have been: one request.
+                // The size of the batch is unknown and counts as one request.
                 shared.ledger.begin(due.intended, since, since, (1, 1));
                 self.take(shared, 1);
                 self.expected = 1;
@@ -125,11 +125,11 @@ impl Connection {
         }
     }
 
-    /// The batch is under way; answers how many of it are arrivals of the plan's.
+    /// Records a started batch. Returns how many of it are planned arrivals.
     fn begin(&mut self, shared: &Shared, intended: Intended, since: u64, now: u64) -> u32 {
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
-        // One that was due is one of the plan's.
+        // A due request is planned.
         let arrivals = match answers {
             1 => 1,
             _ => answers.min(shared.left_of_plan(self.number)),
@@ -149,11 +149,11 @@ impl Connection {
         }
     }
 
-    /// A batch that was taken up waits for its connection, and is under way as its times will say.
+    /// Counts a batch that waits for its connection as in flight.
     #[cold]
     fn wait_begins(&self, shared: &Shared, since: u64) {
         if shared.driver.pace.is_some() {
-            // It is due, so it is in the backlog of whoever is busy.
+            // It is due, so it counts in the backlog of busy connections.
             shared.turns.borrow_mut()[self.number].busy = true;
         } else {
             let label = shared.driver.label;
@@ -161,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// It waits no longer: the ledger counts what it really is.
+    /// Ends that provisional count before the batch is recorded.
     #[cold]
     fn wait_ends(&self, shared: &Shared, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
@@ -205,7 +205,7 @@ impl Connection {
     async fn connect(&self, shared: &Shared, limit: &Limit) -> Result<Box<Conn>, Fault> {
         let driver = &shared.driver;
         let address = driver.source.borrow_mut().address();
-        // Which of its requests a connection is opened for nobody can tell.
+        // A connection is not opened for a particular request of a batch.
         let purpose = Purpose {
             label: driver.label,
             intended: None,
@@ -218,18 +218,18 @@ impl Connection {
     }
 }
 
-/// The answers of a batch as they come: written down, and shown to the source.
+/// Records responses of a batch and shows them to the source.
 struct Answers<'b> {
     shared: &'b Shared,
     connection: usize,
     batch: &'b Batch,
     moments: Moments,
-    /// How many are still to come.
+    /// Remaining responses.
     left: u32,
-    /// When the batch was sent, and what ends it.
+    /// When the batch was sent, and its limit.
     begun: u64,
     limit: &'b Rc<Limit>,
-    /// Whether anything has come since the time-out was set, and how many time-outs have passed without.
+    /// Whether data arrived since the time-out was set, and the number of time-outs without.
     heard: bool,
     silent: u32,
 }
@@ -243,7 +243,7 @@ impl<'b> Answers<'b> {
         (begun, limit): (u64, &'b Rc<Limit>),
     ) -> Answers<'b> {
         let left = batch.answers.max(1);
-        // Read before the call that writes: on loopback the server may have answered by the time it returns.
+        // Read before the write, because on loopback the response may arrive before it returns.
         moments.first_write = Some(begun);
         moments.bytes_out = batch.bytes.len() as u64 / u64::from(left);
         Answers {
@@ -259,7 +259,7 @@ impl<'b> Answers<'b> {
         }
     }
 
-    /// Shows an answer to the source.
+    /// Shows a response to the source.
     fn show(&self, reply: &Reply, now_ns: u64) {
         let (shared, source) = (self.shared, &self.shared.driver.source);
         let more = source.borrow_mut().answered(self.connection, reply);
@@ -315,7 +315,7 @@ impl Watch for Answers<'_> {
         Ok(self.left == 0)
     }
 
-    /// A patient driver waits on for a server that lives.
+    /// A patient driver continues to wait for a live server.
     fn cut(&mut self, cut: Cut) -> Option<Fault> {
         let shared = self.shared;
         let (worker, patient) = (&shared.worker, shared.driver.patient);
@@ -330,7 +330,7 @@ impl Watch for Answers<'_> {
                 Some(Fault::ResponseTimeout)
             }
             Cut::Aborted => {
-                // Late already when the test was over.
+                // Late already when the run ended.
                 let late = shared.timeout_ns().is_some_and(|ns| {
                     patient && worker.clock.now().saturating_sub(self.begun) >= ns
                 });

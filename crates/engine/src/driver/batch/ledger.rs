@@ -1,5 +1,5 @@
-//! What the batch driver writes down of its requests: samples, the ledger of arrivals where they are paced, and what the front
-//! door's accumulator hears of.
+//! Records of the batch driver: samples, iterations if paced, and events for the front end's
+//! accumulator.
 
 use std::rc::Rc;
 
@@ -15,35 +15,36 @@ use crate::{
 };
 use codec::reply::Reply;
 
-/// A status above this is a failure.
+/// Highest status that is not a failure.
 const LAST_GOOD: u16 = 399;
 
-/// The ledger of a worker's connections.
+/// Records of a worker's connections.
 pub(super) struct Ledger {
     pub worker: Rc<Worker>,
     pub label: LabelId,
-    /// Where iterations are counted, if requests are paced.
+    /// Label of iterations, if requests are paced.
     pub iteration: Option<LabelId>,
 }
 
-/// The moments of a batch under way.
+/// Timestamps of a batch in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
     pub intended: Intended,
     pub started: u64,
-    /// From when on it is under way.
+    /// Start of being in flight.
     pub since: u64,
-    /// How many of those still to be answered are arrivals of the plan's, where requests are paced: a batch may be more than was left of it.
+    /// Number of remaining responses that are planned arrivals, if paced. A batch may exceed the
+    /// rest of the plan.
     pub arrivals: u32,
     pub first_write: Option<u64>,
-    /// When the first byte of the answer under way was read.
+    /// First byte of the current response.
     pub first_read: Option<u64>,
-    /// Bytes of each of its requests; the rest of a division goes unseen.
+    /// Bytes written per request, rounded down.
     pub bytes_out: u64,
 }
 
 impl Moments {
-    /// Of a batch that has just been taken up.
+    /// Timestamps of a new batch.
     pub(super) fn of(intended: Intended, started: u64) -> Moments {
         Moments {
             intended,
@@ -58,7 +59,8 @@ impl Moments {
 }
 
 impl Ledger {
-    /// So many requests are taken up, so many of them the plan's arrivals, and under way since a moment behind which nobody has looked around yet.
+    /// Records started requests, some of which are planned arrivals, in flight since a moment that
+    /// must not precede the last sample.
     #[inline]
     pub(super) fn begin(
         &self,
@@ -78,7 +80,7 @@ impl Ledger {
         }
     }
 
-    /// An answer is complete.
+    /// Records a response.
     #[inline]
     pub(super) fn answered(&self, moments: &Moments, reply: &Reply, now: u64, last: bool) {
         let ended = if reply.status > LAST_GOOD {
@@ -109,7 +111,7 @@ impl Ledger {
         self.worker.recorder.borrow_mut().door(now, &event);
     }
 
-    /// So many requests of a batch will not be answered.
+    /// Records requests of a batch that have no response.
     #[cold]
     pub(super) fn lost(&self, moments: &Moments, lost: Lost, left: u32, reply: &Reply, now: u64) {
         let Lost(fault, stage) = lost;
@@ -132,7 +134,7 @@ impl Ledger {
             );
         }
         let how = match (fault.class(), stage) {
-            // Still under way when the test was over: no error of anybody's.
+            // In flight at the end of the run: not an error.
             (NoAnswer::Unfinished, _) => return,
             (_, Stage::Connect) => Loss::Connect,
             (NoAnswer::Timeout, _) => Loss::Timeout,
@@ -153,7 +155,7 @@ impl Ledger {
         let mut recorder = worker.recorder.borrow_mut();
         recorder.sample(sample);
         if let Some(label) = self.iteration.filter(|_| is_arrival) {
-            // A status that is a failure of the request's is none of the schedule's: its iteration came to its end.
+            // A failing status does not fail the iteration, which was completed.
             let ended = match sample.ended {
                 Ended::Failed(_) => Ended::Ok,
                 ended => ended,

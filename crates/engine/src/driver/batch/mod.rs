@@ -1,5 +1,6 @@
-//! The batch driver: so many connections, each sending what a source gives it - one request, or several at once - and waiting for
-//! as many answers. No virtual users, no variables: the shape of a raw HTTP benchmark, as fast as answers come or at a pace.
+//! The batch driver: each connection sends batches (one or several requests) from a source and
+//! waits for all responses, as fast as possible or at a pace. Like a raw HTTP benchmark, without
+//! virtual users.
 
 mod connection;
 mod ledger;
@@ -29,66 +30,68 @@ use connection::Connection;
 use ledger::Ledger;
 pub use pace::{Drawn, Pace, Turns};
 
-/// Where a batch's bytes come from, and who looks at answers. One per worker.
+/// Creates batches and receives responses. One per worker.
 pub trait Source {
-    /// Fills in what a connection sends next; what the batch holds from the last time may be left as it is. False: it is done.
+    /// Fills in the next batch of a connection. `batch` still has the previous one. Returns false
+    /// when done.
     fn next(&mut self, connection: usize, batch: &mut Batch) -> bool;
 
-    /// How long a connection waits before its next batch; none: it never waits.
+    /// Pause of a connection before its next batch. `None` means that it never pauses.
     fn pause_ns(&mut self, connection: usize) -> Option<u64> {
         let _ = connection;
         None
     }
 
-    /// At which address a connection is opened, asked each time that one is; none: the origin's name is looked up.
+    /// Address for a new connection. `None` looks up the origin's name.
     fn address(&mut self) -> Option<SocketAddr> {
         None
     }
 
-    /// What somebody will look at of answers of which nothing has been read yet. Asked behind [`Source::answered`], which may
-    /// have changed it.
+    /// Parts needed of the next responses. Called again after [`Source::answered`], which may
+    /// change it.
     fn keep(&mut self) -> Keep {
         Keep::Body
     }
 
-    /// An answer came. Called only where the batch asks for anything of it. False: no
-    /// connection of this worker sends anything more.
+    /// Receives a response, if the batch needs any part of it. Returns false to stop all
+    /// connections of this worker.
     fn answered(&mut self, connection: usize, reply: &Reply) -> bool {
         let _ = (connection, reply);
         true
     }
 }
 
-/// What a connection sends next.
+/// The next requests of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// How many answers will come.
+    /// Number of responses.
     pub answers: u32,
-    /// Which of them are to HEAD requests, by their number from 0; usually none.
+    /// Indices of HEAD requests, from 0.
     pub heads: Vec<u32>,
-    /// What of the answers somebody looks at.
+    /// Parts needed of the responses.
     pub keep: Keep,
 }
 
 /// The driver.
 pub struct BatchDriver {
-    /// What its client needs.
+    /// Settings of its client.
     pub settings: Settings,
-    /// Whom to connect to.
+    /// The origin to connect to.
     pub origin: Origin,
-    /// How many connections this worker has.
+    /// Number of connections of this worker.
     pub connections: usize,
-    /// No new request begins after this.
+    /// No request starts after this.
     pub until_ns: u64,
-    /// Where its samples go.
+    /// Label of its samples.
     pub label: LabelId,
-    /// An answer that takes longer than the time-out is still taken, as long as the server is not silent for several of them.
+    /// Whether a response after the time-out is accepted, unless the server is silent for several
+    /// time-outs.
     pub patient: bool,
-    /// At a pace: where the iterations go, of which every request is one.
+    /// Pace, and label of the iterations, of which every request is one.
     pub pace: Option<(Pace, LabelId)>,
-    /// What to send.
+    /// The source.
     pub source: Rc<RefCell<dyn Source>>,
 }
 
@@ -117,7 +120,7 @@ impl Driver for BatchDriver {
     }
 }
 
-/// A connection's place among those under way, given back whatever becomes of its task.
+/// Registration of a connection, removed on drop.
 struct Entered<'a> {
     worker: &'a Worker,
     place: usize,
@@ -129,7 +132,7 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// What all connections of a worker share.
+/// State shared by all connections of a worker.
 struct Shared {
     driver: BatchDriver,
     worker: Rc<Worker>,
@@ -137,22 +140,23 @@ struct Shared {
     client: Client,
     /// By connection.
     turns: RefCell<Vec<Turn>>,
-    /// What of answers somebody looks at, by now.
+    /// Parts currently needed of responses.
     keep: Cell<Keep>,
-    /// The source wants no more of any connection.
+    /// The source is done for all connections.
     done: Cell<bool>,
 }
 
-/// How far a paced connection has got.
+/// Progress of a paced connection.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
-    /// Requests taken up.
+    /// Requests started.
     taken: u64,
-    /// Whether answers are awaited: then what is due waits for its connection, and not for us.
+    /// Whether responses are awaited. Then due requests wait for the connection, which is not
+    /// lateness.
     busy: bool,
 }
 
-/// A connection that could not be opened is tried anew after this long, doubled each time.
+/// Initial back-off after a failed connect, doubled each time.
 const BACK_OFF_NS: u64 = 10_000_000;
 const DOUBLED: u32 = 7;
 
@@ -174,12 +178,12 @@ impl Shared {
         }
     }
 
-    /// How long a batch may take.
+    /// Time limit of a batch.
     fn timeout_ns(&self) -> Option<u64> {
         self.client.http().timeouts.total_ns
     }
 
-    /// Sets the time-out of what begins now.
+    /// Arms the time-out.
     fn arm(&self, now: u64, limit: &Rc<Limit>) {
         if let Some(ns) = self.timeout_ns() {
             let mut deadlines = self.worker.deadlines.borrow_mut();
@@ -187,7 +191,7 @@ impl Shared {
         }
     }
 
-    /// Has requests that are due and wait for their connection counted as under way.
+    /// Counts due requests that wait for their connection as in flight.
     fn watch_backlog(self: &Rc<Shared>) {
         let Some((pace, _)) = self.driver.pace.clone() else {
             return;
@@ -209,10 +213,10 @@ impl Shared {
         *self.worker.backlog.borrow_mut() = Some(Box::new(waiting));
     }
 
-    /// Waits for the end of the test, then for what is under way, as long as the run allows.
+    /// Waits for the end of the run, then for in-flight requests as long as allowed.
     async fn end(&self) {
         let worker = &self.worker;
-        // A worker that is done with its own waits with the others.
+        // A worker that is done waits with the others.
         let never = Limit::default();
         let mut end = self.driver.until_ns;
         loop {
@@ -246,7 +250,8 @@ impl Shared {
         while let Some(due) = self.due(&mut line, limit).await {
             match line.batch(self, due, limit).await {
                 connection::Ended::Answered => refused = 0,
-                // The server accepted it: what it does to connections is what is measured, so it is opened anew at once.
+                // The server accepted the connection, so it is reopened immediately: its handling
+                // of connections is being measured.
                 connection::Ended::Broken => refused = 0,
                 connection::Ended::Finished => break,
                 connection::Ended::Refused => {
@@ -260,7 +265,7 @@ impl Shared {
         }
     }
 
-    /// Waits until a connection's next batch is due; none: it sends no more.
+    /// Waits until a connection's next batch is due. `None` if there are no more.
     async fn due(&self, line: &mut Connection, limit: &Rc<Limit>) -> Option<Due> {
         let worker = &self.worker;
         if self.done.get() || limit.is_aborted() {
@@ -277,7 +282,7 @@ impl Shared {
             };
             let intended = Intended::after_previous(free_at, pause);
             if intended.ns() >= self.driver.until_ns {
-                // Nothing of this connection's is under way: nobody has to wait for it.
+                // Nothing of this connection is in flight.
                 return None;
             }
             worker.sleep_until(intended.ns(), limit).await.ok()?;
@@ -286,8 +291,7 @@ impl Shared {
                 started: worker.clock.now(),
             });
         };
-        // What was not sent by the end of the load is not sent afterwards. The ledger has it as unsent:
-        // it was planned and never started.
+        // Requests not sent by the end of the load are unsent.
         let now = free_at.max(worker.clock.now());
         if now >= self.driver.until_ns || self.is_behind_the_end(now) {
             return None;
@@ -304,7 +308,8 @@ impl Shared {
             }
             worker.clock.now()
         } else {
-            // It was due while the last answer was still awaited: from that moment on it has waited for its connection.
+            // It was due while the previous response was awaited, and has waited for its connection
+            // since then.
             intended
         };
         Some(Due {
@@ -313,13 +318,13 @@ impl Shared {
         })
     }
 
-    /// Whether the run was told to end before a moment: what is due from then on was never planned.
+    /// Whether the run was stopped before a moment, so that later requests were never planned.
     fn is_behind_the_end(&self, intended_ns: u64) -> bool {
         let end = self.worker.recorder.borrow().arrivals_end_ns();
         end.is_some_and(|end| intended_ns >= end)
     }
 
-    /// How many arrivals the plan still has for a connection; of one that is not paced, as many as it likes.
+    /// Number of planned arrivals left for a connection. Unlimited without a pace.
     fn left_of_plan(&self, connection: usize) -> u32 {
         let Some((pace, _)) = &self.driver.pace else {
             return u32::MAX;
@@ -330,7 +335,7 @@ impl Shared {
     }
 }
 
-/// When a batch is due, and when the worker turned to it.
+/// When a batch is due, and when the worker handled it.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     intended: Intended,

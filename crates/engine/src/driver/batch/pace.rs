@@ -1,35 +1,35 @@
-//! When the requests of paced connections are due: all workers of all processes take turns, and so do the connections of each, so that their
-//! requests together are evenly spread, or as a schedule draws them. Arithmetic only.
+//! Due times of paced connections. Workers and connections take turns, so that all requests
+//! together are evenly spread or follow a schedule.
 
 use std::{cell::Cell, rc::Rc};
 
 use plan::{Rate, Schedule, Share};
 
-/// A rate over connections.
+/// A pace over connections.
 #[derive(Debug, Clone)]
 pub struct Pace {
-    /// When each turn of the whole load is.
+    /// Turns of the whole load.
     pub turns: Turns,
-    /// Which of the turns are this worker's: as many as anybody else's, whatever connections each has.
+    /// This worker's share of the turns, independent of its number of connections.
     pub share: Share,
-    /// Its connections.
+    /// Number of its connections.
     pub connections: u64,
 }
 
-/// When the requests of all connections together are due, one turn after the other.
+/// Due times of all connections together, in turns.
 #[derive(Debug, Clone)]
 pub enum Turns {
-    /// At a rate, evenly.
+    /// Evenly at a rate.
     Even(Rate),
-    /// As a schedule has them.
+    /// By a schedule.
     Drawn(Rc<Drawn>),
 }
 
-/// A schedule, and how far it was counted: moments are asked for in about their order.
+/// A schedule with a cache of its last count, for roughly ascending moments.
 #[derive(Debug)]
 pub struct Drawn {
     schedule: Schedule,
-    /// So many turns come before this moment.
+    /// (moment, number of turns before it).
     counted: Cell<(u64, u64)>,
 }
 
@@ -72,10 +72,10 @@ impl Turns {
         }
     }
 
-    /// How many turns come before a moment.
+    /// Number of turns before a moment.
     fn before(&self, ns: u64) -> u128 {
         match self {
-            // The first turn at or behind the moment, rounded as `at` rounds.
+            // The first turn at or after the moment, rounded like `at`.
             Turns::Even(Rate { count, per_ns }) => {
                 (u128::from(ns) * u128::from(*count)).div_ceil(u128::from((*per_ns).max(1)))
             }
@@ -85,7 +85,7 @@ impl Turns {
 }
 
 impl Pace {
-    /// The moment at which a connection's nth request is due, from 0.
+    /// When a connection's n-th request (from 0) is due.
     #[must_use]
     pub fn intended(&self, connection: usize, n: u64) -> u64 {
         let own = u128::from(n) * u128::from(self.connections) + connection as u128;
@@ -93,7 +93,7 @@ impl Pace {
         self.turns.at(turn)
     }
 
-    /// How many requests of a connection are due before a moment.
+    /// Number of a connection's requests due before a moment.
     #[must_use]
     pub fn due(&self, connection: usize, before_ns: u64) -> u64 {
         let turns = self.turns.before(before_ns);
@@ -102,7 +102,7 @@ impl Pace {
     }
 }
 
-/// How many of the first so many turns are every so-many-th, beginning with that one.
+/// How many of the first `count` turns are every `of`-th one, starting with `first`.
 fn every(count: u128, first: u128, of: u64) -> u128 {
     count.saturating_sub(first).div_ceil(of.max(1).into())
 }
@@ -135,7 +135,7 @@ mod tests {
             ],
             [0, 1, 2, 3, 4]
         );
-        // Together as many as the rate says.
+        // Together as many as the rate implies.
         let due: u64 = (0..2)
             .flat_map(|w| (0..2).map(move |c| of(w).due(c, 10 * SECOND)))
             .sum();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_turns_are_those_of_the_schedule() {
+    fn drawn_turns_follow_the_schedule() {
         let mut phase = plan::Phase::new(10 * SECOND, plan::Shape::Rate(Rate::per_second(500)));
         phase.arrivals = plan::Arrivals::Poisson;
         let first = plan::FirstArrival::AtStart;
@@ -163,7 +163,7 @@ mod tests {
             assert_eq!(of(number % 3).intended(0, number / 3), at);
         }
         assert_eq!(of(0).intended(0, schedule.total()), u64::MAX);
-        // Forth and back.
+        // Back and forth.
         for ns in [0, SECOND, 9 * SECOND, 2 * SECOND, 20 * SECOND] {
             let due: u64 = (0..3).map(|index| of(index).due(0, ns)).sum();
             assert_eq!(due, schedule.due(ns));
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn due_counts_what_was_intended(rate in 1..50_000u64, connections in 1..40u64, of in 1..40u64, index in 0..40u64, ns in 0..5 * SECOND) {
+        fn due_count_matches_intended_times(rate in 1..50_000u64, connections in 1..40u64, of in 1..40u64, index in 0..40u64, ns in 0..5 * SECOND) {
             let share = Share { index: index % of, of };
             let pace = Pace { turns: Turns::Even(Rate::per_second(rate)), share, connections };
             for connection in 0..connections as usize {
@@ -182,7 +182,7 @@ mod tests {
             }
         }
 
-        /// Whoever shares a load: all of them together send what one would, bit for bit, and each what the schedule has for him.
+        /// Shares of a load add up to the whole, bit for bit, and follow the schedule.
         #[test]
         fn shares_add_up_to_the_whole(
             rate in 1..1_000u64,

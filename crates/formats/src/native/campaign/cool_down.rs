@@ -1,4 +1,4 @@
-//! `cool-down`: how long is waited between stages, and how the service is looked at meanwhile.
+//! `cool-down`: wait between stages, and how the service is tested during it.
 
 use plan::{Rate, units};
 
@@ -11,7 +11,7 @@ use crate::{
     findings::Findings,
 };
 
-/// What is asked for; as usual where nothing is, none where nothing is to be waited for or it is wrong.
+/// Returns the default if absent. `None` if disabled or invalid.
 pub(super) fn read(
     entry: Option<&Entry>,
     names: &[(String, Mark)],
@@ -66,7 +66,7 @@ pub(super) fn read(
     long_enough(node, cool_down, findings)
 }
 
-/// Whether so little time and so few requests can tell anything.
+/// Checks that duration and number of requests suffice for a decision.
 fn long_enough(node: &Node, cool_down: CoolDown, findings: &mut Findings) -> Option<CoolDown> {
     if cool_down.at_most_ns <= cool_down.settled_ns {
         findings.problem(node.mark, format!(

@@ -1,4 +1,5 @@
-//! `latency`: a duration, percentiles, `lognormal`, `queue`, a mean with slow episodes, or what a recorded run measured.
+//! `latency`: a duration, percentiles, `lognormal`, `queue`, a mean with episodes, or a recorded
+//! run.
 
 use plan::mocks::{Curve, Latency, is_reference, parse_reference};
 
@@ -15,7 +16,6 @@ use crate::{
 const FORMS: &str = "write `120ms`, `from RUN of \"LABEL\"`, `{ p50: 120ms, p99: 900ms }`, `{ lognormal: { p50: 120ms, p99: 900ms } }`, `{ queue: { capacity: 1000/s, workers: 8 } }` or \
                      `{ mean: 120ms, episodes: { every: 60s, for: 5s, latency: 3s } }`";
 
-/// How long answers take.
 pub(super) fn read(
     node: &Node,
     recorded: Recorded<'_>,
@@ -166,7 +166,7 @@ fn episodes(node: &Node, findings: &mut Findings) -> Option<Latency> {
     latency
 }
 
-/// A time that episodes must have.
+/// A required time of episodes.
 fn of_episodes(node: &Node, key: &str, findings: &mut Findings) -> Option<u64> {
     match node.get(key) {
         Some(value) => time(value, key, findings),
@@ -178,7 +178,7 @@ fn of_episodes(node: &Node, key: &str, findings: &mut Findings) -> Option<u64> {
     }
 }
 
-/// A duration, at most a day; `0` is one too.
+/// A duration of at most a day, or `0`.
 fn time(node: &Node, what: &str, findings: &mut Findings) -> Option<u64> {
     const DAY_NS: u64 = 86_400_000_000_000;
     if matches!(node.text().as_str(), "0" | "0s" | "0ms") {

@@ -1,4 +1,4 @@
-//! What the keys of mocks take, for the JSON schema of plans.
+//! JSON schema of mocks.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,6 @@ use crate::{
     },
 };
 
-/// The definitions that mocks bring along.
 pub fn definitions() -> [(&'static str, Value); 3] {
     let keys: Vec<&str> = METHODS.iter().chain(model::ROUTE).copied().collect();
     let mut one = object(&keys, route, &[]);

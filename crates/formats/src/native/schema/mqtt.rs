@@ -1,10 +1,9 @@
-//! What the schema says of `mqtt` and its groups.
+//! Schema of `mqtt` and its groups.
 
 use serde_json::{Value, json};
 
 use super::{any, boolean, named, one_or_many, reference, string, whole};
 
-/// A key of `mqtt`.
 pub(super) fn section(key: &str) -> Value {
     match key {
         "host" => string(
@@ -30,7 +29,6 @@ pub(super) fn section(key: &str) -> Value {
     }
 }
 
-/// A key of a group of clients.
 pub(super) fn group(key: &str) -> Value {
     match key {
         "clients" => whole("How many", 1),

@@ -1,4 +1,4 @@
-//! The schema of steps, but for requests.
+//! Schema of steps other than requests.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn step_object() -> Value {
     let mut step = object(&keys, step, &[]);
     step["minProperties"] = 1.into();
     step["maxProperties"] = 3.into();
-    // A step, and perhaps what decides it; a group's name stands beside its steps.
+    // A step, optionally with `if` or, for a group, a name.
     step["if"] = json!({ "minProperties": 2 });
     step["then"] = json!({ "anyOf": [{ "required": ["if"] }, { "required": ["group"] }] });
     step["allOf"] =

@@ -1,4 +1,4 @@
-//! `assume`: what the user takes for granted of answers, for the load profile. No figure of a run is computed from it.
+//! `assume`: the user's assumptions for the load profile.
 
 use plan::{profile::Assumed, units::parse_size};
 

@@ -1,4 +1,4 @@
-//! `capture` and `check`: what is taken out of an answer, and what it must be.
+//! `capture` and `check`.
 
 use plan::{
     Request, Template,
@@ -143,7 +143,7 @@ impl Translator<'_> {
         match entry.key.as_str() {
             "status" => {
                 let statuses = self.statuses(node, "status");
-                // Who asks for a 404 does not want it counted as a failure.
+                // A step that checks for 404 expects it.
                 request
                     .expected_status
                     .extend(statuses.iter().filter(|status| **status >= 400));

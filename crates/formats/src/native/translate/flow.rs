@@ -1,5 +1,5 @@
-//! Which steps a virtual user carries out, in which order: each is a mapping with one key - the method, `think`, `loop`, `log`, `leave`,
-//! `choose` -, perhaps with a condition beside it, which may also stand beside several `steps`, as the name of a group does.
+//! Steps: mappings with one key (the method, `think`, `loop`, `log`, `leave`, `choose`) and
+//! optionally `if`. `steps` with `if` or `group` forms a block.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// All steps of a virtual user, or of what is done once. What it captures is not there before.
+    /// Steps of a scenario, or of setup or teardown. Variables that they capture are unset before.
     pub(super) fn flow(&mut self, node: &Node) -> Vec<Step> {
         self.later = captured(node).difference(&self.given).cloned().collect();
         let steps = self.steps(node);
@@ -37,7 +37,7 @@ impl Translator<'_> {
         items.iter().flat_map(|item| self.step(item)).collect()
     }
 
-    /// A step; of a request that is sent so many times perhaps several.
+    /// A step. A request with `times` may become several.
     fn step(&mut self, node: &Node) -> Vec<Step> {
         let all = node.entries();
         let condition = node.entry("if");
@@ -143,7 +143,7 @@ impl Translator<'_> {
             }
             return Vec::new();
         };
-        // Without its name its steps are read all the same: what they capture is used elsewhere.
+        // Its steps are read even without a name, because other steps use their captures.
         let Some(name) = name else {
             return self.steps(steps);
         };
@@ -154,7 +154,7 @@ impl Translator<'_> {
         vec![Step::Block(Block { by, steps })]
     }
 
-    /// A name that is the same for all: it names a row.
+    /// A constant name, because it names a row.
     fn group_name(&mut self, node: &Node) -> Option<String> {
         let name = read::text(node, "group", self.findings)?;
         let problem = if self.is_beside_load {
@@ -232,7 +232,7 @@ fn one(step: Option<Step>) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// The variables that steps capture outside of loops: in a loop, what comes later has been there in the round before.
+/// Variables captured outside of loops. Inside a loop, later steps ran in the previous round.
 fn captured(steps: &Node) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let items = steps.as_list().unwrap_or_default().iter();

@@ -1,4 +1,4 @@
-//! `http` and `target`: how requests travel, and where to.
+//! `http` and `target`: connection settings and the base URL.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Paths begin with a slash, so one at the target's end would be doubled.
+/// Paths start with a slash, so a trailing one would be doubled.
 fn without_trailing_slash(target: String) -> String {
     match target.strip_suffix('/') {
         Some(rest) if !target.contains(['?', '#']) => rest.to_owned(),
@@ -34,7 +34,7 @@ impl Translator<'_> {
             return None;
         };
         match self.constant(node)? {
-            // Where an embedded target listens is known when it runs.
+            // The address of an embedded target is known at run time.
             Value::String(text) if text.starts_with("lab:") => Some(text),
             Value::String(text) => {
                 self.check_url(&text, node.mark, "target");
@@ -107,7 +107,7 @@ impl Translator<'_> {
         http
     }
 
-    /// Hosts that may be loaded beside those that the plan names; `*.` stands for anything below a name.
+    /// Additional hosts that may be loaded. `*.` matches subdomains.
     pub(super) fn allowed_hosts(&mut self, node: Option<&Node>) -> Vec<String> {
         let Some(node) = node else { return Vec::new() };
         let mut hosts = Vec::new();
@@ -116,7 +116,7 @@ impl Translator<'_> {
                 continue;
             };
             let name = text.strip_prefix("*.").unwrap_or(&text);
-            // IPv6 is written with brackets in URLs and without them elsewhere; both are one host.
+            // IPv6 addresses have brackets in URLs only.
             let is_bare_v6 = name.parse::<std::net::Ipv6Addr>().is_ok();
             let authority = if is_bare_v6 {
                 format!("[{name}]")
@@ -136,7 +136,6 @@ impl Translator<'_> {
         hosts
     }
 
-    /// Headers as written, checked.
     pub(super) fn headers(&mut self, node: &Node) -> Vec<(String, Template)> {
         let mut headers = Vec::new();
         for entry in read::map(node, "headers", self.findings) {
@@ -175,7 +174,7 @@ impl Translator<'_> {
     }
 }
 
-/// What RFC 9110 allows in a header's name.
+/// Whether it is a valid header name by RFC 9110.
 fn is_token(name: &str) -> bool {
     !name.is_empty()
         && name
@@ -183,7 +182,7 @@ fn is_token(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// Replaces a header of the same name in any case, or appends it.
+/// Replaces a header of this name, case-insensitive, or appends it.
 pub(super) fn set_header(headers: &mut Vec<(String, Template)>, name: String, value: Template) {
     match headers
         .iter_mut()

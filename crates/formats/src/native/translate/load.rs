@@ -1,4 +1,4 @@
-//! `load`: one phase or a list of them, or so many users.
+//! `load`: one phase, a list of phases, or users.
 
 use plan::{Arrivals, FirstArrival, Load, Phase, Shape};
 
@@ -8,7 +8,7 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// What decides a phase's kind, and what goes with it.
+/// Keys that decide a phase's kind, with the keys allowed along with them.
 const KINDS: &[(&str, &[&str])] = &[
     (
         "rate",
@@ -68,7 +68,6 @@ impl Translator<'_> {
         Some(if self.inputs.solo { Load::Once } else { load })
     }
 
-    /// The load that a value says: a phase, a list of them, of arrivals or of users.
     pub(super) fn load_of(&mut self, node: &Node) -> Option<Load> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let closed = items.iter().find(|item| item.get("users").is_some());
@@ -90,7 +89,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A phase; of stairs and spikes several, one after the other.
+    /// A phase. Stairs and spikes become several.
     fn phase(&mut self, node: &Node) -> Option<Vec<Phase>> {
         let kind = self.kind(node)?;
         let shapes = match kind {
@@ -120,7 +119,7 @@ impl Translator<'_> {
         Some(phases.collect())
     }
 
-    /// Which kind of phase the keys make, and that no others stand beside it.
+    /// Returns the kind of phase, and rejects keys of other kinds.
     pub(super) fn kind(&mut self, node: &Node) -> Option<&'static str> {
         if entries(node, "load", model::PHASE, self.findings).is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! From a native plan's tree to a [`Plan`].
+//! Translates a native plan's tree to a [`Plan`].
 
 mod assume;
 mod capture;
@@ -46,28 +46,28 @@ struct Translator<'a> {
     templates: Templates,
     /// The environment, for `$env`.
     env: Value,
-    /// What of it the plan names.
+    /// Environment variables that the plan uses.
     env_used: BTreeSet<String>,
-    /// What every request sends unless it says otherwise.
+    /// Default headers of every request.
     headers: Vec<(String, Template)>,
     follow_redirects: bool,
-    /// What the scenarios say of their volumes.
+    /// Volumes of the scenarios.
     volumes: Volumes,
-    /// Where mocks listen, by name.
+    /// Addresses of mocks by name.
     mocks: Map<String, Value>,
-    /// What the steps beside the load name and set, by their key.
+    /// Variables of setup and teardown, by key.
     asides: Vec<(&'static str, Templates)>,
-    /// Variables that are there before any step.
+    /// Variables that exist before any step.
     given: BTreeSet<String>,
-    /// Variables that only steps behind the one that is read capture.
+    /// Variables captured only by later steps.
     later: BTreeSet<String>,
-    /// The groups around the steps that are read, the innermost last.
+    /// Enclosing groups, the innermost last.
     groups: Vec<String>,
-    /// Whether they are carried out beside the load.
+    /// Whether the steps belong to setup or teardown.
     is_beside_load: bool,
 }
 
-/// Translates; what is wrong is in the findings afterwards.
+/// Translates a plan. Problems are in the findings.
 pub(super) fn translate(
     root: &Node,
     inputs: &Inputs,
@@ -101,7 +101,7 @@ pub(super) fn translate(
     t.plan(root)
 }
 
-/// The texts of criteria (or of stop rules), each of which can be read.
+/// Texts of valid criteria (or stop rules).
 pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings) -> Vec<String> {
     let Some(node) = node else { return Vec::new() };
     let mut texts = Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
     texts
 }
 
-/// A stop rule holds `: `, and so looks like a mapping to YAML unless it is quoted.
+/// An unquoted stop rule contains `: ` and is a mapping for YAML.
 pub(super) fn rule(item: &Node) -> Node {
     match &item.data {
         Data::Map(pairs) if pairs.len() == 1 => {
@@ -137,7 +137,7 @@ pub(super) fn rule(item: &Node) -> Node {
     }
 }
 
-/// What clients prove themselves by: kept out of the record.
+/// Credentials of MQTT clients, to keep out of the record.
 fn passwords(beside: Option<&Beside>) -> Vec<String> {
     let groups = beside.into_iter().flat_map(|beside| &beside.mqtt.groups);
     groups.filter_map(|group| group.password.clone()).collect()
@@ -187,7 +187,7 @@ impl Translator<'_> {
             .iter()
             .flat_map(|table| table.fields.iter().chain(&table.all_as));
         self.given.extend(fields.cloned());
-        // What is wrong with a variable has been told: whoever uses it is not to blame as well.
+        // A variable with a problem counts as set, so that its uses are not reported as well.
         self.given.extend(self.templates.sets.iter().cloned());
         let before = self.aside(root, "setup");
         self.given.extend(self.templates.sets.iter().cloned());
@@ -216,7 +216,7 @@ impl Translator<'_> {
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));
         plan.secrets.extend(passwords(beside.as_ref()));
-        // One iteration alone has nothing beside it.
+        // A single iteration has no background work.
         plan.beside = beside.filter(|_| !self.inputs.solo);
         self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
@@ -229,7 +229,7 @@ impl Translator<'_> {
         Some(plan)
     }
 
-    /// A stage's plan comes here without the campaign's keys.
+    /// Rejects campaign keys in a plan without stages.
     fn keys_of_campaigns(&mut self, root: &Node) {
         for entry in root.entries() {
             if model::CAMPAIGN.contains(&entry.key.as_str()) {
@@ -242,7 +242,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Where the plan's mocks listen; of those that have not been started, a place where nobody is.
+    /// Addresses of the plan's mocks, with a placeholder for those not running.
     fn places_of_mocks(&mut self, node: Option<&Node>) -> Map<String, Value> {
         let names = mocks::names_of(node, self.findings).into_iter();
         let started = &self.inputs.mocks;
@@ -273,7 +273,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `scenarios`, or `steps` for the only one.
+    /// `scenarios`, or `steps` for a single one.
     fn scenarios(&mut self, root: &Node) -> Vec<Scenario> {
         match (root.entry("scenarios"), root.entry("steps")) {
             (None, Some(steps)) => vec![Scenario {
@@ -308,7 +308,7 @@ impl Translator<'_> {
         }
     }
 
-    /// What is carried out once beside the load, under its key's name.
+    /// Steps of setup or teardown.
     fn aside(&mut self, root: &Node, key: &'static str) -> Option<Scenario> {
         let node = root.get(key)?;
         let own = Templates {
@@ -411,7 +411,7 @@ impl Translator<'_> {
         parsed.collect()
     }
 
-    /// Where requests and MQTT operations come together, a figure of all of them is one of neither.
+    /// Notes criteria that cover both requests and MQTT operations.
     fn judged_together(&mut self, plan: &Plan) {
         if plan.beside.is_none() {
             return;
@@ -449,7 +449,7 @@ impl Translator<'_> {
         self.templates.of(node, self.findings)
     }
 
-    /// A value that must be known before the run: only `$env` and `$testId` are.
+    /// A value known before the run: only `$env` and `$testId` may be used.
     fn constant(&mut self, node: &Node) -> Option<Value> {
         let mut templates = Templates {
             strict: true,

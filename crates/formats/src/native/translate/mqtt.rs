@@ -1,4 +1,4 @@
-//! `mqtt`: clients that publish and subscribe beside the scenarios. What a key takes is read here; what clients then do is the plan's.
+//! `mqtt`: clients that publish and subscribe in the background.
 
 use std::path::Path;
 
@@ -16,26 +16,25 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// More clients than this no machine has ports for.
+/// Maximum number of clients, by available ports.
 const MOST_CLIENTS: u32 = 1_000_000;
-/// A payload's bytes, when nobody says.
+/// Default size of a payload.
 const PAYLOAD: u32 = 256;
-/// What a packet can hold, and its topic beside.
+/// Maximum size of a payload: a packet without its topic.
 const MOST_BYTES: u32 = 268_000_000;
-/// From one connect to the next, when nobody says.
+/// Default time between connects.
 const CONNECT_EVERY_NS: u64 = 10 * MILLISECOND;
 const KEEP_ALIVE_S: u16 = 300;
-/// A server that is an embedded target.
+/// Prefix of an embedded target.
 const LAB: &str = "lab:";
 
-/// The server, as a plan names it.
 struct Server {
     host: String,
     port: Option<u16>,
     tls: bool,
 }
 
-/// What all groups have in common.
+/// Settings shared by all groups.
 struct Common {
     username: Option<String>,
     password: Option<String>,
@@ -43,7 +42,7 @@ struct Common {
 }
 
 impl Translator<'_> {
-    /// The clients, and what of them is secret.
+    /// Reads the clients and their secrets.
     pub(super) fn mqtt(&mut self, root: &Node, folder: &Path) -> Option<Beside> {
         let node = root.get("mqtt")?;
         if entries(node, "mqtt", model::MQTT, self.findings).is_empty() {
@@ -64,7 +63,7 @@ impl Translator<'_> {
         let connect_every_ns = connect_rate.map_or(CONNECT_EVERY_NS, |rate| {
             (SECOND as f64 / rate.as_f64().max(1e-9)) as u64
         });
-        // Who receives connects first.
+        // Receivers connect first.
         let mut groups = Vec::new();
         for (kind, key) in [("sub", "subscribe"), ("pub", "publish")] {
             for (nth, item) in items(node, key).iter().enumerate() {
@@ -109,7 +108,7 @@ impl Translator<'_> {
         };
         let text = self.text_of(host, "host")?;
         if text.starts_with(LAB) {
-            // Where it listens is known when it runs.
+            // The address is known at run time.
             return Some(Server {
                 host: text,
                 port: None,
@@ -279,7 +278,8 @@ impl Translator<'_> {
         let client_id = self.word(node, "client-id");
         let username = self.word(node, "user").or_else(|| common.username.clone());
         let password = self.secret_word(node).or_else(|| common.password.clone());
-        // Several runs at a time must not take each other's names, and all processes of one have to know them.
+        // Client identifiers must be unique among concurrent runs and equal in all processes of
+        // one.
         let run = self.inputs.run_name.unwrap_or_else(std::process::id);
         let usual = || format!("loadline-{run}-{kind}-%i");
         Some(Clients {
@@ -319,7 +319,7 @@ impl Translator<'_> {
             .unwrap_or(0)
     }
 
-    /// A number from 1 on.
+    /// A number from 1 to `most`.
     fn at_most(&mut self, node: &Node, key: &str, most: u32, usual: u32) -> u32 {
         let Some(value) = node.get(key) else {
             return usual;
@@ -332,7 +332,7 @@ impl Translator<'_> {
         number.unwrap_or(usual)
     }
 
-    /// So many bytes, or what is sent.
+    /// A size, or a text.
     fn payload(&mut self, node: &Node) -> Payload {
         match node.get("payload") {
             None => Payload::Stamped(PAYLOAD),
@@ -391,7 +391,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Phases of the messages' own, in rates.
+    /// Phases of messages, in rates.
     fn own_load(&mut self, node: &Node) -> Option<Pace> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let mut is_right = true;
@@ -415,7 +415,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A text that may name the environment.
+    /// A text that may use environment variables.
     fn text_of(&mut self, node: &Node, key: &str) -> Option<String> {
         match self.constant(node)? {
             Value::String(text) if !text.is_empty() => Some(text),
@@ -441,7 +441,7 @@ impl Translator<'_> {
         self.word(node, "password")
     }
 
-    /// Deliveries of what has no stamp cannot be told apart.
+    /// Notes that deliveries without a message header cannot be matched.
     fn payload_without_stamp(&mut self, node: &Node, groups: &[Clients]) {
         let is_text = |group: &Clients| {
             let publish = group.publish.as_ref();
@@ -463,7 +463,7 @@ fn items<'n>(node: &'n Node, key: &str) -> &'n [Node] {
     node.as_list().unwrap_or(std::slice::from_ref(node))
 }
 
-/// Whether `tls` says that TLS is spoken.
+/// Whether `tls` enables TLS.
 fn tls_is_meant(node: &Node) -> bool {
     node.get("tls")
         .is_some_and(|tls| tls.is_map() || tls.as_bool() == Some(true))

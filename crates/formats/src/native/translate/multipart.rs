@@ -1,5 +1,4 @@
-//! `multipart`: the parts of a form with files, as browsers send them. Files are read here, before the run; how parts become bytes is the
-//! engine's business.
+//! `multipart`: parts of a form with files. Files are read before the run.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Names and parts; a list repeats its name.
+    /// Names and parts. A list repeats its name.
     pub(super) fn multipart(&mut self, node: &Node) -> Vec<Part> {
         let mut parts = Vec::new();
         for entry in read::map(node, "multipart", self.findings) {
@@ -60,7 +59,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Which file that is must be known before the run: no answer chooses what of this machine it is sent.
+    /// The file must be known before the run, so that no response can choose a local file to send.
     fn part_file(&mut self, node: &Node, called: Option<&Node>) -> Option<PartContent> {
         let text = read::text(node, "file", self.findings)?;
         let own = || {

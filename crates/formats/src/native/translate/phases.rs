@@ -1,17 +1,17 @@
-//! The shapes of phases: constant, ramps, stairs, spikes, in rates or in multiples of the scenarios' volumes. Stairs and spikes
-//! become several phases, each with a name of its own, so that every one of them has its row in the report.
+//! Shapes of phases: constant, ramps, stairs, spikes, as rates or levels. Stairs and spikes become
+//! several named phases, so that each has a row in the report.
 
 use plan::{Level, Rate, Shape, units};
 
 use super::{Translator, model};
 use crate::{document::Node, native::read};
 
-/// More stairs than this nobody tells apart.
+/// Maximum number of stairs.
 const MOST_STAIRS: u64 = 1000;
 
-/// A stretch of a phase: all of it, a stair, a part of a spike.
+/// Part of a phase: all of it, a stair, or a part of a spike.
 pub(super) struct Stretch {
-    /// What is added to the phase's name.
+    /// Suffix of the phase's name.
     part: Option<String>,
     pub(super) duration_ns: u64,
     pub(super) duration_text: String,
@@ -37,7 +37,7 @@ impl Stretch {
         }
     }
 
-    /// What the phase is called, whose name is given.
+    /// Name of the part, given the phase's name.
     pub(super) fn named(&self, name: Option<&str>) -> Option<String> {
         match (name, &self.part) {
             (Some(name), Some(part)) => Some(format!("{name} {part}")),
@@ -46,7 +46,7 @@ impl Stretch {
     }
 }
 
-/// A rate, said as such or as a multiple of the volumes.
+/// A rate, or a level.
 #[derive(Clone, Copy)]
 struct Amount {
     rate: Rate,
@@ -59,7 +59,7 @@ impl Amount {
     }
 }
 
-/// A rate of nothing is a pause.
+/// A rate of zero is a pause.
 fn steady(rate: Rate) -> Shape {
     if rate.is_zero() {
         Shape::Pause
@@ -101,7 +101,7 @@ impl Translator<'_> {
         Some(Stretch::whole(duration?, shape))
     }
 
-    /// So many equal stairs, the first at `from` and the last at `to`.
+    /// Equal stairs from `from` to `to`.
     pub(super) fn stairs(&mut self, node: &Node) -> Option<Vec<Stretch>> {
         let ends = self.ends(node);
         let steps = node.get("steps")?;
@@ -137,7 +137,8 @@ impl Translator<'_> {
         stairs
     }
 
-    /// From the base to the peak and back: at once, or by ramps; in the middle of the phase, or where it is said.
+    /// From the base to the peak and back, immediately or by ramps, in the middle of the phase or
+    /// at a given time.
     pub(super) fn spike(&mut self, node: &Node) -> Option<Vec<Stretch>> {
         let base = match node.get("base") {
             Some(base) => self.amount(base, "base"),
@@ -246,7 +247,7 @@ impl Translator<'_> {
         let text = read::scalar(node, "level", self.findings)?;
         let level = read::grammar(node, Level::read(&text), self.findings)?;
         let Some(full) = self.volumes.full() else {
-            // Volumes that are wrong have been told.
+            // Invalid volumes were reported already.
             if !self.volumes.are_said() {
                 let text = format!(
                     "`{}` of what? Give each scenario a `volume`, for example volume: 35260/h; or write a rate, for example 10/s",
@@ -268,18 +269,18 @@ impl Translator<'_> {
     }
 }
 
-/// The rate so many steps behind `from`, on the line to `to`.
+/// The rate of a step on the line from `from` to `to`.
 fn between(from: Rate, to: Rate, step: u64, steps: u64) -> Option<Rate> {
     let (rest, gone) = (from.times(steps - step, steps)?, to.times(step, steps)?);
     rest.plus(gone)
 }
 
-/// To four digits, for names.
+/// Rounds to four digits, for names.
 fn rounded(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
-/// A duration as a plan would write it.
+/// A duration in plan syntax.
 fn in_words(ns: u64) -> String {
     for (unit, name) in [
         (units::HOUR, "h"),

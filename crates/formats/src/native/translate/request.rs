@@ -1,4 +1,4 @@
-//! A request step: `- get: /path`, or the method with a mapping.
+//! Request steps: `- get: /path`, or the method with a mapping.
 
 use plan::{
     Request, Step, Template,
@@ -12,21 +12,21 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// The variable that counts the times of a request: nobody reads it, and no loop's count is hidden by it.
+/// Loop variable of repeated requests. It has a name of its own so that it hides no loop counter.
 const TIMES: &str = "$times";
-/// More often than this is a loop of its own.
+/// Maximum of `times`. More needs a loop.
 const MOST_TIMES: f64 = 10_000.0;
 
 impl Translator<'_> {
-    /// A request as often as it is sent: `times: 3` is three in a row, `0.1` one in ten, `2.5` two, and a third in every other
-    /// iteration.
+    /// Repeats a request: `times: 3` is three in a row, `0.1` one in ten, `2.5` two, and a third in
+    /// every other iteration.
     pub(super) fn requests(&mut self, step: &Entry) -> Vec<Step> {
         let times = self.times(step.value.get("times"));
         let (Some(request), Some(times)) = (self.request(step), times) else {
             return Vec::new();
         };
         let whole = times.floor();
-        // Decimal places that binary fractions do not have: 2.1 is 2 and a tenth.
+        // Rounds binary fractions: 2.1 is 2 and a tenth.
         let percent = ((times - whole) * 1e8).round() / 1e6;
         let mut steps = Vec::new();
         let always = Step::Request(Box::new(request.clone()));
@@ -56,7 +56,7 @@ impl Translator<'_> {
     fn times(&mut self, node: Option<&Node>) -> Option<f64> {
         let Some(node) = node else { return Some(1.0) };
         let number = node.as_scalar().and_then(Value::as_f64);
-        // The chance is kept in millionths of a percent.
+        // The probability is kept in millionths of a percent.
         let number = number.filter(|n| (1e-6..=MOST_TIMES).contains(n));
         if number.is_none() {
             let text = format!(
@@ -155,14 +155,14 @@ impl Translator<'_> {
                 Body::Multipart(self.multipart(value))
             }
             Some(Entry { value, .. }) => {
-                // A number would be text too, but then somebody meant `json`.
+                // A number as body is probably meant as `json`.
                 let _ = read::text(value, "body", self.findings);
                 Body::Text(self.template(value))
             }
         }
     }
 
-    /// Names and values; a list repeats its name.
+    /// Names and values. A list repeats its name.
     fn pairs(&mut self, node: &Node, what: &str) -> Vec<(Template, Template)> {
         let mut pairs = Vec::new();
         for entry in read::map(node, what, self.findings) {
@@ -182,7 +182,7 @@ impl Translator<'_> {
     }
 
     fn request_headers(&mut self, node: Option<&Node>, body: &Body) -> Vec<(String, Template)> {
-        // A login is sent before anybody has the token that all others are sent with.
+        // A login is sent before the token exists that is a default header.
         let is_known = |value: &Template| {
             value
                 .variables()

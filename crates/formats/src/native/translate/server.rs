@@ -1,4 +1,4 @@
-//! `server`: what is measured beside the load. A name and a place, as text; or a mapping that says more of it.
+//! `server`: server metrics, as `NAME=PLACE` or as a mapping.
 
 use plan::server::{self, Pool, Source};
 

@@ -1,4 +1,4 @@
-//! What single steps of a native plan say: `think`, `loop`, `leave`. Which step it is `flow` tells.
+//! Steps of native plans other than requests: `think`, `loop`, `leave`.
 
 use plan::{
     Template,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// This share ends its iteration here.
+    /// Share of users whose iteration ends here.
     pub(super) fn leave(&mut self, node: &Node) -> Option<f64> {
         match read::quantity(node, "leave", self.findings)? {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
@@ -125,7 +125,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A list, or the name of a variable that holds one.
+    /// A list, or the name of a variable with one.
     fn over(&mut self, node: &Node) -> Option<Over> {
         if let Some(items) = node.as_list() {
             return Some(Over::List(

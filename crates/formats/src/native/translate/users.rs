@@ -1,4 +1,4 @@
-//! Loads that are numbers of users: one for the whole run, or phases in which they come and go.
+//! Closed loads: a constant number of users, or phases in which it changes.
 
 use plan::{Load, UserPhase};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Phases of users, at least one of which says so.
+    /// Phases of users. At least one has `users`.
     pub(super) fn closed(&mut self, items: &[Node]) -> Option<Load> {
         let read: Vec<Option<UserPhase>> = items.iter().map(|item| self.users(item)).collect();
         let phases: Vec<UserPhase> = read.into_iter().collect::<Option<_>>()?;
@@ -25,7 +25,7 @@ impl Translator<'_> {
         }
         let is_plain = |phase: &UserPhase| phase.from == phase.to && phase.name.is_none();
         Some(match phases.as_slice() {
-            // All of them from the start to the end: a load without phases.
+            // A constant number needs no phases.
             [only] if is_plain(only) => Load::users(only.to, duration_ns),
             _ => Load::Closed {
                 users: most?,
@@ -35,7 +35,7 @@ impl Translator<'_> {
         })
     }
 
-    /// A phase among phases of users: one of them, or a pause.
+    /// A phase of users, or a pause.
     fn users(&mut self, node: &Node) -> Option<UserPhase> {
         let kind = self.kind(node)?;
         let (numbers, duration) = match kind {

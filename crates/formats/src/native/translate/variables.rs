@@ -1,4 +1,4 @@
-//! `variables` and `csv`: what virtual users start with.
+//! `variables` and `csv`: initial variables of virtual users.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -16,11 +16,12 @@ use crate::{
     table::Table,
 };
 
-/// What the engine sets itself.
+/// Variables that the engine sets.
 const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
 
 impl Translator<'_> {
-    /// `variables`: any value, the same for all; `{ one-of: [a, b] }` gives each virtual user one of them.
+    /// `variables`: any value, the same for all users. `{ one-of: [a, b] }` gives each user one of
+    /// them.
     pub(super) fn constants(&mut self, node: Option<&Node>) -> Vec<(String, Variable)> {
         let mut variables = Vec::new();
         for entry in node
@@ -32,7 +33,7 @@ impl Translator<'_> {
                 _ => self.constant(&entry.value).map(Variable::Constant),
             };
             if variable.is_none() {
-                // What is wrong with it has been told: whoever uses it is not to blame as well.
+                // It counts as set, so that its uses are not reported as well.
                 self.templates.sets(&entry.key);
             }
             variables.extend(variable.map(|variable| (entry.key.clone(), variable)));
@@ -54,7 +55,7 @@ impl Translator<'_> {
         (!values.is_empty()).then_some(Variable::OneOf(values))
     }
 
-    /// Those of the command line replace those of the file.
+    /// Applies the command line's variables.
     fn given(&mut self, variables: &mut Vec<(String, Variable)>) {
         let Some(text) = &self.inputs.variables else {
             return;
@@ -69,7 +70,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Those of the environment that steps name come first; then every use must have been set by somebody.
+    /// Adds environment variables that steps use, and reports unset variables.
     pub(super) fn all_variables(
         &mut self,
         constants: Vec<(String, Variable)>,
@@ -136,7 +137,7 @@ impl Translator<'_> {
         variables
     }
 
-    /// What steps name of the environment; each name must be set.
+    /// Environment variables used by steps. Each must be set.
     fn used_env(&mut self) -> Value {
         let uses = std::mem::take(&mut self.templates.uses);
         for (path, mark) in uses.iter().filter(|(path, _)| path.root() == "$env") {
@@ -181,7 +182,7 @@ impl Translator<'_> {
         let columns = node
             .get("columns")
             .map(|_| self.texts(node.get("columns"), "columns"));
-        // Without names for the columns, the first line has them.
+        // Without column names, the first line has them.
         let header = match node.get("header") {
             Some(header) => read::boolean(header, "header", self.findings)?,
             None => columns.is_none(),

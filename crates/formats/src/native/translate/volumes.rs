@@ -1,4 +1,5 @@
-//! `volume`: how often a scenario is begun at 1x. Either all scenarios say it or none does; their weights follow from it.
+//! `volume`: how often a scenario starts at 1x. Either all scenarios have one or none. Weights
+//! follow from volumes.
 
 use plan::{
     Rate, Scenario,
@@ -12,28 +13,27 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// The scenarios' volumes, in their order.
+/// Volumes in the order of the scenarios.
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
     each: Vec<Option<Volume>>,
-    /// Whether any scenario says one, rightly or wrongly.
+    /// Whether any scenario has a volume, valid or not.
     said: bool,
 }
 
 impl Volumes {
-    /// All of them together: what 1x is.
+    /// Sum of all volumes: the rate at 1x.
     pub(super) fn full(&self) -> Option<Rate> {
         let mut rates = self.each.iter().map(|volume| Some(volume.as_ref()?.rate));
         let first = rates.next()??;
         rates.try_fold(first, |sum, rate| sum.plus(rate?))
     }
 
-    /// Whether the scenarios say volumes at all.
     pub(super) fn are_said(&self) -> bool {
         self.said
     }
 
-    /// Gives them to the scenarios, and the weights that follow.
+    /// Sets volumes and weights of the scenarios.
     pub(super) fn give(&self, scenarios: &mut [Scenario]) {
         let rates: Option<Vec<Rate>> = self
             .each
@@ -51,7 +51,7 @@ impl Volumes {
 }
 
 impl Translator<'_> {
-    /// Reads them before the load is read, which may be in multiples of them.
+    /// Reads the volumes before the load, which may refer to them.
     pub(super) fn volumes(&mut self, scenarios: Option<&Node>) -> Volumes {
         let items = scenarios.and_then(Node::as_list).unwrap_or_default();
         let said = items.iter().any(|item| item.get("volume").is_some());
@@ -83,7 +83,7 @@ impl Translator<'_> {
             return read::grammar(node, Volume::read(&text, Peak::default()), self.findings);
         }
         let keys = entries(node, "volume", model::VOLUME, self.findings);
-        // What stands under another name might be what is missing.
+        // An unknown key may be the missing one.
         if keys
             .iter()
             .any(|entry| !model::VOLUME.contains(&entry.key.as_str()))
@@ -100,7 +100,7 @@ impl Translator<'_> {
         read::grammar(number, Volume::read(&text, peak?), self.findings)
     }
 
-    /// What makes a peak of a mean; none where anything of it is wrong.
+    /// Conversion from mean to peak. `None` if a part is invalid.
     fn peak_of(&mut self, node: &Node) -> Option<Peak> {
         let hours = node.get("hours").map(|hours| {
             self.number(

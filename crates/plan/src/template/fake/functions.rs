@@ -1,4 +1,4 @@
-//! The table of what can be made up: a line per function, by faker's names, and the older names that the plugin still knows.
+//! Table of the fake-data functions.
 
 use fake::{
     Fake,
@@ -91,10 +91,10 @@ const WEEKDAYS: [&str; 7] = [
     "Sunday",
 ];
 
-/// What JavaScript counts up to without gaps.
+/// Largest exact integer in JavaScript.
 const MAX_SAFE: u64 = 9_007_199_254_740_991;
 
-/// Every function, by its newer name.
+/// All functions by their new names.
 pub const FUNCTIONS: &[(&str, Make)] = &[
     ("colorHuman", |r| r.one_of(&COLORS)),
     ("colorRgb", |r| format!("#{}", r.of_alphabet(HEX, 6))),
@@ -293,7 +293,7 @@ pub const FUNCTIONS: &[(&str, Make)] = &[
     ("systemSemver", |r| file::SemverStable().fake_with_rng(r)),
 ];
 
-/// The older names that the plugin still knows, and their newer ones.
+/// Old names with their new ones.
 pub const OLDER: &[(&str, &str)] = &[
     ("randBoolean", "datatypeBoolean"),
     ("randCity", "locationCity"),

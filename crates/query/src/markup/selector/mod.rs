@@ -1,4 +1,4 @@
-//! CSS selectors as tests use them: types, ids, classes, attributes, combinators, the structural pseudo-classes, `:not`,
+//! CSS selectors: types, ids, classes, attributes, combinators, structural pseudo-classes, `:not`,
 //! `:contains`, and jQuery's `:first`, `:last` and `:eq` at the end.
 
 mod parse;
@@ -8,17 +8,18 @@ use serde_json::{Map, Value};
 use super::{NodeId, ROOT, Tree};
 use crate::Misread;
 
-/// A selector, read.
+/// A parsed selector.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selector {
-    /// Between commas.
+    /// Alternatives between commas.
     alternatives: Vec<Complex>,
 }
 
-/// Compounds with combinators between them, and which of the elements found are meant.
+/// Compounds with combinators, and the selected results.
 #[derive(Debug, Clone, PartialEq)]
 struct Complex {
-    /// The combinator stands before its compound; the first one's is [`Combinator::Descendant`], of the document.
+    /// Each combinator precedes its compound. The first is [`Combinator::Descendant`] of the
+    /// document.
     compounds: Vec<(Combinator, Vec<Simple>)>,
     pick: Option<Pick>,
 }
@@ -46,7 +47,7 @@ enum Simple {
         value: String,
         any_case: bool,
     },
-    /// Position among siblings: a·n + b, from the end, of the same type.
+    /// Position among siblings: a·n + b, optionally from the end or of the same type.
     Nth {
         a: i64,
         b: i64,
@@ -73,16 +74,13 @@ enum Test {
 }
 
 impl Selector {
-    /// Reads a selector.
-    ///
-    /// # Errors
-    /// Where and why it cannot be read.
+    /// Parses a selector. Fails with the position of the error.
     pub fn parse(text: &str) -> Result<Selector, Misread> {
         parse::parse(text).map(|alternatives| Selector { alternatives })
     }
 
-    /// The attribute of every element found, in the document's order; without a name, all attributes as a mapping. None stands
-    /// where an element has no such attribute.
+    /// The attribute of every element found, in document order. Without a name, all attributes as a
+    /// mapping. `None` for an element without the attribute.
     #[must_use]
     pub fn find(&self, tree: &Tree, attribute: Option<&str>) -> Vec<Option<Value>> {
         let found = self.elements(tree).into_iter();
@@ -130,7 +128,7 @@ impl Complex {
         self.matches_up_to(tree, id, self.compounds.len())
     }
 
-    /// Whether an element fits the first so many compounds, the last of them being its own.
+    /// Whether an element matches the first `count` compounds, the last of them itself.
     fn matches_up_to(&self, tree: &Tree, id: NodeId, count: usize) -> bool {
         let Some((combinator, simples)) = count.checked_sub(1).map(|last| &self.compounds[last])
         else {
@@ -206,7 +204,7 @@ fn fits(tree: &Tree, id: NodeId, simples: &[Simple]) -> bool {
     })
 }
 
-/// The place among its siblings, from 1.
+/// Position among siblings, from 1.
 fn place(tree: &Tree, id: NodeId, from_end: bool, of_type: bool) -> i64 {
     let mut siblings = tree.siblings(id);
     if of_type {
@@ -237,7 +235,7 @@ fn passes(has: &str, test: Test, value: &str, any_case: bool) -> bool {
                     .strip_prefix(&value)
                     .is_some_and(|rest| rest.starts_with('-'))
         }
-        // An empty value is in nothing, says the standard.
+        // By the standard an empty value never matches.
         Test::Starts => !value.is_empty() && has.starts_with(&value),
         Test::Ends => !value.is_empty() && has.ends_with(&value),
         Test::Holds => !value.is_empty() && has.contains(&value),

@@ -1,12 +1,12 @@
-//! Reads a CSS selector.
+//! Parses CSS selectors.
 
 use super::{Combinator, Complex, Pick, Simple, Test};
 use crate::{Misread, cursor::Cursor};
 
-/// `:not()` within each other beyond this is nobody's selector.
+/// Maximum nesting of `:not()`.
 const DEEPEST: usize = 16;
 
-/// The selector's alternatives, between commas.
+/// Alternatives between commas.
 pub(super) fn parse(text: &str) -> Result<Vec<Complex>, Misread> {
     let mut reader = Reader {
         c: Cursor::new(text, DEEPEST, in_name),
@@ -24,7 +24,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A symbol, and the space around it.
+    /// Takes a symbol and surrounding space.
     fn take(&mut self, symbol: &str) -> bool {
         let start = self.c.at;
         self.c.space();
@@ -155,7 +155,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A symbol after space, with the space behind it left alone: there it may be a combinator.
+    /// Takes a symbol after space. Space after it may be a combinator and stays.
     fn take_tight(&mut self, symbol: &str) -> bool {
         self.c.space();
         let found = self.c.rest().starts_with(symbol);
@@ -233,7 +233,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// What stands in `:not()`.
+    /// Content of `:not()`.
     fn negated(&mut self) -> Result<Vec<Simple>, Misread> {
         self.c.down()?;
         let mut pick = None;
@@ -241,7 +241,7 @@ impl Reader<'_> {
         self.c.up();
         match pick {
             None => Ok(simples),
-            // It would pick one of what is not even looked for.
+            // It would select among elements that are not searched for.
             Some(_) => Err(self
                 .c
                 .error("`:first`, `:last` and `:eq()` cannot stand in `:not()`")),
@@ -296,7 +296,7 @@ impl Reader<'_> {
             self.c
                 .error("expected odd, even, a number, or something like 2n+1")
         };
-        // More than this is no position in any document, and less is easy to reckon with.
+        // Larger than any position, and safe from overflow.
         const MOST: i64 = 1_000_000;
         let number = |text: &str| {
             let n = text.parse::<i64>().map_err(|_| wrong())?;

@@ -56,7 +56,7 @@ fn elements_are_found() {
 }
 
 #[test]
-fn attributes_of_elements() {
+fn attributes_are_returned() {
     let tree = Tree::html(PAGE);
     let find =
         |selector: &str, attribute| Selector::parse(selector).unwrap().find(&tree, attribute);
@@ -72,7 +72,7 @@ fn attributes_of_elements() {
 }
 
 #[test]
-fn what_is_no_selector_is_refused_with_its_place() {
+fn invalid_selectors_are_rejected_with_position() {
     assert!(Selector::parse(&":not(".repeat(100_000)).is_err());
     for (text, offset) in [
         ("", 0),
@@ -93,7 +93,7 @@ fn what_is_no_selector_is_refused_with_its_place() {
 
 proptest! {
     #[test]
-    fn any_text_is_harmless(selector in "([a-c*#.:>+~, ]|\\[|\\]|=|'|\\(|\\)|[0-9n-]|not|first|nth-child|\\\\|é)*", page in "([<>/='\" a-c]|<ul>|<li|<table>|<td>|</|<p>|é)*") {
+    fn any_text_is_handled(selector in "([a-c*#.:>+~, ]|\\[|\\]|=|'|\\(|\\)|[0-9n-]|not|first|nth-child|\\\\|é)*", page in "([<>/='\" a-c]|<ul>|<li|<table>|<td>|</|<p>|é)*") {
         let tree = Tree::html(&page);
         if let Ok(selector) = Selector::parse(&selector) {
             let _ = selector.find(&tree, None);

@@ -1,4 +1,4 @@
-//! Gives an XPath expression its value.
+//! Evaluates XPath expressions.
 
 use std::{cell::Cell, collections::BTreeSet};
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::value::{number_of, write_f64};
 
-/// A node of the document, or an attribute of one. Ordered as they stand in the document.
+/// A node or an attribute, in document order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Item {
-    /// Where the node comes in the document.
+    /// Position in the document.
     order: usize,
     attribute: Option<usize>,
     node: NodeId,
@@ -29,16 +29,16 @@ struct Context<'t> {
     tree: &'t Tree,
     /// By node.
     order: Vec<usize>,
-    /// Nodes that may still be looked at.
+    /// Remaining number of nodes to visit.
     budget: Cell<usize>,
     exhausted: Cell<bool>,
 }
 
-/// So many nodes are looked at for one expression. Nested conditions over a large document multiply; beyond this nothing is
-/// found, as if the document held nothing: an answer must not hold up its generator.
+/// Maximum number of nodes visited per expression. Beyond it nothing is found. Nested conditions
+/// multiply, and a response must not block a worker.
 const BUDGET: usize = 2_000_000;
 
-/// Where an expression stands.
+/// Context of an expression.
 #[derive(Clone, Copy)]
 struct Here {
     item: Item,
@@ -144,7 +144,7 @@ impl Context<'_> {
         }
     }
 
-    /// Sets of nodes compare as soon as one of their texts does.
+    /// Node sets compare as true if any of their texts does.
     fn compare(&self, left: &Value, right: &Value, operator: Operator) -> bool {
         let equality = matches!(operator, Operator::Equal | Operator::Unequal);
         match (left, right) {
@@ -198,7 +198,7 @@ impl Context<'_> {
             Value::Bool(yes) => f64::from(u8::from(*yes)),
             other => {
                 let text = self.string(other);
-                // Unlike JavaScript's, an empty text is no number here.
+                // Unlike in JavaScript, an empty text is NaN.
                 if text.trim().is_empty() {
                     f64::NAN
                 } else {
@@ -261,7 +261,7 @@ impl Context<'_> {
         items
     }
 
-    /// Positions count from 1 in the order in which the items are given.
+    /// Filters items. Positions count from 1 in the order given.
     fn filtered(&self, items: Vec<Item>, predicate: &Expression) -> Vec<Item> {
         let last = items.len();
         let holds = |(at, item): &(usize, Item)| {
@@ -293,7 +293,7 @@ impl Context<'_> {
         }
     }
 
-    /// What lies along an axis, the nearest first.
+    /// Nodes along an axis, nearest first.
     fn along(&self, axis: Axis, from: Item) -> Vec<Item> {
         let tree = self.tree;
         let items = |nodes: Vec<NodeId>| nodes.into_iter().map(|node| self.item(node)).collect();
@@ -367,7 +367,7 @@ impl Context<'_> {
         std::iter::successors(self.tree.parent(node), |node| self.tree.parent(*node)).collect()
     }
 
-    /// The siblings on one side, the nearest first.
+    /// Siblings on one side, nearest first.
     fn beside(&self, node: NodeId, before: bool) -> Vec<NodeId> {
         let Some(parent) = self.tree.parent(node) else {
             return Vec::new();
@@ -384,7 +384,7 @@ impl Context<'_> {
     fn call(&self, function: Function, arguments: &[Expression], here: Here) -> Value {
         let value = |index: usize| arguments.get(index).map(|a| self.value(a, here));
         let myself = || Value::Nodes(vec![here.item]);
-        // Functions that take nothing take the node at hand.
+        // Functions without argument use the context node.
         let subject = || value(0).unwrap_or_else(myself);
         let text = |index: usize| value(index).map_or_else(String::new, |v| self.string(&v));
         let number = |index: usize| value(index).map_or(f64::NAN, |v| self.number(&v));
@@ -455,7 +455,7 @@ fn nodes(value: Value) -> Vec<Item> {
     }
 }
 
-/// The characters at the positions p, from 1, with round(start) ≤ p < round(start) + round(length).
+/// The characters at positions p, from 1, with round(start) ≤ p < round(start) + round(length).
 fn substring(text: &str, start: f64, length: Option<f64>) -> String {
     let round = |n: f64| (n + 0.5).floor();
     let begin = round(start);

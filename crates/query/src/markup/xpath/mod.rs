@@ -1,5 +1,5 @@
-//! XPath 1.0: `parse` reads an expression into a tree, `evaluate` gives it a value in a document. Names are compared as they are
-//! written, prefix and all; variables, `id()` and the namespace axis are not there.
+//! XPath 1.0, without variables, `id()` and the namespace axis. Names are compared as written,
+//! including prefixes.
 
 mod evaluate;
 mod parse;
@@ -7,33 +7,30 @@ mod parse;
 use super::Tree;
 use crate::Misread;
 
-/// An expression, read.
+/// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct XPath(Expression);
 
-/// What an expression gives.
+/// Result of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// The texts of nodes, in the document's order.
+    /// Texts of nodes in document order.
     Nodes(Vec<String>),
     /// A text.
     Text(String),
-    /// A number, perhaps none.
+    /// A number, possibly NaN.
     Number(f64),
-    /// Whether something holds.
+    /// A boolean.
     Bool(bool),
 }
 
 impl XPath {
-    /// Reads an expression.
-    ///
-    /// # Errors
-    /// Where and why it cannot be read.
+    /// Parses an expression. Fails with the position of the error.
     pub fn parse(text: &str) -> Result<XPath, Misread> {
         parse::parse(text).map(XPath)
     }
 
-    /// Its value in a document.
+    /// Evaluates in a document.
     #[must_use]
     pub fn find(&self, tree: &Tree) -> Found {
         evaluate::found(&self.0, tree)
@@ -60,7 +57,7 @@ struct Path {
 enum Start {
     Document,
     Here,
-    /// The nodes of an expression, filtered.
+    /// Nodes of an expression with filters.
     Of(Expression, Vec<Expression>),
 }
 
@@ -163,7 +160,7 @@ enum Function {
     Round,
 }
 
-/// Name, fewest and most arguments.
+/// Name, function, minimum and maximum number of arguments.
 const FUNCTIONS: [(&str, Function, usize, usize); 24] = [
     ("last", Function::Last, 0, 0),
     ("position", Function::Position, 0, 0),

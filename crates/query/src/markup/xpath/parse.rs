@@ -1,9 +1,9 @@
-//! Reads an XPath expression.
+//! Parses XPath expressions.
 
 use super::{AXES, Axis, Expression, FUNCTIONS, Operator, Path, Start, Step, Test};
 use crate::{Misread, cursor::Cursor};
 
-/// Nesting beyond this is nobody's expression.
+/// Maximum nesting.
 const DEEPEST: usize = 32;
 
 type Parsed = Result<Expression, Misread>;
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
             .starts_with(|c: char| begins_name(c) || "@.*".contains(c))
     }
 
-    /// Text, number, bracket or call; none: a step follows.
+    /// Text, number, bracket or call. `None` if a step follows.
     fn primary(&mut self) -> Result<Option<Expression>, Misread> {
         let rest = self.rest_after_space();
         let Some(first) = rest.chars().next() else {

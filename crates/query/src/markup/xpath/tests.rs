@@ -19,7 +19,7 @@ fn nodes(texts: &[&str]) -> Found {
 }
 
 #[test]
-fn values() {
+fn values_are_evaluated() {
     for (expression, wanted) in [
         ("/shop/book/title", nodes(&["A  tale", "Märchen", "Third"])),
         ("//title", nodes(&["A  tale", "Märchen", "Third"])),
@@ -77,14 +77,14 @@ fn values() {
 }
 
 #[test]
-fn in_html_too() {
+fn html_is_supported() {
     let tree = Tree::html("<ul><li>a<li>b</ul>");
     let expression = XPath::parse("//li[2]").unwrap();
     assert_eq!(expression.find(&tree), nodes(&["b"]));
 }
 
 #[test]
-fn nested_conditions_come_to_an_end() {
+fn nested_conditions_are_bounded() {
     let tree = Tree::xml("<a><i/><i/><i/><i/></a>").unwrap();
     let nested = format!("{}1{}", "//i[".repeat(28), "]".repeat(28));
     let Ok(expression) = XPath::parse(&nested) else {
@@ -94,7 +94,7 @@ fn nested_conditions_come_to_an_end() {
 }
 
 #[test]
-fn what_is_no_expression_is_refused_with_its_place() {
+fn invalid_expressions_are_rejected_with_position() {
     for (text, offset) in [
         ("", 0),
         ("//", 2),
@@ -125,7 +125,7 @@ fn what_is_no_expression_is_refused_with_its_place() {
 
 proptest! {
     #[test]
-    fn any_text_is_harmless(expression in "(//|/|[a-b]|@|\\*|\\[|\\]|\\(|\\)|[0-9.]|[-+=<|,']| and | or | div |count|last\\(\\)|::|text\\(\\)|é)*", document in "(<a>|</a>|<b x='1'>|</b>|<b/>|t|é)*") {
+    fn any_text_is_handled(expression in "(//|/|[a-b]|@|\\*|\\[|\\]|\\(|\\)|[0-9.]|[-+=<|,']| and | or | div |count|last\\(\\)|::|text\\(\\)|é)*", document in "(<a>|</a>|<b x='1'>|</b>|<b/>|t|é)*") {
         if let (Ok(expression), Ok(tree)) = (XPath::parse(&expression), Tree::xml(&document)) {
             let _ = expression.find(&tree);
         }
