@@ -168,7 +168,10 @@ fn file_types() {
 /// `UPDATE_DOCS=1 cargo test -p formats` writes what this compares.
 #[test]
 fn the_page_is_made_from_the_list() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/artillery.md");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../docs/reference/artillery.md"
+    );
     let page = std::fs::read_to_string(path).unwrap();
     let mut wanted = page.clone();
     for (name, table) in [
