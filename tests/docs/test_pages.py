@@ -19,9 +19,10 @@ FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1?\2[ \t]*$", re.MULTILINE | re.DOTA
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
-# Packages in `vendor` have their own documents, and reports are what Loadline printed.
+# Test data of the crates are other people's documents.
 EXCLUDED = ("vendor/", "tests/", "crates/")
-GENERATED = re.compile(r"(^|/)report/report\.md$|^bench/results/|^CHANGELOG\.md$")
+# Loadline printed these reports.
+GENERATED = re.compile(r"(^|/)report/report\.md$")
 # A test of the Rust code writes these tables into the page.
 GENERATED_TABLES = re.compile(r"<!-- (\w+) -->.*?<!-- /\1 -->", re.DOTALL)
 
