@@ -1,7 +1,7 @@
 //! KEEP it: the run record, the folder in which a run is kept, written while it runs and read by everything that tells of it.
 //!
 //! The engine hands over whole intervals; [`Writer`] keeps them, [`Run`] reads them back, with the run over time ([`history`]);
-//! what nobody may read is blotted out on the way in ([`redact`]). The format is described in `docs/run-record.md`. This crate
+//! what nobody may read is blotted out on the way in ([`redact`]). The format is described in `docs/reference/run-record.md`. This crate
 //! judges nothing and computes no figure, reads no clock and starts no thread.
 
 #![forbid(unsafe_code)]

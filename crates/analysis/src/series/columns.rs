@@ -25,7 +25,7 @@ const BY_STATUS: [(&str, &[usize]); 3] = [
 /// Answers that were refused for what was in them.
 const BY_CONTENT: &str = "check or capture";
 
-/// All columns; see `docs/run-record.md`.
+/// All columns; see `docs/reference/series-json.md`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(
     missing_docs,

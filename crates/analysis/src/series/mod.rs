@@ -1,6 +1,6 @@
 //! `series.json`: what charts are drawn from, computed from the run's history. At most 720 points per chart, each with the
 //! percentiles of its own samples; wider points come from merged distributions, never from averaged percentiles. The format is
-//! described in `docs/run-record.md`.
+//! described in `docs/reference/series-json.md`.
 
 mod columns;
 mod courses;

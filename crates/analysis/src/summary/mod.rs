@@ -1,5 +1,5 @@
 //! The summary: every figure that any rendering shows, computed from the record and kept as `summary.json`. Renderers lay it
-//! out; they compute nothing. The format is described in `docs/run-record.md`.
+//! out; they compute nothing. The format is described in `docs/reference/summary-json.md`.
 
 mod build;
 mod json;

@@ -33,7 +33,7 @@ impl FrontDoor for Locust {
             name: "locust",
             about: "Run a locustfile as `locust` would, with the requests sent by our engine",
             usage: "OPTIONS",
-            takes: "What locust takes; see docs/locust.md",
+            takes: "What locust takes; see docs/reference/locust.md",
             explains_itself: true,
             ..FrontEndInfo::default()
         }

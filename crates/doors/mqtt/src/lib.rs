@@ -37,7 +37,7 @@ impl FrontDoor for Mqtt {
             name: "mqtt",
             about: "Load an MQTT server: connections, publishers, subscribers; alone, Pepeunit's load test",
             usage: "conn|pub|sub> <OPTIONS",
-            takes: "The options of emqtt-bench for the same ideas; see docs/mqtt.md",
+            takes: "The options of emqtt-bench for the same ideas; see docs/reference/mqtt.md",
             explains_itself: true,
             ..FrontEndInfo::default()
         }

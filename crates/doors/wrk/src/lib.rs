@@ -36,7 +36,7 @@ impl FrontDoor for Wrk {
             name: "wrk",
             about: "Run a benchmark as `wrk` or `wrk2` would: their flags, their scripts, their output",
             usage: "OPTIONS> <URL",
-            takes: "What wrk takes; see docs/wrk.md",
+            takes: "What wrk takes; see docs/reference/wrk.md",
             links: &["wrk", "wrk2"],
             takes_any_bytes: true,
             lost_output: exit::PASS,

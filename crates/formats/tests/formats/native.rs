@@ -42,7 +42,7 @@ fn steps(text: &str) -> String {
 
 #[test]
 fn documented_example_is_loaded() {
-    let page = include_str!("../../../../docs/plan.md");
+    let page = include_str!("../../../../docs/reference/plan.md");
     let example = page
         .split("```yaml\n")
         .nth(1)

@@ -1,4 +1,4 @@
-//! A run over time as CSV: a row per interval and label, streamed from the record. Columns are described in `docs/exports.md`;
+//! A run over time as CSV: a row per interval and label, streamed from the record. Columns are described in `docs/reference/exports.md`;
 //! their units are in their names.
 
 use std::{

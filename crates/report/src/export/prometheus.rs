@@ -1,5 +1,5 @@
 //! Prometheus' text exposition (version 0.0.4) of a run so far: counters and gauges that only grow or tell the present, and classic
-//! histograms in seconds. Names are described in `docs/exports.md`. How it is served is not its business.
+//! histograms in seconds. Names are described in `docs/reference/exports.md`. How it is served is not its business.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! A protocol and a front door that the house does not know, built outside of it: what docs/extending.md names, and nothing else. If
+//! A protocol and a front door that the house does not know, built outside of it: what docs/how-to/extend-loadline.md names, and nothing else. If
 //! this no longer compiles, that page is no longer true.
 
 use std::{

@@ -36,7 +36,7 @@ impl FrontDoor for Artillery {
         FrontEndInfo {
             name: "artillery",
             about: "Run an Artillery script as `artillery` would: its flags, its output, its exit codes",
-            takes: "What Artillery takes; see docs/artillery.md",
+            takes: "What Artillery takes; see docs/reference/artillery.md",
             explains_itself: true,
             wrong_usage: FAILED,
             ..FrontEndInfo::default()

@@ -234,7 +234,7 @@ impl Translator<'_> {
         for entry in root.entries() {
             if model::CAMPAIGN.contains(&entry.key.as_str()) {
                 let text = format!(
-                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/campaign.md)",
+                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/reference/campaign.md)",
                     entry.key
                 );
                 self.findings.problem(entry.key_mark, text);
