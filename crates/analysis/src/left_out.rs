@@ -9,7 +9,7 @@ pub(crate) struct LeftOut(Vec<(u64, u64)>);
 
 impl LeftOut {
     /// What is left out of those stretches of a run that somebody asks for.
-    pub fn of(run: &Run, is_asked: impl Fn((u64, u64)) -> bool) -> LeftOut {
+    pub fn new(run: &Run, is_asked: impl Fn((u64, u64)) -> bool) -> LeftOut {
         let all = run.totals.left_out().iter();
         LeftOut(all.copied().filter(|span| is_asked(*span)).collect())
     }

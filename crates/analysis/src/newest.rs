@@ -78,7 +78,7 @@ pub struct ErrorKind {
 
 /// The newest interval of a run; without one, before the start.
 #[must_use]
-pub fn of(run: &Run, interval: Option<&Interval>) -> LatestInterval {
+pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let all = run.totals.label(label::ALL);
     let kind = headline(run, &all);
     let counters = interval.map(|interval| interval.label(label::ALL).counters);
@@ -100,7 +100,7 @@ pub fn of(run: &Run, interval: Option<&Interval>) -> LatestInterval {
         in_flight: interval.map_or(0, |interval| interval.run.in_flight.last),
         users: interval.map_or(0, |interval| interval.run.users.last),
         time: kind.name(),
-        p95: sampled.and_then(|part| Sampled::of(&part, kind).given_quantile(0.95)),
+        p95: sampled.and_then(|part| Sampled::from_totals(&part, kind).given_quantile(0.95)),
         ended,
         errors,
         error_share: figures::share_of(errors, ended),
@@ -152,7 +152,8 @@ fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
     let mut kinds = Vec::new();
     for cause in figures::errors(run) {
         for under in cause.by_label {
-            let newest = interval.map(|interval| LabelTotals::of(&interval.label(under.label)));
+            let newest =
+                interval.map(|interval| LabelTotals::from_slot(&interval.label(under.label)));
             let newest = newest.as_ref().map(figures::causes).unwrap_or_default();
             let same = newest.iter().find(|(known, ..)| *known == cause.reason);
             let label = run.label(under.label);

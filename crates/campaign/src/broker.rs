@@ -17,7 +17,7 @@ impl Broker {
     ///
     /// # Errors
     /// Why it does not start.
-    pub fn of(campaign: &Campaign) -> Result<Option<Broker>, NotStarted> {
+    pub fn start(campaign: &Campaign) -> Result<Option<Broker>, NotStarted> {
         for (number, stage) in campaign.stages.iter().enumerate() {
             let Work::Load(plan) = &stage.work else {
                 continue;

@@ -42,7 +42,7 @@ pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotB
         false => None,
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
-    let broker = Broker::of(&campaign).map_err(NotBegun::from)?;
+    let broker = Broker::start(&campaign).map_err(NotBegun::from)?;
     // Whatever could not begin leaves no folder behind.
     let ledger = match begun {
         Some(ledger) => ledger,
@@ -160,7 +160,7 @@ fn begin(
             Work::Command(command) => command.words.join(" "),
         },
         planned: match &stage.work {
-            Work::Load(plan) => planned::of(plan),
+            Work::Load(plan) => planned::from_plan(plan),
             Work::Command(_) => None,
         },
         target: stage.target.clone(),
@@ -404,7 +404,7 @@ impl Conductor<'_> {
     /// Keeps how the service was, if this is the stage that tells.
     fn learn(&mut self, number: usize, page: &Page) {
         if self.baseline(number) == Some(number)
-            && let Some(before) = Before::of(&page.summary)
+            && let Some(before) = Before::from_baseline(&page.summary)
         {
             let target = targets::name(self.campaign, number);
             self.before.push((target.to_owned(), before));

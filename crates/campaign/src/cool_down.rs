@@ -25,7 +25,7 @@ pub struct Before {
 impl Before {
     /// By a stage that tells; none where it has no times.
     #[must_use]
-    pub fn of(baseline: &Summary) -> Option<Before> {
+    pub fn from_baseline(baseline: &Summary) -> Option<Before> {
         let stats = baseline.all.service.as_ref()?;
         let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
         // Of a few requests the slowest is the nearest to it.

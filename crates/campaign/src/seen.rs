@@ -78,7 +78,7 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
             cool_down: ledger.cooled(number),
         })
         .collect();
-    let campaign = campaign::of(identity(head), &stages);
+    let campaign = campaign::judge(identity(head), &stages);
     let mut runs: Vec<(RunSpan, &Page)> = Vec::new();
     for (number, page) in pages.iter().enumerate() {
         if let Some((_, page, _)) = page {

@@ -37,7 +37,7 @@ fn carry_out(args: &args::Compare) -> Result<u8, CommandError> {
     no_run_on_both(&baseline, &candidate)?;
     rows_are_there(&baseline, &candidate, &asked)?;
     hinder(&baseline, &candidate, args.judged.anyway, &mut asked)?;
-    let comparison = compare::of(&baseline, &candidate, &asked);
+    let comparison = compare::compare(&baseline, &candidate, &asked);
     log::makes_way(args.json.as_deref());
     log::summary(&console::comparison_in(&comparison, log::columns()));
     let dir = args.out.clone();

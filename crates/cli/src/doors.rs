@@ -63,7 +63,7 @@ pub struct Called {
 
 impl Called {
     /// Whose command line this is, if it is a door's: `loadline NAME …`, a link to us of that name, or `loadline help NAME …`.
-    pub fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Called> {
+    pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Called> {
         let us = arguments.next()?;
         let us = Path::new(&us).file_name()?.to_string_lossy().into_owned();
         let linked = DOORS

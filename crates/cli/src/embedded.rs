@@ -16,7 +16,7 @@ pub enum Embedded {
 
 impl Embedded {
     /// The target of the form `lab:NAME?…`, running; none where it is somewhere else.
-    pub fn of(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, NotStarted> {
+    pub fn start(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, NotStarted> {
         let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
             return Ok(None);
         };

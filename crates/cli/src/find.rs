@@ -44,7 +44,7 @@ fn carry_out(args: &args::Find) -> Result<u8, CommandError> {
     refuse(args, &what)?;
     let is_script = doors::scripts(&what).is_some();
     // They are there before whatever calls them, and all probes share them.
-    let mocks = Mocked::of(&what, None, args.seed)?;
+    let mocks = Mocked::start(&what, None, args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let own = if is_script {
         None

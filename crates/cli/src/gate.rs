@@ -178,17 +178,17 @@ fn decide(
     mut asked: CompareConfig,
 ) -> Result<Gate, CommandError> {
     let Some(baseline) = baseline else {
-        return Ok(gate::of(&candidate.runs, None, Vec::new(), true));
+        return Ok(gate::judge(&candidate.runs, None, Vec::new(), true));
     };
     let found = compare::hindrances(baseline, &candidate);
     let hindrances: Vec<String> = found.into_iter().map(|one| one.text).collect();
     if !hindrances.is_empty() && !asked.hint_decides {
-        return Ok(gate::of(&candidate.runs, None, hindrances, false));
+        return Ok(gate::judge(&candidate.runs, None, hindrances, false));
     }
     asked.anyway = hindrances;
     groups::rows_are_there(baseline, &candidate, &asked)?;
-    let comparison = compare::of(baseline, &candidate, &asked);
-    Ok(gate::of(
+    let comparison = compare::compare(baseline, &candidate, &asked);
+    Ok(gate::judge(
         &candidate.runs,
         Some(comparison),
         Vec::new(),

@@ -60,7 +60,7 @@ pub fn read_run(path: &Path) -> Result<Page, ImportError> {
             Err(_) => {}
         }
     }
-    as_run::of(&imports).map_err(|error| ImportError {
+    as_run::page(&imports).map_err(|error| ImportError {
         line: error.to_string(),
         code: exit::BAD_INPUT,
     })

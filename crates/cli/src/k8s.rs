@@ -137,7 +137,7 @@ fn wanted(
                 folder.display()
             )));
         }
-        None => ship::of(run, plan)
+        None => ship::collect(run, plan)
             .map(|shipped| (shipped.files, shipped.folder))
             .map_err(CommandError::bad_input)?,
     };

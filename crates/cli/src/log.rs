@@ -95,7 +95,7 @@ pub fn terminal() -> Option<Columns> {
     }
     let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
     let columns = usize::from(size.ws_col);
-    (columns > 0).then(|| Columns::of(columns))
+    (columns > 0).then(|| Columns::new(columns))
 }
 
 /// Prints a summary of our own, with colour where there is some. What tools print whose doors we stand in is theirs to the character.

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     }
     session::child::end_with_parent();
     // Front doors have grammars of their own, and what is called may be a link to us.
-    let mut called = Called::of(std::env::args_os());
+    let mut called = Called::from_arguments(std::env::args_os());
     let card = called.as_ref().map(Called::card).unwrap_or_default();
     if let Some(called) = called.take_if(|_| card.takes_any_bytes) {
         return ExitCode::from(called.run());

@@ -158,13 +158,13 @@ pub fn wanted(
     })?;
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
-        let mut ray = Ray::of(many.address.clone(), many.insecure_cluster, &log::voice());
+        let mut ray = Ray::new(many.address.clone(), many.insecure_cluster, &log::voice());
         if let Some(text) = &many.wait {
             let wait_ns =
                 plan::units::parse_duration(text).map_err(|e| flag_error("--wait", text, &e))?;
             ray.place_s = wait_ns.div_ceil(plan::units::SECOND);
         }
-        let shipped = ship::of(args, plan).map_err(CommandError::bad_input)?;
+        let shipped = ship::collect(args, plan).map_err(CommandError::bad_input)?;
         environment.extend(ship::environment(&shipped.files, &test));
         (ray.files, ray.folder, ray.environment) = (shipped.files, shipped.folder, environment);
         (Box::new(ray), None)

@@ -92,7 +92,7 @@ pub enum NotMocked {
 
 impl Mocked {
     /// The mocks of this test file, running; none where it has none. What is wrong with its text the reading of the plan tells.
-    pub fn of(
+    pub fn start(
         file: &str,
         runs: Option<&Path>,
         seed: Option<u64>,

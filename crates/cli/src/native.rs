@@ -93,9 +93,9 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     }
     let named = args.target.as_deref().or(Some(args.what.as_str()));
     // They are there before whatever calls them.
-    let mocks = Mocked::of(&args.what, args.runs.as_deref(), args.seed)?;
+    let mocks = Mocked::start(&args.what, args.runs.as_deref(), args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
-    let mut lab = Embedded::of(named.unwrap_or_default(), places)?;
+    let mut lab = Embedded::start(named.unwrap_or_default(), places)?;
     let target = lab
         .as_ref()
         .map(|lab| lab.url().to_owned())
@@ -113,7 +113,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
             if lab.is_none() {
                 named_target.clone_from(&plan.target);
                 // Whatever is wrong with the plan was told before anything is started.
-                lab = Embedded::of(&plan.target, places)?;
+                lab = Embedded::start(&plan.target, places)?;
                 if let Some(lab) = &lab {
                     plan = load::load(args, &flags, Some(lab.url()), places)?;
                 }
@@ -559,7 +559,7 @@ impl Door for Native {
             log::error(error);
         }
         // Nothing has to be said of it for an iteration that failed not to be well.
-        match exit::of(outcome) {
+        match exit::code(outcome) {
             exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
             code => code,
         }

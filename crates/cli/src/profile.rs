@@ -43,7 +43,7 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
     };
     let in_lines =
         |problems: Vec<plan::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let (profile, checks) = profile::of(&plan, args.seed, assumed).map_err(in_lines)?;
+    let (profile, checks) = profile::profile(&plan, args.seed, assumed).map_err(in_lines)?;
     for note in &plan.notes {
         match &note.at {
             Some(at) => log::warning(format_args!("{at}: {}", note.text)),

@@ -34,7 +34,7 @@ pub struct Shipped {
 ///
 /// # Errors
 /// One line of a file that cannot be sent along.
-pub fn of(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
+pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let named = plan.files.iter().chain(&plan.also_read).map(PathBuf::from);
     let flags = [&args.cacert, &args.cert, &args.key];

@@ -41,7 +41,7 @@ impl Progress {
 
 fn draw(run: &Run, interval: Option<&Interval>) {
     let (columns, _) = frame::size();
-    frame::draw(&console::screen(&ScreenModel::of(run, interval), columns));
+    frame::draw(&console::screen(&ScreenModel::new(run, interval), columns));
 }
 
 impl Observer for Progress {

@@ -85,7 +85,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     if leads && plan.http.proxies != plan::Proxies::default() {
         return Err("addresses and sockets of your own do not go with HTTP_PROXY and HTTPS_PROXY: unset them".to_owned());
     }
-    let hosts = Hosts::of(plan, &engine::client::hosts::Allow::default());
+    let hosts = Hosts::new(plan, &engine::client::hosts::Allow::default());
     let unused = plan.http.route.resolve.iter().filter(|one| {
         one.host
             .as_ref()

@@ -84,14 +84,14 @@ pub fn conduct(
     };
     let window = RecentIntervals::default();
     let plan = parent.plan().clone();
-    let losses = Losses::of(&plan, plan.schedule(seed));
+    let losses = Losses::new(&plan, plan.schedule(seed));
     let dir = parent.dir().to_owned();
     for node in &mut nodes.all {
-        node.replica = Some(Replica::of(&dir, node.number));
+        node.replica = Some(Replica::new(&dir, node.number));
     }
     let (parent, (mut nodes, trouble)) = parent.conduct(observer, &window, |conducting| {
         let mut under_way = ConductedRun {
-            merger: Merger::of(count),
+            merger: Merger::new(count),
             nodes,
             zero,
             plan,

@@ -68,7 +68,7 @@ fn counts(plan: &Plan) -> bool {
 
 impl Losses {
     /// Of a run with this schedule.
-    pub fn of(plan: &Plan, schedule: Schedule) -> Losses {
+    pub fn new(plan: &Plan, schedule: Schedule) -> Losses {
         Losses {
             schedule,
             can_move: can_move(plan),

@@ -289,7 +289,7 @@ pub struct Campaign {
 
 /// Puts stages together.
 #[must_use]
-pub fn of(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
+pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
     let rows: Vec<StageRow> = stages.iter().map(|stage| row(stage, &identity)).collect();
     let mut recommendations = words::recommendations(stages, &rows, &identity);
     recommendations.extend(identity.recommendations.iter().cloned());
@@ -300,10 +300,10 @@ pub fn of(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
         verdict: verdict(&rows),
         sentence: words::sentence(&rows, &identity),
         endpoints: endpoints(stages),
-        comparisons: comparison::of(stages, &rows),
+        comparisons: comparison::compare_stages(stages, &rows),
         projection: identity
             .scaling
-            .map(|scaling| projection::of(scaling, stages, &rows)),
+            .map(|scaling| projection::project(scaling, stages, &rows)),
         stages: rows,
         recommendations,
         assumptions,

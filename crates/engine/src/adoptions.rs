@@ -114,7 +114,7 @@ impl ShardTakeover {
 
     /// Creates the state of a run. `None` unless it has scheduled scenarios that cannot be changed
     /// at run time.
-    pub(crate) fn of(
+    pub(crate) fn new(
         work: &Compiled,
         options: &EngineOptions,
         is_steered: bool,

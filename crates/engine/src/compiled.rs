@@ -47,7 +47,7 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// Compiles a plan.
-    pub fn of(
+    pub fn compile(
         plan: &Plan,
         seed: u64,
         looking: Option<&dyn HookInterest>,

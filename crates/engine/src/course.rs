@@ -114,7 +114,7 @@ impl std::fmt::Display for ChangeRefusal {
 impl LoadControl {
     /// Creates the control of a planned load.
     #[must_use]
-    pub fn of(load: &Load, schedule: &Schedule, most: Most) -> LoadControl {
+    pub fn new(load: &Load, schedule: &Schedule, most: Most) -> LoadControl {
         let state = CurrentLoad {
             schedule: schedule.clone(),
             load: load.clone(),
@@ -342,7 +342,7 @@ mod tests {
             phases: vec![phase],
             first: FirstArrival::AtStart,
         };
-        LoadControl::of(&load, &Schedule::new(&load, 1), MOST)
+        LoadControl::new(&load, &Schedule::new(&load, 1), MOST)
     }
 
     fn rate(per_second: u64) -> AdjustedLoad {
@@ -399,7 +399,7 @@ mod tests {
             ChangeRefusal::TooMuch(rate(1001), MOST)
         );
         let load = Load::users(3, SECOND);
-        let users = LoadControl::of(&load, &Schedule::new(&load, 1), MOST);
+        let users = LoadControl::new(&load, &Schedule::new(&load, 1), MOST);
         let refused = |wanted| users.change(wanted, || 0).unwrap_err();
         assert_eq!(refused(rate(1)), ChangeRefusal::Fixed(Fixed::NoRate));
         assert_eq!(refused(AdjustedLoad::Users(3)), ChangeRefusal::Same);

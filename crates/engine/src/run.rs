@@ -180,7 +180,7 @@ impl Prepared {
     pub fn new(plan: &Plan, options: EngineOptions) -> Result<Prepared, Vec<Problem>> {
         let hooks = options.hooks.as_deref();
         let looking = hooks.map(|hooks| hooks as &dyn HookInterest);
-        let mut work = Compiled::of(plan, options.seed, looking)?;
+        let mut work = Compiled::compile(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
         if plan.beside.is_some() != options.beside.is_some() {
             let nobody = "the plan has MQTT clients beside its scenarios, which only `loadline run` and `loadline campaign` drive";
@@ -197,12 +197,12 @@ impl Prepared {
         let is_own = options.driver.is_none() && options.share == Share::WHOLE && !options.is_late;
         let workers = work.workers(options.workers, options.share);
         let course = (options.steered && is_own && !matches!(work.load, Load::Once))
-            .then(|| LoadControl::of(&work.load, &work.schedule, work.most(plan, workers)));
-        let adoptions = ShardTakeover::of(&work, &options, course.is_some());
+            .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
+        let adoptions = ShardTakeover::new(&work, &options, course.is_some());
         Ok(Prepared {
             course,
             adoptions,
-            hosts: Hosts::of(plan, &options.hosts),
+            hosts: Hosts::new(plan, &options.hosts),
             workers,
             http_beside: plan
                 .beside
@@ -297,7 +297,7 @@ impl Prepared {
         let setup = |what: String| RunError::Setup(what);
         let crews = self.crews().map_err(setup)?;
         let workers = self.workers();
-        let registry = Registry::of(self.work.labels.clone());
+        let registry = Registry::new(self.work.labels.clone());
         let (sender, receiver) = mpsc::channel();
         let common = self.common(zero, sender, registry.clone());
         let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
@@ -506,7 +506,7 @@ impl WorkerSeed {
             self.options.seed,
             clock,
             recorder,
-            Memory::of(share.unwrap_or(u64::MAX)),
+            Memory::new(share.unwrap_or(u64::MAX)),
             self.common,
         ));
         let driver = (self.driver)(self.given);

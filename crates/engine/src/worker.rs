@@ -195,7 +195,7 @@ impl Worker {
             seed,
             clock,
             recorder: RefCell::new(recorder),
-            labels: RefCell::new(LabelCache::of(common.labels.clone())),
+            labels: RefCell::new(LabelCache::new(common.labels.clone())),
             deadlines: RefCell::default(),
             buffer: RefCell::new(vec![0; RECEIVE_BUFFER].into_boxed_slice()),
             common,

@@ -48,7 +48,7 @@ pub fn conduct(
         found: begin(wanted, wall_ns),
         began_ns,
     };
-    let ground = ProbeEnv::of(wanted, &folder);
+    let ground = ProbeEnv::new(wanted, &folder);
     let ended = if wanted.is_sweep {
         searching.sweep(&ground)
     } else {

@@ -54,7 +54,7 @@ pub struct ProbeError {
 
 impl<'a> ProbeEnv<'a> {
     /// For a search in this folder.
-    pub fn of(wanted: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
+    pub fn new(wanted: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
         let asked = wanted.slos.iter().map(|criterion| {
             if wanted.is_script {
                 return criterion.clone();
@@ -92,7 +92,7 @@ impl<'a> ProbeEnv<'a> {
         let tallies = tallies(&run, summary, &self.asked);
         self.are_measured(probe, &tallies, summary)?;
         let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
-        let mut row = ProbeRow::of(summary, &texts, probe.level, probe.why);
+        let mut row = ProbeRow::new(summary, &texts, probe.level, probe.why);
         if let Some(goodput) = throughput(&run, PHASE) {
             row.goodput = goodput;
         }

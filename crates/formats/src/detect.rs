@@ -48,7 +48,7 @@ pub struct FileSample<'a> {
 }
 
 impl<'a> FileSample<'a> {
-    fn of(path: &Path, text: &'a str) -> FileSample<'a> {
+    fn new(path: &Path, text: &'a str) -> FileSample<'a> {
         FileSample {
             suffix: suffix(path),
             text,
@@ -101,7 +101,7 @@ pub fn detect<'r>(
     if let Some(reader) = readers.iter().find(named) {
         return Ok(*reader);
     }
-    let file = FileSample::of(path, text);
+    let file = FileSample::new(path, text);
     let found = readers.iter().find(|reader| reader.detects(&file));
     found.copied().ok_or_else(|| {
         let known: Vec<&str> = readers.iter().map(|reader| reader.reads()).collect();

@@ -30,13 +30,16 @@ pub struct Templates {
 }
 
 impl Templates {
-    pub fn of(&mut self, node: &Node, findings: &mut Findings) -> Template {
+    pub fn parse(&mut self, node: &Node, findings: &mut Findings) -> Template {
         match &node.data {
             NodeData::Scalar(Value::String(text)) => self.of_text(text, node, findings),
             NodeData::Scalar(value) => Template::Literal(value.clone()),
-            NodeData::List(items) => {
-                Template::list(items.iter().map(|item| self.of(item, findings)).collect())
-            }
+            NodeData::List(items) => Template::list(
+                items
+                    .iter()
+                    .map(|item| self.parse(item, findings))
+                    .collect(),
+            ),
             NodeData::Map(entries) => Template::map(
                 entries
                     .iter()
@@ -44,7 +47,7 @@ impl Templates {
                         let key = Node::scalar(entry.key_mark, entry.key.as_str());
                         (
                             self.of_text(&entry.key, &key, findings),
-                            self.of(&entry.value, findings),
+                            self.parse(&entry.value, findings),
                         )
                     })
                     .collect(),

@@ -34,7 +34,7 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
                     }
                 }
                 Packet::Publish(message) => {
-                    let _ = mqtt::Stamp::of(message.payload);
+                    let _ = mqtt::Stamp::from_payload(message.payload);
                     let _ = aliases.topic(&message);
                     let _ = session.delivered(&message);
                 }

@@ -69,7 +69,7 @@ pub(crate) fn with<T>(
 fn open(path: &Path) -> Result<Index, FileError> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
-    Index::of(connection)
+    Index::open(connection)
 }
 
 /// Renames a damaged index, unless somebody else has just done so.

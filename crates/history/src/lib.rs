@@ -68,7 +68,7 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
     if run.manifest.share.is_some() {
         return Ok(None);
     }
-    let past = decisions::past::of(run, summary, &plan(dir));
+    let past = decisions::past::index(run, summary, &plan(dir));
     file::with(runs, |index| index.add(&past))
         .map(|(_, aside)| aside)
         .and_then(|aside| {
@@ -154,7 +154,7 @@ fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut RunInde
 /// A run, from its record.
 fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     let run = Run::open(dir)?;
-    Ok(decisions::past::of(&run, &summarise(&run), &plan(dir)))
+    Ok(decisions::past::index(&run, &summarise(&run), &plan(dir)))
 }
 
 /// What a run was to do; null where its record does not say.

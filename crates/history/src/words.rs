@@ -24,6 +24,6 @@ pub(crate) fn span(word: String) -> SpanFilter {
 }
 
 /// What a row is of, by its word.
-pub(crate) fn of(word: String) -> RowSubject {
+pub(crate) fn from_word(word: String) -> RowSubject {
     value(word).unwrap_or(RowSubject::Endpoint)
 }

@@ -9,7 +9,7 @@ const JSON: &str = "application/json";
 
 /// A body's text: as JSON where the plan would send the same bytes (or where something in it must be replaced), else as it is. A header that
 /// follows from it is taken away.
-pub fn of(
+pub fn draft(
     text: &str,
     headers: &mut Vec<(String, String)>,
     unknowns: &mut Unknowns,
@@ -151,7 +151,7 @@ mod tests {
 
     fn body(kind: &str, text: &str) -> (DraftBody, usize) {
         let mut headers = vec![("content-type".to_owned(), kind.to_owned())];
-        let body = of(text, &mut headers, &mut Unknowns::default(), "the body");
+        let body = draft(text, &mut headers, &mut Unknowns::default(), "the body");
         (body, headers.len())
     }
 

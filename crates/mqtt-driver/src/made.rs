@@ -38,7 +38,7 @@ pub(crate) fn version(work: &Mqtt) -> Version {
 }
 
 pub(crate) fn qos(level: u8) -> Qos {
-    Qos::of(level).unwrap_or_default()
+    Qos::from_level(level).unwrap_or_default()
 }
 
 /// Makes the clients whose numbers are wanted.

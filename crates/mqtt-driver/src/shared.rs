@@ -45,7 +45,7 @@ pub(crate) struct OurLabels {
 }
 
 impl OurLabels {
-    fn of(worker: &Worker, arrivals: ArrivalOf) -> OurLabels {
+    fn new(worker: &Worker, arrivals: ArrivalOf) -> OurLabels {
         let label = |name| worker.label(LabelGroup::Mqtt, "", name);
         OurLabels {
             connect: label(CONNECT),
@@ -150,7 +150,7 @@ impl DriverState {
             }
         }
         Ok(DriverState {
-            labels: OurLabels::of(worker, work.arrivals),
+            labels: OurLabels::new(worker, work.arrivals),
             version: made::version(&work),
             origins: work
                 .hosts()
@@ -177,7 +177,7 @@ impl DriverState {
                 .iter()
                 .map(|load| {
                     let (ready_ns, end_ns) = (work.ready_ns(), given.schedule.end_ns());
-                    Some(Publications::of(load.as_ref()?, seed, ready_ns, end_ns))
+                    Some(Publications::new(load.as_ref()?, seed, ready_ns, end_ns))
                 })
                 .collect(),
             schedule: given.schedule,
@@ -254,7 +254,7 @@ impl DriverState {
 
     /// A message was delivered.
     pub fn delivered(&self, receiver: u32, payload: &[u8], now: u64) {
-        let stamp = Stamp::of(payload).filter(|stamp| stamp.run == self.run);
+        let stamp = Stamp::from_payload(payload).filter(|stamp| stamp.run == self.run);
         let Some(stamp) = stamp else {
             add(&self.counts.foreign, 1);
             return;

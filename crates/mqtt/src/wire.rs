@@ -65,7 +65,7 @@ pub struct PacketReader<'a> {
 impl<'a> PacketReader<'a> {
     /// Creates a reader.
     #[must_use]
-    pub fn of(rest: &'a [u8]) -> PacketReader<'a> {
+    pub fn new(rest: &'a [u8]) -> PacketReader<'a> {
         PacketReader { rest }
     }
 

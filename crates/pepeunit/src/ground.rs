@@ -59,7 +59,7 @@ impl TestFixture {
             "loadline: making {} units at {domain}",
             settings.units
         ));
-        let pipe = Pipe::of(settings.policy);
+        let pipe = Pipe::from_policy(settings.policy);
         let is_of_pipes = flags.topics == Topics::Datapipe;
         let told = rest
             .make(settings.units, &pipe, is_of_pipes)

@@ -43,11 +43,11 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
         Ok(flags) => flags,
         Err(error) => return door_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
     };
-    let settings = match PepeunitConfig::of(flags, &Variables::here()) {
+    let settings = match PepeunitConfig::from_flags(flags, &Variables::here()) {
         Ok(settings) => settings,
         Err(line) => return refused(&line, exit::BAD_INPUT, voice),
     };
-    let pipe = Pipe::of(settings.policy);
+    let pipe = Pipe::from_policy(settings.policy);
     let mut notes = notes(&settings, &pipe);
     let workers = workers(&settings, &mut notes);
     // What is asked for is looked at before anything is made.
@@ -232,7 +232,7 @@ fn conduct(
         .clone();
     let is_asked_to_end = matches!(ended.cause, Some(Cause::Signal(_) | Cause::Page));
     let seconds = f64::from(settings.duration_s);
-    let mut verdict = BackendVerdict::of(
+    let mut verdict = BackendVerdict::new(
         &door_mqtt::driver_counts(&ended.run),
         (seconds, ended.cause.as_ref()),
     );

@@ -44,7 +44,7 @@ struct KeptMessages {
 
 impl BackendVerdict {
     /// Of what the driver has told, of a load of so many seconds.
-    pub fn of(told: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
+    pub fn new(told: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
         let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
         BackendVerdict {
             due: of("due"),
@@ -361,7 +361,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value)),
         );
-        BackendVerdict::of(&told, (10.0, None))
+        BackendVerdict::new(&told, (10.0, None))
     }
 
     const READ: [(&str, u64); 5] = [
@@ -386,7 +386,7 @@ mod tests {
             arrivals: arrivals.collect(),
             ..VerifiedMessages::default()
         };
-        verdict.read_back(&Pipe::of(Policy::TimeWindow), Ok(vec![found]));
+        verdict.read_back(&Pipe::from_policy(Policy::TimeWindow), Ok(vec![found]));
         verdict.broker_dropped(dropped);
         verdict
     }
@@ -459,7 +459,7 @@ mod tests {
             right: 4,
             ..VerifiedMessages::default()
         };
-        verdict.read_back(&Pipe::of(policy), Ok(vec![found]));
+        verdict.read_back(&Pipe::from_policy(policy), Ok(vec![found]));
         verdict.broker_dropped(dropped);
         verdict
     }
@@ -495,7 +495,7 @@ mod tests {
             right: 1,
             ..VerifiedMessages::default()
         };
-        verdict.read_back(&Pipe::of(Policy::Aggregation), Ok(vec![found]));
+        verdict.read_back(&Pipe::from_policy(Policy::Aggregation), Ok(vec![found]));
         let line = verdict.last();
         assert!(line.starts_with("Backend kept all 100 messages"), "{line}");
         assert!(!line.contains("sustained"), "{line}");
@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn who_ends_early_sustains_nothing() {
         let cause = Cause::Limit("an hour".to_owned());
-        let verdict = BackendVerdict::of(&Tally::default(), (10.0, Some(&cause)));
+        let verdict = BackendVerdict::new(&Tally::default(), (10.0, Some(&cause)));
         assert!(verdict.last().contains("ended early by an hour"));
     }
 }

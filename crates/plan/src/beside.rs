@@ -48,7 +48,7 @@ pub struct Publications {
 impl Publications {
     /// Publications of a load, from when its clients are connected until the run's load ends.
     #[must_use]
-    pub fn of(load: &Load, seed: u64, ready_ns: u64, end_ns: u64) -> Publications {
+    pub fn new(load: &Load, seed: u64, ready_ns: u64, end_ns: u64) -> Publications {
         let schedule = Schedule::new(load, seed).until(end_ns);
         Publications {
             before: schedule.due_of_shard(0, 1, ready_ns),

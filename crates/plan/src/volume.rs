@@ -172,7 +172,7 @@ impl LoadLevel {
 
     /// Its rate, given that of 1x.
     #[must_use]
-    pub fn of(self, full: Rate) -> Option<Rate> {
+    pub fn scale(self, full: Rate) -> Option<Rate> {
         full.times(self.millionths, MILLION)
     }
 
@@ -305,7 +305,8 @@ mod tests {
     #[test]
     fn levels_are_parsed() {
         let full = Rate::per_second(50);
-        let of = |text: &str| LoadLevel::read(text).map(|level| level.of(full).map(Rate::as_f64));
+        let of =
+            |text: &str| LoadLevel::read(text).map(|level| level.scale(full).map(Rate::as_f64));
         assert_eq!(of("0.5x"), Ok(Some(25.0)));
         assert_eq!(of("150%"), Ok(Some(75.0)));
         assert_eq!(
@@ -356,7 +357,7 @@ mod tests {
                 prop_assert!(*weight > 0);
             }
             let level = LoadLevel { millionths: level * 1000 };
-            let rate = level.of(all).expect("a rate");
+            let rate = level.scale(all).expect("a rate");
             prop_assert!((rate.as_f64() / (sum * level.as_f64()) - 1.0).abs() < 1e-9);
         }
     }

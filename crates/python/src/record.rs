@@ -54,7 +54,7 @@ impl PyRecord {
     fn series(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let summary = analysis::summarise(&self.run);
-            json(&analysis::series::of(&self.run, &summary))
+            json(&analysis::series::build(&self.run, &summary))
         })
     }
 
@@ -99,7 +99,7 @@ impl PyRecord {
                 })?
             }
         };
-        let sampled = Sampled::of(&self.run.totals.label(id), kind);
+        let sampled = Sampled::from_totals(&self.run.totals.label(id), kind);
         let figure: Option<Figure> = sampled.given_quantile(percentile / 100.0);
         figure.map(|figure| json(&figure)).transpose()
     }

@@ -36,7 +36,7 @@ struct SketchLine {
 
 impl DoorLine {
     /// The line of an interval, without secrets. Names that become the same are added up.
-    pub(super) fn of(index: u64, part: &Tally, redactor: &Redactor) -> DoorLine {
+    pub(super) fn new(index: u64, part: &Tally, redactor: &Redactor) -> DoorLine {
         let named = |name: &String| redactor.text(name);
         let sketches = renamed(&part.sketches, named, |a, b| a.merge(&b));
         DoorLine {
@@ -46,7 +46,7 @@ impl DoorLine {
             lasts: part.lasts.clone(),
             sketches: sketches
                 .into_iter()
-                .map(|(name, sketch)| (name, SketchLine::of(&sketch)))
+                .map(|(name, sketch)| (name, SketchLine::from_sketch(&sketch)))
                 .collect(),
             counts: part
                 .counts
@@ -88,7 +88,7 @@ fn unpacked(packed: &[u64]) -> ValueCounts {
         value = value.saturating_add(pair[0]);
         (value, pair[1])
     });
-    ValueCounts::of(pairs.collect())
+    ValueCounts::from_pairs(pairs.collect())
 }
 
 fn renamed<T: Clone>(
@@ -109,7 +109,7 @@ fn renamed<T: Clone>(
 }
 
 impl SketchLine {
-    fn of(sketch: &Sketch) -> SketchLine {
+    fn from_sketch(sketch: &Sketch) -> SketchLine {
         let keys = sketch.keys.iter().map(|(key, n)| (*key, *n)).collect();
         SketchLine {
             keys,

@@ -126,7 +126,7 @@ pub struct FirstError {
 impl FirstError {
     /// The error that a worker met, without secrets.
     #[must_use]
-    pub fn of(first: &FirstSeen, redactor: &Redactor) -> FirstError {
+    pub fn new(first: &FirstSeen, redactor: &Redactor) -> FirstError {
         let sample = &first.sample;
         FirstError {
             label: sample.label,

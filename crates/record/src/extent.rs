@@ -17,7 +17,7 @@ pub struct Truncation {
 impl Truncation {
     /// What is missing of a process's record, which goes to `last_ns`; `broken` says that the reader stopped at something that
     /// was written and cannot be read.
-    pub(super) fn of(manifest: &Manifest, last_ns: u64, broken: bool) -> Option<Truncation> {
+    pub(super) fn new(manifest: &Manifest, last_ns: u64, broken: bool) -> Option<Truncation> {
         let end = manifest.end.as_ref();
         let of_ns = end.map(|end| end.recorded_to_ns.unwrap_or(end.ns));
         let unwritten = end.is_some_and(|end| end.record_ends_ns.is_some());

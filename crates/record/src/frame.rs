@@ -34,7 +34,7 @@ pub struct LabelTotals {
 impl LabelTotals {
     /// A slot, its failures as texts.
     #[must_use]
-    pub fn of(slot: &Slot) -> LabelTotals {
+    pub fn from_slot(slot: &Slot) -> LabelTotals {
         let mut part = LabelTotals {
             slot: slot.clone(),
             failures: BTreeMap::new(),
@@ -85,7 +85,7 @@ pub struct IntervalRecord {
 impl IntervalRecord {
     /// The frame of an interval that the engine handed over.
     #[must_use]
-    pub fn of(interval: &Interval, host: &HostSample) -> IntervalRecord {
+    pub fn new(interval: &Interval, host: &HostSample) -> IntervalRecord {
         IntervalRecord {
             index: interval.index,
             span: interval.span,
@@ -94,7 +94,7 @@ impl IntervalRecord {
                 .slots
                 .iter()
                 .filter(|(_, slot)| !slot.is_empty())
-                .map(|(key, slot)| (*key, LabelTotals::of(slot)))
+                .map(|(key, slot)| (*key, LabelTotals::from_slot(slot)))
                 .collect(),
             run: interval.run.clone(),
             steal_ns: host.steal_ns.clone(),

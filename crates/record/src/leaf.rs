@@ -34,7 +34,7 @@ pub struct DecodedChunk {
 
 impl RecordChunk {
     /// The lines of an interval.
-    pub(super) fn of(
+    pub(super) fn new(
         frame: &IntervalRecord,
         labels: &[Label],
         door: Option<&DoorLine>,
@@ -90,7 +90,7 @@ impl RecordChunk {
     /// What it holds; none where its interval is not whole, or another begins in it.
     #[must_use]
     pub fn unfold(&self) -> Option<DecodedChunk> {
-        let mut reader = IntervalReader::of(&self.counters, &self.intervals);
+        let mut reader = IntervalReader::new(&self.counters, &self.intervals);
         let frame = reader.next()?;
         (reader.next().is_none() && !reader.is_broken()).then_some(())?;
         Some(DecodedChunk {
@@ -153,7 +153,7 @@ mod tests {
         }
         let events = [Event::new(index, EventKind::Warning, text)];
         let mut encoder = hlog::Encoder::new().unwrap();
-        RecordChunk::of(&frame, Labels::default().all(), None, &events, &mut encoder)
+        RecordChunk::new(&frame, Labels::default().all(), None, &events, &mut encoder)
     }
 
     proptest! {
@@ -170,7 +170,7 @@ mod tests {
             let DecodedChunk { frame, labels, events, .. } = came.unfold().unwrap();
             // Whoever got it can write the very same leaf.
             let mut encoder = hlog::Encoder::new().unwrap();
-            prop_assert_eq!(RecordChunk::of(&frame, &labels, None, &events, &mut encoder), leaf);
+            prop_assert_eq!(RecordChunk::new(&frame, &labels, None, &events, &mut encoder), leaf);
             prop_assert_eq!(RecordChunk::from_bytes(&bytes[..bytes.len() - 1]), None);
         }
 

@@ -49,7 +49,7 @@ pub use frames::Frames;
 pub use gather::{Merged, gather};
 pub use host::Host;
 pub use leaf::{DecodedChunk, RecordChunk};
-pub use load_text::of as load_text;
+pub use load_text::describe as load_text;
 pub use manifest::{
     FileFacts, Layout, LineCounts, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunEnd,
     RunStart, RunState, ScenarioFacts, Tool, Whole, read as read_manifest,

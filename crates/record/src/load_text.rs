@@ -7,7 +7,7 @@ use crate::units;
 
 /// The load of a plan in words.
 #[must_use]
-pub fn of(plan: &Plan) -> String {
+pub fn describe(plan: &Plan) -> String {
     let Some(beside) = &plan.beside else {
         return of_work(plan) + &cut(plan);
     };

@@ -137,7 +137,7 @@ impl Run {
     /// When the folder has no readable manifest, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = manifest::read(dir)?;
-        let parts = RunParts::of(dir, &manifest)?;
+        let parts = RunParts::find(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
         // Where one process's record ends, the others' figures are no longer those of the run.
         match run.cut {
@@ -153,7 +153,7 @@ impl Run {
     fn read(dir: &Path, manifest: &Manifest, parts: &RunParts, until_ns: Option<u64>) -> Run {
         let mut run = Run {
             dir: Some(dir.to_owned()),
-            totals: Totals::of(manifest),
+            totals: Totals::new(manifest),
             missing: parts.missing.clone(),
             damage: parts.damage.clone(),
             found: found(dir),
@@ -326,7 +326,7 @@ impl Run {
             add(&frame);
             self.totals.add(&frame, &self.labels);
         }
-        if let Some(cut) = Truncation::of(manifest, last_ns, reader.is_broken()) {
+        if let Some(cut) = Truncation::new(manifest, last_ns, reader.is_broken()) {
             self.cut = Some(cut.earlier(self.cut));
         }
         // Without their names nobody knows which figures belong together.

@@ -59,7 +59,7 @@ impl Descriptor {
 
     /// The same of one of several.
     #[must_use]
-    pub fn of(self, instance: &str) -> Descriptor {
+    pub fn with_instance(self, instance: &str) -> Descriptor {
         Descriptor {
             instance: Some(instance.to_owned()),
             ..self
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_counter_is_told_as_a_rate_but_not_over_a_gap_or_a_restart() {
-        let sent = || Descriptor::counter("net-out", "B").of("lo");
+        let sent = || Descriptor::counter("net-out", "B").with_instance("lo");
         let server = told(&[
             look(1, &[(sent(), 1000.0)]),
             look(3, &[(sent(), 5000.0)]),

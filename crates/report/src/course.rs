@@ -13,7 +13,7 @@ use crate::{
 
 /// The report.
 #[must_use]
-pub fn of(course: &MetricTrend) -> Sheet {
+pub fn sheet(course: &MetricTrend) -> Sheet {
     let chart = chart(course);
     let title = format!("{} over {} runs", course.subject, course.values.len());
     let mut blocks = vec![
@@ -39,7 +39,7 @@ pub fn of(course: &MetricTrend) -> Sheet {
         blocks.push(Block::Text(because(apart)));
         blocks.push(Block::Table(runs(course.unit, apart.runs.iter().rev())));
     }
-    Sheet::of(&title, &blocks, vec![chart.clone()])
+    Sheet::new(&title, &blocks, vec![chart.clone()])
 }
 
 fn because(apart: &Apart) -> String {

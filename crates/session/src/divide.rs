@@ -98,7 +98,7 @@ impl PartitionedRun {
     /// What each process is to carry out, but for when it begins and where its record is.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         let part = self.part(RunStart::at(0, 0));
-        (0..self.processes).map(move |index| part.of(index, self.processes))
+        (0..self.processes).map(move |index| part.new_part(index, self.processes))
     }
 
     fn part(&self, start: RunStart) -> RunPartOrder {
@@ -214,7 +214,7 @@ impl Conducting<'_> {
 }
 
 impl RunPartOrder {
-    fn of(&self, index: u64, of: u64) -> RunPartOrder {
+    fn new_part(&self, index: u64, of: u64) -> RunPartOrder {
         RunPartOrder {
             share: Share { index, of },
             ..self.clone()
@@ -257,7 +257,7 @@ impl Coordinator {
                 watch: HostMonitor::begin(),
                 sampling: self.sampling,
                 window,
-                rules: StopRules::of(plan),
+                rules: StopRules::from_plan(plan),
                 stop: self.stop.clone(),
                 load_end_ns: plan.end_ns(),
                 voice,
@@ -281,7 +281,7 @@ impl Coordinator {
     /// What each process is to carry out, in the order of their numbers. Where whatever drives itself deals out its users, one that comes while the
     /// run goes on may have the next number, of one more.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
-        (0..self.processes).map(|index| self.part.of(index, self.processes))
+        (0..self.processes).map(|index| self.part.new_part(index, self.processes))
     }
 
     /// Writes down what everybody who reads the record is told.

@@ -186,7 +186,7 @@ pub(crate) fn prepare_as(
     }
     let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
     if job.part.is_none() || alone && is_first {
-        let more = sampling::of(&job.plan.server, voice).map_err(RunRefused::bad_input)?;
+        let more = sampling::samplers(&job.plan.server, voice).map_err(RunRefused::bad_input)?;
         job.samplers.extend(more);
     }
     let plan = &job.plan;
@@ -223,7 +223,7 @@ pub(crate) fn prepare_as(
     if !problems.is_empty() {
         return Err(RunRefused::bad_input(problems));
     }
-    let live = Bound::of(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
+    let live = Bound::bind(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
     Ok(Ready {
         prepared,
         manifest,

@@ -104,7 +104,7 @@ impl Ready {
             }
         };
         let steering = match self.prepared.course() {
-            Some(course) => Steering::of(course.clone(), zero),
+            Some(course) => Steering::new(course.clone(), zero),
             None => Steering::fixed(job.door, &job.plan, part.is_some()),
         };
         let live = self.live.serve((zero, steering), &stop, &voice);
@@ -167,7 +167,7 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     if part.is_some_and(|part| part.conducted) {
         StopRules::none()
     } else {
-        StopRules::of(plan)
+        StopRules::from_plan(plan)
     }
 }
 

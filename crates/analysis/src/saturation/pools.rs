@@ -168,7 +168,7 @@ pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
 }
 
 /// Every pool that is known by the names of its metrics, and every one that the plan declares.
-pub(super) fn of(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limited> {
+pub(super) fn limits(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limited> {
     let known = PAIRS
         .iter()
         .flat_map(|pair| all.iter().filter_map(|one| known(pair, one, all)));

@@ -43,7 +43,7 @@ impl ProcessorSource<'_> {
 }
 
 /// Every processor that tells of itself.
-pub(super) fn of(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
+pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
     let told = told(all, cores).into_iter().map(|told| {
         let size = told.cores.unwrap_or(1.0);
         Limited {

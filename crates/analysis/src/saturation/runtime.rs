@@ -16,7 +16,7 @@ const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 
 /// Every event loop and every heap that tells of itself.
-pub(super) fn of(all: &[WatchedMetric]) -> Vec<Limited> {
+pub(super) fn limits(all: &[WatchedMetric]) -> Vec<Limited> {
     let loops = all.iter().filter_map(|one| {
         let is_told = |name: &str| {
             let mut others = all.iter();

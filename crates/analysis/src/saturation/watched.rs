@@ -32,7 +32,7 @@ pub(super) struct TimeSpan {
 }
 
 impl WatchedMetric {
-    pub fn of(series: &server::MetricSeries) -> WatchedMetric {
+    pub fn from_series(series: &server::MetricSeries) -> WatchedMetric {
         WatchedMetric {
             source: series.source.clone(),
             metric: series.of.metric.clone(),

@@ -89,7 +89,7 @@ pub struct InPhase {
 }
 
 /// All labels with a history.
-pub fn of(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
+pub fn build(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
     let labels = run.labels.iter().filter(|label| label.id != label::ALL);
     labels
         .filter_map(|label| course(run, label, time_of(label, summary)))
@@ -126,7 +126,7 @@ fn course(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<LabelSerie
         let counters = &point.part.slot.counters;
         course.count.push(counters.ended());
         course.errors.push(counters.errors());
-        let sampled = time.map(|kind| Sampled::of(&point.part, kind));
+        let sampled = time.map(|kind| Sampled::from_totals(&point.part, kind));
         let known = |q| {
             let figure: Figure = sampled.as_ref()?.quantile(q)?;
             figure.ns.or(figure.at_least_ns)
@@ -151,7 +151,7 @@ fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
     let was_measured = measure::OutcomeClass::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some());
-    let sampled = was_measured.then(|| Sampled::of(part, kind))?;
+    let sampled = was_measured.then(|| Sampled::from_totals(part, kind))?;
     Some(Spread {
         time: kind.name(),
         count: sampled.count(),
@@ -166,7 +166,7 @@ fn phases(run: &Run, label: &Label, time: Option<TimeKind>) -> Vec<InPhase> {
     let parts = run.totals.parts.range((label.id, 0)..=(label.id, u32::MAX));
     let in_phase = |((_, phase), part): (&(u16, u32), &LabelTotals)| {
         let counters = &part.slot.counters;
-        let sampled = time.map(|kind| Sampled::of(part, kind));
+        let sampled = time.map(|kind| Sampled::from_totals(part, kind));
         let given = |q| {
             sampled
                 .as_ref()

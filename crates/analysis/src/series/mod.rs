@@ -55,23 +55,23 @@ pub struct Series {
 
 /// The series of a run, with the summary that says which time is its headline.
 #[must_use]
-pub fn of(run: &Run, summary: &Summary) -> Series {
-    with(run, summary, &timeline::of(run))
+pub fn build(run: &Run, summary: &Summary) -> Series {
+    with(run, summary, &timeline::build(run))
 }
 
 /// The same, of a run whose points are there already.
 pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Series {
     let headline = summary.headline();
-    let server = server::of(run, &timeline.moments);
-    let mut points = columns::of(&timeline.moments);
+    let server = server::panels(run, &timeline.moments);
+    let mut points = columns::build(&timeline.moments);
     lost::add(&mut points, run);
     Series {
         schema: SCHEMA,
         width_ns: run.totals.history.all.width_ns(),
         points,
-        heat: heat::of(&timeline.moments, headline),
-        distribution: shape::of(run, headline),
-        labels: courses::of(run, summary),
+        heat: heat::build(&timeline.moments, headline),
+        distribution: shape::distributions(run, headline),
+        labels: courses::build(run, summary),
         criteria_timeline: timeline.criteria.clone(),
         constants: server::constants(&server),
         server,

@@ -93,7 +93,7 @@ fn is_same(one: f64, other: f64) -> bool {
 }
 
 /// The panels of a run. One that holds nothing yet keeps its place: who has seen them knows them by it.
-pub fn of(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
+pub fn panels(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {
         name: series.name(),

@@ -17,7 +17,7 @@ pub(super) struct Segment {
 }
 
 /// The longest stretch of constant load; of several of one length the last one. Else why there is none.
-pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
+pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
         return same_users(moments).ok_or_else(|| NEVER.to_owned());
@@ -54,7 +54,7 @@ pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
             .collect();
     }
     // While a process was lost the load was not what it was to be.
-    let left_out = LeftOut::of(run, |_| true);
+    let left_out = LeftOut::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out.rest((stretch.from_ns, stretch.to_ns)).into_iter();
         rest.map(move |(from_ns, to_ns)| Segment {

@@ -26,7 +26,7 @@ fn course(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -
 }
 
 fn told(run: &Run) -> Steady {
-    of(run, &moments::of(run)).unwrap()
+    detect(run, &moments::collect(run)).unwrap()
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
 }
 
 fn judged(run: &Run) -> Vec<Judged> {
-    verdict::judge(run, &verdict::timeline::of(run), 120 * SECOND)
+    verdict::judge(run, &verdict::timeline::build(run), 120 * SECOND)
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_criterion_in_the_steady_state_is_not_of_the_warm_up() {
         "{judged:?}"
     );
     // Seen over time, no point before it is judged.
-    let timeline = verdict::timeline::of(&run);
+    let timeline = verdict::timeline::build(&run);
     let cut = (timeline.steady.unwrap().settled_ns.unwrap() / SECOND) as usize;
     assert!(timeline.criteria[1][..cut].iter().all(Option::is_none));
     assert!(
@@ -255,7 +255,7 @@ fn of_a_phase_it_is_said_what_came_and_went_and_whether_a_backlog_grew() {
             answered: vec![(10.0 + slower * second as f64) * MS; answered as usize],
             ..SimulatedSecond::default()
         });
-        of_phase(&run, &moments::of(&run), 1, RATE as f64).unwrap()
+        of_phase(&run, &moments::collect(&run), 1, RATE as f64).unwrap()
     };
     let overload = of(12, 80, 50.0);
     assert_eq!((overload.came, overload.answered), (100.0, 80.0));

@@ -133,7 +133,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
             per_minute,
         } => {
             let (of, verb) = (
-                of(figure, name),
+                figure_of(figure, name),
                 if after > before { "rose" } else { "fell" },
             );
             let still = if *figure != "errors" && after < before {
@@ -156,7 +156,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
         } => format!(
             "There was no steady state{place}: at {} {} changed from {} to {}.",
             at(*at_ns),
-            of(figure, name),
+            figure_of(figure, name),
             value(figure, *before),
             value(figure, *after),
         ),
@@ -175,7 +175,7 @@ fn at(ns: u64) -> String {
     units::duration((ns + second / 2) / second * second)
 }
 
-fn of(figure: &str, name: &str) -> String {
+fn figure_of(figure: &str, name: &str) -> String {
     match figure {
         "errors" => "the share of errors".to_owned(),
         percentile => format!("{percentile} of the {name}"),

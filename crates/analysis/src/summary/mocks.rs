@@ -65,7 +65,7 @@ pub struct MockCapacity {
 }
 
 /// The mocks of a run.
-pub(super) fn of(run: &Run) -> Vec<MockRow> {
+pub(super) fn rows(run: &Run) -> Vec<MockRow> {
     let told = run.found.as_ref();
     let told = told.and_then(|found| found["mocks"].as_array());
     told.map_or_else(Vec::new, |told| mock_rows(told))

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use build::cut_text;
-pub(crate) use build::of;
+pub(crate) use build::summary;
 pub use json::json;
 pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
 pub use percentiles::{PercentileRow, SHARES};

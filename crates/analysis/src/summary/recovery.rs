@@ -91,7 +91,7 @@ pub struct PeakRecovery {
     pub is_metastable: bool,
 }
 
-pub(super) fn of(
+pub(super) fn measure(
     run: &Run,
     moments: &[Moment<'_>],
     phases: &[PhaseRow],
@@ -124,7 +124,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
         drained_ns,
         ended: after.iter().map(|row| row.all.ended()).sum(),
         errors: after.iter().map(errors).sum(),
-        p95: Sampled::of(&run.totals.after_load, TimeKind::Response).given_quantile(0.95),
+        p95: Sampled::from_totals(&run.totals.after_load, TimeKind::Response).given_quantile(0.95),
     })
 }
 
@@ -208,7 +208,7 @@ fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) 
         let window = rest.iter().take_while(|chunk| chunk.span.0 < until_ns);
         let mut pooled = LabelTotals::default();
         window.for_each(|chunk| pooled.slot.add(&chunk.part.slot));
-        let whole = Chunk::of(rest[0].span, pooled, headline);
+        let whole = Chunk::new(rest[0].span, pooled, headline);
         !is_slow(&rest[0]) && whole.is_some_and(|whole| !is_slow(&whole))
     })
 }
@@ -271,8 +271,8 @@ struct Chunk {
 
 impl Chunk {
     /// None of too few samples.
-    fn of(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
-        let samples = Sampled::of(&part, headline);
+    fn new(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
+        let samples = Sampled::from_totals(&part, headline);
         if samples.count() < FEWEST {
             return None;
         }
@@ -304,7 +304,7 @@ fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: TimeKind) -> Vec
         }
         let from = *start_ns.get_or_insert(moment.span.0);
         pooled.slot.add(&part.slot);
-        if let Some(chunk) = Chunk::of((from, moment.span.1), pooled.clone(), headline) {
+        if let Some(chunk) = Chunk::new((from, moment.span.1), pooled.clone(), headline) {
             chunks.push(chunk);
             (pooled, start_ns) = (LabelTotals::default(), None);
         }

@@ -46,7 +46,11 @@ pub struct ScenarioRow {
     pub of_plan: Option<f64>,
 }
 
-pub(super) fn of(run: &Run, arrivals: Option<&ArrivalLedger>, elapsed_ns: u64) -> Vec<ScenarioRow> {
+pub(super) fn rows(
+    run: &Run,
+    arrivals: Option<&ArrivalLedger>,
+    elapsed_ns: u64,
+) -> Vec<ScenarioRow> {
     // A single iteration is not held against a rate.
     if run.manifest.load.model == Model::Once {
         return Vec::new();

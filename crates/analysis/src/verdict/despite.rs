@@ -37,7 +37,7 @@ struct Harm {
 }
 
 impl Harm {
-    fn of(scope: &CriterionScope<'_>, arrivals: &ArrivalLedger) -> Harm {
+    fn new(scope: &CriterionScope<'_>, arrivals: &ArrivalLedger) -> Harm {
         let all = scope.all_requests();
         let of = |kind| {
             let times = all.slot.histogram(kind, OutcomeClass::Ok);
@@ -96,7 +96,7 @@ pub(super) fn stands(
         Judgement::Fail => false,
         Judgement::Inconclusive => return None,
     };
-    let Ok(scope) = CriterionScope::of(run, criterion, elapsed_ns) else {
+    let Ok(scope) = CriterionScope::new(run, criterion, elapsed_ns) else {
         return Some(false);
     };
     // A criterion that asks for little holds when the figure is small, and fails when it is large.
@@ -106,8 +106,8 @@ pub(super) fn stands(
     };
     match &criterion.metric {
         Metric::Time(span, stat) => {
-            let samples = Sampled::of(&scope.part(), kind_of(*span));
-            let harm = Harm::of(&scope, arrivals);
+            let samples = Sampled::from_totals(&scope.part(), kind_of(*span));
+            let harm = Harm::new(&scope, arrivals);
             Some(is_small && stays_small(&scope, &samples, *stat, bound(criterion) as u64, &harm))
         }
         Metric::Errors => {
@@ -149,7 +149,7 @@ fn stays_small(
 ) -> bool {
     // An iteration may have been touched at each of its requests.
     let times = if samples.kind() == TimeKind::Iteration {
-        let all = Sampled::of(&scope.all_requests(), TimeKind::Service);
+        let all = Sampled::from_totals(&scope.all_requests(), TimeKind::Service);
         all.count().div_ceil(samples.count().max(1)).max(1)
     } else {
         1

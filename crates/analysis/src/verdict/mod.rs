@@ -156,7 +156,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
         first_violation_ns: None,
     };
     match parse_criterion(text) {
-        Ok(criterion) => match measured::of(run, &criterion, elapsed_ns) {
+        Ok(criterion) => match measured::measure(run, &criterion, elapsed_ns) {
             Ok(measured) => judged(&criterion, measured),
             Err(reason) => inconclusive(reason),
         },
@@ -167,7 +167,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
 /// Whether a criterion holds for what little there is, however few the samples: for showing it over time. None when nothing can
 /// be said.
 pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option<bool> {
-    let measured = measured::of(run, criterion, elapsed_ns).ok()?;
+    let measured = measured::measure(run, criterion, elapsed_ns).ok()?;
     Some(side(criterion, &measured))
 }
 

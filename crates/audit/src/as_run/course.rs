@@ -55,7 +55,7 @@ pub fn has_windows(report: &PrintedReport) -> bool {
     report.periods.iter().any(|period| !period.rows.is_empty())
 }
 
-pub fn of(report: &PrintedReport) -> Series {
+pub fn series(report: &PrintedReport) -> Series {
     let mut points = Columns::default();
     let zero_s = began_s(report).unwrap_or(0.0);
     let mut periods: Vec<(f64, &PrintedReport)> = report
@@ -113,7 +113,8 @@ fn push(
     (from_s, to_s): (f64, f64),
     (run_on, windows): (bool, bool),
 ) {
-    let since = |of: fn(&PrintedReport) -> u64| of(period).saturating_sub(before.map_or(0, of));
+    let since =
+        |total: fn(&PrintedReport) -> u64| total(period).saturating_sub(before.map_or(0, total));
     let ns = |s: f64| (s.max(0.0) * 1e9).round() as u64;
     points.from_ns.push(ns(from_s));
     points.to_ns.push(ns(to_s));
@@ -189,8 +190,9 @@ fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bo
         all.latency = all.others.pop().filter(|_| windows);
     }
     let known = stats(&all);
-    let figure =
-        |of: fn(&analysis::summary::Stats) -> Figure| known.as_ref().and_then(|stats| of(stats).ns);
+    let figure = |percentile: fn(&analysis::summary::Stats) -> Figure| {
+        known.as_ref().and_then(|stats| percentile(stats).ns)
+    };
     let service = &mut points.service;
     service.p50.push(figure(|stats| stats.p50));
     service.p95.push(figure(|stats| stats.p95));

@@ -171,7 +171,7 @@ pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
         .collect();
     let at = |share: f64| {
         let found = known.iter().find(|(known, _)| (known - share).abs() < 1e-9);
-        found.map_or(Figure::not_given(), |(_, ns)| Figure::of(*ns))
+        found.map_or(Figure::not_given(), |(_, ns)| Figure::from_ns(*ns))
     };
     let one = |figure: &Option<Printed>| figure.as_ref().map(ns);
     Some(Stats {
@@ -186,7 +186,7 @@ pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
         p95: at(0.95),
         p99: at(0.99),
         p999: at(0.999),
-        max: one(&latency.max).map_or_else(|| at(1.0), Figure::of),
+        max: one(&latency.max).map_or_else(|| at(1.0), Figure::from_ns),
     })
 }
 

@@ -41,10 +41,10 @@ impl std::error::Error for NotARun {}
 ///
 /// # Errors
 /// When there is no run in them, or more than one.
-pub fn of(imports: &[(String, Import)]) -> Result<Page, NotARun> {
+pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     let (name, first) = imports.first().ok_or_else(|| NotARun("no file".into()))?;
     let report = together(imports)?;
-    let series = course::of(&report);
+    let series = course::series(&report);
     let mut summary = blank(name, &report);
     fill(&mut summary, &report);
     summary.notes = notes(imports, first);
@@ -403,7 +403,7 @@ fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
                 units::count(figures::total(thrown))
             ));
         }
-        let audit = check::of(import);
+        let audit = check::audit(import);
         let findings = audit.findings.iter();
         notes.extend(findings.map(|finding| {
             let text = finding.to_string();
@@ -461,7 +461,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         end: None,
         files: imports
             .iter()
-            .map(|(name, _)| FileFacts::of(name))
+            .map(|(name, _)| FileFacts::read(name))
             .collect(),
         git: None,
         host: record::Host::default(),

@@ -28,11 +28,11 @@ const PIECES: [&str; 19] = [
 
 fn read(text: &str) {
     if let Ok(import) = import::read(text) {
-        let audit = check::of(&import);
+        let audit = check::audit(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
         // A refusal is as good as a run.
-        let _ = as_run::of(&[("any".to_owned(), import)]);
+        let _ = as_run::page(&[("any".to_owned(), import)]);
     }
 }
 

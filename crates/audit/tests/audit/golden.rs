@@ -166,7 +166,7 @@ fn other_texts_are_not_read() {
 #[test]
 fn findings_are_data_too() {
     let import = import::read(include_str!("published/medplum.txt")).unwrap();
-    let json = serde_json::to_value(check::of(&import)).unwrap();
+    let json = serde_json::to_value(check::audit(&import)).unwrap();
     assert_eq!(json["contradictions"], 3);
     let first = &json["findings"][0];
     assert_eq!(first["kind"], "contradiction");

@@ -24,7 +24,7 @@ const FILES: [(&str, &str); 9] = [
 
 fn page_of(text: &str) -> Page {
     let import = import::read(text).unwrap();
-    as_run::of(&[("file".to_owned(), import)]).unwrap()
+    as_run::page(&[("file".to_owned(), import)]).unwrap()
 }
 
 fn page(wanted: &str) -> Page {
@@ -77,7 +77,7 @@ fn each_is_a_run_of_its_tool() {
 #[test]
 fn nothing_that_they_print_contradicts_itself() {
     for (name, text) in FILES {
-        let audit = check::of(&import::read(text).unwrap());
+        let audit = check::audit(&import::read(text).unwrap());
         assert_eq!(audit.contradictions, 0, "{name}: {}", audit.text());
     }
 }
@@ -85,11 +85,11 @@ fn nothing_that_they_print_contradicts_itself() {
 #[test]
 fn a_figure_that_does_not_fit_is_found() {
     let text = FILES[0].1.replace("\"count\": 1762", "\"count\": 2762");
-    assert!(check::of(&import::read(&text).unwrap()).contradictions > 0);
+    assert!(check::audit(&import::read(&text).unwrap()).contradictions > 0);
     let text = FILES[2]
         .1
         .replace("\"99th\":113867485", "\"99th\":13867485");
-    assert!(check::of(&import::read(&text).unwrap()).contradictions > 0);
+    assert!(check::audit(&import::read(&text).unwrap()).contradictions > 0);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_log_of_histograms_has_a_row_for_each_tag() {
 /// Requests in all, requests by row, and remarks of what is in JMeter's results.
 fn jmeter(text: &str) -> (f64, Vec<String>, Vec<String>) {
     let import = import::read(text).unwrap();
-    assert_eq!(check::of(&import).contradictions, 0);
+    assert_eq!(check::audit(&import).contradictions, 0);
     let report = &import.reports[0];
     let rows = report.rows.iter().map(|row| row.name.clone()).collect();
     let requests = report.all.requests.as_ref().unwrap().value;

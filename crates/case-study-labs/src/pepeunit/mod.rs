@@ -87,7 +87,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         .route("/pepeunit/graphql", post(query))
         .merge(rest::routes(&platform));
     let routes = workers::attach(routes, number(options, "workers", 10_000)?);
-    let latency = FixedLatency::of(NAME, options, "latency")?;
+    let latency = FixedLatency::from_option(NAME, options, "latency")?;
     let router = latency
         .attach(routes.merge(broker_api::routes(&platform, stats.clone())))
         .fallback(async || {

@@ -53,7 +53,7 @@ type ShortenerState = State<Arc<Shortener>>;
 type ShortenerResult = Result<Response, ShortenerError>;
 
 fn routes(options: &LabOptions) -> Result<Routes, LabError> {
-    let latency = FixedLatency::of(NAME, options, "latency")?;
+    let latency = FixedLatency::from_option(NAME, options, "latency")?;
     let fetch_ns = duration(NAME, options, "secret-fetch")?;
     let most = options.extra("concurrency").map(|text| {
         units::count(text, 1..=1_000_000)

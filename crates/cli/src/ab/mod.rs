@@ -42,8 +42,8 @@ fn carry_out(args: &args::Ab) -> Result<u8, CommandError> {
         .transpose()?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     let sides = [
-        AbTarget::of("a", &args.a, args.a_cmd.as_deref(), args)?,
-        AbTarget::of("b", &args.b, args.b_cmd.as_deref(), args)?,
+        AbTarget::new("a", &args.a, args.a_cmd.as_deref(), args)?,
+        AbTarget::new("b", &args.b, args.b_cmd.as_deref(), args)?,
     ];
     making::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
@@ -86,7 +86,7 @@ struct AbTarget {
 }
 
 impl AbTarget {
-    fn of(
+    fn new(
         name: &'static str,
         url: &str,
         command: Option<&str>,
@@ -141,7 +141,7 @@ struct Ab<'a> {
 
 impl Ab<'_> {
     fn make(&mut self) -> Result<AbEnd, CommandError> {
-        let looks = InterimPlan::of(self.args.pairs);
+        let looks = InterimPlan::new(self.args.pairs);
         let begun = clock::monotonic_ns();
         for pair in 0..self.args.pairs {
             if let Some(budget) = self.budget
@@ -261,7 +261,7 @@ impl Ab<'_> {
             confidence,
             ..self.asked.clone()
         };
-        compare::of(&self.made[0], &self.made[1], &asked)
+        compare::compare(&self.made[0], &self.made[1], &asked)
     }
 
     fn conclude(&self, end: AbEnd, folder: &Path) -> Result<u8, CommandError> {
@@ -278,7 +278,7 @@ impl Ab<'_> {
             }
             AbEnd::Decided(comparison) => *comparison,
             AbEnd::Over => {
-                let looks = InterimPlan::of(self.args.pairs);
+                let looks = InterimPlan::new(self.args.pairs);
                 self.look(looks.confidence_at_end(u32::try_from(pairs).unwrap_or(u32::MAX)))
             }
         };

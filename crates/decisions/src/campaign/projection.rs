@@ -61,7 +61,11 @@ struct LimitEvidence<'a> {
 }
 
 /// What these stages mean for what is meant.
-pub(super) fn of(scaling: Scaling, stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Projection {
+pub(super) fn project(
+    scaling: Scaling,
+    stages: &[FinishedStage<'_>],
+    rows: &[StageRow],
+) -> Projection {
     match found(scaling, stages, rows) {
         Ok(found) => Projection {
             scaling,
@@ -186,7 +190,7 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
         let sentence = saturation.sentence.trim_end_matches('.');
         return Err(format!("in {}: {sentence}", failed.name));
     };
-    if let ResourceScope::Shared(what) = ResourceScope::of(reached) {
+    if let ResourceScope::Shared(what) = ResourceScope::from_reached(reached) {
         return Err(format!(
             "what saturated is {what}, and more instances do not bring more of it"
         ));

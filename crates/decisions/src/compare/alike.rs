@@ -39,11 +39,11 @@ impl Incompatibility {
     fn of_one(text: String) -> Incompatibility {
         Incompatibility {
             is_of_one: true,
-            ..Incompatibility::of(text)
+            ..Incompatibility::new(text)
         }
     }
 
-    fn of(text: String) -> Incompatibility {
+    fn new(text: String) -> Incompatibility {
         Incompatibility {
             text,
             is_of_one: false,
@@ -63,7 +63,7 @@ pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Incompatibility> {
     let different = |differs: fn(&ComparedRun, &ComparedRun) -> Option<String>| {
         runs.iter()
             .find_map(|run| differs(first, run))
-            .map(Incompatibility::of)
+            .map(Incompatibility::new)
     };
     found.extend(different(tool));
     // A load that differs makes a plan that does.

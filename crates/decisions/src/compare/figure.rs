@@ -320,7 +320,7 @@ impl Subject {
             Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) => {
                 let kind = self.kind_in(row)?;
                 let part = entrant.run.as_ref()?.totals.label(row.id);
-                Sampled::of(&part, kind)
+                Sampled::from_totals(&part, kind)
                     .given_quantile(q)?
                     .ns
                     .map(|ns| ns as f64)

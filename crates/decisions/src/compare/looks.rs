@@ -19,7 +19,7 @@ pub struct InterimPlan {
 impl InterimPlan {
     /// Those of so many pairs at most.
     #[must_use]
-    pub fn of(most: u32) -> InterimPlan {
+    pub fn new(most: u32) -> InterimPlan {
         let planned = PLANNED.into_iter().filter(|pairs| *pairs < most);
         InterimPlan {
             after: planned.chain([most]).collect(),
@@ -89,7 +89,7 @@ mod tests {
 
     /// Runs of both sides, of which a figure varies by 2 % from one to the next, looked at as planned.
     fn simulated(random: &mut Rng, by: f64) -> InterimResult {
-        let looks = InterimPlan::of(PAIRS);
+        let looks = InterimPlan::new(PAIRS);
         let [mut a, mut b] = [Vec::new(), Vec::new()];
         let mut value = |mean: f64| {
             let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn all_looks_together_may_find_no_more_by_chance_than_one() {
         for most in FEWEST..=20 {
-            let looks = InterimPlan::of(most);
+            let looks = InterimPlan::new(most);
             let spent = looks.after.iter();
             let spent: f64 = spent
                 .map(|pairs| 1.0 - looks.confidence_after(*pairs).unwrap())
@@ -161,8 +161,8 @@ mod tests {
             }
             assert_eq!(looks.after.last(), Some(&most));
         }
-        assert_eq!(InterimPlan::of(10).after, [5, 7, 10]);
-        assert_eq!(InterimPlan::of(10).confidence_after(6), None);
+        assert_eq!(InterimPlan::new(10).after, [5, 7, 10]);
+        assert_eq!(InterimPlan::new(10).confidence_after(6), None);
     }
 
     #[test]

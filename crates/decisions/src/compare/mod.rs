@@ -202,7 +202,7 @@ pub struct Change {
 
 /// Compares two groups; both hold a run at least.
 #[must_use]
-pub fn of(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comparison {
+pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comparison {
     let method = method(baseline, candidate);
     let subjects = if asked.subjects.is_empty() {
         figure::usual(baseline, candidate)
@@ -213,9 +213,11 @@ pub fn of(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Compariso
         .into_iter()
         .map(|subject| subject.alike(baseline, candidate))
         .collect();
-    let pair = Pair::of(baseline, candidate);
+    let pair = Pair::new(baseline, candidate);
     let compare = &|subjects: &[Subject]| match method {
-        Method::Groups | Method::FewRuns => groups::of(baseline, candidate, subjects, asked),
+        Method::Groups | Method::FewRuns => {
+            groups::compare_groups(baseline, candidate, subjects, asked)
+        }
         Method::SingleRuns | Method::SingleFigures => pair.compare(subjects, asked),
     };
     let judged = compare(&subjects);
@@ -235,8 +237,8 @@ pub fn of(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Compariso
         method,
         (judged.len(), asked.confidence),
     ));
-    notes.extend(unlike::of(baseline, candidate));
-    let (quantiles, quantiles_of) = quantiles::of(baseline, candidate, compare);
+    notes.extend(unlike::find(baseline, candidate));
+    let (quantiles, quantiles_of) = quantiles::compare_quantiles(baseline, candidate, compare);
     Comparison {
         schema: 1,
         baseline: told(baseline),

@@ -24,7 +24,7 @@ type DrawnRows = ((LabelId, Option<TimeKind>), Option<Rc<BootstrapSamples>>);
 
 impl<'a> Pair<'a> {
     /// The first run of each side.
-    pub fn of(baseline: &'a Side, candidate: &'a Side) -> Pair<'a> {
+    pub fn new(baseline: &'a Side, candidate: &'a Side) -> Pair<'a> {
         Pair {
             sides: [baseline, candidate],
             drawn: Default::default(),
@@ -127,7 +127,7 @@ impl<'a> Pair<'a> {
         match &*known {
             Some((known_of, drawn)) if *known_of == of => drawn.clone(),
             _ => {
-                let drawn = BootstrapSamples::of(run, of, side as u64 + 1).map(Rc::new);
+                let drawn = BootstrapSamples::new(run, of, side as u64 + 1).map(Rc::new);
                 *known = Some((of, drawn.clone()));
                 drawn
             }

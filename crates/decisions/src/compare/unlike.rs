@@ -14,7 +14,7 @@ const MOST: f64 = 1.0 / 3.0;
 const MUCH: f64 = 2.0;
 
 /// Sentences about runs and stretches that are unlike the others.
-pub(super) fn of(baseline: &Side, candidate: &Side) -> Vec<String> {
+pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
     let (span, headline) = figure::headline(baseline);
     let mut told = Vec::new();
     for side in [baseline, candidate] {
@@ -69,7 +69,7 @@ fn stretch(entrant: &ComparedRun) -> Option<String> {
         TimeKind::Service
     };
     let points = run.totals.history.all.points().filter_map(|(_, point)| {
-        let ns = Sampled::of(&point.part, kind).quantile(0.5)?;
+        let ns = Sampled::from_totals(&point.part, kind).quantile(0.5)?;
         Some((point.span, ns.ns.or(ns.at_least_ns)?.max(1) as f64))
     });
     let points: Vec<((u64, u64), f64)> = points.collect();

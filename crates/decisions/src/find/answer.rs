@@ -165,7 +165,7 @@ pub struct Cause {
 impl ProbeRow {
     /// What a probe's record says of it, beside what it was asked.
     #[must_use]
-    pub fn of(summary: &Summary, slos: &[String], level: f64, why: ProbeReason) -> ProbeRow {
+    pub fn new(summary: &Summary, slos: &[String], level: f64, why: ProbeReason) -> ProbeRow {
         let all = &summary.all;
         let stats = all.response.as_ref().or(all.service.as_ref());
         let seconds = (summary.run.elapsed_ns as f64 / 1e9).max(1e-9);

@@ -4,7 +4,7 @@ use super::*;
 use crate::find::{ViolationTally, search::InvalidProbe};
 
 /// A search with these probes: levels, whether they held, and whether they count.
-fn of(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>) {
+fn answer_from(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>) {
     let probed = |(level, holds, counts): &(f64, bool, bool)| ProbeResult {
         level: *level,
         why: ProbeReason::Near,
@@ -65,7 +65,7 @@ fn of(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>) {
 }
 
 fn ended(probes: &[(f64, bool, bool)], end: &SearchEnd) -> (String, Option<String>, u8) {
-    let (mut found, probed) = of(probes);
+    let (mut found, probed) = answer_from(probes);
     found.end(end, &probed);
     (found.sentence, found.above, found.exit_code)
 }
@@ -119,7 +119,7 @@ fn an_answer_of_before_is_not_told_where_the_search_ends_without_one() {
         (105.0, false, true),
         (110.0, false, true),
     ];
-    let (mut found, probed) = of(&looks);
+    let (mut found, probed) = answer_from(&looks);
     found.interrupted(&probed);
     assert!(
         found.sentence.starts_with("interrupted: 1"),
@@ -145,7 +145,7 @@ fn an_answer_of_before_is_not_told_where_the_search_ends_without_one() {
 
 #[test]
 fn a_service_that_drifts_has_no_answer() {
-    let (mut found, mut probed) = of(&[
+    let (mut found, mut probed) = answer_from(&[
         (126.0, true, true),
         (110.0, false, true),
         (126.0, false, true),

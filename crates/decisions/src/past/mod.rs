@@ -12,7 +12,7 @@ use crate::compare::Subject;
 use analysis::verdict::Judgement;
 
 pub use course::{Apart, MARGIN, MetricTrend, NoCourse, Shifted, TrendConfig, TrendPoint, course};
-pub use of_run::of;
+pub use of_run::index;
 
 /// A run, as the index has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -13,7 +13,7 @@ use analysis::{
 
 /// A run for the index; `plan` is what it was to do, as its record has it.
 #[must_use]
-pub fn of(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
+pub fn index(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
     let manifest = &run.manifest;
     let about = manifest.about.as_ref();
     let dir = run.dir.as_deref().and_then(|dir| dir.file_name());

@@ -69,14 +69,14 @@ impl StopRules {
 
     /// The plan's rules, and the guard where the plan has one.
     #[must_use]
-    pub fn of(plan: &Plan) -> StopRules {
+    pub fn from_plan(plan: &Plan) -> StopRules {
         let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
         let own = plan.stop.iter().map(|rule| (rule.clone(), false));
         let rules = own.chain(guard.map(|rule| (rule, true)));
         StopRules {
             rules: rules.map(WatchedRule::new).collect(),
             load: plan.load.clone(),
-            probing: Probing::of(plan),
+            probing: Probing::from_plan(plan),
         }
     }
 
@@ -172,7 +172,7 @@ impl WatchedRule {
 
     /// What it is of; none in other phases, and before the label that it names has come up.
     fn subject(&self, interval: &Interval, run: &Run) -> Option<Subject> {
-        let subject = Subject::of(run, &self.rule.when).ok()?;
+        let subject = Subject::from_criterion(run, &self.rule.when).ok()?;
         let of_phase = subject.phases.as_ref();
         let is_now = of_phase.is_none_or(|phases| phases.contains(&interval.phase));
         is_now.then_some(subject)
@@ -184,8 +184,8 @@ impl WatchedRule {
         let (n, over, late, sum) = match &self.rule.when.metric {
             Metric::Time(span, stat) => self.times(interval, subject, (*span, *stat)),
             Metric::LatenessP99 => {
-                let late = Sampled::of(
-                    &LabelTotals::of(&slot(interval, subject)),
+                let late = Sampled::from_totals(
+                    &LabelTotals::from_slot(&slot(interval, subject)),
                     TimeKind::Lateness,
                 );
                 let bound_ns = bound(&self.rule.when) as u64;
@@ -238,7 +238,10 @@ impl WatchedRule {
         subject: &Subject,
         (span, stat): (SpanFilter, Stat),
     ) -> (u64, u64, u64, f64) {
-        let times = Sampled::of(&LabelTotals::of(&slot(interval, subject)), kind_of(span));
+        let times = Sampled::from_totals(
+            &LabelTotals::from_slot(&slot(interval, subject)),
+            kind_of(span),
+        );
         if stat == Stat::Mean {
             let answered = times.count() - times.unanswered();
             let sum = times.mean_ns().unwrap_or_default() * answered as f64;

@@ -20,7 +20,7 @@ pub(super) struct Probing {
 
 impl Probing {
     /// Of the plan of a probe that may end before its time.
-    pub fn of(plan: &Plan) -> Option<Probing> {
+    pub fn from_plan(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
             WatchedRule::new((
                 StopRule {

@@ -144,7 +144,7 @@ impl Accumulator {
     }
 
     fn error(&mut self, reason: Reason<'_>, step: Option<u32>) {
-        let mut name = words::of(&reason);
+        let mut name = words::error_name(&reason);
         if name.starts_with(INVALID_URL) && !self.urls.contains(name) {
             if self.urls.len() < MOST_URLS {
                 self.urls.insert(name.to_owned());

@@ -31,7 +31,7 @@ impl Plugins {
     ///
     /// # Errors
     /// One line, when what is kept was not written by this door.
-    pub fn of(settings: &Value) -> Result<Plugins, String> {
+    pub fn from_settings(settings: &Value) -> Result<Plugins, String> {
         if settings.is_null() {
             return Ok(Plugins::default());
         }

@@ -8,16 +8,16 @@ use measure::{
 
 /// The name of what ended a virtual user.
 #[must_use]
-pub fn of<'a>(reason: &Reason<'a>) -> &'a str {
+pub fn error_name<'a>(reason: &Reason<'a>) -> &'a str {
     match reason {
-        Reason::Fault(fault) => error_name(*fault),
+        Reason::Fault(fault) => fault_name(*fault),
         Reason::Capture => "Failed capture or match",
         Reason::Named(name) => name,
     }
 }
 
 /// The name that Artillery's users know a fault by: mostly Node's.
-fn error_name(fault: Fault) -> &'static str {
+fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished | Fault::Cancelled => {
             "ETIMEDOUT"

@@ -119,7 +119,7 @@ pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> (String, usize) {
+    fn without_harmless(line: &str) -> (String, usize) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let (rest, notes) = taken(&words);
         (rest.join(" "), notes.len())
@@ -129,19 +129,25 @@ mod tests {
     fn options_that_change_nothing_are_dropped_with_their_values() {
         let line =
             "pub -w -t a --payload-hdrs cnt64,ts --lowmem true --reconnect 3 -c 5 --log_to=null";
-        assert_eq!(of(line), ("pub -t a -c 5".to_owned(), 5));
+        assert_eq!(without_harmless(line), ("pub -t a -c 5".to_owned(), 5));
     }
 
     #[test]
     fn switches_take_emqtt_benchs_values() {
-        assert_eq!(of("pub -S true -r false -q 1").0, "pub -S -q 1");
-        assert_eq!(of("pub -S -r true -t true").0, "pub -S -r -t true");
-        assert_eq!(of("pub --ssl=false -t a").0, "pub -t a");
+        assert_eq!(
+            without_harmless("pub -S true -r false -q 1").0,
+            "pub -S -q 1"
+        );
+        assert_eq!(
+            without_harmless("pub -S -r true -t true").0,
+            "pub -S -r -t true"
+        );
+        assert_eq!(without_harmless("pub --ssl=false -t a").0, "pub -t a");
     }
 
     #[test]
     fn mqtt_3_1_is_3_1_1() {
-        assert_eq!(of("pub -V 3"), ("pub -V 4".to_owned(), 1));
-        assert_eq!(of("pub -V 5"), ("pub -V 5".to_owned(), 0));
+        assert_eq!(without_harmless("pub -V 3"), ("pub -V 4".to_owned(), 1));
+        assert_eq!(without_harmless("pub -V 5"), ("pub -V 5".to_owned(), 0));
     }
 }

@@ -283,7 +283,7 @@ fn unchecked(run: &Run, told: &Tally) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(counts: &[(&str, u64)]) -> String {
+    fn joined(counts: &[(&str, u64)]) -> String {
         let mut told = Tally::default();
         let counts = counts.iter();
         told.counters
@@ -300,12 +300,12 @@ mod tests {
             ("confirmed", 750),
             ("in_time", 750),
         ];
-        assert!(of(&all).starts_with("load: sustained, "));
+        assert!(joined(&all).starts_with("load: sustained, "));
     }
 
     #[test]
     fn messages_of_unknown_fate_are_not_sustained() {
-        let reset = of(&[
+        let reset = joined(&[
             ("connected", 5),
             ("due", 750),
             ("sent", 750),
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn refused_messages_are_not_sustained() {
-        let refused = of(&[
+        let refused = joined(&[
             ("connected", 1),
             ("due", 10),
             ("sent", 10),
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_load_that_is_read_later_was_throttled() {
-        let slow = of(&[
+        let slow = joined(&[
             ("connected", 1),
             ("due", 100),
             ("sent", 100),

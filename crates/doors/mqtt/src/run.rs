@@ -235,7 +235,7 @@ impl Door for RunPrinter {
             let written = print::write_json(path, outcome);
             written.map_err(|line| voice.error(&line)).is_ok()
         });
-        match exit::of(outcome) {
+        match exit::code(outcome) {
             exit::PASS if !is_written => exit::COULD_NOT_RUN,
             // However late the machine was: there is nothing that it could have falsified.
             exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
@@ -274,7 +274,7 @@ impl Observer for Shows {
                 delivered += ok;
             }
             if ok > 0 && label.group.role() != Role::Iteration && label.id > 1 {
-                let of = KindTimes::of(&slot, TimeKind::Response);
+                let of = KindTimes::from_slot(&slot, TimeKind::Response);
                 let at = |q| match of.quantile(q) {
                     Quantile::Ns(ns) => units::time(ns),
                     Quantile::Empty => "-".to_owned(),

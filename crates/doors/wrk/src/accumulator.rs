@@ -293,7 +293,7 @@ impl accumulator::Accumulator for Accumulator {
         let samples = std::mem::take(&mut self.rate.samples);
         counts(
             "rate".into(),
-            ValueCounts::of(samples.into_iter().map(|rate| (rate, 1)).collect()),
+            ValueCounts::from_pairs(samples.into_iter().map(|rate| (rate, 1)).collect()),
         );
         match &mut self.latency {
             ThreadLatency::Exact(cells) => counts("latency".into(), cells.take()),
@@ -330,7 +330,7 @@ impl accumulator::Accumulator for Accumulator {
 }
 
 fn cells_of(histogram: &Histogram) -> ValueCounts {
-    ValueCounts::of(histogram.cells().map(|(low, _, n)| (low, n)).collect())
+    ValueCounts::from_pairs(histogram.cells().map(|(low, _, n)| (low, n)).collect())
 }
 
 #[cfg(test)]

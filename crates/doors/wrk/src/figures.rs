@@ -5,7 +5,7 @@ use script::lua::DistributionFigures;
 use crate::print::{PrintedLatency, Spectrum, Statistics, WrkReport};
 
 /// Latency and rates.
-pub fn of(report: &WrkReport) -> (DistributionFigures, DistributionFigures) {
+pub fn from_report(report: &WrkReport) -> (DistributionFigures, DistributionFigures) {
     let latency = match &report.latency {
         PrintedLatency::Wrk { shown, .. } => of_statistics(shown),
         PrintedLatency::Wrk2 { corrected, .. } => of_spectrum(corrected),

@@ -61,6 +61,6 @@ impl FrontDoor for Wrk {
     }
 
     fn printed(&self, run: &Run) -> String {
-        format!("{}\n", print::WrkReport::of(run, None).replay())
+        format!("{}\n", print::WrkReport::from_run(run, None).replay())
     }
 }

@@ -211,7 +211,7 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoi
             voice.say(&format_args!("loadline: {count} × {}", row.reason));
         }
     }
-    if let Some(goodput) = Goodput::of(run, report.runtime_us * 1000) {
+    if let Some(goodput) = Goodput::from_run(run, report.runtime_us * 1000) {
         for line in goodput.lines() {
             voice.say(&format_args!("loadline: {line}"));
         }

@@ -120,7 +120,7 @@ impl WrkTest {
                 patient,
                 label,
                 pace: pace.map(|pace| (pace, iteration)),
-                source: Rc::new(RefCell::new(sources.of(thread))),
+                source: Rc::new(RefCell::new(sources.for_thread(thread))),
             })
         })
     }
@@ -152,7 +152,7 @@ impl WrkTest {
             status: errors.status,
             timeout: errors.timeout,
         };
-        let (latency, requests) = figures::of(report);
+        let (latency, requests) = figures::from_report(report);
         self.script.done(&summary, latency, requests)
     }
 }
@@ -172,6 +172,6 @@ fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send 
     let drawn = (first.arrivals == ArrivalProcess::Poisson || !is_whole).then(|| plan.load.clone());
     Some(move || match &drawn {
         None => Turns::Even(rate),
-        Some(load) => Drawn::of(Schedule::new(load, seed)),
+        Some(load) => Drawn::turns(Schedule::new(load, seed)),
     })
 }

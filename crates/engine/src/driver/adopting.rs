@@ -37,7 +37,7 @@ pub(super) struct Adopting<'a> {
 }
 
 impl<'a> Adopting<'a> {
-    pub fn of(
+    pub fn new(
         adoptions: &ShardTakeover,
         schedule: &'a Schedule,
         own: Share,

@@ -80,9 +80,9 @@ async fn open(env: &Rc<Env>) {
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
     let mut arrivals = match (&worker.common.course, &worker.common.adoptions) {
-        (Some(course), _) => WorkerArrivals::Steered(Steered::of(course, share)),
+        (Some(course), _) => WorkerArrivals::Steered(Steered::new(course, share)),
         (None, Some(adoptions)) => {
-            WorkerArrivals::Adopting(Adopting::of(adoptions, schedule, share, worker.place()))
+            WorkerArrivals::Adopting(Adopting::new(adoptions, schedule, share, worker.place()))
         }
         (None, None) => WorkerArrivals::Planned(schedule.shard(share.index, share.of)),
     };
@@ -137,7 +137,7 @@ async fn open(env: &Rc<Env>) {
         let start = IterationStart {
             number: arrival.number,
             intended: Intended::scheduled(arrival.intended_ns),
-            scenario: env.program.draw.of(arrival.number),
+            scenario: env.program.draw.index(arrival.number),
         };
         spawn(Rc::clone(env), start);
         // Far behind schedule nothing above waits, but started users and a stop still need their
@@ -232,7 +232,7 @@ async fn closed_steered(env: &Rc<Env>, course: &LoadControl) {
     let worker = &env.worker;
     let share = worker.share();
     let end_ns = env.program.schedule.end_ns();
-    let crew = Rc::new(UserPool::of(course));
+    let crew = Rc::new(UserPool::new(course));
     let mut known = crew.version();
     let mut coming = crew.coming(share, 0);
     loop {
@@ -360,7 +360,7 @@ async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u
         let start = IterationStart {
             number,
             intended: Intended::after_previous(now, 0),
-            scenario: env.program.draw.of(number),
+            scenario: env.program.draw.index(number),
         };
         let ended = user::run(env, state, start).await;
         if let Some(pause) = backoff.after(ended) {

@@ -36,7 +36,7 @@ pub(super) struct Steered {
 }
 
 impl Steered {
-    pub fn of(course: &LoadControl, share: Share) -> Steered {
+    pub fn new(course: &LoadControl, share: Share) -> Steered {
         Steered {
             view: course.view(),
             next: share.index,
@@ -124,7 +124,7 @@ const BEYOND: u64 = 1 << 60;
 const STRIDE: u64 = 1_000_003;
 
 impl UserPool {
-    pub fn of(course: &LoadControl) -> UserPool {
+    pub fn new(course: &LoadControl) -> UserPool {
         let view = course.view();
         UserPool {
             planned: view.state().users(),
@@ -205,7 +205,7 @@ mod tests {
             per_second: 1.0,
             users: MOST_USERS,
         };
-        let crew = UserPool::of(&LoadControl::of(&load, &Schedule::new(&load, 1), most));
+        let crew = UserPool::new(&LoadControl::new(&load, &Schedule::new(&load, 1), most));
         assert_eq!(
             [(0, 0), (2, 0), (0, 1)].map(|(user, round)| crew.number(user, round)),
             [0, 2, 3]

@@ -76,7 +76,7 @@ impl Clone for HeadTemplate {
 
 impl HeadTemplate {
     /// Compiles a request. `None` if anything about it is unusual.
-    pub(super) fn of(spec: &Request, base: &str, charset: Charset) -> Option<HeadTemplate> {
+    pub(super) fn compile(spec: &Request, base: &str, charset: Charset) -> Option<HeadTemplate> {
         let is_usual = spec.query.is_none() && spec.basic_auth.is_none();
         let (origin, path) = address(&spec.url, base).filter(|_| is_usual)?;
         let mut head = HeadBuilder::default();

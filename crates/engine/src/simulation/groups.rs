@@ -50,7 +50,7 @@ impl Grouped {
 
     fn p95_ms(&self, name: &str) -> f64 {
         let slot = self.slot(LabelGroup::Transaction, name);
-        match KindTimes::of(&slot, TimeKind::Iteration).quantile(0.95) {
+        match KindTimes::from_slot(&slot, TimeKind::Iteration).quantile(0.95) {
             Quantile::Ns(ns) => ns as f64 / MILLISECOND as f64,
             other => panic!("{other:?}"),
         }

@@ -24,7 +24,7 @@ fn steer(
     share: Share,
     asked: &[(u64, AdjustedLoad)],
 ) -> (Vec<Interval>, LoadControl, Answers) {
-    let course = LoadControl::of(&plan.load, &Schedule::new(&plan.load, 1), MOST);
+    let course = LoadControl::new(&plan.load, &Schedule::new(&plan.load, 1), MOST);
     let (next, answers) = (Cell::new(0), RefCell::new(Vec::new()));
     let (asking, told) = (course.clone(), &answers);
     let held_up = |at: u64| {
@@ -102,7 +102,7 @@ fn changed_load_is_sent_once_at_its_moments() {
 
 #[test]
 fn delayed_worker_sends_changed_arrivals() {
-    let course = LoadControl::of(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
+    let course = LoadControl::new(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
     let (asking, asked) = (course.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         // Nothing runs from 1 s to 4 s. The change is requested then and starts before any poll.
@@ -140,7 +140,7 @@ fn delayed_worker_sends_changed_arrivals() {
 
 #[test]
 fn late_change_is_revoked() {
-    let course = LoadControl::of(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
+    let course = LoadControl::new(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
     let (asking, asked) = (course.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         if at > SECOND && !asked.replace(true) {

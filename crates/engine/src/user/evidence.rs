@@ -34,14 +34,14 @@ impl User<'_> {
         let has_answer = answer.status > 0 && !matches!(ended, RequestOutcome::Unanswered(_));
         let mut witness = self.clone();
         witness.rng = drawn_from;
-        let mut seen = Inspection::of(answer, self.worker.memory.left(), self.program.unpacking);
+        let mut seen = Inspection::new(answer, self.worker.memory.left(), self.program.unpacking);
         let findings = if has_answer {
             witness.findings(step, &mut seen)
         } else {
             Vec::new()
         };
         // Only now are all captured values known.
-        let values = Values::of(&witness.vars);
+        let values = Values::from_vars(&witness.vars);
         let shown = |text: &str, most, beyond| {
             let values = values.as_ref()?;
             values.shown(text, |text| witness.hidden(text), most, beyond)
@@ -97,7 +97,7 @@ struct Values(Vec<(String, String)>);
 
 impl Values {
     /// `None` if there are too many.
-    fn of(vars: &Vars<'_>) -> Option<Values> {
+    fn from_vars(vars: &Vars<'_>) -> Option<Values> {
         let mut all = Vec::new();
         for (name, value) in vars.own() {
             for leaf in plan::secret::leaves(value) {

@@ -52,7 +52,7 @@ impl User<'_> {
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.exchange.answer);
-        let mut seen = Inspection::of(&answer, self.worker.memory.left(), self.program.unpacking);
+        let mut seen = Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
         if seen.is_out_of_memory() {
             // Its content is unknown, which is a generator fault.

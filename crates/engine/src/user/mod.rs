@@ -404,7 +404,7 @@ impl<'a> User<'a> {
         let mut range = match &enter.count {
             LoopCount::Fixed(range) => *range,
             LoopCount::Templated(template) => {
-                LoopRange::of(template.eval(&self.vars, &mut self.rng).as_ref())
+                LoopRange::from_value(template.eval(&self.vars, &mut self.rng).as_ref())
             }
         };
         let elements = match &enter.over {

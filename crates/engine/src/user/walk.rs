@@ -121,7 +121,7 @@ impl User<'_> {
         let step = ongoing.step;
         let exchange = &ongoing.exchange;
         let moments = &exchange.moments;
-        let mut seen = Inspection::of(
+        let mut seen = Inspection::new(
             &exchange.answer,
             self.worker.memory.left(),
             self.program.unpacking,

@@ -83,7 +83,7 @@ impl Accumulator for Heard {
 
 fn wanting(path: &str, word: &str) -> Request {
     Request {
-        extension: Some(Extension::of(word.to_owned()).expect("plain data")),
+        extension: Some(Extension::new(word.to_owned()).expect("plain data")),
         ..get(path)
     }
 }

@@ -176,7 +176,7 @@ fn draft(
         ..Draft::default()
     };
     for command in commands {
-        let made = request::of(command, &mut draft.unknowns, read);
+        let made = request::draft(command, &mut draft.unknowns, read);
         let (address, mut request) = made.map_err(|e| source.problem(e.mark, e.message))?;
         if draft.target.is_empty() {
             draft.stem = draft::stem_of_host(&address.host);

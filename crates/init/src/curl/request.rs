@@ -28,7 +28,7 @@ const BODY: &str = "the body";
 ///
 /// # Errors
 /// The word that a plan cannot say.
-pub fn of(
+pub fn draft(
     command: &CurlCommand,
     unknowns: &mut Unknowns,
     read: ReadFile<'_>,
@@ -112,7 +112,7 @@ fn write_body(
     request: &mut DraftRequest,
     unknowns: &mut Unknowns,
 ) {
-    request.body = body::of(text, &mut request.headers, unknowns, BODY);
+    request.body = body::draft(text, &mut request.headers, unknowns, BODY);
     let is_form = request
         .headers
         .iter()

@@ -83,7 +83,7 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     for item in complete {
         entries.extend(entry::read(item).map_err(told)?);
     }
-    let (entries, mut left) = choose::of(entries);
+    let (entries, mut left) = choose::choose(entries);
     left.incomplete = incomplete.len();
     let Some(first) = entries.first() else {
         return Err(told((
@@ -347,7 +347,8 @@ impl Maker<'_> {
                 let header = ("content-type".to_owned(), kind.clone());
                 request.headers.push(header);
             }
-            request.body = match body::of(&text, &mut request.headers, self.unknowns, "the body") {
+            request.body = match body::draft(&text, &mut request.headers, self.unknowns, "the body")
+            {
                 // Of JSON that the plan cannot write with the same bytes: what is used counts more than its blanks.
                 DraftBody::Text(text) if is_linked => {
                     body::structured(&text).map_or(DraftBody::Text(text), DraftBody::Json)

@@ -196,7 +196,9 @@ impl<'n> Operation<'n> {
             let said = said
                 .zip(parameter)
                 .filter(|(value, _)| !value::text(Some(value)).is_empty())
-                .map(|(value, parameter)| ParameterStyle::of(parameter, "path").path(name, &value));
+                .map(|(value, parameter)| {
+                    ParameterStyle::from_parameter(parameter, "path").path(name, &value)
+                });
             if let Some(parameter) = parameter.filter(|_| !self.given.contains_key(name)) {
                 let told = told_of_others(name, said.as_ref(), parameter);
                 request.comments.extend(told);
@@ -242,7 +244,7 @@ impl<'n> Operation<'n> {
             request
                 .comments
                 .extend(told_of_others(name, said.as_ref(), parameter));
-            let style = ParameterStyle::of(parameter, place);
+            let style = ParameterStyle::from_parameter(parameter, place);
             // What has a media type is no parameter of a style: it is written as that type has it.
             let is_styled = parameter.get("content").is_none();
             let value = match said {

@@ -8,7 +8,7 @@ fn stream() -> (Vec<u8>, Vec<String>) {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(&[0x20, 3, 1, 0, 0]);
     for (n, size) in [0usize, 1, 121, 122, 300].into_iter().enumerate() {
-        let qos = Qos::of(n as u8 % 3).unwrap();
+        let qos = Qos::from_level(n as u8 % 3).unwrap();
         let publish = Publish {
             topic: "t",
             qos,
@@ -126,7 +126,7 @@ proptest! {
                 prop_assert_eq!(packet::next(version, &whole, 1000), alone);
             }
             if let Ok(NextPacket::Packet(Packet::Publish(message), _)) = alone {
-                let _ = mqtt::Stamp::of(message.payload);
+                let _ = mqtt::Stamp::from_payload(message.payload);
                 prop_assert!(message.properties.iter().count() <= bytes.len());
             }
         }

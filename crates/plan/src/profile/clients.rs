@@ -22,7 +22,7 @@ pub struct ClientsRow {
 }
 
 /// The groups of a plan.
-pub(super) fn of(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
+pub(super) fn rows(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
     let Some(beside) = &plan.beside else {
         return Vec::new();
     };
@@ -44,7 +44,7 @@ pub(super) fn of(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
             qos,
             per_second: load.as_ref().map(crate::Load::peak_rate),
             messages: load
-                .map(|load| Publications::of(&load, seed, ready_ns, plan.end_ns()).planned()),
+                .map(|load| Publications::new(&load, seed, ready_ns, plan.end_ns()).planned()),
         }
     };
     groups.map(row).collect()

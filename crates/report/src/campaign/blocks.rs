@@ -13,7 +13,7 @@ use crate::{
     svg,
 };
 
-pub(super) fn of<'a>(
+pub(super) fn build<'a>(
     campaign: &Campaign,
     charts: &'a [svg::File],
     constants: &[Constant],
@@ -68,7 +68,7 @@ pub(super) fn of<'a>(
         blocks.push(Block::Heading("What saturated first"));
         blocks.push(Block::List(saturated));
     }
-    blocks.extend(campaign.projection.iter().flat_map(projection::of));
+    blocks.extend(campaign.projection.iter().flat_map(projection::blocks));
     blocks.extend(kept(&campaign.stages));
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));

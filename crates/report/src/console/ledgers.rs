@@ -9,7 +9,7 @@ use super::text::{Columns, wrap};
 const WARNING: &str = "  DOES NOT ADD UP";
 
 /// Both ledgers.
-pub(super) fn of(summary: &Summary, columns: Columns) -> String {
+pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
     if summary.run.imported_from.is_none() || summary.all.tells("errors") {
         lines.push(requests(&summary.requests));

@@ -55,8 +55,8 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     if !summary.criteria.is_empty() {
         blocks.push(criteria_in(&summary.criteria, columns));
     }
-    blocks.extend(Some(ledgers::of(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
-    blocks.push(table::of(summary, columns));
+    blocks.extend(Some(ledgers::render(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
+    blocks.push(table::render(summary, columns));
     blocks.extend(Some(facts(summary, columns)).filter(|facts| !facts.is_empty()));
     if !summary.errors.is_empty() {
         blocks.push(errors(summary, columns));
@@ -106,7 +106,7 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
 /// The ledgers as sums, a line each.
 #[must_use]
 pub fn ledgers_text(summary: &Summary) -> String {
-    ledgers::of(summary, Columns::MOST)
+    ledgers::render(summary, Columns::MOST)
 }
 
 fn identity(summary: &Summary, columns: Columns) -> String {

@@ -19,7 +19,7 @@ const RESPONSE: &str = "  response";
 const UNPAUSED: &str = "  without pauses";
 
 /// The table, with its footnotes.
-pub(super) fn of(summary: &Summary, columns: Columns) -> String {
+pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = vec![TableLine {
         label: match &summary.run.imported_from {
             Some(tool) => format!("by {tool}"),
@@ -28,14 +28,14 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
         cells: HEADS.map(str::to_owned),
     }];
     for row in summary.request_rows() {
-        lines.push(TableLine::of(&row.text, row, row.service.as_ref()));
+        lines.push(TableLine::new(&row.text, row, row.service.as_ref()));
         if row.response.is_some() {
             lines.push(TableLine::times(RESPONSE, row.response.as_ref()));
         }
     }
     let over_requests = [summary.iteration_rows(), summary.transactions.as_slice()];
     for row in over_requests.into_iter().flatten() {
-        lines.push(TableLine::of(&row.called(), row, row.iteration.as_ref()));
+        lines.push(TableLine::new(&row.called(), row, row.iteration.as_ref()));
         if row.unpaused.is_some() {
             lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
         }
@@ -127,7 +127,7 @@ struct TableLine {
 }
 
 impl TableLine {
-    fn of(label: &str, row: &Row, stats: Option<&Stats>) -> TableLine {
+    fn new(label: &str, row: &Row, stats: Option<&Stats>) -> TableLine {
         let mut line = TableLine::times(label, stats);
         let cells = [
             ("count", units::count(row.count)),

@@ -34,7 +34,7 @@ li { margin: .3rem 0 }
 code { font: .92em ui-monospace, monospace; background: var(--soft); padding: .05em .25em; border-radius: 3px; overflow-wrap: anywhere }
 ";
 
-pub(super) fn of(title: &str, blocks: &[Block<'_>]) -> String {
+pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
     let mut body = String::new();
     blocks.iter().for_each(|block| add(&mut body, block));
     format!(

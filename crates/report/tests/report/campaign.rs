@@ -31,7 +31,7 @@ fn identity() -> Identity {
 fn page() -> Page {
     let folder = Folder::new();
     let plan = support::plan(&[]);
-    page::of(&support::write(&folder.0, &plan))
+    page::build(&support::write(&folder.0, &plan))
 }
 
 /// A run whose one criterion passes, or fails with this code.
@@ -122,7 +122,7 @@ fn of_pages(
             cool_down: cool_down.filter(|_| number == 1),
         })
         .collect();
-    campaign::of(identity(), &stages)
+    campaign::judge(identity(), &stages)
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         stage: Some(name.into()),
     };
     let run = page();
-    let report = report::campaign::of(&mended, &[(named("small"), &run)]);
+    let report = report::campaign::sheet(&mended, &[(named("small"), &run)]);
     for text in ["Before and after", "One run of each", "open, 50/s, on "] {
         assert!(report.page.contains(text), "the page lacks {text}");
         assert!(report.markdown.contains(text), "the paper lacks {text}");
@@ -349,7 +349,7 @@ fn page_and_paper_say_the_same() {
     let named = |name: Option<&str>| RunSpan {
         stage: name.map(Into::into),
     };
-    let report = report::campaign::of(
+    let report = report::campaign::sheet(
         &campaign,
         &[(named(Some("half")), &runs[0]), (named(None), &runs[1])],
     );

@@ -124,7 +124,7 @@ fn transactions_are_counted_beside_everything_else() {
         summary.transactions
     );
     // The row over time: of the time that it shows.
-    let series = series::of(&run, &summary);
+    let series = series::build(&run, &summary);
     let course = series.labels.iter().find(|course| course.id == PAY);
     let course = course.unwrap();
     assert_eq!(course.time, Some("iteration"));

@@ -198,7 +198,7 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
     let folder = Folder::new();
     let run = Run::open(&lose(&folder.0, &plan(&[]), HOW)).unwrap();
     assert!(
-        markdown::of(&analysis::page::of(&run))
+        markdown::render(&analysis::page::build(&run))
             .text
             .contains("2 unknown")
     );

@@ -78,7 +78,7 @@ struct LiveView {
 }
 
 impl LiveView {
-    fn of(port: u16) -> Result<LiveView, String> {
+    fn bind(port: u16) -> Result<LiveView, String> {
         let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
         Ok(LiveView {
             port: local(&listener)?.port(),
@@ -97,10 +97,10 @@ impl Bound {
     ///
     /// # Errors
     /// A line about the port that cannot be had.
-    pub fn of(wanted: LiveOptions) -> Result<Bound, String> {
+    pub fn bind(wanted: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
-            view: wanted.view.map(LiveView::of).transpose()?,
+            view: wanted.view.map(LiveView::bind).transpose()?,
             metrics: wanted.metrics.map(metrics).transpose()?,
         })
     }

@@ -204,9 +204,9 @@ impl LiveState {
     fn worked(&self) -> &Worked {
         self.page.get_or_init(|| {
             let before = engine::clock::thread_cpu_ns();
-            let page = page::of(&self.run);
+            let page = page::build(&self.run);
             let text = serde_json::to_string(&page).unwrap_or_default().into();
-            let newest = newest::of(&self.run, self.interval.as_deref());
+            let newest = newest::latest(&self.run, self.interval.as_deref());
             let now = json!({
                 "newest": newest,
                 "log": self.log.with(&self.run.events),

@@ -26,7 +26,7 @@ enum SteeringKind {
 
 impl Steering {
     /// Of a load that may be changed.
-    pub fn of(course: LoadControl, zero: Zero) -> Steering {
+    pub fn new(course: LoadControl, zero: Zero) -> Steering {
         Steering(SteeringKind::Course(course, zero))
     }
 

@@ -192,7 +192,7 @@ impl ExporterNames {
         };
         let of = Descriptor::gauge(rule.name, unit);
         let of = match instance {
-            Some(instance) => of.of(&instance),
+            Some(instance) => of.with_instance(&instance),
             None => of,
         };
         MetricReading { of, value }

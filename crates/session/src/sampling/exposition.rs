@@ -31,7 +31,7 @@ pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec
             }
             let counter = Descriptor::counter(&named.metric, &named.unit);
             let of = match &named.instance {
-                Some(instance) => counter.of(instance),
+                Some(instance) => counter.with_instance(instance),
                 None => counter,
             };
             MetricReading { of, ..reading }
@@ -79,7 +79,7 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
         };
         let of = match joined(&labels) {
             labels if labels.is_empty() => of,
-            labels => of.of(&labels),
+            labels => of.with_instance(&labels),
         };
         readings.push(MetricReading { of, value });
     }
@@ -153,7 +153,7 @@ fn walk(value: &Value, path: &str, instance: Option<&str>, readings: &mut Vec<Me
     let mut add = |value: f64| {
         let of = Descriptor::gauge(if path.is_empty() { "value" } else { path }, "");
         let of = match instance {
-            Some(instance) => of.of(instance),
+            Some(instance) => of.with_instance(instance),
             None => of,
         };
         readings.push(MetricReading { of, value });

@@ -118,7 +118,7 @@ pub fn usual() -> Vec<Box<dyn Sampler>> {
 }
 
 /// Who looks at what a plan names; what there is to say of those that answer nothing yet, and of those that have too much to say.
-pub(crate) fn of(
+pub(crate) fn samplers(
     sources: &[MetricSource],
     voice: &SharedVoice,
 ) -> Result<Vec<Box<dyn Sampler>>, Vec<Problem>> {

@@ -97,7 +97,10 @@ impl Promql {
                 series.len() - MOST
             ));
         }
-        let known = series.iter().take(MOST).map(|one| of(&one.instance()));
+        let known = series
+            .iter()
+            .take(MOST)
+            .map(|one| from_instance(&one.instance()));
         self.known = known.collect();
         match self.scrape_interval(&series) {
             Some(step_ns) => self.step_ns = step_ns,
@@ -229,7 +232,7 @@ impl Sampler for Promql {
                 let told = told.map(|step| {
                     let values = steps.get(&(step / 1_000_000)).into_iter().flatten();
                     let readings = values.map(|(instance, value)| MetricReading {
-                        of: of(instance),
+                        of: from_instance(instance),
                         value: *value,
                     });
                     look(
@@ -249,12 +252,12 @@ impl Sampler for Promql {
     }
 }
 
-fn of(instance: &str) -> Descriptor {
+fn from_instance(instance: &str) -> Descriptor {
     let value = Descriptor::gauge(METRIC, "");
     if instance.is_empty() {
         value
     } else {
-        value.of(instance)
+        value.with_instance(instance)
     }
 }
 

@@ -213,8 +213,11 @@ fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
     assert_eq!(arrivals.started + arrivals.unknown, 200);
     assert!(arrivals.adds_up && summary.requests.adds_up);
     let named = "process 1 of 2 did not come to its end";
-    let page = analysis::page::of(&run);
-    for text in [console::summary_text(&summary), markdown::of(&page).text] {
+    let page = analysis::page::build(&run);
+    for text in [
+        console::summary_text(&summary),
+        markdown::render(&page).text,
+    ] {
         assert!(text.contains(named), "{text}");
     }
     let measurement = summary.measurement.unwrap();

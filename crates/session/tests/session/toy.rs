@@ -223,7 +223,7 @@ impl Observer for Pinged {
 
 impl Door for Pinged {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
-        analysis::page::of(run)
+        analysis::page::build(run)
     }
 
     fn observer(&mut self) -> &mut dyn Observer {

@@ -92,7 +92,7 @@ fn projection(scaling: Scaling, rows: &[StageRow]) -> Projection {
             cool_down: None,
         })
         .collect();
-    of(scaling, &stages, rows)
+    project(scaling, &stages, rows)
 }
 
 fn half_and_whole() -> [StageRow; 2] {

@@ -32,7 +32,7 @@ fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(),
     let import = import::read(&text)
         .or_else(|_| import::read(&told))
         .map_err(|unknown| format!("{name}: {unknown}"))?;
-    let page = as_run::of(&[(name, import)]).map_err(|error| error.to_string())?;
+    let page = as_run::page(&[(name, import)]).map_err(|error| error.to_string())?;
     let output = output.unwrap_or_else(|| {
         let mut path = file.as_os_str().to_owned();
         path.push(".html");

@@ -204,7 +204,7 @@ fn carry_out(
             return FAILED;
         }
     };
-    let plugins = match Plugins::of(&plan.door_settings) {
+    let plugins = match Plugins::from_settings(&plan.door_settings) {
         Ok(plugins) => plugins,
         Err(line) => {
             voice.error(&line);

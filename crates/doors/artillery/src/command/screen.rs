@@ -195,7 +195,7 @@ impl Observer for Screen {
             OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {
                     self.voice
-                        .out(&error_text(words::of(&reason.reason()), print));
+                        .out(&error_text(words::error_name(&reason.reason()), print));
                 }
             }
             OutputLine::Secret(_) | OutputLine::Remark(_) | OutputLine::Step(_) => {}

@@ -284,7 +284,7 @@ mod tests {
     }
 
     fn body(answer: &Response) -> ExpectBody {
-        body_of(&mut Inspection::of(
+        body_of(&mut Inspection::new(
             answer,
             u64::MAX,
             codec::content::Unpacking::Lenient,
@@ -323,7 +323,7 @@ mod tests {
             got(&content_type(
                 wanted,
                 &body(answer),
-                &Inspection::of(answer, u64::MAX, codec::content::Unpacking::Lenient),
+                &Inspection::new(answer, u64::MAX, codec::content::Unpacking::Lenient),
             ))
         };
         assert_eq!(check("json", &json), (true, "json".into()));
@@ -385,7 +385,7 @@ mod tests {
             ],
             "",
         );
-        let seen = Inspection::of(&answer, u64::MAX, codec::content::Unpacking::Lenient);
+        let seen = Inspection::new(&answer, u64::MAX, codec::content::Unpacking::Lenient);
         assert_eq!(node_header(&seen, "set-cookie").as_deref(), Some("a=1,b=2"));
         assert_eq!(node_header(&seen, "via").as_deref(), Some("x, y"));
         assert_eq!(node_header(&seen, "server").as_deref(), Some("one"));

@@ -15,8 +15,8 @@ use query::value::string_of;
 use super::{
     Expect, Expectation, OnFailure, Print,
     checks::{self, ExpectBody, body_of},
+    expectations,
     found::{Exchange, ExpectedAnswer, ExpectedCheck},
-    of,
 };
 use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
 
@@ -38,7 +38,7 @@ const BUILT_IN: [&str; 5] = [
 /// # Errors
 /// One line, when the plan's settings are not this door's.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
-    let plugins = Plugins::of(&plan.door_settings)?;
+    let plugins = Plugins::from_settings(&plan.door_settings)?;
     let hook = Hook {
         expect: plugins.expect,
         endpoints: plugins.endpoints,
@@ -56,7 +56,7 @@ struct Hook {
 
 impl HookInterest for Hook {
     fn looks(&self, request: &Request) -> Interest {
-        let expectations = of(request);
+        let expectations = expectations(request);
         let expects = !expectations.is_empty();
         let is = |asked: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(asked);
         // Every answer has its line of JSON; otherwise a step without expectations is nobody's business.
@@ -106,7 +106,7 @@ impl AnswerHook for Hook {
             return Ok(());
         };
         let step = answered.step;
-        let expectations = of(&step.spec);
+        let expectations = expectations(&step.spec);
         let reads = expectations.iter().any(Expectation::reads_body);
         let body = if reads {
             body_of(answered.answer)

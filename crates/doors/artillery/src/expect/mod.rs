@@ -20,7 +20,7 @@ struct KeptExpectations(Vec<Expectation>);
 
 /// The expectations of a step; none where it has none.
 #[must_use]
-pub fn of(request: &Request) -> &[Expectation] {
+pub fn expectations(request: &Request) -> &[Expectation] {
     let kept = request
         .extension
         .as_ref()
@@ -36,7 +36,7 @@ pub(crate) fn keep(found: Vec<Expectation>) -> Result<Option<Extension>, serde_j
     if found.is_empty() {
         return Ok(None);
     }
-    Extension::of(KeptExpectations(found)).map(Some)
+    Extension::new(KeptExpectations(found)).map(Some)
 }
 
 /// One thing that an answer is expected to be.

@@ -23,7 +23,7 @@ pub struct CheckReport {
 }
 
 /// Judges the whole run.
-pub(super) fn of(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport {
+pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport {
     let mut figures = figures(metrics);
     // Conditions may speak of the score, which is no metric.
     if let Some(score) = apdex_score(&figures).filter(|_| plugins.apdex_ms.is_some()) {

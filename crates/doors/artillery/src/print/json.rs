@@ -9,19 +9,19 @@ use super::{
     periods::Periods,
 };
 
-pub(super) fn of(periods: &Periods) -> String {
+pub(super) fn render(periods: &Periods) -> String {
     let last_ms = periods.all().last().map_or(0, |period| period.start_ms);
     let intermediate: Vec<Value> = periods
         .all()
         .map(|period| {
             Value::Object(object(
-                &Metrics::of(&period.part),
+                &Metrics::from_tally(&period.part),
                 Value::from(period.start_ms.to_string()),
             ))
         })
         .collect();
     let report = json!({
-        "aggregate": object(&Metrics::of(periods.total()), Value::from(last_ms)),
+        "aggregate": object(&Metrics::from_tally(periods.total()), Value::from(last_ms)),
         "intermediate": intermediate,
     });
     // The original ends its file without a line feed.

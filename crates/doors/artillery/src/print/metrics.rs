@@ -21,7 +21,7 @@ pub(super) enum Metric<'a> {
 }
 
 impl<'a> Metrics<'a> {
-    pub(super) fn of(part: &'a Tally) -> Metrics<'a> {
+    pub(super) fn from_tally(part: &'a Tally) -> Metrics<'a> {
         Metrics { part }
     }
 

@@ -99,7 +99,7 @@ impl Console {
             .finish()
             .map(|period| self.period_text(&period))
             .unwrap_or_default();
-        let total = Metrics::of(self.periods.total());
+        let total = Metrics::from_tally(self.periods.total());
         let began_ms = total.first_at().unwrap_or(now_wall_ns / 1_000_000);
         let lasted_ms = (now_wall_ns / 1_000_000).saturating_sub(began_ms);
         text.push_str(&format!(
@@ -113,7 +113,7 @@ impl Console {
     /// The content of the file that `-o` names.
     #[must_use]
     pub fn json(&self) -> String {
-        json::of(&self.periods)
+        json::render(&self.periods)
     }
 
     /// What is printed when that file has been written.
@@ -125,7 +125,7 @@ impl Console {
     /// What the script's plugins say of the whole run, behind everything else.
     #[must_use]
     pub fn outcome(&self) -> CheckReport {
-        let outcome = checks::of(&self.plugins, &Metrics::of(self.periods.total()));
+        let outcome = checks::evaluate(&self.plugins, &Metrics::from_tally(self.periods.total()));
         CheckReport {
             text: self.spoken(outcome.text),
             ..outcome
@@ -143,7 +143,7 @@ impl Console {
     ) -> Result<(Console, String), String> {
         let mut console = Console::new(
             &run.manifest,
-            Plugins::of(&run.manifest.door_settings)?,
+            Plugins::from_settings(&run.manifest.door_settings)?,
             zone,
             options,
         );
@@ -200,7 +200,8 @@ impl Console {
         let time = self
             .zone
             .time((period.start_ms + periods::LENGTH_MS) * 1_000_000);
-        self.layout().period(&time, &Metrics::of(&period.part))
+        self.layout()
+            .period(&time, &Metrics::from_tally(&period.part))
     }
 
     fn layout(&self) -> Layout<'_> {

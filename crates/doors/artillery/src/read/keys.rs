@@ -386,7 +386,7 @@ const LEVELS: &[(KeyLevel, &str)] = &[
 pub fn table() -> String {
     let mut out = String::from("| where | supported | refused | noted |\n|---|---|---|---|\n");
     for (level, place) in LEVELS {
-        let supported: Vec<String> = of(*level)
+        let supported: Vec<String> = at_level(*level)
             .filter(|key| key.support == Support::Yes)
             .map(|key| format!("`{}`", key.name))
             .collect();
@@ -414,7 +414,7 @@ pub fn table() -> String {
 /// Keys with the same reason together.
 fn reasons(level: KeyLevel, reason: impl Fn(Support) -> Option<&'static str>) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for key in of(level) {
+    for key in at_level(level) {
         let Some(why) = reason(key.support) else {
             continue;
         };
@@ -431,11 +431,11 @@ fn reasons(level: KeyLevel, reason: impl Fn(Support) -> Option<&'static str>) ->
 }
 
 /// The keys of a level.
-pub fn of(level: KeyLevel) -> impl Iterator<Item = &'static Key> {
+pub fn at_level(level: KeyLevel) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.level == level)
 }
 
 /// A known key.
 pub fn find(level: KeyLevel, name: &str) -> Option<&'static Key> {
-    of(level).find(|key| key.name == name)
+    at_level(level).find(|key| key.name == name)
 }

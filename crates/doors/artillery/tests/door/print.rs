@@ -391,12 +391,12 @@ fn settings_of_older_records_and_of_none_are_read() {
         "ensure": null, "apdex_ms": 50.0, "extended_metrics": false, "endpoints": null, "hidden": ["h"], "expect": null,
     });
     let older: Manifest = serde_json::from_value(json.clone()).unwrap();
-    let plugins = Plugins::of(&older.door_settings).unwrap();
+    let plugins = Plugins::from_settings(&older.door_settings).unwrap();
     assert_eq!(
         (plugins.apdex_ms, plugins.hidden),
         (Some(50.0), vec!["h".to_owned()])
     );
     json["plugins"] = serde_json::json!({ "apdex_ms": "no" });
     let damaged: Manifest = serde_json::from_value(json).unwrap();
-    assert!(Plugins::of(&damaged.door_settings).is_err());
+    assert!(Plugins::from_settings(&damaged.door_settings).is_err());
 }

@@ -10,7 +10,7 @@ pub(super) struct Extended {
 
 impl Extended {
     /// The value of a number that is not negative.
-    pub(super) fn of(value: f64) -> Extended {
+    pub(super) fn from_f64(value: f64) -> Extended {
         let bits = value.to_bits();
         let fraction = bits & ((1 << 52) - 1);
         let (mantissa, exponent) = match (bits >> 52) as i32 & 0x7ff {
@@ -98,15 +98,15 @@ mod tests {
             (2675.0, "2.67"),
             (1285.0, "1.28"),
         ] {
-            assert_eq!(Extended::of(n).divided_by(1000).print(2), text, "{n}");
+            assert_eq!(Extended::from_f64(n).divided_by(1000).print(2), text, "{n}");
         }
-        assert_eq!(Extended::of(90.0).divided_by(60).print(0), "2");
-        assert_eq!(Extended::of(150.0).divided_by(60).print(0), "2");
-        assert_eq!(Extended::of(477.31).print(2), "477.31");
+        assert_eq!(Extended::from_f64(90.0).divided_by(60).print(0), "2");
+        assert_eq!(Extended::from_f64(150.0).divided_by(60).print(0), "2");
+        assert_eq!(Extended::from_f64(477.31).print(2), "477.31");
         assert_eq!(
-            Extended::of(1e15).divided_by(1).print(2),
+            Extended::from_f64(1e15).divided_by(1).print(2),
             "1000000000000000.00"
         );
-        assert_eq!(Extended::of(1e-60).print(2), "0.00");
+        assert_eq!(Extended::from_f64(1e-60).print(2), "0.00");
     }
 }

@@ -23,7 +23,7 @@ struct Side {
 impl Goodput {
     /// Of a run in which some answers were refusals; none where none were.
     #[must_use]
-    pub fn of(run: &Run, runtime_ns: u64) -> Option<Goodput> {
+    pub fn from_run(run: &Run, runtime_ns: u64) -> Option<Goodput> {
         let all = run.totals.label(label::ALL);
         let counters = &all.slot.counters;
         let side = |count: u64, outcome| {

@@ -83,7 +83,7 @@ struct PrintSettings {
 }
 
 impl PrintSettings {
-    fn of(part: &Tally) -> PrintSettings {
+    fn from_tally(part: &Tally) -> PrintSettings {
         let value = |name: &str| {
             let known = part.firsts.get(&format!("settings.{name}"));
             known.copied().unwrap_or(0)
@@ -136,7 +136,7 @@ fn calibrations_of(part: &Tally) -> Vec<(u64, u64)> {
 impl WrkReport {
     /// The report of a run. The URL is the one that was typed; the record's own has no secrets.
     #[must_use]
-    pub fn of(run: &Run, url: Option<&str>) -> WrkReport {
+    pub fn from_run(run: &Run, url: Option<&str>) -> WrkReport {
         let mut part = Tally::default();
         for (_, one) in run.door_parts() {
             part.merge(one);
@@ -149,7 +149,7 @@ impl WrkReport {
     /// The report of these figures.
     #[must_use]
     pub fn from_part(mut part: Tally, runtime_ns: u64, url: &str) -> WrkReport {
-        let settings = PrintSettings::of(&part);
+        let settings = PrintSettings::from_tally(&part);
         let calibrations = calibrations_of(&part);
         let count = |name: &str| part.counters.get(name).copied().unwrap_or(0);
         let (requests, bytes) = (count("requests"), count("bytes"));

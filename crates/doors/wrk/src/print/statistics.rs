@@ -120,7 +120,7 @@ impl Statistics {
         let pairs = both
             .map(|(value, (came, made_up))| (value as u64, came + made_up))
             .filter(|(_, n)| *n > 0);
-        Statistics::new(ValueCounts::of(pairs.collect()))
+        Statistics::new(ValueCounts::from_pairs(pairs.collect()))
     }
 }
 
@@ -137,14 +137,14 @@ mod tests {
 
     use super::*;
 
-    fn of(pairs: &[(u64, u64)]) -> Statistics {
-        Statistics::new(ValueCounts::of(pairs.to_vec()))
+    fn from_pairs(pairs: &[(u64, u64)]) -> Statistics {
+        Statistics::new(ValueCounts::from_pairs(pairs.to_vec()))
     }
 
     #[test]
     fn the_published_example_of_a_server_with_two_speeds() {
         // 90 % take 100 us, 10 % take 1000 us, one connection: 190 us measured, 286 us shown.
-        let measured = of(&[(100, 900), (1000, 100)]);
+        let measured = from_pairs(&[(100, 900), (1000, 100)]);
         assert_eq!(measured.mean(), 190.0);
         let expected = expected_us(190_000, 1000, 1).expect("an interval");
         assert_eq!(expected, 190);
@@ -162,7 +162,7 @@ mod tests {
             (16, 900.0, 15),
             (32, 850.0, 31),
         ] {
-            let measured = of(&[(1600, 1000)]);
+            let measured = from_pairs(&[(1600, 1000)]);
             let shown = measured.corrected(1600 / depth);
             assert_eq!(shown.mean(), mean, "depth {depth}");
             assert_eq!(shown.count(), 1000 * times);
@@ -179,14 +179,14 @@ mod tests {
         assert_eq!((nothing.min(), nothing.percentile(50.0)), (u64::MAX, 0));
         assert!(nothing.within_stdev().is_nan());
         assert_eq!(nothing.corrected(10), nothing);
-        assert_eq!(of(&[(5, 1)]).corrected(0), of(&[(5, 1)]));
+        assert_eq!(from_pairs(&[(5, 1)]).corrected(0), from_pairs(&[(5, 1)]));
         assert_eq!(expected_us(10, 5, 10), None);
         assert_eq!(expected_us(10, 0, 0), None);
     }
 
     #[test]
     fn ranks_are_rounded_half_up() {
-        let h = of(&[(1, 1), (2, 1), (3, 1), (4, 1)]);
+        let h = from_pairs(&[(1, 1), (2, 1), (3, 1), (4, 1)]);
         assert_eq!(
             [0.0, 25.0, 50.0, 75.0, 99.0].map(|p| h.percentile(p)),
             [1, 2, 3, 4, 4]
@@ -199,7 +199,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_correction_is_the_plain_double_loop(pairs in prop::collection::vec((1..400u64, 1..9u64), 1..30), expected in 1..80u64) {
-            let measured = of(&pairs);
+            let measured = from_pairs(&pairs);
             let mut plain: Vec<(u64, u64)> = measured.counts.pairs().to_vec();
             for (value, n) in measured.counts.pairs().iter().filter(|(value, _)| *value >= 2 * expected) {
                 let mut at = value - expected;
@@ -208,7 +208,7 @@ mod tests {
                     at -= expected;
                 }
             }
-            prop_assert_eq!(measured.corrected(expected), Statistics::new(ValueCounts::of(plain)));
+            prop_assert_eq!(measured.corrected(expected), Statistics::new(ValueCounts::from_pairs(plain)));
         }
     }
 }

@@ -28,7 +28,7 @@ const BINARY: PercentileRow = PercentileRow {
 
 impl PercentileRow {
     fn format(&self, value: f64, decimals: usize) -> String {
-        self.from(Extended::of(value), value, decimals)
+        self.from(Extended::from_f64(value), value, decimals)
     }
 
     /// Of a number that is also known by its nearest double, which is good enough to compare with.
@@ -54,7 +54,7 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
 /// Microseconds; from a second on, seconds and minutes.
 pub(super) fn time_us(us: f64) -> String {
     if us >= 1_000_000.0 {
-        let seconds = Extended::of(us).divided_by(1_000_000);
+        let seconds = Extended::from_f64(us).divided_by(1_000_000);
         SECONDS.from(seconds, us / 1_000_000.0, 2)
     } else {
         MICROSECONDS.format(us, 2)

@@ -166,9 +166,9 @@ mod tests {
         },
     ];
 
-    fn of(line: &[&str]) -> Scanned {
+    fn scan(line: &[&str]) -> Scanned {
         let arguments: Vec<String> = line.iter().map(|s| (*s).to_owned()).collect();
-        scan(&arguments, &SPECS)
+        super::scan(&arguments, &SPECS)
     }
 
     fn option(letter: char, value: Option<&str>) -> ScannedOption {
@@ -183,7 +183,7 @@ mod tests {
             &["--threads=12", "--lat", "URL"],
             &["--thr", "12", "URL", "--latency"],
         ] {
-            let scanned = of(line);
+            let scanned = scan(line);
             assert_eq!(
                 scanned.found,
                 [option('t', Some("12")), option('L', None)],
@@ -192,18 +192,18 @@ mod tests {
             assert_eq!(scanned.operands, ["URL"]);
         }
         assert_eq!(
-            of(&["-Lt5"]).found,
+            scan(&["-Lt5"]).found,
             [option('L', None), option('t', Some("5"))]
         );
     }
 
     #[test]
     fn two_dashes_end_the_options_and_one_is_an_operand() {
-        let scanned = of(&["-L", "-", "--", "-t", "x"]);
+        let scanned = scan(&["-L", "-", "--", "-t", "x"]);
         assert_eq!(scanned.found, [option('L', None)]);
         assert_eq!(scanned.operands, ["-", "-t", "x"]);
         // A value is a value whatever it looks like.
-        assert_eq!(of(&["-t", "--"]).found, [option('t', Some("--"))]);
+        assert_eq!(scan(&["-t", "--"]).found, [option('t', Some("--"))]);
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
                 "option '--t' is ambiguous; possibilities: '--threads' '--timeout'",
             ),
         ] {
-            assert_eq!(of(line).found, [ScannedOption::Wrong(message.to_owned())]);
+            assert_eq!(scan(line).found, [ScannedOption::Wrong(message.to_owned())]);
         }
     }
 }

@@ -24,9 +24,9 @@ fn part(paced: bool, latency: &[(u64, u64)], rate: &[(u64, u64)]) -> Tally {
         part.firsts.insert(format!("settings.{name}"), value);
     }
     part.counts
-        .insert("latency".into(), ValueCounts::of(latency.to_vec()));
+        .insert("latency".into(), ValueCounts::from_pairs(latency.to_vec()));
     part.counts
-        .insert("rate".into(), ValueCounts::of(rate.to_vec()));
+        .insert("rate".into(), ValueCounts::from_pairs(rate.to_vec()));
     part
 }
 
@@ -114,7 +114,7 @@ fn table(text: &str) -> (Vec<&str>, ValueCounts) {
             before = seen;
         }
     }
-    (lines, ValueCounts::of(pairs))
+    (lines, ValueCounts::from_pairs(pairs))
 }
 
 #[test]

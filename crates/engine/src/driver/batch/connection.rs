@@ -65,7 +65,7 @@ impl Connection {
         limit: &Rc<Limit>,
     ) -> BatchResult {
         let worker = &shared.worker;
-        let mut moments = Moments::of(due.intended, due.started);
+        let mut moments = Moments::new(due.intended, due.started);
         let kept = self.conn.take();
         let is_kept = kept.is_some();
         // In flight from here on, including the wait for source and connection.
@@ -104,7 +104,7 @@ impl Connection {
         let begun = worker.clock.now();
         moments.arrivals = self.begin(shared, due.intended, since, begun);
         shared.arm(begun, limit);
-        let mut answers = Answers::of(shared, self.number, &self.batch, moments, (begun, limit));
+        let mut answers = Answers::new(shared, self.number, &self.batch, moments, (begun, limit));
         let io = shared.client.io();
         let ended = conn
             .transport
@@ -248,7 +248,7 @@ struct Answers<'b> {
 }
 
 impl<'b> Answers<'b> {
-    fn of(
+    fn new(
         shared: &'b BatchState,
         connection: usize,
         batch: &'b Batch,

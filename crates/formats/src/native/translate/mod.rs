@@ -446,7 +446,7 @@ impl Translator<'_> {
     }
 
     fn template(&mut self, node: &Node) -> Template {
-        self.templates.of(node, self.findings)
+        self.templates.parse(node, self.findings)
     }
 
     /// A value known before the run: only `$env` and `$testId` may be used.
@@ -455,7 +455,7 @@ impl Translator<'_> {
             strict: true,
             ..Templates::default()
         };
-        let template = templates.of(node, self.findings);
+        let template = templates.parse(node, self.findings);
         let mut missing = false;
         for (path, mark) in &templates.uses {
             missing |= !self.is_constant(path.root(), path.rest().next(), *mark);

@@ -257,7 +257,7 @@ impl Translator<'_> {
             }
             return None;
         };
-        let Some(rate) = level.of(full) else {
+        let Some(rate) = level.scale(full) else {
             let text = format!("`{}` is more than a rate can hold", text.trim());
             self.findings.problem(node.mark, text);
             return None;

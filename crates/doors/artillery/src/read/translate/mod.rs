@@ -152,7 +152,7 @@ impl Translator<'_> {
                 // By convention, `x-…` holds anchors.
                 None if level == KeyLevel::Root && name.starts_with("x-") => {}
                 None => {
-                    let hint = hint(name, keys::of(level).map(|key| key.name));
+                    let hint = hint(name, keys::at_level(level).map(|key| key.name));
                     self.findings.note(
                         entry.key_mark,
                         format!("`{name}` has no effect: Artillery knows no such key here{hint}"),
@@ -198,7 +198,7 @@ impl Translator<'_> {
     }
 
     fn template(&mut self, node: &Node) -> Template {
-        self.templates.of(node, self.findings)
+        self.templates.parse(node, self.findings)
     }
 }
 

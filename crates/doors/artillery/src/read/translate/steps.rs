@@ -79,7 +79,7 @@ impl Translator<'_> {
                     .map(|request| Step::Request(Box::new(request)))
             }
             unknown => {
-                let known = keys::of(KeyLevel::Step)
+                let known = keys::at_level(KeyLevel::Step)
                     .map(|key| key.name)
                     .chain(METHODS.iter().copied());
                 let hint = nearest(unknown, known).map_or_else(
@@ -184,7 +184,7 @@ impl Translator<'_> {
     /// `count`; what JavaScript takes for false is for ever.
     fn loop_count(&mut self, node: Option<&Node>) -> LoopCount {
         let Some(node) = node.filter(|node| node.is_truthy()) else {
-            return LoopCount::Fixed(LoopRange::of(Some(&json!(-1))));
+            return LoopCount::Fixed(LoopRange::from_value(Some(&json!(-1))));
         };
         let mut template = self.template(node);
         if let Template::Literal(Value::Number(n)) = &mut template
@@ -195,7 +195,7 @@ impl Translator<'_> {
         }
         match template {
             Template::Literal(value) => {
-                let range = LoopRange::of(Some(&value));
+                let range = LoopRange::from_value(Some(&value));
                 if range.end == Some(0) {
                     let text = format!("`count: {}` runs the loop no time at all", node.text());
                     self.findings.note(node.mark, text);

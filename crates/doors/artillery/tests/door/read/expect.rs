@@ -16,7 +16,7 @@ fn script(options: &str, expect: &str) -> String {
 }
 
 fn expectations(expect: &str) -> Vec<Expectation> {
-    expect::of(requests(&plan(&script("{}", expect)))[0]).to_vec()
+    expect::expectations(requests(&plan(&script("{}", expect)))[0]).to_vec()
 }
 
 fn options(options: &str) -> Expect {
@@ -57,8 +57,13 @@ fn every_option() {
     let [first, second] = requests(&default_200)[..] else {
         panic!()
     };
-    assert!(matches!(expect::of(first)[..], [Expectation::CdnHit(true)]));
-    assert!(matches!(expect::of(second), [Expectation::StatusCode(code)] if shown(code) == "200"));
+    assert!(matches!(
+        expect::expectations(first)[..],
+        [Expectation::CdnHit(true)]
+    ));
+    assert!(
+        matches!(expect::expectations(second), [Expectation::StatusCode(code)] if shown(code) == "200")
+    );
     let folder = Folder::new("expect-native");
     let native = load(Inputs {
         native: true,

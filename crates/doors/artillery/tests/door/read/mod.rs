@@ -67,5 +67,5 @@ pub fn notes(plan: &Plan) -> Vec<String> {
 
 /// What a plan keeps of its script's plugins.
 pub fn plugins(plan: &Plan) -> Plugins {
-    Plugins::of(&plan.door_settings).unwrap_or_else(|why| panic!("{why}"))
+    Plugins::from_settings(&plan.door_settings).unwrap_or_else(|why| panic!("{why}"))
 }
