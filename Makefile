@@ -6,6 +6,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 TESTS := .venv-tests
 TESTS_PY := $(TESTS)/bin/python
+PYTEST := $(TESTS_PY) -m pytest tests -q --durations=12 --durations-min=15
 
 help:
 	@echo 'make build      the binary, at .venv/bin/loadline'
@@ -27,7 +28,7 @@ help:
 	@echo 'make bench-stop  how often stop rules fire for nothing, and how soon for something'
 	@echo 'make bench-saturation  how often "what saturated first" is right of live services'
 	@echo 'make dev T=…   the binary, and the tests that T names'
-	@echo 'make test-cases the wheel, counts against the originals, the case studies whole'
+	@echo 'make test-cases that, and the wheel, counts against the originals, the case studies whole'
 	@echo 'make test-long  that, and the whole battery of the self-test with every sin'
 
 build: $(VENV)/ready web
@@ -79,40 +80,45 @@ CI_BUILD := --profile ci --workspace --locked --features loadline/mutants,loadli
 
 # Packages are fetched while the build goes on.
 tests-build: web
-	$(MAKE) -j2 tests-cargo $(TESTS)/ready
+	$(MAKE) -j2 tests-cargo $(TESTS)/$(if $(CASES),ray-ready,ready)
 	install -m 755 target/ci/loadline $(TESTS)/bin/loadline
 	install -m 755 target/ci/lib_native.so $(TESTS)/package/loadline/_native.abi3.so
 
 tests-cargo:
 	cargo build $(CI_BUILD) --all-targets
 
+# CASES=1 adds what takes minutes: the wheel, counts against the originals, simulations, the case studies whole.
+# In one pass with the rest, because tests that wait leave the cores to those that compute.
+CASES ?=
+ifdef CASES
+TIER := not proof
+test: wheel-under-test
+endif
+TIER ?= not proof and not long
+
 test: tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
-	$(TESTS_PY) -m pytest tests -q -m 'alone and not long'
+	$(PYTEST) -m '$(TIER) and alone and paced' -n 2 --dist loadgroup
+	$(PYTEST) -m '$(TIER) and alone and not paced'
 
 # Properties are tried on the same cases every time, so that no change fails by another's luck; `make test-long` draws new ones.
 test-rust:
 	cargo fmt --all --check
 	PROPTEST_RNG_SEED=1 cargo test -q $(CI_BUILD) --all-targets
+	$(if $(CASES),cargo test -q $(CI_BUILD) --lib -- --ignored)
 	cargo clippy $(CI_BUILD) --all-targets -- -D warnings
 	cd web && npm run check && npm run test
 	$(TESTS)/bin/ruff check tests bench python packaging
 	$(TESTS)/bin/ruff format --check tests bench python packaging
 
 test-commands:
-	$(TESTS_PY) -m pytest tests -q -m 'not long and not alone' -n 4
+	$(PYTEST) -m '$(TIER) and not alone' -n 5 --dist loadgroup
 
-# What every change must pass beside `make test`: the wheel, counts against the originals, the case studies whole.
-test-cases: tests-build $(TESTS)/ray-ready
+test-cases:
+	$(MAKE) test CASES=1
+
+wheel-under-test: tests-build $(TESTS)/ray-ready
 	LOADLINE_WHEEL_PREBUILT=target/ci $(MAKE) wheel PY=$(TESTS_PY)
-	$(MAKE) -j2 --output-sync=target test-simulations test-counts
-	$(TESTS_PY) -m pytest tests --ignore tests/honesty -q -m 'long and alone'
-
-test-simulations:
-	cargo test -q $(CI_BUILD) --lib -- --ignored
-
-test-counts:
-	$(TESTS_PY) -m pytest tests -q -m 'long and not alone' -n 3 --dist loadfile
 
 # What takes hours or draws new cases: properties, fuzzing, the whole self-test, the product's size.
 test-long: test-cases build
@@ -120,13 +126,13 @@ test-long: test-cases build
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	./fuzz/run 120
 	cargo test $(CI_BUILD) -p report --test report -- --ignored
-	PRODUCT=$(VENV)/bin/loadline $(TESTS_PY) -m pytest tests/honesty -q -m 'long and alone'
+	PRODUCT=$(VENV)/bin/loadline $(TESTS_PY) -m pytest tests -q -m proof
 
 # From an edit to its result: the crates that changed, and the tests that T names. `make dev T=tests/artillery`
 dev: $(TESTS)/ready web/dist/report.html
 	cargo build $(CI_BUILD) --bin loadline --test seeds
 	ln -sf $(CURDIR)/target/ci/loadline $(TESTS)/bin/loadline
-	$(TESTS_PY) -m pytest -q -n 4 -m 'not long' $(T)
+	$(TESTS_PY) -m pytest -q -n 4 -m 'not long and not proof' $(T)
 
 # Debian splits venv from Python; as root we may fetch what is missing.
 $(VENV)/ready:
@@ -204,4 +210,4 @@ clean:
 	cargo clean
 	rm -rf $(VENV) $(TESTS) web/node_modules web/dist web/test-results
 
-.PHONY: help build python wheel dist web demo test test-long tests-build tests-cargo test-rust test-commands test-cases test-simulations test-counts dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean
+.PHONY: help build python wheel dist web demo test test-long tests-build tests-cargo test-rust test-commands test-cases wheel-under-test dev bench bench-wrk bench-tls bench-artillery bench-locust bench-mqtt bench-report bench-sampling bench-cluster bench-stop bench-saturation clean

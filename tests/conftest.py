@@ -142,6 +142,11 @@ def _judge_lateness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.delenv("LOADLINE_MUTANT", raising=False)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Starts the longest first: a run in parallel does not end with one worker at work."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     """Runs a test, and once more if it failed while the machine stood still."""

@@ -58,6 +58,19 @@ def test_undefined_and_null_values_in_queries_and_forms(loadline):
     assert peer.requests[2].body == b"a=undefined&b=x&n=null&t=xundefined"
 
 
+def test_lists_and_mappings_in_queries_and_forms_are_written_as_node_writes_them(loadline):
+    """Recorded from artillery 2.0.21: `String(value)` in a form, `querystring` in a query."""
+    data = b'{"list": ["a b", null, 3, true, {"x": 1}, [1, 2]], "map": {"k": "v"}, "empty": []}'
+    captures = ", ".join(f"{{ json: $.{name}, as: {name} }}" for name in ("list", "map", "empty"))
+    values = "a: '{{ list }}', m: '{{ map }}', e: '{{ empty }}'"
+    flow = f"""scenarios: [ {{ flow: [ {{ get: {{ url: /, capture: [ {captures} ] }} }},
+        {{ get: {{ url: /, qs: {{ {values} }} }} }}, {{ post: {{ url: /, form: {{ {values} }} }} }} ] }} ]"""
+    with peers.Recorder(lambda _: (200, {"content-type": "application/json"}, data)) as peer:
+        run(loadline, peer.url, flow)
+    assert peer.lines[1] == "GET /?a=a+b&a=&a=3&a=true&a=&a=&m="
+    assert peer.requests[2].body == b"a=a+b%2C%2C3%2Ctrue%2C%5Bobject+Object%5D%2C1%2C2&m=%5Bobject+Object%5D&e="
+
+
 def test_with_an_order_load_all_gives_each_user_a_row(loadline):
     (loadline.folder / "rows.csv").write_text("a,1\nb,2\n")
     more = ", payload: { path: rows.csv, fields: [u, v], loadAll: true, name: row, order: sequence }"

@@ -15,7 +15,7 @@ import pytest
 import recording
 from conftest import ROOT, Loadline
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("artillery")]
 
 FOLDER = ROOT / "bench/node"
 PINNED = "artillery@2.0.21"

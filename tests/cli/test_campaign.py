@@ -322,6 +322,24 @@ stages:
     assert run.returncode == 3
 
 
+def test_what_another_tools_stage_prints_is_kept_without_secrets(loadline, start_lab):
+    lab = start_lab("truth")
+    url = f"{lab.url.replace('//', '//me:hunter-2@')}/x?api_key=k3y-in-clear"
+    plan = f"""loadline: 1
+target: {lab.url}
+criteria: [ errors < 1% ]
+stages:
+  - {{ name: bare, run: 'wrk -t1 -c2 -d1s {url}', {ANYHOW} }}
+"""
+    loadline.write("mixed.yml", plan)
+    run = loadline("campaign", "mixed.yml")
+    assert told(loadline)["stages"][0]["requests"] > 0, run.stderr
+    kept = [path for path in (loadline.folder / ".loadline").rglob("*") if path.is_file()]
+    assert any(path.name == "output.txt" for path in kept)
+    for secret in (b"hunter-2", b"k3y-in-clear"):
+        assert not [path for path in kept if secret in path.read_bytes()]
+
+
 def test_an_embedded_target_lives_as_long_as_the_campaign(loadline):
     plan = PLAN.format(target="lab:shortener?token=demo", stages=stage("half") + "\n" + stage("whole"), cool_down="false")
     plan = plan.replace("steps: [ { get: / } ]", "steps: [ { get: { url: /nothing, expect: 404 } } ]")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import until
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.paced]
 
 PLAN = """
 loadline: 1

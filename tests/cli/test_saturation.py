@@ -181,7 +181,7 @@ steps:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize("turn", range(2))
 @pytest.mark.parametrize(
     ("options", "rate", "resource", "cause"),
     [

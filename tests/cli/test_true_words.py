@@ -19,6 +19,7 @@ criteria: ['p95 in "ramp" < 1s', p99 < 1ns, rate > 10/s, errors < 1%]
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_one_iteration_decides_what_one_iteration_can(loadline, start_lab):
     run = loadline("run", loadline.write("p.yml", PLAN), "--target", start_lab("sum").url, "--once")
     assert run.returncode == 0, run.stderr
@@ -65,6 +66,7 @@ def test_names_that_have_no_row_of_their_own_are_told_of(loadline, start_lab):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_the_machine_is_measured_beside_the_load(loadline, start_lab):
     holds, fails = "server.host.memory max <= 100%", 'server.host.network-out of "lo" < 1/s'
     url = f"{start_lab('sum').url}/api/sum"
@@ -89,6 +91,7 @@ def test_the_machine_is_measured_beside_the_load(loadline, start_lab):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_a_run_of_which_everything_failed_says_so_in_every_rendering(loadline, start_lab):
     url = f"{start_lab('sum').url}/nowhere"
     run = loadline("run", url, "--rate", "40/s", "--duration", "1s", "--export", "junit=ci.xml")
@@ -138,6 +141,7 @@ def test_one_denominator_and_its_name(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_a_file_called_last_is_left_alone(loadline, start_lab):
     runs = loadline.folder / ".loadline/runs"
     runs.mkdir(parents=True)
@@ -149,6 +153,7 @@ def test_a_file_called_last_is_left_alone(loadline, start_lab):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_unchecked_certificates_are_noted(loadline, start_lab):
     run = loadline("run", f"{start_lab('sum').url}/api/sum", "--rate", "20/s", "--duration", "1s", "-k")
     assert run.returncode == 0, run.stderr

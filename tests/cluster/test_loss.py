@@ -14,7 +14,7 @@ from conftest import until
 from many import nodes_of, plan, sent
 from peers import Recorder
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced]
 
 RATE, SECONDS = 90, 22
 

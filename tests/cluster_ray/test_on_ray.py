@@ -15,7 +15,7 @@ import pytest
 from conftest import until
 from over_ray import CONTROL, Conductor, gone, is_gone
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced, pytest.mark.xdist_group("ray")]
 
 
 @pytest.fixture

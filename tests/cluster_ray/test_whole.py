@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 
 import pytest
 from conftest import LOADLINE, until
@@ -12,9 +15,18 @@ from many import plan, sent
 from peers import Recorder
 from ray_nodes import programs
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced, pytest.mark.xdist_group("ray")]
 
 RATE, SECONDS = 90, 24
+
+
+def nodes_folders(loadline) -> list[Path]:
+    """The folders in which nodes keep the records of this test's runs."""
+    manifests = (loadline.folder / ".loadline/runs").glob("*/manifest.json")
+    # `last` names one of them again.
+    runs = {json.loads(manifest.read_text())["run_id"] for manifest in manifests}
+    assert runs
+    return [folder for run in sorted(runs) if (folder := Path(tempfile.gettempdir()) / f"loadline-node-{run}").exists()]
 
 
 @pytest.fixture
@@ -37,6 +49,8 @@ def test_three_nodes_send_what_was_planned_and_the_target_counts_the_same(loadli
         assert sum(1 for _ in log) in (90_000, 90_001)
     assert sum(node["requests"] for node in summary["nodes"]) == 90_000
     assert len(summary["nodes"]) == 3
+    # Each node removed its own record once the conductor had it.
+    assert not nodes_folders(loadline)
 
 
 def test_a_node_that_is_killed_is_told_of_and_its_files_and_variables_were_there(loadline, on_ray, cluster):
@@ -66,3 +80,24 @@ def test_a_node_that_is_killed_is_told_of_and_its_files_and_variables_were_there
     assert "was lost" in told
     assert "2 others took over at" in told
     until(lambda: not programs(cluster), "the end of all programs", 20)
+
+
+def test_a_killed_conductor_ends_its_nodes_and_their_records_make_the_run_whole(loadline, on_ray, cluster):
+    flags, env = on_ray
+    with Recorder() as peer:
+        plan(loadline, peer.url, f"{{ rate: {RATE}/s, duration: 60s }}")
+        started = loadline.start("run", "plan.yml", *flags, env={**os.environ, **env})
+        until(lambda: len(peer.requests) > 2 * RATE, "the load", 60)
+        started.kill()
+        started.communicate(timeout=30)
+        until(lambda: not programs(cluster), "the end of all programs", 20)
+        seen = sent(peer)
+    kept = nodes_folders(loadline)
+    assert len(kept) == 1
+    merged = loadline("merge", ".loadline/runs/last", kept[0], "--json", "merged.json")
+    shutil.rmtree(kept[0])
+    assert merged.returncode == 3, merged.stdout + merged.stderr
+    arrivals = json.loads((loadline.folder / "merged.json").read_text())["arrivals"]
+    assert set(seen.values()) == {1}
+    assert arrivals["started"] == arrivals["due"] == len(seen), arrivals
+    assert arrivals["unsent"] == 0

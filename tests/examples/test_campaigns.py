@@ -53,6 +53,7 @@ def _campaign(loadline, study: str) -> tuple[int, str, dict]:
 
 @pytest.mark.long
 @pytest.mark.alone
+@pytest.mark.paced
 def test_the_check_in_is_not_sustained_at_what_was_asked(loadline):
     code, paper, told = _campaign(loadline, "vets-checkin")
     verdicts = [stage["verdict"] for stage in told["stages"]]
@@ -63,6 +64,7 @@ def test_the_check_in_is_not_sustained_at_what_was_asked(loadline):
 
 @pytest.mark.long
 @pytest.mark.alone
+@pytest.mark.paced
 def test_the_shortener_can_proceed(loadline):
     code, paper, told = _campaign(loadline, "url-shortener")
     assert (code, {stage["verdict"] for stage in told["stages"]}) == (0, {"PASS"}), paper

@@ -31,6 +31,7 @@ def test_all_that_is_asked_reaches_the_mocks(loadline, kind: str):
 
 @pytest.mark.long
 @pytest.mark.alone
+@pytest.mark.paced
 def test_an_average_hides_what_comes_together(loadline):
     codes = {}
     for kind in ("average", "clustered"):

@@ -25,6 +25,7 @@ def find(loadline, *args: object, timeout: float = 120):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_a_pool_is_found_where_it_is_full(loadline):
     # 8 places, 100 ms each: 80/s.
     with Recorder(Pool(8, 0.1)) as peer:
@@ -58,6 +59,7 @@ def test_a_pool_is_found_where_it_is_full(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_a_service_that_always_fails_is_told_so(loadline):
     with Recorder(lambda _request: (500, {}, b"no")) as peer:
         url = peer.url.replace("://", "://me:in-the-url@")
@@ -74,6 +76,7 @@ def test_a_service_that_always_fails_is_told_so(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_what_happens_above_it_is_named(loadline):
     class Limiter:
         """So many a second are let in, and the rest is refused."""
@@ -106,6 +109,7 @@ def test_what_happens_above_it_is_named(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_what_holds_at_the_highest_level_is_an_answer(loadline):
     plan = """loadline: 1
 load: { rate: 80/s, duration: 5s }
@@ -128,6 +132,7 @@ steps:
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_each_probe_has_arrivals_of_its_own(loadline):
     with Recorder(lambda _request: (200, {}, b"{}")) as peer:
         ran, found = find(loadline, peer.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "60/s", *SHORT)
@@ -139,6 +144,7 @@ def test_each_probe_has_arrivals_of_its_own(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_users_are_searched_too(loadline):
     # Four places: with more than four users each waits.
     with Recorder(Pool(4, 0.1)) as peer:
@@ -149,6 +155,7 @@ def test_users_are_searched_too(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_a_sweep_says_how_a_service_scales(loadline):
     # Eight places, 100 ms each: ten a second for each user, up to eight of them.
     with Recorder(Pool(8, 0.1)) as peer:
@@ -172,6 +179,7 @@ def test_a_sweep_says_how_a_service_scales(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_a_sweep_of_a_service_that_answers_nothing_well_says_so(loadline):
     with Recorder(lambda _request: (500, {}, b"no")) as peer:
         sweep = ["--over", "users", "--sweep", "--probe", "3s", "--settle", "1s", "--budget", "30s"]
@@ -222,6 +230,7 @@ def test_what_was_probed_outlives_an_interrupt(loadline):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_a_script_of_wrks_is_searched(loadline, start_lab):
     lab = start_lab("sum")
     script = loadline.write("post.lua", 'wrk.method = "GET"\nwrk.path = "/api/sum"\n')
@@ -231,6 +240,7 @@ def test_a_script_of_wrks_is_searched(loadline, start_lab):
 
 
 @pytest.mark.alone
+@pytest.mark.paced
 def test_the_targets_lab_and_the_mocks_behind_it_are_there_for_all_probes(loadline):
     plan = """loadline: 1
 target: lab:checkin?threads=40&cpu=1ms&pauses=none

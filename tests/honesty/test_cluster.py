@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import LOADLINE
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.proof, pytest.mark.alone]
 
 BENCH = Path(__file__).parent.parent.parent / "bench/cluster.py"
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from peers import Pool, Recorder
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.proof, pytest.mark.alone]
 
 AT_A_TIME, SECONDS = 8, 0.05
 CAPACITY = AT_A_TIME / SECONDS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import LOADLINE
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.proof, pytest.mark.alone]
 
 MAX_BYTES = 25_000_000
 

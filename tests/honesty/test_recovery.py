@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = [pytest.mark.proof, pytest.mark.alone]
 
 QUIET, FLOOD, SERVER = 700, 1400, 1000
 # A server that is so late for one answer in so many was held up by the machine: then it is not back when its queue is empty.

@@ -104,14 +104,14 @@ def a_case(case: str, *flags: str, **extra: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize("case", sorted(set(MUTANTS.values())))
 def test_the_same_build_without_a_sin_passes(case):
     honest = a_case(case)
     assert honest.returncode == 0, honest.stdout + honest.stderr
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize("sin", MUTANTS)
 def test_every_sin_is_found(sin):
     case = MUTANTS[sin]
@@ -122,7 +122,7 @@ def test_every_sin_is_found(sin):
 
 # At full length what hangs on seconds; at the usual length what hangs on a calm machine. The microseconds of T4 and T5 are
 # asserted by whoever runs `loadline selftest` on a machine of their own: a shared one may lose them to its neighbours.
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize("cases", ["--full T1 T1b T2 T3", "T6 T19 T20", "T11 T12 T13 T14 T15 T16"])
 def test_the_battery_in_full(loadline, cases):
     run = loadline("selftest", *cases.split(), timeout=900)

@@ -15,7 +15,7 @@ def anonymous(pid: int) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.timeout(1500)
 @pytest.mark.alone
 @pytest.mark.parametrize("minutes", [20])

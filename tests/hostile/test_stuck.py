@@ -69,7 +69,7 @@ def test_who_ended_a_run_of_one_worker_is_told_in_a_sentence(loadline) -> None:
     with peers.Peer(peers.answer(ANSWER)) as peer:
         loadline("wrk", "-t1", "-c1", "-d10s", "-s", loadline.write("loop.lua", SCRIPT), peer.url)
     notes = loadline.summary()["notes"]
-    said = "the run was ended early by worker 0, which did not come back from the script's `response`: planned arrivals"
+    said = "the run ended early (worker 0, which did not come back from the script's `response`): planned arrivals"
     assert any(note.startswith(said) for note in notes), notes
 
 

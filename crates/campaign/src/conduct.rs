@@ -56,6 +56,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
             targets,
             broker,
             mocks,
+            redactor: redactor_of(&campaign),
         },
         campaign: &campaign,
         ledger,

@@ -7,6 +7,7 @@ use std::{
 };
 
 use formats::native::campaign;
+use record::redact::Redactor;
 use session::{MockProcess, child, lab_process, mock_process};
 
 use crate::{Wanted, broker::Broker, targets::Targets};
@@ -35,6 +36,8 @@ pub struct Ground<'a> {
     pub broker: Option<Broker>,
     /// The services behind the target.
     pub mocks: Option<MockProcess>,
+    /// Keeps secrets out of what runs print.
+    pub redactor: Redactor,
 }
 
 impl Ground<'_> {
@@ -124,11 +127,24 @@ impl Ground<'_> {
                     command.env(mock_process::ENVIRONMENT, mocks.environment());
                 }
             })?;
+        // Another tool's layout has the URL as it was given, and the folder is kept and passed on.
+        self.redact(&out).map_err(|error| cannot(&out, error))?;
         Ok(Ran {
             code: ended.code,
             signal: ended.signal,
             record: record::find(&runs, "last").ok(),
             said: said.lines().map(ToOwned::to_owned).collect(),
         })
+    }
+
+    /// Replaces the secrets in a text file.
+    fn redact(&self, path: &Path) -> std::io::Result<()> {
+        let printed = fs::read(path)?;
+        let printed = String::from_utf8_lossy(&printed);
+        let redacted = self.redactor.text(&printed);
+        if redacted != printed {
+            fs::write(path, redacted)?;
+        }
+        Ok(())
     }
 }

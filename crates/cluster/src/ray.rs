@@ -27,8 +27,8 @@ const CONTROL: u32 = u32::MAX;
 const PLACE_S: u64 = 60;
 /// Nothing that is carried is longer.
 const LONGEST: u32 = 256 << 20;
-/// So often is looked whether everything is released, 50 ms apart: a node's program may take a few seconds to end.
-const RELEASE: usize = 400;
+/// Polls of 50 ms for the release of all nodes: longer than the relay takes with programs that end only by SIGKILL.
+const RELEASE: usize = 600;
 const HOW: &str = "pip install 'loadline[ray]' brings Ray";
 
 /// What is to be there on a Ray cluster.

@@ -92,8 +92,11 @@ pub struct Request {
     pub url_text: String,
     /// Name of the step.
     pub name: Option<String>,
-    /// Replaces the URL's query, if given. A list repeats the key.
+    /// Replaces the URL's query, if given.
     pub query: Option<Vec<(Template, Template)>>,
+    /// How values that are not text are written into the query and a form.
+    #[serde(skip_serializing_if = "PairValues::is_native")]
+    pub pair_values: PairValues,
     /// Names as sent. An undefined value omits the header. `Host` is added if missing.
     pub headers: Vec<(String, Template)>,
     /// The body.
@@ -140,6 +143,7 @@ impl Request {
             url_text: url_text.to_owned(),
             name: None,
             query: None,
+            pair_values: PairValues::Native,
             headers: Vec::new(),
             body: Body::None,
             cookies: Vec::new(),
@@ -159,6 +163,23 @@ impl Request {
     }
 }
 
+/// How lists, mappings and null are written as values of a query or a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairValues {
+    /// A list repeats the name; mappings are JSON.
+    Native,
+    /// As Node.js writes them. A form has `String(value)`. A query repeats the name for a list, and leaves the value
+    /// of mappings, null and nested lists empty.
+    NodeJs,
+}
+
+impl PairValues {
+    fn is_native(&self) -> bool {
+        *self == PairValues::Native
+    }
+}
+
 /// Body of a request. The reader sets the content type as a header.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -169,7 +190,7 @@ pub enum Body {
     Json(Template),
     /// Text.
     Text(Template),
-    /// `application/x-www-form-urlencoded` pairs. A list repeats the key.
+    /// `application/x-www-form-urlencoded` pairs.
     Form(Vec<(Template, Template)>),
     /// `multipart/form-data`. The engine sets the content type with its random boundary.
     Multipart(Vec<Part>),

@@ -38,7 +38,7 @@ LONGEST_LINE = 8192
 LAST_WORDS_SECONDS = 2.0
 #: How often is looked whether Ray is still there.
 LOOK_SECONDS = 0.5
-#: For a program to end in good order, before it is killed.
+#: For a program to end by itself once its standard input is closed, and again after SIGTERM.
 GRACE_SECONDS = 5.0
 
 NICE = (
@@ -73,6 +73,7 @@ class Node:
         self._unsaid = 0
         self._is_over = threading.Event()
         self._is_closed = self._told_closed = False
+        self._has_input_ended = False
         self._code: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._refusal: str | None = None
@@ -204,6 +205,7 @@ class Node:
             return
         with contextlib.suppress(OSError, ValueError):
             if not data:
+                self._has_input_ended = True
                 process.stdin.close()
             left = memoryview(data)
             while left:
@@ -214,7 +216,7 @@ class Node:
         self._is_over.set()
         process = self._process
         if process is not None and self._code is None:
-            _end(process)
+            _end(process, self._has_input_ended)
         with self._changed:
             self._changed.notify_all()
         if self._root is not None:
@@ -230,8 +232,13 @@ class Node:
                 self._guard.write(f"{group}\n".encode())
 
 
-def _end(process: subprocess.Popen[Any]) -> None:
-    """In good order if it can, else all the same. Its group has not been given to anybody else while it has not been waited for."""
+def _end(process: subprocess.Popen[Any], ends_by_itself: bool) -> None:
+    """Waits for a program whose input has ended, then sends SIGTERM, then SIGKILL. The process is not reaped before, so its group's
+    number cannot belong to another one."""
+    if ends_by_itself:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_SECONDS)
+            return
     for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
         with contextlib.suppress(OSError):
             os.killpg(process.pid, number)

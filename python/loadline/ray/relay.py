@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import time
 from collections import deque
 from typing import Any
 
@@ -24,8 +25,10 @@ GROUPS = {"read": 1, "write": 1, "control": 1}
 #: A node that takes nothing is given up when so much waits for it.
 MOST_WAITING = 64 * 1024 * 1024
 MOST_AT_ONCE = 4 * 1024 * 1024
-#: Beyond the time in which an actor ends its program.
-RELEASE_SECONDS = 2 * node.GRACE_SECONDS + 5
+#: Time for the last messages to reach a node. A node that takes nothing is released without them.
+FLUSH_SECONDS = 5.0
+#: Longer than an actor takes to end its program: by itself, by SIGTERM, by SIGKILL.
+RELEASE_SECONDS = 3 * node.GRACE_SECONDS + 5
 #: A first actor on a node waits for a new process of Python's.
 BEGIN_SECONDS = 60
 
@@ -38,6 +41,7 @@ class Member:
         self._changed = threading.Condition()
         self._waiting: deque[bytes] = deque()
         self._size = 0
+        self._is_writing = False
         self._is_over = False
 
     def call(self, group: str, method: str, *arguments: Any) -> ray.ObjectRef[Any]:
@@ -68,10 +72,14 @@ class Member:
                 if self._is_over:
                     return
                 data = self._next()
+                self._is_writing = True
             try:
                 ray.get(self.call("write", "write", data))
             except RayError as why:
                 self._lose(_why_lost(why))
+            with self._changed:
+                self._is_writing = False
+                self._changed.notify_all()
 
     def _next(self) -> bytes:
         """As much as one call takes; an end goes by itself."""
@@ -118,8 +126,13 @@ class Member:
         with contextlib.suppress(BrokenPipeError):
             self._pipe.tell(lost=self.number, why=why, **({} if code is None else {"code": code}))
 
+    def flush(self, until: float) -> None:
+        """Waits until the node has everything that was sent to it, or until the monotonic time ``until``."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or not (self._waiting or self._is_writing), max(0.0, until - time.monotonic()))
+
     def stop(self) -> None:
-        """Nothing is told of it any more."""
+        """Ends both threads. Nothing is reported about this node from now on."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -204,6 +217,12 @@ class Relay:
         if not ray.is_initialized():
             return
         calls = []
+        # A node that reads the end of its stream ends by itself: it removes a record that the conductor has, and keeps one that it lacks.
+        for member in self._members:
+            member.send(b"")
+        until = time.monotonic() + FLUSH_SECONDS
+        for member in self._members:
+            member.flush(until)
         for member in self._members:
             member.stop()
             with contextlib.suppress(RayError):

@@ -419,7 +419,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
                 .ended_by
                 .clone()
                 .unwrap_or_else(|| "a signal".into());
-            notes.push(format!("the run was ended early by {by}: planned arrivals are those that were due until then"));
+            notes.push(format!("the run ended early ({by}): planned arrivals are those that were due until then"));
         }
     }
     let unwritten = run.manifest.end.as_ref().and_then(|end| end.record_ends_ns);

@@ -6,7 +6,7 @@ use measure::LabelId;
 use plan::{
     Plan, Problem,
     rng::{Purpose, Rng},
-    scenario::{Body, Check, Request, Source},
+    scenario::{Body, Check, PairValues, Request, Source},
     template::{Piece, Template},
 };
 use query::Scope;
@@ -191,7 +191,7 @@ impl RequestStep {
             headers.push(("Authorization", encode::basic(user, password)));
         }
         let body = if redirect.is_none_or(|r| r.body) {
-            body_bytes(&spec.body, scope, rng, &mut headers)?
+            body_bytes(spec, scope, rng, &mut headers)?
         } else {
             None
         };
@@ -216,7 +216,12 @@ impl RequestStep {
             text.insert_str(0, base);
         }
         if let Some(query) = &self.spec.query {
-            text = with_query(&text, query, scope, rng);
+            let pairs = Pairs {
+                pairs: query,
+                values: self.spec.pair_values,
+                is_query: true,
+            };
+            text = with_query(&text, &pairs, scope, rng);
         }
         parse_url(&text)
     }
@@ -243,7 +248,7 @@ fn framing(spec: &Request) -> Result<(), String> {
         };
         let sent = if is_fixed_body(&spec.body) {
             let mut rng = Rng::keyed(0, Purpose::User, 0, 0);
-            let body = body_bytes(&spec.body, &Map::new(), &mut rng, &mut Vec::new());
+            let body = body_bytes(spec, &Map::new(), &mut rng, &mut Vec::new());
             body.ok().flatten().map_or(0, |body| body.len())
         } else {
             return Err(format!(
@@ -327,14 +332,9 @@ pub(super) fn plain_origin(tls: bool, authority: &str) -> Option<Origin> {
     })
 }
 
-fn with_query(
-    url: &str,
-    pairs: &[(Template, Template)],
-    scope: &dyn Scope,
-    rng: &mut Rng,
-) -> String {
+fn with_query(url: &str, pairs: &Pairs<'_>, scope: &dyn Scope, rng: &mut Rng) -> String {
     let mut query = String::new();
-    push_pairs(&mut query, pairs, true, scope, rng);
+    pairs.write(&mut query, scope, rng);
     let without_fragment = url.split('#').next().unwrap_or(url);
     let path = without_fragment
         .split('?')
@@ -347,25 +347,48 @@ fn with_query(
     }
 }
 
-/// Appends the pairs of a query or a form. An undefined value is `undefined` in a form and empty in a
-/// query, where null is empty too: JavaScript's `URLSearchParams` and Node.js' `querystring` do so.
-fn push_pairs(
-    out: &mut String,
-    pairs: &[(Template, Template)],
+/// The pairs of a query or a form, and how their values are written.
+struct Pairs<'a> {
+    pairs: &'a [(Template, Template)],
+    values: PairValues,
     is_query: bool,
-    scope: &dyn Scope,
-    rng: &mut Rng,
-) {
-    for (name, value) in pairs {
-        let name = name.to_text(scope, rng);
-        match value.eval(scope, rng) {
-            None | Some(Value::Null) if is_query => url::push_pair(out, &name, ""),
-            None => url::push_pair(out, &name, "undefined"),
-            Some(Value::Array(values)) => values
-                .iter()
-                .for_each(|v| url::push_pair(out, &name, &query::value::text(Some(v)))),
-            Some(value) => url::push_pair(out, &name, &query::value::text(Some(&value))),
+}
+
+impl Pairs<'_> {
+    /// Appends the pairs, encoded. An undefined value is `undefined` in a form and empty in a query, where null is empty too:
+    /// JavaScript's `URLSearchParams` and Node.js' `querystring` do so.
+    fn write(&self, out: &mut String, scope: &dyn Scope, rng: &mut Rng) {
+        for (name, value) in self.pairs {
+            let name = name.to_text(scope, rng);
+            let text = match (value.eval(scope, rng), self.values) {
+                (None | Some(Value::Null), _) if self.is_query => String::new(),
+                (None, _) => "undefined".to_owned(),
+                (Some(Value::Array(items)), PairValues::Native) => {
+                    items.iter().for_each(|item| {
+                        url::push_pair(out, &name, &query::value::text(Some(item)))
+                    });
+                    continue;
+                }
+                (Some(Value::Array(items)), PairValues::NodeJs) if self.is_query => {
+                    items
+                        .iter()
+                        .for_each(|item| url::push_pair(out, &name, &primitive(item)));
+                    continue;
+                }
+                (Some(value), PairValues::Native) => query::value::text(Some(&value)),
+                (Some(value), PairValues::NodeJs) if self.is_query => primitive(&value),
+                (Some(value), PairValues::NodeJs) => query::value::string_of(Some(&value)),
+            };
+            url::push_pair(out, &name, &text);
         }
+    }
+}
+
+/// A value as Node.js' `querystring` writes it: empty unless it is text, a number or a truth value.
+fn primitive(value: &Value) -> String {
+    match value {
+        Value::String(_) | Value::Number(_) | Value::Bool(_) => query::value::text(Some(value)),
+        Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
     }
 }
 
@@ -379,13 +402,13 @@ fn header_text(template: &Template, scope: &dyn Scope, rng: &mut Rng) -> Option<
 
 /// The body, where there is one. JSON that JavaScript calls false (`0`, `""`, `false`, `null`) sends nothing.
 fn body_bytes(
-    body: &Body,
+    spec: &Request,
     scope: &dyn Scope,
     rng: &mut Rng,
     headers: &mut Vec<(&str, String)>,
 ) -> Result<Option<Vec<u8>>, BuildError> {
     let mut text = String::new();
-    match body {
+    match &spec.body {
         Body::None => return Ok(None),
         Body::Multipart(parts) => {
             let boundary = multipart::boundary(rng);
@@ -410,7 +433,12 @@ fn body_bytes(
                 return Ok(None);
             }
         }
-        Body::Form(pairs) => push_pairs(&mut text, pairs, false, scope, rng),
+        Body::Form(pairs) => Pairs {
+            pairs,
+            values: spec.pair_values,
+            is_query: false,
+        }
+        .write(&mut text, scope, rng),
     }
     Ok(Some(text.into_bytes()))
 }

@@ -3,6 +3,9 @@
 
 use super::{MARK, Names, Salt};
 
+/// From where to where, in bytes.
+type Span = (usize, usize);
+
 /// A text without the secrets that names give away.
 pub(super) fn hide(text: &str, names: &Names, salt: Salt) -> String {
     let mut out = String::with_capacity(text.len());
@@ -26,7 +29,7 @@ pub(super) fn collect(text: &str, names: &Names, found: &mut Vec<String>) {
 }
 
 /// Where the secrets stand, in order and without overlaps.
-fn spans(text: &str, names: &Names) -> Vec<(usize, usize)> {
+fn spans(text: &str, names: &Names) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
     while let Some(start) = text[at..].find(is_word).map(|found| at + found) {
@@ -41,7 +44,7 @@ fn spans(text: &str, names: &Names) -> Vec<(usize, usize)> {
         } else if is_signed_token(word) {
             Some((start, end))
         } else if names.is_secret(word) || is_code_of_redirect(text, start, word) {
-            value_after(text, start, end)
+            value_after(text, (start, end), names)
         } else {
             None
         };
@@ -83,7 +86,7 @@ fn is_secret_value(value: &str) -> bool {
 }
 
 /// `user:password@` behind `://`.
-fn password_in_url(text: &str, at: usize) -> Option<(usize, usize)> {
+fn password_in_url(text: &str, at: usize) -> Option<Span> {
     let end = text[at..]
         .find(|c: char| c.is_whitespace() || "/?#\"'".contains(c))
         .map_or(text.len(), |found| at + found);
@@ -93,14 +96,16 @@ fn password_in_url(text: &str, at: usize) -> Option<(usize, usize)> {
 }
 
 /// The value that follows a secret name, if one does.
-fn value_after(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+fn value_after(text: &str, word: Span, names: &Names) -> Option<Span> {
+    let (start, end) = word;
     let name = &text[start..end];
     let unquoted = text[end..].trim_start_matches(['"', '\'', '\\']);
     let was_quoted = unquoted.len() < text.len() - end;
     let rest = unquoted.trim_start_matches(' ');
     let separator = rest.chars().next()?;
-    // `unknown key: foo` is a sentence; `x-api-key: foo` and `"key": "foo"` are not.
-    let is_header = name.contains(['-', '_'])
+    // `unknown key: foo` and `api-key.yml: foo` are sentences; `x-api-key: foo` and `"key": "foo"` are not.
+    let last_part = name.rsplit('.').next().unwrap_or(name);
+    let is_header = (name.contains(['-', '_']) && names.is_secret(last_part))
         || ["authorization", "cookie"]
             .iter()
             .any(|header| name.eq_ignore_ascii_case(header))
@@ -125,7 +130,7 @@ fn begins_trace_line(text: &str, start: usize) -> bool {
 }
 
 /// A list or a mapping in JSON, to its closing bracket or to the end of the text.
-fn nested_value(text: &str, from: usize) -> Option<(usize, usize)> {
+fn nested_value(text: &str, from: usize) -> Option<Span> {
     let rest = &text[from..];
     if !rest.starts_with(['[', '{']) || rest.starts_with("{{") {
         return None;
@@ -146,7 +151,7 @@ fn nested_value(text: &str, from: usize) -> Option<(usize, usize)> {
 
 /// A value in quotes. The quotes may be escaped, as in JSON that stands in a JSON string: it ends at the next quote that is
 /// escaped as often as the first.
-fn quoted_value(text: &str, from: usize) -> Option<(usize, usize)> {
+fn quoted_value(text: &str, from: usize) -> Option<Span> {
     let escapes = text[from..]
         .bytes()
         .take_while(|byte| *byte == b'\\')
@@ -174,7 +179,7 @@ fn quoted_value(text: &str, from: usize) -> Option<(usize, usize)> {
 }
 
 /// The rest of the line, without the scheme of an Authorization header.
-fn header_value(text: &str, from: usize) -> (usize, usize) {
+fn header_value(text: &str, from: usize) -> Span {
     let to = text[from..]
         .find(['\n', '\r', '"'])
         .map_or(text.len(), |found| from + found);
@@ -188,7 +193,7 @@ fn header_value(text: &str, from: usize) -> (usize, usize) {
     (from + scheme.map_or(0, |scheme| scheme.len()), to)
 }
 
-fn bare_value(text: &str, from: usize) -> (usize, usize) {
+fn bare_value(text: &str, from: usize) -> Span {
     if text[from..].starts_with("{{") {
         let to = text[from..]
             .find("}}")

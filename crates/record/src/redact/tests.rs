@@ -108,6 +108,11 @@ fn names_in_free_text() {
         ("{\\\"apiKey\\\":\\\"xyz\\\"}", "{\\\"apiKey\\\":\\\"#\\\"}"),
         ("{'pin': '1234'}", "{'pin': '#'}"),
         ("unknown key: foo", "unknown key: foo"),
+        ("api-key.yml: 2 requests", "api-key.yml: 2 requests"),
+        (
+            "plans/api-key.yml:5:9: no step",
+            "plans/api-key.yml:5:9: no step",
+        ),
         ("http://u:pw@h.test/x", "http://u:#@h.test/x"),
         ("http://h.test:80/x?a=b@c", "http://h.test:80/x?a=b@c"),
         ("x-api-key: xyz", "x-api-key: #"),

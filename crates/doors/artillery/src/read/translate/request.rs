@@ -1,6 +1,9 @@
 //! A request step: URL, headers as Artillery's HTTP client writes them, body, cookies, and faults that must wait for their turn.
 
-use plan::{Request, Template, scenario::Body};
+use plan::{
+    Request, Template,
+    scenario::{Body, PairValues},
+};
 use serde_json::Value;
 
 use super::Translator;
@@ -41,6 +44,7 @@ impl Translator<'_> {
         let url_text = url.text();
         let template = self.template(url);
         let mut request = Request::new(&method, template, &url_text);
+        request.pair_values = PairValues::NodeJs;
         request.at = Some(self.findings.at(step.key_mark));
         request.redirects_keep_method = true;
         request.query = node
