@@ -235,7 +235,7 @@ fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<Asked, St
         Ok(units::Quantity::Share(share)) if (0.002..=0.5).contains(&share) => share,
         Ok(_) => {
             return Err(Stop::bad_input(format!(
-                "--precision: `{}` is no share from 0.2% to 50%",
+                "--precision: `{}` is not a share from 0.2% to 50%",
                 args.precision
             )));
         }
@@ -282,8 +282,9 @@ fn level(flag: &str, text: Option<&str>, whole: bool) -> Result<Option<f64>, Sto
     let Some(text) = text else { return Ok(None) };
     if whole {
         let users = text.parse::<u32>().ok().filter(|users| *users > 0);
-        let users = users
-            .ok_or_else(|| Stop::bad_input(format!("{flag}: `{text}` is no number of users")))?;
+        let users = users.ok_or_else(|| {
+            Stop::bad_input(format!("{flag}: `{text}` is not a valid number of users"))
+        })?;
         return Ok(Some(f64::from(users)));
     }
     let rate = units::parse_rate(text).map_err(|e| flag_error(flag, text, &e))?;

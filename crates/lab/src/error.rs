@@ -66,11 +66,7 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownLab { name, known } => {
-                write!(
-                    f,
-                    "there is no lab {name:?}; the labs are {}",
-                    known.join(", ")
-                )
+                write!(f, "unknown lab {name:?}; the labs are {}", known.join(", "))
             }
             Self::UnknownOption {
                 lab,

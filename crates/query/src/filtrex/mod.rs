@@ -262,7 +262,7 @@ impl Node {
                 Operand::Number(call(*function, &numbers, rng))
             }
             Node::UnknownCall(name) => {
-                scope.gave_up(format!("there is no function `{name}`"));
+                scope.gave_up(format!("unknown function `{name}`"));
                 Operand::Undefined
             }
         }

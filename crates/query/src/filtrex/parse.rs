@@ -204,7 +204,7 @@ impl Reader<'_> {
             .unwrap_or(rest.len());
         let number = rest[..end]
             .parse()
-            .map_err(|_| self.c.error("this is no number"))?;
+            .map_err(|_| self.c.error("this is not a number"))?;
         self.c.at += end;
         Ok(Node::Number(number))
     }
@@ -256,7 +256,7 @@ impl Reader<'_> {
         if is_call && !name.is_empty() {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
             return Err(self.c.error(format!(
-                "there is no function `{name}`: there are {}",
+                "unknown function `{name}`: there are {}",
                 known.join(", ")
             )));
         }

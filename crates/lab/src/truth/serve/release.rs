@@ -108,6 +108,6 @@ fn refusal(code: u16) -> &'static str {
         404 => "there is nothing here; try /__lab/stats\n",
         431 => "the head of the request is too long\n",
         501 => "of transfer codings the lab knows chunked alone\n",
-        _ => "this is no HTTP/1.1 request\n",
+        _ => "this is not an HTTP/1.1 request\n",
     }
 }
