@@ -98,7 +98,7 @@ TIER ?= not proof and not long
 
 test: tests-build
 	$(MAKE) -j2 --output-sync=target test-rust test-commands
-	$(PYTEST) -m '$(TIER) and alone and paced' -n 2 --dist loadgroup
+	$(PYTEST) -m '$(TIER) and alone and paced' -n 3 --dist loadgroup
 	$(PYTEST) -m '$(TIER) and alone and not paced'
 
 # Properties are tried on the same cases every time, so that no change fails by another's luck; `make test-long` draws new ones.

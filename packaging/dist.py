@@ -114,7 +114,7 @@ def main() -> None:
     for file in ("README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"):
         shutil.copy2(ROOT / file, folder / file)
     # What messages and the README point to, without what only those who change the code read.
-    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("decisions", "extending.md"))
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("decisions", "extend-loadline.md"))
     (folder / "THIRD-PARTY.md").write_text(third_parties())
     archive = asked.out / f"{name}.tar.gz"
 

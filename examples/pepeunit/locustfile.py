@@ -29,7 +29,7 @@ class Client(HttpUser):
     @task
     def counts(self):
         with self.client.post("/pepeunit/graphql", json={"query": COUNTS}, catch_response=True) as answer:
-            # GraphQL tells of errors in an answer that is one: the status alone says nothing.
+            # GraphQL reports errors in a response with status 200.
             if not answer.ok:
                 answer.failure(f"status {answer.status_code}")
             elif errors := answer.json().get("errors"):

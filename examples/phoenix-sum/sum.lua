@@ -1,4 +1,4 @@
--- Two random numbers, asked for their sum: every request is a different one.
+-- Asks for the sum of two random numbers, so every request is different.
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
 

@@ -1,4 +1,4 @@
-"""Create short links; follow every tenth one through the redirect, and compare where it leads with what was to be stored."""
+"""Create short links; follow every tenth one through the redirect, and compare its destination with the stored one."""
 
 import os
 import uuid

@@ -178,7 +178,7 @@ def test_version(loadline, how):
     run = loadline("artillery", how)
     assert run.returncode == 0
     pinned = re.search(r"artillery@(\S+)", (ROOT / "Makefile").read_text())[1]
-    assert f"Measured against artillery {pinned}." in (ROOT / "docs/artillery.md").read_text()
+    assert f"Measured against artillery {pinned}." in (ROOT / "docs/reference/artillery.md").read_text()
     assert re.search(rf"VERSION INFO:\n\nArtillery: {re.escape(pinned)} .*Loadline \d.*\nNode.js: .*\nOS:        linux\n", run.stdout)
 
 

@@ -1,4 +1,4 @@
-"""docs/artillery.md keeps its word: a script for each of its rows, with every key that the row calls supported, runs."""
+"""docs/reference/artillery.md keeps its word: a script for each of its rows, with every key that the row calls supported, runs."""
 
 import re
 import subprocess
@@ -24,10 +24,10 @@ ROWS = {
     "`options` of a payload": "payload",
     "`config.plugins`": "plugins",
     "Items of `scenarios`; `before` and `after`": "scenarios",
-    "Steps (beside every HTTP method of IANA's registry)": "steps",
-    "Beside `loop`": "loop",
-    "Beside `parallel`": "parallel",
-    "Beside `think`": "think",
+    "Steps (in addition to every HTTP method of IANA's registry)": "steps",
+    "With `loop`": "loop",
+    "With `parallel`": "parallel",
+    "With `think`": "think",
     "Requests": "requests",
     "Parts of `formData`": "form-data",
     "`capture`": "capture",
@@ -36,7 +36,7 @@ ROWS = {
 
 
 def rows() -> dict[str, list[str]]:
-    page = (ROOT / "docs/artillery.md").read_text()
+    page = (ROOT / "docs/reference/artillery.md").read_text()
     table = page.split("<!-- keys -->\n")[1].split("<!-- /keys -->")[0]
     cells = (line.split(" | ") for line in table.splitlines()[2:])
     return {row[0].removeprefix("| "): re.findall(r"`([^`]+)`", row[1]) for row in cells}

@@ -25,7 +25,7 @@ def test_an_archive_holds_all_that_belongs_to_the_binary(tmp_path):
     assert told.stdout.split()[1] in folder.name
     assert {path.name for path in (folder / "completions").iterdir()} == {"loadline.bash", "_loadline", "loadline.fish"}
     assert (folder / "man/loadline-run.1").read_text().startswith(".ie")
-    assert (folder / "docs/plan.md").read_text() == (ROOT / "docs/plan.md").read_text()
+    assert (folder / "docs/reference/plan.md").read_text() == (ROOT / "docs/reference/plan.md").read_text()
     others = (folder / "THIRD-PARTY.md").read_text()
     for name in ("tokio", "rustls", "mlua-sys", "rusqlite", "uplot"):
         assert f"- {name} " in others

@@ -22,7 +22,7 @@ ENVIRONMENT = {"TOKEN": "t-1", "PASSWORD": "p-1"}
 
 
 def plans() -> list:
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("**/*.md"))]
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("**/*.md"))]
     found = []
     for document in documents:
         text = document.read_text()

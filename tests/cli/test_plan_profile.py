@@ -175,8 +175,8 @@ def example_plans() -> list[Path]:
 
 
 def documented_plans() -> list[str]:
-    page = (ROOT / "docs/plan.md").read_text()
-    blocks = [block.split("```")[0] for block in page.split("```yaml\n")[1:]]
+    pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
+    blocks = [block.split("```")[0] for page in pages for block in page.split("```yaml\n")[1:]]
     return [block for block in blocks if block.startswith("loadline: 1")]
 
 

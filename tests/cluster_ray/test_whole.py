@@ -99,5 +99,5 @@ def test_a_killed_conductor_ends_its_nodes_and_their_records_make_the_run_whole(
     assert merged.returncode == 3, merged.stdout + merged.stderr
     arrivals = json.loads((loadline.folder / "merged.json").read_text())["arrivals"]
     assert set(seen.values()) == {1}
-    assert arrivals["started"] == arrivals["due"] == len(seen), arrivals
+    assert arrivals["started"] == arrivals["planned"] == len(seen), arrivals
     assert arrivals["unsent"] == 0

@@ -39,7 +39,7 @@ def steps(name: str) -> list[str]:
 def test_a_file_does_what_it_says(loadline, start_lab, name):
     ours = [line for line in steps(name) if line.startswith("loadline ")]
     assert ours
-    assert (ROOT / "docs/ci.md").read_text().count(f"examples/ci/{name})") == 1
+    assert (ROOT / "docs/how-to/gate-in-ci.md").read_text().count(f"examples/ci/{name})") == 1
     plan = loadline.folder / "load/plan.yml"
     plan.parent.mkdir()
     plan.write_text(PLAN)

@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, interval::Gauge};
+use measure::{TimeKind, interval::Gauge};
 
-use record::{IntervalRow, Part, Run};
+use record::{IntervalRow, LabelTotals, Run};
 
 /// One point of the run.
 pub struct Moment<'a> {
     /// Start and end, in nanoseconds from the start of the test.
     pub span: (u64, u64),
     /// All requests.
-    pub all: Part,
+    pub all: LabelTotals,
     /// All iterations.
-    pub iterations: Part,
+    pub iterations: LabelTotals,
     /// The intervals in it.
     pub rows: Vec<&'a IntervalRow>,
 }
@@ -28,7 +28,7 @@ pub fn of(run: &Run) -> Vec<Moment<'_>> {
         let number = history.all.point_of(history.second(row.span.0));
         rows.entry(number).or_default().push(row);
     }
-    let mut iterations: BTreeMap<u64, Part> = history
+    let mut iterations: BTreeMap<u64, LabelTotals> = history
         .iterations
         .points()
         .map(|(number, point)| (number, point.part))
@@ -49,8 +49,8 @@ impl Moment<'_> {
     }
 
     /// The part that has this kind of time.
-    pub fn part(&self, kind: Kind) -> &Part {
-        if kind == Kind::Iteration {
+    pub fn part(&self, kind: TimeKind) -> &LabelTotals {
+        if kind == TimeKind::Iteration {
             &self.iterations
         } else {
             &self.all

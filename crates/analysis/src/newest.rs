@@ -1,8 +1,8 @@
 //! The newest interval of a run that goes on, for whoever watches it: how far the run is, what was answered, how fast, and which errors
 //! there are. It shows nothing, and nothing of it is kept or judged: that is computed of the whole record.
 
-use measure::{Interval, Kind, label, label::Group};
-use record::{FirstError, Model, Part, Run};
+use measure::{Interval, TimeKind, label, label::LabelGroup};
+use record::{FirstError, LabelTotals, Model, Run};
 use serde::Serialize;
 
 use crate::{
@@ -15,7 +15,7 @@ const MOST_KINDS: usize = 50;
 
 /// The newest interval. Times are nanoseconds from the start.
 #[derive(Debug, Clone, Serialize)]
-pub struct Newest {
+pub struct LatestInterval {
     /// Its start and end; the end is how far the run is.
     pub span_ns: (u64, u64),
     /// When the load ends; 0: that is not known.
@@ -78,7 +78,7 @@ pub struct ErrorKind {
 
 /// The newest interval of a run; without one, before the start.
 #[must_use]
-pub fn of(run: &Run, interval: Option<&Interval>) -> Newest {
+pub fn of(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let all = run.totals.label(label::ALL);
     let kind = headline(run, &all);
     let counters = interval.map(|interval| interval.label(label::ALL).counters);
@@ -88,7 +88,7 @@ pub fn of(run: &Run, interval: Option<&Interval>) -> Newest {
     let kinds_left_out = kinds.len().saturating_sub(MOST_KINDS);
     kinds.truncate(MOST_KINDS);
     let sampled = interval.map(|interval| timed(run, interval, kind));
-    Newest {
+    LatestInterval {
         span_ns: interval.map_or((0, 0), |interval| interval.span),
         end_ns: run.manifest.load.end_ns,
         phase: interval.and_then(|interval| phase(run, interval.phase as usize)),
@@ -112,21 +112,21 @@ pub fn of(run: &Run, interval: Option<&Interval>) -> Newest {
 
 /// The time that a run is judged by first, from what is known of all its requests so far.
 #[must_use]
-pub fn headline(run: &Run, all: &Part) -> Kind {
+pub fn headline(run: &Run, all: &LabelTotals) -> TimeKind {
     let counters = &all.slot.counters;
     match run.manifest.load.model {
-        Model::Closed => Kind::Service,
-        _ if counters.paced == counters.ended() => Kind::Response,
-        _ => Kind::Iteration,
+        Model::Closed => TimeKind::Service,
+        _ if counters.paced == counters.ended() => TimeKind::Response,
+        _ => TimeKind::Iteration,
     }
 }
 
 /// Whatever of an interval has that time: all requests, or the iterations.
 #[must_use]
-pub fn timed(run: &Run, interval: &Interval, kind: Kind) -> Part {
-    let mut part = Part::default();
-    if kind == Kind::Iteration {
-        for label in run.labels_of(Group::Iteration) {
+pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
+    let mut part = LabelTotals::default();
+    if kind == TimeKind::Iteration {
+        for label in run.labels_of(LabelGroup::Iteration) {
             part.slot.add(&interval.label(label.id));
         }
     } else {
@@ -152,7 +152,7 @@ fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
     let mut kinds = Vec::new();
     for cause in figures::errors(run) {
         for under in cause.by_label {
-            let newest = interval.map(|interval| Part::of(&interval.label(under.label)));
+            let newest = interval.map(|interval| LabelTotals::of(&interval.label(under.label)));
             let newest = newest.as_ref().map(figures::causes).unwrap_or_default();
             let same = newest.iter().find(|(known, ..)| *known == cause.reason);
             let label = run.label(under.label);

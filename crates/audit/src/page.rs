@@ -3,7 +3,7 @@
 use analysis::page::{self, Page};
 use record::Run;
 
-use crate::check::{self, Kind};
+use crate::check::{self, Severity};
 
 /// Computes what renderings show. Contradictions found in it are among its notes.
 #[must_use]
@@ -12,7 +12,7 @@ pub fn page(run: &Run) -> Page {
     let findings = check::of_summary(&page.summary);
     let contradictions = findings
         .into_iter()
-        .filter(|finding| finding.kind == Kind::Contradiction)
+        .filter(|finding| finding.kind == Severity::Contradiction)
         .map(|finding| format!("contradiction: {}", finding.text));
     page.summary.notes.extend(contradictions);
     page

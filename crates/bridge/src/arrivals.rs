@@ -5,12 +5,12 @@ use std::{cell::RefCell, collections::HashMap};
 
 use measure::{
     Fault, LabelId,
-    label::Group,
-    sample::{Ended, Intended},
+    label::LabelGroup,
+    sample::{Intended, RequestOutcome},
 };
 use plan::Schedule;
 
-use crate::serve::Desk;
+use crate::serve::WorkerState;
 use engine::worker::Worker;
 
 /// An arrival that is due.
@@ -24,19 +24,19 @@ pub struct Due {
 
 /// Those that somebody has taken up, by number: under which label, and when they should have started.
 #[derive(Debug, Default)]
-pub struct Started(RefCell<HashMap<u64, (LabelId, u64)>>);
+pub struct StartedArrivals(RefCell<HashMap<u64, (LabelId, u64)>>);
 
-impl Started {
+impl StartedArrivals {
     /// Somebody has taken an arrival up, to do what has this name.
     pub fn begin(&self, worker: &Worker, due: Due, name: &str) {
-        let label = worker.label(Group::Iteration, "", name);
+        let label = worker.label(LabelGroup::Iteration, "", name);
         let intended_ns = due.intended_ns.saturating_sub(worker.clock.absolute(0));
         worker.recorder.borrow_mut().run.started += 1;
         self.0.borrow_mut().insert(due.number, (label, intended_ns));
     }
 
     /// It has ended.
-    pub fn end(&self, worker: &Worker, number: u64, ended: Ended, at_ns: u64) {
+    pub fn end(&self, worker: &Worker, number: u64, ended: RequestOutcome, at_ns: u64) {
         // Whoever says so twice is heard once.
         let Some((label, intended_ns)) = self.0.borrow_mut().remove(&number) else {
             return;
@@ -53,13 +53,18 @@ impl Started {
         let numbers: Vec<u64> = self.0.borrow().keys().copied().collect();
         let now = worker.clock.absolute(worker.clock.now());
         for number in numbers {
-            self.end(worker, number, Ended::Unanswered(Fault::Unfinished), now);
+            self.end(
+                worker,
+                number,
+                RequestOutcome::Unanswered(Fault::Unfinished),
+                now,
+            );
         }
     }
 }
 
 /// Tells of each of this worker's arrivals when it is due.
-pub(super) async fn announce(desk: std::rc::Rc<Desk>, schedule: Schedule) {
+pub(super) async fn announce(desk: std::rc::Rc<WorkerState>, schedule: Schedule) {
     let worker = &desk.worker;
     let share = worker.share();
     for arrival in schedule.shard(share.index, share.of) {

@@ -10,16 +10,16 @@ use rustix::event::{EventfdFlags, eventfd};
 
 /// Rung by any thread, heard by one.
 #[derive(Debug)]
-pub struct Bell {
+pub struct Notifier {
     fd: OwnedFd,
     /// Whether it has been rung since it was last heard: ringing it again would tell nothing.
     rung: AtomicBool,
 }
 
-impl Bell {
+impl Notifier {
     /// A bell that nobody has rung.
-    pub fn new() -> io::Result<Bell> {
-        Ok(Bell {
+    pub fn new() -> io::Result<Notifier> {
+        Ok(Notifier {
             fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
             rung: AtomicBool::new(false),
         })
@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    fn is_readable(bell: &Bell) -> bool {
+    fn is_readable(bell: &Notifier) -> bool {
         let mut fds = [PollFd::new(&bell.fd, PollFlags::IN)];
         let at_once = rustix::time::Timespec {
             tv_sec: 0,
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_ring_while_it_is_being_heard_does_not_silence_it() {
-        let bell = Bell::new().expect("a descriptor");
+        let bell = Notifier::new().expect("a descriptor");
         bell.ring();
         assert!(is_readable(&bell));
         bell.hear(|| bell.ring());
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn whatever_is_queued_before_the_bell_rings_is_found() {
         const EACH: u64 = 20_000;
-        let bell = Bell::new().expect("a descriptor");
+        let bell = Notifier::new().expect("a descriptor");
         let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
             for _ in 0..2 {

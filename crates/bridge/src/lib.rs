@@ -20,11 +20,11 @@ use std::{
 
 use measure::{
     Fault, LabelId, Sample,
-    sample::{Ended, Intended},
+    sample::{Intended, RequestOutcome},
 };
 
 use arrivals::Due;
-use bell::Bell;
+use bell::Notifier;
 use engine::{client::Built, clock, run::DriverMaker};
 
 /// The number of an order, given out by the bridge.
@@ -57,7 +57,7 @@ pub struct Order {
 
 /// What became of an order.
 #[derive(Debug)]
-pub struct Done {
+pub struct Completion {
     /// Whose.
     pub token: Token,
     /// The answer, as far as it came.
@@ -65,7 +65,7 @@ pub struct Done {
     /// Why it is not complete.
     pub fault: Option<Fault>,
     /// For [`Bridge::settle`].
-    pub account: Account,
+    pub account: PendingSample,
 }
 
 /// An answer, as whoever sent the request reads it.
@@ -87,7 +87,7 @@ pub struct Answered {
 
 /// What is to be said of a request once its sender knows what it makes of the answer.
 #[derive(Debug, Clone)]
-pub struct Account {
+pub struct PendingSample {
     lane: usize,
     /// CLOCK_MONOTONIC at the beginning of the test, for what happened on the other side.
     zero_ns: u64,
@@ -96,7 +96,7 @@ pub struct Account {
     redirects: u32,
 }
 
-impl Account {
+impl PendingSample {
     /// First byte written → last byte read, in nanoseconds; none when nothing was written.
     #[must_use]
     pub fn service_ns(&self) -> Option<u64> {
@@ -104,7 +104,7 @@ impl Account {
     }
 
     /// This request was made because the answer to another one said so: one account for both, from the first one's beginning.
-    pub fn follows(&mut self, first: &Account) {
+    pub fn follows(&mut self, first: &PendingSample) {
         self.redirects = first.redirects + 1;
         let (last, first) = (&mut self.sample, &first.sample);
         last.intended = first.intended;
@@ -123,27 +123,27 @@ impl Account {
 
 /// What the sender makes of an answer.
 #[derive(Debug)]
-pub struct Settled {
+pub struct Settlement {
     /// The request's.
-    pub account: Account,
+    pub account: PendingSample,
     /// Under which method and name it is counted, where that is not what its order said.
     pub renamed: Option<(String, String)>,
     /// How it ended, by the sender's rule.
-    pub ended: Ended,
+    pub ended: RequestOutcome,
     /// What went wrong, for the first of its kind.
     pub detail: String,
     /// When the sender had the answer in its hands, on CLOCK_MONOTONIC; none: it never took it.
     pub resumed_ns: Option<u64>,
 }
 
-impl Settled {
+impl Settlement {
     /// Nobody waited for the answer any more.
     #[must_use]
-    pub fn cancelled(account: Account) -> Settled {
-        Settled {
+    pub fn cancelled(account: PendingSample) -> Settlement {
+        Settlement {
             account,
             renamed: None,
-            ended: Ended::Unanswered(Fault::Cancelled),
+            ended: RequestOutcome::Unanswered(Fault::Cancelled),
             detail: String::new(),
             resumed_ns: None,
         }
@@ -152,7 +152,7 @@ impl Settled {
 
 /// A request that something else has made and timed.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ExternalSample {
     /// Its method, or whatever stands there.
     pub method: String,
     /// Its name.
@@ -164,25 +164,25 @@ pub struct Foreign {
     /// Bytes of its answer, as far as somebody has counted them.
     pub bytes_in: u64,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: RequestOutcome,
     /// What went wrong, for the first of its kind.
     pub detail: String,
 }
 
 /// What goes in.
 #[derive(Debug)]
-enum Asked {
+enum Command {
     Send(Token, Box<Order>),
     /// Nobody waits for it any more.
     Cancel(Token),
-    Settle(Box<Settled>),
-    Foreign(Box<Foreign>),
+    Settle(Box<Settlement>),
+    Foreign(Box<ExternalSample>),
     /// A session's connections are closed.
     Close(SessionId),
     /// An arrival has been taken up, to do what has this name.
     Started(Due, String),
     /// It has ended, at a moment on CLOCK_MONOTONIC.
-    Over(u64, Ended, u64),
+    Over(u64, RequestOutcome, u64),
     /// No more arrivals are wanted from a moment on, on CLOCK_MONOTONIC.
     EndArrivals(u64),
     /// Nothing comes behind this.
@@ -191,35 +191,35 @@ enum Asked {
 
 /// The way to one worker.
 #[derive(Debug)]
-struct Lane {
-    asked: Sender<Asked>,
-    bell: Bell,
+struct WorkerQueue {
+    asked: Sender<Command>,
+    bell: Notifier,
 }
 
 #[derive(Debug)]
-struct Shared {
-    lanes: Vec<Lane>,
-    done: Sender<Done>,
+struct BridgeState {
+    lanes: Vec<WorkerQueue>,
+    done: Sender<Completion>,
     /// Where the outer end takes it; at the end of the run the inner one takes what nobody has taken.
-    taken: Mutex<Receiver<Done>>,
+    taken: Mutex<Receiver<Completion>>,
     /// Arrivals that are due.
     due: Sender<Due>,
     due_taken: Mutex<Receiver<Due>>,
     /// Rung when something is done, or due.
-    bell: Bell,
+    bell: Notifier,
     /// The run is told to end from inside.
     ending: AtomicBool,
     users: AtomicU64,
 }
 
-impl Shared {
+impl BridgeState {
     fn is_due(&self, due: Due) {
         // Both ends are here.
         let _ = self.due.send(due);
         self.bell.ring();
     }
 
-    fn take(&self, most: usize) -> Vec<Done> {
+    fn take(&self, most: usize) -> Vec<Completion> {
         let done = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         done.try_iter().take(most).collect()
     }
@@ -228,7 +228,7 @@ impl Shared {
 /// The outer end of a bridge.
 #[derive(Debug)]
 pub struct Bridge {
-    shared: Arc<Shared>,
+    shared: Arc<BridgeState>,
     next: AtomicU64,
 }
 
@@ -242,21 +242,21 @@ impl Bridge {
         let mut ends = Vec::new();
         for _ in 0..workers {
             let (asked, end) = mpsc::channel();
-            lanes.push(Lane {
+            lanes.push(WorkerQueue {
                 asked,
-                bell: Bell::new()?,
+                bell: Notifier::new()?,
             });
             ends.push(Some(end));
         }
         let (sender, done) = mpsc::channel();
         let (due, due_taken) = mpsc::channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BridgeState {
             lanes,
             due,
             due_taken: Mutex::new(due_taken),
             done: sender,
             taken: Mutex::new(done),
-            bell: Bell::new()?,
+            bell: Notifier::new()?,
             ending: AtomicBool::new(false),
             users: AtomicU64::new(0),
         });
@@ -268,7 +268,7 @@ impl Bridge {
         let maker: DriverMaker = Arc::new(move |given| {
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
             let asked = ends.get_mut(given.worker).and_then(Option::take);
-            Box::new(serve::Server {
+            Box::new(serve::BridgeDriver {
                 shared: Arc::clone(&shared),
                 lane: given.worker,
                 asked,
@@ -289,7 +289,7 @@ impl Bridge {
     pub fn send(&self, order: Order) -> Option<Token> {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
         let lane = self.lane_of(order.session);
-        let is_taken = self.ask(lane, Asked::Send(token, Box::new(order)), true);
+        let is_taken = self.ask(lane, Command::Send(token, Box::new(order)), true);
         if !is_taken {
             self.shared.ending.store(true, Ordering::Relaxed);
         }
@@ -298,23 +298,23 @@ impl Bridge {
 
     /// Nobody waits for an order any more: its connection is closed, and it is counted as given up. Its answer may be on its way.
     pub fn cancel(&self, token: Token, session: SessionId) {
-        self.ask(self.lane_of(session), Asked::Cancel(token), true);
+        self.ask(self.lane_of(session), Command::Cancel(token), true);
     }
 
     /// Puts a request into the ledger. Nobody is woken for it.
-    pub fn settle(&self, settled: Settled) {
+    pub fn settle(&self, settled: Settlement) {
         let lane = settled.account.lane;
-        self.ask(lane, Asked::Settle(Box::new(settled)), false);
+        self.ask(lane, Command::Settle(Box::new(settled)), false);
     }
 
     /// Puts a request into the ledger that something else has made.
-    pub fn foreign(&self, foreign: Foreign) {
-        self.ask(0, Asked::Foreign(Box::new(foreign)), false);
+    pub fn foreign(&self, foreign: ExternalSample) {
+        self.ask(0, Command::Foreign(Box::new(foreign)), false);
     }
 
     /// Closes the connections of a session that are not in use.
     pub fn close(&self, session: SessionId) {
-        self.ask(self.lane_of(session), Asked::Close(session), false);
+        self.ask(self.lane_of(session), Command::Close(session), false);
     }
 
     /// How many virtual users run outside.
@@ -323,7 +323,7 @@ impl Bridge {
     }
 
     /// At most so many of what is done; when there may be more the descriptor stays readable.
-    pub fn take(&self, most: usize) -> Vec<Done> {
+    pub fn take(&self, most: usize) -> Vec<Completion> {
         self.shared.bell.heard();
         let taken = self.shared.take(most);
         if taken.len() == most {
@@ -344,12 +344,12 @@ impl Bridge {
 
     /// Somebody takes an arrival up, to do what has this name.
     pub fn started(&self, due: Due, name: String) {
-        self.ask(0, Asked::Started(due, name), false);
+        self.ask(0, Command::Started(due, name), false);
     }
 
     /// An arrival that was taken up has ended, now.
-    pub fn over(&self, number: u64, ended: Ended) {
-        self.ask(0, Asked::Over(number, ended, now_ns()), false);
+    pub fn over(&self, number: u64, ended: RequestOutcome) {
+        self.ask(0, Command::Over(number, ended, now_ns()), false);
     }
 
     /// No more arrivals are wanted, from the first on that nobody has asked for yet: whoever says so may have been about to for a while. What is
@@ -360,7 +360,7 @@ impl Bridge {
             .first()
             .map_or_else(now_ns, |due| due.intended_ns);
         for lane in 0..self.shared.lanes.len() {
-            self.ask(lane, Asked::EndArrivals(from_ns), true);
+            self.ask(lane, Command::EndArrivals(from_ns), true);
         }
     }
 
@@ -373,7 +373,7 @@ impl Bridge {
     /// Nothing more comes: what is under way is given up, and the run ends.
     pub fn end(&self) {
         for lane in 0..self.shared.lanes.len() {
-            self.ask(lane, Asked::End, true);
+            self.ask(lane, Command::End, true);
         }
     }
 
@@ -382,7 +382,7 @@ impl Bridge {
     }
 
     /// Asks a worker; answers whether it is there. One that is gone is told of by the run's error.
-    fn ask(&self, lane: usize, asked: Asked, at_once: bool) -> bool {
+    fn ask(&self, lane: usize, asked: Command, at_once: bool) -> bool {
         let lane = &self.shared.lanes[lane];
         let is_there = lane.asked.send(asked).is_ok();
         if at_once {
@@ -407,7 +407,7 @@ fn provisional(label: LabelId, intended: Intended, started_ns: u64) -> Sample {
         first_write_ns: None,
         first_read_ns: None,
         done_ns: started_ns,
-        ended: Ended::Unanswered(Fault::Unfinished),
+        ended: RequestOutcome::Unanswered(Fault::Unfinished),
         status: None,
         bytes_out: 0,
         bytes_in: 0,

@@ -11,29 +11,30 @@ use std::{
 };
 
 use codec::{
-    Answer, Want,
+    Response, Want,
     content::{self, Unpacking},
     cookies::Jar,
     encode::Charset,
     reply::MAX_BODY,
 };
 use measure::{
-    Fault, Kind, Sample,
-    label::Group,
-    sample::{Ended, Intended},
+    Fault, Sample, TimeKind,
+    label::LabelGroup,
+    sample::{Intended, RequestOutcome},
 };
 use plan::{Schedule, Timeouts};
 use tokio::{io::unix::AsyncFd, task::spawn_local};
 
 use crate::{
-    Account, Answered, Asked, Done, Foreign, Order, SessionId, Settled, Shared, Token,
-    arrivals::{Started, announce},
+    Answered, BridgeState, Command, Completion, ExternalSample, Order, PendingSample, SessionId,
+    Settlement, Token,
+    arrivals::{StartedArrivals, announce},
     provisional,
 };
 use engine::{
     client::{
-        Agent, BuildError, Built, Call, CallError, Caller, Client, Exchange, Moments, Override,
-        Settings, pool::Pool,
+        Agent, BuildError, Built, Call, CallError, Caller, Client, Exchange, HttpClientConfig,
+        Moments, Override, pool::ConnectionPool,
     },
     deadlines::Limit,
     driver::Driver,
@@ -46,23 +47,23 @@ const SETTLE_NS: u64 = 20_000_000;
 const AGES_NS: u64 = 1 << 60;
 
 /// A worker's driver.
-pub struct Server {
-    pub shared: Arc<Shared>,
+pub struct BridgeDriver {
+    pub shared: Arc<BridgeState>,
     pub lane: usize,
     /// None where somebody has taken it: each worker has one driver.
-    pub asked: Option<Receiver<Asked>>,
-    pub settings: Settings,
+    pub asked: Option<Receiver<Command>>,
+    pub settings: HttpClientConfig,
     /// Where arrivals come by a schedule, that.
     pub schedule: Option<Schedule>,
 }
 
-impl Driver for Server {
+impl Driver for BridgeDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         // Of several processes each is there when it is there: nobody could send before.
         worker.joins(worker.clock.now());
         Box::pin(async move {
             let Some(asked) = self.asked else { return };
-            let desk = match Desk::new(&worker, self.settings, self.shared, self.lane) {
+            let desk = match WorkerState::new(&worker, self.settings, self.shared, self.lane) {
                 Ok(desk) => Rc::new(desk),
                 Err(line) => return worker.remark(line),
             };
@@ -77,45 +78,46 @@ impl Driver for Server {
 
 /// An order under way.
 #[derive(Default)]
-struct UnderWay {
+struct InFlightCalls {
     limit: Rc<Limit>,
     /// Whether nobody waits for it any more.
     is_cancelled: Cell<bool>,
 }
 
 /// What all orders of a worker share.
-pub(super) struct Desk {
+pub(super) struct WorkerState {
     pub(super) worker: Rc<Worker>,
     /// The client that looks at certificates, and the one that does not.
     clients: [Client; 2],
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<BridgeState>,
     lane: usize,
-    sessions: RefCell<HashMap<SessionId, [Rc<Pool>; 2]>>,
-    under_way: RefCell<HashMap<Token, Rc<UnderWay>>>,
+    sessions: RefCell<HashMap<SessionId, [Rc<ConnectionPool>; 2]>>,
+    under_way: RefCell<HashMap<Token, Rc<InFlightCalls>>>,
     /// Hosts that have been asked for, and whether they may be.
     hosts: RefCell<HashMap<String, bool>>,
     /// Whether whoever is outside knows that no more arrivals are wanted.
     told_to_end: Cell<bool>,
     ended: Cell<bool>,
     arrives: Cell<bool>,
-    started: Started,
+    started: StartedArrivals,
 }
 
-impl Desk {
+impl WorkerState {
     fn new(
         worker: &Rc<Worker>,
-        settings: Settings,
-        shared: Arc<Shared>,
+        settings: HttpClientConfig,
+        shared: Arc<BridgeState>,
         lane: usize,
-    ) -> Result<Desk, String> {
+    ) -> Result<WorkerState, String> {
         let client = |verify_tls: bool| {
             let mut http = settings.http.clone();
             // Whoever sends keeps the jar.
             (http.verify_tls, http.cookie_jar) = (verify_tls, false);
             let (hosts, sources) = (settings.hosts.clone(), settings.sources.clone());
-            Settings::new(&http, hosts, sources).map(|settings| Client::new(worker, settings))
+            HttpClientConfig::new(&http, hosts, sources)
+                .map(|settings| Client::new(worker, settings))
         };
-        Ok(Desk {
+        Ok(WorkerState {
             clients: [client(true)?, client(false)?],
             worker: Rc::clone(worker),
             shared,
@@ -126,19 +128,22 @@ impl Desk {
             told_to_end: Cell::new(false),
             ended: Cell::new(false),
             arrives: Cell::new(false),
-            started: Started::default(),
+            started: StartedArrivals::default(),
         })
     }
 
-    fn bell(&self) -> &super::Bell {
+    fn bell(&self) -> &super::Notifier {
         &self.shared.lanes[self.lane].bell
     }
 
-    fn pool(&self, session: SessionId, verifies: bool) -> Rc<Pool> {
+    fn pool(&self, session: SessionId, verifies: bool) -> Rc<ConnectionPool> {
         let mut sessions = self.sessions.borrow_mut();
-        let pools = sessions
-            .entry(session)
-            .or_insert_with(|| [Rc::new(Pool::own()), Rc::new(Pool::own())]);
+        let pools = sessions.entry(session).or_insert_with(|| {
+            [
+                Rc::new(ConnectionPool::own()),
+                Rc::new(ConnectionPool::own()),
+            ]
+        });
         Rc::clone(&pools[usize::from(!verifies)])
     }
 
@@ -154,7 +159,7 @@ impl Desk {
 }
 
 /// Does what is asked until nothing comes any more.
-async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
+async fn serve(desk: &Rc<WorkerState>, asked: &Receiver<Command>) {
     let worker = &desk.worker;
     let bell = desk.bell().for_listener().and_then(engine::watch);
     let bell = match bell {
@@ -175,7 +180,7 @@ async fn serve(desk: &Rc<Desk>, asked: &Receiver<Asked>) {
         if desk.ended.get() && desk.under_way.borrow().is_empty() {
             // Answers whose senders were gone before they came to them.
             for done in desk.shared.take(usize::MAX) {
-                settle(worker, Settled::cancelled(done.account));
+                settle(worker, Settlement::cancelled(done.account));
             }
             desk.started.abandon(worker);
             return;
@@ -205,26 +210,26 @@ async fn rung(bell: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     .await;
 }
 
-fn carry_out(desk: &Rc<Desk>, asked: Asked) {
+fn carry_out(desk: &Rc<WorkerState>, asked: Command) {
     match asked {
-        Asked::Send(token, order) => take_up(desk, token, *order),
-        Asked::Cancel(token) => {
+        Command::Send(token, order) => take_up(desk, token, *order),
+        Command::Cancel(token) => {
             if let Some(order) = desk.under_way.borrow().get(&token) {
                 order.is_cancelled.set(true);
                 order.limit.abort();
             }
         }
-        Asked::Settle(settled) => settle(&desk.worker, *settled),
-        Asked::Foreign(foreign) => enter_foreign(desk, *foreign),
-        Asked::Close(session) => {
+        Command::Settle(settled) => settle(&desk.worker, *settled),
+        Command::Foreign(foreign) => enter_foreign(desk, *foreign),
+        Command::Close(session) => {
             desk.sessions.borrow_mut().remove(&session);
         }
-        Asked::Started(due, name) => desk.started.begin(&desk.worker, due, &name),
-        Asked::Over(number, ended, at_ns) => {
+        Command::Started(due, name) => desk.started.begin(&desk.worker, due, &name),
+        Command::Over(number, ended, at_ns) => {
             desk.started.end(&desk.worker, number, ended, at_ns);
         }
-        Asked::EndArrivals(from_ns) => end_arrivals(desk, from_ns),
-        Asked::End => {
+        Command::EndArrivals(from_ns) => end_arrivals(desk, from_ns),
+        Command::End => {
             end_arrivals(desk, u64::MAX);
             desk.ended.set(true);
             desk.under_way
@@ -236,7 +241,7 @@ fn carry_out(desk: &Rc<Desk>, asked: Asked) {
 }
 
 /// Who is outside wants no more of them.
-fn end_arrivals(desk: &Desk, from_ns: u64) {
+fn end_arrivals(desk: &WorkerState, from_ns: u64) {
     let worker = &desk.worker;
     let from_ns = from_ns.saturating_sub(worker.clock.absolute(0));
     desk.told_to_end.set(true);
@@ -245,9 +250,9 @@ fn end_arrivals(desk: &Desk, from_ns: u64) {
     }
 }
 
-fn take_up(desk: &Rc<Desk>, token: Token, order: Order) {
+fn take_up(desk: &Rc<WorkerState>, token: Token, order: Order) {
     let worker = &desk.worker;
-    let under_way = Rc::new(UnderWay::default());
+    let under_way = Rc::new(InFlightCalls::default());
     let place = worker.watch(&under_way.limit);
     desk.under_way
         .borrow_mut()
@@ -270,9 +275,9 @@ fn take_up(desk: &Rc<Desk>, token: Token, order: Order) {
 }
 
 /// Tells what became of an order, or, where nobody listens, puts it into the ledger.
-fn hand_back(desk: &Desk, done: Done, is_unwanted: bool) {
+fn hand_back(desk: &WorkerState, done: Completion, is_unwanted: bool) {
     if is_unwanted {
-        return settle(&desk.worker, Settled::cancelled(done.account));
+        return settle(&desk.worker, Settlement::cancelled(done.account));
     }
     // Whoever holds the other end may be gone; then the run is about to end too.
     let _ = desk.shared.done.send(done);
@@ -280,7 +285,7 @@ fn hand_back(desk: &Desk, done: Done, is_unwanted: bool) {
 }
 
 /// Sends a request and takes its answer.
-async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> Done {
+async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limit>) -> Completion {
     let worker = &desk.worker;
     let zero_ns = worker.clock.absolute(0);
     let now = worker.clock.now();
@@ -293,7 +298,7 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
         Some((at, _)) => Intended::scheduled(at.saturating_sub(zero_ns)),
         None => Intended::after_previous(called, 0),
     };
-    let label = worker.label(Group::Request, &order.method, &order.name);
+    let label = worker.label(LabelGroup::Request, &order.method, &order.name);
     worker.requests_began(now, label, 1);
     let timeouts = Timeouts {
         total_ns: None,
@@ -317,7 +322,7 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
         first_write_ns: moments.first_write,
         first_read_ns: moments.first_read,
         done_ns,
-        ended: fault.map_or(Ended::Ok, Ended::Unanswered),
+        ended: fault.map_or(RequestOutcome::Ok, RequestOutcome::Unanswered),
         status: (status > 0).then_some(status),
         bytes_out: moments.bytes_out,
         bytes_in: moments.bytes_in,
@@ -325,11 +330,11 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
     };
     worker.request_ended(done_ns, (label, now));
     worker.turn(done_ns);
-    Done {
+    Completion {
         token,
         answer: read(exchange.answer),
         fault,
-        account: Account {
+        account: PendingSample {
             lane: desk.lane,
             zero_ns,
             sample,
@@ -339,7 +344,7 @@ async fn fulfil(desk: &Desk, token: Token, order: &Order, limit: &Rc<Limit>) -> 
 }
 
 async fn send(
-    desk: &Desk,
+    desk: &WorkerState,
     order: &Order,
     limit: &Rc<Limit>,
     exchange: &mut Exchange,
@@ -381,7 +386,7 @@ struct Nobody;
 
 impl Caller for Nobody {
     fn sending(&mut self, _: u64) {}
-    fn redirected(&mut self, _: Intended, _: &Moments, _: &Answer) {}
+    fn redirected(&mut self, _: Intended, _: &Moments, _: &Response) {}
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {
         Err(BuildError::Url(change.url.to_owned()))
     }
@@ -389,7 +394,7 @@ impl Caller for Nobody {
 }
 
 /// The answer as its sender reads it, unpacked here: on the other side it would be one thread's work for all.
-fn read(mut answer: Answer) -> Answered {
+fn read(mut answer: Response) -> Answered {
     let (body, unreadable) = match content::decoded(&answer, MAX_BODY, Unpacking::Lenient) {
         Ok(std::borrow::Cow::Owned(body)) => (Some(body), None),
         Ok(std::borrow::Cow::Borrowed(_)) => (None, None),
@@ -406,15 +411,15 @@ fn read(mut answer: Answer) -> Answered {
 }
 
 /// Puts a request into the ledger, as its sender sees it.
-fn settle(worker: &Worker, settled: Settled) {
-    let Account {
+fn settle(worker: &Worker, settled: Settlement) {
+    let PendingSample {
         mut sample,
         zero_ns,
         redirects,
         ..
     } = settled.account;
     if let Some((method, name)) = &settled.renamed {
-        sample.label = worker.label(Group::Request, method, name);
+        sample.label = worker.label(LabelGroup::Request, method, name);
     }
     sample.ended = settled.ended;
     let (called, outcome) = (sample.intended.ns(), sample.ended.outcome());
@@ -426,10 +431,14 @@ fn settle(worker: &Worker, settled: Settled) {
         let mut time = |label, kind, ns| {
             recorder.time(sample.done_ns, label, sample.intended, (kind, outcome), ns);
         };
-        time(sample.label, Kind::Script, resumed.saturating_sub(called));
+        time(
+            sample.label,
+            TimeKind::Script,
+            resumed.saturating_sub(called),
+        );
         time(
             measure::label::ALL,
-            Kind::Lag,
+            TimeKind::Lag,
             resumed.saturating_sub(sample.done_ns),
         );
     }
@@ -442,14 +451,14 @@ fn settle(worker: &Worker, settled: Settled) {
 }
 
 /// Enters a request that something else has made: only how long it took is known of it.
-fn enter_foreign(desk: &Desk, foreign: Foreign) {
+fn enter_foreign(desk: &WorkerState, foreign: ExternalSample) {
     let worker = &desk.worker;
     let zero_ns = worker.clock.absolute(0);
     let took_ns = foreign.took_ns.unwrap_or(0);
     // What began before the test did took as long as it took.
     let done_ns = foreign.done_ns.saturating_sub(zero_ns).max(took_ns);
     let began = done_ns - took_ns;
-    let label = worker.label(Group::Script, &foreign.method, &foreign.name);
+    let label = worker.label(LabelGroup::Script, &foreign.method, &foreign.name);
     let intended = Intended::after_previous(began, 0);
     let sample = Sample {
         first_write_ns: foreign.took_ns.map(|_| began),

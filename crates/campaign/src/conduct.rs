@@ -3,22 +3,22 @@
 use std::path::Path;
 
 use analysis::{page::Page, summary::Summary};
-use decisions::campaign::{CoolDown, Row, Verdict, judged, mended};
+use decisions::campaign::{CoolDown, StageRow, StageVerdict, judged, mended};
 use formats::{
     Inputs,
     native::campaign::{self, Campaign, OnFail, Work},
 };
 use plan::Load;
-use record::{Run, State, redact::Redactor, units};
+use record::{Run, RunState, redact::Redactor, units};
 use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_plan};
 
 use crate::{
-    NotBegun, Wanted,
+    CampaignOptions, NotBegun,
     broker::Broker,
     cool_down::{self, Before, Looked},
-    ledger::{self, Head, Ledger, Line, StageHead},
+    ledger::{self, CampaignHead, CampaignLedger, LedgerLine, StageHead},
     planned,
-    process::{Ground, Ran},
+    process::{StageEnv, StageExit},
     seen,
     targets::{self, Targets},
 };
@@ -27,7 +27,7 @@ use crate::{
 ///
 /// # Errors
 /// Why not even the first stage was begun.
-pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
+pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotBegun> {
     let campaign = read(wanted)?;
     let bytes = formats::files::read(&wanted.file)
         .map_err(|error| NotBegun::bad(format!("{}: {error}", wanted.file.display())))?;
@@ -50,7 +50,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
     };
     let folder = ledger.folder.clone();
     let mut conductor = Conductor {
-        ground: Ground {
+        ground: StageEnv {
             wanted,
             folder: &folder,
             targets,
@@ -68,7 +68,7 @@ pub fn conduct(wanted: &Wanted, voice: &SharedVoice) -> Result<u8, NotBegun> {
 }
 
 /// Whether the plan has mocks.
-fn mocks_of(wanted: &Wanted) -> Result<bool, NotBegun> {
+fn mocks_of(wanted: &CampaignOptions) -> Result<bool, NotBegun> {
     // With what they take from recorded runs, so that all that is wrong with it is told before they are started.
     let read = mock_plan::load(&wanted.file, None);
     read.map(|served| !served.mocks.is_empty())
@@ -76,7 +76,7 @@ fn mocks_of(wanted: &Wanted) -> Result<bool, NotBegun> {
 }
 
 /// Reads the plan, and everything that can be known to be wrong with any stage before the first one runs.
-fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
+fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
         files: vec![wanted.file.clone()],
         // An embedded target's address is not known yet, and nothing but its name is needed.
@@ -132,12 +132,12 @@ fn read(wanted: &Wanted) -> Result<Campaign, NotBegun> {
 
 /// The campaign that is to be gone on with.
 fn begun(
-    wanted: &Wanted,
+    wanted: &CampaignOptions,
     named: &Path,
     (campaign, sha256): (&Campaign, &str),
-) -> Result<Ledger, NotBegun> {
+) -> Result<CampaignLedger, NotBegun> {
     let folder = ledger::find(wanted.folder.as_deref(), named).map_err(NotBegun::bad)?;
-    let ledger = Ledger::open(&folder, redactor_of(campaign)).map_err(NotBegun::bad)?;
+    let ledger = CampaignLedger::open(&folder, redactor_of(campaign)).map_err(NotBegun::bad)?;
     if ledger.head.sha256 == sha256 {
         return Ok(ledger);
     }
@@ -148,7 +148,11 @@ fn begun(
     )))
 }
 
-fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger, NotBegun> {
+fn begin(
+    wanted: &CampaignOptions,
+    campaign: &Campaign,
+    sha256: String,
+) -> Result<CampaignLedger, NotBegun> {
     let stages = campaign.stages.iter().map(|stage| StageHead {
         name: stage.name.clone(),
         load: match &stage.work {
@@ -163,7 +167,7 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
         against: stage.against,
     });
     let seed = inputs::random_seed();
-    let head = Head {
+    let head = CampaignHead {
         schema: ledger::schema(),
         name: campaign.name.clone(),
         file: wanted.file.display().to_string(),
@@ -178,7 +182,7 @@ fn begin(wanted: &Wanted, campaign: &Campaign, sha256: String) -> Result<Ledger,
         scaling: campaign.scaling,
     };
     let redactor = redactor_of(campaign);
-    let begun = Ledger::begin(wanted.folder.as_deref(), seed as u16, head, redactor);
+    let begun = CampaignLedger::begin(wanted.folder.as_deref(), seed as u16, head, redactor);
     begun.map_err(NotBegun::CouldNot)
 }
 
@@ -196,9 +200,9 @@ fn redactor_of(campaign: &Campaign) -> Redactor {
 }
 
 struct Conductor<'a> {
-    ground: Ground<'a>,
+    ground: StageEnv<'a>,
     campaign: &'a Campaign,
-    ledger: Ledger,
+    ledger: CampaignLedger,
     voice: &'a SharedVoice,
     /// How each service was before the load, as soon as that is known: by what it is called in the plan.
     before: Vec<(String, Before)>,
@@ -323,7 +327,7 @@ impl Conductor<'_> {
             return false;
         };
         let page = seen::page(&self.ledger.folder, record);
-        page.is_some_and(|page| judged(&page.summary, code) == Verdict::Invalid)
+        page.is_some_and(|page| judged(&page.summary, code) == StageVerdict::Invalid)
     }
 
     /// Runs a stage, looks at the service behind it, and keeps what came of both.
@@ -337,7 +341,7 @@ impl Conductor<'_> {
         let mocks = self.ground.mocks.as_ref();
         let targets = &mut self.ground.targets;
         targets.load(self.campaign, number, mocks)?;
-        self.ledger.add(Line::Begun { stage: number })?;
+        self.ledger.add(LedgerLine::Begun { stage: number })?;
         let folder = folder_name(number, &stage.name);
         let ran = match &stage.work {
             Work::Load(_) => self.ground.native(&stage.name, &folder, &[])?,
@@ -358,7 +362,7 @@ impl Conductor<'_> {
             (None, true) => exit::COULD_NOT_RUN,
             (None, false) => ran.code,
         };
-        self.ledger.add(Line::Ended {
+        self.ledger.add(LedgerLine::Ended {
             stage: number,
             code,
             record,
@@ -459,7 +463,7 @@ impl Conductor<'_> {
         if let Some(signal) = looked.signal {
             return Ok(After::Signal(signal));
         }
-        self.ledger.add(Line::Cooled {
+        self.ledger.add(LedgerLine::Cooled {
             stage: number,
             cool_down: looked.cool_down,
         })?;
@@ -499,22 +503,22 @@ impl Conductor<'_> {
 }
 
 /// The gravest of the stages' codes.
-fn code(rows: &[Row]) -> u8 {
-    let any = |wanted: Verdict| rows.iter().any(|row| row.verdict == wanted);
+fn code(rows: &[StageRow]) -> u8 {
+    let any = |wanted: StageVerdict| rows.iter().any(|row| row.verdict == wanted);
     let mut failed = rows.iter().enumerate();
-    let fails =
-        failed.any(|(number, row)| row.verdict == Verdict::Fail && mended(rows, number).is_none());
+    let fails = failed
+        .any(|(number, row)| row.verdict == StageVerdict::Fail && mended(rows, number).is_none());
     let mut cool_downs = rows.iter().filter_map(|row| row.cool_down.as_ref());
     let not_back = cool_downs.clone().any(CoolDown::is_not_back);
     let unmeasured = cool_downs.any(|cool_down| cool_down.unmeasured.is_some());
     let is_unanswered = rows.iter().any(|row| row.is_unanswered);
-    if any(Verdict::CouldNotRun) || any(Verdict::Unfinished) || is_unanswered {
+    if any(StageVerdict::CouldNotRun) || any(StageVerdict::Unfinished) || is_unanswered {
         exit::COULD_NOT_RUN
-    } else if any(Verdict::Invalid) {
+    } else if any(StageVerdict::Invalid) {
         exit::INVALID
     } else if fails || not_back {
         exit::FAIL
-    } else if any(Verdict::Inconclusive) || unmeasured {
+    } else if any(StageVerdict::Inconclusive) || unmeasured {
         exit::INCONCLUSIVE
     } else {
         exit::PASS
@@ -523,26 +527,26 @@ fn code(rows: &[Row]) -> u8 {
 
 /// Whether something of Loadline's own failed in a run, such as writing its record: then no figure of it counts. A run
 /// exits with the same code when no request was answered, but that is the service's doing.
-fn has_failed(ran: &Ran) -> bool {
+fn has_failed(ran: &StageExit) -> bool {
     let run = || ran.record.as_deref().and_then(|dir| Run::open(dir).ok());
     ran.code == exit::COULD_NOT_RUN
         && run().is_some_and(|run| {
             let Summary { run, requests, .. } = audit::page(&run).summary;
             // A full disk may have kept it from writing down how it ended.
-            let is_torn = run.state == State::Running;
+            let is_torn = run.state == RunState::Running;
             run.unrecorded.is_some() || is_torn || requests.ok + requests.failed > 0
         })
 }
 
 /// Why a run has left no record, in its own last words.
-fn why_not(ran: &Ran) -> String {
+fn why_not(ran: &StageExit) -> String {
     let last = ran.said.iter().rev().find(|line| !line.trim().is_empty());
     let words = last.map(|line| line.trim_start_matches("loadline: ").to_owned());
     words.unwrap_or_else(|| format!("it has left no record, exit code {}", ran.code))
 }
 
 /// A stage's line when it is over.
-fn told(row: &Row) -> String {
+fn told(row: &StageRow) -> String {
     let figures = [
         row.requests_per_second
             .map(|rate| format!("{} requests/s", units::rate(rate))),

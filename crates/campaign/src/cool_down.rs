@@ -6,7 +6,7 @@ use decisions::campaign::CoolDown;
 use formats::native::campaign;
 use record::{Run, units};
 
-use crate::process::Ground;
+use crate::process::StageEnv;
 
 /// As before is a p95 of at most so many times that of before, as within a run.
 const AS_BEFORE: f64 = 1.5;
@@ -68,7 +68,7 @@ impl Looked {
 /// # Errors
 /// One line, when nothing can be run.
 pub fn look(
-    ground: &Ground<'_>,
+    ground: &StageEnv<'_>,
     asked: &campaign::CoolDown,
     baseline: &str,
     before: Before,

@@ -21,7 +21,7 @@ const SCHEMA: u32 = 1;
 
 /// What a campaign was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Head {
+pub struct CampaignHead {
     /// Version of the format.
     pub schema: u32,
     /// The title.
@@ -70,7 +70,7 @@ pub struct StageHead {
 /// A line behind the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum Line {
+pub enum LedgerLine {
     /// A stage begins.
     Begun {
         /// Its number.
@@ -98,13 +98,13 @@ pub enum Line {
 
 /// A campaign's folder with what is written in it.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct CampaignLedger {
     /// The folder.
     pub folder: PathBuf,
     /// What was asked for.
-    pub head: Head,
+    pub head: CampaignHead,
     /// What came of it so far.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LedgerLine>,
     redactor: Redactor,
 }
 
@@ -114,7 +114,7 @@ fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> R
     serde_json::from_value(redactor.json(&tree)).map_err(|error| error.to_string())
 }
 
-impl Ledger {
+impl CampaignLedger {
     /// Makes the folder of a campaign that begins now.
     ///
     /// # Errors
@@ -122,9 +122,9 @@ impl Ledger {
     pub fn begin(
         campaigns: Option<&Path>,
         suffix: u16,
-        head: Head,
+        head: CampaignHead,
         redactor: Redactor,
-    ) -> Result<Ledger, String> {
+    ) -> Result<CampaignLedger, String> {
         let head = redacted(head, &redactor)?;
         let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
         let cannot = |path: &Path| {
@@ -149,7 +149,7 @@ impl Ledger {
                 Err(error) => return Err(cannot(&folder)(error)),
             }
         };
-        let ledger = Ledger {
+        let ledger = CampaignLedger {
             folder,
             head,
             lines: Vec::new(),
@@ -164,13 +164,13 @@ impl Ledger {
     ///
     /// # Errors
     /// One line, when there is none or a newer version wrote it.
-    pub fn open(folder: &Path, redactor: Redactor) -> Result<Ledger, String> {
+    pub fn open(folder: &Path, redactor: Redactor) -> Result<CampaignLedger, String> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let mut lines = text.lines();
         let damaged = |why: String| format!("{}:1: {why}", path.display());
-        let head: Head = serde_json::from_str(lines.next().unwrap_or_default())
+        let head: CampaignHead = serde_json::from_str(lines.next().unwrap_or_default())
             .map_err(|error| damaged(format!("this is not a campaign: {error}")))?;
         if head.schema > SCHEMA {
             return Err(damaged(format!(
@@ -179,7 +179,7 @@ impl Ledger {
             )));
         }
         let lines = lines.map_while(|line| serde_json::from_str(line).ok());
-        Ok(Ledger {
+        Ok(CampaignLedger {
             folder: folder.to_owned(),
             lines: lines.collect(),
             head,
@@ -191,7 +191,7 @@ impl Ledger {
     ///
     /// # Errors
     /// One line, when it cannot be written.
-    pub fn add(&mut self, line: Line) -> Result<(), String> {
+    pub fn add(&mut self, line: LedgerLine) -> Result<(), String> {
         let line = redacted(line, &self.redactor)?;
         let written = self.append(&line);
         self.lines.push(line);
@@ -201,7 +201,7 @@ impl Ledger {
     /// Keeps in memory that a stage could not be run or what came of it not be kept. A stage that has ended stays so.
     pub fn failed(&mut self, stage: usize, why: String) {
         if self.ended(stage).is_none() {
-            self.lines.push(Line::Ended {
+            self.lines.push(LedgerLine::Ended {
                 stage,
                 code: session::exit::COULD_NOT_RUN,
                 record: None,
@@ -246,8 +246,8 @@ impl Ledger {
     #[must_use]
     pub fn ended(&self, number: usize) -> Option<(u8, Option<&str>, Option<&str>)> {
         self.lines.iter().rev().find_map(|line| match line {
-            Line::Begun { stage } if *stage == number => Some(None),
-            Line::Ended {
+            LedgerLine::Begun { stage } if *stage == number => Some(None),
+            LedgerLine::Ended {
                 stage,
                 code,
                 record,
@@ -260,7 +260,8 @@ impl Ledger {
     /// Whether a stage was ever begun.
     #[must_use]
     pub fn was_begun(&self, number: usize) -> bool {
-        let begun = |line: &Line| matches!(line, Line::Begun { stage } if *stage == number);
+        let begun =
+            |line: &LedgerLine| matches!(line, LedgerLine::Begun { stage } if *stage == number);
         self.lines.iter().any(begun)
     }
 
@@ -268,7 +269,7 @@ impl Ledger {
     #[must_use]
     pub fn cooled(&self, number: usize) -> Option<&CoolDown> {
         self.lines.iter().rev().find_map(|line| match line {
-            Line::Cooled { stage, cool_down } if *stage == number => Some(cool_down),
+            LedgerLine::Cooled { stage, cool_down } if *stage == number => Some(cool_down),
             _ => None,
         })
     }

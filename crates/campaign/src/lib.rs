@@ -24,7 +24,7 @@ pub use ledger::{FILE, find};
 
 /// What a campaign is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct CampaignOptions {
     /// The plan with stages.
     pub file: PathBuf,
     /// Replaces the plan's target.
@@ -76,7 +76,7 @@ impl From<LoadErrors> for NotBegun {
 ///
 /// # Errors
 /// One line that says what cannot be read.
-pub fn render(folder: &Path, voice: &SharedVoice) -> Result<seen::Seen, String> {
-    let ledger = ledger::Ledger::open(folder, session::salt::redactor(&[]))?;
+pub fn render(folder: &Path, voice: &SharedVoice) -> Result<seen::FinishedCampaign, String> {
+    let ledger = ledger::CampaignLedger::open(folder, session::salt::redactor(&[]))?;
     seen::derive(&ledger, voice)
 }

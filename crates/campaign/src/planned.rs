@@ -1,6 +1,6 @@
 //! What a stage is to send, before it does: kept with the campaign, so that its report can set it beside what came of it.
 
-use decisions::campaign::{Planned, Rate};
+use decisions::campaign::{Planned, VolumeRate};
 use plan::profile::Assumed;
 
 /// What a stage's plan sends at its highest rate; none of a closed loop.
@@ -14,7 +14,7 @@ pub fn of(plan: &plan::Plan) -> Option<Planned> {
     // Everything grows with the rate: any column will do.
     let times = most / profile.columns.first()?.per_second;
     let rate = |name: &String, volume: Option<&String>, per_second: &[f64]| {
-        Some(Rate {
+        Some(VolumeRate {
             name: name.clone(),
             volume: volume.cloned(),
             per_second: per_second.first()? * times,

@@ -10,11 +10,11 @@ use formats::native::campaign;
 use record::redact::Redactor;
 use session::{MockProcess, child, lab_process, mock_process};
 
-use crate::{Wanted, broker::Broker, targets::Targets};
+use crate::{CampaignOptions, broker::Broker, targets::Targets};
 
 /// A run that is over.
 #[derive(Debug)]
-pub struct Ran {
+pub struct StageExit {
     /// What it exited with.
     pub code: u8,
     /// The signal that was passed on to it, if one was.
@@ -26,8 +26,8 @@ pub struct Ran {
 }
 
 /// What every run of a campaign has in common.
-pub struct Ground<'a> {
-    pub wanted: &'a Wanted,
+pub struct StageEnv<'a> {
+    pub wanted: &'a CampaignOptions,
     /// The campaign's folder.
     pub folder: &'a Path,
     /// What they load.
@@ -40,12 +40,12 @@ pub struct Ground<'a> {
     pub redactor: Redactor,
 }
 
-impl Ground<'_> {
+impl StageEnv<'_> {
     /// Runs a stage of the plan itself, with these flags behind the usual ones.
     ///
     /// # Errors
     /// One line, when no process can be started.
-    pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<Ran, String> {
+    pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<StageExit, String> {
         let mut arguments = vec!["run".to_owned(), self.wanted.file.display().to_string()];
         arguments.extend(["--stage".to_owned(), stage.to_owned()]);
         if let Some(target) = self
@@ -70,7 +70,7 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// One line, when no process can be started.
-    pub fn command(&self, asked: &campaign::Command, name: &str) -> Result<Ran, String> {
+    pub fn command(&self, asked: &campaign::StageCommand, name: &str) -> Result<StageExit, String> {
         let place = self
             .wanted
             .file
@@ -101,7 +101,7 @@ impl Ground<'_> {
         })
     }
 
-    fn run(&self, name: &str, say: impl FnOnce(&mut Command)) -> Result<Ran, String> {
+    fn run(&self, name: &str, say: impl FnOnce(&mut Command)) -> Result<StageExit, String> {
         let cannot = |what: &Path, error: std::io::Error| {
             format!("cannot write {}: {error}", what.display())
         };
@@ -129,7 +129,7 @@ impl Ground<'_> {
             })?;
         // Another tool's layout has the URL as it was given, and the folder is kept and passed on.
         self.redact(&out).map_err(|error| cannot(&out, error))?;
-        Ok(Ran {
+        Ok(StageExit {
             code: ended.code,
             signal: ended.signal,
             record: record::find(&runs, "last").ok(),

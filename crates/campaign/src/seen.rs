@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use analysis::page::Page;
-use decisions::campaign::{self, Campaign, Identity, Outcome, Stage};
+use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
 use record::Run;
-use report::{campaign::Span, derived};
+use report::{campaign::RunSpan, derived};
 use session::SharedVoice;
 
-use crate::ledger::{Head, Ledger};
+use crate::ledger::{CampaignHead, CampaignLedger};
 
 /// A campaign as it is, and where its report is.
 #[derive(Debug)]
-pub struct Seen {
+pub struct FinishedCampaign {
     /// What came of it.
     pub campaign: Campaign,
     /// Its page; none where it could not be written.
@@ -29,7 +29,7 @@ pub fn page(folder: &Path, record: &str) -> Option<Page> {
 ///
 /// # Errors
 /// None as long as the ledger could be read: what else is missing is told of.
-pub fn derive(ledger: &Ledger, voice: &SharedVoice) -> Result<Seen, String> {
+pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCampaign, String> {
     let head = &ledger.head;
     let count = head.stages.len();
     let pages: Vec<Option<(u8, Page, String)>> = (0..count)
@@ -56,39 +56,39 @@ pub fn derive(ledger: &Ledger, voice: &SharedVoice) -> Result<Seen, String> {
                 .collect()
         })
         .collect();
-    let stages: Vec<Stage<'_>> = (0..count)
-        .map(|number| Stage {
+    let stages: Vec<FinishedStage<'_>> = (0..count)
+        .map(|number| FinishedStage {
             name: &head.stages[number].name,
             load: &head.stages[number].load,
             target: head.stages[number].target.as_deref(),
             against: head.stages[number].against,
             planned: head.stages[number].planned.as_ref(),
             outcome: match (&pages[number], ledger.ended(number)) {
-                (Some((code, page, report)), _) => Outcome::Ran {
+                (Some((code, page, report)), _) => StageOutcome::Ran {
                     page,
                     code: *code,
                     report,
                 },
                 (None, Some((_, _, why))) => {
-                    Outcome::CouldNotRun(why.unwrap_or("it has left no record"))
+                    StageOutcome::CouldNotRun(why.unwrap_or("it has left no record"))
                 }
-                (None, None) if ledger.was_begun(number) => Outcome::Unfinished,
-                (None, None) => Outcome::NotRun,
+                (None, None) if ledger.was_begun(number) => StageOutcome::Unfinished,
+                (None, None) => StageOutcome::NotRun,
             },
             cool_down: ledger.cooled(number),
         })
         .collect();
     let campaign = campaign::of(identity(head), &stages);
-    let mut runs: Vec<(Span, &Page)> = Vec::new();
+    let mut runs: Vec<(RunSpan, &Page)> = Vec::new();
     for (number, page) in pages.iter().enumerate() {
         if let Some((_, page, _)) = page {
             let stage = Some(head.stages[number].name.clone());
-            runs.push((Span { stage }, page));
+            runs.push((RunSpan { stage }, page));
         }
         runs.extend(
             looks[number]
                 .iter()
-                .map(|page| (Span { stage: None }, page)),
+                .map(|page| (RunSpan { stage: None }, page)),
         );
     }
     let written = derived::write_campaign(&ledger.folder, &campaign, &runs);
@@ -100,11 +100,11 @@ pub fn derive(ledger: &Ledger, voice: &SharedVoice) -> Result<Seen, String> {
             None
         }
     };
-    Ok(Seen { campaign, report })
+    Ok(FinishedCampaign { campaign, report })
 }
 
 /// What is known of a campaign before any of its stages ran.
-fn identity(head: &Head) -> Identity {
+fn identity(head: &CampaignHead) -> Identity {
     Identity {
         name: head.name.clone(),
         target: head.target.clone(),

@@ -1,15 +1,15 @@
 //! The `option=value` pairs of a lab as they were given, with a default for each: read, or refused with the advice of whoever reads them.
 
 use lab::units;
-use lab::{LabError, Options};
+use lab::{LabError, LabOptions};
 
 /// The pairs of a lab.
-pub(crate) struct Given<'a> {
+pub(crate) struct LabConfig<'a> {
     pub(crate) lab: &'static str,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a LabOptions,
 }
 
-impl Given<'_> {
+impl LabConfig<'_> {
     /// The value of an option, or what it usually is.
     pub(crate) fn value<T>(
         &self,

@@ -10,18 +10,22 @@ use axum::response::Response;
 
 use crate::timer::Timer;
 use lab::units;
-use lab::{LabError, Options, clock};
+use lab::{LabError, LabOptions, clock};
 
 /// How long answers take.
 #[derive(Clone)]
-pub(crate) struct Latency {
+pub(crate) struct FixedLatency {
     timer: Arc<Timer>,
     ns: u64,
 }
 
-impl Latency {
+impl FixedLatency {
     /// As long as an option of this lab says; where it does not, as long as the work takes.
-    pub(crate) fn of(lab: &'static str, options: &Options, option: &str) -> Result<Self, LabError> {
+    pub(crate) fn of(
+        lab: &'static str,
+        options: &LabOptions,
+        option: &str,
+    ) -> Result<Self, LabError> {
         Ok(Self {
             timer: Arc::new(Timer::start()?),
             ns: duration(lab, options, option)?,
@@ -48,7 +52,7 @@ impl Latency {
 /// A duration among a lab's options; none where it is not given.
 pub(crate) fn duration(
     lab: &'static str,
-    options: &Options,
+    options: &LabOptions,
     option: &str,
 ) -> Result<u64, LabError> {
     let text = options.extra(option).unwrap_or("0");
@@ -60,7 +64,7 @@ pub(crate) fn duration(
     })
 }
 
-async fn hold(State(latency): State<Latency>, request: Request, next: Next) -> Response {
+async fn hold(State(latency): State<FixedLatency>, request: Request, next: Next) -> Response {
     let due_ns = clock::monotonic_ns().saturating_add(latency.ns);
     let response = next.run(request).await;
     latency.timer.until(due_ns).await;

@@ -16,10 +16,10 @@ mod shortener;
 mod timer;
 mod wall_clock;
 
-use lab::Entry;
+use lab::LabEntry;
 
 /// Every lab of the product: the general ones and those of the case studies.
-pub const LABS: &[Entry] = &[
+pub const LABS: &[LabEntry] = &[
     lab::SUM,
     fhir::LAB,
     shortener::LAB,

@@ -13,18 +13,18 @@ use lab::{LabError, clock};
 
 /// A thread that wakes; it ends with this.
 pub(crate) struct Timer {
-    shared: Arc<Shared>,
+    shared: Arc<TimerState>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
+struct TimerState {
+    waiting: Mutex<Sleepers>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct Sleepers {
     /// By moment, then in the order in which they came.
     due: BinaryHeap<Reverse<(u64, u64)>>,
     wake: std::collections::HashMap<u64, oneshot::Sender<()>>,
@@ -32,8 +32,8 @@ struct Waiting {
     over: bool,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl TimerState {
+    fn lock(&self) -> MutexGuard<'_, Sleepers> {
         // Nothing in here panics half-way.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,7 +41,7 @@ impl Shared {
 
 impl Timer {
     pub(crate) fn start() -> Result<Self, LabError> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<TimerState>::default();
         let waking = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("lab-timer".to_owned())
@@ -87,7 +87,7 @@ impl Drop for Timer {
     }
 }
 
-fn wake(shared: &Shared) {
+fn wake(shared: &TimerState) {
     let mut waiting = shared.lock();
     while !waiting.over {
         let now = clock::monotonic_ns();

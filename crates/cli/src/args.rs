@@ -25,15 +25,15 @@ pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 /// Our own commands; those of the front doors are listed between the first and the others.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Run a test: a URL, a native plan, an Artillery script, a locustfile or a script of wrk's
     #[command(display_order = 0)]
-    Run(Box<Run>),
+    Run(Box<RunArgs>),
     /// Write a commented plan to go on from: of a URL, command lines of curl, what a browser recorded (HAR), or an OpenAPI description
     #[command(display_order = 1)]
     Init(Init),
@@ -150,7 +150,7 @@ pub struct Campaign {
 
 /// `loadline run`
 #[derive(Debug, Clone, ClapArgs, Serialize, Deserialize)]
-pub struct Run {
+pub struct RunArgs {
     /// What to run: http(s)://… (or localhost:8080/…), a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
     #[arg(value_name = "FILE|URL", required = true)]
     pub what: String,
@@ -450,12 +450,12 @@ pub struct Report {
     pub json: Option<PathBuf>,
     /// Print one table in Markdown and nothing else
     #[arg(long, value_enum, value_name = "TABLE")]
-    pub table: Option<Table>,
+    pub table: Option<ReportTable>,
 }
 
 /// A table of published reports.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum Table {
+pub enum ReportTable {
     /// Requests, failures, mean and rate by endpoint
     Requests,
     /// Percentiles in milliseconds by endpoint, as Locust has them
@@ -464,13 +464,13 @@ pub enum Table {
     Rps,
 }
 
-impl Table {
+impl ReportTable {
     /// The report's name for it.
     pub fn which(self) -> report::markdown::Published {
         match self {
-            Table::Requests => report::markdown::Published::Requests,
-            Table::Percentiles => report::markdown::Published::Percentiles,
-            Table::Rps => report::markdown::Published::Rates,
+            ReportTable::Requests => report::markdown::Published::Requests,
+            ReportTable::Percentiles => report::markdown::Published::Percentiles,
+            ReportTable::Rps => report::markdown::Published::Rates,
         }
     }
 }

@@ -15,7 +15,7 @@ use session::exit;
 use crate::{args, log};
 
 /// Why there is nothing to audit.
-struct Failed {
+struct AuditError {
     why: String,
     code: u8,
 }
@@ -63,27 +63,27 @@ pub fn command(args: &args::Audit) -> u8 {
     code
 }
 
-fn of(path: &Path) -> Result<Audit, Failed> {
+fn of(path: &Path) -> Result<Audit, AuditError> {
     let text = if path.join("manifest.json").exists() {
-        let run = Run::open(path).map_err(|error| Failed {
+        let run = Run::open(path).map_err(|error| AuditError {
             why: error.to_string(),
             code: exit::COULD_NOT_RUN,
         })?;
         // A run's folder is audited by what its record says now, not by a summary of another day.
         serde_json::to_string_pretty(&analysis::summarise(&run)).unwrap_or_default()
     } else if path.is_dir() {
-        return Err(Failed {
+        return Err(AuditError {
             why: format!("this folder is no run; audit reads {}", import::ACCEPTED),
             code: exit::BAD_INPUT,
         });
     } else {
-        let bytes = formats::files::read(path).map_err(|error| Failed {
+        let bytes = formats::files::read(path).map_err(|error| AuditError {
             why: error.to_string(),
             code: exit::COULD_NOT_RUN,
         })?;
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    let import = import::read(&text).map_err(|unknown| Failed {
+    let import = import::read(&text).map_err(|unknown| AuditError {
         why: unknown.to_string(),
         code: exit::BAD_INPUT,
     })?;

@@ -8,7 +8,7 @@ use std::{
 
 use plan::about::is_tag;
 
-use crate::stop::Stop;
+use crate::stop::CommandError;
 
 /// The folder of a baseline, if one of that name was saved.
 pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
@@ -17,11 +17,11 @@ pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Refuses what cannot be a folder's name.
-pub fn check(name: &str) -> Result<(), Stop> {
+pub fn check(name: &str) -> Result<(), CommandError> {
     if is_name(name) {
         return Ok(());
     }
-    Err(Stop::bad_input(format!(
+    Err(CommandError::bad_input(format!(
         "--save-baseline `{name}`: write a word of letters, digits, `.`, `_` and `-`, for example main"
     )))
 }
@@ -32,9 +32,9 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Keeps copies of these records under a name, in the place of those that were kept so: all of them, or none.
-pub fn save(folder: &Path, name: &str, records: &[PathBuf]) -> Result<PathBuf, Stop> {
+pub fn save(folder: &Path, name: &str, records: &[PathBuf]) -> Result<PathBuf, CommandError> {
     let failed = |path: &Path, error: &io::Error| {
-        Stop::could_not_run(format!("cannot write {}: {error}", path.display()))
+        CommandError::could_not_run(format!("cannot write {}: {error}", path.display()))
     };
     let dir = folder.join(name);
     let [new, old] = ["new", "old"].map(|what| folder.join(format!(".{name}.{what}")));

@@ -2,7 +2,7 @@
 
 use std::{io::IsTerminal, path::PathBuf};
 
-use campaign::{NotBegun, Wanted};
+use campaign::{CampaignOptions, NotBegun};
 use session::exit;
 
 use crate::{args, log};
@@ -21,7 +21,7 @@ pub fn command(args: &args::Campaign) -> u8 {
     }
     flags.extend(args.many.flags());
     let newest = || PathBuf::from("last");
-    let wanted = Wanted {
+    let wanted = CampaignOptions {
         file: args.file.clone(),
         target: args.target.clone(),
         seed: args.seed,

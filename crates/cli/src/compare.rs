@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use decisions::compare::{self, Asked, Comparison};
+use decisions::compare::{self, CompareConfig, Comparison};
 use plan::units::{Quantity, parse_quantity};
 use report::{console, derived};
 use session::exit;
@@ -12,7 +12,7 @@ use crate::{
     args,
     groups::{hinder, no_run_on_both, rows_are_there, side},
     log, rerender, shell,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
 };
 
 /// Where comparisons are kept, if nobody says otherwise.
@@ -22,14 +22,14 @@ const FOLDER: &str = ".loadline/comparisons";
 pub fn command(args: &args::Compare) -> u8 {
     match carry_out(args) {
         Ok(code) => code,
-        Err(Stop { lines, code }) => {
+        Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
             code
         }
     }
 }
 
-fn carry_out(args: &args::Compare) -> Result<u8, Stop> {
+fn carry_out(args: &args::Compare) -> Result<u8, CommandError> {
     let mut asked = asked(&args.judged)?;
     let runs = rerender::runs(args.runs.as_deref());
     let baseline = side(&args.baseline, &runs)?;
@@ -54,12 +54,12 @@ fn carry_out(args: &args::Compare) -> Result<u8, Stop> {
 }
 
 /// What is asked, by the flags.
-pub fn asked(judged: &args::Judged) -> Result<Asked, Stop> {
+pub fn asked(judged: &args::Judged) -> Result<CompareConfig, CommandError> {
     let subjects = judged
         .metric
         .iter()
         .map(|text| compare::read(text).map_err(|error| flag_error("--metric", text, &error)));
-    Ok(Asked {
+    Ok(CompareConfig {
         subjects: subjects.collect::<Result<_, _>>()?,
         margin: share("--margin", &judged.margin)?,
         error_margin: share("--error-margin", &judged.error_margin)?,
@@ -70,10 +70,10 @@ pub fn asked(judged: &args::Judged) -> Result<Asked, Stop> {
 }
 
 /// A share that a flag was given.
-pub fn share(flag: &str, text: &str) -> Result<f64, Stop> {
+pub fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     match parse_quantity(text) {
         Ok(Quantity::Share(share)) if share < 1.0 => Ok(share),
-        Ok(_) => Err(Stop::bad_input(format!(
+        Ok(_) => Err(CommandError::bad_input(format!(
             "{flag}: `{text}` is not a share below 100 %: write for example 5%"
         ))),
         Err(error) => Err(flag_error(flag, text, &error)),

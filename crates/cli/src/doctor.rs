@@ -38,9 +38,9 @@ pub fn command() -> u8 {
     code
 }
 
-type Lines = Vec<(&'static str, String)>;
+type DoctorLines = Vec<(&'static str, String)>;
 
-fn machine(lines: &mut Lines, advice: &mut Vec<String>) {
+fn machine(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     let host = Host::read();
     let unknown = || "unknown".to_owned();
     lines.push(("kernel", host.kernel.unwrap_or_else(unknown)));
@@ -70,7 +70,7 @@ fn machine(lines: &mut Lines, advice: &mut Vec<String>) {
     }
 }
 
-fn limits(lines: &mut Lines, advice: &mut Vec<String>) {
+fn limits(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     let descriptors = engine::raise_descriptors();
     lines.push((
         "descriptors",
@@ -102,7 +102,7 @@ fn limits(lines: &mut Lines, advice: &mut Vec<String>) {
 }
 
 /// Lateness of a loop that only waits: no generator on this machine can be more exact.
-fn timing(lines: &mut Lines, advice: &mut Vec<String>) {
+fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     let mut lateness = engine::clock::bare_timer_loop(1_000_000, 2_000);
     lateness.sort_unstable();
     let at = |q: f64| {

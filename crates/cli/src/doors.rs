@@ -4,9 +4,9 @@ use std::{ffi::OsString, path::Path, sync::Arc};
 
 use clap::{Arg, ArgAction, Command};
 use engine::hook::Hooks;
-use formats::{Reader, native};
+use formats::{TestFileReader, native};
 use plan::Plan;
-use session::{Card, FrontDoor, Programs, Scripts, exit};
+use session::{ExternalTool, FrontDoor, FrontEndInfo, ScriptLoader, exit};
 
 use crate::log;
 
@@ -21,9 +21,9 @@ const DOORS: [&dyn FrontDoor; 4] = [
 ];
 
 /// Readers of test files, in the order in which they are asked whether a file is theirs.
-pub fn readers() -> Vec<&'static dyn Reader> {
-    let mut readers: Vec<&dyn Reader> = vec![&native::Plans];
-    let doors: Vec<&dyn Reader> = DOORS.iter().map(|door| door.reader()).collect();
+pub fn readers() -> Vec<&'static dyn TestFileReader> {
+    let mut readers: Vec<&dyn TestFileReader> = vec![&native::Plans];
+    let doors: Vec<&dyn TestFileReader> = DOORS.iter().map(|door| door.reader()).collect();
     readers.extend(doors);
     readers
 }
@@ -34,13 +34,13 @@ pub fn named(name: &str) -> Option<&'static dyn FrontDoor> {
 }
 
 /// Who runs this itself, because only running it tells what it sends.
-pub fn scripts(what: &str) -> Option<&'static dyn Scripts> {
+pub fn scripts(what: &str) -> Option<&'static dyn ScriptLoader> {
     let mut scripts = DOORS.iter().filter_map(|door| door.scripts());
     scripts.find(|scripts| scripts.runs(what))
 }
 
 /// Whose program this is, because only its own tool can run it.
-pub fn programs(what: &str) -> Option<&'static dyn Programs> {
+pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
     let mut programs = DOORS.iter().filter_map(|door| door.programs());
     programs.find(|programs| programs.runs(what))
 }
@@ -92,7 +92,7 @@ impl Called {
     }
 
     /// How its command line is read.
-    pub fn card(&self) -> Card {
+    pub fn card(&self) -> FrontEndInfo {
         self.door.card()
     }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clap::Parser;
-use decisions::find::{Found, Over, search::Asked};
-use find::Wanted;
+use decisions::find::{Over, SearchResult, search::SearchConfig};
+use find::FindOptions;
 use plan::{
     Criterion, Load, Plan,
     criteria::{Metric, parse_criterion},
@@ -17,7 +17,7 @@ use crate::{
     args, doors, list, load, log, making,
     mocked::Mocked,
     native, shell, shown,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
     urls,
 };
 
@@ -32,14 +32,14 @@ const SHORTEST_S: f64 = 20.0;
 pub fn command(args: &args::Find) -> u8 {
     match carry_out(args) {
         Ok(code) => code,
-        Err(Stop { lines, code }) => {
+        Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
             code
         }
     }
 }
 
-fn carry_out(args: &args::Find) -> Result<u8, Stop> {
+fn carry_out(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
     let is_script = doors::scripts(&what).is_some();
@@ -69,7 +69,7 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
         .find_map(|target| target.strip_prefix(lab_process::SCHEME));
     let lab = lab.map(|name| LabProcess::start(&mock_process::behind(name, places)));
     let lab = lab.transpose()?;
-    let wanted = Wanted {
+    let wanted = FindOptions {
         shown: (
             shown::without_secrets(&what, &args.secret),
             args.target
@@ -95,7 +95,7 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
     making::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let found = find::conduct(&wanted, log::columns(), &log::voice());
-    let (found, folder, code) = found.map_err(|(line, code)| Stop {
+    let (found, folder, code) = found.map_err(|(line, code)| CommandError {
         lines: vec![line],
         code,
     })?;
@@ -104,7 +104,7 @@ fn carry_out(args: &args::Find) -> Result<u8, Stop> {
 }
 
 /// Writes the answer where the command line wants it, and opens the report.
-fn keep(args: &args::Find, found: &Found, folder: &Path) -> Result<(), Stop> {
+fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), CommandError> {
     if let Some(json) = args.json.as_deref() {
         list::write_json(json, found)?;
     }
@@ -115,25 +115,25 @@ fn keep(args: &args::Find, found: &Found, folder: &Path) -> Result<(), Stop> {
 }
 
 /// What cannot be searched, before anything is read.
-fn refuse(args: &args::Find, what: &str) -> Result<(), Stop> {
+fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     if doors::programs(what).is_some() {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "{what}: users of a locustfile decide themselves when they ask, so there is no rate to search: use a plan, an Artillery script or a script of wrk's"
         )));
     }
     if args.over == "users" && doors::scripts(what).is_some() {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--over users: a script of wrk's has connections and no users",
         ));
     }
     if args.sweep && args.over != "users" {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--sweep measures numbers of users: add --over users",
         ));
     }
     let out = args.out.as_ref();
     if out.is_some_and(|out| out.join(derived::FOUND).exists()) {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--out: there is a search in that folder already, name another",
         ));
     }
@@ -141,7 +141,7 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), Stop> {
 }
 
 /// The plan as its probes have it, but for their load: whatever is wrong with it is told before anything is sent.
-fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Plan, Stop> {
+fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Plan, CommandError> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));
@@ -156,16 +156,16 @@ fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Pla
 }
 
 /// The command line of a run of it.
-fn as_run(what: &str, args: &args::Find) -> Result<args::Run, Stop> {
+fn as_run(what: &str, args: &args::Find) -> Result<args::RunArgs, CommandError> {
     let mut words = vec!["loadline".to_owned(), "run".to_owned(), what.to_owned()];
     words.extend(flags(args));
     if let Some(target) = &args.target {
         words.extend(["--target".to_owned(), target.clone()]);
     }
     match args::Args::try_parse_from(words).map(|args| args.command) {
-        Ok(args::Command::Run(run)) => Ok(*run),
-        Ok(_) => Err(Stop::bad_input("`find` runs what `run` runs")),
-        Err(error) => Err(Stop::bad_input(error)),
+        Ok(args::CliCommand::Run(run)) => Ok(*run),
+        Ok(_) => Err(CommandError::bad_input("`find` runs what `run` runs")),
+        Err(error) => Err(CommandError::bad_input(error)),
     }
 }
 
@@ -174,7 +174,7 @@ fn slos(
     args: &args::Find,
     plan: Option<&Plan>,
     notes: &mut Vec<String>,
-) -> Result<Vec<Criterion>, Stop> {
+) -> Result<Vec<Criterion>, CommandError> {
     let mut slos = Vec::new();
     for criterion in plan.map_or(&[][..], |plan| &plan.criteria) {
         match unfit(criterion) {
@@ -188,12 +188,12 @@ fn slos(
     for text in &args.slo {
         let criterion = parse_criterion(text).map_err(|e| flag_error("--slo", text, &e))?;
         if let Some(why) = unfit(&criterion) {
-            return Err(Stop::bad_input(format!("--slo '{text}': {why}")));
+            return Err(CommandError::bad_input(format!("--slo '{text}': {why}")));
         }
         slos.push(criterion);
     }
     if slos.is_empty() && !args.sweep {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "what must hold is not said: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` to the plan",
         ));
     }
@@ -218,12 +218,12 @@ fn unfit(criterion: &Criterion) -> Option<&'static str> {
     .then_some("it says how much is sent, and that is what is searched")
 }
 
-fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<Asked, Stop> {
+fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<SearchConfig, CommandError> {
     let whole = over == Over::Users;
     let least = level("--min", args.min.as_deref(), whole)?.unwrap_or(1.0);
     let most = level("--max", args.max.as_deref(), whole)?;
     if most.is_some_and(|most| most <= least) {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--max is not above the lowest level that may be tried",
         ));
     }
@@ -234,7 +234,7 @@ fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<Asked, St
     let precision = match units::parse_quantity(&args.precision) {
         Ok(units::Quantity::Share(share)) if (0.002..=0.5).contains(&share) => share,
         Ok(_) => {
-            return Err(Stop::bad_input(format!(
+            return Err(CommandError::bad_input(format!(
                 "--precision: `{}` is not a share from 0.2% to 50%",
                 args.precision
             )));
@@ -243,7 +243,7 @@ fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<Asked, St
     };
     let budget_s = time("--budget", &args.budget)?;
     if budget_s < SHORTEST_S {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "--budget: {} is too short for an answer, 20s are the least",
             args.budget
         )));
@@ -252,7 +252,7 @@ fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<Asked, St
         "0" | "0s" => 0.0,
         text => time("--settle", text)?,
     };
-    Ok(Asked {
+    Ok(SearchConfig {
         from: if whole { from.round().max(1.0) } else { from },
         least,
         most,
@@ -278,12 +278,12 @@ fn own_level(load: &Load, over: Over) -> Option<f64> {
     }
 }
 
-fn level(flag: &str, text: Option<&str>, whole: bool) -> Result<Option<f64>, Stop> {
+fn level(flag: &str, text: Option<&str>, whole: bool) -> Result<Option<f64>, CommandError> {
     let Some(text) = text else { return Ok(None) };
     if whole {
         let users = text.parse::<u32>().ok().filter(|users| *users > 0);
         let users = users.ok_or_else(|| {
-            Stop::bad_input(format!("{flag}: `{text}` is not a valid number of users"))
+            CommandError::bad_input(format!("{flag}: `{text}` is not a valid number of users"))
         })?;
         return Ok(Some(f64::from(users)));
     }
@@ -291,7 +291,7 @@ fn level(flag: &str, text: Option<&str>, whole: bool) -> Result<Option<f64>, Sto
     Ok(Some(rate.as_f64()))
 }
 
-fn time(flag: &str, text: &str) -> Result<f64, Stop> {
+fn time(flag: &str, text: &str) -> Result<f64, CommandError> {
     let ns = units::parse_duration(text).map_err(|e| flag_error(flag, text, &e))?;
     Ok(ns as f64 / 1e9)
 }

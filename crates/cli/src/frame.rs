@@ -7,7 +7,7 @@ use std::{
 };
 
 use report::{
-    console::{Line, Style},
+    console::{StyledLine, TextStyle},
     printable,
 };
 
@@ -29,7 +29,7 @@ pub fn size() -> (usize, usize) {
 }
 
 /// Puts these lines in the place of those before.
-pub fn draw(lines: &[Line]) {
+pub fn draw(lines: &[StyledLine]) {
     let (columns, rows) = size();
     // A frame as high as the terminal would scroll itself away.
     let lines = &lines[..lines.len().min(rows.saturating_sub(1))];
@@ -43,7 +43,7 @@ pub fn draw(lines: &[Line]) {
         out.push('\n');
     }
     out.push_str("\x1b[?7h\x1b[J");
-    let width = |line: &Line| line.iter().map(|(_, text)| text.chars().count()).sum();
+    let width = |line: &StyledLine| line.iter().map(|(_, text)| text.chars().count()).sum();
     *drawn = lines.iter().map(width).collect();
     let _ = stderr().lock().write_all(out.as_bytes());
 }
@@ -77,17 +77,17 @@ fn up(drawn: &[usize], columns: usize) -> String {
     }
 }
 
-fn coloured(line: &Line) -> String {
+fn coloured(line: &StyledLine) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let piece = |(style, text): &(Style, String)| {
+    let piece = |(style, text): &(TextStyle, String)| {
         let code = match style {
             _ if plain => return printable::name(text).into_owned(),
-            Style::Plain => return printable::name(text).into_owned(),
-            Style::Title => "1",
-            Style::Key => "2",
-            Style::Good => "32",
-            Style::Unsure => "33",
-            Style::Bad => "31",
+            TextStyle::Plain => return printable::name(text).into_owned(),
+            TextStyle::Title => "1",
+            TextStyle::Key => "2",
+            TextStyle::Good => "32",
+            TextStyle::Unsure => "33",
+            TextStyle::Bad => "31",
         };
         format!("\x1b[{code}m{}\x1b[0m", printable::name(text))
     };

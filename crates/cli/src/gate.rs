@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use decisions::{
-    compare::{self, Asked, Comparison, Entrant, Side},
-    gate::{self, Gate, Verdict},
+    compare::{self, CompareConfig, ComparedRun, Comparison, Side},
+    gate::{self, Gate, GateVerdict},
 };
 use engine::StopHandle;
 use report::{console, derived, export, gate as told};
@@ -13,23 +13,23 @@ use session::{exit, signals};
 
 use crate::{
     args, baselines, compare as comparing, groups, list, log,
-    making::{self, Ground, without_record},
+    making::{self, RunEnv, without_record},
     rerender, shown,
-    stop::Stop,
+    stop::CommandError,
 };
 
 /// Runs `loadline gate`.
 pub fn command(args: &args::Gate) -> u8 {
     match carry_out(args) {
         Ok(code) => code,
-        Err(Stop { lines, code }) => {
+        Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
             code
         }
     }
 }
 
-fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
+fn carry_out(args: &args::Gate) -> Result<u8, CommandError> {
     let mut asked = comparing::asked(&args.judged)?;
     if let Some(name) = &args.save_baseline {
         baselines::check(name)?;
@@ -55,14 +55,14 @@ fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
     }
     let tag = making::tag("gate");
     let folder = folder(args, &tag);
-    let ground = Ground {
+    let ground = RunEnv {
         runs: &runs,
         tag: &tag,
         folder: &folder,
     };
     let records = match make(&ground, args, baseline.as_ref())? {
-        Made::All(records) => records,
-        Made::Stopped { records, signal } => {
+        GateRuns::All(records) => records,
+        GateRuns::Stopped { records, signal } => {
             log::say(format_args!(
                 "loadline: stopped by a signal: {} of {} runs were made, and are kept with the tag {tag}",
                 records.len(),
@@ -74,7 +74,7 @@ fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
     let entrants = records.iter().map(|dir| groups::recorded(dir));
     let candidate = Side {
         name: tag.clone(),
-        runs: entrants.collect::<Result<Vec<Entrant>, Stop>>()?,
+        runs: entrants.collect::<Result<Vec<ComparedRun>, CommandError>>()?,
     };
     let nothing = Side {
         name: String::new(),
@@ -91,7 +91,7 @@ fn carry_out(args: &args::Gate) -> Result<u8, Stop> {
 }
 
 /// The runs that a baseline is: one that was saved, or whatever `compare` takes.
-fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, Stop> {
+fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, CommandError> {
     if let Some(dir) = baselines::find(&args.baselines, text) {
         let entrants = record::all(&dir);
         let entrants = entrants.iter().map(|dir| groups::recorded(dir));
@@ -104,7 +104,7 @@ fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, Stop> {
         if text.contains([':', '/', ',']) {
             return stop;
         }
-        Stop::bad_input(format!(
+        CommandError::bad_input(format!(
             "no baseline `{text}` in {}: make one with `loadline gate {} --save-baseline {text}`, or name runs as tag:WORD, name:NAME or a folder",
             args.baselines.display(),
             args.what
@@ -113,14 +113,18 @@ fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, Stop> {
 }
 
 /// What became of making runs.
-enum Made {
+enum GateRuns {
     /// As many as wanted, or as many as could decide.
     All(Vec<PathBuf>),
     /// A signal came.
     Stopped { records: Vec<PathBuf>, signal: u8 },
 }
 
-fn make(ground: &Ground<'_>, args: &args::Gate, baseline: Option<&Side>) -> Result<Made, Stop> {
+fn make(
+    ground: &RunEnv<'_>,
+    args: &args::Gate,
+    baseline: Option<&Side>,
+) -> Result<GateRuns, CommandError> {
     let mut records = Vec::new();
     let all = args.runs_each;
     let target = args.target.iter();
@@ -130,16 +134,17 @@ fn make(ground: &Ground<'_>, args: &args::Gate, baseline: Option<&Side>) -> Resu
     flags.extend(args.flags.iter().cloned());
     // A signal that comes between two runs is theirs too.
     let stop = StopHandle::default();
-    let _heard = signals::hear(&stop, String::new(), &log::voice())
-        .map_err(|error| Stop::could_not_run(format!("signals cannot be caught: {error}")))?;
+    let _heard = signals::hear(&stop, String::new(), &log::voice()).map_err(|error| {
+        CommandError::could_not_run(format!("signals cannot be caught: {error}"))
+    })?;
     for number in 1..=all {
         if let Some(signal) = stop.signal() {
-            return Ok(Made::Stopped { records, signal });
+            return Ok(GateRuns::Stopped { records, signal });
         }
         let ran = ground.run(number, (&args.what, &flags), &[])?;
         if let Some(signal) = ran.signal {
             // What was interrupted is kept, and is no run that was made.
-            return Ok(Made::Stopped { records, signal });
+            return Ok(GateRuns::Stopped { records, signal });
         }
         let Some(record) = &ran.record else {
             ground.clear(number);
@@ -164,10 +169,14 @@ fn make(ground: &Ground<'_>, args: &args::Gate, baseline: Option<&Side>) -> Resu
             break;
         }
     }
-    Ok(Made::All(records))
+    Ok(GateRuns::All(records))
 }
 
-fn decide(baseline: Option<&Side>, candidate: Side, mut asked: Asked) -> Result<Gate, Stop> {
+fn decide(
+    baseline: Option<&Side>,
+    candidate: Side,
+    mut asked: CompareConfig,
+) -> Result<Gate, CommandError> {
     let Some(baseline) = baseline else {
         return Ok(gate::of(&candidate.runs, None, Vec::new(), true));
     };
@@ -197,7 +206,7 @@ fn save(
     args: &args::Gate,
     records: &[PathBuf],
     unfit: Option<String>,
-) -> Result<(), Stop> {
+) -> Result<(), CommandError> {
     let Some(name) = &args.save_baseline else {
         return Ok(());
     };
@@ -214,14 +223,14 @@ fn save(
 
 fn reason_not_to_keep(gate: &Gate, unfit: Option<String>) -> Option<String> {
     match gate.verdict {
-        Verdict::Passed => None,
+        GateVerdict::Passed => None,
         _ if gate.baseline.is_some() => {
             Some("only runs that pass replace the runs that they are compared with".to_owned())
         }
-        Verdict::Invalid | Verdict::Incomparable | Verdict::Unanswered => {
+        GateVerdict::Invalid | GateVerdict::Incomparable | GateVerdict::Unanswered => {
             Some(gate.sentence.clone())
         }
-        Verdict::Failed | Verdict::Inconclusive => unfit,
+        GateVerdict::Failed | GateVerdict::Inconclusive => unfit,
     }
 }
 
@@ -234,7 +243,7 @@ fn folder(args: &args::Gate, tag: &str) -> PathBuf {
     })
 }
 
-fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), Stop> {
+fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandError> {
     if let Some(comparison) = &gate.comparison {
         log::summary(&console::comparison_in(comparison, log::columns()));
     }
@@ -245,12 +254,13 @@ fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), Stop> {
     }
     if let Some(path) = &args.junit {
         let junit = export::junit_gate(gate);
-        derived::write_text(path, &junit).map_err(Stop::could_not_run)?;
+        derived::write_text(path, &junit).map_err(CommandError::could_not_run)?;
     }
     match args.markdown.as_deref() {
         Some(path) if log::is_stdout(path) => log::document(&told::markdown(gate)),
         Some(path) => {
-            derived::write_text(path, &told::markdown(gate)).map_err(Stop::could_not_run)?;
+            derived::write_text(path, &told::markdown(gate))
+                .map_err(CommandError::could_not_run)?;
         }
         None => {}
     }
@@ -260,8 +270,8 @@ fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), Stop> {
     }
 }
 
-fn report(comparison: &Comparison, folder: &Path) -> Result<(), Stop> {
-    derived::write_comparison(folder, comparison).map_err(Stop::could_not_run)?;
+fn report(comparison: &Comparison, folder: &Path) -> Result<(), CommandError> {
+    derived::write_comparison(folder, comparison).map_err(CommandError::could_not_run)?;
     log::out(&format!(
         "\nReport: {}\n",
         folder.join(derived::PAGE).display()

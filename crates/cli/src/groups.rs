@@ -4,18 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use analysis::summarise;
-use decisions::compare::{self, Asked, Entrant, Side};
+use decisions::compare::{self, CompareConfig, ComparedRun, Side};
 use record::{Manifest, Run};
 use session::exit;
 
-use crate::{imported, log, stop::Stop};
+use crate::{imported, log, stop::CommandError};
 
 /// The runs that a text names.
-pub fn side(text: &str, runs: &Path) -> Result<Side, Stop> {
-    let mut entrants: Vec<Entrant> = Vec::new();
+pub fn side(text: &str, runs: &Path) -> Result<Side, CommandError> {
+    let mut entrants: Vec<ComparedRun> = Vec::new();
     for part in parts(text) {
         if part.is_empty() {
-            return Err(Stop::bad_input(format!(
+            return Err(CommandError::bad_input(format!(
                 "`{text}` names a run by nothing: leave the comma out, or write a run's name beside it"
             )));
         }
@@ -46,7 +46,7 @@ fn parts(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).collect()
 }
 
-fn named(text: &str, runs: &Path) -> Result<Vec<Entrant>, Stop> {
+fn named(text: &str, runs: &Path) -> Result<Vec<ComparedRun>, CommandError> {
     if let Some(tag) = text.strip_prefix("tag:") {
         let tags = |manifest: &Manifest| {
             let about = manifest.about.as_ref();
@@ -65,7 +65,7 @@ fn named(text: &str, runs: &Path) -> Result<Vec<Entrant>, Stop> {
     if path.is_dir() && !path.join("manifest.json").exists() && !inside.is_empty() {
         return inside.iter().map(|dir| recorded(dir)).collect();
     }
-    let dir = record::find(runs, text).map_err(Stop::bad_input)?;
+    let dir = record::find(runs, text).map_err(CommandError::bad_input)?;
     recorded(&dir).map(|entrant| vec![entrant])
 }
 
@@ -74,7 +74,7 @@ fn among(
     runs: &Path,
     (what, wanted): (&str, &str),
     words: impl Fn(&Manifest) -> Vec<String>,
-) -> Result<Vec<Entrant>, Stop> {
+) -> Result<Vec<ComparedRun>, CommandError> {
     let mut known: Vec<String> = Vec::new();
     let mut found = Vec::new();
     for dir in record::all(runs) {
@@ -98,15 +98,15 @@ fn among(
     } else {
         format!("there are {}", known.join(", "))
     };
-    Err(Stop::bad_input(format!(
+    Err(CommandError::bad_input(format!(
         "no run in {} has the {what} `{wanted}`: {known}",
         runs.display()
     )))
 }
 
 /// A run of ours.
-pub fn recorded(dir: &Path) -> Result<Entrant, Stop> {
-    let run = Run::open(dir).map_err(Stop::could_not_run)?;
+pub fn recorded(dir: &Path) -> Result<ComparedRun, CommandError> {
+    let run = Run::open(dir).map_err(CommandError::could_not_run)?;
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
     }
@@ -116,7 +116,7 @@ pub fn recorded(dir: &Path) -> Result<Entrant, Stop> {
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let name = dir.file_name().unwrap_or(dir.as_os_str());
-    Ok(Entrant {
+    Ok(ComparedRun {
         name: name.to_string_lossy().into_owned(),
         summary: summarise(&run),
         run: Some(run),
@@ -125,12 +125,12 @@ pub fn recorded(dir: &Path) -> Result<Entrant, Stop> {
 }
 
 /// What another tool left.
-fn imported_run(path: &Path) -> Result<Entrant, Stop> {
-    let page = imported::read_run(path).map_err(|failed| Stop {
+fn imported_run(path: &Path) -> Result<ComparedRun, CommandError> {
+    let page = imported::read_run(path).map_err(|failed| CommandError {
         lines: vec![failed.line],
         code: failed.code,
     })?;
-    Ok(Entrant {
+    Ok(ComparedRun {
         name: path.display().to_string(),
         summary: page.summary,
         run: None,
@@ -139,8 +139,8 @@ fn imported_run(path: &Path) -> Result<Entrant, Stop> {
 }
 
 /// Whether two are one and the same, however they were named.
-fn is_same(a: &Entrant, b: &Entrant) -> bool {
-    let place = |entrant: &Entrant| {
+fn is_same(a: &ComparedRun, b: &ComparedRun) -> bool {
+    let place = |entrant: &ComparedRun| {
         let dir = entrant.run.as_ref().and_then(|run| run.dir.clone());
         dir.unwrap_or_else(|| PathBuf::from(&entrant.name))
             .canonicalize()
@@ -150,13 +150,13 @@ fn is_same(a: &Entrant, b: &Entrant) -> bool {
 }
 
 /// Refuses a run that stands on both sides.
-pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), Stop> {
+pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), CommandError> {
     let mut shared = baseline.runs.iter().filter(|run| {
         let mut others = candidate.runs.iter();
         others.any(|other| is_same(run, other))
     });
     match shared.next() {
-        Some(run) => Err(Stop::bad_input(format!(
+        Some(run) => Err(CommandError::bad_input(format!(
             "{} is on both sides: a run is not compared with itself",
             run.name
         ))),
@@ -165,14 +165,18 @@ pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), Stop> {
 }
 
 /// Refuses a figure of what there is not.
-pub fn rows_are_there(baseline: &Side, candidate: &Side, asked: &Asked) -> Result<(), Stop> {
+pub fn rows_are_there(
+    baseline: &Side,
+    candidate: &Side,
+    asked: &CompareConfig,
+) -> Result<(), CommandError> {
     let mut lines = asked.subjects.iter().filter_map(|subject| {
         let why = compare::without_row(subject, baseline, candidate)?;
         Some(format!("--metric {}: {why}", subject.text))
     });
     lines
         .next()
-        .map_or(Ok(()), |line| Err(Stop::bad_input(line)))
+        .map_or(Ok(()), |line| Err(CommandError::bad_input(line)))
 }
 
 /// Refuses what should not be compared, or notes it.
@@ -180,8 +184,8 @@ pub fn hinder(
     baseline: &Side,
     candidate: &Side,
     anyway: bool,
-    asked: &mut Asked,
-) -> Result<(), Stop> {
+    asked: &mut CompareConfig,
+) -> Result<(), CommandError> {
     let found = compare::hindrances(baseline, candidate);
     if anyway {
         asked.anyway = found.into_iter().map(|one| one.text).collect();
@@ -199,7 +203,7 @@ pub fn hinder(
         };
         format!("{}: {how}", one.text)
     });
-    Err(Stop {
+    Err(CommandError {
         lines: lines.collect(),
         code: if is_invalid {
             exit::INVALID

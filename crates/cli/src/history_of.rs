@@ -2,28 +2,28 @@
 
 use decisions::{
     compare,
-    past::{self, Asked, Course, NoCourse},
+    past::{self, MetricTrend, NoCourse, TrendConfig},
 };
 use report::{console, derived};
 use session::exit;
 
 use crate::{
     args, compare as comparing, list, log, shell,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
 };
 
 /// Runs `loadline history`.
 pub fn command(args: &args::History) -> u8 {
     match carry_out(args) {
         Ok(()) => exit::PASS,
-        Err(Stop { lines, code }) => {
+        Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
             code
         }
     }
 }
 
-fn carry_out(args: &args::History) -> Result<(), Stop> {
+fn carry_out(args: &args::History) -> Result<(), CommandError> {
     let asked = asked(args)?;
     log::makes_way(args.json.as_deref());
     let runs = list::which(&args.which, false)?;
@@ -32,9 +32,9 @@ fn carry_out(args: &args::History) -> Result<(), Stop> {
     write(&course, args)
 }
 
-fn asked(args: &args::History) -> Result<Asked, Stop> {
+fn asked(args: &args::History) -> Result<TrendConfig, CommandError> {
     let text = &args.figure;
-    Ok(Asked {
+    Ok(TrendConfig {
         subject: compare::read(text).map_err(|error| flag_error("FIGURE", text, &error))?,
         margin: comparing::share("--margin", &args.margin)?,
         error_margin: comparing::share("--error-margin", &args.error_margin)?,
@@ -42,7 +42,7 @@ fn asked(args: &args::History) -> Result<Asked, Stop> {
     })
 }
 
-fn no_course(why: &NoCourse, asked: &Asked) -> Stop {
+fn no_course(why: &NoCourse, asked: &TrendConfig) -> CommandError {
     let subject = &asked.subject.text;
     let why = match why {
         NoCourse::NoRuns => "there are no runs".to_owned(),
@@ -58,12 +58,12 @@ fn no_course(why: &NoCourse, asked: &Asked) -> Stop {
             "it is kept of p50, p90, p95, p99, p99.9, mean and max where enough requests were answered, of errors and of rate".to_owned()
         }
     };
-    Stop::bad_input(format!("no run that counts has `{subject}`: {why}"))
+    CommandError::bad_input(format!("no run that counts has `{subject}`: {why}"))
 }
 
-fn write(course: &Course, args: &args::History) -> Result<(), Stop> {
+fn write(course: &MetricTrend, args: &args::History) -> Result<(), CommandError> {
     if let Some(page) = &args.html {
-        derived::write_course(page, course).map_err(Stop::could_not_run)?;
+        derived::write_course(page, course).map_err(CommandError::could_not_run)?;
         log::out(&format!("\nReport: {}\n", page.display()));
         if args.open {
             shell::open(page);

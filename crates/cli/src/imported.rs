@@ -30,7 +30,7 @@ const LOCUST: [&str; 4] = [
 const OF: &str = "of";
 
 /// Why nothing is rendered.
-pub struct Failed {
+pub struct ImportError {
     /// What is wrong.
     pub line: String,
     /// What to end with.
@@ -49,7 +49,7 @@ pub fn command(path: &Path, args: &args::Report) -> u8 {
 }
 
 /// The run that a file of another tool tells of, with those that belong to it.
-pub fn read_run(path: &Path) -> Result<Page, Failed> {
+pub fn read_run(path: &Path) -> Result<Page, ImportError> {
     let files = set(path);
     let mut imports = Vec::new();
     for file in &files {
@@ -60,19 +60,19 @@ pub fn read_run(path: &Path) -> Result<Page, Failed> {
             Err(_) => {}
         }
     }
-    as_run::of(&imports).map_err(|error| Failed {
+    as_run::of(&imports).map_err(|error| ImportError {
         line: error.to_string(),
         code: exit::BAD_INPUT,
     })
 }
 
-fn render(path: &Path, args: &args::Report) -> Result<(), Failed> {
+fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
     let adopted = read_run(path)?;
     if let Some(table) = args.table {
         log::out(&markdown::published(&adopted.summary, table.which()));
         return Ok(());
     }
-    let could_not = |error: derived::NotWritten| Failed {
+    let could_not = |error: derived::NotWritten| ImportError {
         line: error.to_string(),
         code: exit::COULD_NOT_RUN,
     };
@@ -116,8 +116,8 @@ fn set(path: &Path) -> Vec<PathBuf> {
 
 /// `run.json` leaves its report in `run.json-report`, because a `run.txt` may lie beside it. Where the report of another file of
 /// that name is, the next number is taken: each report says in [`OF`] of what it is.
-fn own_folder(path: &Path) -> Result<PathBuf, Failed> {
-    let could_not = |what: &Path, error: &io::Error| Failed {
+fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
+    let could_not = |what: &Path, error: &io::Error| ImportError {
         line: format!("cannot write {}: {error}", what.display()),
         code: exit::COULD_NOT_RUN,
     };
@@ -147,12 +147,12 @@ fn own_folder(path: &Path) -> Result<PathBuf, Failed> {
     Ok(dir)
 }
 
-fn read(path: &Path) -> Result<Import, Failed> {
-    let bytes = formats::files::read(path).map_err(|error| Failed {
+fn read(path: &Path) -> Result<Import, ImportError> {
+    let bytes = formats::files::read(path).map_err(|error| ImportError {
         line: format!("{}: {error}", path.display()),
         code: exit::COULD_NOT_RUN,
     })?;
-    import::read(&String::from_utf8_lossy(&bytes)).map_err(|unknown| Failed {
+    import::read(&String::from_utf8_lossy(&bytes)).map_err(|unknown| ImportError {
         line: format!("{}: {unknown}", path.display()),
         code: exit::BAD_INPUT,
     })

@@ -11,7 +11,7 @@ use formats::{LoadErrors, files};
 use init::Draft;
 use session::exit;
 
-use crate::{args, log, stop::Stop, urls};
+use crate::{args, log, stop::CommandError, urls};
 
 /// Standard input.
 const STDIN: &str = "-";
@@ -48,19 +48,19 @@ pub fn set_apart(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     arguments
 }
 
-fn draft(args: &args::Init) -> Result<Draft, Stop> {
+fn draft(args: &args::Init) -> Result<Draft, CommandError> {
     if args.source == "curl" {
         return Ok(init::curl::from_words(&args.arguments, &files::from_disk)?);
     }
     if let Some(more) = args.arguments.first() {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "`{more}`: a plan is made of one source; curl's arguments stand behind `curl`"
         )));
     }
     if args.source == STDIN {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|why| Stop::bad_input(format!("standard input: {why}")))?;
+        read.map_err(|why| CommandError::bad_input(format!("standard input: {why}")))?;
         return of_bytes(STDIN, bytes);
     }
     let source = urls::with_scheme(&args.source);
@@ -68,20 +68,20 @@ fn draft(args: &args::Init) -> Result<Draft, Stop> {
         return Ok(init::from_url(&source)?);
     }
     let bytes = formats::files::read(&source).map_err(|why| match why.kind() {
-        ErrorKind::NotFound => Stop::bad_input(format!(
+        ErrorKind::NotFound => CommandError::bad_input(format!(
             "{source}: there is no such file; of a URL, write https:// before it"
         )),
-        _ => Stop::bad_input(format!("{source}: {why}")),
+        _ => CommandError::bad_input(format!("{source}: {why}")),
     })?;
     of_bytes(&source, bytes)
 }
 
-fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Draft, Stop> {
+fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Draft, CommandError> {
     let text = files::text(bytes).map_err(|why| LoadErrors::from(why.problem(name.to_owned())))?;
     Ok(init::from_text(name, &text, &files::from_disk)?)
 }
 
-fn written(args: &args::Init, draft: Draft) -> Result<(), Stop> {
+fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
     let path = args
         .output
         .clone()
@@ -127,7 +127,7 @@ fn word(name: &str) -> String {
     format!("'{}'", name.replace('\'', r"'\''"))
 }
 
-fn write(path: &Path, text: &str, force: bool) -> Result<(), Stop> {
+fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let mut options = OpenOptions::new();
     options.write(true);
     // Asked of the file system in one step: whoever makes the file meanwhile keeps it.
@@ -138,13 +138,13 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Stop> {
     }
     let shown = path.display();
     let mut file = options.open(path).map_err(|why| match why.kind() {
-        ErrorKind::AlreadyExists => Stop::bad_input(format!(
+        ErrorKind::AlreadyExists => CommandError::bad_input(format!(
             "{shown} is there already: --force overwrites it, -o FILE writes another"
         )),
-        _ => Stop::could_not_run(format!("{shown}: {why}")),
+        _ => CommandError::could_not_run(format!("{shown}: {why}")),
     })?;
     file.write_all(text.as_bytes())
-        .map_err(|why| Stop::could_not_run(format!("{shown}: {why}")))
+        .map_err(|why| CommandError::could_not_run(format!("{shown}: {why}")))
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 //! would read it, so that what is wrong with it is known before a cluster is asked.
 
 use clap::Parser;
-use k8s::{Job, Unusable, Wanted};
+use k8s::{Job, RenderOptions, Unusable};
 use plan::{Plan, units, units::SECOND};
 use record::redact::{Redactor, Salt};
 use session::{exit, exports, inputs};
 
 use crate::{
     args, log, native, ship,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
 };
 
 /// Beside the load and its drain, for images and hosts that are not there yet.
@@ -33,44 +33,48 @@ const OURS: [&str; 10] = [
 /// Runs `loadline k8s`.
 pub fn command(args: &args::K8s) -> u8 {
     let args::K8sCommand::Render(args) = &args.command;
-    render(args).unwrap_or_else(Stop::tell)
+    render(args).unwrap_or_else(CommandError::tell)
 }
 
-fn render(args: &args::Render) -> Result<u8, Stop> {
+fn render(args: &args::Render) -> Result<u8, CommandError> {
     let run = run_of(args)?;
     let (plan, drain_ns) = native::read(&run)?;
-    let text = wanted(args, &run, (&plan, drain_ns))
-        .and_then(|wanted| k8s::render(&wanted).map_err(|why: Unusable| Stop::bad_input(why)))?;
+    let text = wanted(args, &run, (&plan, drain_ns)).and_then(|wanted| {
+        k8s::render(&wanted).map_err(|why: Unusable| CommandError::bad_input(why))
+    })?;
     if log::is_stdout(&args.output) {
         log::out(&text);
         return Ok(exit::PASS);
     }
-    exports::can_be_written(&args.output).map_err(Stop::could_not_run)?;
-    std::fs::write(&args.output, text)
-        .map_err(|error| Stop::could_not_run(format!("{}: {error}", args.output.display())))?;
+    exports::can_be_written(&args.output).map_err(CommandError::could_not_run)?;
+    std::fs::write(&args.output, text).map_err(|error| {
+        CommandError::could_not_run(format!("{}: {error}", args.output.display()))
+    })?;
     Ok(exit::PASS)
 }
 
 /// What `loadline run` makes of the flags.
-fn run_of(args: &args::Render) -> Result<args::Run, Stop> {
+fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     let is_ours = |flag: &&String| {
         let name = flag.split_once('=').map_or(flag.as_str(), |(name, _)| name);
         OURS.contains(&name)
     };
     if let Some(flag) = args.flags.iter().find(is_ours) {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "{flag} behind --: the manifest says that itself, leave it out"
         )));
     }
     let line = ["loadline", "run", &args.what].map(str::to_owned);
     let line = line.into_iter().chain(args.flags.iter().cloned());
     match args::Args::try_parse_from(line).map(|args| args.command) {
-        Ok(args::Command::Run(run)) => Ok(*run),
-        Ok(_) => Err(Stop::bad_input("behind -- stand flags of `loadline run`")),
+        Ok(args::CliCommand::Run(run)) => Ok(*run),
+        Ok(_) => Err(CommandError::bad_input(
+            "behind -- stand flags of `loadline run`",
+        )),
         Err(error) => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
-            Err(Stop::bad_input(format!(
+            Err(CommandError::bad_input(format!(
                 "behind --: {}",
                 first.trim_start_matches("error: ")
             )))
@@ -80,9 +84,9 @@ fn run_of(args: &args::Render) -> Result<args::Run, Stop> {
 
 fn wanted(
     args: &args::Render,
-    run: &args::Run,
+    run: &args::RunArgs,
     (plan, drain_ns): (&Plan, u64),
-) -> Result<Wanted, Stop> {
+) -> Result<RenderOptions, CommandError> {
     let seconds = |flag: &str, text: &str| {
         units::parse_duration(text)
             .map(|ns| ns.div_ceil(SECOND))
@@ -93,7 +97,7 @@ fn wanted(
     let mut ahead_s = 0;
     let job = if on_ray {
         if args.start_at.is_some() {
-            return Err(Stop::bad_input(
+            return Err(CommandError::bad_input(
                 "--start-at is for --job indexed: a conductor says itself when nodes begin",
             ));
         }
@@ -111,7 +115,7 @@ fn wanted(
             (!plan.stop.is_empty() || !run.stop.is_empty(), "stop rules"),
         ];
         if let Some((_, what)) = whole.iter().find(|(has, _)| *has) {
-            return Err(Stop::bad_input(format!(
+            return Err(CommandError::bad_input(format!(
                 "{what} of a test that is carried out in parts need somebody who sees the whole run: --job ray, or leave them out"
             )));
         }
@@ -128,17 +132,17 @@ fn wanted(
     let (files, folder) = match &args.in_image {
         Some(folder) if folder.is_absolute() => (Vec::new(), folder.to_string_lossy().into_owned()),
         Some(folder) => {
-            return Err(Stop::bad_input(format!(
+            return Err(CommandError::bad_input(format!(
                 "--in-image {}: write the folder from the root of the image",
                 folder.display()
             )));
         }
         None => ship::of(run, plan)
             .map(|shipped| (shipped.files, shipped.folder))
-            .map_err(Stop::bad_input)?,
+            .map_err(CommandError::bad_input)?,
     };
     let files_are_secret = warn_of_secrets(run, plan, &args.flags, &files);
-    Ok(Wanted {
+    Ok(RenderOptions {
         name: args
             .name
             .clone()
@@ -162,7 +166,7 @@ fn wanted(
 
 /// Names what of the manifest holds secrets in clear; returns whether files do.
 fn warn_of_secrets(
-    run: &args::Run,
+    run: &args::RunArgs,
     plan: &Plan,
     flags: &[String],
     files: &[(String, Vec<u8>)],
@@ -204,18 +208,20 @@ fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
 }
 
 /// When all parts begin, as it is written and in nanoseconds.
-fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), Stop> {
+fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), CommandError> {
     let Some(text) = &args.start_at else {
         let at_ns = (now_ns + AHEAD_NS).div_ceil(SECOND) * SECOND;
         return Ok((record::utc(at_ns, "%Y-%m-%dT%H:%M:%SZ"), at_ns));
     };
     let at_ns = record::moment(text).ok_or_else(|| {
-        Stop::bad_input(format!(
+        CommandError::bad_input(format!(
             "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
         ))
     })?;
     if at_ns <= now_ns {
-        return Err(Stop::bad_input(format!("--start-at {text} is over")));
+        return Err(CommandError::bad_input(format!(
+            "--start-at {text} is over"
+        )));
     }
     Ok((text.clone(), at_ns))
 }

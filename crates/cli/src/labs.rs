@@ -28,7 +28,7 @@ pub fn command(args: &args::Lab) -> u8 {
     extra.extend(most.map(|most| ("max-in-flight".to_owned(), most)));
     let downstream = args.downstream.iter();
     extra.extend(downstream.map(|named| ("downstream".to_owned(), named.clone())));
-    let options = lab::Options {
+    let options = lab::LabOptions {
         host: args.host.clone(),
         port: args.port,
         token: args.token.clone(),

@@ -1,23 +1,23 @@
 //! `loadline list`: the runs that were made. What is known of them is `history`'s.
 
-use decisions::past::Past;
+use decisions::past::IndexedRun;
 use report::{console, derived};
 use session::exit;
 
-use crate::{args, log, rerender, stop::Stop};
+use crate::{args, log, rerender, stop::CommandError};
 
 /// Runs `loadline list`.
 pub fn command(args: &args::List) -> u8 {
     match carry_out(args) {
         Ok(()) => exit::PASS,
-        Err(Stop { lines, code }) => {
+        Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
             code
         }
     }
 }
 
-fn carry_out(args: &args::List) -> Result<(), Stop> {
+fn carry_out(args: &args::List) -> Result<(), CommandError> {
     log::makes_way(args.json.as_deref());
     let mut runs = which(&args.which, args.rebuild)?;
     runs.reverse();
@@ -31,23 +31,28 @@ fn carry_out(args: &args::List) -> Result<(), Stop> {
 }
 
 /// Writes something as JSON where it is wanted.
-pub fn write_json<T: serde::Serialize>(path: &std::path::Path, what: &T) -> Result<(), Stop> {
+pub fn write_json<T: serde::Serialize>(
+    path: &std::path::Path,
+    what: &T,
+) -> Result<(), CommandError> {
     let written = if log::is_stdout(path) {
         derived::as_json(what).map(|text| log::document(&text))
     } else {
         derived::write_as_json(path, what)
     };
-    written.map_err(Stop::could_not_run)
+    written.map_err(CommandError::could_not_run)
 }
 
 /// The runs that are asked for, oldest first; at least one.
-pub fn which(which: &args::Which, anew: bool) -> Result<Vec<Past>, Stop> {
+pub fn which(which: &args::Which, anew: bool) -> Result<Vec<IndexedRun>, CommandError> {
     if which.last == Some(0) {
-        return Err(Stop::bad_input("--last 0: write how many runs, 1 at least"));
+        return Err(CommandError::bad_input(
+            "--last 0: write how many runs, 1 at least",
+        ));
     }
     let folder = rerender::runs(which.runs.as_deref());
     if which.runs.is_some() && !folder.is_dir() {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "--runs {}: there is no such folder",
             folder.display()
         )));
@@ -58,25 +63,25 @@ pub fn which(which: &args::Which, anew: bool) -> Result<Vec<Past>, Stop> {
     }
     let all = known.runs;
     if all.is_empty() {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "no runs in {}: make one with `loadline run`, or say with --runs where they are",
             folder.display()
         )));
     }
-    let is_meant = |run: &Past| {
+    let is_meant = |run: &IndexedRun| {
         let is_called = which.name.as_ref().is_none_or(|name| run.name == *name);
         is_called && which.tag.iter().all(|tag| run.tags.contains(tag))
     };
-    let mut runs: Vec<Past> = all.iter().filter(|run| is_meant(run)).cloned().collect();
+    let mut runs: Vec<IndexedRun> = all.iter().filter(|run| is_meant(run)).cloned().collect();
     if runs.is_empty() {
-        return Err(Stop::bad_input(none(which, &all, &folder)));
+        return Err(CommandError::bad_input(none(which, &all, &folder)));
     }
     let last = which.last.unwrap_or(runs.len()).min(runs.len());
     Ok(runs.split_off(runs.len() - last))
 }
 
 /// That no run is meant, and which there are.
-fn none(which: &args::Which, all: &[Past], folder: &std::path::Path) -> String {
+fn none(which: &args::Which, all: &[IndexedRun], folder: &std::path::Path) -> String {
     let wanted = which.tag.iter().map(|tag| format!("the tag `{tag}`"));
     let wanted = wanted.chain(which.name.iter().map(|name| format!("the name `{name}`")));
     let wanted: Vec<String> = wanted.collect();

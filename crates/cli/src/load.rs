@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use formats::{Inputs, UrlOptions};
-use plan::{Arrivals, FirstArrival, Load, Phase, Plan, Pool, Shape, units};
+use plan::{ArrivalProcess, FirstArrival, Load, Phase, Plan, PoolPolicy, Shape, units};
 use session::{inputs, memory, pacing};
 
 use crate::{
     args, doors, headers, messages,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
     urls,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub struct Flags {
     pub rate: Option<plan::Rate>,
     pub duration_ns: Option<u64>,
-    pub arrivals: Option<Arrivals>,
+    pub arrivals: Option<ArrivalProcess>,
     pub drain_ns: u64,
     pub pacing_slack_ns: Option<u64>,
     pub memory: u64,
@@ -28,7 +28,7 @@ impl Flags {
     ///
     /// # Errors
     /// What is wrong with the first that cannot be read.
-    pub fn read(args: &args::Run) -> Result<Flags, Stop> {
+    pub fn read(args: &args::RunArgs) -> Result<Flags, CommandError> {
         let rate = args
             .rate
             .as_deref()
@@ -43,19 +43,21 @@ impl Flags {
         };
         let arrivals = args.arrivals.as_deref().map(|text| {
             if text == "poisson" {
-                Arrivals::Poisson
+                ArrivalProcess::Poisson
             } else {
-                Arrivals::Even
+                ArrivalProcess::Even
             }
         });
         if args.connections == Some(0) {
-            return Err(Stop::bad_input("--connections 0: at least 1 is needed"));
+            return Err(CommandError::bad_input(
+                "--connections 0: at least 1 is needed",
+            ));
         }
         if args.users == Some(0) {
-            return Err(Stop::bad_input("--users 0: at least 1 is needed"));
+            return Err(CommandError::bad_input("--users 0: at least 1 is needed"));
         }
         if args.workers == Some(0) {
-            return Err(Stop::bad_input("--workers 0: at least 1 is needed"));
+            return Err(CommandError::bad_input("--workers 0: at least 1 is needed"));
         }
         Ok(Flags {
             rate: rate.transpose()?,
@@ -63,13 +65,13 @@ impl Flags {
             arrivals,
             drain_ns,
             pacing_slack_ns: pacing::from_flag(args.pacing_slack.as_deref())
-                .map_err(Stop::bad_input)?,
-            memory: memory::budget(args.memory.as_deref()).map_err(Stop::bad_input)?,
+                .map_err(CommandError::bad_input)?,
+            memory: memory::budget(args.memory.as_deref()).map_err(CommandError::bad_input)?,
         })
     }
 
     /// Whether the command line says anything of the load.
-    pub fn shape_the_load(&self, args: &args::Run) -> bool {
+    pub fn shape_the_load(&self, args: &args::RunArgs) -> bool {
         self.rate.is_some()
             || self.duration_ns.is_some()
             || self.arrivals.is_some()
@@ -83,11 +85,11 @@ impl Flags {
 /// # Errors
 /// What is wrong with it.
 pub fn load(
-    args: &args::Run,
+    args: &args::RunArgs,
     flags: &Flags,
     target: Option<&str>,
     mocks: &[(String, String)],
-) -> Result<Plan, Stop> {
+) -> Result<Plan, CommandError> {
     let is_url = args.what.contains("://");
     if is_url || args.what.starts_with("lab:") {
         let url = if is_url {
@@ -104,13 +106,13 @@ pub fn load(
             insecure: args.insecure,
             ..UrlOptions::default()
         };
-        urls::add(&mut options, args).map_err(Stop::bad_input)?;
+        urls::add(&mut options, args).map_err(CommandError::bad_input)?;
         let mut plan = formats::url_plan(url, &options)?;
-        headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
+        headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
         return Ok(plan);
     }
     if let Some(why) = urls::without_scheme(&args.what) {
-        return Err(Stop::bad_input(why));
+        return Err(CommandError::bad_input(why));
     }
     let inputs = Inputs {
         files: vec![PathBuf::from(&args.what)],
@@ -128,7 +130,7 @@ pub fn load(
         ..Inputs::default()
     };
     let mut plan = formats::load(&inputs, &doors::readers())?;
-    headers::add(&mut plan, &args.header).map_err(Stop::bad_input)?;
+    headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
     if flags.shape_the_load(args) {
         override_load(&mut plan, args, flags)?;
     }
@@ -136,34 +138,34 @@ pub fn load(
 }
 
 /// Flags replace the file's load as a whole: half of the one and half of the other would be a third that nobody wrote.
-fn override_load(plan: &mut Plan, args: &args::Run, flags: &Flags) -> Result<(), Stop> {
+fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
     let text = match (flags.rate, args.connections) {
         (Some(rate), connections) => {
             let mut phase = Phase::new(duration_ns, Shape::Rate(rate));
-            phase.arrivals = flags.arrivals.unwrap_or(Arrivals::Even);
+            phase.arrivals = flags.arrivals.unwrap_or(ArrivalProcess::Even);
             plan.load = Load::Open {
                 phases: vec![phase],
                 first: FirstArrival::AtStart,
             };
             if let Some(connections) = connections {
-                plan.http.pool = Pool::Shared(connections);
+                plan.http.pool = PoolPolicy::Shared(connections);
             }
             "--rate"
         }
         (None, connections) if args.users.is_some() => {
             let users = args.users.unwrap_or_default();
             plan.load = Load::users(users, duration_ns);
-            plan.http.pool = connections.map_or(Pool::PerUser, Pool::Shared);
+            plan.http.pool = connections.map_or(PoolPolicy::PerUser, PoolPolicy::Shared);
             "--users"
         }
         (None, Some(users)) => {
             plan.load = Load::users(users, duration_ns);
-            plan.http.pool = Pool::PerUser;
+            plan.http.pool = PoolPolicy::PerUser;
             "--connections"
         }
         (None, None) => {
-            return Err(Stop::bad_input(
+            return Err(CommandError::bad_input(
                 "--duration and --arrivals need --rate, --users or --connections beside a test file",
             ));
         }

@@ -12,7 +12,7 @@ use std::{
 
 use report::{console::Columns, printable};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use session::{SharedVoice, Voice};
+use session::{MessageSink, SharedVoice};
 
 use crate::{colour, frame, shown};
 
@@ -138,7 +138,7 @@ pub fn voice() -> SharedVoice {
 
 struct Terminal;
 
-impl Voice for Terminal {
+impl MessageSink for Terminal {
     fn say(&self, line: &dyn Display) {
         say(line);
     }

@@ -10,13 +10,13 @@ use std::{
 use analysis::summary::Summary;
 use session::{child, exit, exports, inputs};
 
-use crate::{log, stop::Stop};
+use crate::{log, stop::CommandError};
 
 /// The tags of runs, for whoever runs under a door.
 const TAGS: &str = "LOADLINE_TAGS";
 
 /// What all runs that are made for one purpose have in common.
-pub struct Ground<'a> {
+pub struct RunEnv<'a> {
     /// Where their records go.
     pub runs: &'a Path,
     /// The tag by which they are found.
@@ -26,7 +26,7 @@ pub struct Ground<'a> {
 }
 
 /// How a run ended.
-pub struct Ran {
+pub struct MadeRun {
     /// What it exited with.
     pub code: u8,
     /// The signal that was passed on to it.
@@ -43,16 +43,16 @@ pub fn tag(purpose: &str) -> String {
     format!("{purpose}-{now}-{:04x}", inputs::random_seed() as u16)
 }
 
-impl Ground<'_> {
+impl RunEnv<'_> {
     /// Makes one run of this, with these flags and more tags.
     pub fn run(
         &self,
         number: u32,
         (what, flags): (&str, &[String]),
         tags: &[String],
-    ) -> Result<Ran, Stop> {
+    ) -> Result<MadeRun, CommandError> {
         let cannot = |what: &Path, error: std::io::Error| {
-            Stop::could_not_run(format!("cannot write {}: {error}", what.display()))
+            CommandError::could_not_run(format!("cannot write {}: {error}", what.display()))
         };
         fs::create_dir_all(self.folder).map_err(|error| cannot(self.folder, error))?;
         let out = self.folder.join(format!("run-{number}.txt"));
@@ -65,9 +65,9 @@ impl Ground<'_> {
             command.env("LOADLINE_RUNS", self.runs);
             command.env(TAGS, self.tags(tags));
         });
-        let child::Printed { ended, said } = printed.map_err(Stop::could_not_run)?;
+        let child::Printed { ended, said } = printed.map_err(CommandError::could_not_run)?;
         let mut new = self.made().into_iter().filter(|run| !known.contains(run));
-        Ok(Ran {
+        Ok(MadeRun {
             code: ended.code,
             signal: ended.signal,
             record: new.next(),
@@ -108,27 +108,29 @@ impl Ground<'_> {
 }
 
 /// Refuses output files that could not be written at the end, before anything is sent.
-pub fn can_be_written<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Stop> {
+pub fn can_be_written<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), CommandError> {
     let files = paths.into_iter().filter(|path| !log::is_stdout(path));
     for path in files {
-        exports::can_be_written(path).map_err(Stop::could_not_run)?;
+        exports::can_be_written(path).map_err(CommandError::could_not_run)?;
     }
     Ok(())
 }
 
 /// Refuses figures of a run whose record could not be written.
-pub fn is_recorded(ran: &Ran, summary: &Summary) -> Result<(), Stop> {
+pub fn is_recorded(ran: &MadeRun, summary: &Summary) -> Result<(), CommandError> {
     match &summary.run.unrecorded {
         None => Ok(()),
-        Some(why) if ran.said.is_empty() => {
-            Err(Stop::could_not_run(format!("a run was ended by {why}")))
-        }
+        Some(why) if ran.said.is_empty() => Err(CommandError::could_not_run(format!(
+            "a run was ended by {why}"
+        ))),
         Some(_) => Err(without_record(ran)),
     }
 }
 
 /// What a run that left no record said, and what to end with.
-pub fn without_record(ran: &Ran) -> Stop {
+pub fn without_record(ran: &MadeRun) -> CommandError {
     let said = ran.said.lines().filter_map(|line| {
         let line = line.strip_prefix("loadline: ")?;
         (!line.starts_with("warning: ")).then(|| line.to_owned())
@@ -140,7 +142,7 @@ pub fn without_record(ran: &Ran) -> Stop {
             ran.code
         ));
     }
-    Stop {
+    CommandError {
         lines,
         code: if ran.code == exit::BAD_INPUT {
             exit::BAD_INPUT

@@ -3,11 +3,11 @@
 
 use std::{fs::File, io, os::fd::AsFd};
 
-use cluster::{Backend, Local, Ray, Wanted};
+use cluster::{Backend, ConductorConfig, Local, Ray};
 use engine::clock;
 use plan::{Plan, Problem, Share, units::MILLISECOND};
-use record::{Start, units};
-use session::{LabProcess, Part, Refused, exit, inputs, lab_process, mock_process};
+use record::{RunStart, units};
+use session::{LabProcess, RunPartOrder, RunRefused, exit, inputs, lab_process, mock_process};
 
 use crate::{
     args,
@@ -15,7 +15,7 @@ use crate::{
     log,
     mocked::Mocked,
     native, rerender, ship,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
 };
 
 /// More parts than this do not carry out one run.
@@ -48,9 +48,9 @@ pub fn node() -> u8 {
         }
     };
     let served = cluster::node::serve(io::stdin(), output, &mut |test, seed, voice| {
-        let mut args: args::Run = serde_json::from_value(test.clone()).map_err(|error| {
+        let mut args: args::RunArgs = serde_json::from_value(test.clone()).map_err(|error| {
             let line = format!("the conductor is of another version of Loadline: {error}");
-            Refused::bad_input(vec![Problem::anywhere(line)])
+            RunRefused::bad_input(vec![Problem::anywhere(line)])
         })?;
         args.seed = Some(seed);
         let (job, more) = native::part(&args, voice).map_err(refused)?;
@@ -68,8 +68,8 @@ pub fn node() -> u8 {
     }
 }
 
-fn refused(Stop { lines, code }: Stop) -> Refused {
-    Refused {
+fn refused(CommandError { lines, code }: CommandError) -> RunRefused {
+    RunRefused {
         problems: lines.into_iter().map(Problem::anywhere).collect(),
         bad_input: code == exit::BAD_INPUT,
     }
@@ -79,19 +79,19 @@ fn refused(Stop { lines, code }: Stop) -> Refused {
 ///
 /// # Errors
 /// One line of what cannot be carried out by several nodes.
-pub fn asked(args: &args::Run) -> Result<bool, Stop> {
+pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     let many = &args.many;
     if many.on.is_none() {
         return Ok(false);
     }
     let alone = [(args.once, "--once"), (args.trace, "--trace")];
     if let Some((_, flag)) = alone.iter().find(|(given, _)| *given) {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "{flag} beside --on: that is tried out by one process, leave --on out"
         )));
     }
     if many.nodes == Some(0) {
-        return Err(Stop::bad_input("--nodes 0: at least 1 is needed"));
+        return Err(CommandError::bad_input("--nodes 0: at least 1 is needed"));
     }
     let on_ray = many.on.as_deref() == Some("ray");
     let most = if on_ray { MOST_NODES } else { MOST_NODES_HERE };
@@ -101,12 +101,12 @@ pub fn asked(args: &args::Run) -> Result<bool, Stop> {
         } else {
             "on this machine"
         };
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "--nodes {nodes}: at most {most} nodes {place} can share a run"
         )));
     }
     if !on_ray && (many.address.is_some() || many.insecure_cluster || many.wait.is_some()) {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--address, --wait and --insecure-cluster are for --on ray: with --on local nodes are processes of this machine",
         ));
     }
@@ -118,15 +118,15 @@ pub fn asked(args: &args::Run) -> Result<bool, Stop> {
 /// # Errors
 /// One line of what is in the way.
 pub fn wanted(
-    args: &args::Run,
+    args: &args::RunArgs,
     (plan, seed): (&Plan, u64),
     (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
     mocks: Option<&Mocked>,
-) -> Result<Wanted, Stop> {
+) -> Result<ConductorConfig, CommandError> {
     let on_ray = args.many.on.as_deref() == Some("ray");
     let is_here = matches!(lab, Some(Embedded::Own(_))) || broker.is_some() || mocks.is_some();
     if on_ray && is_here {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "embedded targets (lab:) and mocks listen on this machine, and nodes of a cluster are elsewhere: start them where nodes reach them, and name that with --target",
         ));
     }
@@ -154,7 +154,7 @@ pub fn wanted(
     (of_node.ui, of_node.open) = (false, false);
     of_node.runs = None;
     let test = serde_json::to_value(&of_node).map_err(|error| {
-        Stop::could_not_run(format!("the command line cannot be handed on: {error}"))
+        CommandError::could_not_run(format!("the command line cannot be handed on: {error}"))
     })?;
     let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
         let many = &args.many;
@@ -164,7 +164,7 @@ pub fn wanted(
                 plan::units::parse_duration(text).map_err(|e| flag_error("--wait", text, &e))?;
             ray.place_s = wait_ns.div_ceil(plan::units::SECOND);
         }
-        let shipped = ship::of(args, plan).map_err(Stop::bad_input)?;
+        let shipped = ship::of(args, plan).map_err(CommandError::bad_input)?;
         environment.extend(ship::environment(&shipped.files, &test));
         (ray.files, ray.folder, ray.environment) = (shipped.files, shipped.folder, environment);
         (Box::new(ray), None)
@@ -172,7 +172,7 @@ pub fn wanted(
         let keep = rerender::runs(args.runs.as_deref()).join(KEPT);
         (Box::new(Local::with(environment)), Some(keep))
     };
-    Ok(Wanted {
+    Ok(ConductorConfig {
         backend,
         nodes: args.many.nodes,
         test,
@@ -181,7 +181,7 @@ pub fn wanted(
 }
 
 /// Gives a run of several processes a name that all of them know: it stands in messages of MQTT clients and in what these are called.
-pub fn name(args: &mut args::Run) {
+pub fn name(args: &mut args::RunArgs) {
     let moment = args.part.start_at.as_deref().and_then(record::moment);
     args.stamp = match (args.stamp, args.seed, moment) {
         (Some(stamp), ..) => Some(stamp),
@@ -198,7 +198,7 @@ pub fn name(args: &mut args::Run) {
 ///
 /// # Errors
 /// One line of what is wrong with the flags, and that the moment has passed.
-pub fn shard(args: &args::Run, seed: u64) -> Result<Option<Part>, Stop> {
+pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
     let Some(text) = args.part.shard.as_deref() else {
         return Ok(None);
     };
@@ -210,31 +210,31 @@ pub fn shard(args: &args::Run, seed: u64) -> Result<Option<Part>, Stop> {
         (share.index < share.of && share.of <= MOST).then_some(share)
     });
     let share = share.ok_or_else(|| {
-        Stop::bad_input(format!(
+        CommandError::bad_input(format!(
             "--shard {text}: write which of how many, from 0: 0/8 to 7/8, of {MOST} at most"
         ))
     })?;
     if args.once || args.ui {
         let flag = if args.once { "--once" } else { "--ui" };
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "{flag} beside --shard: a part of a run has neither, leave it out"
         )));
     }
     let text = args.part.start_at.as_deref().unwrap_or_default();
     let at_ns = record::moment(text).ok_or_else(|| {
-        Stop::bad_input(format!(
+        CommandError::bad_input(format!(
             "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
         ))
     })?;
     let (wall_ns, monotonic_ns) = (inputs::now_wall_ns(), clock::monotonic_ns());
     let ahead_ns = at_ns.checked_sub(wall_ns).filter(|ahead| *ahead >= LEAD_NS);
     let ahead_ns = ahead_ns.ok_or_else(|| {
-        Stop::could_not_run(format!(
+        CommandError::could_not_run(format!(
             "late: --start-at {text} is over, or less than {} ahead, and the other parts do not wait: nothing was sent",
             units::duration(LEAD_NS)
         ))
     })?;
-    let mut start = Start::at(at_ns, monotonic_ns + ahead_ns);
+    let mut start = RunStart::at(at_ns, monotonic_ns + ahead_ns);
     let error_us = engine::clock_error_us();
     start.uncertainty_ns = error_us.flatten().unwrap_or(0) * 1_000;
     if error_us == Some(None) {
@@ -249,5 +249,5 @@ pub fn shard(args: &args::Run, seed: u64) -> Result<Option<Part>, Stop> {
         start.utc,
         units::duration(ahead_ns)
     ));
-    Ok(Some(Part::alone(share, seed, start)))
+    Ok(Some(RunPartOrder::alone(share, seed, start)))
 }

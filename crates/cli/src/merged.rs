@@ -1,30 +1,30 @@
 //! `loadline merge`: puts the parts of a run together that several machines carried out, and shows it as the one run that it is. What belongs
 //! together is `record`'s to say.
 
-use record::{Cut, Gathered, Place, Run, gather, units};
+use record::{Merged, Run, RunLocation, Truncation, gather, units};
 use report::console;
 use session::{exit, exports::Exports, keep};
 
-use crate::{args, doors, log, messages, rerender, stop::Stop};
+use crate::{args, doors, log, messages, rerender, stop::CommandError};
 
 /// Runs `loadline merge`.
 pub fn command(args: &args::Merge) -> u8 {
-    merge(args).unwrap_or_else(Stop::tell)
+    merge(args).unwrap_or_else(CommandError::tell)
 }
 
-fn merge(args: &args::Merge) -> Result<u8, Stop> {
+fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     let exports = Exports::read("--export", args.export.iter().map(String::as_str));
-    let exports = exports.map_err(Stop::bad_input)?;
+    let exports = exports.map_err(CommandError::bad_input)?;
     if exports.metrics.is_some() {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE",
         ));
     }
     log::makes_way(args.json.as_deref());
     let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
-    let place = Place::new(Some(rerender::runs(args.runs.as_deref())), suffix);
+    let place = RunLocation::new(Some(rerender::runs(args.runs.as_deref())), suffix);
     let gathered = gather(&args.parts, &place);
-    let Gathered { mut run, missing } = gathered.map_err(|lines| Stop {
+    let Merged { mut run, missing } = gathered.map_err(|lines| CommandError {
         lines,
         code: exit::COULD_NOT_RUN,
     })?;
@@ -101,7 +101,7 @@ fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
 }
 
 /// The first part whose record does not hold all of it.
-fn short_part(run: &Run) -> Option<(u64, Cut)> {
+fn short_part(run: &Run) -> Option<(u64, Truncation)> {
     run.cut?;
     let parts = run.dir.as_ref()?.join("parts");
     run.processes.iter().find_map(|process| {

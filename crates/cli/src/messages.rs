@@ -1,10 +1,10 @@
 //! MQTT clients beside the scenarios of a plan, as `loadline run` has them: when they are left out, and what the record is told of
 //! their messages. Who drives them is the MQTT door's.
 
-use measure::label::Group;
+use measure::label::LabelGroup;
 use plan::{Criterion, Note, Plan};
 use record::Run;
-use session::Ended;
+use session::FinishedRun;
 
 /// Whether a condition is on nothing but what the clients do.
 fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
@@ -52,13 +52,14 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
 }
 
 /// The ledger of messages, for the record: sentences and counts by name; none where the plan has no such clients.
-pub fn found(ended: &Ended, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
+pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
     plan_has_some.then(|| door_mqtt::beside::found(&ended.run))
 }
 
 /// The same of parts that were put together, where scenarios had such clients beside them.
 pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     let mut labels = run.labels.iter();
-    let has_some = run.manifest.door == "run" && labels.any(|label| label.group == Group::Mqtt);
+    let has_some =
+        run.manifest.door == "run" && labels.any(|label| label.group == LabelGroup::Mqtt);
     has_some.then(|| door_mqtt::beside::found(run))
 }

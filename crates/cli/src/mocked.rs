@@ -29,7 +29,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     let Served { mocks, notes } = served.map_err(|lines| (lines, exit::BAD_INPUT))?;
     if mocks.is_empty() {
         let line = format!(
-            "{} has no `mocks`: docs/mocks.md says how to describe them",
+            "{} has no `mocks`: docs/reference/mocks.md says how to describe them",
             args.file.display()
         );
         return Err((vec![line], exit::BAD_INPUT));
@@ -42,7 +42,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         0 => inputs::random_seed(),
         seed => seed,
     };
-    let options = mocks::Options {
+    let options = mocks::MockOptions {
         host: args.host.clone(),
         port: args.port,
         seed,

@@ -3,18 +3,18 @@
 use std::{path::Path, sync::Arc};
 
 use analysis::page::Page;
-use engine::{Line, Options, hook::Hooks};
+use engine::{EngineOptions, OutputLine, hook::Hooks};
 use measure::{Interval, accumulator::Tally};
 use plan::{
-    Arrivals, Load, Plan, criteria,
-    criteria::{Metric, Span, Stat},
+    ArrivalProcess, Load, Plan, criteria,
+    criteria::{Metric, SpanFilter, Stat},
 };
 
 use record::Run;
 use report::console;
 use session::{
-    Asked, Door, Ended, Hosts, Job, LabProcess, NotRun, Observer, Outcome, Programs, Scripted,
-    SharedVoice, exit,
+    Door, ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RunOptions, RunOutcome,
+    ScriptRun, SharedVoice, StartError, exit,
     exports::{self, Exports},
     hosts, inputs, lab_process, live,
     mock_process::{self, Addresses},
@@ -29,36 +29,36 @@ use crate::{
     log, many, messages,
     mocked::Mocked,
     probe, programs, rerender, shell,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
     terminal::Progress,
     travel, urls,
 };
 
 /// Runs `loadline run`.
-pub fn run(mut args: args::Run) -> u8 {
+pub fn run(mut args: args::RunArgs) -> u8 {
     many::name(&mut args);
     args.what = urls::with_scheme(&args.what);
     let ran = match doors::programs(&args.what) {
         Some(programs) => program(programs, &args),
         None => prepare(&args).map(|wanted| carry_out(wanted, &args)),
     };
-    ran.unwrap_or_else(Stop::tell)
+    ran.unwrap_or_else(CommandError::tell)
 }
 
 /// A test file that its own tool runs.
-fn program(programs: &'static dyn Programs, args: &args::Run) -> Result<u8, Stop> {
+fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
     if args.many.on.is_some() || args.part.shard.is_some() {
-        return Err(Stop::could_not_run(
+        return Err(CommandError::could_not_run(
             "Locust has its own master and workers: `loadline locust --master`, `--worker` and `--processes` are its ways to several machines, --on and --shard are for what Loadline itself sends",
         ));
     }
     let flags = Flags::read(args)?;
-    let asked = asked(args, &flags, args.target.as_deref()).map_err(Stop::bad_input)?;
+    let asked = asked(args, &flags, args.target.as_deref()).map_err(CommandError::bad_input)?;
     Ok(programs::run(programs, args, asked))
 }
 
 /// What the command line asks for, with what lives as long as the run.
-struct Wanted {
+struct NativeRun {
     /// The plan.
     plan: Plan,
     /// Who is asked about its requests and answers.
@@ -75,19 +75,21 @@ struct Wanted {
     /// What may be spent on what others decide the size of, in bytes.
     memory: u64,
     /// A script, which makes its requests itself.
-    script: Option<Box<dyn Scripted>>,
+    script: Option<Box<dyn ScriptRun>>,
     exports: Exports,
 }
 
 /// Reads everything that a run needs.
-fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
+fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     let flags = Flags::read(args)?;
     let exports = args.export.iter().map(String::as_str);
-    let exports = Exports::read("--export", exports).map_err(Stop::bad_input)?;
-    exports.can_be_written().map_err(Stop::could_not_run)?;
+    let exports = Exports::read("--export", exports).map_err(CommandError::bad_input)?;
+    exports
+        .can_be_written()
+        .map_err(CommandError::could_not_run)?;
     log::makes_way(args.json.as_deref());
     if let Some(json) = args.json.as_deref().filter(|path| !log::is_stdout(path)) {
-        exports::can_be_written(json).map_err(Stop::could_not_run)?;
+        exports::can_be_written(json).map_err(CommandError::could_not_run)?;
     }
     let named = args.target.as_deref().or(Some(args.what.as_str()));
     // They are there before whatever calls them.
@@ -102,8 +104,8 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     let mut named_target = String::new();
     let (mut plan, script) = match doors::scripts(&args.what) {
         Some(scripts) => {
-            let asked = asked(args, &flags, target.as_deref()).map_err(Stop::bad_input)?;
-            let (plan, script) = scripts.read(&asked).map_err(Stop::bad_input)?;
+            let asked = asked(args, &flags, target.as_deref()).map_err(CommandError::bad_input)?;
+            let (plan, script) = scripts.read(&asked).map_err(CommandError::bad_input)?;
             (plan, Some(script))
         }
         None => {
@@ -126,7 +128,7 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     let broker = embedded::broker(&mut plan, named, lab.as_ref())?;
     let listeners = lab.as_ref().map_or(&[][..], Embedded::listeners);
     lab_process::resolve(&mut plan, listeners)?;
-    travel::apply(&mut plan, args).map_err(Stop::bad_input)?;
+    travel::apply(&mut plan, args).map_err(CommandError::bad_input)?;
     if let Some(settle) = &args.probe {
         probe::make(&mut plan, settle, args.probe_until.as_deref())?;
     }
@@ -142,16 +144,16 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
     if !problems.is_empty() {
         return Err(problems.into());
     }
-    let hooks = doors::hooks(&plan).map_err(Stop::bad_input)?;
+    let hooks = doors::hooks(&plan).map_err(CommandError::bad_input)?;
     // Before a script, which looks for addresses itself.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "the load plans no arrivals: there would be nothing to measure",
         ));
     }
-    Ok(Wanted {
+    Ok(NativeRun {
         plan,
         hooks,
         lab,
@@ -167,9 +169,9 @@ fn prepare(args: &args::Run) -> Result<Wanted, Stop> {
 }
 
 /// What flags call, judge, watch and measure beside what the plan says.
-fn add_rules(plan: &mut Plan, args: &args::Run) -> Result<(), Stop> {
+fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
     let tags = args.tag.iter().map(String::as_str);
-    named::tag(plan, tags).map_err(|line| Stop::bad_input(format!("--tag: {line}")))?;
+    named::tag(plan, tags).map_err(|line| CommandError::bad_input(format!("--tag: {line}")))?;
     named::ask(plan, args.name.as_deref())?;
     for text in &args.check {
         plan.criteria
@@ -182,17 +184,17 @@ fn add_rules(plan: &mut Plan, args: &args::Run) -> Result<(), Stop> {
     for text in &args.server {
         let source = plan::server::parse(text);
         plan.server
-            .push(source.map_err(|why| Stop::bad_input(format!("--server: {why}")))?);
+            .push(source.map_err(|why| CommandError::bad_input(format!("--server: {why}")))?);
     }
     Ok(())
 }
 
 /// What the command line asks of a script.
 fn asked<'a>(
-    args: &'a args::Run,
+    args: &'a args::RunArgs,
     flags: &Flags,
     target: Option<&'a str>,
-) -> Result<Asked<'a>, String> {
+) -> Result<RunOptions<'a>, String> {
     let unfit = [
         (args.once, "--once"),
         (args.trace, "--trace"),
@@ -207,14 +209,14 @@ fn asked<'a>(
         ),
     ];
     let headers = args.header.iter().map(|text| headers::read(text));
-    Ok(Asked {
+    Ok(RunOptions {
         what: &args.what,
         target,
         duration_ns: flags.duration_ns,
         workers: args.workers,
         connections: args.connections.or(args.users),
         rate: flags.rate,
-        at_random: flags.arrivals == Some(Arrivals::Poisson),
+        at_random: flags.arrivals == Some(ArrivalProcess::Poisson),
         insecure: args.insecure,
         routed: !args.resolve.is_empty() || args.unix.is_some(),
         arguments: &args.arguments,
@@ -234,7 +236,7 @@ fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {
         let one_is_enough = matches!(
             criterion.metric,
-            Metric::Errors | Metric::Time(Span::Service, Stat::Max | Stat::Mean)
+            Metric::Errors | Metric::Time(SpanFilter::Service, Stat::Max | Stat::Mean)
         );
         one_is_enough && criterion.phase.is_none() && !criterion.steady
     };
@@ -252,31 +254,31 @@ fn set_aside(plan: &mut Plan) {
 }
 
 /// Flags that say two different things, of which one would have to be ignored.
-fn contradictions(args: &args::Run, flags: &Flags) -> Result<(), Stop> {
+fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     if !args.arguments.is_empty() && doors::scripts(&args.what).is_none() {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "what stands behind -- is for scripts (.lua): a test file has variables",
         ));
     }
     if args.what.contains("://") && args.target.is_some() {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--target beside a URL: the URL is the target, leave one of them out",
         ));
     }
     if let Some(flag) = urls::given(args).filter(|_| !args.what.contains("://")) {
-        return Err(Stop::bad_input(format!(
+        return Err(CommandError::bad_input(format!(
             "{flag} is for URLs: a test file says that of each request, and `--target` is where it leads"
         )));
     }
     if args.stage.is_some()
         && (args.what.contains("://") || args.what.starts_with(lab_process::SCHEME))
     {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--stage is for plans with stages: a URL has none",
         ));
     }
     if args.once && flags.shape_the_load(args) {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "--once sends one iteration: leave out --rate, --users, --connections, --duration and --arrivals",
         ));
     }
@@ -302,12 +304,12 @@ pub fn tell_notes(plan: &Plan) {
 
 /// The job, as the flags have it.
 fn job(
-    mut wanted: Wanted,
-    args: &args::Run,
-    script: Option<&mut Box<dyn Scripted>>,
+    mut wanted: NativeRun,
+    args: &args::RunArgs,
+    script: Option<&mut Box<dyn ScriptRun>>,
     voice: &SharedVoice,
 ) -> Result<Job, (String, u8)> {
-    let mut options = Options {
+    let mut options = EngineOptions {
         workers: args.workers,
         seed: wanted.seed,
         trace: args.trace,
@@ -317,7 +319,7 @@ fn job(
         memory: Some(wanted.memory),
         hooks: wanted.hooks.take(),
         beside: door_mqtt::beside::driven(&wanted.plan, wanted.seed, args.stamp),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     if let Some(script) = script {
         script.ready(&wanted.plan, &mut options, voice)?;
@@ -326,7 +328,7 @@ fn job(
         hosts: Hosts::Native(args.allow_host.clone()),
         runs: args.runs.clone(),
         secrets: args.secret.clone(),
-        live: live::Wanted {
+        live: live::LiveOptions {
             view: args.ui.then_some(args.ui_port),
             metrics: wanted.exports.metrics,
         },
@@ -337,7 +339,7 @@ fn job(
 }
 
 /// Runs what was prepared, shows it, and says what to exit with.
-fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
+fn carry_out(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     let voice = log::voice();
     let lab = wanted.lab.take();
     let broker = wanted.broker.take();
@@ -395,10 +397,10 @@ fn carry_out(mut wanted: Wanted, args: &args::Run) -> u8 {
 /// Has this process carry out the load, or its nodes.
 fn load(
     job: Job,
-    on_many: Option<cluster::Wanted>,
+    on_many: Option<cluster::ConductorConfig>,
     door: &mut Native,
     voice: &SharedVoice,
-) -> Result<Ended, NotRun> {
+) -> Result<FinishedRun, StartError> {
     let tell = |plan: &Plan| {
         tell_where(plan);
         tell_notes(plan);
@@ -418,18 +420,19 @@ fn load(
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn read(args: &args::Run) -> Result<(Plan, u64), Stop> {
+pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     let flags = Flags::read(args)?;
     contradictions(args, &flags)?;
     if doors::programs(&args.what).is_some() {
-        return Err(Stop::bad_input(
+        return Err(CommandError::bad_input(
             "Locust has its own master and workers: a locustfile is nothing for --on and --shard",
         ));
     }
     let plan = match doors::scripts(&args.what) {
         Some(scripts) => {
-            let asked = asked(args, &flags, args.target.as_deref()).map_err(Stop::bad_input)?;
-            scripts.read(&asked).map_err(Stop::bad_input)?.0
+            let asked =
+                asked(args, &flags, args.target.as_deref()).map_err(CommandError::bad_input)?;
+            scripts.read(&asked).map_err(CommandError::bad_input)?.0
         }
         None => load::load(args, &flags, args.target.as_deref(), &[])?,
     };
@@ -440,15 +443,18 @@ pub fn read(args: &args::Run) -> Result<(Plan, u64), Stop> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn part(args: &args::Run, voice: &SharedVoice) -> Result<(Job, Part), Stop> {
+pub fn part(
+    args: &args::RunArgs,
+    voice: &SharedVoice,
+) -> Result<(Job, PartResources), CommandError> {
     let mut wanted = prepare(args)?;
-    let mut part = Part {
+    let mut part = PartResources {
         _lab: wanted.lab.take(),
         _broker: wanted.broker.take(),
         script: wanted.script.take(),
     };
     let job = job(wanted, args, part.script.as_mut(), voice);
-    let job = job.map_err(|(line, code)| Stop {
+    let job = job.map_err(|(line, code)| CommandError {
         lines: vec![line],
         code,
     })?;
@@ -456,14 +462,14 @@ pub fn part(args: &args::Run, voice: &SharedVoice) -> Result<(Job, Part), Stop> 
 }
 
 /// What a part of a run needs as long as it lasts.
-pub struct Part {
+pub struct PartResources {
     _lab: Option<Embedded>,
     _broker: Option<LabProcess>,
-    script: Option<Box<dyn Scripted>>,
+    script: Option<Box<dyn ScriptRun>>,
 }
 
 /// Keeps with the run what the mocks have served of what was asked of them, and what became of MQTT messages.
-fn tell_found(ended: &mut Ended, places: &[(String, String)], has_beside: bool) {
+fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;
     }
@@ -491,7 +497,7 @@ fn not_in_the_record(what: &str, why: &dyn std::fmt::Display) {
 struct Native {
     shows: Shows,
     /// A script that makes its requests itself.
-    script: Option<Box<dyn Scripted>>,
+    script: Option<Box<dyn ScriptRun>>,
     /// The report is to be opened.
     opens: bool,
     /// It is one iteration, which tries a test out.
@@ -507,15 +513,15 @@ impl Door for Native {
         &mut self.shows
     }
 
-    fn not_run(&mut self, why: &NotRun) -> u8 {
+    fn not_run(&mut self, why: &StartError) -> u8 {
         match why {
-            NotRun::Refused(refused) => refused.problems.iter().for_each(log::error),
-            NotRun::Before { why, .. } => log::error(why),
+            StartError::Refused(refused) => refused.problems.iter().for_each(log::error),
+            StartError::Before { why, .. } => log::error(why),
         }
         exit::of_not_run(why)
     }
 
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &FinishedRun) {
         self.shows.progress.end();
         if let Some(script) = &mut self.script {
             script.ended(ended, std::mem::take(&mut self.shows.part));
@@ -543,7 +549,7 @@ impl Door for Native {
         if self.tries { exit::FAIL } else { exit::PASS }
     }
 
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let trouble = self.script.as_ref().and_then(|script| script.trouble());
         if let Some(trouble) = trouble {
             log::error(trouble);
@@ -593,7 +599,7 @@ impl Observer for Shows {
         self.part.merge(interval.door.clone());
     }
 
-    fn line(&mut self, line: &Line) {
+    fn line(&mut self, line: &OutputLine) {
         self.progress.line(line);
     }
 }

@@ -3,7 +3,7 @@
 
 use plan::{Load, Phase, Plan, Probing, Shape, UserPhase, units};
 
-use crate::stop::{Stop, flag_error};
+use crate::stop::{CommandError, flag_error};
 
 /// A probe's load is counted under this name; `find` asks for it there.
 pub const PHASE: &str = find::PHASE;
@@ -15,7 +15,7 @@ const SETTLING: &str = "settling";
 ///
 /// # Errors
 /// When the time cannot be read.
-pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), Stop> {
+pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), CommandError> {
     let settle_ns = match settle {
         "0" | "0s" => 0,
         text => units::parse_duration(text).map_err(|e| flag_error("--probe", text, &e))?,

@@ -10,7 +10,7 @@ use formats::{
     },
 };
 use plan::{FirstArrival, Load, Note, Phase, Plan, profile::Assumed, units};
-use report::profile::Shown;
+use report::profile::ShownColumn;
 use session::{exit, exports, inputs, profile};
 
 use crate::{args, doors, log};
@@ -56,7 +56,7 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
         .map(|check| (check.about, check.enough, check.text.as_str()))
         .collect();
     log::makes_way(args.json.as_deref());
-    let shown = Shown {
+    let shown = ShownColumn {
         markdown: args.markdown,
         exact: args.exact,
         columns: (!args.markdown).then(log::terminal).flatten(),

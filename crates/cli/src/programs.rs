@@ -1,13 +1,13 @@
 //! `loadline run` of a program, which its own tool runs: our flags as that tool's door understands them. Those that no door takes are named.
 
 use plan::criteria;
-use session::{Asked, Programs, exit};
+use session::{ExternalTool, RunOptions, exit};
 
 use crate::{args, log};
 
 /// Has a program run; answers the exit code.
-pub fn run(programs: &'static dyn Programs, args: &args::Run, asked: Asked<'_>) -> u8 {
-    let asked = Asked {
+pub fn run(programs: &'static dyn ExternalTool, args: &args::RunArgs, asked: RunOptions<'_>) -> u8 {
+    let asked = RunOptions {
         unfit: unfit(args),
         ..asked
     };
@@ -25,7 +25,7 @@ pub fn run(programs: &'static dyn Programs, args: &args::Run, asked: Asked<'_>) 
 }
 
 /// What of the flags cannot be read: a program would tell of a variable that nobody has set.
-fn wrong(args: &args::Run) -> Option<String> {
+fn wrong(args: &args::RunArgs) -> Option<String> {
     let check = |text: &String| Some(criteria::parse_criterion(text).err()?.told("--check", text));
     let stop = |text: &String| Some(criteria::parse_stop(text).err()?.told("--stop", text));
     let server = |text: &String| Some(format!("--server: {}", plan::server::parse(text).err()?));
@@ -36,7 +36,7 @@ fn wrong(args: &args::Run) -> Option<String> {
 }
 
 /// A flag that no program can be given.
-fn unfit(args: &args::Run) -> Option<&'static str> {
+fn unfit(args: &args::RunArgs) -> Option<&'static str> {
     let is_lab = args
         .target
         .as_deref()
@@ -77,7 +77,7 @@ fn unfit(args: &args::Run) -> Option<&'static str> {
 }
 
 /// What the doors of other tools are told by variables, where flags are the tool's own.
-fn variables(args: &args::Run) -> Vec<(&'static str, String)> {
+fn variables(args: &args::RunArgs) -> Vec<(&'static str, String)> {
     let mut variables = Vec::new();
     let mut say = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));
     say("LOADLINE_NAME", args.name.clone());

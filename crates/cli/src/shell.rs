@@ -81,7 +81,7 @@ pub fn what_to_run() -> u8 {
   loadline demo                            a target, a test and its report
   loadline run localhost:8080/ --rate 50/s one URL, at a steady rate
   loadline init curl ...                   a plan, made of a curl line
-  loadline run plan.yml                    a plan of your own (docs/plan.md)
+  loadline run plan.yml                    a plan (docs/reference/plan.md)
   loadline run test.yml                    what you have: Artillery's scripts,
                                            locustfiles (.py), wrk's (.lua)
 

@@ -34,7 +34,7 @@ pub struct Shipped {
 ///
 /// # Errors
 /// One line of a file that cannot be sent along.
-pub fn of(args: &args::Run, plan: &Plan) -> Result<Shipped, String> {
+pub fn of(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let named = plan.files.iter().chain(&plan.also_read).map(PathBuf::from);
     let flags = [&args.cacert, &args.cert, &args.key];
@@ -96,7 +96,7 @@ pub fn of(args: &args::Run, plan: &Plan) -> Result<Shipped, String> {
 }
 
 /// Those of the absolute paths that the command line or a file of the test contains word by word.
-fn spelled_out(args: &args::Run, files: &[PathBuf]) -> Vec<PathBuf> {
+fn spelled_out(args: &args::RunArgs, files: &[PathBuf]) -> Vec<PathBuf> {
     let mut texts: Vec<String> = vec![serde_json::to_string(args).unwrap_or_default()];
     let contents = files
         .iter()

@@ -1,7 +1,7 @@
 //! What one iteration did, step by step, as text: what came of each request, what each capture and check found, and of what failed the
 //! body. It computes nothing and prints nothing.
 
-use engine::walk::{Asked, Walked};
+use engine::walk::{RequestTrace, StepTrace};
 use record::units;
 use report::printable;
 
@@ -13,17 +13,17 @@ const LONGEST: usize = 300;
 const LINES: usize = 12;
 
 /// A step, ending with a line feed.
-pub fn text(walked: &Walked) -> String {
+pub fn text(walked: &StepTrace) -> String {
     match walked {
-        Walked::Request(asked) => request(asked),
-        Walked::Thinks(ns) => format!("   -  {:>9}  think\n", units::duration(*ns)),
-        Walked::Goes(what, how) => {
+        StepTrace::Request(asked) => request(asked),
+        StepTrace::Thinks(ns) => format!("   -  {:>9}  think\n", units::duration(*ns)),
+        StepTrace::Goes(what, how) => {
             format!("   -  {:>9}  {}: {how}\n", "", printable::name(what))
         }
-        Walked::GroupBegins(name) => {
+        StepTrace::GroupBegins(name) => {
             format!("   -  {:>9}  group {} begins\n", "", printable::name(name))
         }
-        Walked::GroupEnds {
+        StepTrace::GroupEnds {
             name,
             took_ns,
             paused_ns,
@@ -38,7 +38,7 @@ pub fn text(walked: &Walked) -> String {
             let (took, name) = (units::time(*took_ns), printable::name(name));
             format!("   -  {took:>9}  group {name} {how}{pauses}\n")
         }
-        Walked::LeftOut(what, why) => {
+        StepTrace::LeftOut(what, why) => {
             format!(
                 "   -  {:>9}  {}  left out: {why}\n",
                 "",
@@ -48,7 +48,7 @@ pub fn text(walked: &Walked) -> String {
     }
 }
 
-fn request(asked: &Asked) -> String {
+fn request(asked: &RequestTrace) -> String {
     let status = asked
         .status
         .map_or("-".to_owned(), |status| status.to_string());
@@ -93,17 +93,17 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::walk::Found;
+    use engine::walk::CheckResult;
 
     use super::*;
 
     #[test]
     fn what_was_looked_for_stands_below_its_request() {
-        let found = |holds, text: &str| Found {
+        let found = |holds, text: &str| CheckResult {
             holds,
             text: text.into(),
         };
-        let asked = Asked {
+        let asked = RequestTrace {
             name: Some("Create".into()),
             method: "POST".into(),
             url: "http://127.0.0.1:1/orders".into(),
@@ -116,13 +116,13 @@ mod tests {
             failed: None,
             body: Some("{\n\n\x1b[2J}".into()),
         };
-        let told = text(&Walked::Request(Box::new(asked)));
+        let told = text(&StepTrace::Request(Box::new(asked)));
         assert_eq!(
             told,
             " 201    5.70 ms  POST Create  http://127.0.0.1:1/orders\n                 ✓ id = 7\n                 ✗ status is 201, expected 200\n                   {\n                   \\x1b[2J}\n"
         );
         assert_eq!(
-            text(&Walked::Thinks(2_000_000_000)),
+            text(&StepTrace::Thinks(2_000_000_000)),
             "   -        2 s  think\n"
         );
     }

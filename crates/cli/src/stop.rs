@@ -7,15 +7,15 @@ use session::{exit, lab_process::NotStarted};
 use crate::mocked::NotMocked;
 
 /// Why a command ends before it runs anything.
-pub struct Stop {
+pub struct CommandError {
     pub lines: Vec<String>,
     pub code: u8,
 }
 
-impl Stop {
+impl CommandError {
     /// The input is at fault.
-    pub fn bad_input(line: impl std::fmt::Display) -> Stop {
-        Stop {
+    pub fn bad_input(line: impl std::fmt::Display) -> CommandError {
+        CommandError {
             lines: vec![line.to_string()],
             code: exit::BAD_INPUT,
         }
@@ -28,18 +28,18 @@ impl Stop {
     }
 
     /// The machine is.
-    pub fn could_not_run(line: impl std::fmt::Display) -> Stop {
-        Stop {
+    pub fn could_not_run(line: impl std::fmt::Display) -> CommandError {
+        CommandError {
             lines: vec![line.to_string()],
             code: exit::COULD_NOT_RUN,
         }
     }
 }
 
-impl From<NotMocked> for Stop {
-    fn from(error: NotMocked) -> Stop {
+impl From<NotMocked> for CommandError {
+    fn from(error: NotMocked) -> CommandError {
         match error {
-            NotMocked::Refused(lines) => Stop {
+            NotMocked::Refused(lines) => CommandError {
                 lines,
                 code: exit::BAD_INPUT,
             },
@@ -48,32 +48,32 @@ impl From<NotMocked> for Stop {
     }
 }
 
-impl From<NotStarted> for Stop {
-    fn from(error: NotStarted) -> Stop {
+impl From<NotStarted> for CommandError {
+    fn from(error: NotStarted) -> CommandError {
         let code = if error.bad_input {
             exit::BAD_INPUT
         } else {
             exit::COULD_NOT_RUN
         };
-        Stop {
+        CommandError {
             lines: vec![error.line],
             code,
         }
     }
 }
 
-impl From<LoadErrors> for Stop {
-    fn from(errors: LoadErrors) -> Stop {
-        Stop {
+impl From<LoadErrors> for CommandError {
+    fn from(errors: LoadErrors) -> CommandError {
+        CommandError {
             lines: errors.problems.iter().map(ToString::to_string).collect(),
             code: exit::BAD_INPUT,
         }
     }
 }
 
-impl From<Vec<Problem>> for Stop {
-    fn from(problems: Vec<Problem>) -> Stop {
-        Stop {
+impl From<Vec<Problem>> for CommandError {
+    fn from(problems: Vec<Problem>) -> CommandError {
+        CommandError {
             lines: problems.iter().map(ToString::to_string).collect(),
             code: exit::BAD_INPUT,
         }
@@ -81,6 +81,6 @@ impl From<Vec<Problem>> for Stop {
 }
 
 /// What is wrong with the text of a flag.
-pub fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> Stop {
-    Stop::bad_input(error.told(flag, text))
+pub fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> CommandError {
+    CommandError::bad_input(error.told(flag, text))
 }

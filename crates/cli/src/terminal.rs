@@ -1,6 +1,6 @@
 //! Progress on standard error: a screen updated in place on a terminal, a plain line every five seconds elsewhere.
 
-use engine::Line;
+use engine::OutputLine;
 use measure::{Interval, recent::Recent};
 use record::{Model, Run};
 use report::console::{self, ScreenModel};
@@ -66,12 +66,12 @@ impl Observer for Progress {
         }
     }
 
-    fn line(&mut self, line: &Line) {
+    fn line(&mut self, line: &OutputLine) {
         match line {
-            Line::Log { text, .. } => log::out(&format!("{text}\n")),
-            Line::Trace(text) | Line::Text(text) => log::out(text),
-            Line::Step(walked) => log::summary(&steps::text(walked)),
-            Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
+            OutputLine::Log { text, .. } => log::out(&format!("{text}\n")),
+            OutputLine::Trace(text) | OutputLine::Text(text) => log::out(text),
+            OutputLine::Step(walked) => log::summary(&steps::text(walked)),
+            OutputLine::Error(_) | OutputLine::Secret(_) | OutputLine::Remark(_) => {}
         }
     }
 }

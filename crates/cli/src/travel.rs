@@ -12,7 +12,7 @@ use crate::args;
 ///
 /// # Errors
 /// One line of what is missing, unreadable, or does not fit together.
-pub fn apply(plan: &mut Plan, args: &args::Run) -> Result<(), String> {
+pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     contradictions(args)?;
     let own = &mut plan.http.tls;
     if let Some(path) = &args.cacert {
@@ -48,7 +48,7 @@ pub fn apply(plan: &mut Plan, args: &args::Run) -> Result<(), String> {
 }
 
 /// Flags of which one would have to be ignored.
-fn contradictions(args: &args::Run) -> Result<(), String> {
+fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     if args.insecure && args.cacert.is_some() {
         return Err("--cacert beside -k, which checks nothing: leave one of them out".to_owned());
     }

@@ -51,7 +51,7 @@ fn is_bare(what: &str) -> bool {
 }
 
 /// A flag that says something of a URL's requests, and was given.
-pub fn given(args: &args::Run) -> Option<&'static str> {
+pub fn given(args: &args::RunArgs) -> Option<&'static str> {
     let flags = [
         (args.method.is_some(), "--method"),
         (args.data.is_some(), "--data"),
@@ -67,7 +67,7 @@ pub fn given(args: &args::Run) -> Option<&'static str> {
 ///
 /// # Errors
 /// One line of what is wrong with one of them.
-pub fn add(options: &mut UrlOptions, args: &args::Run) -> Result<(), String> {
+pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String> {
     if let Some(method) = &args.method {
         if !headers::is_token(method) {
             return Err(format!(

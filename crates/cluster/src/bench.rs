@@ -1,7 +1,9 @@
 //! How many requests a second can be sent from a machine: one worker in a closed loop against an embedded target of its own, for two
 //! seconds or until enough is shown. It judges nothing.
 
-use engine::{Cause, Line, Options, Prepared, Sink, StopHandle, Zero, client::hosts::Allow, clock};
+use engine::{
+    Cause, EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, client::hosts::Allow, clock,
+};
 use formats::UrlOptions;
 use measure::{Interval, label};
 use plan::{
@@ -48,7 +50,7 @@ impl Sink for Count {
         }
     }
 
-    fn line(&mut self, _: Line) {}
+    fn line(&mut self, _: OutputLine) {}
 }
 
 /// Requests per second of one worker, or more than so many.
@@ -67,7 +69,7 @@ pub fn per_second(enough: f64) -> Result<f64, String> {
         lines.join("; ")
     })?;
     let stop = StopHandle::default();
-    let options = Options {
+    let options = EngineOptions {
         workers: Some(1),
         stop: stop.clone(),
         drain_ns: Some(SECOND),
@@ -75,7 +77,7 @@ pub fn per_second(enough: f64) -> Result<f64, String> {
             others_too: true,
             ..Allow::default()
         },
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let prepared = Prepared::new(&plan, options).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();

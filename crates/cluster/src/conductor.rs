@@ -3,23 +3,26 @@
 
 use std::path::PathBuf;
 
-use engine::{Cause, Line, Urgency, Zero, clock};
+use engine::{Cause, OutputLine, Urgency, Zero, clock};
 use measure::label;
 use plan::{
-    Arrivals, Load, Plan, Shape,
+    ArrivalProcess, Load, Plan, Shape,
     units::{MILLISECOND, SECOND},
 };
-use record::{Event, EventKind, NodeState, NodeSum, Piece, Replica, units};
+use record::{Event, EventKind, NodeState, NodeSum, RecordPiece, Replica, units};
 use serde_json::Value;
-use session::{Conducting, Ended, Job, NotRun, Observer, Refused, SharedVoice, Window, divide};
+use session::{
+    Conducting, FinishedRun, Job, Observer, RecentIntervals, RunRefused, SharedVoice, StartError,
+    divide,
+};
 
 use crate::{
     link::Backend,
     losses::Losses,
     merge::{Merged, Merger},
-    nodes::{Happened, Node, Nodes},
+    nodes::{NodeEvent, Nodes, RemoteNode},
     start,
-    wire::{Down, Sort, Up},
+    wire::{Sort, ToConductor, ToNode},
 };
 
 /// For so long a node may go on that hears nothing.
@@ -38,7 +41,7 @@ const CLOCKS_NS: u64 = 10 * SECOND;
 const SPACING: f64 = 0.1;
 
 /// What a conductor is given beside the job.
-pub struct Wanted {
+pub struct ConductorConfig {
     /// Whose nodes.
     pub backend: Box<dyn Backend>,
     /// How many; none: as many as there are, or as usual.
@@ -55,13 +58,13 @@ pub struct Wanted {
 /// Why there was no load; then nothing was sent.
 pub fn conduct(
     mut job: Job,
-    wanted: Wanted,
+    wanted: ConductorConfig,
     accepted: &dyn Fn(&Plan),
     observer: &mut dyn Observer,
     voice: &SharedVoice,
-) -> Result<Ended, NotRun> {
+) -> Result<FinishedRun, StartError> {
     job.conducts = true;
-    let refused = |lines: Vec<String>| NotRun::Refused(Refused::from(problems(lines)));
+    let refused = |lines: Vec<String>| StartError::Refused(RunRefused::from(problems(lines)));
     let mut nodes = Nodes::meet(wanted.backend, wanted.nodes).map_err(refused)?;
     let count = nodes.all.len() as u64;
     let mut divided = divide(job, count, voice)?;
@@ -75,11 +78,11 @@ pub fn conduct(
     let parent = match divided.begin_at(zero) {
         Ok(parent) => parent,
         Err(why) => {
-            nodes.say(&Down::Cancel);
+            nodes.say(&ToNode::Cancel);
             return Err(why);
         }
     };
-    let window = Window::default();
+    let window = RecentIntervals::default();
     let plan = parent.plan().clone();
     let losses = Losses::of(&plan, plan.schedule(seed));
     let dir = parent.dir().to_owned();
@@ -87,7 +90,7 @@ pub fn conduct(
         node.replica = Some(Replica::of(&dir, node.number));
     }
     let (parent, (mut nodes, trouble)) = parent.conduct(observer, &window, |conducting| {
-        let mut under_way = UnderWay {
+        let mut under_way = ConductedRun {
             merger: Merger::of(count),
             nodes,
             zero,
@@ -111,7 +114,7 @@ pub fn conduct(
         .map_err(|error| refused(vec![error.to_string()]))?;
     // Whoever has not said all of it keeps what it has.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
-        node.say(&Down::Bye);
+        node.say(&ToNode::Bye);
     }
     Ok(ended)
 }
@@ -121,7 +124,7 @@ fn problems(lines: Vec<String>) -> Vec<plan::Problem> {
 }
 
 /// A run that is under way.
-struct UnderWay<'a, 'b> {
+struct ConductedRun<'a, 'b> {
     nodes: Nodes,
     merger: Merger,
     conducting: &'a mut Conducting<'b>,
@@ -138,7 +141,7 @@ struct UnderWay<'a, 'b> {
     clocks_ns: u64,
 }
 
-impl UnderWay<'_, '_> {
+impl ConductedRun<'_, '_> {
     /// Writes down who carries the run out, and what is known of their clocks.
     fn begins(&mut self) {
         let all: Vec<String> = self
@@ -201,9 +204,9 @@ impl UnderWay<'_, '_> {
         let Load::Open { phases, .. } = &self.plan.load else {
             return None;
         };
-        let is_even = phases
-            .iter()
-            .any(|phase| phase.arrivals == Arrivals::Even && !matches!(phase.shape, Shape::Pause));
+        let is_even = phases.iter().any(|phase| {
+            phase.arrivals == ArrivalProcess::Even && !matches!(phase.shape, Shape::Pause)
+        });
         let gap_ns = self
             .plan
             .peak_rate()
@@ -245,9 +248,9 @@ impl UnderWay<'_, '_> {
         }
     }
 
-    fn happened(&mut self, number: u64, happened: Happened) {
+    fn happened(&mut self, number: u64, happened: NodeEvent) {
         let said = match happened {
-            Happened::Said(said, rest, at_ns) => {
+            NodeEvent::Said(said, rest, at_ns) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state == NodeState::Silent && clock::monotonic_ns() > node.lease_ends_ns {
                     // It comes back behind its lease: it has given up by itself.
@@ -257,12 +260,12 @@ impl UnderWay<'_, '_> {
                 }
                 (said, rest, at_ns)
             }
-            Happened::Gone => return self.fell_silent(number),
+            NodeEvent::Gone => return self.fell_silent(number),
         };
         match said {
-            (Up::Piece, bytes, _) => self.piece(number, &bytes),
+            (ToConductor::Piece, bytes, _) => self.piece(number, &bytes),
             (
-                Up::Pong {
+                ToConductor::Pong {
                     number: ping,
                     came_ns,
                     went_ns,
@@ -276,16 +279,16 @@ impl UnderWay<'_, '_> {
                     node.offset = Some(offset.renewing(node.offset));
                 }
             }
-            (Up::Line { sort, text }, _, _) => self.conducting.line(match sort {
-                Sort::Log => Line::Log {
+            (ToConductor::Line { sort, text }, _, _) => self.conducting.line(match sort {
+                Sort::Log => OutputLine::Log {
                     text,
                     secrets: Vec::new(),
                 },
-                Sort::Text => Line::Text(text),
-                Sort::Trace => Line::Trace(text),
-                Sort::Remark => Line::Remark(text),
+                Sort::Text => OutputLine::Text(text),
+                Sort::Trace => OutputLine::Trace(text),
+                Sort::Remark => OutputLine::Remark(text),
             }),
-            (Up::Said { text, warning }, _, _) => {
+            (ToConductor::Said { text, warning }, _, _) => {
                 let line = format!("{}: {text}", self.nodes.all[number as usize].called());
                 let voice = self.conducting.voice();
                 if warning {
@@ -295,7 +298,7 @@ impl UnderWay<'_, '_> {
                 }
             }
             (
-                Up::Adopted {
+                ToConductor::Adopted {
                     share,
                     from_ns,
                     done,
@@ -313,7 +316,7 @@ impl UnderWay<'_, '_> {
                     self.conducting.event(&event);
                 }
             }
-            (Up::Over { error }, _, _) => {
+            (ToConductor::Over { error }, _, _) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state != NodeState::Lost {
                     node.state = NodeState::Over;
@@ -333,11 +336,11 @@ impl UnderWay<'_, '_> {
     fn piece(&mut self, number: u64, bytes: &[u8]) {
         let node = &mut self.nodes.all[number as usize];
         let called = node.called();
-        let taken =
-            Piece::from_bytes(bytes).ok_or_else(|| "a piece of its record came damaged".to_owned());
+        let taken = RecordPiece::from_bytes(bytes)
+            .ok_or_else(|| "a piece of its record came damaged".to_owned());
         let is_lost = node.state == NodeState::Lost;
         let taken = taken.and_then(|piece| {
-            if is_lost && matches!(piece, Piece::Ended(_)) {
+            if is_lost && matches!(piece, RecordPiece::Ended(_)) {
                 // What it sent until its lease ended belongs to the run; its end is not that of its part.
                 return Ok((piece, None));
             }
@@ -360,8 +363,8 @@ impl UnderWay<'_, '_> {
                 return;
             }
         };
-        node.is_whole |= !is_lost && matches!(piece, Piece::Ended(_));
-        if let (Piece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
+        node.is_whole |= !is_lost && matches!(piece, RecordPiece::Ended(_));
+        if let (RecordPiece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
             node.recorded_to_ns = unfolded.frame.span.1;
             node.newest = NodeSum::default();
             node.newest.add(&unfolded.frame);
@@ -381,7 +384,7 @@ impl UnderWay<'_, '_> {
 
     fn show(&mut self, merged: Vec<Merged>) {
         if !merged.is_empty() {
-            let rows = self.nodes.all.iter().map(Node::row);
+            let rows = self.nodes.all.iter().map(RemoteNode::row);
             self.conducting.nodes(rows.collect());
         }
         for Merged { whole, under_way } in merged {
@@ -399,7 +402,7 @@ impl UnderWay<'_, '_> {
         self.told = urgency;
         let text = self.cause();
         let urgent = urgency == Urgency::Abort;
-        self.nodes.say(&Down::Stop { text, urgent });
+        self.nodes.say(&ToNode::Stop { text, urgent });
     }
 
     fn cause(&self) -> String {
@@ -414,7 +417,7 @@ impl UnderWay<'_, '_> {
             // Also whoever was silent when it was said.
             let text = self.cause();
             let urgent = self.told == Urgency::Abort;
-            self.nodes.say(&Down::Stop { text, urgent });
+            self.nodes.say(&ToNode::Stop { text, urgent });
         }
         let is_given_up = self.is_given_up(now);
         for number in 0..self.nodes.all.len() {
@@ -431,7 +434,7 @@ impl UnderWay<'_, '_> {
                 // By this clock it may be that much later.
                 let latest_ns = now + LEASE_NS + 2 * offset.error_ns;
                 node.lease_ends_ns = node.lease_ends_ns.max(latest_ns);
-                node.say(&Down::Lease { until_ns });
+                node.say(&ToNode::Lease { until_ns });
                 if asks {
                     node.ping();
                 }

@@ -20,6 +20,6 @@ mod ray;
 mod start;
 pub mod wire;
 
-pub use conductor::{LEASE_NS, Wanted, conduct};
+pub use conductor::{ConductorConfig, LEASE_NS, conduct};
 pub use link::{Backend, Link, Local};
 pub use ray::Ray;

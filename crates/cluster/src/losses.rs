@@ -11,8 +11,8 @@ use plan::{
 use record::{Event, EventKind, NodeLost, NodeState};
 
 use crate::{
-    nodes::{Node, Nodes},
-    wire::Down,
+    nodes::{Nodes, RemoteNode},
+    wire::ToNode,
 };
 
 /// A node has room for more below this share of a core, of its busiest worker.
@@ -33,11 +33,11 @@ pub struct Losses {
     can_move: bool,
     /// Whether each process's arrivals are those of its share of the schedule, which so can be counted.
     counts: bool,
-    taking: Vec<Taking>,
+    taking: Vec<PendingTakeover>,
 }
 
 /// A share that is being taken over.
-struct Taking {
+struct PendingTakeover {
     lost: NodeLost,
     shares: Vec<(Share, u64)>,
     /// What was asked, and of whom.
@@ -112,13 +112,13 @@ impl Losses {
                 }
             }
             for (taker, share) in &asked {
-                let said = Down::Adopt {
+                let said = ToNode::Adopt {
                     share: *share,
                     from_ns,
                 };
                 nodes.all[*taker as usize].say(&said);
             }
-            self.taking.push(Taking {
+            self.taking.push(PendingTakeover {
                 lost: lost.clone(),
                 shares: shares.clone(),
                 asked,
@@ -149,7 +149,7 @@ impl Losses {
             taking.tries += 1;
             let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
             taking.from_ns = taking.from_ns.max(from_ns);
-            nodes.all[taker as usize].say(&Down::Adopt { share, from_ns });
+            nodes.all[taker as usize].say(&ToNode::Adopt { share, from_ns });
             return None;
         }
         taking.asked.retain(|asked| *asked != (taker, share));
@@ -182,7 +182,7 @@ impl Losses {
         if !self.taking[place].asked.is_empty() {
             return None;
         }
-        let Taking {
+        let PendingTakeover {
             lost,
             shares,
             by,
@@ -213,7 +213,7 @@ impl Losses {
 }
 
 /// Whether a node can take more upon itself.
-fn has_room(node: &Node) -> bool {
+fn has_room(node: &RemoteNode) -> bool {
     let row = node.row();
     let is_on_time = row.lateness_p99_ns.is_none_or(|late| late < ON_TIME_NS);
     node.state == NodeState::Up && node.is_up() && row.cpu < ROOM && is_on_time

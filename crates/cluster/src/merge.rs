@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{Label, LabelId, label};
-use record::{Ages, Frame, Unfolded};
+use record::{Ages, DecodedChunk, IntervalRecord};
 
 /// One node's word on an interval.
 struct Spoken {
-    unfolded: Unfolded,
+    unfolded: DecodedChunk,
     under_way: Ages,
 }
 
@@ -29,7 +29,7 @@ pub struct Merger {
 /// An interval of the whole run.
 pub struct Merged {
     /// What is in it.
-    pub whole: Unfolded,
+    pub whole: DecodedChunk,
     /// How long requests have been under way that are so at its end.
     pub under_way: Ages,
 }
@@ -46,7 +46,7 @@ impl Merger {
 
     /// A node has spoken; answers what is complete by that. What comes for an interval that has been answered already is late: it is in
     /// the node's record, and in nothing that is shown meanwhile.
-    pub fn take(&mut self, node: u64, unfolded: Unfolded, under_way: Ages) -> Vec<Merged> {
+    pub fn take(&mut self, node: u64, unfolded: DecodedChunk, under_way: Ages) -> Vec<Merged> {
         let index = unfolded.frame.index;
         if let Some(spoken) = self.speaking.get_mut(&node) {
             *spoken = Some(spoken.map_or(index, |known| known.max(index)));
@@ -131,8 +131,8 @@ impl Merger {
             error.label = own(error.label);
         }
         Merged {
-            whole: Unfolded {
-                frame: Frame {
+            whole: DecodedChunk {
+                frame: IntervalRecord {
                     parts: parts.collect(),
                     ..frame
                 },
@@ -163,24 +163,25 @@ impl Merger {
 
 #[cfg(test)]
 mod tests {
-    use measure::{Kind, Outcome, label::Group};
+    use measure::{OutcomeClass, TimeKind, label::LabelGroup};
 
     use super::*;
 
-    fn spoken(index: u64, values: &[u64], name: Option<(LabelId, &str)>) -> Unfolded {
-        let mut unfolded = Unfolded::default();
+    fn spoken(index: u64, values: &[u64], name: Option<(LabelId, &str)>) -> DecodedChunk {
+        let mut unfolded = DecodedChunk::default();
         unfolded.frame.index = index;
         unfolded.frame.run.due = values.len() as u64;
         let own = name.map_or(label::ALL, |(id, _)| id);
         for value in values {
             for id in BTreeSet::from([label::ALL, own]) {
                 let part = unfolded.frame.parts.entry((id, 0)).or_default();
-                part.slot.record(Kind::Service, Outcome::Ok, *value);
+                part.slot
+                    .record(TimeKind::Service, OutcomeClass::Ok, *value);
             }
         }
         unfolded.labels.extend(name.map(|(id, name)| Label {
             id,
-            group: Group::Request,
+            group: LabelGroup::Request,
             method: "GET".into(),
             name: name.into(),
             text: name.into(),
@@ -190,7 +191,7 @@ mod tests {
 
     fn count(merged: &Merged, id: LabelId) -> u64 {
         let part = merged.whole.frame.parts.get(&(id, 0));
-        let times = part.and_then(|part| part.slot.histogram(Kind::Service, Outcome::Ok));
+        let times = part.and_then(|part| part.slot.histogram(TimeKind::Service, OutcomeClass::Ok));
         times.map_or(0, measure::Histogram::count)
     }
 

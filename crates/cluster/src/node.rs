@@ -13,18 +13,18 @@ use std::{
     time::Duration,
 };
 
-use engine::{Adoptions, Cause, Lease, Line, StopHandle, Urgency, clock};
+use engine::{Cause, Lease, OutputLine, ShardTakeover, StopHandle, Urgency, clock};
 use measure::Interval;
 use plan::{Problem, Share};
-use record::{Copier, Piece, Run};
+use record::{Copier, RecordPiece, Run};
 use serde_json::Value;
-use session::{Job, Observer, Ready, Refused, SharedVoice, Voice, prepare, signals};
+use session::{Job, MessageSink, Observer, Ready, RunRefused, SharedVoice, prepare, signals};
 
 use crate::{
     bench,
     conductor::LEASE_NS,
     facts,
-    wire::{self, Arming, Down, Sort, Up},
+    wire::{self, Arming, Sort, ToConductor, ToNode},
 };
 
 /// How often a node looks whether its lease has ended.
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const GONE: &str = "its conductor is gone";
 
 /// Makes a job of a test, with what lives as long as it.
-pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, Refused>;
+pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, RunRefused>;
 
 /// Carries out what comes on one stream, and answers on the other, until the conductor is gone or wants no more.
 ///
@@ -45,9 +45,9 @@ pub fn serve(
     make: Maker<'_>,
 ) -> Result<(), String> {
     let (out, writer) = Outbox::to(output);
-    out.say(Up::Hello(Box::new(facts::own())));
-    let ears = Ears::listen(input, &out);
-    let mut node = Node {
+    out.say(ToConductor::Hello(Box::new(facts::own())));
+    let ears = ConductorReader::listen(input, &out);
+    let mut node = NodeProcess {
         voice: Arc::new(Relayed(out.clone())),
         out,
         armed: None,
@@ -57,16 +57,16 @@ pub fn serve(
     let mut trouble = Ok(());
     while let Ok(heard) = ears.heard.recv() {
         match heard {
-            Heard::Said(Down::Arm { test, part }) => node.arm(&test, *part, &ears.stop, make),
-            Heard::Said(Down::Measure { enough }) => node.measure(enough),
-            Heard::Said(Down::Go { start }) => node.go(start, &ears),
-            Heard::Said(Down::Bye) => {
+            Incoming::Said(ToNode::Arm { test, part }) => node.arm(&test, *part, &ears.stop, make),
+            Incoming::Said(ToNode::Measure { enough }) => node.measure(enough),
+            Incoming::Said(ToNode::Go { start }) => node.go(start, &ears),
+            Incoming::Said(ToNode::Bye) => {
                 node.forget();
                 break;
             }
             // The others are heard where they are read.
-            Heard::Said(_) => {}
-            Heard::Gone(why) => {
+            Incoming::Said(_) => {}
+            Incoming::Gone(why) => {
                 trouble = why.map_or(Ok(()), Err);
                 break;
             }
@@ -78,21 +78,21 @@ pub fn serve(
     trouble
 }
 
-struct Node {
+struct NodeProcess {
     out: Outbox,
     voice: SharedVoice,
     armed: Option<(Ready, Lease)>,
     /// While it lives, SIGTERM and SIGINT drain the part, as Ctrl-C drains a run.
-    signals: Option<signals::Heard>,
+    signals: Option<signals::SignalGuard>,
     /// Where it keeps its own record.
     kept: Option<PathBuf>,
 }
 
-impl Node {
+impl NodeProcess {
     fn arm(&mut self, test: &Value, arming: Arming, stop: &SharedStop, make: Maker<'_>) {
         match self.ready(test, arming, stop, make) {
-            Ok(workers) => self.out.say(Up::Armed { workers }),
-            Err(refused) => self.out.say(Up::Refused {
+            Ok(workers) => self.out.say(ToConductor::Armed { workers }),
+            Err(refused) => self.out.say(ToConductor::Refused {
                 lines: refused.problems.iter().map(ToString::to_string).collect(),
                 bad_input: refused.bad_input,
             }),
@@ -105,7 +105,7 @@ impl Node {
         arming: Arming,
         stop: &SharedStop,
         make: Maker<'_>,
-    ) -> Result<usize, Refused> {
+    ) -> Result<usize, RunRefused> {
         let mut part = arming.part.0;
         let keep = arming.keep.unwrap_or_else(|| own_folder(&part.run_id));
         part.run.clone_from(&keep);
@@ -113,7 +113,7 @@ impl Node {
         let mut job = make(test, part.seed, &self.voice)?;
         let lease = Lease::unbegun();
         job.hears_signals = false;
-        job.live = session::live::Wanted::default();
+        job.live = session::live::LiveOptions::default();
         job.exports = session::exports::Exports::default();
         job.json = None;
         job.copier = Some(Box::new(self.out.clone()));
@@ -128,7 +128,7 @@ impl Node {
         let heard = signals::hear(&job.options.stop, kept, &self.voice);
         self.signals = Some(heard.map_err(|error| {
             let line = format!("signals cannot be caught: {error}");
-            Refused::from(vec![Problem::anywhere(line)])
+            RunRefused::from(vec![Problem::anywhere(line)])
         })?);
         let samplers = arming.looks.then(session::sampling::usual);
         let mut job = job.part(part);
@@ -141,8 +141,8 @@ impl Node {
 
     fn measure(&self, enough: f64) {
         self.out.say(match bench::per_second(enough) {
-            Ok(per_second) => Up::Measured { per_second },
-            Err(why) => Up::Refused {
+            Ok(per_second) => ToConductor::Measured { per_second },
+            Err(why) => ToConductor::Refused {
                 lines: vec![format!(
                     "what can be sent from here could not be measured: {why}"
                 )],
@@ -151,9 +151,9 @@ impl Node {
         });
     }
 
-    fn go(&mut self, start: record::Start, ears: &Ears) {
+    fn go(&mut self, start: record::RunStart, ears: &ConductorReader) {
         let Some((mut ready, lease)) = self.armed.take() else {
-            self.out.say(Up::Over {
+            self.out.say(ToConductor::Over {
                 error: Some("told to begin before it was ready".into()),
             });
             return;
@@ -161,7 +161,7 @@ impl Node {
         lease.begin(start.monotonic_ns + LEASE_NS);
         ears.stop.starts(start.monotonic_ns);
         ready.starts(start);
-        self.out.say(Up::Going);
+        self.out.say(ToConductor::Going);
         let (under_way, over) = mpsc::channel();
         let watch = watch(lease, ears.stop.clone(), over);
         let ran = ready.run(&mut Relay(self.out.clone()));
@@ -172,11 +172,11 @@ impl Node {
         }
         let error = match ran {
             Ok(ended) => ended.error.map(|error| error.to_string()),
-            Err(session::NotRun::Refused(refused)) => {
+            Err(session::StartError::Refused(refused)) => {
                 let lines: Vec<String> = refused.problems.iter().map(ToString::to_string).collect();
                 Some(lines.join("; "))
             }
-            Err(session::NotRun::Before { why, .. }) => Some(why),
+            Err(session::StartError::Before { why, .. }) => Some(why),
         };
         let signal = ears.stop.own_signal();
         let error = error
@@ -184,7 +184,7 @@ impl Node {
         if ears.stop.is_cancelled() {
             self.forget();
         }
-        self.out.say(Up::Over { error });
+        self.out.say(ToConductor::Over { error });
     }
 
     /// Removes its own record: somebody else has all of it, or there is nothing in it.
@@ -231,7 +231,7 @@ struct SharedStop(Arc<Mutex<Stopping>>);
 struct Stopping {
     part: Option<(StopHandle, Lease)>,
     /// What it takes over of others.
-    adoptions: Adoptions,
+    adoptions: ShardTakeover,
     /// The zero of all times, by CLOCK_MONOTONIC, once it is known.
     zero_ns: Option<u64>,
     cancelled: bool,
@@ -279,17 +279,17 @@ impl SharedStop {
         self.lock().cancelled
     }
 
-    fn hear(&self, said: &Down) {
+    fn hear(&self, said: &ToNode) {
         let mut stopping = self.lock();
-        stopping.cancelled |= matches!(said, Down::Cancel);
-        stopping.stopped |= matches!(said, Down::Stop { .. });
+        stopping.cancelled |= matches!(said, ToNode::Cancel);
+        stopping.stopped |= matches!(said, ToNode::Stop { .. });
         let Some((stop, lease)) = &stopping.part else {
             return;
         };
         match said {
-            Down::Lease { until_ns } => lease.renew(*until_ns),
-            Down::Cancel => stop.fail("a start that was cancelled"),
-            Down::Stop { text, urgent } => {
+            ToNode::Lease { until_ns } => lease.renew(*until_ns),
+            ToNode::Cancel => stop.fail("a start that was cancelled"),
+            ToNode::Stop { text, urgent } => {
                 stop.stop(Cause::Limit(text.clone()));
                 if *urgent && stop.urgency() != Urgency::Abort {
                     // The second signal is the one that is in a hurry.
@@ -302,48 +302,50 @@ impl SharedStop {
 }
 
 /// What is heard.
-enum Heard {
-    Said(Down),
+enum Incoming {
+    Said(ToNode),
     /// The stream has ended; with the reason where it broke off or held something else.
     Gone(Option<String>),
 }
 
-struct Ears {
-    heard: Receiver<Heard>,
+struct ConductorReader {
+    heard: Receiver<Incoming>,
     stop: SharedStop,
 }
 
-impl Ears {
+impl ConductorReader {
     /// Hears on a thread of its own: a part that is under way does not keep it from answering.
-    fn listen(mut input: impl Read + Send + 'static, out: &Outbox) -> Ears {
+    fn listen(mut input: impl Read + Send + 'static, out: &Outbox) -> ConductorReader {
         let (sender, heard) = mpsc::channel();
         let stop = SharedStop::default();
         let (own, out) = (stop.clone(), out.clone());
         let hear = move || {
             loop {
-                let said = wire::read::<Down>(&mut input);
+                let said = wire::read::<ToNode>(&mut input);
                 let came_ns = clock::monotonic_ns();
                 match said {
-                    Ok(Some((Down::Ping { number }, _))) => out.say(Up::Pong {
+                    Ok(Some((ToNode::Ping { number }, _))) => out.say(ToConductor::Pong {
                         number,
                         came_ns,
                         went_ns: clock::monotonic_ns(),
                     }),
-                    Ok(Some((Down::Adopt { share, from_ns }, _))) => out.say(Up::Adopted {
-                        share,
-                        from_ns,
-                        done: own.adopt(share, from_ns),
-                    }),
+                    Ok(Some((ToNode::Adopt { share, from_ns }, _))) => {
+                        out.say(ToConductor::Adopted {
+                            share,
+                            from_ns,
+                            done: own.adopt(share, from_ns),
+                        })
+                    }
                     Ok(Some((said, _))) => {
                         own.hear(&said);
-                        if sender.send(Heard::Said(said)).is_err() {
+                        if sender.send(Incoming::Said(said)).is_err() {
                             return;
                         }
                     }
                     ended @ (Ok(None) | Err(_)) => {
                         own.fail(GONE);
                         let why = ended.err().map(|error| error.to_string());
-                        let _ = sender.send(Heard::Gone(why));
+                        let _ = sender.send(Incoming::Gone(why));
                         return;
                     }
                 }
@@ -351,17 +353,17 @@ impl Ears {
         };
         // Without it nothing is ever heard, and the stream's end ends the node.
         let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
-        Ears { heard, stop }
+        ConductorReader { heard, stop }
     }
 }
 
 /// What is to be said, on its way: nobody waits for a stream.
 #[derive(Clone)]
-struct Outbox(Sender<Option<(Up, Vec<u8>)>>);
+struct Outbox(Sender<Option<(ToConductor, Vec<u8>)>>);
 
 impl Outbox {
     fn to(mut output: impl Write + Send + 'static) -> (Outbox, std::thread::JoinHandle<()>) {
-        let (sender, receiver) = mpsc::channel::<Option<(Up, Vec<u8>)>>();
+        let (sender, receiver) = mpsc::channel::<Option<(ToConductor, Vec<u8>)>>();
         let writer = std::thread::spawn(move || {
             while let Ok(Some((said, rest))) = receiver.recv() {
                 // Nobody listens any more: the part goes on to its end, or to that of its lease, and keeps its own record.
@@ -373,19 +375,19 @@ impl Outbox {
         (Outbox(sender), writer)
     }
 
-    fn say(&self, said: Up) {
+    fn say(&self, said: ToConductor) {
         self.say_with(said, Vec::new());
     }
 
-    fn say_with(&self, said: Up, rest: Vec<u8>) {
+    fn say_with(&self, said: ToConductor, rest: Vec<u8>) {
         // Without a stream there is nobody to tell.
         let _ = self.0.send(Some((said, rest)));
     }
 }
 
 impl Copier for Outbox {
-    fn take(&mut self, piece: Piece) {
-        self.say_with(Up::Piece, piece.to_bytes());
+    fn take(&mut self, piece: RecordPiece) {
+        self.say_with(ToConductor::Piece, piece.to_bytes());
     }
 }
 
@@ -397,16 +399,16 @@ impl Observer for Relay {
 
     fn interval(&mut self, _: &Interval, _: &Run) {}
 
-    fn line(&mut self, line: &Line) {
+    fn line(&mut self, line: &OutputLine) {
         let (sort, text) = match line {
-            Line::Log { text, .. } => (Sort::Log, text),
-            Line::Text(text) => (Sort::Text, text),
-            Line::Trace(text) => (Sort::Trace, text),
-            Line::Remark(text) => (Sort::Remark, text),
-            Line::Error(_) | Line::Secret(_) | Line::Step(_) => return,
+            OutputLine::Log { text, .. } => (Sort::Log, text),
+            OutputLine::Text(text) => (Sort::Text, text),
+            OutputLine::Trace(text) => (Sort::Trace, text),
+            OutputLine::Remark(text) => (Sort::Remark, text),
+            OutputLine::Error(_) | OutputLine::Secret(_) | OutputLine::Step(_) => return,
         };
         let text = text.clone();
-        self.0.say(Up::Line { sort, text });
+        self.0.say(ToConductor::Line { sort, text });
     }
 }
 
@@ -416,11 +418,11 @@ struct Relayed(Outbox);
 impl Relayed {
     fn said(&self, line: &dyn std::fmt::Display, warning: bool) {
         let text = line.to_string();
-        self.0.say(Up::Said { text, warning });
+        self.0.say(ToConductor::Said { text, warning });
     }
 }
 
-impl Voice for Relayed {
+impl MessageSink for Relayed {
     fn say(&self, line: &dyn std::fmt::Display) {
         self.said(line, false);
     }
@@ -435,7 +437,7 @@ impl Voice for Relayed {
 
     fn out(&self, text: &str) {
         let text = text.to_owned();
-        self.0.say(Up::Line {
+        self.0.say(ToConductor::Line {
             sort: Sort::Text,
             text,
         });

@@ -15,7 +15,7 @@ use record::{NodeRow, NodeState, NodeSum, Replica, units};
 use crate::{
     clocks::{Exchange, Offset},
     link::{Backend, Link},
-    wire::{self, Down, Facts, PROTOCOL, Up},
+    wire::{self, Facts, PROTOCOL, ToConductor, ToNode},
 };
 
 /// So long a node may take to say what it is.
@@ -26,15 +26,15 @@ const PINGS: u64 = 64;
 const PING: Duration = Duration::from_secs(5);
 
 /// What has happened to a node.
-pub enum Happened {
+pub enum NodeEvent {
     /// It has said something; read at that moment.
-    Said(Up, Vec<u8>, u64),
+    Said(ToConductor, Vec<u8>, u64),
     /// Its stream has ended.
     Gone,
 }
 
 /// A node.
-pub struct Node {
+pub struct RemoteNode {
     /// Its number.
     pub number: u64,
     /// Where it is.
@@ -69,9 +69,9 @@ pub struct Node {
     pub shares: Vec<(Share, u64)>,
 }
 
-impl Node {
+impl RemoteNode {
     /// Says something; whoever cannot be told is found out otherwise.
-    pub fn say(&mut self, said: &Down) {
+    pub fn say(&mut self, said: &ToNode) {
         let _ = wire::write(&mut self.out, said, &[]);
     }
 
@@ -79,7 +79,7 @@ impl Node {
     pub fn ping(&mut self) {
         let number = self.asked.0 + 1;
         self.asked = (number, clock::monotonic_ns());
-        self.say(&Down::Ping { number });
+        self.say(&ToNode::Ping { number });
     }
 
     /// Takes its answer, if it is that to the last question; answers what that says.
@@ -132,10 +132,10 @@ impl Node {
 
 /// All of them.
 pub struct Nodes {
-    pub all: Vec<Node>,
-    heard: Receiver<(u64, Happened)>,
+    pub all: Vec<RemoteNode>,
+    heard: Receiver<(u64, NodeEvent)>,
     /// What was heard while something else was waited for.
-    held: VecDeque<(u64, Happened)>,
+    held: VecDeque<(u64, NodeEvent)>,
     backend: Box<dyn Backend>,
 }
 
@@ -153,7 +153,7 @@ impl Nodes {
             let Link { name, out, input } = link;
             listen(number, input, sender.clone())
                 .map_err(|error| vec![format!("no thread for a node: {error}")])?;
-            all.push(Node {
+            all.push(RemoteNode {
                 number,
                 name,
                 out,
@@ -186,7 +186,7 @@ impl Nodes {
             backend,
         };
         let facts = nodes.gather(MEET, "said nothing", |said| match said {
-            Up::Hello(facts) => Some(*facts),
+            ToConductor::Hello(facts) => Some(*facts),
             _ => None,
         })?;
         let mut wrong = Vec::new();
@@ -226,8 +226,8 @@ impl Nodes {
                 match self.next(until_ns) {
                     Some((
                         number,
-                        Happened::Said(
-                            Up::Pong {
+                        NodeEvent::Said(
+                            ToConductor::Pong {
                                 number: ping,
                                 came_ns,
                                 went_ns,
@@ -246,7 +246,7 @@ impl Nodes {
                             left -= 1;
                         }
                     }
-                    Some((number, Happened::Gone)) => return Err(vec![self.gone(number)]),
+                    Some((number, NodeEvent::Gone)) => return Err(vec![self.gone(number)]),
                     Some(_) => {}
                     None => {
                         return Err(vec![
@@ -267,7 +267,7 @@ impl Nodes {
         &mut self,
         wait: Duration,
         silent: &str,
-        wanted: impl Fn(Up) -> Option<T>,
+        wanted: impl Fn(ToConductor) -> Option<T>,
     ) -> Result<Vec<T>, Vec<String>> {
         let until_ns = clock::monotonic_ns() + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
         self.gather_until(until_ns, silent, wanted)
@@ -281,7 +281,7 @@ impl Nodes {
         &mut self,
         until_ns: u64,
         silent: &str,
-        wanted: impl Fn(Up) -> Option<T>,
+        wanted: impl Fn(ToConductor) -> Option<T>,
     ) -> Result<Vec<T>, Vec<String>> {
         let mut answers: Vec<Option<T>> = self.all.iter().map(|_| None).collect();
         let mut others = VecDeque::new();
@@ -296,30 +296,32 @@ impl Nodes {
                     .collect());
             };
             let said = match happened {
-                Happened::Said(Up::Refused { lines, .. }, _, _) => {
+                NodeEvent::Said(ToConductor::Refused { lines, .. }, _, _) => {
                     let called = self.all[number as usize].called();
                     return Err(lines
                         .iter()
                         .map(|line| format!("{called}: {line}"))
                         .collect());
                 }
-                Happened::Said(Up::Over { error: Some(why) }, _, _) => {
+                NodeEvent::Said(ToConductor::Over { error: Some(why) }, _, _) => {
                     return Err(vec![format!(
                         "{}: {why}",
                         self.all[number as usize].called()
                     )]);
                 }
-                Happened::Gone => return Err(vec![self.gone(number)]),
-                Happened::Said(
-                    said @ (Up::Piece | Up::Said { .. } | Up::Line { .. }),
+                NodeEvent::Gone => return Err(vec![self.gone(number)]),
+                NodeEvent::Said(
+                    said @ (ToConductor::Piece
+                    | ToConductor::Said { .. }
+                    | ToConductor::Line { .. }),
                     rest,
                     at_ns,
                 ) => {
                     // Who is ready begins to write, whoever is waited for.
-                    others.push_back((number, Happened::Said(said, rest, at_ns)));
+                    others.push_back((number, NodeEvent::Said(said, rest, at_ns)));
                     continue;
                 }
-                Happened::Said(said, _, _) => said,
+                NodeEvent::Said(said, _, _) => said,
             };
             if let Some(answer) = wanted(said) {
                 answers[number as usize] = Some(answer);
@@ -330,7 +332,7 @@ impl Nodes {
     }
 
     /// The next thing that happens, up to a moment of this machine's monotonic clock.
-    pub fn next(&mut self, until_ns: u64) -> Option<(u64, Happened)> {
+    pub fn next(&mut self, until_ns: u64) -> Option<(u64, NodeEvent)> {
         if let Some(held) = self.held.pop_front() {
             return Some(held);
         }
@@ -342,8 +344,8 @@ impl Nodes {
                     .get_mut(usize::try_from(number).unwrap_or(usize::MAX))
                 {
                     match &happened {
-                        Happened::Said(_, _, at_ns) => node.heard_ns = *at_ns,
-                        Happened::Gone => node.gone = true,
+                        NodeEvent::Said(_, _, at_ns) => node.heard_ns = *at_ns,
+                        NodeEvent::Gone => node.gone = true,
                     }
                 }
                 Some((number, happened))
@@ -353,7 +355,7 @@ impl Nodes {
     }
 
     /// Says the same to all that take part.
-    pub fn say(&mut self, said: &Down) {
+    pub fn say(&mut self, said: &ToNode) {
         for node in self.all.iter_mut().filter(|node| node.is_up()) {
             node.say(said);
         }
@@ -390,20 +392,20 @@ impl Nodes {
 fn listen(
     number: u64,
     mut input: Box<dyn std::io::Read + Send>,
-    heard: Sender<(u64, Happened)>,
+    heard: Sender<(u64, NodeEvent)>,
 ) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name(format!("node-{number}"));
     thread.spawn(move || {
-        while let Ok(Some((said, rest))) = wire::read::<Up>(&mut input) {
+        while let Ok(Some((said, rest))) = wire::read::<ToConductor>(&mut input) {
             let at_ns = clock::monotonic_ns();
             if heard
-                .send((number, Happened::Said(said, rest, at_ns)))
+                .send((number, NodeEvent::Said(said, rest, at_ns)))
                 .is_err()
             {
                 return;
             }
         }
-        let _ = heard.send((number, Happened::Gone));
+        let _ = heard.send((number, NodeEvent::Gone));
     })?;
     Ok(())
 }

@@ -55,23 +55,23 @@ struct Relay {
     child: Child,
     lost: Arc<Mutex<BTreeMap<u64, String>>>,
     /// Held so that the stream stays open: its end releases everything.
-    out: Option<Shared>,
+    out: Option<SharedPipe>,
 }
 
-type Shared = Arc<Mutex<ChildStdin>>;
+type SharedPipe = Arc<Mutex<ChildStdin>>;
 
 /// What the program says.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Told {
-    Placed { placed: Vec<Place> },
+enum RelayMessage {
+    Placed { placed: Vec<NodePlace> },
     Lost { lost: u64, why: String },
     Said { said: u64, text: String },
     Refused { refused: String },
 }
 
 #[derive(Debug, Deserialize)]
-struct Place {
+struct NodePlace {
     name: String,
 }
 
@@ -118,7 +118,7 @@ impl Backend for Ray {
     fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String> {
         let python = python::with_package(HOW)?;
         let (child, out, mut input) = start(&python)?;
-        let out: Shared = Arc::new(Mutex::new(out));
+        let out: SharedPipe = Arc::new(Mutex::new(out));
         let order = serde_json::to_vec(&self.order(nodes)).map_err(|error| error.to_string())?;
         let lost: Arc<Mutex<BTreeMap<u64, String>>> = Arc::default();
         self.relay = Some(Relay {
@@ -202,7 +202,7 @@ fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
 }
 
 /// Where the nodes are, once all are there.
-fn placed(input: &mut ChildStdout) -> Result<Vec<Place>, String> {
+fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
     loop {
         let (number, bytes) = read(input)
             .map_err(|error| format!("what speaks to Ray: {error}"))?
@@ -211,10 +211,10 @@ fn placed(input: &mut ChildStdout) -> Result<Vec<Place>, String> {
             continue;
         }
         match serde_json::from_slice(&bytes) {
-            Ok(Told::Placed { placed }) => return Ok(placed),
-            Ok(Told::Refused { refused }) => return Err(refused),
-            Ok(Told::Lost { lost, why }) => return Err(format!("node {lost}: {why}")),
-            Ok(Told::Said { .. }) => {}
+            Ok(RelayMessage::Placed { placed }) => return Ok(placed),
+            Ok(RelayMessage::Refused { refused }) => return Err(refused),
+            Ok(RelayMessage::Lost { lost, why }) => return Err(format!("node {lost}: {why}")),
+            Ok(RelayMessage::Said { .. }) => {}
             Err(error) => return Err(format!("what speaks to Ray says something else: {error}")),
         }
     }
@@ -243,7 +243,7 @@ fn carry(
             continue;
         }
         match serde_json::from_slice(&bytes) {
-            Ok(Told::Lost { lost: number, why }) => {
+            Ok(RelayMessage::Lost { lost: number, why }) => {
                 let mut all = lost.lock().unwrap_or_else(PoisonError::into_inner);
                 all.entry(number).or_insert(why);
                 drop(all);
@@ -251,9 +251,11 @@ fn carry(
                     *to = None;
                 }
             }
-            Ok(Told::Said { said, text }) => voice.say(&format_args!("node {said}: {text}")),
-            Ok(Told::Refused { refused }) => voice.warning(&refused),
-            Ok(Told::Placed { .. }) | Err(_) => {}
+            Ok(RelayMessage::Said { said, text }) => {
+                voice.say(&format_args!("node {said}: {text}"))
+            }
+            Ok(RelayMessage::Refused { refused }) => voice.warning(&refused),
+            Ok(RelayMessage::Placed { .. }) | Err(_) => {}
         }
     }
 }
@@ -261,7 +263,7 @@ fn carry(
 /// What is said to a node.
 struct ToNode {
     number: u32,
-    out: Shared,
+    out: SharedPipe,
 }
 
 impl Write for ToNode {
@@ -307,7 +309,7 @@ impl Read for FromNode {
     }
 }
 
-fn write(out: &Shared, number: u32, bytes: &[u8]) -> io::Result<()> {
+fn write(out: &SharedPipe, number: u32, bytes: &[u8]) -> io::Result<()> {
     let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
     let mut whole = Vec::with_capacity(bytes.len() + 8);
     whole.extend(number.to_le_bytes());

@@ -9,15 +9,15 @@ use plan::{
     profile::{Assumed, Profile},
     units::{MILLISECOND, SECOND},
 };
-use record::{Start, units};
+use record::{RunStart, units};
 use serde_json::Value;
-use session::Divided;
+use session::PartitionedRun;
 
 use crate::{
     conductor::LEASE_NS,
     losses,
     nodes::Nodes,
-    wire::{Arming, Down, SessionPart, Up},
+    wire::{Arming, SessionPart, ToConductor, ToNode},
 };
 
 /// So long nodes may take to make a test ready.
@@ -44,13 +44,13 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     let cores = cores(nodes);
     for (node, cores) in nodes.all.iter_mut().zip(&cores) {
         let enough = share / TRUSTED / cores;
-        node.say(&Down::Measure { enough });
+        node.say(&ToNode::Measure { enough });
     }
     let measured = nodes.gather(
         MEASURE,
         "has not measured what it can send",
         |said| match said {
-            Up::Measured { per_second } => Some(per_second),
+            ToConductor::Measured { per_second } => Some(per_second),
             _ => None,
         },
     )?;
@@ -96,7 +96,7 @@ fn peak(plan: &Plan) -> Option<f64> {
 /// Has every node make its part ready.
 pub fn arm(
     nodes: &mut Nodes,
-    divided: &Divided,
+    divided: &PartitionedRun,
     test: &Value,
     keep: Option<&PathBuf>,
 ) -> Result<(), Vec<String>> {
@@ -106,7 +106,7 @@ pub fn arm(
     for (node, mut part) in nodes.all.iter_mut().zip(parts) {
         part.name = Some(node.name.clone());
         let keep = keep.map(|folder| folder.join(part.run_id.clone()));
-        node.say(&Down::Arm {
+        node.say(&ToNode::Arm {
             test: test.clone(),
             part: Box::new(Arming {
                 part: SessionPart(part),
@@ -117,7 +117,7 @@ pub fn arm(
         });
     }
     nodes.gather(ARM, "has not made the test ready", |said| match said {
-        Up::Armed { workers } => Some(workers),
+        ToConductor::Armed { workers } => Some(workers),
         _ => None,
     })?;
     Ok(())
@@ -131,26 +131,26 @@ pub fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
         LEAD_NS
     };
     let zero = Zero::in_ns(least.max(WAYS * nodes.worst_ns()));
-    let whole = Start::at(zero.wall_ns, zero.monotonic_ns);
+    let whole = RunStart::at(zero.wall_ns, zero.monotonic_ns);
     for node in &mut nodes.all {
         node.began = node.offset;
         let offset = node.offset.unwrap_or_default();
-        let start = Start {
+        let start = RunStart {
             monotonic_ns: offset.there(zero.monotonic_ns),
             uncertainty_ns: offset.error_ns,
             ..whole.clone()
         };
         node.lease_ends_ns = zero.monotonic_ns + LEASE_NS;
-        node.say(&Down::Go { start });
+        node.say(&ToNode::Go { start });
     }
     let agreed_ns = zero.monotonic_ns - AGREED_NS;
     let silent = "has not said in time that it will begin: nothing was started";
     let going = nodes.gather_until(agreed_ns, silent, |said| match said {
-        Up::Going => Some(()),
+        ToConductor::Going => Some(()),
         _ => None,
     });
     if let Err(lines) = going {
-        nodes.say(&Down::Cancel);
+        nodes.say(&ToNode::Cancel);
         return Err(lines);
     }
     Ok(zero)

@@ -4,10 +4,10 @@
 use std::io::{self, Read, Write};
 
 use plan::Share;
-use record::Start;
+use record::RunStart;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use session::Part;
+use session::RunPartOrder;
 
 /// Changes with every change of what is said.
 pub const PROTOCOL: u32 = 1;
@@ -17,7 +17,7 @@ const LONGEST: usize = 64 << 20;
 /// What the conductor says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Down {
+pub enum ToNode {
     /// Answer at once.
     Ping {
         /// Which.
@@ -38,7 +38,7 @@ pub enum Down {
     /// Begin then.
     Go {
         /// The zero of all times, by the node's own clock.
-        start: Start,
+        start: RunStart,
     },
     /// It does not begin after all.
     Cancel,
@@ -80,7 +80,7 @@ pub struct Arming {
 
 /// A [`Part`] that can be shown without what it holds.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct SessionPart(pub Part);
+pub struct SessionPart(pub RunPartOrder);
 
 impl std::fmt::Debug for SessionPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -91,7 +91,7 @@ impl std::fmt::Debug for SessionPart {
 /// What a node says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Up {
+pub enum ToConductor {
     /// The first that it says.
     Hello(Box<Facts>),
     /// The answer to a ping: when it came and when this went, by the node's monotonic clock in nanoseconds.
@@ -292,27 +292,27 @@ mod tests {
         #[test]
         fn what_is_said_comes_as_it_went(number in any::<u64>(), rest in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut bytes = Vec::new();
-            write(&mut bytes, &Down::Ping { number }, &rest).unwrap();
-            write(&mut bytes, &Down::Bye, b"").unwrap();
+            write(&mut bytes, &ToNode::Ping { number }, &rest).unwrap();
+            write(&mut bytes, &ToNode::Bye, b"").unwrap();
             let mut stream = bytes.as_slice();
-            let (said, came) = read::<Down>(&mut stream).unwrap().unwrap();
-            let pinged = matches!(said, Down::Ping { number: n } if n == number);
+            let (said, came) = read::<ToNode>(&mut stream).unwrap().unwrap();
+            let pinged = matches!(said, ToNode::Ping { number: n } if n == number);
             prop_assert!(pinged);
             prop_assert_eq!(came, rest);
-            let (said, _) = read::<Down>(&mut stream).unwrap().unwrap();
-            let is_bye = matches!(said, Down::Bye);
+            let (said, _) = read::<ToNode>(&mut stream).unwrap().unwrap();
+            let is_bye = matches!(said, ToNode::Bye);
             prop_assert!(is_bye);
-            prop_assert!(read::<Down>(&mut stream).unwrap().is_none());
+            prop_assert!(read::<ToNode>(&mut stream).unwrap().is_none());
             // Torn, it is an error and no message.
             for end in 1..bytes.len().min(20) {
-                prop_assert!(read::<Down>(&mut &bytes[..end]).is_err());
+                prop_assert!(read::<ToNode>(&mut &bytes[..end]).is_err());
             }
         }
 
         #[test]
         fn whatever_comes_is_said_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let _ = read::<Up>(&mut bytes.as_slice());
-            let _ = read::<Down>(&mut bytes.as_slice());
+            let _ = read::<ToConductor>(&mut bytes.as_slice());
+            let _ = read::<ToNode>(&mut bytes.as_slice());
         }
     }
 }

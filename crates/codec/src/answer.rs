@@ -42,7 +42,7 @@ impl Want {
 
 /// The requested parts of a response.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct Response {
     /// The status; 0 until the head is complete.
     pub status: u16,
     /// Header names in lower case with their values, if requested.
@@ -61,13 +61,13 @@ pub struct Answer {
     pub notable: Option<Rc<Notable>>,
 }
 
-impl Answer {
+impl Response {
     /// Takes the requested parts out of a complete or partial reply.
     #[must_use]
-    pub fn of(reply: &mut Reply, want: Want) -> Answer {
+    pub fn of(reply: &mut Reply, want: Want) -> Response {
         let notable = reply.notable.take();
         let server_ms = notable.as_ref().and_then(|notable| notable.server_ms);
-        Answer {
+        Response {
             status: reply.status,
             headers: if want.headers && reply.status > 0 {
                 reply.headers()
@@ -90,15 +90,15 @@ impl Answer {
 
     /// Creates a response with this body in this encoding.
     #[must_use]
-    pub fn encoded(encoding: &str, body: Vec<u8>) -> Answer {
+    pub fn encoded(encoding: &str, body: Vec<u8>) -> Response {
         let notable = Notable {
             encoding: Some(encoding.to_owned()),
             ..Notable::default()
         };
-        Answer {
+        Response {
             notable: Some(Rc::new(notable)),
             body,
-            ..Answer::default()
+            ..Response::default()
         }
     }
 

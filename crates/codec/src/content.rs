@@ -3,8 +3,8 @@
 use std::{borrow::Cow, io::Read};
 
 use super::{
-    answer::Answer,
-    unpack::{Trouble, read},
+    answer::Response,
+    unpack::{UnpackError, read},
 };
 
 /// Which content encodings are decoded.
@@ -21,7 +21,7 @@ pub enum Unpacking {
 /// Fails if the encoding is unknown, the data is invalid, or the result is larger than `most`
 /// bytes.
 pub fn decoded(
-    answer: &Answer,
+    answer: &Response,
     most: usize,
     unpacking: Unpacking,
 ) -> Result<Cow<'_, [u8]>, Unreadable> {
@@ -65,8 +65,8 @@ fn unpacked<'b>(
         unknown => return Err(Unreadable::Unknown(shown(unknown))),
     };
     unpacked.map(Cow::Owned).map_err(|why| match why {
-        Trouble::Broken => Unreadable::Broken(shown(encoding)),
-        Trouble::TooLarge => Unreadable::TooLarge,
+        UnpackError::Broken => Unreadable::Broken(shown(encoding)),
+        UnpackError::TooLarge => Unreadable::TooLarge,
     })
 }
 
@@ -88,7 +88,7 @@ pub enum Unreadable {
 
 /// Decodes gzip members in sequence. Zeros after the last one are padding, as for zlib's tools;
 /// anything else must be a member.
-fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
+fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();
     loop {
         let mut member = flate2::bufread::GzDecoder::new(rest);
@@ -101,14 +101,14 @@ fn gunzip(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
 }
 
 /// "deflate" means the zlib format, but many servers send raw deflate, so clients accept both.
-fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
+fn inflate(body: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     read_all(flate2::read::ZlibDecoder::new(body), most).or_else(|why| match why {
-        Trouble::Broken => read_all(flate2::read::DeflateDecoder::new(body), most),
-        Trouble::TooLarge => Err(why),
+        UnpackError::Broken => read_all(flate2::read::DeflateDecoder::new(body), most),
+        UnpackError::TooLarge => Err(why),
     })
 }
 
-fn read_all(decoder: impl Read, most: usize) -> Result<Vec<u8>, Trouble> {
+fn read_all(decoder: impl Read, most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();
     read(decoder, most, &mut out)?;
     Ok(out)
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    fn decoded(answer: &Answer) -> Result<Cow<'_, [u8]>, Unreadable> {
+    fn decoded(answer: &Response) -> Result<Cow<'_, [u8]>, Unreadable> {
         super::decoded(answer, 1 << 20, Unpacking::Strict)
     }
 
@@ -173,8 +173,8 @@ mod tests {
         );
     }
 
-    fn answer(encoding: &str, body: Vec<u8>) -> Answer {
-        Answer::encoded(encoding, body)
+    fn answer(encoding: &str, body: Vec<u8>) -> Response {
+        Response::encoded(encoding, body)
     }
 
     #[test]

@@ -14,7 +14,7 @@ const MOST_HEADERS: usize = 1024;
 
 /// A parsed head.
 #[derive(Debug, Clone)]
-pub struct Head {
+pub struct ResponseHead {
     /// The status.
     pub status: u16,
     /// Whether the connection can be reused.
@@ -44,7 +44,11 @@ pub struct Notable {
 
 /// Parses the head at the beginning of these bytes. `None` if it is incomplete. `acts` requests the
 /// headers that a client acts on.
-pub(crate) fn read(bytes: &[u8], to_head: bool, acts: bool) -> Result<Option<Head>, ProtocolFault> {
+pub(crate) fn read(
+    bytes: &[u8],
+    to_head: bool,
+    acts: bool,
+) -> Result<Option<ResponseHead>, ProtocolFault> {
     let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
     match parse(bytes, &mut usual, to_head, acts) {
         Err(httparse::Error::TooManyHeaders) => {
@@ -122,7 +126,7 @@ fn is_tls_alert(bytes: &[u8]) -> bool {
     matches!(bytes, [ALERT, 3, 0..=4, ..])
 }
 
-type Parsed = Result<Option<Head>, ProtocolFault>;
+type Parsed = Result<Option<ResponseHead>, ProtocolFault>;
 
 fn parse<'b>(
     bytes: &'b [u8],
@@ -143,9 +147,9 @@ fn parse<'b>(
         return Ok(Err(ProtocolFault::Status));
     }
     let interim = (100..200).contains(&status) && status != 101;
-    let mut lines = Lines {
+    let mut lines = FramingHeaders {
         keep_alive: response.version == Some(1),
-        ..Lines::default()
+        ..FramingHeaders::default()
     };
     if !interim {
         for header in response.headers.iter() {
@@ -168,7 +172,7 @@ fn parse<'b>(
         }
     };
     let keep_alive = lines.keep_alive && body != Some(Framing::UntilClose) && status != 101;
-    Ok(Ok(Some(Head {
+    Ok(Ok(Some(ResponseHead {
         status,
         keep_alive,
         length,
@@ -180,7 +184,7 @@ fn parse<'b>(
 
 /// The headers for framing, and those that a client acts on.
 #[derive(Default)]
-struct Lines {
+struct FramingHeaders {
     length: Option<u64>,
     chunked: bool,
     other_coding: bool,
@@ -188,7 +192,7 @@ struct Lines {
     notable: Option<Notable>,
 }
 
-impl Lines {
+impl FramingHeaders {
     fn take(
         &mut self,
         header: &httparse::Header<'_>,

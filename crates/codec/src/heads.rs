@@ -3,12 +3,12 @@
 
 use measure::outcome::ProtocolFault;
 
-use super::head::{self, Head};
+use super::head::{self, ResponseHead};
 
 /// Cache of one worker.
 #[derive(Debug, Default)]
 pub struct Heads {
-    known: Vec<Known>,
+    known: Vec<KnownHead>,
     next: usize,
     /// Number of consecutive unknown heads.
     unknown: u32,
@@ -20,11 +20,11 @@ pub struct Heads {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownHead {
     bytes: Vec<u8>,
     /// Range of the date, which may differ.
     date: std::ops::Range<usize>,
-    head: Head,
+    head: ResponseHead,
 }
 
 /// Maximum number of cached heads.
@@ -51,7 +51,7 @@ impl Heads {
         &mut self,
         bytes: &[u8],
         to_head: bool,
-    ) -> Result<Option<Head>, ProtocolFault> {
+    ) -> Result<Option<ResponseHead>, ProtocolFault> {
         if !to_head && let Some(known) = self.known.iter().find(|known| known.is_head_of(bytes)) {
             self.unknown = 0;
             return Ok(Some(known.head.clone()));
@@ -76,8 +76,8 @@ impl Heads {
     }
 
     #[cold]
-    fn remember(&mut self, bytes: &[u8], head: &Head) {
-        let known = Known {
+    fn remember(&mut self, bytes: &[u8], head: &ResponseHead) {
+        let known = KnownHead {
             date: date_in(bytes),
             bytes: bytes.to_vec(),
             head: head.clone(),
@@ -100,7 +100,7 @@ impl Heads {
 /// Minimum number of remaining body bytes for which discarding is worth a system call.
 pub(crate) const DISCARD: u64 = 16 << 10;
 
-impl Known {
+impl KnownHead {
     #[inline]
     fn is_head_of(&self, bytes: &[u8]) -> bool {
         let length = self.bytes.len();

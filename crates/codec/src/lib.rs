@@ -18,5 +18,5 @@ mod unpack;
 pub mod url;
 mod zstd;
 
-pub use answer::{Answer, Want};
+pub use answer::{Response, Want};
 pub use url::{Origin, Target};

@@ -7,7 +7,7 @@ use measure::outcome::ProtocolFault;
 
 use super::{
     framing::Framing,
-    head::{self, Head, MAX_HEAD, Notable},
+    head::{self, MAX_HEAD, Notable, ResponseHead},
     heads::{DISCARD, Heads},
 };
 
@@ -33,7 +33,7 @@ pub enum Keep {
 /// Decoder of one connection.
 #[derive(Debug, Default)]
 pub struct Replies {
-    state: State,
+    state: ReplyState,
     /// Bytes of an incomplete head.
     stash: Vec<u8>,
     /// What is kept of the current response, fixed at its first byte.
@@ -50,7 +50,7 @@ pub struct Replies {
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum ReplyState {
     #[default]
     Head,
     Body(Framing),
@@ -113,7 +113,7 @@ impl Replies {
     /// Prepares for the next response.
     #[inline]
     pub fn begin(&mut self) {
-        self.state = State::Head;
+        self.state = ReplyState::Head;
         self.stash.clear();
         self.trailers.clear();
         self.reply.forget();
@@ -129,26 +129,26 @@ impl Replies {
         keep: Keep,
     ) -> Result<Fed, ProtocolFault> {
         let mut used = 0;
-        if let State::Head = self.state {
+        if let ReplyState::Head = self.state {
             if self.reply.bytes == 0 {
                 self.keep = keep;
             }
             match self.head(bytes, heads, to_head, self.keep)? {
-                Step::More => {
+                ReplyStep::More => {
                     self.reply.bytes += bytes.len() as u64;
                     return Ok(Fed {
                         used: bytes.len(),
                         done: false,
                     });
                 }
-                Step::Done(n) => {
+                ReplyStep::Done(n) => {
                     self.reply.bytes += n as u64;
                     return Ok(Fed {
                         used: n,
                         done: true,
                     });
                 }
-                Step::Body(n) => used = n,
+                ReplyStep::Body(n) => used = n,
             }
         }
         self.body(bytes, used)
@@ -156,7 +156,7 @@ impl Replies {
 
     /// Consumes body bytes after `used` bytes of the head.
     fn body(&mut self, bytes: &[u8], mut used: usize) -> Result<Fed, ProtocolFault> {
-        let State::Body(framing) = &mut self.state else {
+        let ReplyState::Body(framing) = &mut self.state else {
             return Ok(Fed { used, done: false });
         };
         let (reply, keep, most) = (&mut self.reply, self.keep, self.most);
@@ -205,7 +205,7 @@ impl Replies {
         heads: &mut Heads,
         to_head: bool,
         keep: Keep,
-    ) -> Result<Step, ProtocolFault> {
+    ) -> Result<ReplyStep, ProtocolFault> {
         let mut used = 0;
         loop {
             let rest = &bytes[used..];
@@ -223,7 +223,7 @@ impl Replies {
                 return if self.stash.len() > MAX_HEAD {
                     Err(ProtocolFault::HeadTooLarge)
                 } else {
-                    Ok(Step::More)
+                    Ok(ReplyStep::More)
                 };
             };
             if keep >= Keep::Head && !head.interim {
@@ -240,7 +240,7 @@ impl Replies {
 
     /// Handles a complete head.
     #[inline]
-    fn behind(&mut self, head: Head, heads: &mut Heads, used: usize) -> Step {
+    fn behind(&mut self, head: ResponseHead, heads: &mut Heads, used: usize) -> ReplyStep {
         let reply = &mut self.reply;
         (reply.status, reply.keep_alive) = (head.status, head.keep_alive);
         (reply.notable, reply.head_length) = (head.notable, head.length);
@@ -251,7 +251,7 @@ impl Replies {
         };
         heads.seen(head.length, 0);
         let Some(framing) = head.body else {
-            return Step::Done(used);
+            return ReplyStep::Done(used);
         };
         if let Framing::Length(length) = framing {
             heads.seen(head.length, length);
@@ -259,15 +259,15 @@ impl Replies {
                 self.reply.body.reserve(length.min(ROOM) as usize);
             }
         }
-        self.state = State::Body(framing);
-        Step::Body(used)
+        self.state = ReplyState::Body(framing);
+        ReplyStep::Body(used)
     }
 
     /// Number of remaining body bytes that are not needed, if known and worth discarding.
     #[must_use]
     pub fn unwanted(&self) -> Option<u64> {
         match self.state {
-            State::Body(Framing::Length(left))
+            ReplyState::Body(Framing::Length(left))
                 if self.keep < Keep::Body
                     && left >= DISCARD
                     && self.reply.body.len() >= self.most =>
@@ -283,7 +283,7 @@ impl Replies {
         self.reply.bytes += n;
         self.reply.body_bytes += n;
         match &mut self.state {
-            State::Body(Framing::Length(left)) => {
+            ReplyState::Body(Framing::Length(left)) => {
                 *left = left.saturating_sub(n);
                 *left == 0
             }
@@ -294,11 +294,11 @@ impl Replies {
     /// Reports that the connection closed. Returns whether that completes the response.
     #[must_use]
     pub fn closed(&self) -> bool {
-        matches!(self.state, State::Body(Framing::UntilClose))
+        matches!(self.state, ReplyState::Body(Framing::UntilClose))
     }
 }
 
-enum Step {
+enum ReplyStep {
     /// The head is incomplete.
     More,
     /// The response has no body. Bytes of the head.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Answer, Want,
+    Response, Want,
     heads::dated::{MONDAY, TUESDAY, answer},
 };
 
@@ -29,13 +29,13 @@ impl Decoder {
             .feed(bytes, &mut self.heads, self.to_head, Keep::Body)
     }
 
-    fn answer(&mut self) -> Answer {
+    fn answer(&mut self) -> Response {
         self.keep_alive = self.replies.reply.keep_alive;
-        Answer::of(&mut self.replies.reply, Want::ALL)
+        Response::of(&mut self.replies.reply, Want::ALL)
     }
 }
 
-fn whole(method: &str, bytes: &[u8]) -> Result<(Answer, Fed), ProtocolFault> {
+fn whole(method: &str, bytes: &[u8]) -> Result<(Response, Fed), ProtocolFault> {
     let mut decoder = Decoder::new(method);
     let fed = decoder.feed(bytes)?;
     Ok((decoder.answer(), fed))

@@ -4,20 +4,20 @@ use std::io::Read;
 
 /// Why decoding failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum UnpackError {
     Broken,
     TooLarge,
 }
 
 /// Appends decoded bytes, up to `most` in total.
-pub(crate) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), Trouble> {
+pub(crate) fn read(decoder: impl Read, most: usize, out: &mut Vec<u8>) -> Result<(), UnpackError> {
     let room = most.saturating_sub(out.len()) as u64;
     decoder
         .take(room + 1)
         .read_to_end(out)
-        .map_err(|_| Trouble::Broken)?;
+        .map_err(|_| UnpackError::Broken)?;
     if out.len() > most {
-        return Err(Trouble::TooLarge);
+        return Err(UnpackError::TooLarge);
     }
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 use ruzstd::decoding::StreamingDecoder;
 
-use super::unpack::{Trouble, read};
+use super::unpack::{UnpackError, read};
 
 /// Maximum window. Larger ones are not valid over HTTP and are not allocated.
 const MOST_WINDOW: u64 = 8 << 20;
 
 /// Decodes the frames of a body in sequence. Skippable frames are skipped.
-pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> {
+pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();
     while !rest.is_empty() {
         if let Some(behind) = skipped(rest) {
@@ -16,19 +16,19 @@ pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, Trouble> 
             continue;
         }
         let decoder = StreamingDecoder::new_with_max_window_size(&mut rest, MOST_WINDOW);
-        let mut decoder = decoder.map_err(|_| Trouble::Broken)?;
+        let mut decoder = decoder.map_err(|_| UnpackError::Broken)?;
         read(&mut decoder, most, &mut out)?;
         let frame = &decoder.decoder;
         let sent = frame.get_checksum_from_data();
         if sent.is_some() && sent != frame.get_calculated_checksum() {
-            return Err(Trouble::Broken);
+            return Err(UnpackError::Broken);
         }
     }
     Ok(out)
 }
 
 /// Returns what follows a skippable frame. `None` if the frame is not skippable.
-fn skipped(bytes: &[u8]) -> Option<Result<&[u8], Trouble>> {
+fn skipped(bytes: &[u8]) -> Option<Result<&[u8], UnpackError>> {
     let (magic, rest) = bytes.split_first_chunk::<4>()?;
     if u32::from_le_bytes(*magic) & !0xf != 0x184d_2a50 {
         return None;
@@ -37,7 +37,7 @@ fn skipped(bytes: &[u8]) -> Option<Result<&[u8], Trouble>> {
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         rest.get(length..)
     });
-    Some(behind.ok_or(Trouble::Broken))
+    Some(behind.ok_or(UnpackError::Broken))
 }
 
 #[cfg(test)]
@@ -58,15 +58,15 @@ mod tests {
         let body = [packed(text.as_bytes()), skip.to_vec(), packed(b"end")].concat();
         let whole = format!("{text}end");
         assert_eq!(decoded(&body, 1 << 20).as_deref(), Ok(whole.as_bytes()));
-        assert_eq!(decoded(&body, whole.len() - 1), Err(Trouble::TooLarge));
+        assert_eq!(decoded(&body, whole.len() - 1), Err(UnpackError::TooLarge));
         for cut in [1, 5, body.len() - 14, body.len() - 1] {
             assert_eq!(
                 decoded(&body[..cut], 1 << 20),
-                Err(Trouble::Broken),
+                Err(UnpackError::Broken),
                 "{cut}"
             );
         }
-        assert_eq!(decoded(&skip[..9], 1 << 20), Err(Trouble::Broken));
+        assert_eq!(decoded(&skip[..9], 1 << 20), Err(UnpackError::Broken));
     }
 
     #[test]
@@ -80,14 +80,14 @@ mod tests {
         let with = |checksum: [u8; 4]| [body.as_slice(), &checksum].concat();
         let right = decoded(&with([0xa3, 0x6d, 0x9f, 0x88]), 1 << 20);
         assert_eq!(right.as_deref(), Ok(b"hello".as_slice()));
-        assert_eq!(decoded(&with([0; 4]), 1 << 20), Err(Trouble::Broken));
+        assert_eq!(decoded(&with([0; 4]), 1 << 20), Err(UnpackError::Broken));
     }
 
     #[test]
     fn oversized_window_is_rejected() {
         // A frame header that requests a window of a gigabyte.
         let body = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0x01, 0x00, 0x00];
-        assert_eq!(decoded(&body, 1 << 20), Err(Trouble::Broken));
+        assert_eq!(decoded(&body, 1 << 20), Err(UnpackError::Broken));
     }
 
     proptest! {

@@ -54,7 +54,7 @@ pub struct Identity {
 
 /// A stage as it came out.
 #[derive(Debug)]
-pub struct Stage<'a> {
+pub struct FinishedStage<'a> {
     /// Its name.
     pub name: &'a str,
     /// The load in words, or another tool's command line.
@@ -66,7 +66,7 @@ pub struct Stage<'a> {
     /// What it sends at its highest rate.
     pub planned: Option<&'a Planned>,
     /// What became of it.
-    pub outcome: Outcome<'a>,
+    pub outcome: StageOutcome<'a>,
     /// How the service was behind it, where that was looked at.
     pub cool_down: Option<&'a CoolDown>,
 }
@@ -82,14 +82,14 @@ pub struct Planned {
     /// All endpoints together.
     pub requests_per_second: f64,
     /// Arrivals by scenario.
-    pub scenarios: Vec<Rate>,
+    pub scenarios: Vec<VolumeRate>,
     /// Requests by endpoint.
-    pub endpoints: Vec<Rate>,
+    pub endpoints: Vec<VolumeRate>,
 }
 
 /// How often something is to come.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
-pub struct Rate {
+pub struct VolumeRate {
     /// Whose rate it is.
     pub name: String,
     /// What the user said of it, as it was written.
@@ -100,7 +100,7 @@ pub struct Rate {
 
 /// What became of a stage.
 #[derive(Debug)]
-pub enum Outcome<'a> {
+pub enum StageOutcome<'a> {
     /// It ran to its end, or to that of a stop rule.
     Ran {
         /// Its figures.
@@ -151,7 +151,7 @@ impl CoolDown {
 /// How a stage came out, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
+pub enum StageVerdict {
     /// Every criterion holds.
     Pass,
     /// It ran; there was nothing to judge.
@@ -172,32 +172,32 @@ pub enum Verdict {
     NotRun,
 }
 
-impl Verdict {
+impl StageVerdict {
     /// As reports write it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Verdict::Pass => "PASS",
-            Verdict::Ran => "ran",
-            Verdict::Fail => "FAIL",
-            Verdict::Inconclusive => "INCONCLUSIVE",
-            Verdict::Invalid => "INVALID",
-            Verdict::CouldNotRun => "COULD NOT RUN",
-            Verdict::Unfinished => "unfinished",
-            Verdict::NotRun => "not run",
+            StageVerdict::Pass => "PASS",
+            StageVerdict::Ran => "ran",
+            StageVerdict::Fail => "FAIL",
+            StageVerdict::Inconclusive => "INCONCLUSIVE",
+            StageVerdict::Invalid => "INVALID",
+            StageVerdict::CouldNotRun => "COULD NOT RUN",
+            StageVerdict::Unfinished => "unfinished",
+            StageVerdict::NotRun => "not run",
         }
     }
 
     /// Whether the stages behind it may be run whatever is said of failing.
     #[must_use]
     pub fn holds(self) -> bool {
-        matches!(self, Verdict::Pass | Verdict::Ran)
+        matches!(self, StageVerdict::Pass | StageVerdict::Ran)
     }
 }
 
 /// A stage's row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct StageRow {
     /// Its name.
     pub name: String,
     /// The load in words.
@@ -209,7 +209,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<usize>,
     /// How it came out.
-    pub verdict: Verdict,
+    pub verdict: StageVerdict,
     /// Why, in a sentence; empty of one that simply holds.
     pub why: String,
     /// What it was judged by.
@@ -272,7 +272,7 @@ pub struct Campaign {
     /// What came of it, in a few sentences.
     pub sentence: String,
     /// Stage by stage.
-    pub stages: Vec<Row>,
+    pub stages: Vec<StageRow>,
     /// Endpoint by endpoint.
     pub endpoints: Vec<Endpoint>,
     /// Stages that repeat another's load, beside that one.
@@ -289,8 +289,8 @@ pub struct Campaign {
 
 /// Puts stages together.
 #[must_use]
-pub fn of(identity: Identity, stages: &[Stage<'_>]) -> Campaign {
-    let rows: Vec<Row> = stages.iter().map(|stage| row(stage, &identity)).collect();
+pub fn of(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
+    let rows: Vec<StageRow> = stages.iter().map(|stage| row(stage, &identity)).collect();
     let mut recommendations = words::recommendations(stages, &rows, &identity);
     recommendations.extend(identity.recommendations.iter().cloned());
     let mut assumptions = identity.assumptions.clone();
@@ -312,9 +312,9 @@ pub fn of(identity: Identity, stages: &[Stage<'_>]) -> Campaign {
 }
 
 /// What every stage that ran took for granted.
-fn shared(stages: &[Stage<'_>]) -> Vec<String> {
+fn shared(stages: &[FinishedStage<'_>]) -> Vec<String> {
     let mut of_each = stages.iter().filter_map(|stage| match &stage.outcome {
-        Outcome::Ran { page, .. } => Some(&page.summary.assumptions),
+        StageOutcome::Ran { page, .. } => Some(&page.summary.assumptions),
         _ => None,
     });
     let mut shared = of_each.next().cloned().unwrap_or_default();
@@ -326,7 +326,7 @@ fn shared(stages: &[Stage<'_>]) -> Vec<String> {
 
 /// How a run came out, by what it has left and what it exited with.
 #[must_use]
-pub fn judged(summary: &Summary, code: u8) -> Verdict {
+pub fn judged(summary: &Summary, code: u8) -> StageVerdict {
     let invalid = summary
         .measurement
         .as_ref()
@@ -334,30 +334,30 @@ pub fn judged(summary: &Summary, code: u8) -> Verdict {
     // Another tool's door knows one code for criteria that do not hold, whatever the reason; a rule that has stopped it is reason enough.
     let by_criteria = !summary.criteria.is_empty() && summary.run.stopped.is_none();
     match (code, summary.verdict.criteria) {
-        _ if summary.run.unrecorded.is_some() => Verdict::CouldNotRun,
-        (129..=255, _) => Verdict::Unfinished,
-        (1, _) if by_criteria && invalid => Verdict::Invalid,
-        (1, Some(Judgement::Inconclusive)) if by_criteria => Verdict::Inconclusive,
+        _ if summary.run.unrecorded.is_some() => StageVerdict::CouldNotRun,
+        (129..=255, _) => StageVerdict::Unfinished,
+        (1, _) if by_criteria && invalid => StageVerdict::Invalid,
+        (1, Some(Judgement::Inconclusive)) if by_criteria => StageVerdict::Inconclusive,
         // A rule that has stopped it, a criterion, or what the tool whose door it was calls a failure.
-        (1, _) => Verdict::Fail,
+        (1, _) => StageVerdict::Fail,
         // No request was answered: how well that was measured changes nothing about it.
-        (3, _) => Verdict::Fail,
-        _ if invalid => Verdict::Invalid,
-        (5, _) => Verdict::Inconclusive,
-        (0, Some(Judgement::Pass)) => Verdict::Pass,
-        (0, None) => Verdict::Ran,
-        (0, Some(Judgement::Inconclusive)) => Verdict::Inconclusive,
-        _ => Verdict::Fail,
+        (3, _) => StageVerdict::Fail,
+        _ if invalid => StageVerdict::Invalid,
+        (5, _) => StageVerdict::Inconclusive,
+        (0, Some(Judgement::Pass)) => StageVerdict::Pass,
+        (0, None) => StageVerdict::Ran,
+        (0, Some(Judgement::Inconclusive)) => StageVerdict::Inconclusive,
+        _ => StageVerdict::Fail,
     }
 }
 
-fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
-    let mut row = Row {
+fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
+    let mut row = StageRow {
         name: stage.name.to_owned(),
         load: stage.load.to_owned(),
         target: stage.target.map(ToOwned::to_owned),
         against: stage.against,
-        verdict: Verdict::NotRun,
+        verdict: StageVerdict::NotRun,
         why: String::new(),
         criteria: Vec::new(),
         planned: stage.planned.cloned(),
@@ -377,16 +377,16 @@ fn row(stage: &Stage<'_>, identity: &Identity) -> Row {
         cool_down: stage.cool_down.cloned(),
     };
     match &stage.outcome {
-        Outcome::NotRun => {}
-        Outcome::Unfinished => {
-            row.verdict = Verdict::Unfinished;
+        StageOutcome::NotRun => {}
+        StageOutcome::Unfinished => {
+            row.verdict = StageVerdict::Unfinished;
             "it was ended before its time".clone_into(&mut row.why);
         }
-        Outcome::CouldNotRun(why) => {
-            row.verdict = Verdict::CouldNotRun;
+        StageOutcome::CouldNotRun(why) => {
+            row.verdict = StageVerdict::CouldNotRun;
             (*why).clone_into(&mut row.why);
         }
-        Outcome::Ran { page, code, report } => {
+        StageOutcome::Ran { page, code, report } => {
             let summary = &page.summary;
             row.verdict = judged(summary, *code);
             row.why = why(summary, row.verdict, *code);
@@ -429,7 +429,7 @@ fn percentiles(summary: &Summary) -> [Option<String>; 3] {
 }
 
 /// Why a stage came out so: the rule that has stopped it, the criteria that do not hold, the generator.
-fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
+fn why(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     if let Some(why) = &summary.run.unrecorded {
         return format!("it was ended by {why}");
     }
@@ -441,13 +441,13 @@ fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
         );
     }
     let wanted = match verdict {
-        Verdict::Fail => Judgement::Fail,
-        Verdict::Inconclusive => Judgement::Inconclusive,
-        Verdict::Invalid => {
+        StageVerdict::Fail => Judgement::Fail,
+        StageVerdict::Inconclusive => Judgement::Inconclusive,
+        StageVerdict::Invalid => {
             let reasons = summary.measurement.iter().flat_map(|m| &m.reasons);
             return reasons.cloned().collect::<Vec<_>>().join("; ");
         }
-        Verdict::Unfinished => return "it was ended before its time".to_owned(),
+        StageVerdict::Unfinished => return "it was ended before its time".to_owned(),
         _ => return String::new(),
     };
     let judged = summary
@@ -483,27 +483,28 @@ fn why(summary: &Summary, verdict: Verdict, code: u8) -> String {
 /// The stage that repeats another's load on something else, and passes by all that the other failed by: then that is no longer what counts.
 /// One that nothing was asked of has passed nothing.
 #[must_use]
-pub fn mended(rows: &[Row], number: usize) -> Option<&Row> {
+pub fn mended(rows: &[StageRow], number: usize) -> Option<&StageRow> {
     let is = |wanted: Judgement| move |judged: &&Judged| judged.judgement == wanted;
     let failed = || rows[number].criteria.iter().filter(is(Judgement::Fail));
-    let passes = |row: &Row, text: &str| {
+    let passes = |row: &StageRow, text: &str| {
         let mut passed = row.criteria.iter().filter(is(Judgement::Pass));
         passed.any(|judged| judged.text == text)
     };
     rows.iter().find(|row| {
         row.against == Some(number)
-            && row.verdict == Verdict::Pass
+            && row.verdict == StageVerdict::Pass
             && failed().all(|judged| passes(row, &judged.text))
     })
 }
 
-fn verdict(rows: &[Row]) -> Option<Judgement> {
+fn verdict(rows: &[StageRow]) -> Option<Judgement> {
     let counts = rows.iter().enumerate();
-    let counts = counts
-        .filter(|(number, row)| row.verdict != Verdict::Fail || mended(rows, *number).is_none());
-    let verdicts: Vec<Verdict> = counts.map(|(_, row)| row.verdict).collect();
-    let any = |wanted: &[Verdict]| verdicts.iter().any(|verdict| wanted.contains(verdict));
-    if any(&[Verdict::Fail]) {
+    let counts = counts.filter(|(number, row)| {
+        row.verdict != StageVerdict::Fail || mended(rows, *number).is_none()
+    });
+    let verdicts: Vec<StageVerdict> = counts.map(|(_, row)| row.verdict).collect();
+    let any = |wanted: &[StageVerdict]| verdicts.iter().any(|verdict| wanted.contains(verdict));
+    if any(&[StageVerdict::Fail]) {
         return Some(Judgement::Fail);
     }
     let not_back = rows.iter().filter_map(|row| row.cool_down.as_ref());
@@ -518,15 +519,15 @@ fn verdict(rows: &[Row]) -> Option<Judgement> {
         return Some(Judgement::Inconclusive);
     }
     if any(&[
-        Verdict::Inconclusive,
-        Verdict::Invalid,
-        Verdict::CouldNotRun,
-        Verdict::Unfinished,
-        Verdict::NotRun,
+        StageVerdict::Inconclusive,
+        StageVerdict::Invalid,
+        StageVerdict::CouldNotRun,
+        StageVerdict::Unfinished,
+        StageVerdict::NotRun,
     ]) {
         return Some(Judgement::Inconclusive);
     }
-    any(&[Verdict::Pass]).then_some(Judgement::Pass)
+    any(&[StageVerdict::Pass]).then_some(Judgement::Pass)
 }
 
 /// When the service was back, in words; none if it was not.
@@ -546,10 +547,10 @@ pub fn recovered(cool_down: &CoolDown) -> Option<String> {
 }
 
 /// By name, in the order in which they come up.
-fn endpoints(stages: &[Stage<'_>]) -> Vec<Endpoint> {
+fn endpoints(stages: &[FinishedStage<'_>]) -> Vec<Endpoint> {
     let mut endpoints: Vec<Endpoint> = Vec::new();
     for (number, stage) in stages.iter().enumerate() {
-        let Outcome::Ran { page, .. } = &stage.outcome else {
+        let StageOutcome::Ran { page, .. } = &stage.outcome else {
             continue;
         };
         for label in &page.summary.labels {

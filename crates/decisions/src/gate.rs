@@ -4,7 +4,7 @@
 use record::Run;
 use serde::Serialize;
 
-use crate::compare::{Comparison, Entrant};
+use crate::compare::{ComparedRun, Comparison};
 use analysis::verdict::{Judged, Judgement};
 
 /// What came of a gate.
@@ -17,13 +17,13 @@ pub struct Gate {
     /// What it was measured against; none where a baseline was only to be made.
     pub baseline: Option<String>,
     /// All of it in one word.
-    pub verdict: Verdict,
+    pub verdict: GateVerdict,
     /// And in a sentence.
     pub sentence: String,
     /// What to end with.
     pub exit_code: u8,
     /// The runs that were made.
-    pub runs: Vec<Made>,
+    pub runs: Vec<GateRun>,
     /// What they were judged by, each once, with the worst of all runs.
     pub criteria: Vec<Criterion>,
     /// How they compare with the baseline; none where there is nothing to compare, or it cannot be.
@@ -37,7 +37,7 @@ pub struct Gate {
 /// What a gate says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum GateVerdict {
     /// Nothing is worse.
     Passed,
     /// Something is worse, or a criterion does not hold.
@@ -52,35 +52,35 @@ pub enum Verdict {
     Unanswered,
 }
 
-impl Verdict {
+impl GateVerdict {
     /// How it is written where it stands alone.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Verdict::Passed => "PASS",
-            Verdict::Failed => "FAIL",
-            Verdict::Inconclusive => "INCONCLUSIVE",
-            Verdict::Invalid => "INVALID",
-            Verdict::Incomparable => "NOT COMPARED",
-            Verdict::Unanswered => "NO ANSWER",
+            GateVerdict::Passed => "PASS",
+            GateVerdict::Failed => "FAIL",
+            GateVerdict::Inconclusive => "INCONCLUSIVE",
+            GateVerdict::Invalid => "INVALID",
+            GateVerdict::Incomparable => "NOT COMPARED",
+            GateVerdict::Unanswered => "NO ANSWER",
         }
     }
 
     fn exit_code(self) -> u8 {
         match self {
-            Verdict::Passed => 0,
-            Verdict::Failed => 1,
-            Verdict::Incomparable => 2,
-            Verdict::Unanswered => 3,
-            Verdict::Invalid => 4,
-            Verdict::Inconclusive => 5,
+            GateVerdict::Passed => 0,
+            GateVerdict::Failed => 1,
+            GateVerdict::Incomparable => 2,
+            GateVerdict::Unanswered => 3,
+            GateVerdict::Invalid => 4,
+            GateVerdict::Inconclusive => 5,
         }
     }
 }
 
 /// A run that was made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Made {
+pub struct GateRun {
     /// Its folder's name.
     pub run: String,
     /// Revision of the git repository in which it was started.
@@ -114,11 +114,11 @@ pub struct Criterion {
 
 /// A run, for the gate.
 #[must_use]
-pub fn made(entrant: &Entrant) -> Made {
+pub fn made(entrant: &ComparedRun) -> GateRun {
     let summary = &entrant.summary;
     let measurement = summary.measurement.as_ref();
     let doubted = measurement.filter(|measurement| measurement.verdict != "VALID");
-    Made {
+    GateRun {
         run: entrant.name.clone(),
         revision: entrant
             .run
@@ -136,7 +136,7 @@ pub fn made(entrant: &Entrant) -> Made {
 /// What follows of the runs and, where they could be compared, of the comparison. Whoever calls it fills in what it is of.
 #[must_use]
 pub fn of(
-    runs: &[Entrant],
+    runs: &[ComparedRun],
     comparison: Option<Comparison>,
     hindrances: Vec<String>,
     is_only_made: bool,
@@ -145,7 +145,7 @@ pub fn of(
         schema: 1,
         what: String::new(),
         baseline: None,
-        verdict: Verdict::Passed,
+        verdict: GateVerdict::Passed,
         sentence: String::new(),
         exit_code: 0,
         runs: runs.iter().map(made).collect(),
@@ -160,44 +160,44 @@ pub fn of(
 }
 
 /// In this order: what cannot be trusted says nothing, what has failed has failed whatever else, and only then is compared.
-fn verdict(gate: &Gate, runs: &[Entrant], is_only_made: bool) -> (Verdict, String) {
-    let without = |entrant: &&Entrant| {
+fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdict, String) {
+    let without = |entrant: &&ComparedRun| {
         let requests = &entrant.summary.requests;
         requests.ok + requests.failed == 0
     };
     if let Some(run) = runs.iter().find(without) {
         let sentence = format!("no request of {} was ever answered", run.name);
-        return (Verdict::Unanswered, sentence);
+        return (GateVerdict::Unanswered, sentence);
     }
     let mut made = gate.runs.iter();
     let invalid = made.find(|run| run.measurement.as_deref() == Some("INVALID"));
     if let Some(run) = invalid {
         let why = run.reason.as_deref().unwrap_or("no reason given");
         let sentence = format!("the measurement of {} cannot be trusted: {why}", run.run);
-        return (Verdict::Invalid, sentence);
+        return (GateVerdict::Invalid, sentence);
     }
     if let Some((run, why)) = runs.iter().find_map(failed_by_rule) {
-        return (Verdict::Failed, format!("{run} was stopped: {why}"));
+        return (GateVerdict::Failed, format!("{run} was stopped: {why}"));
     }
     if let Some(sentence) = of_criteria(gate, Judgement::Fail, "does not hold") {
-        return (Verdict::Failed, sentence);
+        return (GateVerdict::Failed, sentence);
     }
     if let Some(first) = gate.hindrances.first() {
-        return (Verdict::Incomparable, first.clone());
+        return (GateVerdict::Incomparable, first.clone());
     }
     let undecided = of_criteria(gate, Judgement::Inconclusive, "cannot be decided");
     match &gate.comparison {
         Some(comparison) if comparison.exit_code == 1 => {
-            (Verdict::Failed, comparison.sentence.clone())
+            (GateVerdict::Failed, comparison.sentence.clone())
         }
-        _ if undecided.is_some() => (Verdict::Inconclusive, undecided.unwrap_or_default()),
+        _ if undecided.is_some() => (GateVerdict::Inconclusive, undecided.unwrap_or_default()),
         Some(comparison) if comparison.exit_code == 0 => {
-            (Verdict::Passed, comparison.sentence.clone())
+            (GateVerdict::Passed, comparison.sentence.clone())
         }
-        Some(comparison) => (Verdict::Inconclusive, comparison.sentence.clone()),
-        None if is_only_made => (Verdict::Passed, "nothing was to be compared".to_owned()),
+        Some(comparison) => (GateVerdict::Inconclusive, comparison.sentence.clone()),
+        None if is_only_made => (GateVerdict::Passed, "nothing was to be compared".to_owned()),
         None => (
-            Verdict::Incomparable,
+            GateVerdict::Incomparable,
             "there is nothing to compare".to_owned(),
         ),
     }
@@ -217,7 +217,7 @@ fn of_criteria(gate: &Gate, judgement: Judgement, what: &str) -> Option<String> 
 }
 
 /// A rule that says that its run has failed.
-fn failed_by_rule(entrant: &Entrant) -> Option<(String, String)> {
+fn failed_by_rule(entrant: &ComparedRun) -> Option<(String, String)> {
     let run: &Run = entrant.run.as_ref()?;
     let end = run.manifest.end.as_ref()?;
     let is_failure = end.cause.as_deref() == Some("rule fail");
@@ -225,7 +225,7 @@ fn failed_by_rule(entrant: &Entrant) -> Option<(String, String)> {
 }
 
 /// Each criterion once, with the worst of what it came to.
-fn criteria(runs: &[Entrant]) -> Vec<Criterion> {
+fn criteria(runs: &[ComparedRun]) -> Vec<Criterion> {
     let rank = |judgement: Judgement| match judgement {
         Judgement::Pass => 0,
         Judgement::Inconclusive => 1,

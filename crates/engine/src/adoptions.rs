@@ -11,21 +11,21 @@ use std::sync::{
 
 use plan::{Load, Schedule, Share, schedule::Shard};
 
-use crate::{compiled::Compiled, course::KNOWN_NS, run::Options};
+use crate::{compiled::Compiled, course::KNOWN_NS, run::EngineOptions};
 
 /// Shares taken over so far. Clones refer to the same state.
 #[derive(Debug, Clone, Default)]
-pub struct Adoptions(Arc<Shared>);
+pub struct ShardTakeover(Arc<TakeoverState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct TakeoverState {
     /// Number of takeovers, so that readers of the newest need no lock.
     version: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<Takeovers>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Takeovers {
     /// The process's own share. `None` if it cannot take over any.
     own: Option<Share>,
     /// End of the schedule.
@@ -44,7 +44,7 @@ pub struct Adopted {
 
 /// Why a share cannot be taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum TakeoverRefusal {
     /// The work does not allow it, or the run was not prepared for it.
     NotHere,
     /// Some of these arrivals belong to this process already.
@@ -55,20 +55,22 @@ pub enum Refused {
     TooLate,
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for TakeoverRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Refused::NotHere => "this process can take over no arrivals",
-            Refused::Own => "some of these arrivals are this process's already",
-            Refused::Over => "no arrivals are left by then",
-            Refused::TooLate => "it was asked for too late: not every worker would have known",
+            TakeoverRefusal::NotHere => "this process can take over no arrivals",
+            TakeoverRefusal::Own => "some of these arrivals are this process's already",
+            TakeoverRefusal::Over => "no arrivals are left by then",
+            TakeoverRefusal::TooLate => {
+                "it was asked for too late: not every worker would have known"
+            }
         })
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for TakeoverRefusal {}
 
-impl Adoptions {
+impl ShardTakeover {
     /// Minimum time ahead of the moment from which a share is taken over.
     pub const AHEAD_NS: u64 = KNOWN_NS;
 
@@ -79,22 +81,27 @@ impl Adoptions {
     /// moment. If this thread was delayed past that, it is revoked before anyone can read it.
     ///
     /// On failure nothing of the share is sent.
-    pub fn adopt(&self, share: Share, from_ns: u64, now: impl Fn() -> u64) -> Result<(), Refused> {
+    pub fn adopt(
+        &self,
+        share: Share,
+        from_ns: u64,
+        now: impl Fn() -> u64,
+    ) -> Result<(), TakeoverRefusal> {
         let mut state = self.lock();
-        let own = state.own.ok_or(Refused::NotHere)?;
+        let own = state.own.ok_or(TakeoverRefusal::NotHere)?;
         let mut known = state.adopted.iter().map(|adopted| adopted.share);
         if share.meets(own) || known.any(|known| known.meets(share)) {
-            return Err(Refused::Own);
+            return Err(TakeoverRefusal::Own);
         }
         if from_ns > state.end_ns {
-            return Err(Refused::Over);
+            return Err(TakeoverRefusal::Over);
         }
         state.adopted.push(Adopted { share, from_ns });
         self.0.version.fetch_add(1, Ordering::SeqCst);
         if now().saturating_add(KNOWN_NS) > from_ns {
             state.adopted.pop();
             self.0.version.fetch_add(1, Ordering::SeqCst);
-            return Err(Refused::TooLate);
+            return Err(TakeoverRefusal::TooLate);
         }
         Ok(())
     }
@@ -107,7 +114,11 @@ impl Adoptions {
 
     /// Creates the state of a run. `None` unless it has scheduled scenarios that cannot be changed
     /// at run time.
-    pub(crate) fn of(work: &Compiled, options: &Options, is_steered: bool) -> Option<Adoptions> {
+    pub(crate) fn of(
+        work: &Compiled,
+        options: &EngineOptions,
+        is_steered: bool,
+    ) -> Option<ShardTakeover> {
         let is_own = options.driver.is_none() && work.program.is_some() && !options.is_late;
         let arrives = matches!(work.load, Load::Open { .. });
         (options.adopts && is_own && arrives && !is_steered).then(|| {
@@ -138,28 +149,28 @@ impl Adoptions {
     }
 
     /// Creates a worker's view.
-    pub(crate) fn view(&self) -> View {
-        View {
+    pub(crate) fn view(&self) -> TakeoverView {
+        TakeoverView {
             adoptions: self.clone(),
             version: 0,
             known: 0,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Takeovers> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A worker's view of the takeovers.
 #[derive(Debug)]
-pub(crate) struct View {
-    adoptions: Adoptions,
+pub(crate) struct TakeoverView {
+    adoptions: ShardTakeover,
     version: u64,
     known: usize,
 }
 
-impl View {
+impl TakeoverView {
     /// Returns takeovers since the last call. It sees all that were stored before the call.
     #[inline]
     pub fn news(&mut self) -> Vec<Adopted> {
@@ -209,8 +220,8 @@ mod tests {
         Schedule::new(&load, 1)
     }
 
-    fn opened() -> Adoptions {
-        let adoptions = Adoptions::default();
+    fn opened() -> ShardTakeover {
+        let adoptions = ShardTakeover::default();
         adoptions.open(OWN, &schedule());
         adoptions
     }
@@ -220,7 +231,7 @@ mod tests {
         let adoptions = opened();
         let mut view = adoptions.view();
         assert!(view.news().is_empty());
-        let from_ns = SECOND + Adoptions::AHEAD_NS;
+        let from_ns = SECOND + ShardTakeover::AHEAD_NS;
         assert_eq!(adoptions.adopt(LOST, from_ns, || SECOND), Ok(()));
         let adopted = Adopted {
             share: LOST,
@@ -246,10 +257,10 @@ mod tests {
         let mut view = adoptions.view();
         let now = Cell::new(SECOND);
         let held_up = || now.replace(now.get() + 1);
-        let from_ns = SECOND + Adoptions::AHEAD_NS - 1;
+        let from_ns = SECOND + ShardTakeover::AHEAD_NS - 1;
         assert_eq!(
             adoptions.adopt(LOST, from_ns, held_up),
-            Err(Refused::TooLate)
+            Err(TakeoverRefusal::TooLate)
         );
         assert!(view.news().is_empty() && adoptions.adopted().is_empty());
         assert_eq!(adoptions.due(&schedule(), (0, 1), 10 * SECOND), 0);
@@ -259,15 +270,18 @@ mod tests {
 
     #[test]
     fn duplicate_or_unprepared_takeover_is_rejected() {
-        let ahead = |adoptions: &Adoptions, share| adoptions.adopt(share, 2 * SECOND, || 0);
-        assert_eq!(ahead(&Adoptions::default(), LOST), Err(Refused::NotHere));
+        let ahead = |adoptions: &ShardTakeover, share| adoptions.adopt(share, 2 * SECOND, || 0);
+        assert_eq!(
+            ahead(&ShardTakeover::default(), LOST),
+            Err(TakeoverRefusal::NotHere)
+        );
         let adoptions = opened();
-        assert_eq!(ahead(&adoptions, OWN), Err(Refused::Own));
-        assert_eq!(ahead(&adoptions, OWN.part(1, 2)), Err(Refused::Own));
+        assert_eq!(ahead(&adoptions, OWN), Err(TakeoverRefusal::Own));
+        assert_eq!(ahead(&adoptions, OWN.part(1, 2)), Err(TakeoverRefusal::Own));
         assert_eq!(ahead(&adoptions, LOST.part(1, 2)), Ok(()));
-        assert_eq!(ahead(&adoptions, LOST), Err(Refused::Own));
+        assert_eq!(ahead(&adoptions, LOST), Err(TakeoverRefusal::Own));
         assert_eq!(ahead(&adoptions, LOST.part(0, 2)), Ok(()));
         let late = adoptions.adopt(Share { index: 2, of: 3 }, 10 * SECOND + 1, || 0);
-        assert_eq!(late, Err(Refused::Over));
+        assert_eq!(late, Err(TakeoverRefusal::Over));
     }
 }

@@ -27,10 +27,10 @@ impl Zero {
 
 /// Nanoseconds since the start of the run.
 #[derive(Debug, Clone)]
-pub struct Clock(Source);
+pub struct Clock(ClockSource);
 
 #[derive(Debug, Clone)]
-enum Source {
+enum ClockSource {
     System { zero_ns: u64 },
     Manual(Rc<Cell<u64>>),
 }
@@ -39,7 +39,7 @@ impl Clock {
     /// The machine's clock.
     #[must_use]
     pub fn system(zero: Zero) -> Clock {
-        Clock(Source::System {
+        Clock(ClockSource::System {
             zero_ns: zero.monotonic_ns,
         })
     }
@@ -47,7 +47,7 @@ impl Clock {
     /// A clock that shows the value of a cell.
     #[must_use]
     pub fn manual(cell: Rc<Cell<u64>>) -> Clock {
-        Clock(Source::Manual(cell))
+        Clock(ClockSource::Manual(cell))
     }
 
     /// Nanoseconds since the start of the run; 0 before it.
@@ -55,8 +55,8 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> u64 {
         match &self.0 {
-            Source::System { zero_ns } => read(ClockId::Monotonic).saturating_sub(*zero_ns),
-            Source::Manual(cell) => cell.get(),
+            ClockSource::System { zero_ns } => read(ClockId::Monotonic).saturating_sub(*zero_ns),
+            ClockSource::Manual(cell) => cell.get(),
         }
     }
 
@@ -64,8 +64,8 @@ impl Clock {
     #[must_use]
     pub fn absolute(&self, ns: u64) -> u64 {
         match &self.0 {
-            Source::System { zero_ns } => zero_ns.saturating_add(ns),
-            Source::Manual(_) => 1,
+            ClockSource::System { zero_ns } => zero_ns.saturating_add(ns),
+            ClockSource::Manual(_) => 1,
         }
     }
 }

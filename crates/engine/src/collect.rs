@@ -20,7 +20,7 @@ use measure::{
 use crate::{
     clock::Clock,
     watchdog::{LOOK_NS, Stuck, Watchdog},
-    worker::{Line, Message},
+    worker::{OutputLine, WorkerMessage},
 };
 
 /// Receives a run's intervals and lines.
@@ -28,7 +28,7 @@ pub trait Sink: Send {
     /// Receives a complete interval. They come in order, each index once.
     fn interval(&mut self, interval: Interval);
     /// Receives a line printed by a scenario or trace.
-    fn line(&mut self, line: Line);
+    fn line(&mut self, line: OutputLine);
 }
 
 /// Number of arrivals due: (worker, nanoseconds from the start). Computed from the schedule, so it
@@ -85,7 +85,7 @@ impl Collector {
     /// those given up.
     pub fn run(
         mut self,
-        messages: &Receiver<Message>,
+        messages: &Receiver<WorkerMessage>,
         lines: &Arc<AtomicUsize>,
         clock: &Clock,
         mut watchdog: Watchdog,
@@ -96,11 +96,11 @@ impl Collector {
             // lost.
             let all_over = watchdog.all_over();
             match messages.recv_timeout(Duration::from_nanos(LOOK_NS)) {
-                Ok(Message::Line(line)) => {
+                Ok(WorkerMessage::Line(line)) => {
                     lines.fetch_sub(1, Ordering::Relaxed);
                     sink.line(line);
                 }
-                Ok(Message::Snapshot(snapshot)) => {
+                Ok(WorkerMessage::Snapshot(snapshot)) => {
                     for interval in self.take(*snapshot) {
                         sink.interval(interval);
                     }

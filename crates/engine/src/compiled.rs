@@ -1,9 +1,9 @@
 //! Compiled work of a plan: labels, schedule, connections, number of workers. Scenarios are
 //! compiled to a program; other work has its own driver.
 
-use measure::{Labels, label::Group};
+use measure::{Labels, label::LabelGroup};
 use plan::{
-    Load, Plan, Pool, Problem, Schedule, Share, Work,
+    Load, Plan, PoolPolicy, Problem, Schedule, Share, Work,
     mqtt::{Counted, Mqtt},
     work::DEFAULT,
 };
@@ -12,7 +12,7 @@ use codec::Origin;
 
 use crate::{
     course::{MOST_USERS, Most},
-    program::{Looking, Program},
+    program::{HookInterest, Program},
     run::raise_descriptors,
 };
 
@@ -50,7 +50,7 @@ impl Compiled {
     pub fn of(
         plan: &Plan,
         seed: u64,
-        looking: Option<&dyn Looking>,
+        looking: Option<&dyn HookInterest>,
     ) -> Result<Compiled, Vec<Problem>> {
         let problems = plan.problems();
         if !problems.is_empty() {
@@ -75,12 +75,12 @@ impl Compiled {
             }
             Work::Batch(batch) => {
                 let labels = &mut compiled.labels;
-                labels.id(Group::Request, &batch.method, &batch.name);
-                labels.id(Group::Iteration, "", DEFAULT);
+                labels.id(LabelGroup::Request, &batch.method, &batch.name);
+                labels.id(LabelGroup::Iteration, "", DEFAULT);
             }
             Work::Mqtt(mqtt) => {
                 compiled.operations(mqtt);
-                compiled.labels.id(Group::Iteration, "", DEFAULT);
+                compiled.labels.id(LabelGroup::Iteration, "", DEFAULT);
             }
             // Labels appear at run time.
             Work::External(_) => {}
@@ -94,8 +94,8 @@ impl Compiled {
     fn operations(&mut self, mqtt: &Mqtt) {
         for (group, name) in mqtt.operations() {
             let group = match group {
-                Counted::Request => Group::Mqtt,
-                Counted::Aside => Group::Custom,
+                Counted::Request => LabelGroup::Mqtt,
+                Counted::Aside => LabelGroup::Custom,
             };
             self.labels.id(group, "", name);
         }
@@ -131,7 +131,7 @@ impl Compiled {
                 }
             }
         }
-        if let Pool::Shared(n) = &mut self.http.pool {
+        if let PoolPolicy::Shared(n) = &mut self.http.pool {
             let own = share.of_first(u64::from(*n)) as u32;
             if own == 0 {
                 return refused(format!(
@@ -166,7 +166,7 @@ impl Compiled {
     fn too_few_connections(&self, share: Share, workers: Option<usize>) -> Option<String> {
         let all = match (&self.load, &self.http.pool) {
             (Load::Closed { users, .. }, _) => *users,
-            (_, Pool::Shared(n)) => *n,
+            (_, PoolPolicy::Shared(n)) => *n,
             _ => return None,
         };
         let workers = workers.unwrap_or(1).max(1) as u64;
@@ -205,7 +205,7 @@ impl Compiled {
         let workers = asked.unwrap_or_else(usual).max(1);
         let useful = match (&self.http.pool, &self.load) {
             // Every worker needs a connection or a user.
-            (Pool::Shared(n), _) => workers.min(*n as usize),
+            (PoolPolicy::Shared(n), _) => workers.min(*n as usize),
             (_, Load::Closed { users, .. }) => {
                 workers.min(share.of_first(u64::from(*users)) as usize)
             }

@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use plan::{Load, Rate, Schedule, Stay, load::Fixed, units::MILLISECOND};
+use plan::{ActivePeriod, Load, Rate, Schedule, load::Fixed, units::MILLISECOND};
 
 /// Time from a request to the start of a change.
 pub const LEAD_NS: u64 = 500 * MILLISECOND;
@@ -19,13 +19,13 @@ pub const MOST_USERS: u32 = 1_000_000;
 
 /// A load that can be changed. Clones refer to the same state.
 #[derive(Debug, Clone)]
-pub struct Course(Arc<Shared>);
+pub struct LoadControl(Arc<LoadState>);
 
 #[derive(Debug)]
-struct Shared {
+struct LoadState {
     /// Number of changes, so that readers of the newest need no lock.
     version: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<CurrentLoad>,
     /// Moment after which changes are rejected.
     closed_ns: u64,
     most: Most,
@@ -42,7 +42,7 @@ pub struct Most {
 
 /// The load with all changes so far.
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct CurrentLoad {
     /// Intended starts. Phases are those of the plan.
     pub schedule: Schedule,
     /// The load with its rates and users. Changed phases are split in two.
@@ -53,7 +53,7 @@ pub struct State {
 
 /// What can be changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Wanted {
+pub enum AdjustedLoad {
     /// Arrivals per second until the end of the phase.
     Rate(Rate),
     /// Users of a closed load until the end of the phase.
@@ -68,59 +68,59 @@ pub struct Change {
     /// Phase of the plan.
     pub phase: u32,
     /// Value before.
-    pub from: Wanted,
+    pub from: AdjustedLoad,
     /// Value after.
-    pub to: Wanted,
+    pub to: AdjustedLoad,
     /// New number of planned arrivals, in total and by phase. `None` for a closed load.
     pub planned: Option<(u64, Vec<u64>)>,
 }
 
 /// Why a change is rejected.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Refused {
+pub enum ChangeRefusal {
     /// The load cannot be changed.
     Fixed(Fixed),
     /// The load has this value already.
     Same,
     /// The value exceeds the capacity of this process.
-    TooMuch(Wanted, Most),
+    TooMuch(AdjustedLoad, Most),
     /// This thread was delayed, so some workers might not know in time.
     TooLate,
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for ChangeRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refused::Fixed(why) => why.fmt(f),
-            Refused::Same => f.write_str("it is so already"),
-            Refused::TooMuch(Wanted::Rate(_), most) => write!(
+            ChangeRefusal::Fixed(why) => why.fmt(f),
+            ChangeRefusal::Same => f.write_str("it is so already"),
+            ChangeRefusal::TooMuch(AdjustedLoad::Rate(_), most) => write!(
                 f,
                 "more than this run's workers are trusted with, {:.0}/s ({:.0} requests/s for each worker): start the test with more --workers, or with that rate",
                 most.per_second.floor(),
                 crate::PER_WORKER
             ),
-            Refused::TooMuch(Wanted::Users(_), most) => write!(
+            ChangeRefusal::TooMuch(AdjustedLoad::Users(_), most) => write!(
                 f,
                 "more than this process may have connections for, {} users (its limit on open files, and a million in any case): raise it with `ulimit -n` and start the test again",
                 most.users
             ),
-            Refused::TooLate => {
+            ChangeRefusal::TooLate => {
                 f.write_str("this machine was held up, and nothing was changed: try again")
             }
         }
     }
 }
 
-impl Course {
+impl LoadControl {
     /// Creates the control of a planned load.
     #[must_use]
-    pub fn of(load: &Load, schedule: &Schedule, most: Most) -> Course {
-        let state = State {
+    pub fn of(load: &Load, schedule: &Schedule, most: Most) -> LoadControl {
+        let state = CurrentLoad {
             schedule: schedule.clone(),
             load: load.clone(),
             changes: Vec::new(),
         };
-        Course(Arc::new(Shared {
+        LoadControl(Arc::new(LoadState {
             version: AtomicU64::new(0),
             closed_ns: schedule.end_ns(),
             state: Mutex::new(state),
@@ -136,7 +136,7 @@ impl Course {
 
     /// The load with all changes so far.
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> CurrentLoad {
         self.lock().clone()
     }
 
@@ -159,78 +159,86 @@ impl Course {
     /// Workers check for changes before they act on a moment, so a change must be stored before its
     /// start. If this thread was delayed past that, it is revoked before anyone can read it,
     /// because readers of a new version wait for the lock.
-    pub fn change(&self, to: Wanted, now: impl Fn() -> u64) -> Result<Change, Refused> {
+    pub fn change(&self, to: AdjustedLoad, now: impl Fn() -> u64) -> Result<Change, ChangeRefusal> {
         let mut state = self.lock();
         // Changes start in the order of their requests.
         let newest = state.changes.last().map_or(0, |change| change.at_ns + 1);
         let at_ns = (now() + LEAD_NS).max(newest);
         let from = state.at(at_ns, self.0.closed_ns)?;
         if from.is_rate() == to.is_rate() && self.0.most.is_below(to) {
-            return Err(Refused::TooMuch(to, self.0.most));
+            return Err(ChangeRefusal::TooMuch(to, self.0.most));
         }
         let changed = state.with((from, to), at_ns)?;
-        let change = changed.changes.last().cloned().ok_or(Refused::Same)?;
+        let change = changed.changes.last().cloned().ok_or(ChangeRefusal::Same)?;
         let before = std::mem::replace(&mut *state, changed);
         self.0.version.fetch_add(1, Ordering::SeqCst);
         if now() + KNOWN_NS > at_ns {
             *state = before;
             self.0.version.fetch_add(1, Ordering::SeqCst);
-            return Err(Refused::TooLate);
+            return Err(ChangeRefusal::TooLate);
         }
         Ok(change)
     }
 
     /// The current value that can be changed. Fails if nothing can be changed.
-    pub fn now(&self, now_ns: u64) -> Result<Wanted, Refused> {
+    pub fn now(&self, now_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
     }
 
     /// Creates a worker's view.
-    pub(crate) fn view(&self) -> View {
+    pub(crate) fn view(&self) -> LoadView {
         let state = self.lock();
-        View {
+        LoadView {
             version: self.0.version.load(Ordering::SeqCst),
             state: state.clone(),
             course: self.clone(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CurrentLoad> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Most {
-    fn is_below(self, wanted: Wanted) -> bool {
+    fn is_below(self, wanted: AdjustedLoad) -> bool {
         match wanted {
-            Wanted::Rate(rate) => rate.as_f64() > self.per_second,
-            Wanted::Users(users) => users > self.users,
+            AdjustedLoad::Rate(rate) => rate.as_f64() > self.per_second,
+            AdjustedLoad::Users(users) => users > self.users,
         }
     }
 }
 
-impl State {
+impl CurrentLoad {
     /// The value at a moment, if it can be changed.
-    fn at(&self, at_ns: u64, end_ns: u64) -> Result<Wanted, Refused> {
+    fn at(&self, at_ns: u64, end_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
         if at_ns >= end_ns {
-            return Err(Refused::Fixed(Fixed::Over));
+            return Err(ChangeRefusal::Fixed(Fixed::Over));
         }
         let found = match self.load {
-            Load::Closed { .. } => self.load.constant_users_at(at_ns).map(Wanted::Users),
-            _ => self.load.constant_rate_at(at_ns).map(Wanted::Rate),
+            Load::Closed { .. } => self.load.constant_users_at(at_ns).map(AdjustedLoad::Users),
+            _ => self.load.constant_rate_at(at_ns).map(AdjustedLoad::Rate),
         };
-        found.map_err(Refused::Fixed)
+        found.map_err(ChangeRefusal::Fixed)
     }
 
-    fn with(&self, (from, to): (Wanted, Wanted), at_ns: u64) -> Result<State, Refused> {
+    fn with(
+        &self,
+        (from, to): (AdjustedLoad, AdjustedLoad),
+        at_ns: u64,
+    ) -> Result<CurrentLoad, ChangeRefusal> {
         let (schedule, load, planned) = match (from, to) {
-            (Wanted::Rate(_), Wanted::Users(_)) => return Err(Refused::Fixed(Fixed::NoUsers)),
-            (Wanted::Users(_), Wanted::Rate(_)) => return Err(Refused::Fixed(Fixed::NoRate)),
-            (Wanted::Users(_), Wanted::Users(users)) => {
+            (AdjustedLoad::Rate(_), AdjustedLoad::Users(_)) => {
+                return Err(ChangeRefusal::Fixed(Fixed::NoUsers));
+            }
+            (AdjustedLoad::Users(_), AdjustedLoad::Rate(_)) => {
+                return Err(ChangeRefusal::Fixed(Fixed::NoRate));
+            }
+            (AdjustedLoad::Users(_), AdjustedLoad::Users(users)) => {
                 let load = self.load.with_users(at_ns, users);
                 (self.schedule.clone(), load, None)
             }
-            (Wanted::Rate(_), Wanted::Rate(rate)) => {
+            (AdjustedLoad::Rate(_), AdjustedLoad::Rate(rate)) => {
                 let schedule = self.schedule.with_rate(at_ns, rate);
                 let phases = 0..schedule.phase_ends().len() as u32;
                 let of_phases = phases.map(|phase| schedule.phase_total(phase)).collect();
@@ -239,7 +247,7 @@ impl State {
             }
         };
         if from.figure() == to.figure() {
-            return Err(Refused::Same);
+            return Err(ChangeRefusal::Same);
         }
         let change = Change {
             at_ns,
@@ -248,7 +256,7 @@ impl State {
             to,
             planned,
         };
-        Ok(State {
+        Ok(CurrentLoad {
             changes: [&self.changes[..], &[change]].concat(),
             schedule,
             load,
@@ -256,9 +264,9 @@ impl State {
     }
 
     /// Active periods of a user.
-    pub(crate) fn stays(&self, user: u32) -> Vec<Stay> {
+    pub(crate) fn stays(&self, user: u32) -> Vec<ActivePeriod> {
         let phases = self.load.user_phases().unwrap_or_default();
-        Stay::all(&phases, user, self.schedule.end_ns())
+        ActivePeriod::all(&phases, user, self.schedule.end_ns())
     }
 
     /// Maximum number of users.
@@ -270,30 +278,30 @@ impl State {
     }
 }
 
-impl Wanted {
+impl AdjustedLoad {
     fn is_rate(self) -> bool {
-        matches!(self, Wanted::Rate(_))
+        matches!(self, AdjustedLoad::Rate(_))
     }
 
     /// Arrivals per second, or users.
     #[must_use]
     pub fn figure(self) -> f64 {
         match self {
-            Wanted::Rate(rate) => rate.as_f64(),
-            Wanted::Users(users) => f64::from(users),
+            AdjustedLoad::Rate(rate) => rate.as_f64(),
+            AdjustedLoad::Users(users) => f64::from(users),
         }
     }
 }
 
 /// A worker's view of the load.
 #[derive(Debug, Clone)]
-pub(crate) struct View {
-    course: Course,
+pub(crate) struct LoadView {
+    course: LoadControl,
     version: u64,
-    state: State,
+    state: CurrentLoad,
 }
 
-impl View {
+impl LoadView {
     /// Checks for changes. It sees all that were stored before the call. Returns whether there are
     /// new ones.
     pub fn renew(&mut self) -> bool {
@@ -310,7 +318,7 @@ impl View {
     }
 
     /// The load as of the last check.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &CurrentLoad {
         &self.state
     }
 }
@@ -328,17 +336,17 @@ mod tests {
         users: 100,
     };
 
-    fn course() -> Course {
+    fn course() -> LoadControl {
         let phase = Phase::new(10 * SECOND, Shape::Rate(Rate::per_second(50)));
         let load = Load::Open {
             phases: vec![phase],
             first: FirstArrival::AtStart,
         };
-        Course::of(&load, &Schedule::new(&load, 1), MOST)
+        LoadControl::of(&load, &Schedule::new(&load, 1), MOST)
     }
 
-    fn rate(per_second: u64) -> Wanted {
-        Wanted::Rate(Rate::per_second(per_second))
+    fn rate(per_second: u64) -> AdjustedLoad {
+        AdjustedLoad::Rate(Rate::per_second(per_second))
     }
 
     #[test]
@@ -367,7 +375,7 @@ mod tests {
         let now = Cell::new(0);
         let held_up = || now.replace(now.get() + KNOWN_NS + 1);
         let refused = course.change(rate(80), held_up);
-        assert_eq!(refused, Err(Refused::TooLate));
+        assert_eq!(refused, Err(ChangeRefusal::TooLate));
         view.renew();
         assert_eq!(view.state().schedule.total(), 500);
         assert!(course.state().changes.is_empty());
@@ -377,34 +385,34 @@ mod tests {
     fn unchangeable_load_is_kept() {
         let course = course();
         let refused = |wanted, at| course.change(wanted, || at).unwrap_err();
-        assert_eq!(refused(rate(50), SECOND), Refused::Same);
+        assert_eq!(refused(rate(50), SECOND), ChangeRefusal::Same);
         assert_eq!(
             refused(rate(80), 9_600 * MILLISECOND),
-            Refused::Fixed(Fixed::Over)
+            ChangeRefusal::Fixed(Fixed::Over)
         );
         assert_eq!(
-            refused(Wanted::Users(3), SECOND),
-            Refused::Fixed(Fixed::NoUsers)
+            refused(AdjustedLoad::Users(3), SECOND),
+            ChangeRefusal::Fixed(Fixed::NoUsers)
         );
         assert_eq!(
             refused(rate(1001), SECOND),
-            Refused::TooMuch(rate(1001), MOST)
+            ChangeRefusal::TooMuch(rate(1001), MOST)
         );
         let load = Load::users(3, SECOND);
-        let users = Course::of(&load, &Schedule::new(&load, 1), MOST);
+        let users = LoadControl::of(&load, &Schedule::new(&load, 1), MOST);
         let refused = |wanted| users.change(wanted, || 0).unwrap_err();
-        assert_eq!(refused(rate(1)), Refused::Fixed(Fixed::NoRate));
-        assert_eq!(refused(Wanted::Users(3)), Refused::Same);
+        assert_eq!(refused(rate(1)), ChangeRefusal::Fixed(Fixed::NoRate));
+        assert_eq!(refused(AdjustedLoad::Users(3)), ChangeRefusal::Same);
         assert_eq!(
-            refused(Wanted::Users(101)),
-            Refused::TooMuch(Wanted::Users(101), MOST)
+            refused(AdjustedLoad::Users(101)),
+            ChangeRefusal::TooMuch(AdjustedLoad::Users(101), MOST)
         );
         assert!(users.state().changes.is_empty());
         assert_eq!(
             users
-                .change(Wanted::Users(4), || 0)
+                .change(AdjustedLoad::Users(4), || 0)
                 .map(|change| change.from),
-            Ok(Wanted::Users(3))
+            Ok(AdjustedLoad::Users(3))
         );
     }
 }

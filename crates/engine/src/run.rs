@@ -14,15 +14,15 @@ use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Reg
 use plan::{Load, Plan, Problem, Schedule, Share};
 
 use crate::{
-    adoptions::Adoptions,
+    adoptions::ShardTakeover,
     client::{
-        Settings,
+        HttpClientConfig,
         hosts::{Allow, Hosts},
     },
     clock::{Clock, Zero},
     collect::{Collector, Due, Sink},
     compiled::Compiled,
-    course::Course,
+    course::LoadControl,
     driver::{
         Driver,
         scenario::ScenarioDriver,
@@ -31,22 +31,22 @@ use crate::{
     lease::Lease,
     memory::Memory,
     pacer::Pacer,
-    program::{Looking, Program, RequestStep},
+    program::{HookInterest, Program, RequestStep},
     stop::StopHandle,
     user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
-    worker::{Common, Message, Worker},
+    worker::{Worker, WorkerContext, WorkerMessage},
 };
 
 /// Creates a front end's accumulator for each worker.
 pub type DoorMaker = Arc<dyn Fn() -> Box<dyn Accumulator> + Send + Sync>;
 
 /// Creates a worker's driver on that worker's thread.
-pub type DriverMaker = Arc<dyn Fn(Given) -> Box<dyn Driver> + Send + Sync>;
+pub type DriverMaker = Arc<dyn Fn(DriverContext) -> Box<dyn Driver> + Send + Sync>;
 
 /// Background workload that runs on its own workers and adds no arrivals to the load.
 #[derive(Clone)]
-pub struct Beside {
+pub struct BackgroundWork {
     /// Creates its driver.
     pub driver: DriverMaker,
     /// Number of workers.
@@ -57,13 +57,13 @@ pub struct Beside {
 
 /// Inputs of a driver.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct DriverContext {
     /// Index of the worker within its group.
     pub worker: usize,
     /// This worker's share of everything numbered across all processes.
     pub share: Share,
     /// Settings of a client.
-    pub client: Settings,
+    pub client: HttpClientConfig,
     /// Labels known before the run.
     pub labels: Labels,
     /// Schedule of the whole run. A worker's arrivals are its shard.
@@ -77,7 +77,7 @@ pub const PACING_SLACK_NS: u64 = 100_000;
 
 /// Options of a run, in addition to the plan.
 #[derive(Clone, Default)]
-pub struct Options {
+pub struct EngineOptions {
     /// Whether this process joined late. It has no arrivals.
     pub is_late: bool,
     /// Number of workers. `None` derives it from the planned peak.
@@ -104,7 +104,7 @@ pub struct Options {
     /// Whether the process may take over shares during the run.
     pub adopts: bool,
     /// Handle for takeovers. They are rejected if the work keeps its shares.
-    pub adoptions: Adoptions,
+    pub adoptions: ShardTakeover,
     /// Memory budget of all workers in bytes. `None` for no limit.
     pub memory: Option<u64>,
     /// Hosts allowed in addition to the plan's.
@@ -116,7 +116,7 @@ pub struct Options {
     /// Driver of work other than scenarios. It may also replace that of scenarios.
     pub driver: Option<DriverMaker>,
     /// Background work.
-    pub beside: Option<Beside>,
+    pub beside: Option<BackgroundWork>,
     /// Describes what a stuck worker is doing.
     pub doing: Option<Doing>,
     /// This process's share of the run: arrivals, users and limits.
@@ -127,13 +127,13 @@ pub struct Options {
 pub struct Prepared {
     work: Compiled,
     hosts: Hosts,
-    options: Options,
+    options: EngineOptions,
     workers: usize,
     driver: DriverMaker,
     /// Connection settings of the background work.
     http_beside: plan::Http,
-    course: Option<Course>,
-    adoptions: Option<Adoptions>,
+    course: Option<LoadControl>,
+    adoptions: Option<ShardTakeover>,
 }
 
 /// Why a run failed.
@@ -177,9 +177,9 @@ impl RunError {
 
 impl Prepared {
     /// Compiles a plan. Fails with all problems.
-    pub fn new(plan: &Plan, options: Options) -> Result<Prepared, Vec<Problem>> {
+    pub fn new(plan: &Plan, options: EngineOptions) -> Result<Prepared, Vec<Problem>> {
         let hooks = options.hooks.as_deref();
-        let looking = hooks.map(|hooks| hooks as &dyn Looking);
+        let looking = hooks.map(|hooks| hooks as &dyn HookInterest);
         let mut work = Compiled::of(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
         if plan.beside.is_some() != options.beside.is_some() {
@@ -197,8 +197,8 @@ impl Prepared {
         let is_own = options.driver.is_none() && options.share == Share::WHOLE && !options.is_late;
         let workers = work.workers(options.workers, options.share);
         let course = (options.steered && is_own && !matches!(work.load, Load::Once))
-            .then(|| Course::of(&work.load, &work.schedule, work.most(plan, workers)));
-        let adoptions = Adoptions::of(&work, &options, course.is_some());
+            .then(|| LoadControl::of(&work.load, &work.schedule, work.most(plan, workers)));
+        let adoptions = ShardTakeover::of(&work, &options, course.is_some());
         Ok(Prepared {
             course,
             adoptions,
@@ -255,7 +255,7 @@ impl Prepared {
 
     /// The load control, if the load can be changed during the run.
     #[must_use]
-    pub fn course(&self) -> Option<&Course> {
+    pub fn course(&self) -> Option<&LoadControl> {
         self.course.as_ref()
     }
 
@@ -311,7 +311,7 @@ impl Prepared {
             let seed = WorkerSeed {
                 index,
                 place: (place, crew.workers),
-                given: Given {
+                given: DriverContext {
                     schedule: self.work.schedule.clone(),
                     worker: place,
                     share: self.options.share.part(place as u64, crew.workers as u64),
@@ -320,7 +320,7 @@ impl Prepared {
                     arrives: !self.options.is_late,
                 },
                 options: self.options.clone(),
-                common: Common {
+                common: WorkerContext {
                     pulse: Arc::clone(pulse),
                     ..common.clone()
                 },
@@ -368,8 +368,13 @@ impl Prepared {
 
 impl Prepared {
     /// Context shared by all workers, except their pulses.
-    fn common(&self, zero: Zero, messages: mpsc::Sender<Message>, labels: Registry) -> Common {
-        Common {
+    fn common(
+        &self,
+        zero: Zero,
+        messages: mpsc::Sender<WorkerMessage>,
+        labels: Registry,
+    ) -> WorkerContext {
+        WorkerContext {
             zero,
             stop: self.options.stop.clone(),
             lease: self.options.lease.clone(),
@@ -390,30 +395,30 @@ impl Prepared {
 }
 
 /// Workers that share a driver.
-struct Crew {
+struct WorkerGroup {
     workers: usize,
     driver: DriverMaker,
-    client: Settings,
+    client: HttpClientConfig,
     door: Option<DoorMaker>,
 }
 
 impl Prepared {
     /// Worker groups of the plan's work and of background work.
-    fn crews(&self) -> Result<Vec<Crew>, String> {
+    fn crews(&self) -> Result<Vec<WorkerGroup>, String> {
         let travels = |http: &plan::Http| {
             let sources = self.options.sources.clone();
-            Settings::new(http, self.hosts.clone(), sources)
+            HttpClientConfig::new(http, self.hosts.clone(), sources)
         };
         let mut client = travels(&self.work.http)?;
         client.origins.clone_from(&self.work.origins);
-        let mut crews = vec![Crew {
+        let mut crews = vec![WorkerGroup {
             workers: self.workers,
             driver: Arc::clone(&self.driver),
             client,
             door: self.options.door.clone(),
         }];
         if let Some(beside) = &self.options.beside {
-            crews.push(Crew {
+            crews.push(WorkerGroup {
                 workers: beside.workers,
                 driver: Arc::clone(&beside.driver),
                 client: travels(&self.http_beside)?,
@@ -471,9 +476,9 @@ struct WorkerSeed {
     index: usize,
     /// Index in its group, and the group's size.
     place: (usize, usize),
-    given: Given,
-    options: Options,
-    common: Common,
+    given: DriverContext,
+    options: EngineOptions,
+    common: WorkerContext,
     driver: DriverMaker,
     door: Option<DoorMaker>,
 }

@@ -18,14 +18,14 @@ use std::{
 };
 
 use measure::{
-    Interval, Kind, Outcome, Recorder, Slot,
+    Interval, OutcomeClass, Recorder, Slot, TimeKind,
     cuts::Cuts,
     label::{self, Registry},
-    summary::Times,
+    summary::KindTimes,
 };
 use plan::{
-    FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Schedule, Shape, Share,
-    Step, Template,
+    FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario, Schedule, Shape,
+    Share, Step, Template,
     scenario::{Think, ThinkTime},
     units::{MILLISECOND, SECOND},
 };
@@ -33,14 +33,14 @@ use tokio::io::ReadBuf;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
-    adoptions::Adoptions,
+    adoptions::ShardTakeover,
     client::{
-        Client, Settings,
+        Client, HttpClientConfig,
         hosts::{Allow, Hosts},
     },
     clock::{Clock, Zero},
     collect::{Collector, Sink},
-    course::Course,
+    course::LoadControl,
     driver::scenario,
     memory::Memory,
     net::tls,
@@ -48,7 +48,7 @@ use crate::{
     stop::StopHandle,
     user::Env,
     watchdog::Watchdog,
-    worker::{Common, Line, Message, Worker},
+    worker::{OutputLine, Worker, WorkerContext, WorkerMessage},
 };
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -57,12 +57,12 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 type Model = Box<dyn FnMut(u64) -> Option<u64>>;
 
 /// A simulated server.
-pub struct Server {
+pub struct SimulatedServer {
     worker: OnceCell<Weak<Worker>>,
     model: RefCell<Model>,
 }
 
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for SimulatedServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Server")
     }
@@ -71,13 +71,13 @@ impl std::fmt::Debug for Server {
 /// A connection to it.
 #[derive(Debug)]
 pub struct Connection {
-    server: Rc<Server>,
+    server: Rc<SimulatedServer>,
     releases: VecDeque<Option<u64>>,
     reader: Option<Waker>,
 }
 
-impl Server {
-    pub(crate) fn connect(server: &Rc<Server>) -> Connection {
+impl SimulatedServer {
+    pub(crate) fn connect(server: &Rc<SimulatedServer>) -> Connection {
         Connection {
             server: Rc::clone(server),
             releases: VecDeque::new(),
@@ -128,17 +128,17 @@ impl Connection {
     }
 }
 
-struct Kept(Vec<Interval>);
+struct KeptIntervals(Vec<Interval>);
 
-impl Sink for Kept {
+impl Sink for KeptIntervals {
     fn interval(&mut self, interval: Interval) {
         self.0.push(interval);
     }
 
-    fn line(&mut self, _: Line) {}
+    fn line(&mut self, _: OutputLine) {}
 }
 
-fn plan(load: Load, pool: Pool) -> Plan {
+fn plan(load: Load, pool: PoolPolicy) -> Plan {
     let request = Request::new("GET", Template::Literal("/".into()), "/");
     let scenario = Scenario {
         name: None,
@@ -197,7 +197,7 @@ fn simulate_course(
     model: Model,
     held_up: impl Fn(u64) -> u64,
     share: Share,
-    course: Option<Course>,
+    course: Option<LoadControl>,
 ) -> Vec<Interval> {
     let around = Around {
         share,
@@ -211,16 +211,16 @@ fn simulate_course(
 #[derive(Default)]
 struct Around {
     share: Share,
-    course: Option<Course>,
-    adoptions: Option<Adoptions>,
+    course: Option<LoadControl>,
+    adoptions: Option<ShardTakeover>,
     stop: StopHandle,
     /// Index of the worker, and number of workers. Others are simulated separately.
     place: Option<(usize, usize)>,
 }
 
 impl Around {
-    fn common(&self, messages: mpsc::Sender<Message>, labels: Registry) -> Common {
-        Common {
+    fn common(&self, messages: mpsc::Sender<WorkerMessage>, labels: Registry) -> WorkerContext {
+        WorkerContext {
             pulse: std::sync::Arc::default(),
             zero: Zero {
                 monotonic_ns: 0,
@@ -273,7 +273,7 @@ fn simulate_around(
     // The machine's certificates are loaded once.
     static TLS: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     let tls = TLS.get_or_init(|| tls::config(&plan.http).expect("a TLS configuration"));
-    let server = Rc::new(Server {
+    let server = Rc::new(SimulatedServer {
         worker: OnceCell::new(),
         model: RefCell::new(model),
     });
@@ -286,7 +286,7 @@ fn simulate_around(
     let worker = Rc::new(Worker::new(place, 1, clock, recorder, memory, common));
     let mut client = Client::new(
         &worker,
-        Settings {
+        HttpClientConfig {
             http: plan.http.clone(),
             tls: Arc::clone(tls),
             sources: Vec::new(),
@@ -322,7 +322,7 @@ fn simulate_around(
     worker.finish();
     drop(runtime);
     drop(worker);
-    let mut kept = Kept(Vec::new());
+    let mut kept = KeptIntervals(Vec::new());
     let watchdog = Watchdog::new(Vec::new(), StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
     Collector::new(1, Registry::of(labels), Box::new(due))
@@ -351,7 +351,7 @@ fn stalling(service: u64, stall: u64, every: u64) -> Model {
 }
 
 fn response_ms(intervals: &[Interval], q: f64) -> f64 {
-    match Times::of(&total(intervals, label::ALL), Kind::Response).quantile(q) {
+    match KindTimes::of(&total(intervals, label::ALL), TimeKind::Response).quantile(q) {
         measure::summary::Quantile::Ns(ns) => ns as f64 / MILLISECOND as f64,
         other => panic!("{other:?}"),
     }
@@ -367,7 +367,7 @@ fn near(measured: f64, wanted: f64, share: f64) {
 #[test]
 fn stall_affects_all_arrivals_in_it() {
     let intervals = simulate(
-        &plan(open(1000, 60), Pool::PerUser),
+        &plan(open(1000, 60), PoolPolicy::PerUser),
         stalling(MILLISECOND, SECOND, 10 * SECOND),
     );
     let all = total(&intervals, label::ALL);
@@ -377,13 +377,13 @@ fn stall_affects_all_arrivals_in_it() {
     near(response_ms(&intervals, 0.99), 900.0, 0.01);
     near(response_ms(&intervals, 0.999), 990.0, 0.01);
     let mean = all
-        .histogram(Kind::Response, Outcome::Ok)
+        .histogram(TimeKind::Response, OutcomeClass::Ok)
         .and_then(measure::Histogram::mean)
         .unwrap_or(0.0);
     near(mean / MILLISECOND as f64, 51.0, 0.02);
     // The server was slow, but the generator never late.
     let lateness = all
-        .histogram(Kind::Lateness, Outcome::Ok)
+        .histogram(TimeKind::Lateness, OutcomeClass::Ok)
         .and_then(measure::Histogram::max);
     assert_eq!(lateness, Some(0));
 }
@@ -392,13 +392,13 @@ fn stall_affects_all_arrivals_in_it() {
 fn connection_limit_adds_wait_to_response_time() {
     for (cap, p99) in [(2, 950.0), (10, 910.0), (100, 901.0)] {
         let intervals = simulate(
-            &plan(open(1000, 60), Pool::Shared(cap)),
+            &plan(open(1000, 60), PoolPolicy::Shared(cap)),
             stalling(MILLISECOND, SECOND, 10 * SECOND),
         );
         near(response_ms(&intervals, 0.99), p99, 0.01);
         let all = total(&intervals, label::ALL);
         assert_eq!(
-            all.histogram(Kind::Lateness, Outcome::Ok)
+            all.histogram(TimeKind::Lateness, OutcomeClass::Ok)
                 .and_then(measure::Histogram::max),
             Some(0)
         );
@@ -416,7 +416,7 @@ fn independent_slow_requests_do_not_slow_others() {
         k += 1;
         Some(arrival + if k % 10 == 0 { SECOND } else { MILLISECOND })
     });
-    let intervals = simulate(&plan(open(1000, 20), Pool::PerUser), model);
+    let intervals = simulate(&plan(open(1000, 20), PoolPolicy::PerUser), model);
     near(response_ms(&intervals, 0.5), 1.0, 0.01);
     near(response_ms(&intervals, 0.89), 1.0, 0.01);
     near(response_ms(&intervals, 0.95), 1000.0, 0.01);
@@ -426,12 +426,12 @@ fn independent_slow_requests_do_not_slow_others() {
 fn closed_users_see_a_stall_once_each() {
     let load = Load::users(10, 20 * SECOND);
     let intervals = simulate(
-        &plan(load, Pool::PerUser),
+        &plan(load, PoolPolicy::PerUser),
         stalling(MILLISECOND, SECOND, 10 * SECOND),
     );
     let all = total(&intervals, label::ALL);
     let slow = all
-        .histogram(Kind::Response, Outcome::Ok)
+        .histogram(TimeKind::Response, OutcomeClass::Ok)
         .map(|h| h.above(10 * MILLISECOND));
     assert_eq!(slow, Some(20));
     // 10 users, 1 ms each, 18 s of service: 180,000, less a request per user and stall.
@@ -445,12 +445,12 @@ fn unanswered_requests_time_out_and_are_counted() {
         k += 1;
         (k % 100 != 0).then_some(arrival + MILLISECOND)
     });
-    let mut plan = plan(open(100, 60), Pool::PerUser);
+    let mut plan = plan(open(100, 60), PoolPolicy::PerUser);
     plan.http.timeouts.total_ns = Some(2 * SECOND);
     let intervals = simulate(&plan, model);
     let all = total(&intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok, all.without_answer()), (6000, 5940, 60));
-    let times = Times::of(&total(&intervals, label::ALL), Kind::Response);
+    let times = KindTimes::of(&total(&intervals, label::ALL), TimeKind::Response);
     assert!(
         matches!(times.quantile(0.995), measure::summary::Quantile::NoAnswer(ns) if ns >= 2 * SECOND)
     );
@@ -462,7 +462,7 @@ fn unanswered_requests_time_out_and_are_counted() {
 
 #[test]
 fn timeout_does_not_end_think_times() {
-    let mut plan = plan(open(10, 5), Pool::PerUser);
+    let mut plan = plan(open(10, 5), PoolPolicy::PerUser);
     plan.http.timeouts.total_ns = Some(SECOND);
     let think = Step::Think(Think {
         time: ThinkTime::Fixed(5 * SECOND),
@@ -480,7 +480,7 @@ fn timeout_does_not_end_think_times() {
 
 #[test]
 fn exiting_users_complete_their_iteration() {
-    let mut plan = plan(open(200, 20), Pool::PerUser);
+    let mut plan = plan(open(200, 20), PoolPolicy::PerUser);
     let steps = &mut plan.work.scenarios_mut()[0].steps;
     let Step::Request(first) = steps[0].clone() else {
         panic!("{steps:?}");
@@ -517,7 +517,7 @@ fn exiting_users_complete_their_iteration() {
 #[test]
 fn requests_in_flight_follow_littles_law() {
     let intervals = simulate(
-        &plan(open(1000, 30), Pool::PerUser),
+        &plan(open(1000, 30), PoolPolicy::PerUser),
         Box::new(|arrival| Some(arrival + 25 * MILLISECOND)),
     );
     let (sum, samples) = intervals.iter().fold((0, 0), |(s, n), i| {
@@ -545,9 +545,13 @@ fn closed(users: u32, seconds: u64) -> Load {
 fn delayed_closed_loop_is_visible_as_stall() {
     let instant = || -> Model { Box::new(|arrival| Some(arrival + MILLISECOND)) };
     let stalls = |held_up: &dyn Fn(u64) -> u64| {
-        let intervals = simulate_held_up(&plan(closed(8, 20), Pool::PerUser), instant(), held_up);
+        let intervals = simulate_held_up(
+            &plan(closed(8, 20), PoolPolicy::PerUser),
+            instant(),
+            held_up,
+        );
         let all = total(&intervals, label::ALL);
-        let stalls = all.histogram(Kind::Stall, Outcome::Ok).cloned();
+        let stalls = all.histogram(TimeKind::Stall, OutcomeClass::Ok).cloned();
         stalls.expect("a look in every slot of time")
     };
     let healthy = stalls(&|at| at);
@@ -567,14 +571,14 @@ fn levels_are_correct_while_worker_is_delayed() {
     // requests still count as in flight.
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
     let intervals = simulate_held_up(
-        &plan(closed(8, 20), Pool::PerUser),
+        &plan(closed(8, 20), PoolPolicy::PerUser),
         model,
         stolen(500 * MILLISECOND),
     );
     let all = total(&intervals, label::ALL);
-    let time: u128 = [Kind::Wait, Kind::Service]
+    let time: u128 = [TimeKind::Wait, TimeKind::Service]
         .into_iter()
-        .filter_map(|kind| all.histogram(kind, Outcome::Ok))
+        .filter_map(|kind| all.histogram(kind, OutcomeClass::Ok))
         .map(measure::Histogram::sum)
         .sum();
     let (sum, samples, length) = intervals.iter().fold((0, 0, 0), |(sum, n, length), i| {
@@ -594,7 +598,7 @@ fn levels_are_correct_while_worker_is_delayed() {
 fn planned_arrivals_are_independent_of_worker() {
     let model: Model = Box::new(|arrival| Some(arrival + MILLISECOND));
     // Nothing runs for the first three seconds.
-    let intervals = simulate_held_up(&plan(open(100, 6), Pool::PerUser), model, |at| {
+    let intervals = simulate_held_up(&plan(open(100, 6), PoolPolicy::PerUser), model, |at| {
         at.max(3 * SECOND)
     });
     let planned: Vec<u64> = intervals.iter().map(|i| i.run.due).collect();

@@ -22,7 +22,7 @@ pub enum Urgency {
 
 /// Verdict of a rule that ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RuleVerdict {
     /// Passed.
     Pass,
     /// Failed.
@@ -39,7 +39,7 @@ pub enum Cause {
     /// A rule of the test.
     Rule {
         /// Its verdict.
-        verdict: Verdict,
+        verdict: RuleVerdict,
         /// The rule as written.
         text: String,
     },
@@ -58,9 +58,9 @@ impl Cause {
         match self {
             Cause::Signal(_) => "signal",
             Cause::Rule { verdict, .. } => match verdict {
-                Verdict::Pass => "rule pass",
-                Verdict::Fail => "rule fail",
-                Verdict::Inconclusive => "rule inconclusive",
+                RuleVerdict::Pass => "rule pass",
+                RuleVerdict::Fail => "rule fail",
+                RuleVerdict::Inconclusive => "rule inconclusive",
             },
             Cause::Limit(_) => "limit",
             Cause::Page => "page",
@@ -86,10 +86,10 @@ impl std::fmt::Display for Cause {
 
 /// Stops a run. Cheap to clone; workers poll it a hundred times a second.
 #[derive(Debug, Clone, Default)]
-pub struct StopHandle(Arc<Shared>);
+pub struct StopHandle(Arc<StopState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct StopState {
     urgency: AtomicU8,
     /// Number of the first signal. The page's button counts as Ctrl-C.
     signal: AtomicU8,
@@ -172,7 +172,7 @@ mod tests {
     fn first_stop_is_the_cause_and_second_signal_aborts() {
         let stop = StopHandle::default();
         let rule = Cause::Rule {
-            verdict: Verdict::Fail,
+            verdict: RuleVerdict::Fail,
             text: "errors > 10%".into(),
         };
         stop.stop(rule.clone());

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use measure::Fault;
 
 use codec::{
-    Answer, Origin,
+    Origin, Response,
     content::{self, Unpacking},
 };
 
@@ -31,7 +31,7 @@ pub fn request(origin: &Origin, bytes: &[u8]) -> String {
 
 /// A response, or the fault.
 #[must_use]
-pub fn answer(answer: &Answer, fault: Option<Fault>) -> String {
+pub fn answer(answer: &Response, fault: Option<Fault>) -> String {
     let mut out = String::new();
     if answer.status > 0 {
         let _ = writeln!(out, "< {}", answer.status);

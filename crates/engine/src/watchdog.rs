@@ -86,14 +86,14 @@ impl std::fmt::Display for Stuck {
 
 /// Watches the workers of a run.
 pub struct Watchdog {
-    workers: Vec<Watched>,
+    workers: Vec<WatchedWorker>,
     stop: StopHandle,
     doing: Option<Doing>,
     next_look_ns: u64,
     stuck: Vec<Stuck>,
 }
 
-struct Watched {
+struct WatchedWorker {
     pulse: Arc<Pulse>,
     beats: u64,
     /// Time its thread waited for a CPU, in nanoseconds.
@@ -107,7 +107,7 @@ impl Watchdog {
     /// Creates a watchdog for these pulses.
     #[must_use]
     pub fn new(pulses: Vec<Arc<Pulse>>, stop: StopHandle, doing: Option<Doing>) -> Watchdog {
-        let watched = |pulse| Watched {
+        let watched = |pulse| WatchedWorker {
             pulse,
             beats: 0,
             waited_ns: 0,
@@ -174,7 +174,7 @@ impl Watchdog {
     }
 }
 
-impl Watched {
+impl WatchedWorker {
     /// Whether it has not moved for `patience` polls.
     fn is_still(&mut self, patience: u32) -> bool {
         if self.given_up || self.pulse.is_over() {

@@ -16,9 +16,9 @@ use measure::{
     LabelId, Recorder, Sample,
     accumulator::KeptReason,
     interval::Snapshot,
-    label::{self, Group, OTHER, Registry, Seen},
+    label::{self, LabelCache, LabelGroup, OTHER, Registry},
     sample::Intended,
-    under_way::UnderWay,
+    under_way::InFlightAges,
 };
 use plan::{
     Share,
@@ -27,14 +27,14 @@ use plan::{
 };
 
 use crate::{
-    adoptions::Adoptions,
+    adoptions::ShardTakeover,
     clock::{self, Clock},
-    course::Course,
+    course::LoadControl,
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
     lease::Lease,
     memory::Memory,
     stop::{StopHandle, Urgency},
-    user::walk::Walked,
+    user::walk::StepTrace,
     watchdog::Pulse,
 };
 
@@ -47,16 +47,16 @@ const RECEIVE_BUFFER: usize = 64 << 10;
 
 /// A message to the collector.
 #[derive(Debug)]
-pub enum Message {
+pub enum WorkerMessage {
     /// A closed interval.
     Snapshot(Box<Snapshot>),
     /// A line to print.
-    Line(Line),
+    Line(OutputLine),
 }
 
 /// A line that a test prints.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line {
+pub enum OutputLine {
     /// Output of a scenario's `log`, with values to hide.
     Log {
         /// The text.
@@ -71,7 +71,7 @@ pub enum Line {
     /// Several lines of a trace.
     Trace(String),
     /// A step of a virtual user, if requested.
-    Step(Walked),
+    Step(StepTrace),
     /// A remark for every report.
     Remark(String),
     /// While tracing: a new value of a secret variable, to hide in the trace.
@@ -80,7 +80,7 @@ pub enum Line {
 
 /// Context shared by all workers of a run.
 #[derive(Debug, Clone)]
-pub struct Common {
+pub struct WorkerContext {
     /// Start of the run.
     pub zero: crate::clock::Zero,
     /// Stops the run.
@@ -88,11 +88,11 @@ pub struct Common {
     /// The lease, if any.
     pub lease: Option<Lease>,
     /// The load control, if the load can be changed.
-    pub course: Option<Course>,
+    pub course: Option<LoadControl>,
     /// Takeovers, if allowed.
-    pub adoptions: Option<Adoptions>,
+    pub adoptions: Option<ShardTakeover>,
     /// Channel to the collector.
-    pub messages: Sender<Message>,
+    pub messages: Sender<WorkerMessage>,
     /// Number of lines on their way to the collector.
     pub lines: Arc<AtomicUsize>,
     /// Active virtual users of the process, for limits over all workers. Updated per arrival.
@@ -129,19 +129,19 @@ pub struct Worker {
     /// Its recorder.
     pub recorder: RefCell<Recorder>,
     /// Cache of label numbers.
-    labels: RefCell<Seen>,
+    labels: RefCell<LabelCache>,
     /// Its deadlines.
     pub deadlines: RefCell<Deadlines>,
     /// Receive buffer for all connections.
     pub buffer: RefCell<Box<[u8]>>,
     /// Shared context.
-    pub common: Common,
+    pub common: WorkerContext,
     /// Memory budget.
     pub memory: Rc<Memory>,
     /// Requests in flight.
     pub in_flight: Cell<u64>,
     /// Start times of requests in flight, by label.
-    under_way: RefCell<UnderWay>,
+    under_way: RefCell<InFlightAges>,
     /// Due requests that wait for their connection, for drivers that pace connections.
     pub backlog: RefCell<Option<Backlog>>,
     /// Active virtual users.
@@ -149,7 +149,7 @@ pub struct Worker {
     /// Open connections.
     pub open: Rc<Cell<u64>>,
     /// Wakes the pacer.
-    pub alarm: Alarm,
+    pub alarm: PacerWaker,
     /// Expires when no more arrivals may start.
     pub arrivals_end: Limit,
     /// Whether all in-flight work was given up.
@@ -187,7 +187,7 @@ impl Worker {
         clock: Clock,
         recorder: Recorder,
         memory: Memory,
-        common: Common,
+        common: WorkerContext,
     ) -> Worker {
         Worker {
             index,
@@ -195,7 +195,7 @@ impl Worker {
             seed,
             clock,
             recorder: RefCell::new(recorder),
-            labels: RefCell::new(Seen::of(common.labels.clone())),
+            labels: RefCell::new(LabelCache::of(common.labels.clone())),
             deadlines: RefCell::default(),
             buffer: RefCell::new(vec![0; RECEIVE_BUFFER].into_boxed_slice()),
             common,
@@ -205,7 +205,7 @@ impl Worker {
             backlog: RefCell::new(None),
             users: Cell::new(0),
             open: Rc::default(),
-            alarm: Alarm::default(),
+            alarm: PacerWaker::default(),
             arrivals_end: Limit::default(),
             aborted: Cell::new(false),
             remarks: RefCell::default(),
@@ -218,7 +218,7 @@ impl Worker {
     }
 
     /// The number of a label that appears at run time; (other) if there are too many.
-    pub fn label(&self, group: Group, method: &str, name: &str) -> LabelId {
+    pub fn label(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let (id, is_new) = self.labels.borrow_mut().id(group, method, name);
         if is_new {
             self.recorder.borrow_mut().has_label(id);
@@ -299,16 +299,16 @@ impl Worker {
     }
 
     /// Sends a line to print, or counts it as lost.
-    pub fn emit(&self, line: Line) {
+    pub fn emit(&self, line: OutputLine) {
         // A lost secret would be printed by the next line that contains it.
-        let may_be_lost = !matches!(line, Line::Secret(_));
+        let may_be_lost = !matches!(line, OutputLine::Secret(_));
         if self.common.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES && may_be_lost {
             self.common.lines.fetch_sub(1, Ordering::Relaxed);
             self.recorder.borrow_mut().run.lines_lost += 1;
             return;
         }
         // The collector outlives the workers. Without it nobody reads the line.
-        let _ = self.common.messages.send(Message::Line(line));
+        let _ = self.common.messages.send(WorkerMessage::Line(line));
     }
 
     /// Starts stall sampling now. For drivers that attach after the run began.
@@ -329,7 +329,7 @@ impl Worker {
         let _ = self
             .common
             .messages
-            .send(Message::Line(Line::Remark(text.clone())));
+            .send(WorkerMessage::Line(OutputLine::Remark(text.clone())));
         remarks.push(text);
     }
 
@@ -540,7 +540,7 @@ impl Worker {
             let _ = self
                 .common
                 .messages
-                .send(Message::Snapshot(Box::new(snapshot)));
+                .send(WorkerMessage::Snapshot(Box::new(snapshot)));
         }
     }
 }
@@ -552,21 +552,21 @@ fn look_in(seed: u64, slot: u64, worker: usize) -> u64 {
 
 /// Wakes the pacer for an earlier moment than it sleeps until.
 #[derive(Debug)]
-pub struct Alarm {
+pub struct PacerWaker {
     at: Cell<u64>,
     waker: RefCell<Option<Waker>>,
 }
 
-impl Default for Alarm {
+impl Default for PacerWaker {
     fn default() -> Self {
-        Alarm {
+        PacerWaker {
             at: Cell::new(NEVER),
             waker: RefCell::new(None),
         }
     }
 }
 
-impl Alarm {
+impl PacerWaker {
     /// Sets the moment until which the pacer sleeps.
     pub fn set(&self, at_ns: u64) {
         self.at.set(at_ns);

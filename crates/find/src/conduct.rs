@@ -7,17 +7,17 @@ use std::{
 };
 
 use decisions::find::{
-    Ending, Found, Row,
-    search::{self, Probe, Probed, Step, Why},
+    Ending, ProbeRow, SearchResult,
+    search::{self, Probe, ProbeReason, ProbeResult, SearchStep},
 };
 use engine::{StopHandle, clock};
 use report::{console, derived};
 use session::{SharedVoice, exit, signals};
 
 use crate::{
-    FOLDER, Wanted,
-    looks::{self, Looks},
-    probes::{Became, Failed, Ground, seconds_since},
+    FOLDER, FindOptions,
+    looks::{self, PollOutcome},
+    probes::{ProbeEnv, ProbeError, ProbeOutcome, seconds_since},
 };
 
 /// Searches, writes the report, and answers the exit code.
@@ -25,10 +25,10 @@ use crate::{
 /// # Errors
 /// A line and a code, when the first probe cannot be carried out.
 pub fn conduct(
-    wanted: &Wanted,
+    wanted: &FindOptions,
     columns: console::Columns,
     voice: &SharedVoice,
-) -> Result<(Found, PathBuf, u8), (String, u8)> {
+) -> Result<(SearchResult, PathBuf, u8), (String, u8)> {
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
     let folder = folder(wanted, wall_ns);
@@ -48,7 +48,7 @@ pub fn conduct(
         found: begin(wanted, wall_ns),
         began_ns,
     };
-    let ground = Ground::of(wanted, &folder);
+    let ground = ProbeEnv::of(wanted, &folder);
     let ended = if wanted.is_sweep {
         searching.sweep(&ground)
     } else {
@@ -63,8 +63,8 @@ pub fn conduct(
             exit::of_signal(signal)
         }
         Ok(None) => searching.found.exit_code,
-        Err(Failed { line, code }) if searching.probes.is_empty() => return Err((line, code)),
-        Err(Failed { line, .. }) => {
+        Err(ProbeError { line, code }) if searching.probes.is_empty() => return Err((line, code)),
+        Err(ProbeError { line, .. }) => {
             voice.error(&line);
             searching.found.could_not_go_on(&line, &searching.probes);
             exit::COULD_NOT_RUN
@@ -87,24 +87,24 @@ pub fn conduct(
 
 /// A search, or a sweep, that goes on.
 pub struct Searching<'a> {
-    pub wanted: &'a Wanted,
+    pub wanted: &'a FindOptions,
     pub voice: &'a SharedVoice,
-    pub probes: Vec<Probed>,
-    pub found: Found,
+    pub probes: Vec<ProbeResult>,
+    pub found: SearchResult,
     pub began_ns: u64,
     pub stop: StopHandle,
 }
 
 impl Searching<'_> {
     /// Probes until there is nothing more to be tried; the signal, where one ended it.
-    fn search(&mut self, ground: &Ground<'_>) -> Result<Option<u8>, Failed> {
+    fn search(&mut self, ground: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
         loop {
             if let Some(signal) = self.stop.signal() {
                 return Ok(Some(signal));
             }
             let probe = match search::next(&self.wanted.asked, &self.probes) {
-                Step::Probe(probe) => probe,
-                Step::End(end) => {
+                SearchStep::Probe(probe) => probe,
+                SearchStep::End(end) => {
                     self.found.took_s = self.took_s();
                     self.found.end(&end, &self.probes);
                     return Ok(None);
@@ -115,8 +115,8 @@ impl Searching<'_> {
             let became = ground.probe(number, &probe)?;
             self.found.took_s = self.took_s();
             let ran = match became {
-                Became::Over(ran) => *ran,
-                Became::Signal(signal) => return Ok(Some(signal)),
+                ProbeOutcome::Over(ran) => *ran,
+                ProbeOutcome::Signal(signal) => return Ok(Some(signal)),
             };
             self.voice.say(&self.saw(&ran.row));
             let is_mute = ran.is_mute;
@@ -132,7 +132,11 @@ impl Searching<'_> {
 
     /// Waits behind a probe until the service answers again. None where the search goes on; else it is over, with the signal that ended
     /// it, if one did.
-    fn waits(&mut self, ground: &Ground<'_>, number: usize) -> Result<Option<Option<u8>>, Failed> {
+    fn waits(
+        &mut self,
+        ground: &ProbeEnv<'_>,
+        number: usize,
+    ) -> Result<Option<Option<u8>>, ProbeError> {
         self.voice
             .say(&"  most of it was never answered: waiting until the service answers again");
         let asked = &self.wanted.asked;
@@ -144,20 +148,20 @@ impl Searching<'_> {
             last.spent_s += seconds_since(asking_ns);
         }
         match came {
-            Looks::Answered => return Ok(None),
-            Looks::Signal(signal) => return Ok(Some(Some(signal))),
-            Looks::Silent if number == 0 => {
-                return Err(Failed {
+            PollOutcome::Answered => return Ok(None),
+            PollOutcome::Signal(signal) => return Ok(Some(Some(signal))),
+            PollOutcome::Silent if number == 0 => {
+                return Err(ProbeError {
                     line: "the service does not answer, not even the first probe".to_owned(),
                     code: exit::COULD_NOT_RUN,
                 });
             }
-            Looks::Silent => {
+            PollOutcome::Silent => {
                 self.found.took_s = self.took_s();
                 self.found.died(&self.probes);
             }
             // Nobody knows whether it is back.
-            Looks::NotAsked => {
+            PollOutcome::NotAsked => {
                 self.found.took_s = self.took_s();
                 self.found
                     .end(&search::spent(asked, &self.probes), &self.probes);
@@ -175,12 +179,14 @@ impl Searching<'_> {
     fn asks(&self, probe: &Probe) -> String {
         let over = self.wanted.over;
         let why = match probe.why {
-            Why::Up if self.probes.is_empty() => "to begin with".to_owned(),
-            Why::Up => "everything has held so far".to_owned(),
-            Why::Down => "nothing has held so far".to_owned(),
-            Why::Between => "between what held and what did not".to_owned(),
-            Why::Again => "again: it held before, and later probes contradict that".to_owned(),
-            Why::Near => match search::known(&self.probes) {
+            ProbeReason::Up if self.probes.is_empty() => "to begin with".to_owned(),
+            ProbeReason::Up => "everything has held so far".to_owned(),
+            ProbeReason::Down => "nothing has held so far".to_owned(),
+            ProbeReason::Between => "between what held and what did not".to_owned(),
+            ProbeReason::Again => {
+                "again: it held before, and later probes contradict that".to_owned()
+            }
+            ProbeReason::Near => match search::known(&self.probes) {
                 Some(known) => {
                     let (low, high) = known.interval();
                     let side = if probe.level.ln() > known.estimate() {
@@ -202,7 +208,7 @@ impl Searching<'_> {
     }
 
     /// What came of it.
-    pub fn saw(&self, row: &Row) -> String {
+    pub fn saw(&self, row: &ProbeRow) -> String {
         if let Some(why) = &row.spoilt {
             return format!("  does not count: {why}");
         }
@@ -221,8 +227,8 @@ impl Searching<'_> {
     }
 }
 
-fn begin(wanted: &Wanted, wall_ns: u64) -> Found {
-    Found {
+fn begin(wanted: &FindOptions, wall_ns: u64) -> SearchResult {
+    SearchResult {
         schema: 1,
         what: wanted.shown.0.clone(),
         target: wanted.shown.1.clone(),
@@ -247,7 +253,7 @@ fn begin(wanted: &Wanted, wall_ns: u64) -> Found {
 }
 
 /// A new folder for the search, whose name says when it began.
-fn folder(wanted: &Wanted, wall_ns: u64) -> PathBuf {
+fn folder(wanted: &FindOptions, wall_ns: u64) -> PathBuf {
     let suffix = (wall_ns >> 8 ^ u64::from(std::process::id())) & 0xffff;
     let name = format!("{}-{suffix:04x}", record::utc(wall_ns, "%Y%m%dT%H%M%SZ"));
     let folder = wanted.folder.clone();

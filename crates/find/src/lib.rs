@@ -26,7 +26,7 @@ pub const FOLDER: &str = ".loadline/finds";
 
 /// What a search is asked for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct FindOptions {
     /// What is run: as `loadline run` takes it.
     pub what: String,
     /// The target, where it is named apart from that.
@@ -38,7 +38,7 @@ pub struct Wanted {
     /// What is searched over.
     pub over: Over,
     /// How it is searched.
-    pub asked: search::Asked,
+    pub asked: search::SearchConfig,
     /// How arrivals are spread.
     pub arrivals: String,
     /// It is no search: numbers of users are measured one after the other, to see how the service scales.

@@ -8,7 +8,7 @@ pub const SECONDS: f64 = 3.0;
 
 /// What came of one look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum PollResult {
     Answered,
     Silent,
     /// A signal ended it.
@@ -17,7 +17,7 @@ pub enum Look {
 
 /// What came of all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looks {
+pub enum PollOutcome {
     /// It is back.
     Answered,
     /// It was asked, and is not back.
@@ -34,17 +34,17 @@ pub enum Looks {
 /// Those of a look.
 pub fn until_back<E>(
     left_s: impl Fn() -> f64,
-    mut ask: impl FnMut(usize) -> Result<Look, E>,
-) -> Result<Looks, E> {
-    let mut came = Looks::NotAsked;
+    mut ask: impl FnMut(usize) -> Result<PollResult, E>,
+) -> Result<PollOutcome, E> {
+    let mut came = PollOutcome::NotAsked;
     for chance in 0..CHANCES {
         if left_s() < SECONDS {
             break;
         }
         match ask(chance)? {
-            Look::Answered => return Ok(Looks::Answered),
-            Look::Signal(signal) => return Ok(Looks::Signal(signal)),
-            Look::Silent => came = Looks::Silent,
+            PollResult::Answered => return Ok(PollOutcome::Answered),
+            PollResult::Signal(signal) => return Ok(PollOutcome::Signal(signal)),
+            PollResult::Silent => came = PollOutcome::Silent,
         }
     }
     Ok(came)
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     /// Looks that take so many seconds each, with so much of the budget left: what came of them, how many there were, what they took.
-    fn asked(budget_s: u64, takes_s: u64, answers_at: usize) -> (Looks, usize, u64) {
+    fn asked(budget_s: u64, takes_s: u64, answers_at: usize) -> (PollOutcome, usize, u64) {
         let now = Rc::new(Cell::new(0));
         let clock = Clock::manual(now.clone());
         let left_s = || budget_s as f64 - clock.now() as f64 / 1e9;
@@ -67,10 +67,10 @@ mod tests {
         let came = until_back(left_s, |chance| {
             count += 1;
             now.set(now.get() + takes_s * 1_000_000_000);
-            Ok::<Look, ()>(if chance == answers_at {
-                Look::Answered
+            Ok::<PollResult, ()>(if chance == answers_at {
+                PollResult::Answered
             } else {
-                Look::Silent
+                PollResult::Silent
             })
         });
         (came.unwrap(), count, now.get() / 1_000_000_000)
@@ -81,16 +81,16 @@ mod tests {
     #[test]
     fn a_service_that_is_dead_for_good_is_asked_no_longer_than_the_budget_goes() {
         // Each look waits for half a minute for what is not answered: eight of them would take more than four minutes.
-        assert_eq!(asked(300, 33, NEVER), (Looks::Silent, 8, 264));
-        assert_eq!(asked(60, 33, NEVER), (Looks::Silent, 2, 66));
-        assert_eq!(asked(12, 4, NEVER), (Looks::Silent, 3, 12));
-        assert_eq!(asked(2, 4, NEVER), (Looks::NotAsked, 0, 0));
+        assert_eq!(asked(300, 33, NEVER), (PollOutcome::Silent, 8, 264));
+        assert_eq!(asked(60, 33, NEVER), (PollOutcome::Silent, 2, 66));
+        assert_eq!(asked(12, 4, NEVER), (PollOutcome::Silent, 3, 12));
+        assert_eq!(asked(2, 4, NEVER), (PollOutcome::NotAsked, 0, 0));
     }
 
     #[test]
     fn whoever_comes_back_is_asked_no_more() {
-        assert_eq!(asked(60, 4, 2), (Looks::Answered, 3, 12));
-        let came = until_back(|| 60.0, |_| Ok::<Look, ()>(Look::Signal(2)));
-        assert_eq!(came, Ok(Looks::Signal(2)));
+        assert_eq!(asked(60, 4, 2), (PollOutcome::Answered, 3, 12));
+        let came = until_back(|| 60.0, |_| Ok::<PollResult, ()>(PollResult::Signal(2)));
+        assert_eq!(came, Ok(PollOutcome::Signal(2)));
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use analysis::summary::Summary;
 use decisions::find::{
-    Flow, Over, Row, Tally, allowed, flow,
-    search::{Probe, Probed, Spoilt, Why, probe_seed},
+    Flow, Over, ProbeRow, ViolationTally, allowed, flow,
+    search::{InvalidProbe, Probe, ProbeReason, ProbeResult, probe_seed},
     tallies, throughput,
 };
 use engine::clock;
@@ -17,44 +17,44 @@ use record::Run;
 use session::{child, exit, lab_process, mock_process};
 
 use crate::{
-    PHASE, Wanted,
-    looks::{self, Look},
+    FindOptions, PHASE,
+    looks::{self, PollResult},
     slo,
 };
 
 /// What every probe has in common.
-pub struct Ground<'a> {
-    pub wanted: &'a Wanted,
+pub struct ProbeEnv<'a> {
+    pub wanted: &'a FindOptions,
     pub folder: &'a Path,
     /// What must hold, as a probe is asked for it.
     pub asked: Vec<Criterion>,
 }
 
 /// A probe that is over.
-pub struct Ran {
-    pub probed: Probed,
-    pub row: Row,
+pub struct FinishedProbe {
+    pub probed: ProbeResult,
+    pub row: ProbeRow,
     /// Most of what was sent never came back: whether the service still answers is to be asked.
     pub is_mute: bool,
 }
 
 /// What became of a probe.
-pub enum Became {
+pub enum ProbeOutcome {
     /// It is over.
-    Over(Box<Ran>),
+    Over(Box<FinishedProbe>),
     /// A signal ended it: what was interrupted decides nothing.
     Signal(u8),
 }
 
 /// Why a probe could not be carried out.
-pub struct Failed {
+pub struct ProbeError {
     pub line: String,
     pub code: u8,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> ProbeEnv<'a> {
     /// For a search in this folder.
-    pub fn of(wanted: &'a Wanted, folder: &'a Path) -> Ground<'a> {
+    pub fn of(wanted: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
         let asked = wanted.slos.iter().map(|criterion| {
             if wanted.is_script {
                 return criterion.clone();
@@ -62,7 +62,7 @@ impl<'a> Ground<'a> {
             let text = slo::of_phase(&criterion.text);
             parse_criterion(&text).unwrap_or_else(|_| criterion.clone())
         });
-        Ground {
+        ProbeEnv {
             wanted,
             folder,
             asked: asked.collect(),
@@ -73,12 +73,12 @@ impl<'a> Ground<'a> {
     ///
     /// # Errors
     /// When there is no record of it.
-    pub fn probe(&self, number: usize, probe: &Probe) -> Result<Became, Failed> {
+    pub fn probe(&self, number: usize, probe: &Probe) -> Result<ProbeOutcome, ProbeError> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
         let child::Printed { ended, said } = self.run(&name, &self.flags(number, probe))?;
         if let Some(signal) = ended.signal {
-            return Ok(Became::Signal(signal));
+            return Ok(ProbeOutcome::Signal(signal));
         }
         let dir = record::find(&self.folder.join(&name), "last");
         let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
@@ -92,18 +92,18 @@ impl<'a> Ground<'a> {
         let tallies = tallies(&run, summary, &self.asked);
         self.are_measured(probe, &tallies, summary)?;
         let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
-        let mut row = Row::of(summary, &texts, probe.level, probe.why);
+        let mut row = ProbeRow::of(summary, &texts, probe.level, probe.why);
         if let Some(goodput) = throughput(&run, PHASE) {
             row.goodput = goodput;
         }
-        row.beyond = tallies.iter().map(Tally::share).collect();
+        row.beyond = tallies.iter().map(ViolationTally::share).collect();
         let counted = tallies.iter().map(|tally| tally.seconds.len() as f64);
         row.counted_s = counted.fold(0.0, f64::max).min(probe.seconds);
         let dir = run.dir.as_deref().and_then(Path::file_name);
         row.run = dir.map_or_else(String::new, |dir| {
             format!("{name}/{}", dir.to_string_lossy())
         });
-        let mut probed = Probed {
+        let mut probed = ProbeResult {
             level: probe.level,
             why: probe.why,
             spent_s: seconds_since(began_ns),
@@ -122,7 +122,7 @@ impl<'a> Ground<'a> {
         probed.spoilt = spoilt.as_ref().map(|(what, _)| *what);
         row.spoilt = spoilt.map(|(_, why)| why);
         row.holds = probed.holds();
-        Ok(Became::Over(Box::new(Ran {
+        Ok(ProbeOutcome::Over(Box::new(FinishedProbe {
             probed,
             row,
             is_mute: is_mute(summary),
@@ -143,10 +143,10 @@ impl<'a> Ground<'a> {
             self.wanted.asked.settle_s
         };
         let until = match probe.why {
-            Why::Near => Some("plain"),
+            ProbeReason::Near => Some("plain"),
             // What it answers is compared with what it answered before: that takes all of its time.
-            Why::Again => None,
-            Why::Up | Why::Down | Why::Between => Some("decided"),
+            ProbeReason::Again => None,
+            ProbeReason::Up | ProbeReason::Down | ProbeReason::Between => Some("decided"),
         };
         let seed = probe_seed(self.wanted.asked.seed, number);
         let mut flags = self.load(probe.level, probe.seconds);
@@ -165,17 +165,17 @@ impl<'a> Ground<'a> {
     fn are_measured(
         &self,
         probe: &Probe,
-        tallies: &[Tally],
+        tallies: &[ViolationTally],
         summary: &Summary,
-    ) -> Result<(), Failed> {
-        let is_missing = |(criterion, tally): &(&Criterion, &Tally)| {
+    ) -> Result<(), ProbeError> {
+        let is_missing = |(criterion, tally): &(&Criterion, &ViolationTally)| {
             let has_time = probe.why.is_long() || allowed(criterion).is_none();
             has_time && tally.seconds.is_empty()
         };
         let unknown = self.asked.iter().zip(tallies).find(is_missing);
         match unknown.filter(|_| !is_mute(summary)) {
             None => Ok(()),
-            Some((criterion, _)) => Err(Failed {
+            Some((criterion, _)) => Err(ProbeError {
                 line: format!(
                     "`{}` could not be measured in a probe, so that nothing can be searched by it",
                     criterion.text
@@ -189,7 +189,7 @@ impl<'a> Ground<'a> {
     ///
     /// # Errors
     /// When it cannot be asked.
-    pub fn look(&self, number: usize, chance: usize) -> Result<Look, Failed> {
+    pub fn look(&self, number: usize, chance: usize) -> Result<PollResult, ProbeError> {
         let name = format!("{:02}-look-{}", number + 1, chance + 1);
         let least = match self.wanted.over {
             Over::Rate => self.wanted.asked.least.max(2.0),
@@ -202,15 +202,15 @@ impl<'a> Ground<'a> {
         flags.extend(["--seed".to_owned(), seed.to_string()]);
         let ended = self.run(&name, &flags)?.ended;
         if let Some(signal) = ended.signal {
-            return Ok(Look::Signal(signal));
+            return Ok(PollResult::Signal(signal));
         }
         let dir = record::find(&self.folder.join(&name), "last");
         let run = dir.ok().and_then(|dir| Run::open(&dir).ok());
         let answers = run.is_some_and(|run| !is_mute(&audit::page(&run).summary));
         Ok(if answers {
-            Look::Answered
+            PollResult::Answered
         } else {
-            Look::Silent
+            PollResult::Silent
         })
     }
 
@@ -228,8 +228,8 @@ impl<'a> Ground<'a> {
         flags
     }
 
-    fn run(&self, name: &str, flags: &[String]) -> Result<child::Printed, Failed> {
-        let cannot = |line: String| Failed {
+    fn run(&self, name: &str, flags: &[String]) -> Result<child::Printed, ProbeError> {
+        let cannot = |line: String| ProbeError {
             line,
             code: exit::COULD_NOT_RUN,
         };
@@ -258,7 +258,7 @@ impl<'a> Ground<'a> {
 }
 
 /// What a run that left no record said last.
-fn without_record(code: u8, said: &str) -> Failed {
+fn without_record(code: u8, said: &str) -> ProbeError {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let line = last.map_or_else(
         || format!("a probe left no record, exit code {code}"),
@@ -272,7 +272,7 @@ fn without_record(code: u8, said: &str) -> Failed {
     } else {
         exit::COULD_NOT_RUN
     };
-    Failed { line, code }
+    ProbeError { line, code }
 }
 
 /// Whether most of what was sent never came back.
@@ -284,7 +284,7 @@ fn is_mute(summary: &Summary) -> bool {
 /// Why a probe does not count, if the generator spoilt it: what it did wrong could have changed what came of it. That it was late makes times
 /// longer and never shorter: what held all the same has held. How near it was to failing is not known then, so that near the load line
 /// nothing of it counts.
-fn spoilt(summary: &Summary, probed: &Probed) -> Option<(Spoilt, String)> {
+fn spoilt(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
     /// A generator that could not send as planned was busy itself for so much of the time.
     const BUSY: f64 = 0.5;
     /// As much of the plan is all of it.
@@ -297,9 +297,9 @@ fn spoilt(summary: &Summary, probed: &Probed) -> Option<(Spoilt, String)> {
         return None;
     }
     let what = if is_limited || measurement.cpu > BUSY || !was_sent {
-        Spoilt::Limited
+        InvalidProbe::Limited
     } else {
-        Spoilt::Disturbed
+        InvalidProbe::Disturbed
     };
     Some((
         what,

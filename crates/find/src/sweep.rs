@@ -1,13 +1,13 @@
 //! A sweep: numbers of users measured one after the other, until more of them say nothing new. What they say is `decisions::find::sweep`'s.
 
 use decisions::find::{
-    search::{Probe, Spoilt, Why},
+    search::{InvalidProbe, Probe, ProbeReason},
     sweep::{is_enough, level},
 };
 
 use crate::{
     conduct::Searching,
-    probes::{Became, Failed, Ground},
+    probes::{ProbeEnv, ProbeError, ProbeOutcome},
 };
 
 /// A level that something else on the machine spoilt is measured once more.
@@ -15,7 +15,7 @@ const TRIES: usize = 2;
 
 impl Searching<'_> {
     /// Measures level by level; the signal, where one ended it.
-    pub fn sweep(&mut self, ground: &Ground<'_>) -> Result<Option<u8>, Failed> {
+    pub fn sweep(&mut self, ground: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
         let asked = &self.wanted.asked;
         let most = asked.most.unwrap_or(f64::INFINITY);
         let mut levels: Vec<(f64, f64)> = Vec::new();
@@ -36,14 +36,14 @@ impl Searching<'_> {
                     .say(&format!("{}:", self.wanted.over.level(users)));
                 let probe = Probe {
                     level: users,
-                    why: Why::Up,
+                    why: ProbeReason::Up,
                     seconds: asked.probe_s,
                 };
                 let became = ground.probe(self.probes.len(), &probe)?;
                 self.found.took_s = self.took_s();
                 let ran = match became {
-                    Became::Over(ran) => *ran,
-                    Became::Signal(signal) => return Ok(Some(signal)),
+                    ProbeOutcome::Over(ran) => *ran,
+                    ProbeOutcome::Signal(signal) => return Ok(Some(signal)),
                 };
                 let got = ran.row.goodput;
                 self.voice.say(&match &ran.row.spoilt {
@@ -72,7 +72,7 @@ impl Searching<'_> {
                         self.found.notes.push(note);
                         break 'levels;
                     }
-                    Some(Spoilt::Limited) => {
+                    Some(InvalidProbe::Limited) => {
                         let note = format!(
                             "this machine cannot drive {}: the sweep ends below that",
                             self.wanted.over.level(users)
@@ -80,7 +80,7 @@ impl Searching<'_> {
                         self.found.notes.push(note);
                         break 'levels;
                     }
-                    Some(Spoilt::Disturbed) => {}
+                    Some(InvalidProbe::Disturbed) => {}
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Reads one kind of test files.
-pub trait Reader: Sync {
+pub trait TestFileReader: Sync {
     /// Description of its files, as a part of a sentence: `a native plan begins with …`.
     fn reads(&self) -> &'static str;
 
@@ -21,7 +21,7 @@ pub trait Reader: Sync {
     }
 
     /// Whether a file is its own, by content.
-    fn detects(&self, file: &Sample<'_>) -> bool {
+    fn detects(&self, file: &FileSample<'_>) -> bool {
         let _ = file;
         false
     }
@@ -41,15 +41,15 @@ pub trait Reader: Sync {
 }
 
 /// What a reader sees of a candidate file.
-pub struct Sample<'a> {
+pub struct FileSample<'a> {
     suffix: String,
     text: &'a str,
     document: Result<Document, SyntaxError>,
 }
 
-impl<'a> Sample<'a> {
-    fn of(path: &Path, text: &'a str) -> Sample<'a> {
-        Sample {
+impl<'a> FileSample<'a> {
+    fn of(path: &Path, text: &'a str) -> FileSample<'a> {
+        FileSample {
             suffix: suffix(path),
             text,
             document: document::parse(0, text, Dialect::Core),
@@ -94,14 +94,14 @@ fn suffix(path: &Path) -> String {
 pub fn detect<'r>(
     path: &Path,
     text: &str,
-    readers: &[&'r dyn Reader],
-) -> Result<&'r dyn Reader, String> {
+    readers: &[&'r dyn TestFileReader],
+) -> Result<&'r dyn TestFileReader, String> {
     let suffix = suffix(path);
-    let named = |reader: &&&dyn Reader| reader.suffixes().contains(&suffix.as_str());
+    let named = |reader: &&&dyn TestFileReader| reader.suffixes().contains(&suffix.as_str());
     if let Some(reader) = readers.iter().find(named) {
         return Ok(*reader);
     }
-    let file = Sample::of(path, text);
+    let file = FileSample::of(path, text);
     let found = readers.iter().find(|reader| reader.detects(&file));
     found.copied().ok_or_else(|| {
         let known: Vec<&str> = readers.iter().map(|reader| reader.reads()).collect();
@@ -114,7 +114,7 @@ pub fn detect<'r>(
 }
 
 /// Loads a test file with the reader it belongs to. Fails with all problems and their positions.
-pub fn load(inputs: &Inputs, readers: &[&dyn Reader]) -> Result<Plan, LoadErrors> {
+pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, LoadErrors> {
     let Some(path) = inputs.files.first() else {
         return Err(LoadErrors::refused("no test file was named"));
     };
@@ -135,7 +135,7 @@ pub fn load(inputs: &Inputs, readers: &[&dyn Reader]) -> Result<Plan, LoadErrors
 
 /// Whether this is the default user agent of one of the readers.
 #[must_use]
-pub fn is_usual_user_agent(value: &Template, readers: &[&dyn Reader]) -> bool {
+pub fn is_usual_user_agent(value: &Template, readers: &[&dyn TestFileReader]) -> bool {
     let mut usual = readers.iter().flat_map(|reader| reader.user_agents());
     usual.any(|usual| *value == Template::from(*usual))
 }

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 
 use plan::{Note, Problem};
 
-pub use detect::{Reader, Sample, detect, is_usual_user_agent, load};
+pub use detect::{FileSample, TestFileReader, detect, is_usual_user_agent, load};
 pub use url_plan::{BodyOption, UrlOptions, url_plan};
 
 /// Default user agent.

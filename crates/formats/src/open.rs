@@ -9,7 +9,7 @@ use crate::{
     document::{self, Dialect, Document, Mark, Node},
     files::{self, ReadFile},
     findings::Findings,
-    table::{Rows, Table},
+    table::{Rows, TableOptions},
 };
 
 /// Opens a YAML or JSON file. Returns tree and file number, or `None` after reporting a problem.
@@ -38,7 +38,7 @@ pub fn document(
 
 /// Opens a table that a test file names at this position. `None` after reporting a problem.
 pub fn table(
-    table: &Table,
+    table: &TableOptions,
     (path, named, mark): (&Path, &str, Mark),
     read: ReadFile<'_>,
     findings: &mut Findings,

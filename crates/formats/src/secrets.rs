@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use plan::{
     Plan, Step, Template, Variable,
-    scenario::{Body, Capture, Loop, Over, PartContent, Source},
+    scenario::{Capture, CaptureSource, Loop, Over, PartContent, RequestBody},
     secret::MIN_LENGTH,
     template::Piece,
 };
@@ -17,7 +17,7 @@ use crate::Inputs;
 
 /// Additional knowledge of a reader about secrets.
 #[derive(Default)]
-pub struct Known<'a> {
+pub struct KnownSecrets<'a> {
     /// Additional secret names from the user.
     pub names: Vec<String>,
     /// Environment variables used in the file. Their secrets may appear in the plan under other
@@ -25,7 +25,7 @@ pub struct Known<'a> {
     pub environment: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownSecrets<'a> {
     pub fn environment(inputs: &'a Inputs, used: &BTreeSet<String>) -> Vec<(&'a str, &'a str)> {
         let all = inputs.process_env.iter();
         all.filter(|(name, _)| used.contains(name))
@@ -34,7 +34,7 @@ impl<'a> Known<'a> {
     }
 }
 
-pub fn collect(plan: &mut Plan, known: Known<'_>) {
+pub fn collect(plan: &mut Plan, known: KnownSecrets<'_>) {
     let mut secrets = Secrets {
         named: known.names.iter().map(|name| name.to_lowercase()).collect(),
         ..Secrets::default()
@@ -118,11 +118,11 @@ impl Secrets {
                         self.capture(capture);
                     }
                     match &request.body {
-                        Body::Json(template) => self.template("", template, false),
-                        Body::Form(pairs) => pairs
+                        RequestBody::Json(template) => self.template("", template, false),
+                        RequestBody::Form(pairs) => pairs
                             .iter()
                             .for_each(|(name, value)| self.named(name, value)),
-                        Body::Multipart(parts) => {
+                        RequestBody::Multipart(parts) => {
                             for part in parts {
                                 match &part.content {
                                     PartContent::Text(template)
@@ -133,7 +133,7 @@ impl Secrets {
                                 }
                             }
                         }
-                        Body::None | Body::Text(_) => {}
+                        RequestBody::None | RequestBody::Text(_) => {}
                     }
                 }
                 Step::Think(_) | Step::Log(_) | Step::Leave(_) => {}
@@ -149,9 +149,9 @@ impl Secrets {
             text.unwrap_or_default().to_owned()
         };
         let from = match &capture.from {
-            Source::Json { path, .. } | Source::XPath { path, .. } => text(path),
-            Source::Header(name) => text(name),
-            Source::Selector {
+            CaptureSource::Json { path, .. } | CaptureSource::XPath { path, .. } => text(path),
+            CaptureSource::Header(name) => text(name),
+            CaptureSource::Selector {
                 selector,
                 attribute,
                 ..
@@ -159,7 +159,7 @@ impl Secrets {
                 let attribute = attribute.as_ref().map(text).unwrap_or_default();
                 format!("{} {attribute}", text(selector))
             }
-            Source::Regexp { pattern, .. } => pattern.clone(),
+            CaptureSource::Regexp { pattern, .. } => pattern.clone(),
         };
         let mut words = from.split(|c: char| !c.is_alphanumeric() && !"_-$".contains(c));
         if self.is_secret(store) || self.is_secret(&from) || words.any(|word| self.is_secret(word))

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Options for parsing a table.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct TableOptions {
     pub delimiter: u8,
     /// Quote of cells. `None` treats quotes as text.
     pub quote: Option<u8>,
@@ -31,7 +31,7 @@ pub struct Rows {
     pub rows: Vec<Vec<Value>>,
 }
 
-impl Table {
+impl TableOptions {
     /// Parses a table. Fails with the error and its line.
     pub fn read(&self, text: &str) -> Result<Rows, String> {
         let text = if self.bom {
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Table = Table {
+    const PLAIN: TableOptions = TableOptions {
         delimiter: b',',
         quote: Some(b'"'),
         comment: None,
@@ -159,8 +159,9 @@ mod tests {
 
     #[test]
     fn quotes_lengths_and_headers() {
-        let rows =
-            |table: &Table, text| table.read(text).map(|read| json!([read.header, read.rows]));
+        let rows = |table: &TableOptions, text| {
+            table.read(text).map(|read| json!([read.header, read.rows]))
+        };
         assert_eq!(
             rows(&PLAIN, "a,\"b \"\"c\"\"\n,d\"\r\n\n1,2"),
             Ok(json!([[], [["a", "b \"c\"\n,d"], [1, 2]]]))
@@ -169,7 +170,7 @@ mod tests {
             rows(&PLAIN, "a,b\nc"),
             Err("line 2 has 1 cells where the rows before have 2".into())
         );
-        let relaxed = Table {
+        let relaxed = TableOptions {
             relaxed: true,
             header: true,
             cast: false,
@@ -180,7 +181,7 @@ mod tests {
             rows(&relaxed, "id , n\n 1 \n2,3,4"),
             Ok(json!([["id", "n"], [["1"], ["2", "3", "4"]]]))
         );
-        let other = Table {
+        let other = TableOptions {
             delimiter: b';',
             quote: None,
             comment: Some(b'#'),
@@ -192,7 +193,7 @@ mod tests {
             Ok(json!([[], [["\"a", "b"], ["c", "d"]]]))
         );
         assert_eq!(rows(&PLAIN, ""), Ok(json!([[], []])));
-        let small = Table {
+        let small = TableOptions {
             memory: Some(1 << 20),
             ..PLAIN
         };
@@ -213,7 +214,7 @@ mod tests {
             let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
             let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",");
             let text = rows.iter().map(line).collect::<Vec<_>>().join("\n");
-            let plain = Table { cast: false, ..PLAIN };
+            let plain = TableOptions { cast: false, ..PLAIN };
             let read: Vec<Vec<String>> = plain
                 .read(&text)
                 .unwrap()

@@ -11,7 +11,7 @@ use query::path::Path;
 use serde_json::{Map, Value};
 
 use crate::{
-    document::{Data, Mark, Node},
+    document::{Mark, Node, NodeData},
     findings::Findings,
     nearest::hint,
 };
@@ -32,12 +32,12 @@ pub struct Templates {
 impl Templates {
     pub fn of(&mut self, node: &Node, findings: &mut Findings) -> Template {
         match &node.data {
-            Data::Scalar(Value::String(text)) => self.of_text(text, node, findings),
-            Data::Scalar(value) => Template::Literal(value.clone()),
-            Data::List(items) => {
+            NodeData::Scalar(Value::String(text)) => self.of_text(text, node, findings),
+            NodeData::Scalar(value) => Template::Literal(value.clone()),
+            NodeData::List(items) => {
                 Template::list(items.iter().map(|item| self.of(item, findings)).collect())
             }
-            Data::Map(entries) => Template::map(
+            NodeData::Map(entries) => Template::map(
                 entries
                     .iter()
                     .map(|entry| {

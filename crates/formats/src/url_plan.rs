@@ -1,9 +1,9 @@
 //! Plans for a single URL: `loadline run URL` requests it at a constant rate.
 
-use plan::scenario::Body;
+use plan::scenario::RequestBody;
 use plan::{
-    Arrivals, FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
-    Template, units::SECOND,
+    ArrivalProcess, FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario,
+    Shape, Step, Template, units::SECOND,
 };
 use url::Url;
 
@@ -17,7 +17,7 @@ pub struct UrlOptions {
     pub connections: Option<u32>,
     pub duration_ns: Option<u64>,
     /// Distribution of arrivals; even by default.
-    pub arrivals: Option<Arrivals>,
+    pub arrivals: Option<ArrivalProcess>,
     /// Number of concurrent users in a closed loop.
     pub users: Option<u32>,
     /// Disables verification of certificates.
@@ -72,7 +72,7 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
         let header =
             content_type.map(|kind| ("content-type".into(), Template::from(kind.as_str())));
         request.headers.extend(header);
-        request.body = Body::Text(Template::from(body.text.as_str()));
+        request.body = RequestBody::Text(Template::from(body.text.as_str()));
     }
     request.basic_auth = user.map(|(name, password)| {
         (
@@ -94,11 +94,11 @@ pub fn url_plan(text: &str, options: &UrlOptions) -> Result<Plan, LoadErrors> {
         vec![scenario],
     );
     plan.http.pool = match (options.users, options.connections) {
-        (Some(_), None) => Pool::PerUser,
-        (_, connections) => Pool::Shared(connections.unwrap_or(100)),
+        (Some(_), None) => PoolPolicy::PerUser,
+        (_, connections) => PoolPolicy::Shared(connections.unwrap_or(100)),
     };
     plan.http.verify_tls = !options.insecure;
-    crate::secrets::collect(&mut plan, crate::secrets::Known::default());
+    crate::secrets::collect(&mut plan, crate::secrets::KnownSecrets::default());
     findings.finish(Some(plan))
 }
 
@@ -134,7 +134,7 @@ fn load(options: &UrlOptions) -> Load {
                 duration_ns,
                 Shape::Rate(rate.unwrap_or(Rate::per_second(10))),
             );
-            phase.arrivals = options.arrivals.unwrap_or(Arrivals::Even);
+            phase.arrivals = options.arrivals.unwrap_or(ArrivalProcess::Even);
             Load::Open {
                 phases: vec![phase],
                 first: FirstArrival::AtStart,

@@ -1,6 +1,6 @@
 //! Any bytes, in any split, through the reader of MQTT packets and a session: no panic, and the split changes nothing.
 
-use mqtt::{Event, Next, Packet, Qos, Session, Version, alias::Aliases, packet};
+use mqtt::{Event, NextPacket, Packet, Qos, Session, Version, alias::Aliases, packet};
 
 /// What of the stream was read, told short, and whether it ended with an error.
 fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
@@ -19,8 +19,8 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
         let mut at = 0;
         loop {
             let (packet, used) = match packet::next(version, &held[at..], 1 << 20) {
-                Ok(Next::Packet(packet, used)) => (packet, used),
-                Ok(Next::Partial(needed)) => {
+                Ok(NextPacket::Packet(packet, used)) => (packet, used),
+                Ok(NextPacket::Partial(needed)) => {
                     assert!(needed > held.len() - at);
                     break;
                 }

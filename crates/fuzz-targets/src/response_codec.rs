@@ -1,18 +1,18 @@
 //! Any bytes, in any split, through the reader of answers: no panic, and the split changes nothing.
 
 use codec::{
-    Answer, Want,
+    Response, Want,
     content::{self, Unpacking},
     heads::Heads,
     reply::{Keep, MAX_BODY, Replies},
 };
 
-fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Answer) {
+fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Response) {
     let (mut replies, mut heads) = (Replies::default(), Heads::acted_upon());
     let mut ended = None;
     for part in bytes.chunks(piece.max(1)) {
         match replies.feed(part, &mut heads, to_head, Keep::Body) {
-            Err(_) => return (None, Answer::of(&mut replies.reply, Want::ALL)),
+            Err(_) => return (None, Response::of(&mut replies.reply, Want::ALL)),
             Ok(fed) if fed.done => {
                 ended = Some(true);
                 break;
@@ -21,7 +21,7 @@ fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Answer) {
         }
     }
     let ended = ended.or(Some(replies.closed()));
-    (ended, Answer::of(&mut replies.reply, Want::ALL))
+    (ended, Response::of(&mut replies.reply, Want::ALL))
 }
 
 /// Checks one input. Panics if a property does not hold.

@@ -18,25 +18,25 @@ const LOCK: &str = ".history.lock";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Why something did not work.
-pub(crate) enum Trouble {
+pub(crate) enum FileError {
     /// The file is none of ours, or not whole.
     Damaged,
     /// Anything else.
     Other(String),
 }
 
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Trouble {
+impl From<rusqlite::Error> for FileError {
+    fn from(error: rusqlite::Error) -> FileError {
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Trouble::Damaged,
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => FileError::Damaged,
             // Tables that are not as we make them.
             Some(ErrorCode::Unknown) | None => match error {
                 rusqlite::Error::SqliteFailure(..)
                 | rusqlite::Error::FromSqlConversionFailure(..)
-                | rusqlite::Error::InvalidColumnType(..) => Trouble::Damaged,
-                error => Trouble::Other(error.to_string()),
+                | rusqlite::Error::InvalidColumnType(..) => FileError::Damaged,
+                error => FileError::Other(error.to_string()),
             },
-            Some(_) => Trouble::Other(error.to_string()),
+            Some(_) => FileError::Other(error.to_string()),
         }
     }
 }
@@ -45,7 +45,7 @@ impl From<rusqlite::Error> for Trouble {
 /// answers where it was put.
 pub(crate) fn with<T>(
     runs: &Path,
-    mut what: impl FnMut(&mut Index) -> Result<T, Trouble>,
+    mut what: impl FnMut(&mut Index) -> Result<T, FileError>,
 ) -> Result<(T, Option<PathBuf>), IndexError> {
     let path = runs.join(FILE);
     let failed = |why: String| IndexError {
@@ -55,18 +55,18 @@ pub(crate) fn with<T>(
     let mut once = || open(&path).and_then(|mut index| what(&mut index));
     match once() {
         Ok(done) => return Ok((done, None)),
-        Err(Trouble::Other(why)) => return Err(failed(why)),
-        Err(Trouble::Damaged) => {}
+        Err(FileError::Other(why)) => return Err(failed(why)),
+        Err(FileError::Damaged) => {}
     }
     let aside = put_aside(runs, &path).map_err(|error| failed(format!("is damaged: {error}")))?;
     match once() {
         Ok(done) => Ok((done, aside)),
-        Err(Trouble::Other(why)) => Err(failed(why)),
-        Err(Trouble::Damaged) => Err(failed("is damaged".to_owned())),
+        Err(FileError::Other(why)) => Err(failed(why)),
+        Err(FileError::Damaged) => Err(failed("is damaged".to_owned())),
     }
 }
 
-fn open(path: &Path) -> Result<Index, Trouble> {
+fn open(path: &Path) -> Result<Index, FileError> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     Index::of(connection)
@@ -93,9 +93,9 @@ fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
 mod tests {
     use std::io::Write;
 
-    use decisions::past::{Of, Past, Row, Times};
-    use plan::criteria::Span;
-    use record::{Model, State};
+    use decisions::past::{IndexedRow, IndexedRun, RowSubject, RowTimes};
+    use plan::criteria::SpanFilter;
+    use record::{Model, RunState};
 
     use super::*;
 
@@ -117,14 +117,14 @@ mod tests {
         }
     }
 
-    fn past(number: u64) -> Past {
-        let times = |span: Span| Times {
+    fn past(number: u64) -> IndexedRun {
+        let times = |span: SpanFilter| RowTimes {
             span,
             mean: Some(1.5),
             percentiles: [Some(1.0), None, Some(3.0), Some(4.0), None],
             max: Some(9.0),
         };
-        let row = |of: Of, label: &str, times: Vec<Times>| Row {
+        let row = |of: RowSubject, label: &str, times: Vec<RowTimes>| IndexedRow {
             of,
             label: label.to_owned(),
             count: 100,
@@ -132,7 +132,7 @@ mod tests {
             per_second: None,
             times,
         };
-        Past {
+        IndexedRun {
             run: format!("run-{number:04}"),
             began_ns: 1_000 + number,
             began_utc: "2026-11-24T13:58:22.000Z".into(),
@@ -142,28 +142,36 @@ mod tests {
             revision: Some("abc".into()),
             load: "100/s".into(),
             model: Model::Closed,
-            state: State::Interrupted,
+            state: RunState::Interrupted,
             elapsed_ns: 7,
             measurement: None,
             criteria: Some(analysis::verdict::Judgement::Fail),
             exit_code: 1,
             fault: Some("it was ended early".into()),
             likeness: vec![("load".into(), "100/s".into())],
-            headline: (Span::Iteration, Some("browse".into())),
+            headline: (SpanFilter::Iteration, Some("browse".into())),
             rows: vec![
                 row(
-                    Of::All,
+                    RowSubject::All,
                     "",
-                    vec![times(Span::Service), times(Span::Response)],
+                    vec![times(SpanFilter::Service), times(SpanFilter::Response)],
                 ),
-                row(Of::Endpoint, "GET /", vec![times(Span::Service)]),
-                row(Of::Iteration, "browse", vec![times(Span::Iteration)]),
+                row(
+                    RowSubject::Endpoint,
+                    "GET /",
+                    vec![times(SpanFilter::Service)],
+                ),
+                row(
+                    RowSubject::Iteration,
+                    "browse",
+                    vec![times(SpanFilter::Iteration)],
+                ),
             ],
             recorded: false,
         }
     }
 
-    fn all(runs: &Path) -> (Vec<Past>, Option<PathBuf>) {
+    fn all(runs: &Path) -> (Vec<IndexedRun>, Option<PathBuf>) {
         with(runs, |index| index.runs()).unwrap()
     }
 

@@ -16,7 +16,7 @@ use std::{
 };
 
 use analysis::{summarise, summary::Summary};
-use decisions::past::Past;
+use decisions::past::IndexedRun;
 use record::{RecordError, Run};
 
 pub use file::FILE;
@@ -45,9 +45,9 @@ impl std::error::Error for IndexError {}
 
 /// Every run there is.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct RunIndex {
     /// Oldest first.
-    pub runs: Vec<Past>,
+    pub runs: Vec<IndexedRun>,
     /// What the user should be told, line by line.
     pub remarks: Vec<String>,
 }
@@ -82,11 +82,11 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
 
 /// Every run in a folder, the figures of those without a record from the index. With `anew` those with one are read again.
 #[must_use]
-pub fn known(runs: &Path, anew: bool) -> Known {
+pub fn known(runs: &Path, anew: bool) -> RunIndex {
     let mut known = match sync(runs, anew) {
         Ok(known) => known,
         Err(error) => {
-            let mut known = Known::default();
+            let mut known = RunIndex::default();
             known.remarks.push(format!("warning: {error}"));
             let dirs = record::all(runs);
             read_records(dirs.iter(), &mut known);
@@ -102,14 +102,14 @@ pub fn known(runs: &Path, anew: bool) -> Known {
     for past in &mut known.runs {
         past.recorded = runs.join(&past.run).join("manifest.json").is_file();
     }
-    let order = |past: &Past| (past.began_ns, past.run.clone());
+    let order = |past: &IndexedRun| (past.began_ns, past.run.clone());
     known.runs.sort_by_key(order);
     known
 }
 
 /// Adds what the index lacks of the records in its folder, and answers everything that it then has.
-fn sync(runs: &Path, anew: bool) -> Result<Known, IndexError> {
-    let mut known = Known::default();
+fn sync(runs: &Path, anew: bool) -> Result<RunIndex, IndexError> {
+    let mut known = RunIndex::default();
     let dirs = record::all(runs);
     let dirs = dirs.iter().filter(|dir| !record::is_under_way(dir));
     let dirs: Vec<&PathBuf> = dirs.collect();
@@ -142,7 +142,7 @@ pub fn set_aside(to: &Path) -> String {
     )
 }
 
-fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut Known) {
+fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut RunIndex) {
     for dir in dirs {
         match of_record(dir) {
             Ok(past) => known.runs.push(past),
@@ -152,7 +152,7 @@ fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut Known) 
 }
 
 /// A run, from its record.
-fn of_record(dir: &Path) -> Result<Past, RecordError> {
+fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     let run = Run::open(dir)?;
     Ok(decisions::past::of(&run, &summarise(&run), &plan(dir)))
 }
@@ -170,4 +170,4 @@ fn name(dir: &Path) -> String {
 }
 
 /// The names of runs.
-pub(crate) type Names = BTreeSet<String>;
+pub(crate) type RunNames = BTreeSet<String>;

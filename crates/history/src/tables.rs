@@ -1,13 +1,13 @@
 //! The tables of the index, which anybody may read with their own tools: a row per run, its tags, what it must have in common with others,
 //! and its figures. What a run's figures mean is nobody's business here.
 
-use decisions::past::{Past, QUANTILES, Row, Times};
-use record::{Model, State};
+use decisions::past::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
+use record::{Model, RunState};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::{
-    Names,
-    file::Trouble,
+    RunNames,
+    file::FileError,
     words::{of, span, value, word},
 };
 
@@ -42,8 +42,8 @@ pub(crate) struct Index {
 
 impl Index {
     /// Of a file that is an index, or is empty.
-    pub fn of(mut connection: Connection) -> Result<Index, Trouble> {
-        let version = |connection: &Connection| -> Result<i64, Trouble> {
+    pub fn of(mut connection: Connection) -> Result<Index, FileError> {
+        let version = |connection: &Connection| -> Result<i64, FileError> {
             Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
         };
         if version(&connection)? == 0 {
@@ -57,7 +57,7 @@ impl Index {
         }
         match version(&connection)? {
             VERSION => Ok(Index { connection }),
-            newer => Err(Trouble::Other(format!(
+            newer => Err(FileError::Other(format!(
                 "was written by a newer Loadline (version {newer} of its tables, this one knows {VERSION}): update Loadline"
             ))),
         }
@@ -72,14 +72,14 @@ impl Index {
     }
 
     /// The names of the runs in it.
-    pub fn names(&self) -> Result<Names, Trouble> {
+    pub fn names(&self) -> Result<RunNames, FileError> {
         let mut asked = self.connection.prepare("select run from runs")?;
         let names = asked.query_map([], |row| row.get(0))?;
         Ok(names.collect::<Result<_, _>>()?)
     }
 
     /// Puts a run in it, in the place of what it knew of it.
-    pub fn add(&mut self, past: &Past) -> Result<(), Trouble> {
+    pub fn add(&mut self, past: &IndexedRun) -> Result<(), FileError> {
         let adding = begin(&mut self.connection)?;
         for table in OF_RUNS {
             adding.execute(&format!("delete from {table} where run = ?"), [&past.run])?;
@@ -89,13 +89,13 @@ impl Index {
     }
 
     /// All runs, oldest first.
-    pub fn runs(&self) -> Result<Vec<Past>, Trouble> {
+    pub fn runs(&self) -> Result<Vec<IndexedRun>, FileError> {
         let mut asked = self.connection.prepare(
             "select run, began_ns, began_utc, name, target, revision, load, model, state, elapsed_ns, measurement, criteria, \
              exit_code, fault, headline_time, headline_of from runs order by began_ns, run",
         )?;
         let runs = asked.query_map([], |row| {
-            Ok(Past {
+            Ok(IndexedRun {
                 run: row.get(0)?,
                 began_ns: row.get::<_, i64>(1)?.cast_unsigned(),
                 began_utc: row.get(2)?,
@@ -105,7 +105,7 @@ impl Index {
                 revision: row.get(5)?,
                 load: row.get(6)?,
                 model: value(row.get(7)?).unwrap_or(Model::Open),
-                state: value(row.get(8)?).unwrap_or(State::Interrupted),
+                state: value(row.get(8)?).unwrap_or(RunState::Interrupted),
                 elapsed_ns: row.get::<_, i64>(9)?.cast_unsigned(),
                 measurement: row.get(10)?,
                 criteria: row.get::<_, Option<String>>(11)?.and_then(value),
@@ -117,7 +117,7 @@ impl Index {
                 recorded: false,
             })
         })?;
-        let mut runs: Vec<Past> = runs.collect::<Result<_, _>>()?;
+        let mut runs: Vec<IndexedRun> = runs.collect::<Result<_, _>>()?;
         for past in &mut runs {
             self.complete(past)?;
         }
@@ -125,7 +125,7 @@ impl Index {
     }
 
     /// What stands of a run in other tables.
-    fn complete(&self, past: &mut Past) -> Result<(), Trouble> {
+    fn complete(&self, past: &mut IndexedRun) -> Result<(), FileError> {
         let run = past.run.clone();
         let mut tags = self
             .connection
@@ -141,7 +141,7 @@ impl Index {
             "select kind, label, count, error_share, per_second from rows where run = ? order by place",
         )?;
         let rows = rows.query_map([&run], |row| {
-            Ok(Row {
+            Ok(IndexedRow {
                 of: of(row.get(0)?),
                 label: row.get(1)?,
                 count: row.get::<_, i64>(2)?.cast_unsigned(),
@@ -159,7 +159,7 @@ impl Index {
             for (i, percentile) in percentiles.iter_mut().enumerate() {
                 *percentile = row.get(4 + i)?;
             }
-            let times = Times {
+            let times = RowTimes {
                 span: span(row.get(1)?),
                 mean: row.get(2)?,
                 max: row.get(3)?,
@@ -178,11 +178,11 @@ impl Index {
 }
 
 /// A change of the index, alone among all processes: waiting for others is done here, and nowhere later.
-fn begin(connection: &mut Connection) -> Result<Transaction<'_>, Trouble> {
+fn begin(connection: &mut Connection) -> Result<Transaction<'_>, FileError> {
     Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-fn add(to: &Transaction<'_>, past: &Past) -> Result<(), Trouble> {
+fn add(to: &Transaction<'_>, past: &IndexedRun) -> Result<(), FileError> {
     to.execute(
         "insert into runs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use decisions::past::Of;
-use plan::criteria::Span;
+use decisions::past::RowSubject;
+use plan::criteria::SpanFilter;
 
 /// The word of a value that serialises to one.
 pub(crate) fn word<T: serde::Serialize>(value: &T) -> String {
@@ -19,11 +19,11 @@ pub(crate) fn value<T: serde::de::DeserializeOwned>(word: String) -> Option<T> {
 }
 
 /// Which time, by its word.
-pub(crate) fn span(word: String) -> Span {
-    value(word).unwrap_or(Span::Service)
+pub(crate) fn span(word: String) -> SpanFilter {
+    value(word).unwrap_or(SpanFilter::Service)
 }
 
 /// What a row is of, by its word.
-pub(crate) fn of(word: String) -> Of {
-    value(word).unwrap_or(Of::Endpoint)
+pub(crate) fn of(word: String) -> RowSubject {
+    value(word).unwrap_or(RowSubject::Endpoint)
 }

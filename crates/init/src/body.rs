@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{draft::Body, marks, unknowns::Unknowns, yaml};
+use crate::{draft::DraftBody, marks, unknowns::Unknowns, yaml};
 
 const JSON: &str = "application/json";
 
@@ -14,9 +14,9 @@ pub fn of(
     headers: &mut Vec<(String, String)>,
     unknowns: &mut Unknowns,
     what: &str,
-) -> Body {
+) -> DraftBody {
     if text.is_empty() {
-        return Body::None;
+        return DraftBody::None;
     }
     let kind = headers
         .iter()
@@ -29,23 +29,23 @@ pub fn of(
             if kind.is_empty() {
                 headers.push(("content-type".to_owned(), JSON.to_owned()));
             }
-            return Body::Text(text);
+            return DraftBody::Text(text);
         }
         if without != value || is_json && query::value::json(&value) == text {
             if kind == JSON {
                 headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
             }
-            return Body::Json(without);
+            return DraftBody::Json(without);
         }
-        return Body::Text(text.to_owned());
+        return DraftBody::Text(text.to_owned());
     }
     if kind.starts_with("application/x-www-form-urlencoded") {
-        return Body::Text(unknowns.pairs(text, what));
+        return DraftBody::Text(unknowns.pairs(text, what));
     }
     if kind.starts_with("multipart/form-data") {
-        return Body::Text(unknowns.multipart(text, what));
+        return DraftBody::Text(unknowns.multipart(text, what));
     }
-    Body::Text(text.to_owned())
+    DraftBody::Text(text.to_owned())
 }
 
 /// A list or mapping that a plan can hold.
@@ -149,7 +149,7 @@ fn is_key(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn body(kind: &str, text: &str) -> (Body, usize) {
+    fn body(kind: &str, text: &str) -> (DraftBody, usize) {
         let mut headers = vec![("content-type".to_owned(), kind.to_owned())];
         let body = of(text, &mut headers, &mut Unknowns::default(), "the body");
         (body, headers.len())
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn only_the_same_bytes_become_json() {
-        assert!(matches!(body(JSON, r#"{"a":1}"#), (Body::Json(_), 0)));
+        assert!(matches!(body(JSON, r#"{"a":1}"#), (DraftBody::Json(_), 0)));
         for text in [
             r#"{"a": 1}"#,
             r#"{"a":1.0}"#,
@@ -166,14 +166,18 @@ mod tests {
             "{",
             "12",
         ] {
-            assert_eq!(body(JSON, text), (Body::Text(text.to_owned()), 1), "{text}");
+            assert_eq!(
+                body(JSON, text),
+                (DraftBody::Text(text.to_owned()), 1),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn number_under_secret_name_stays_a_number() {
         let (body, headers) = body(JSON, r#"{"api_key": 1234, "token": "1234"}"#);
-        let Body::Text(text) = body else {
+        let DraftBody::Text(text) = body else {
             panic!("{body:?}")
         };
         assert_eq!(marks::replaced(&text, "X"), r#"{"api_key":X,"token":"X"}"#);
@@ -185,7 +189,7 @@ mod tests {
         let form = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cret\r\n--b\r\n\
                     Content-Disposition: form-data; name=\"title\"\r\n\r\nScan\r\n--b--\r\n";
         let (body, _) = body("multipart/form-data; boundary=b", form);
-        let Body::Text(text) = body else {
+        let DraftBody::Text(text) = body else {
             panic!("{body:?}")
         };
         assert_eq!(marks::replaced(&text, "X"), form.replace("s3cret", "X"));
@@ -198,14 +202,14 @@ mod tests {
             r#"{"user": "me", "password": "s3cret", "in": [{"api_key": 1234}]}"#,
         );
         assert!(
-            matches!(&json, Body::Text(text) if !text.contains("s3cret") && !text.contains("1234"))
+            matches!(&json, DraftBody::Text(text) if !text.contains("s3cret") && !text.contains("1234"))
         );
         let (form, _) = body(
             "application/x-www-form-urlencoded",
             "user=me&password=s3cret",
         );
         assert!(
-            matches!(&form, Body::Text(text) if text.starts_with("user=me&password=") && !text.contains("s3cret"))
+            matches!(&form, DraftBody::Text(text) if text.starts_with("user=me&password=") && !text.contains("s3cret"))
         );
     }
 }

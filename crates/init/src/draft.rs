@@ -22,7 +22,7 @@ pub struct Draft {
     pub(crate) remarks: Vec<String>,
     pub(crate) http: Http,
     pub(crate) unknowns: Unknowns,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<DraftStep>,
 }
 
 /// How requests travel.
@@ -44,8 +44,8 @@ pub(crate) struct Http {
 }
 
 #[derive(Debug)]
-pub(crate) enum Step {
-    Request(Box<Request>),
+pub(crate) enum DraftStep {
+    Request(Box<DraftRequest>),
     /// A pause, with its unit.
     Think(String),
     /// A line that is printed: of a plan that has nothing to send yet.
@@ -53,7 +53,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Request {
+pub(crate) struct DraftRequest {
     /// Lines above it.
     pub comments: Vec<String>,
     /// Written as a comment.
@@ -66,7 +66,7 @@ pub(crate) struct Request {
     pub headers: Vec<(String, String)>,
     pub query: Vec<(String, Value)>,
     pub cookies: Vec<(String, String)>,
-    pub body: Body,
+    pub body: DraftBody,
     pub auth: Option<(String, String)>,
     pub follow: Option<bool>,
     /// Names, and where in the answer they are: JSONPaths, or mappings as a plan has them.
@@ -75,18 +75,18 @@ pub(crate) struct Request {
 }
 
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(crate) enum Body {
+pub(crate) enum DraftBody {
     #[default]
     None,
     Json(Value),
     Form(Value),
-    Multipart(Vec<Part>),
+    Multipart(Vec<DraftPart>),
     Text(String),
 }
 
 /// A part of a multipart form.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct DraftPart {
     pub name: String,
     pub content: PartContent,
     /// Its content type.
@@ -144,10 +144,10 @@ impl Draft {
         ];
         let mut files: Vec<&mut String> = own.into_iter().flatten().collect();
         for step in &mut self.steps {
-            let Step::Request(request) = step else {
+            let DraftStep::Request(request) = step else {
                 continue;
             };
-            let Body::Multipart(parts) = &mut request.body else {
+            let DraftBody::Multipart(parts) = &mut request.body else {
                 continue;
             };
             files.extend(parts.iter_mut().filter_map(|part| match &mut part.content {
@@ -173,10 +173,10 @@ impl Draft {
         is_any
     }
 
-    pub(crate) fn requests(&self) -> impl Iterator<Item = &Request> {
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &DraftRequest> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Request(request) => Some(&**request),
-            Step::Think(_) | Step::Log(_) => None,
+            DraftStep::Request(request) => Some(&**request),
+            DraftStep::Think(_) | DraftStep::Log(_) => None,
         })
     }
 
@@ -197,7 +197,7 @@ impl Draft {
         };
         let shared: Vec<_> = first.iter().filter(is_shared).cloned().collect();
         for step in &mut self.steps {
-            if let Step::Request(request) = step {
+            if let DraftStep::Request(request) = step {
                 request.headers.retain(|header| !shared.contains(header));
             }
         }
@@ -206,8 +206,8 @@ impl Draft {
 }
 
 /// The only step of a plan all of whose requests are comments.
-pub(crate) fn nothing_yet() -> Step {
-    Step::Log("Nothing is sent yet: take the # away from a step below".to_owned())
+pub(crate) fn nothing_yet() -> DraftStep {
+    DraftStep::Log("Nothing is sent yet: take the # away from a step below".to_owned())
 }
 
 /// A file's name of a host: `shop` of `www.shop.example`.

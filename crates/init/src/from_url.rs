@@ -4,7 +4,7 @@ use formats::LoadErrors;
 
 use crate::{
     address, body,
-    draft::{self, Draft, Request, Step},
+    draft::{self, Draft, DraftRequest, DraftStep},
     marks,
     unknowns::Unknowns,
 };
@@ -21,10 +21,10 @@ pub fn from_url(text: &str) -> Result<Draft, LoadErrors> {
     }
     let address = address::read(text).map_err(LoadErrors::refused)?;
     let mut unknowns = Unknowns::default();
-    let mut request = Request {
+    let mut request = DraftRequest {
         method: "get".to_owned(),
         url: body::path(&address.path, &mut unknowns),
-        ..Request::default()
+        ..DraftRequest::default()
     };
     if let Some((name, password)) = &address.user {
         request.auth = Some(body::user(name, password.as_deref(), &mut unknowns));
@@ -35,7 +35,7 @@ pub fn from_url(text: &str) -> Result<Draft, LoadErrors> {
         stem: draft::stem_of_host(&address.host),
         target: address.origin,
         unknowns,
-        steps: vec![Step::Request(Box::new(request))],
+        steps: vec![DraftStep::Request(Box::new(request))],
         ..Draft::default()
     })
 }

@@ -2,7 +2,7 @@
 
 /// Whether a header is a part of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum HeaderUse {
     Yes,
     No,
 }
@@ -34,18 +34,18 @@ const OF_THE_BROWSER: [&str; 12] = [
 ];
 
 /// A header of a command line: it is there because somebody wants it.
-pub fn of_curl(name: &str, value: &str) -> Kept {
+pub fn of_curl(name: &str, value: &str) -> HeaderUse {
     let lower = name.to_ascii_lowercase();
     let is_usual = lower == "connection" && value.eq_ignore_ascii_case("keep-alive");
     if is_usual || lower.starts_with(':') || OF_THE_CONNECTION.contains(&lower.as_str()) {
-        Kept::No
+        HeaderUse::No
     } else {
-        Kept::Yes
+        HeaderUse::Yes
     }
 }
 
 /// A header of a browser's recording.
-pub fn of_browser(name: &str, value: &str) -> Kept {
+pub fn of_browser(name: &str, value: &str) -> HeaderUse {
     let lower = name.to_ascii_lowercase();
     let says_nothing = lower == "accept" && value == "*/*";
     if says_nothing
@@ -53,7 +53,7 @@ pub fn of_browser(name: &str, value: &str) -> Kept {
         || lower.starts_with("sec-")
         || OF_THE_BROWSER.contains(&lower.as_str())
     {
-        Kept::No
+        HeaderUse::No
     } else {
         of_curl(name, value)
     }

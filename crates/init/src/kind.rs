@@ -2,7 +2,7 @@
 
 use formats::{
     LoadErrors,
-    document::{self, Data, Dialect, Mark, Node},
+    document::{self, Dialect, Mark, Node, NodeData},
     files::ReadFile,
 };
 use plan::{At, Problem};
@@ -105,12 +105,12 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
 /// The first text that, once its escapes are read, holds a character of ours.
 pub(crate) fn foreign(node: &Node) -> Option<Mark> {
     match &node.data {
-        Data::Scalar(value) => value
+        NodeData::Scalar(value) => value
             .as_str()
             .filter(|text| marks::is_foreign(text))
             .map(|_| node.mark),
-        Data::List(items) => items.iter().find_map(foreign),
-        Data::Map(entries) => entries.iter().find_map(|entry| {
+        NodeData::List(items) => items.iter().find_map(foreign),
+        NodeData::Map(entries) => entries.iter().find_map(|entry| {
             if marks::is_foreign(&entry.key) {
                 Some(entry.key_mark)
             } else {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    draft::{Body, Draft, Part, PartContent, Request, Step},
+    draft::{Draft, DraftBody, DraftPart, DraftRequest, DraftStep, PartContent},
     marks::Templates,
     unknowns::Unknown,
     yaml,
@@ -114,19 +114,19 @@ impl Draft {
         // What is commented out stands apart: else its comments are taken for those of the next step.
         let mut behind_comment = false;
         for step in &self.steps {
-            let is_off = matches!(step, Step::Request(request) if request.off);
+            let is_off = matches!(step, DraftStep::Request(request) if request.off);
             if behind_comment || is_off && !out.is_empty() {
                 out.push('\n');
             }
             behind_comment = is_off;
             match step {
-                Step::Think(time) => {
+                DraftStep::Think(time) => {
                     let _ = writeln!(out, "  - think: {time}");
                 }
-                Step::Log(line) => {
+                DraftStep::Log(line) => {
                     let _ = writeln!(out, "  - log: {}", yaml::scalar(&templates.text(line)));
                 }
-                Step::Request(request) => request_text(request, templates, &mut out),
+                DraftStep::Request(request) => request_text(request, templates, &mut out),
             }
         }
         out
@@ -199,7 +199,7 @@ fn variables_text(unknowns: &[Unknown], templates: &Templates) -> String {
     }
 }
 
-fn request_text(request: &Request, templates: &mut Templates, out: &mut String) {
+fn request_text(request: &DraftRequest, templates: &mut Templates, out: &mut String) {
     for line in &request.comments {
         comment(line, 2, out);
     }
@@ -227,7 +227,7 @@ fn request_text(request: &Request, templates: &mut Templates, out: &mut String) 
     }
 }
 
-fn keys(request: &Request, templates: &mut Templates) -> Vec<(&'static str, Value)> {
+fn keys(request: &DraftRequest, templates: &mut Templates) -> Vec<(&'static str, Value)> {
     let mut keys = Vec::new();
     if let Some(label) = &request.label {
         keys.push(("name", text(label)));
@@ -252,11 +252,11 @@ fn keys(request: &Request, templates: &mut Templates) -> Vec<(&'static str, Valu
         keys.push(("auth", auth));
     }
     match &request.body {
-        Body::None => {}
-        Body::Json(value) => keys.push(("json", templates.value(value))),
-        Body::Form(value) => keys.push(("form", templates.value(value))),
-        Body::Multipart(parts) => keys.push(("multipart", multipart(parts, templates))),
-        Body::Text(body) => keys.push(("body", text(&templates.text(body)))),
+        DraftBody::None => {}
+        DraftBody::Json(value) => keys.push(("json", templates.value(value))),
+        DraftBody::Form(value) => keys.push(("form", templates.value(value))),
+        DraftBody::Multipart(parts) => keys.push(("multipart", multipart(parts, templates))),
+        DraftBody::Text(body) => keys.push(("body", text(&templates.text(body)))),
     }
     if let Some(follow) = request.follow {
         keys.push(("redirects", Value::from(follow)));
@@ -273,7 +273,7 @@ fn keys(request: &Request, templates: &mut Templates) -> Vec<(&'static str, Valu
 }
 
 /// Parts by their names; a name that comes again has a list.
-fn multipart(parts: &[Part], templates: &mut Templates) -> Value {
+fn multipart(parts: &[DraftPart], templates: &mut Templates) -> Value {
     let mut all = Map::new();
     for part in parts {
         let mut map = Map::new();

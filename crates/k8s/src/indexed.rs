@@ -1,7 +1,7 @@
 //! An indexed Job of Kubernetes' own: each pod carries out a part that begins by its clock, nobody sees the whole meanwhile.
 
 use crate::{
-    Wanted,
+    RenderOptions,
     parts::{self, CONTAINER_SECURITY, RECORDS, below},
     yaml::{list, quoted, word},
 };
@@ -10,7 +10,7 @@ use crate::{
 const INDEX: &str = "$(JOB_COMPLETION_INDEX)";
 
 /// What is said before, and the job.
-pub fn rendered(wanted: &Wanted, seed: u64, start_at: &str) -> (String, String) {
+pub fn rendered(wanted: &RenderOptions, seed: u64, start_at: &str) -> (String, String) {
     let job = format!(
         "\
 apiVersion: batch/v1
@@ -35,7 +35,7 @@ kind: Job
     (before(wanted, start_at), job)
 }
 
-fn before(wanted: &Wanted, start_at: &str) -> String {
+fn before(wanted: &RenderOptions, start_at: &str) -> String {
     let name = &wanted.name;
     let parts: Vec<String> = match wanted.nodes {
         nodes @ 0..=8 => (0..nodes)
@@ -69,7 +69,7 @@ fn before(wanted: &Wanted, start_at: &str) -> String {
     )
 }
 
-fn arguments(wanted: &Wanted, seed: u64, start_at: &str) -> Vec<String> {
+fn arguments(wanted: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
     // Kubernetes looks for variables in what others have written, too.
     let plain = |text: &String| text.replace("$(", "$$(");
     let mut all = vec!["run".to_owned(), plain(&wanted.what)];
@@ -85,7 +85,7 @@ fn arguments(wanted: &Wanted, seed: u64, start_at: &str) -> Vec<String> {
     all
 }
 
-fn pod(wanted: &Wanted, seed: u64, start_at: &str) -> Vec<String> {
+fn pod(wanted: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
     let arguments = arguments(wanted, seed, start_at);
     let shown: Vec<String> = arguments.iter().map(|text| word(text)).collect();
     let container = [

@@ -17,7 +17,7 @@ pub use names::default_name;
 
 /// What is to be carried out, and where.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct RenderOptions {
     /// Of the job, and of what belongs to it.
     pub name: String,
     /// Where it is; none: wherever it is applied.
@@ -83,7 +83,7 @@ impl fmt::Display for Unusable {
 ///
 /// # Errors
 /// What Kubernetes would refuse, or cannot hold.
-pub fn render(wanted: &Wanted) -> Result<String, Unusable> {
+pub fn render(wanted: &RenderOptions) -> Result<String, Unusable> {
     names::check(wanted).map_err(Unusable)?;
     let mut documents = vec![parts::claim(wanted)];
     if !wanted.files.is_empty() {

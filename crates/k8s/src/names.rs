@@ -1,7 +1,7 @@
 //! What Kubernetes lets things be called, and what it takes for a quantity. Checked here, so that a mistake is one line of ours and no
 //! answer of a cluster's.
 
-use crate::{Job, Wanted};
+use crate::{Job, RenderOptions};
 
 /// KubeRay makes longer names of a job's.
 const LONGEST_RAY: usize = 47;
@@ -33,7 +33,7 @@ pub fn default_name(what: &str) -> String {
     }
 }
 
-pub fn check(wanted: &Wanted) -> Result<(), String> {
+pub fn check(wanted: &RenderOptions) -> Result<(), String> {
     let longest = match wanted.job {
         Job::Ray { .. } => LONGEST_RAY,
         Job::Indexed { .. } => LONGEST,

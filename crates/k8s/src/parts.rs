@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use crate::{
-    Wanted,
+    RenderOptions,
     yaml::{block, indented, quoted},
 };
 
@@ -17,7 +17,7 @@ const MOST: usize = 1 << 20;
 const USER: u32 = 10001;
 
 /// `metadata` of one of the objects.
-pub fn metadata(wanted: &Wanted, name: &str) -> String {
+pub fn metadata(wanted: &RenderOptions, name: &str) -> String {
     let mut out = format!("metadata:\n  name: {}\n", quoted(name));
     if let Some(namespace) = &wanted.namespace {
         out += &format!("  namespace: {}\n", quoted(namespace));
@@ -26,7 +26,7 @@ pub fn metadata(wanted: &Wanted, name: &str) -> String {
 }
 
 /// By which everything of this test is found, and who is who in it.
-pub fn labels(wanted: &Wanted, role: Option<&str>) -> String {
+pub fn labels(wanted: &RenderOptions, role: Option<&str>) -> String {
     let role = role.map_or_else(String::new, |role| {
         format!(", app.kubernetes.io/component: {}", quoted(role))
     });
@@ -37,7 +37,7 @@ pub fn labels(wanted: &Wanted, role: Option<&str>) -> String {
 }
 
 /// Room for the records, which the pods do not outlive.
-pub fn claim(wanted: &Wanted) -> String {
+pub fn claim(wanted: &RenderOptions) -> String {
     let (mode, why) = match wanted.job {
         crate::Job::Ray { .. } => (
             "ReadWriteOnce",
@@ -56,7 +56,7 @@ pub fn claim(wanted: &Wanted) -> String {
 }
 
 /// The files of the test.
-pub fn files(wanted: &Wanted) -> Result<String, String> {
+pub fn files(wanted: &RenderOptions) -> Result<String, String> {
     let (kind, of_texts, of_bytes) = if wanted.files_are_secret {
         ("Secret", "stringData", "data")
     } else {
@@ -99,7 +99,7 @@ fn key(number: usize) -> String {
 }
 
 /// The volumes of a pod that runs the test: its files, and its records if it writes some.
-pub fn volumes(wanted: &Wanted, has_records: bool) -> String {
+pub fn volumes(wanted: &RenderOptions, has_records: bool) -> String {
     let mut out = String::new();
     if !wanted.files.is_empty() {
         let (source, name) = if wanted.files_are_secret {
@@ -125,7 +125,7 @@ pub fn volumes(wanted: &Wanted, has_records: bool) -> String {
 }
 
 /// Where they are seen.
-pub fn mounts(wanted: &Wanted) -> String {
+pub fn mounts(wanted: &RenderOptions) -> String {
     let mut out = String::new();
     if !wanted.files.is_empty() {
         out += &format!("- {{name: files, mountPath: {FILES}, readOnly: true}}\n");
@@ -134,7 +134,7 @@ pub fn mounts(wanted: &Wanted) -> String {
 }
 
 /// Where the test runs.
-pub fn folder(wanted: &Wanted) -> String {
+pub fn folder(wanted: &RenderOptions) -> String {
     match wanted.folder.as_str() {
         folder if folder.starts_with('/') => folder.to_owned(),
         "." | "" => FILES.to_owned(),
@@ -162,7 +162,7 @@ pub fn resources(cpu: &str, memory: &str) -> String {
 }
 
 /// One node on each host: two would share its CPUs, its ports and its network.
-pub fn apart(wanted: &Wanted) -> String {
+pub fn apart(wanted: &RenderOptions) -> String {
     let labels = labels(wanted, Some("node"));
     format!(
         "# One node on each host: two would share its CPUs, its ports and its network.\naffinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n      - topologyKey: kubernetes.io/hostname\n        labelSelector:\n          matchLabels: {labels}\n"
@@ -170,14 +170,14 @@ pub fn apart(wanted: &Wanted) -> String {
 }
 
 /// Values that the test refers to as variables of the environment.
-pub fn env_from(wanted: &Wanted) -> String {
+pub fn env_from(wanted: &RenderOptions) -> String {
     wanted.env_from.as_ref().map_or_else(String::new, |name| {
         format!("envFrom:\n  - secretRef: {{name: {}}}\n", quoted(name))
     })
 }
 
 /// `metadata` of a pod, with what keeps others from moving it.
-pub fn pod_metadata(wanted: &Wanted, role: &str) -> String {
+pub fn pod_metadata(wanted: &RenderOptions, role: &str) -> String {
     format!(
         "metadata:\n  labels: {}\n  annotations:\n    # A pod that is moved is a node that is lost.\n    cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n",
         labels(wanted, Some(role))
@@ -194,7 +194,7 @@ pub fn below(by: usize, pieces: &[String]) -> String {
 const MOST_APPLIED: usize = 128 << 10;
 
 /// The command that sends the manifests to a cluster.
-pub fn apply_command(wanted: &Wanted) -> &'static str {
+pub fn apply_command(wanted: &RenderOptions) -> &'static str {
     let bytes: usize = wanted.files.iter().map(|(_, content)| content.len()).sum();
     if bytes > MOST_APPLIED {
         "kubectl apply --server-side"

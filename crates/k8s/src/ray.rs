@@ -1,7 +1,7 @@
 //! A RayJob of KubeRay's: a head that conducts, a node on each of so many hosts, all of it gone when the run is over.
 
 use crate::{
-    Wanted,
+    RenderOptions,
     parts::{self, CONTAINER_SECURITY, RECORDS, below},
     yaml::{quoted, word},
 };
@@ -13,7 +13,7 @@ const HEAD_CPU: &str = "2";
 const HEAD_MEMORY: &str = "4Gi";
 
 /// What is said before, and the job.
-pub fn rendered(wanted: &Wanted, version: &str, wait_s: u64) -> (String, String) {
+pub fn rendered(wanted: &RenderOptions, version: &str, wait_s: u64) -> (String, String) {
     let job = format!(
         "\
 apiVersion: ray.io/v1
@@ -56,7 +56,7 @@ kind: RayJob
     (before(wanted), job)
 }
 
-fn before(wanted: &Wanted) -> String {
+fn before(wanted: &RenderOptions) -> String {
     let name = &wanted.name;
     format!(
         "\
@@ -75,7 +75,7 @@ fn before(wanted: &Wanted) -> String {
     )
 }
 
-fn entrypoint(wanted: &Wanted, wait_s: u64) -> String {
+fn entrypoint(wanted: &RenderOptions, wait_s: u64) -> String {
     let mut line = format!(
         "cd {} && exec loadline run {} --on ray --nodes {} --wait {wait_s}s --runs {RECORDS}",
         word(&parts::folder(wanted)),
@@ -89,7 +89,7 @@ fn entrypoint(wanted: &Wanted, wait_s: u64) -> String {
     line
 }
 
-fn head(wanted: &Wanted) -> Vec<String> {
+fn head(wanted: &RenderOptions) -> Vec<String> {
     let container = [
         "- name: ray-head\n".to_owned(),
         below(
@@ -119,7 +119,7 @@ fn head(wanted: &Wanted) -> Vec<String> {
     ]
 }
 
-fn node(wanted: &Wanted) -> Vec<String> {
+fn node(wanted: &RenderOptions) -> Vec<String> {
     let container = [
         "- name: ray-worker\n".to_owned(),
         below(

@@ -13,7 +13,7 @@ use axum::{Json, Router};
 use serde_json::json;
 
 use crate::units;
-use crate::{LabError, Options, clock};
+use crate::{LabError, LabOptions, clock};
 
 pub(crate) const OPTIONS: &[&str] = &["work", "max-in-flight"];
 
@@ -30,7 +30,7 @@ struct Limits {
 pub(crate) fn attach(
     routes: Router,
     lab: &'static str,
-    options: &Options,
+    options: &LabOptions,
 ) -> Result<Router, LabError> {
     let bad = |option: &str, value: &str| {
         let (option, value) = (option.to_owned(), value.to_owned());

@@ -37,37 +37,37 @@ use tokio::sync::oneshot;
 
 pub use error::LabError;
 pub use listen::raise_descriptor_limit;
-pub use options::Options;
+pub use options::LabOptions;
 pub use stop::Stop;
 
 use sidecar::Sidecar;
 
 /// A lab: name, options and start function.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct LabEntry {
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
     /// Names of its `option=value` pairs.
     pub extra: &'static [&'static str],
-    pub kind: Kind,
+    pub kind: LabKind,
     /// Creates the output of `--print-token`.
-    pub token: fn(&Options) -> String,
+    pub token: fn(&LabOptions) -> String,
 }
 
 /// The token as given, for labs without a token format.
 #[must_use]
-pub fn plain_token(options: &Options) -> String {
+pub fn plain_token(options: &LabOptions) -> String {
     options.token.clone()
 }
 
 /// How a lab serves.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum LabKind {
     /// With axum. The function creates the routes and opens files.
-    Routes(fn(&Options) -> Result<Routes, LabError>),
+    Routes(fn(&LabOptions) -> Result<Routes, LabError>),
     /// With its own loop, for exact timing. The function opens files and binds the port.
-    OwnLoop(fn(&Options) -> Result<Bound, LabError>),
+    OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),
 }
 
 /// A lab's routes, with further servers and counts.
@@ -98,12 +98,12 @@ impl From<Router> for Routes {
     }
 }
 
-pub const SUM: Entry = sum::LAB;
-pub const MQTT: Entry = mqtt::LAB;
-pub const TRUTH: Entry = truth::LAB;
+pub const SUM: LabEntry = sum::LAB;
+pub const MQTT: LabEntry = mqtt::LAB;
+pub const TRUTH: LabEntry = truth::LAB;
 
 /// The labs of this crate.
-pub const GENERAL: &[Entry] = &[SUM, MQTT, TRUTH];
+pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH];
 
 /// Runs a lab until SIGTERM or SIGINT (or until standard input closes, if requested): the command
 /// `loadline lab NAME`.
@@ -113,9 +113,9 @@ pub const GENERAL: &[Entry] = &[SUM, MQTT, TRUTH];
 ///
 /// Fails if the lab cannot start or its log is incomplete.
 pub fn run(
-    labs: &[Entry],
+    labs: &[LabEntry],
     name: &str,
-    options: Options,
+    options: LabOptions,
     mut out: impl Write,
 ) -> Result<(), LabError> {
     if options.print_token {
@@ -150,12 +150,16 @@ pub struct Lab {
 impl Lab {
     /// Starts a lab of this crate. It listens on return. Installs no signal handler and does not
     /// read standard input.
-    pub fn start(name: &str, options: &Options) -> Result<Self, LabError> {
+    pub fn start(name: &str, options: &LabOptions) -> Result<Self, LabError> {
         Self::start_from(GENERAL, name, options)
     }
 
     /// Starts one of these labs, otherwise like [`Lab::start`].
-    pub fn start_from(labs: &[Entry], name: &str, options: &Options) -> Result<Self, LabError> {
+    pub fn start_from(
+        labs: &[LabEntry],
+        name: &str,
+        options: &LabOptions,
+    ) -> Result<Self, LabError> {
         Self::spawn(name, Bound::new(labs, name, options)?).map(|(lab, _)| lab)
     }
 
@@ -234,15 +238,15 @@ pub struct Bound {
 }
 
 impl Bound {
-    fn new(labs: &[Entry], name: &str, options: &Options) -> Result<Self, LabError> {
+    fn new(labs: &[LabEntry], name: &str, options: &LabOptions) -> Result<Self, LabError> {
         match find(labs, name, options)?.kind {
-            Kind::Routes(routes) => server::bind(options, routes),
-            Kind::OwnLoop(bind) => bind(options),
+            LabKind::Routes(routes) => server::bind(options, routes),
+            LabKind::OwnLoop(bind) => bind(options),
         }
     }
 }
 
-fn find(labs: &[Entry], name: &str, options: &Options) -> Result<Entry, LabError> {
+fn find(labs: &[LabEntry], name: &str, options: &LabOptions) -> Result<LabEntry, LabError> {
     let lab = labs
         .iter()
         .find(|lab| lab.name == name)

@@ -6,13 +6,13 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::{LabError, Options};
+use crate::{LabError, LabOptions};
 
 /// Backlog of connections; the kernel cuts it to its own limit.
 const BACKLOG: i32 = 4096;
 
 /// Binds the first available address of the host. Non-blocking.
-pub(crate) fn on(options: &Options) -> Result<(TcpListener, SocketAddr), LabError> {
+pub(crate) fn on(options: &LabOptions) -> Result<(TcpListener, SocketAddr), LabError> {
     let (host, port) = (options.host.as_str(), options.port);
     let cannot = |source| LabError::CannotBind {
         host: host.to_owned(),

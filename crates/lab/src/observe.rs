@@ -28,7 +28,7 @@ use crate::{LabError, Routes, body, clock};
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Counts and log of a lab.
-pub(crate) struct Tally {
+pub(crate) struct LabObserver {
     ledger: Mutex<Ledger>,
     logs: bool,
 }
@@ -38,7 +38,7 @@ struct Ledger {
     log: Option<RequestLog>,
 }
 
-impl Tally {
+impl LabObserver {
     pub(crate) fn new(log: Option<RequestLog>) -> Self {
         Self {
             logs: log.is_some(),
@@ -75,7 +75,7 @@ impl Tally {
 }
 
 /// Wraps a lab's routes, and adds the stats route.
-pub(crate) fn attach(routes: Routes, tally: &Arc<Tally>) -> Router {
+pub(crate) fn attach(routes: Routes, tally: &Arc<LabObserver>) -> Router {
     let shown = Arc::clone(tally);
     let own = routes.stats.map(Arc::new);
     let told = move || {
@@ -91,7 +91,7 @@ pub(crate) fn attach(routes: Routes, tally: &Arc<Tally>) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(tally), observe))
 }
 
-async fn observe(State(tally): State<Arc<Tally>>, request: Request, next: Next) -> Response {
+async fn observe(State(tally): State<Arc<LabObserver>>, request: Request, next: Next) -> Response {
     if request.uri().path().starts_with("/__lab/") {
         return next.run(request).await;
     }

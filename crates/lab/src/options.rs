@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::{Entry, LabError};
+use crate::{LabEntry, LabError};
 
 /// Options of a lab. [`Default`] has the command's defaults.
 #[derive(Clone)]
-pub struct Options {
+pub struct LabOptions {
     pub host: String,
     /// Port to listen on; 0 for any free one.
     pub port: u16,
@@ -24,7 +24,7 @@ pub struct Options {
     pub extra: Vec<(String, String)>,
 }
 
-impl Default for Options {
+impl Default for LabOptions {
     fn default() -> Self {
         Self {
             host: "127.0.0.1".to_owned(),
@@ -39,7 +39,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl LabOptions {
     /// Value of one of the lab's own options.
     #[must_use]
     pub fn extra(&self, name: &str) -> Option<&str> {
@@ -57,7 +57,7 @@ impl Options {
     }
 
     /// Rejects unknown options.
-    pub(crate) fn check_extra(&self, lab: &Entry) -> Result<(), LabError> {
+    pub(crate) fn check_extra(&self, lab: &LabEntry) -> Result<(), LabError> {
         match self
             .extra
             .iter()

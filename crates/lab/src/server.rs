@@ -15,9 +15,9 @@ use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
 use crate::log::RequestLog;
-use crate::observe::{self, Tally};
+use crate::observe::{self, LabObserver};
 use crate::sidecar::Sidecar;
-use crate::{Bound, LabError, Options, Routes, listen};
+use crate::{Bound, LabError, LabOptions, Routes, listen};
 
 /// Interval of flushing the log. "At least once a second" is documented.
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
@@ -28,11 +28,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// Opens what the lab needs and binds its port.
 pub(crate) fn bind(
-    options: &Options,
-    routes: fn(&Options) -> Result<Routes, LabError>,
+    options: &LabOptions,
+    routes: fn(&LabOptions) -> Result<Routes, LabError>,
 ) -> Result<Bound, LabError> {
     let log = options.log.as_deref().map(RequestLog::create).transpose()?;
-    let tally = Arc::new(Tally::new(log));
+    let tally = Arc::new(LabObserver::new(log));
     let mut routes = routes(options)?;
     let sidecar = routes.sidecar.take();
     let scheme_and_address = sidecar
@@ -74,7 +74,7 @@ pub(crate) fn bind(
 async fn serve(
     listener: TcpListener,
     router: Router,
-    tally: &Tally,
+    tally: &LabObserver,
     stop: impl Future<Output = ()>,
 ) {
     let service = TowerToHyperService::new(router.with_state(()));

@@ -11,7 +11,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::{LabError, Options, listen};
+use crate::{LabError, LabOptions, listen};
 
 /// A running sidecar. Dropping it ends the server.
 pub type Serving = Box<dyn Any>;
@@ -38,8 +38,8 @@ impl Sidecar {
     }
 
     /// Serves routes over HTTP on this port of the lab's host. Fails if the port is in use.
-    pub fn http(options: &Options, port: u16, routes: Router) -> Result<Self, LabError> {
-        let own = Options {
+    pub fn http(options: &LabOptions, port: u16, routes: Router) -> Result<Self, LabError> {
+        let own = LabOptions {
             port,
             ..options.clone()
         };

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 const OTHER: &str = "(other)";
 
 /// Counts of one route. Linear search, because a lab has few routes.
-struct Route {
+struct RouteCounts {
     /// `None` for everything without a route.
     key: Option<(Method, String)>,
     received: u64,
     answered: BTreeMap<u16, u64>,
 }
 
-impl Route {
+impl RouteCounts {
     fn is(&self, key: Option<(&Method, &str)>) -> bool {
         match (&self.key, key) {
             (None, None) => true,
@@ -39,7 +39,7 @@ pub(crate) struct RouteId(usize);
 /// Requests and responses since the start of the lab.
 #[derive(Default)]
 pub(crate) struct Stats {
-    routes: Vec<Route>,
+    routes: Vec<RouteCounts>,
 }
 
 impl Stats {
@@ -55,7 +55,7 @@ impl Stats {
             .position(|route| route.is(key))
             .unwrap_or_else(|| {
                 let key = key.map(|(method, pattern)| (method.clone(), pattern.to_owned()));
-                self.routes.push(Route {
+                self.routes.push(RouteCounts {
                     key,
                     received: 0,
                     answered: BTreeMap::new(),

@@ -12,17 +12,17 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Number, Value, json};
 
-use crate::{Entry, Kind, LabError, Options, Routes, guard, plain_token};
+use crate::{LabEntry, LabError, LabKind, LabOptions, Routes, guard, plain_token};
 
-pub(crate) const LAB: Entry = Entry {
+pub(crate) const LAB: LabEntry = LabEntry {
     name: "sum",
     help: "adds two numbers: POST or GET /api/sum (no token)",
     extra: guard::OPTIONS,
-    kind: Kind::Routes(routes),
+    kind: LabKind::Routes(routes),
     token: plain_token,
 };
 
-fn routes(options: &Options) -> Result<Routes, LabError> {
+fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     let routes = Router::new()
         .route("/", get(async || "This is the lab `sum`. Try GET /api/sum?a=1&b=2, or POST {\"a\":1,\"b\":2} there.\n"))
         .route("/api/sum", get(sum_of_query).post(sum_of_body))

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::{
     Histogram, Packed,
     histogram::rank_of,
-    summary::{Quantile, Times},
+    summary::{KindTimes, Quantile},
 };
 
 /// Above this number of windows, pairs of windows are joined.
@@ -28,19 +28,19 @@ const ENOUGH_WINDOWS: usize = 60;
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
     /// By (window number, phase of the intended start).
-    list: BTreeMap<(u64, u32), Window>,
+    list: BTreeMap<(u64, u32), SampleWindow>,
     /// Seconds per window, as a power of two.
     doubled: u32,
 }
 
 /// Packed, because there is one per window and label.
 #[derive(Debug, Clone, Default)]
-struct Window {
+struct SampleWindow {
     answered: Packed,
     unanswered: u64,
 }
 
-impl Window {
+impl SampleWindow {
     fn add(&mut self, answered: &Histogram, unanswered: u64, halvings: u32) {
         self.answered = if self.answered.count() == 0 {
             Packed::coarse(answered, halvings)
@@ -180,7 +180,7 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
 /// If few samples may exceed the bound, every sample must be on its side too, because those few may
 /// come in bursts. Always false with fewer than two parts.
 #[must_use]
-pub fn is_far(parts: &[Times], q: f64, bound: u64) -> bool {
+pub fn is_far(parts: &[KindTimes], q: f64, bound: u64) -> bool {
     let halves = halves(parts);
     let sides: Vec<Option<Standing>> = halves.iter().map(|half| side(half, q, bound)).collect();
     sides.len() == 2 && sides[0].is_some() && sides[0] == sides[1]
@@ -188,7 +188,7 @@ pub fn is_far(parts: &[Times], q: f64, bound: u64) -> bool {
 
 /// Like [`is_far`], for all samples together.
 #[must_use]
-pub fn lies_far(samples: &Times, q: f64, bound: u64) -> bool {
+pub fn lies_far(samples: &KindTimes, q: f64, bound: u64) -> bool {
     side(samples, q, bound).is_some()
 }
 
@@ -198,7 +198,7 @@ pub fn lies_far(samples: &Times, q: f64, bound: u64) -> bool {
 /// The spread excludes half of the share beyond the quantile at each end. All samples must be on
 /// one side of the bound.
 #[must_use]
-pub fn lies_apart(samples: &Times, q: f64, bound: u64) -> bool {
+pub fn lies_apart(samples: &KindTimes, q: f64, bound: u64) -> bool {
     const TIMES: u64 = 2;
     let outermost = (1.0 - q.max(1.0 - q)) / 2.0;
     let (Quantile::Ns(low), Quantile::Ns(high)) = (
@@ -212,16 +212,16 @@ pub fn lies_apart(samples: &Times, q: f64, bound: u64) -> bool {
         || (none_below(samples, bound) && low.saturating_sub(bound) > differ)
 }
 
-fn none_above(samples: &Times, bound: u64) -> bool {
+fn none_above(samples: &KindTimes, bound: u64) -> bool {
     samples.unanswered.count() == 0 && samples.answered.max().is_none_or(|max| max <= bound)
 }
 
-fn none_below(samples: &Times, bound: u64) -> bool {
+fn none_below(samples: &KindTimes, bound: u64) -> bool {
     samples.answered.min().is_none_or(|min| min > bound)
 }
 
 /// The side of the bound on which the samples are, if far from it.
-fn side(samples: &Times, q: f64, bound: u64) -> Option<Standing> {
+fn side(samples: &KindTimes, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
     /// Percentiles above this have few samples beyond them.
     const COMMON: f64 = 0.9;
@@ -239,9 +239,9 @@ fn side(samples: &Times, q: f64, bound: u64) -> Option<Standing> {
 }
 
 /// Splits consecutive parts into two halves with about as many samples each.
-fn halves(parts: &[Times]) -> Vec<Times> {
-    let all: u64 = parts.iter().map(Times::count).sum();
-    let mut halves = [Times::default(), Times::default()];
+fn halves(parts: &[KindTimes]) -> Vec<KindTimes> {
+    let all: u64 = parts.iter().map(KindTimes::count).sum();
+    let mut halves = [KindTimes::default(), KindTimes::default()];
     let mut before = 0;
     for part in parts {
         let half = &mut halves[usize::from(2 * before >= all)];

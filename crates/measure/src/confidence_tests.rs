@@ -48,16 +48,16 @@ fn queue(seed: u64, load: f64, seconds: u64) -> Run {
 struct Run {
     all: Histogram,
     windows: Windows,
-    parts: Vec<Times>,
+    parts: Vec<KindTimes>,
 }
 
 impl Run {
     fn push(&mut self, second: &Histogram) {
         self.all.add(second);
         self.windows.push(self.parts.len() as u64, 0, second, 0);
-        self.parts.push(Times {
+        self.parts.push(KindTimes {
             answered: second.clone(),
-            ..Times::default()
+            ..KindTimes::default()
         });
     }
 
@@ -73,7 +73,7 @@ impl Run {
     }
 
     fn judge(&self, q: f64, limit: u64) -> Standing {
-        let mut all = Times::default();
+        let mut all = KindTimes::default();
         all.answered.add(&self.all);
         let inflation = if lies_apart(&all, q, limit) || is_far(&self.parts, q, limit) {
             1.0

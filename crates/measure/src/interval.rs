@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::Ended};
+use crate::{
+    Histogram, Label, LabelId, Sample, Slot, accumulator::Tally, label, sample::RequestOutcome,
+};
 
 /// Counts of one worker in one interval.
 #[derive(Debug, Default)]
@@ -114,12 +116,12 @@ pub struct FirstSeen {
     /// The sample.
     pub sample: Sample,
     /// Details of the failure.
-    pub told: Told,
+    pub told: FailureDetail,
 }
 
 /// Details of a failure. May contain secrets, so the writer must redact them.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct FailureDetail {
     /// What failed, in one line.
     pub detail: String,
     /// Values that differ from their expectation, each with both.
@@ -128,11 +130,11 @@ pub struct Told {
     pub body: Option<String>,
 }
 
-impl From<String> for Told {
-    fn from(detail: String) -> Told {
-        Told {
+impl From<String> for FailureDetail {
+    fn from(detail: String) -> FailureDetail {
+        FailureDetail {
             detail,
-            ..Told::default()
+            ..FailureDetail::default()
         }
     }
 }
@@ -142,9 +144,9 @@ impl FirstSeen {
     #[must_use]
     pub fn reason(&self) -> String {
         match self.sample.ended {
-            Ended::Ok => "ok".to_owned(),
-            Ended::Failed(failure) => failure.to_string(),
-            Ended::Unanswered(fault) => fault.text().to_owned(),
+            RequestOutcome::Ok => "ok".to_owned(),
+            RequestOutcome::Failed(failure) => failure.to_string(),
+            RequestOutcome::Unanswered(fault) => fault.text().to_owned(),
         }
     }
 }

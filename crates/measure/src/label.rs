@@ -25,7 +25,7 @@ pub struct Label {
     /// Number of the label.
     pub id: LabelId,
     /// What it counts.
-    pub group: Group,
+    pub group: LabelGroup,
     /// HTTP method, or empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
@@ -38,7 +38,7 @@ pub struct Label {
 /// What a label counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Group {
+pub enum LabelGroup {
     /// Requests.
     Request,
     /// Whole iterations of a scenario.
@@ -64,14 +64,14 @@ pub enum Role {
     Aside,
 }
 
-impl Group {
+impl LabelGroup {
     /// The role of the group's labels.
     #[must_use]
     pub fn role(self) -> Role {
         match self {
-            Group::Request | Group::Mqtt | Group::Script => Role::Request,
-            Group::Iteration | Group::Transaction => Role::Iteration,
-            Group::Custom => Role::Aside,
+            LabelGroup::Request | LabelGroup::Mqtt | LabelGroup::Script => Role::Request,
+            LabelGroup::Iteration | LabelGroup::Transaction => Role::Iteration,
+            LabelGroup::Custom => Role::Aside,
         }
     }
 }
@@ -87,7 +87,7 @@ impl Default for Labels {
     fn default() -> Self {
         let fixed = |id, text: &str| Label {
             id,
-            group: Group::Request,
+            group: LabelGroup::Request,
             method: String::new(),
             name: text.to_owned(),
             text: text.to_owned(),
@@ -102,7 +102,7 @@ impl Default for Labels {
 impl Labels {
     /// Returns the number of a name and assigns one at its first use. Returns [`OTHER`] if none are
     /// left.
-    pub fn id(&mut self, group: Group, method: &str, name: &str) -> LabelId {
+    pub fn id(&mut self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         let known = self.list[2..]
             .iter()
             .find(|l| l.group == group && l.method == method && l.name == name);
@@ -170,7 +170,7 @@ impl Registry {
 
     /// The number of a name; see [`Labels::id`].
     #[must_use]
-    pub fn id(&self, group: Group, method: &str, name: &str) -> LabelId {
+    pub fn id(&self, group: LabelGroup, method: &str, name: &str) -> LabelId {
         self.labels().id(group, method, name)
     }
 
@@ -187,26 +187,26 @@ impl Registry {
 
 /// Label numbers that one worker already knows, for lookups without a lock.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct LabelCache {
     registry: Registry,
     /// By group and method, of which there are few.
-    names: Vec<(Group, String, HashMap<String, LabelId>)>,
+    names: Vec<(LabelGroup, String, HashMap<String, LabelId>)>,
     /// Whether the registry is full. Then it is not asked for new names.
     full: bool,
 }
 
-impl Seen {
+impl LabelCache {
     /// Creates an empty cache.
     #[must_use]
-    pub fn of(registry: Registry) -> Seen {
-        Seen {
+    pub fn of(registry: Registry) -> LabelCache {
+        LabelCache {
             registry,
-            ..Seen::default()
+            ..LabelCache::default()
         }
     }
 
     /// The number of a name, and whether it is new to this worker.
-    pub fn id(&mut self, group: Group, method: &str, name: &str) -> (LabelId, bool) {
+    pub fn id(&mut self, group: LabelGroup, method: &str, name: &str) -> (LabelId, bool) {
         let known = self
             .names
             .iter()
@@ -231,7 +231,7 @@ impl Seen {
     }
 }
 
-impl Seen {
+impl LabelCache {
     /// Loads the final labels of a full registry.
     fn fill(&mut self) {
         self.full = true;
@@ -280,10 +280,14 @@ mod tests {
     #[test]
     fn new_names_have_one_number_for_all_workers() {
         let mut known = Labels::default();
-        known.id(Group::Request, "GET", "/");
+        known.id(LabelGroup::Request, "GET", "/");
         let registry = Registry::of(known);
-        let mut workers = [Seen::of(registry.clone()), Seen::of(registry.clone())];
-        let mut ask = |worker: usize, name: &str| workers[worker].id(Group::Mqtt, "publish", name);
+        let mut workers = [
+            LabelCache::of(registry.clone()),
+            LabelCache::of(registry.clone()),
+        ];
+        let mut ask =
+            |worker: usize, name: &str| workers[worker].id(LabelGroup::Mqtt, "publish", name);
         assert_eq!(ask(0, "a"), (3, true));
         assert_eq!((ask(1, "b"), ask(1, "a")), ((4, true), (3, true)));
         assert_eq!((ask(0, "b"), ask(0, "a")), ((4, true), (3, false)));
@@ -303,21 +307,21 @@ mod tests {
     #[test]
     fn names_get_one_number_until_labels_run_out() {
         let mut labels = Labels::default();
-        assert_eq!(labels.id(Group::Request, "GET", "/a"), 2);
-        assert_eq!(labels.id(Group::Request, "POST", "/a"), 3);
-        assert_eq!(labels.id(Group::Request, "GET", "/a"), 2);
+        assert_eq!(labels.id(LabelGroup::Request, "GET", "/a"), 2);
+        assert_eq!(labels.id(LabelGroup::Request, "POST", "/a"), 3);
+        assert_eq!(labels.id(LabelGroup::Request, "GET", "/a"), 2);
         for i in 0..300 {
-            labels.id(Group::Request, "GET", &format!("/{i}"));
+            labels.id(LabelGroup::Request, "GET", &format!("/{i}"));
         }
         assert_eq!(labels.all().len(), MAX_LABELS);
         let remark = labels.remark().unwrap();
         assert!(remark.contains("beyond the first 198"), "{remark}");
-        assert_eq!(labels.id(Group::Request, "GET", "/299"), OTHER);
+        assert_eq!(labels.id(LabelGroup::Request, "GET", "/299"), OTHER);
         // Auxiliary times do not become requests.
-        let aside = labels.id(Group::Custom, "", "a time");
-        assert_eq!(aside, labels.id(Group::Custom, "", "another"));
-        assert_eq!(labels.all()[usize::from(aside)].group, Group::Custom);
-        assert_ne!(labels.id(Group::Iteration, "", "/299"), OTHER);
+        let aside = labels.id(LabelGroup::Custom, "", "a time");
+        assert_eq!(aside, labels.id(LabelGroup::Custom, "", "another"));
+        assert_eq!(labels.all()[usize::from(aside)].group, LabelGroup::Custom);
+        assert_ne!(labels.id(LabelGroup::Iteration, "", "/299"), OTHER);
         assert_eq!(labels.all()[2].text, "GET /a");
     }
 }

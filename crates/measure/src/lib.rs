@@ -26,7 +26,7 @@ pub mod under_way;
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use label::{Label, LabelId, Labels};
-pub use outcome::{Failure, Fault, Kind, NoAnswer, Outcome};
+pub use outcome::{Failure, Fault, NoAnswer, OutcomeClass, TimeKind};
 pub use packed::Packed;
 pub use recorder::Recorder;
 pub use sample::{Intended, Sample};

@@ -8,7 +8,7 @@ pub use crate::tls_fault::{Alert, TlsFault};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
-pub enum Kind {
+pub enum TimeKind {
     /// Intended start → the worker handles it, for arrivals and steps after a think time. The
     /// generator's own delay. Run-wide only.
     Lateness,
@@ -42,50 +42,50 @@ pub enum Kind {
     Unpaused,
 }
 
-impl Kind {
+impl TimeKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Kind; 14] = [
-        Kind::Lateness,
-        Kind::Wait,
-        Kind::Service,
-        Kind::Response,
-        Kind::FirstByte,
-        Kind::Connect,
-        Kind::Tls,
-        Kind::Iteration,
-        Kind::Ack,
-        Kind::Delivery,
-        Kind::Stall,
-        Kind::Script,
-        Kind::Lag,
-        Kind::Unpaused,
+    pub const ALL: [TimeKind; 14] = [
+        TimeKind::Lateness,
+        TimeKind::Wait,
+        TimeKind::Service,
+        TimeKind::Response,
+        TimeKind::FirstByte,
+        TimeKind::Connect,
+        TimeKind::Tls,
+        TimeKind::Iteration,
+        TimeKind::Ack,
+        TimeKind::Delivery,
+        TimeKind::Stall,
+        TimeKind::Script,
+        TimeKind::Lag,
+        TimeKind::Unpaused,
     ];
 
     /// The name in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Lateness => "lateness",
-            Kind::Wait => "wait",
-            Kind::Service => "service",
-            Kind::Response => "response",
-            Kind::FirstByte => "first_byte",
-            Kind::Connect => "connect",
-            Kind::Tls => "tls",
-            Kind::Iteration => "iteration",
-            Kind::Ack => "ack",
-            Kind::Delivery => "delivery",
-            Kind::Stall => "stall",
-            Kind::Script => "script",
-            Kind::Lag => "lag",
-            Kind::Unpaused => "unpaused",
+            TimeKind::Lateness => "lateness",
+            TimeKind::Wait => "wait",
+            TimeKind::Service => "service",
+            TimeKind::Response => "response",
+            TimeKind::FirstByte => "first_byte",
+            TimeKind::Connect => "connect",
+            TimeKind::Tls => "tls",
+            TimeKind::Iteration => "iteration",
+            TimeKind::Ack => "ack",
+            TimeKind::Delivery => "delivery",
+            TimeKind::Stall => "stall",
+            TimeKind::Script => "script",
+            TimeKind::Lag => "lag",
+            TimeKind::Unpaused => "unpaused",
         }
     }
 
     /// The kind with this name in the record.
     #[must_use]
-    pub fn named(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    pub fn named(name: &str) -> Option<TimeKind> {
+        TimeKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -93,7 +93,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
-pub enum Outcome {
+pub enum OutcomeClass {
     /// Answered as expected.
     Ok,
     /// Answered, but status, check or capture is wrong.
@@ -103,24 +103,28 @@ pub enum Outcome {
     Unanswered,
 }
 
-impl Outcome {
+impl OutcomeClass {
     /// All classes, in the order of their numbers.
-    pub const ALL: [Outcome; 3] = [Outcome::Ok, Outcome::Failed, Outcome::Unanswered];
+    pub const ALL: [OutcomeClass; 3] = [
+        OutcomeClass::Ok,
+        OutcomeClass::Failed,
+        OutcomeClass::Unanswered,
+    ];
 
     /// The name in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Ok => "ok",
-            Outcome::Failed => "failed",
-            Outcome::Unanswered => "none",
+            OutcomeClass::Ok => "ok",
+            OutcomeClass::Failed => "failed",
+            OutcomeClass::Unanswered => "none",
         }
     }
 
     /// The class with this name in the record.
     #[must_use]
-    pub fn named(name: &str) -> Option<Outcome> {
-        Outcome::ALL
+    pub fn named(name: &str) -> Option<OutcomeClass> {
+        OutcomeClass::ALL
             .into_iter()
             .find(|outcome| outcome.name() == name)
     }

@@ -4,12 +4,12 @@
 //! interval first.
 
 use crate::{
-    Kind, LabelId, Outcome, Sample, Slot,
+    LabelId, OutcomeClass, Sample, Slot, TimeKind,
     accumulator::{Accumulator, Event},
     cuts::Cuts,
-    interval::{FirstSeen, RunPart, Snapshot, Told},
+    interval::{FailureDetail, FirstSeen, RunPart, Snapshot},
     label,
-    sample::{Ended, Intended},
+    sample::{Intended, RequestOutcome},
 };
 
 /// Records the samples of one worker.
@@ -27,7 +27,7 @@ pub struct Recorder {
     door: Option<Box<dyn Accumulator>>,
     firsts: Vec<FirstSeen>,
     /// (label, outcome) of the first samples already taken.
-    seen: Vec<(LabelId, Ended)>,
+    seen: Vec<(LabelId, RequestOutcome)>,
     arrivals_end_ns: Option<u64>,
     full: Vec<Snapshot>,
 }
@@ -127,17 +127,17 @@ impl Recorder {
         self.run.last_end_ns = self.run.last_end_ns.max(sample.done_ns);
         let all = self.slot(label::ALL, sample.intended.ns());
         if sample.intended.is_timed() {
-            all.record(Kind::Lateness, Outcome::Ok, sample.lateness_ns());
+            all.record(TimeKind::Lateness, OutcomeClass::Ok, sample.lateness_ns());
         }
-        all.record(Kind::Wait, Outcome::Ok, sample.wait_ns());
+        all.record(TimeKind::Wait, OutcomeClass::Ok, sample.wait_ns());
         let outcome = sample.ended.outcome();
         let slot = self.slot(sample.label, sample.intended.ns());
-        slot.record(Kind::Response, outcome, sample.response_ns());
+        slot.record(TimeKind::Response, outcome, sample.response_ns());
         if let Some(ns) = sample.service_ns() {
-            slot.record(Kind::Service, outcome, ns);
+            slot.record(TimeKind::Service, outcome, ns);
         }
         if let (Some(write), Some(read)) = (sample.first_write_ns, sample.first_read_ns) {
-            slot.record(Kind::FirstByte, outcome, read.saturating_sub(write));
+            slot.record(TimeKind::FirstByte, outcome, read.saturating_sub(write));
         }
         let counters = &mut slot.counters;
         if let Some(status) = sample.status {
@@ -147,12 +147,12 @@ impl Recorder {
         counters.bytes_in += sample.bytes_in;
         counters.bytes_out += sample.bytes_out;
         match sample.ended {
-            Ended::Ok => counters.ok += 1,
-            Ended::Failed(failure) => {
+            RequestOutcome::Ok => counters.ok += 1,
+            RequestOutcome::Failed(failure) => {
                 counters.failed += 1;
                 counters.failures.count(failure, 1);
             }
-            Ended::Unanswered(fault) => {
+            RequestOutcome::Unanswered(fault) => {
                 counters.unanswered[fault.class() as usize] += 1;
                 counters.faults.count(fault, 1);
             }
@@ -162,12 +162,12 @@ impl Recorder {
     /// Whether this is the first sample of its failure here. Then call [`Recorder::first`] with its
     /// details.
     #[must_use]
-    pub fn is_first(&self, label: LabelId, ended: Ended) -> bool {
-        !matches!(ended, Ended::Ok) && !self.seen.contains(&(label, ended))
+    pub fn is_first(&self, label: LabelId, ended: RequestOutcome) -> bool {
+        !matches!(ended, RequestOutcome::Ok) && !self.seen.contains(&(label, ended))
     }
 
     /// Keeps the first sample of a failure with its details.
-    pub fn first(&mut self, sample: &Sample, told: impl Into<Told>) {
+    pub fn first(&mut self, sample: &Sample, told: impl Into<FailureDetail>) {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
             sample: *sample,
@@ -188,7 +188,7 @@ impl Recorder {
         now_ns: u64,
         label: LabelId,
         intended: Intended,
-        what: (Kind, Outcome),
+        what: (TimeKind, OutcomeClass),
         ns: u64,
     ) {
         self.advance(now_ns);
@@ -201,7 +201,7 @@ impl Recorder {
     pub fn aside(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
         self.advance(now_ns);
         let slot = self.slot(label, intended.ns());
-        slot.record(Kind::Response, Outcome::Ok, ns);
+        slot.record(TimeKind::Response, OutcomeClass::Ok, ns);
         slot.counters.ok += 1;
         // Such a time has a scheduled intended start and no response.
         slot.counters.paced += 1;
@@ -218,23 +218,31 @@ impl Recorder {
     pub fn stall(&mut self, at_ns: u64, late_ns: u64) {
         self.advance(at_ns);
         self.slot(label::ALL, at_ns)
-            .record(Kind::Stall, Outcome::Ok, late_ns);
+            .record(TimeKind::Stall, OutcomeClass::Ok, late_ns);
     }
 
     /// Records a finished iteration under its scenario's label, from its intended start.
-    pub fn iteration(&mut self, now_ns: u64, label: LabelId, intended: Intended, ended: Ended) {
+    pub fn iteration(
+        &mut self,
+        now_ns: u64,
+        label: LabelId,
+        intended: Intended,
+        ended: RequestOutcome,
+    ) {
         self.advance(now_ns);
         self.run.last_end_ns = self.run.last_end_ns.max(now_ns);
         let slot = self.slot(label, intended.ns());
         slot.record(
-            Kind::Iteration,
+            TimeKind::Iteration,
             ended.outcome(),
             now_ns.saturating_sub(intended.ns()),
         );
         match ended {
-            Ended::Ok => slot.counters.ok += 1,
-            Ended::Failed(_) => slot.counters.failed += 1,
-            Ended::Unanswered(fault) => slot.counters.unanswered[fault.class() as usize] += 1,
+            RequestOutcome::Ok => slot.counters.ok += 1,
+            RequestOutcome::Failed(_) => slot.counters.failed += 1,
+            RequestOutcome::Unanswered(fault) => {
+                slot.counters.unanswered[fault.class() as usize] += 1
+            }
         }
     }
 
@@ -245,11 +253,11 @@ impl Recorder {
         now_ns: u64,
         label: LabelId,
         (intended, paused_ns): (Intended, u64),
-        ended: Ended,
+        ended: RequestOutcome,
     ) {
         let took_ns = now_ns.saturating_sub(intended.ns());
         self.slot(label, intended.ns()).record(
-            Kind::Unpaused,
+            TimeKind::Unpaused,
             ended.outcome(),
             took_ns.saturating_sub(paused_ns),
         );
@@ -330,7 +338,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn sample(intended: u64, done: u64, ended: Ended) -> Sample {
+    fn sample(intended: u64, done: u64, ended: RequestOutcome) -> Sample {
         Sample {
             label: 2,
             intended: Intended::scheduled(intended),
@@ -349,9 +357,13 @@ mod tests {
     fn event_counts_in_the_interval_in_which_it_happens() {
         let mut recorder = Recorder::new(0, Cuts::new(0, &[10 * SECOND]), 3, None);
         recorder.issued(0, 2, Intended::scheduled(0));
-        recorder.sample(&sample(0, SECOND - 1, Ended::Ok));
+        recorder.sample(&sample(0, SECOND - 1, RequestOutcome::Ok));
         recorder.issued(SECOND - 1, 2, Intended::scheduled(SECOND - 1));
-        recorder.sample(&sample(SECOND - 1, SECOND, Ended::Unanswered(Fault::Reset)));
+        recorder.sample(&sample(
+            SECOND - 1,
+            SECOND,
+            RequestOutcome::Unanswered(Fault::Reset),
+        ));
         recorder.finish(3 * SECOND + 5);
         let full = recorder.take_full();
         assert_eq!(
@@ -381,8 +393,8 @@ mod tests {
     #[test]
     fn request_counts_in_the_phase_of_its_intended_start() {
         let mut recorder = Recorder::new(0, Cuts::new(0, &[SECOND, 2 * SECOND]), 3, None);
-        recorder.sample(&sample(SECOND / 2, SECOND + 100, Ended::Ok));
-        recorder.sample(&sample(SECOND + 50, SECOND + 200, Ended::Ok));
+        recorder.sample(&sample(SECOND / 2, SECOND + 100, RequestOutcome::Ok));
+        recorder.sample(&sample(SECOND + 50, SECOND + 200, RequestOutcome::Ok));
         recorder.finish(2 * SECOND);
         let mut full = recorder.take_full();
         assert_eq!(full.len(), 3);
@@ -395,7 +407,7 @@ mod tests {
 
     #[test]
     fn lateness_wait_and_service_add_up_to_response() {
-        let s = sample(1_000, 9_000, Ended::Ok);
+        let s = sample(1_000, 9_000, RequestOutcome::Ok);
         assert_eq!(
             (s.lateness_ns(), s.wait_ns(), s.service_ns()),
             (10, 20, Some(7_970))

@@ -1,6 +1,6 @@
 //! A sample: the moments of one request, including its intended start.
 
-use crate::{Failure, Fault, LabelId, Outcome};
+use crate::{Failure, Fault, LabelId, OutcomeClass};
 
 /// When something should start, in nanoseconds from the start of the run.
 ///
@@ -62,7 +62,7 @@ impl Intended {
 
 /// Result of a request with detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum RequestOutcome {
     /// Answered as expected.
     Ok,
     /// Answered, but status, check or capture is wrong.
@@ -71,14 +71,14 @@ pub enum Ended {
     Unanswered(Fault),
 }
 
-impl Ended {
+impl RequestOutcome {
     /// The class of the outcome.
     #[must_use]
-    pub fn outcome(self) -> Outcome {
+    pub fn outcome(self) -> OutcomeClass {
         match self {
-            Ended::Ok => Outcome::Ok,
-            Ended::Failed(_) => Outcome::Failed,
-            Ended::Unanswered(_) => Outcome::Unanswered,
+            RequestOutcome::Ok => OutcomeClass::Ok,
+            RequestOutcome::Failed(_) => OutcomeClass::Failed,
+            RequestOutcome::Unanswered(_) => OutcomeClass::Unanswered,
         }
     }
 }
@@ -99,7 +99,7 @@ pub struct Sample {
     /// When its last byte was read, or it was given up.
     pub done_ns: u64,
     /// The result.
-    pub ended: Ended,
+    pub ended: RequestOutcome,
     /// The status, if a head arrived.
     pub status: Option<u16>,
     /// Bytes written, head and body.

@@ -1,7 +1,7 @@
 //! Everything counted under one label in one interval: counters, and a histogram per kind and
 //! outcome.
 
-use crate::{Failure, Fault, Histogram, Kind, NoAnswer, Outcome, histogram::Cell};
+use crate::{Failure, Fault, Histogram, NoAnswer, OutcomeClass, TimeKind, histogram::Cell};
 
 /// Counters of one label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub struct Counters {
     /// Redirect hops, not counted as requests.
     pub redirects: u64,
     /// Responses by status.
-    pub codes: Tally<u16>,
+    pub codes: KeyCounts<u16>,
     /// Failures by reason.
-    pub failures: Tally<Failure>,
+    pub failures: KeyCounts<Failure>,
     /// Unanswered requests by exact cause.
-    pub faults: Tally<Fault>,
+    pub faults: KeyCounts<Fault>,
     /// Bytes written.
     pub bytes_out: u64,
     /// Bytes read.
@@ -70,15 +70,15 @@ impl Counters {
 
 /// Counts of a few distinct values. A list, because there are rarely more than three.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally<T>(pub Vec<(T, u64)>);
+pub struct KeyCounts<T>(pub Vec<(T, u64)>);
 
-impl<T> Default for Tally<T> {
+impl<T> Default for KeyCounts<T> {
     fn default() -> Self {
-        Tally(Vec::new())
+        KeyCounts(Vec::new())
     }
 }
 
-impl<T: Copy + PartialEq> Tally<T> {
+impl<T: Copy + PartialEq> KeyCounts<T> {
     /// Counts a value. Returns whether it is the first of its kind.
     #[inline]
     pub fn count(&mut self, thing: T, n: u64) -> bool {
@@ -91,14 +91,14 @@ impl<T: Copy + PartialEq> Tally<T> {
     }
 
     /// Adds another tally.
-    pub fn merge(&mut self, other: &Tally<T>) {
+    pub fn merge(&mut self, other: &KeyCounts<T>) {
         for (thing, n) in &other.0 {
             self.count(*thing, *n);
         }
     }
 }
 
-const TIMES: usize = Kind::ALL.len() * Outcome::ALL.len();
+const TIMES: usize = TimeKind::ALL.len() * OutcomeClass::ALL.len();
 
 /// Everything counted under one label in one interval.
 #[derive(Debug, Clone)]
@@ -120,28 +120,28 @@ impl<C: Cell> Default for Slot<C> {
 impl<C: Cell> Slot<C> {
     /// Records a time.
     #[inline]
-    pub fn record(&mut self, kind: Kind, outcome: Outcome, ns: u64) {
+    pub fn record(&mut self, kind: TimeKind, outcome: OutcomeClass, ns: u64) {
         self.histogram_mut(kind, outcome).record(ns);
     }
 
     /// Histogram of a kind and outcome, created on first use.
     #[inline]
-    pub fn histogram_mut(&mut self, kind: Kind, outcome: Outcome) -> &mut Histogram<C> {
+    pub fn histogram_mut(&mut self, kind: TimeKind, outcome: OutcomeClass) -> &mut Histogram<C> {
         self.times[position(kind, outcome)].get_or_insert_default()
     }
 
     /// Histogram of a kind and outcome, if anything was recorded.
     #[must_use]
-    pub fn histogram(&self, kind: Kind, outcome: Outcome) -> Option<&Histogram<C>> {
+    pub fn histogram(&self, kind: TimeKind, outcome: OutcomeClass) -> Option<&Histogram<C>> {
         self.times[position(kind, outcome)]
             .as_deref()
             .filter(|h| h.count() > 0)
     }
 
     /// All histograms with values.
-    pub fn histograms(&self) -> impl Iterator<Item = (Kind, Outcome, &Histogram<C>)> {
-        Kind::ALL.into_iter().flat_map(move |kind| {
-            Outcome::ALL.into_iter().filter_map(move |outcome| {
+    pub fn histograms(&self) -> impl Iterator<Item = (TimeKind, OutcomeClass, &Histogram<C>)> {
+        TimeKind::ALL.into_iter().flat_map(move |kind| {
+            OutcomeClass::ALL.into_iter().filter_map(move |outcome| {
                 self.histogram(kind, outcome).map(|h| (kind, outcome, h))
             })
         })
@@ -163,6 +163,6 @@ impl<C: Cell> Slot<C> {
 }
 
 #[inline]
-fn position(kind: Kind, outcome: Outcome) -> usize {
-    kind as usize * Outcome::ALL.len() + outcome as usize
+fn position(kind: TimeKind, outcome: OutcomeClass) -> usize {
+    kind as usize * OutcomeClass::ALL.len() + outcome as usize
 }

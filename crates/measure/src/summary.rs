@@ -1,7 +1,7 @@
 //! Percentiles over answered and unanswered requests together. An unanswered request ranks above
 //! all answered ones.
 
-use crate::{Histogram, Kind, Outcome, Slot, histogram};
+use crate::{Histogram, OutcomeClass, Slot, TimeKind, histogram};
 
 /// A quantile of a distribution in which some values are unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,24 +16,24 @@ pub enum Quantile {
 
 /// Answered and unanswered values of one kind.
 #[derive(Debug, Clone, Default)]
-pub struct Times {
+pub struct KindTimes {
     /// Times with a complete response.
     pub answered: Histogram,
     /// Times until unanswered requests were given up.
     pub unanswered: Histogram,
 }
 
-impl Times {
+impl KindTimes {
     /// The times of one kind in a slot.
     #[must_use]
-    pub fn of(slot: &Slot, kind: Kind) -> Times {
-        let mut times = Times::default();
-        for outcome in [Outcome::Ok, Outcome::Failed] {
+    pub fn of(slot: &Slot, kind: TimeKind) -> KindTimes {
+        let mut times = KindTimes::default();
+        for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
             if let Some(histogram) = slot.histogram(kind, outcome) {
                 times.answered.add(histogram);
             }
         }
-        if let Some(histogram) = slot.histogram(kind, Outcome::Unanswered) {
+        if let Some(histogram) = slot.histogram(kind, OutcomeClass::Unanswered) {
             times.unanswered.add(histogram);
         }
         times
@@ -79,13 +79,13 @@ mod tests {
     #[test]
     fn unanswered_requests_rank_above_answered_ones() {
         let mut slot = Slot::<u64>::default();
-        (1..=98).for_each(|v| slot.record(Kind::Response, Outcome::Ok, v * 10));
-        slot.record(Kind::Response, Outcome::Unanswered, 5);
-        slot.record(Kind::Response, Outcome::Unanswered, 7);
-        let times = Times::of(&slot, Kind::Response);
+        (1..=98).for_each(|v| slot.record(TimeKind::Response, OutcomeClass::Ok, v * 10));
+        slot.record(TimeKind::Response, OutcomeClass::Unanswered, 5);
+        slot.record(TimeKind::Response, OutcomeClass::Unanswered, 7);
+        let times = KindTimes::of(&slot, TimeKind::Response);
         assert_eq!(times.quantile(0.98), Quantile::Ns(980));
         assert_eq!(times.quantile(0.99), Quantile::NoAnswer(970));
         assert_eq!(times.max(), Quantile::NoAnswer(980));
-        assert_eq!(Times::default().quantile(0.5), Quantile::Empty);
+        assert_eq!(KindTimes::default().quantile(0.5), Quantile::Empty);
     }
 }

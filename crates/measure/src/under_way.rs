@@ -10,7 +10,7 @@ const SLOT_NS: u64 = 10_000_000;
 
 /// Requests in flight on one worker.
 #[derive(Debug, Default)]
-pub struct UnderWay {
+pub struct InFlightAges {
     by_label: Vec<Slots>,
 }
 
@@ -21,7 +21,7 @@ struct Slots {
     counts: VecDeque<u32>,
 }
 
-impl UnderWay {
+impl InFlightAges {
     /// Adds requests that started at a moment.
     #[inline]
     pub fn begin(&mut self, label: LabelId, since_ns: u64, requests: u32) {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn ages_grow_until_requests_end() {
-        let mut under_way = UnderWay::default();
+        let mut under_way = InFlightAges::default();
         under_way.begin(2, 100 * MS, 2);
         under_way.begin(2, 5_000 * MS, 1);
         under_way.begin(3, 5_000 * MS, 1);
@@ -128,7 +128,7 @@ mod tests {
     proptest! {
         #[test]
         fn remaining_requests_are_counted(begun in prop::collection::vec(0..2_000u64, 1..60), ended in 0..60usize) {
-            let mut under_way = UnderWay::default();
+            let mut under_way = InFlightAges::default();
             for ms in &begun {
                 under_way.begin(5, ms * MS, 1);
             }

@@ -18,11 +18,11 @@ use crate::clock;
 
 pub(crate) struct Deadlines {
     timer: AsyncFd<OwnedFd>,
-    waiting: RefCell<Waiting>,
+    waiting: RefCell<DeadlineQueue>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct DeadlineQueue {
     /// By moment, then by order of arrival.
     due: BinaryHeap<Reverse<(u64, u64)>>,
     wake: HashMap<u64, oneshot::Sender<()>>,

@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use plan::{
     Template,
-    mocks::{Body, Course, FaultKind, Mock, Route, stratum},
+    mocks::{FaultKind, LatencySampler, Mock, MockBody, MockRoute, stratum},
     rng::{Purpose, Rng},
 };
 use serde_json::{Map, Value, json};
 
-use crate::ledger::Ledger;
+use crate::ledger::MockLedger;
 
 /// Maximum number of stored bodies.
 const MOST: usize = 1_000_000;
 
 /// A complete request.
-pub(crate) struct Request<'a> {
+pub(crate) struct MockRequest<'a> {
     pub(crate) method: &'a str,
     /// Raw path and query.
     pub(crate) target: &'a str,
@@ -32,7 +32,7 @@ pub(crate) struct Fate {
 }
 
 pub(crate) enum What {
-    Answer(Answer),
+    Answer(MockResponse),
     /// The connection is reset.
     Reset,
     /// There is no response.
@@ -40,33 +40,33 @@ pub(crate) enum What {
 }
 
 /// A response.
-pub(crate) struct Answer {
+pub(crate) struct MockResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
 }
 
 /// State of a mock.
-pub(crate) struct Desk {
+pub(crate) struct MockState {
     mock: Mock,
     seed: u64,
-    courses: Vec<Course>,
+    courses: Vec<LatencySampler>,
     /// Start of the timeline. `None` before the first request.
     zero_ns: Option<u64>,
     /// Number of requests since then.
     came: u64,
     memory: HashMap<String, Value>,
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: MockLedger,
 }
 
-impl Desk {
+impl MockState {
     pub(crate) fn new(mock: Mock, seed: u64) -> Self {
         let mut desk = Self {
             courses: Vec::new(),
             zero_ns: None,
             came: 0,
             memory: HashMap::new(),
-            ledger: Ledger::default(),
+            ledger: MockLedger::default(),
             mock,
             seed,
         };
@@ -81,11 +81,11 @@ impl Desk {
     }
 
     fn restart(&mut self) {
-        let course = |(number, route): (usize, &Route)| {
-            Course::new(route.latency.clone(), self.seed ^ (number as u64) << 40)
+        let course = |(number, route): (usize, &MockRoute)| {
+            LatencySampler::new(route.latency.clone(), self.seed ^ (number as u64) << 40)
         };
         self.courses = self.mock.routes.iter().enumerate().map(course).collect();
-        self.ledger = Ledger::new(self.mock.routes.len());
+        self.ledger = MockLedger::new(self.mock.routes.len());
         self.came = 0;
     }
 
@@ -96,7 +96,7 @@ impl Desk {
     }
 
     /// Handles a request.
-    pub(crate) fn take(&mut self, request: &Request<'_>, now_ns: u64) -> Fate {
+    pub(crate) fn take(&mut self, request: &MockRequest<'_>, now_ns: u64) -> Fate {
         let zero_ns = *self.zero_ns.get_or_insert(now_ns);
         let at_ns = now_ns.saturating_sub(zero_ns);
         let n = self.came;
@@ -156,8 +156,8 @@ impl Desk {
         }
     }
 
-    fn no_route(&self, method: &str, path: &str) -> Answer {
-        let known: Vec<String> = self.mock.routes.iter().map(Route::name).collect();
+    fn no_route(&self, method: &str, path: &str) -> MockResponse {
+        let known: Vec<String> = self.mock.routes.iter().map(MockRoute::name).collect();
         let text = json!({
             "error": format!("the mock {} has no route {method} {path}", self.mock.name),
             "routes": known,
@@ -172,7 +172,7 @@ impl Desk {
         query: &str,
         body: &[u8],
         n: u64,
-    ) -> Answer {
+    ) -> MockResponse {
         let route = &self.mock.routes[number];
         let mut rng = Rng::keyed(self.seed, Purpose::User, number as u64, n);
         let mut scope: Map<String, Value> = variables.into_iter().collect();
@@ -206,12 +206,12 @@ impl Desk {
             .collect();
         let mut text = String::new();
         let kind = match &route.body {
-            Body::Empty => None,
-            Body::Text(template) => {
+            MockBody::Empty => None,
+            MockBody::Text(template) => {
                 text = template.to_text(&scope, &mut rng);
                 Some("text/plain; charset=utf-8")
             }
-            Body::Json(template) => {
+            MockBody::Json(template) => {
                 if template.write_json(&scope, &mut rng, &mut text).is_err() {
                     text.push_str("null");
                 }
@@ -222,7 +222,7 @@ impl Desk {
         if let Some(kind) = kind.filter(|_| !headers.iter().any(is_named)) {
             headers.push(("content-type".into(), kind.into()));
         }
-        Answer {
+        MockResponse {
             status: route.status,
             headers,
             body: text.into(),
@@ -230,8 +230,8 @@ impl Desk {
     }
 }
 
-fn json_answer(status: u16, text: &Value) -> Answer {
-    Answer {
+fn json_answer(status: u16, text: &Value) -> MockResponse {
+    MockResponse {
         status,
         headers: vec![("content-type".into(), "application/json".into())],
         body: text.to_string().into(),
@@ -239,7 +239,7 @@ fn json_answer(status: u16, text: &Value) -> Answer {
 }
 
 /// An error response.
-pub(crate) fn said(status: u16, why: &str) -> Answer {
+pub(crate) fn said(status: u16, why: &str) -> MockResponse {
     json_answer(status, &json!({ "error": why }))
 }
 
@@ -294,28 +294,28 @@ fn uuid(rng: &mut Rng) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plan::mocks::{Latency, parse_fault};
+    use plan::mocks::{MockLatency, parse_fault};
 
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn route(method: &str, path: &str, body: Value) -> Route {
-        Route {
+    fn route(method: &str, path: &str, body: Value) -> MockRoute {
+        MockRoute {
             method: method.into(),
             path: path.into(),
-            pattern: Route::pieces(path),
+            pattern: MockRoute::pieces(path),
             status: 200,
             headers: Vec::new(),
-            body: Body::Json(Template::parse(&body).unwrap()),
-            latency: Latency::Constant(10),
+            body: MockBody::Json(Template::parse(&body).unwrap()),
+            latency: MockLatency::Constant(10),
             remember: None,
             recall: None,
             forget: None,
         }
     }
 
-    fn desk(routes: Vec<Route>, faults: &[&str]) -> Desk {
+    fn desk(routes: Vec<MockRoute>, faults: &[&str]) -> MockState {
         let faults = faults.iter().map(|text| parse_fault(text).unwrap());
         let mock = Mock {
             name: "m".into(),
@@ -323,11 +323,11 @@ mod tests {
             routes,
             faults: faults.collect(),
         };
-        Desk::new(mock, 5)
+        MockState::new(mock, 5)
     }
 
-    fn ask(desk: &mut Desk, method: &str, target: &str, body: &str, now_ns: u64) -> Fate {
-        let request = Request {
+    fn ask(desk: &mut MockState, method: &str, target: &str, body: &str, now_ns: u64) -> Fate {
+        let request = MockRequest {
             method,
             target,
             body: body.as_bytes(),
@@ -362,15 +362,15 @@ mod tests {
     #[test]
     fn stored_body_is_returned_until_deleted() {
         let key = |text: &str| Some(Template::parse(&json!(text)).unwrap());
-        let make = Route {
+        let make = MockRoute {
             remember: key("{{ body.id }}"),
             ..route("POST", "/things", json!({ "made": "{{ body.id }}" }))
         };
-        let read = Route {
+        let read = MockRoute {
             recall: key("{{ id }}"),
             ..route("GET", "/things/{id}", json!("{{ remembered }}"))
         };
-        let end = Route {
+        let end = MockRoute {
             recall: key("{{ id }}"),
             forget: key("{{ id }}"),
             ..route("DELETE", "/things/{id}", json!({}))
@@ -391,7 +391,7 @@ mod tests {
     const ZERO: u64 = 1_000 * SECOND;
 
     /// Results of 1,024 draws in a second of the timeline.
-    fn fates(desk: &mut Desk, second: u64) -> Vec<Fate> {
+    fn fates(desk: &mut MockState, second: u64) -> Vec<Fate> {
         let at = ZERO + second * SECOND;
         let asked = (0..1024).map(|_| ask(desk, "GET", "/", "", at));
         asked.collect()

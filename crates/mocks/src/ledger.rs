@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use measure::Histogram;
-use plan::mocks::{Course, Latency, Route};
+use plan::mocks::{LatencySampler, MockLatency, MockRoute};
 use serde_json::{Map, Value, json};
 
 const PERCENTILES: [(&str, f64); 3] = [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99)];
 
 #[derive(Default)]
-pub(crate) struct Ledger {
-    routes: Vec<Row>,
+pub(crate) struct MockLedger {
+    routes: Vec<RouteRow>,
     /// Lateness of responses.
     late: Histogram,
 }
 
 #[derive(Default)]
-struct Row {
+struct RouteRow {
     received: u64,
     answered: BTreeMap<u16, u64>,
     resets: u64,
@@ -27,16 +27,16 @@ struct Row {
     served: Histogram,
 }
 
-impl Ledger {
+impl MockLedger {
     pub(crate) fn new(routes: usize) -> Self {
         Self {
             // The last row is for requests without a route.
-            routes: (0..=routes).map(|_| Row::default()).collect(),
+            routes: (0..=routes).map(|_| RouteRow::default()).collect(),
             late: Histogram::default(),
         }
     }
 
-    fn row(&mut self, route: Option<usize>) -> &mut Row {
+    fn row(&mut self, route: Option<usize>) -> &mut RouteRow {
         let last = self.routes.len() - 1;
         &mut self.routes[route.unwrap_or(last)]
     }
@@ -66,7 +66,7 @@ impl Ledger {
     pub(crate) fn to_json<'a>(
         &self,
         name: &str,
-        routes: impl Iterator<Item = (&'a Route, &'a Course)>,
+        routes: impl Iterator<Item = (&'a MockRoute, &'a LatencySampler)>,
     ) -> Value {
         let mut shown: Vec<Value> = routes
             .zip(&self.routes)
@@ -107,8 +107,8 @@ impl Ledger {
     }
 }
 
-impl Row {
-    fn to_json(&self, name: &str, latency: Option<&Latency>) -> Value {
+impl RouteRow {
+    fn to_json(&self, name: &str, latency: Option<&MockLatency>) -> Value {
         let codes = self.answered.iter();
         let codes: Map<String, Value> = codes
             .map(|(code, n)| (code.to_string(), Value::from(*n)))
@@ -128,15 +128,15 @@ impl Row {
 }
 
 /// Source of measured latencies.
-fn source(latency: &Latency) -> Option<&str> {
+fn source(latency: &MockLatency) -> Option<&str> {
     match latency {
-        Latency::Measured(measured) => Some(&measured.source),
+        MockLatency::Measured(measured) => Some(&measured.source),
         _ => None,
     }
 }
 
 /// Latencies in the plan, if independent of the load.
-fn asked(latency: &Latency) -> Value {
+fn asked(latency: &MockLatency) -> Value {
     let mut told = Map::new();
     told.insert(
         "mean_ms".into(),

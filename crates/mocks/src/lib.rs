@@ -23,13 +23,13 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use deadlines::Deadlines;
-use desk::Desk;
+use desk::MockState;
 use log::Log;
 use serve::{Site, serve};
 
 /// Options for all mocks.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct MockOptions {
     /// Name or address to listen on.
     pub host: String,
     /// Port of the first mock without one; the following ones count up. 0 for free ones.
@@ -54,14 +54,14 @@ impl std::error::Error for Error {}
 
 /// Running mocks. They end when this is dropped.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningMocks {
     addresses: Vec<(String, SocketAddr)>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<Vec<Value>>>>,
 }
 
 /// Starts mocks. They are listening on return.
-pub fn start(mocks: Vec<Mock>, options: &Options) -> Result<Running, Error> {
+pub fn start(mocks: Vec<Mock>, options: &MockOptions) -> Result<RunningMocks, Error> {
     let mut addresses = Vec::new();
     let mut bound = Vec::new();
     let mut next = options.port;
@@ -91,14 +91,14 @@ pub fn start(mocks: Vec<Mock>, options: &Options) -> Result<Running, Error> {
         .name("mocks".to_owned())
         .spawn(move || run(bound, log, seed, stopped))
         .map_err(|error| Error(format!("cannot start a thread: {error}")))?;
-    Ok(Running {
+    Ok(RunningMocks {
         addresses,
         stop: Some(stop),
         thread: Some(thread),
     })
 }
 
-impl Running {
+impl RunningMocks {
     /// Addresses by name.
     #[must_use]
     pub fn addresses(&self) -> &[(String, SocketAddr)] {
@@ -118,7 +118,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningMocks {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -161,7 +161,7 @@ fn run(
         for (number, (mock, listener)) in bound.into_iter().enumerate() {
             let site = Rc::new(Site {
                 name: mock.name.clone(),
-                desk: RefCell::new(Desk::new(mock, seed ^ (number as u64) << 56)),
+                desk: RefCell::new(MockState::new(mock, seed ^ (number as u64) << 56)),
                 deadlines: Rc::clone(&deadlines),
                 log: log.clone(),
             });

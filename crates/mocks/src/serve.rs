@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock;
 use crate::deadlines::Deadlines;
-use crate::desk::{Answer, Desk, Request, What, said};
+use crate::desk::{MockRequest, MockResponse, MockState, What, said};
 use crate::log::Log;
 
 /// Maximum size of a body.
@@ -28,7 +28,7 @@ const ACCEPT_PAUSE_NS: u64 = 20_000_000;
 /// A mock and what it shares with others.
 pub(crate) struct Site {
     pub(crate) name: String,
-    pub(crate) desk: RefCell<Desk>,
+    pub(crate) desk: RefCell<MockState>,
     pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) log: Option<Rc<RefCell<Log>>>,
 }
@@ -97,7 +97,7 @@ async fn answer(
         return Ok(written(about(head.method.as_str(), asked, site)));
     }
     let arrival_ns = clock::now_ns();
-    let request = Request {
+    let request = MockRequest {
         method: head.method.as_str(),
         target,
         body: &body,
@@ -136,8 +136,8 @@ async fn answer(
 }
 
 /// Handles requests about the mock.
-fn about(method: &str, asked: &str, site: &Site) -> Answer {
-    let told = |value: serde_json::Value| Answer {
+fn about(method: &str, asked: &str, site: &Site) -> MockResponse {
+    let told = |value: serde_json::Value| MockResponse {
         status: 200,
         headers: vec![("content-type".into(), "application/json".into())],
         body: value.to_string().into(),
@@ -152,7 +152,7 @@ fn about(method: &str, asked: &str, site: &Site) -> Answer {
     }
 }
 
-fn written(answer: Answer) -> Response<Full<Bytes>> {
+fn written(answer: MockResponse) -> Response<Full<Bytes>> {
     let mut response = Response::builder().status(answer.status);
     for (name, value) in answer.headers {
         response = response.header(name, value);

@@ -15,18 +15,18 @@ use engine::{
     net::{fault::socket_fault, stream::Stream},
 };
 use measure::{
-    Fault, Kind, Outcome, Sample,
-    sample::{Ended, Intended},
+    Fault, OutcomeClass, Sample, TimeKind,
+    sample::{Intended, RequestOutcome},
 };
 use mqtt::{Filter, Qos, Reason, connect, subscribe};
 
 use crate::{
     counts::add,
-    made::Made,
-    outbox::{Ledger, Outbox, Sent},
-    shared::Shared,
+    made::ClientConfig,
+    outbox::{MessageLedger, Outbox, SentMessage},
+    shared::DriverState,
 };
-use line::Line;
+use line::Connection;
 
 /// A server that does not answer a CONNECT or SUBSCRIBE for this long, or as long as the run drains, is given up.
 const CONNECT_NS: u64 = 10_000_000_000;
@@ -35,9 +35,9 @@ const BACK_OFF_NS: u64 = 100_000_000;
 const DOUBLED: u32 = 6;
 
 pub(crate) struct Client {
-    pub made: Made,
+    pub made: ClientConfig,
     limit: Rc<Limit>,
-    state: RefCell<State>,
+    state: RefCell<ClientState>,
 }
 
 /// How far a connection has got.
@@ -53,15 +53,15 @@ enum Phase {
     Leaving,
 }
 
-struct State {
-    line: Option<Line>,
+struct ClientState {
+    line: Option<Connection>,
     waker: Option<Waker>,
     phase: Phase,
     outbox: Outbox,
     /// CONNECT, while it is not answered.
-    greeting: Option<Sent>,
+    greeting: Option<SentMessage>,
     /// SUBSCRIBE, while it is not answered.
-    subscribing: Option<Sent>,
+    subscribing: Option<SentMessage>,
     next_sequence: u64,
     /// Accepted before.
     was_up: bool,
@@ -75,7 +75,7 @@ struct State {
 }
 
 /// Has a client live in a task of its own.
-pub(crate) fn start(shared: &Rc<Shared>, client: &Rc<Client>) {
+pub(crate) fn start(shared: &Rc<DriverState>, client: &Rc<Client>) {
     // Beside virtual users, clients are none of them: they have connections, which are counted.
     let is_beside = shared.is_beside();
     let place = if is_beside {
@@ -98,12 +98,12 @@ pub(crate) fn start(shared: &Rc<Shared>, client: &Rc<Client>) {
 }
 
 impl Client {
-    pub fn new(made: Made) -> Client {
+    pub fn new(made: ClientConfig) -> Client {
         let out = made.outgoing.as_ref();
         let (qos, inflight) = out.map_or((Qos::AtMostOnce, 1), |out| (out.qos, out.inflight));
         Client {
             limit: Rc::default(),
-            state: RefCell::new(State {
+            state: RefCell::new(ClientState {
                 line: None,
                 waker: None,
                 phase: Phase::Down,
@@ -122,7 +122,7 @@ impl Client {
     }
 
     /// What became of its messages, so far.
-    pub fn ledger(&self) -> Ledger {
+    pub fn ledger(&self) -> MessageLedger {
         *self.state.borrow().outbox.ledger()
     }
 
@@ -133,7 +133,7 @@ impl Client {
     }
 
     /// Its subscriptions are answered: publishing waits for them no longer.
-    fn settle(&self, state: &mut State, shared: &Shared) {
+    fn settle(&self, state: &mut ClientState, shared: &DriverState) {
         if !self.made.filters.is_empty() && !std::mem::replace(&mut state.is_settled, true) {
             shared.together.settled();
         }
@@ -144,11 +144,11 @@ impl Client {
     }
 
     /// A message is due.
-    pub fn take_up(&self, shared: &Shared, now: u64, intended: Intended) {
+    pub fn take_up(&self, shared: &DriverState, now: u64, intended: Intended) {
         let Some(qos) = self.qos() else { return };
         let mut state = self.state.borrow_mut();
         let label = shared.labels.publish(qos);
-        let sent = Sent::new(label, state.next_sequence, intended, now);
+        let sent = SentMessage::new(label, state.next_sequence, intended, now);
         state.next_sequence += 1;
         state.outbox.due(sent);
         let is_gone = state.is_gone;
@@ -160,7 +160,7 @@ impl Client {
     }
 
     /// Writes what is due, as far as there is room.
-    pub fn go_on(&self, shared: &Shared) {
+    pub fn go_on(&self, shared: &DriverState) {
         let waker = self.state.borrow().waker.clone();
         if let Some(waker) = waker {
             let mut cx = Context::from_waker(&waker);
@@ -172,12 +172,12 @@ impl Client {
     }
 
     /// Nothing more is published: asks for a sign of life behind all that was.
-    pub fn last_ping(&self, shared: &Shared) {
+    pub fn last_ping(&self, shared: &DriverState) {
         self.go_on(shared);
     }
 
     /// Says goodbye.
-    pub fn close(&self, shared: &Shared) {
+    pub fn close(&self, shared: &DriverState) {
         let mut state = self.state.borrow_mut();
         state.is_closing = true;
         if let (Phase::Up | Phase::Subscribing, Some(line)) = (state.phase, &mut state.line) {
@@ -194,7 +194,7 @@ impl Client {
         self.go_on(shared);
     }
 
-    async fn live(&self, shared: &Shared) {
+    async fn live(&self, shared: &DriverState) {
         let worker = &shared.worker;
         let mut tries = 0u32;
         let mut due = shared
@@ -242,12 +242,12 @@ impl Client {
     }
 
     /// Connects and puts CONNECT on its way.
-    async fn open(&self, shared: &Shared, intended: Intended) -> Result<(), Fault> {
+    async fn open(&self, shared: &DriverState, intended: Intended) -> Result<(), Fault> {
         let worker = &shared.worker;
         let started = worker.clock.now();
         let label = shared.labels.connect;
         worker.issue(started, label, intended);
-        let mut greeting = Sent::new(label, 0, intended, started);
+        let mut greeting = SentMessage::new(label, 0, intended, started);
         greeting.bytes = self.made.connect.len() as u32;
         self.state.borrow_mut().greeting = Some(greeting);
         self.limit_answer(shared, started);
@@ -256,17 +256,17 @@ impl Client {
         let now = worker.clock.now();
         let mut recorder = worker.recorder.borrow_mut();
         recorder.run.opened += 1;
-        let took = (Kind::Connect, Outcome::Ok);
+        let took = (TimeKind::Connect, OutcomeClass::Ok);
         recorder.time(now, label, intended, took, opened.connect_ns);
         if let Some(ns) = opened.tls_ns {
-            recorder.time(now, label, intended, (Kind::Tls, Outcome::Ok), ns);
+            recorder.time(now, label, intended, (TimeKind::Tls, OutcomeClass::Ok), ns);
         }
         drop(recorder);
         let stream: Stream = opened
             .stream
             .with_read_interest()
             .map_err(|e| socket_fault(&e))?;
-        let mut line = Line::new(stream, &worker.open);
+        let mut line = Connection::new(stream, &worker.open);
         line.out().extend_from_slice(&self.made.connect);
         let mut state = self.state.borrow_mut();
         if let Some(greeting) = &mut state.greeting {
@@ -277,7 +277,7 @@ impl Client {
     }
 
     /// Writes, reads and keeps alive until the connection is over; what ended it.
-    fn poll(&self, shared: &Shared, cx: &mut Context<'_>) -> Poll<Fault> {
+    fn poll(&self, shared: &DriverState, cx: &mut Context<'_>) -> Poll<Fault> {
         self.state.borrow_mut().waker = Some(cx.waker().clone());
         if let Poll::Ready(cut) = self.limit.poll(cx)
             && let Some(fault) = self.cut(shared, cut)
@@ -297,7 +297,7 @@ impl Client {
     }
 
     /// A deadline has passed: of an answer, or of silence, behind which a sign of life is asked for.
-    fn cut(&self, shared: &Shared, cut: Cut) -> Option<Fault> {
+    fn cut(&self, shared: &DriverState, cut: Cut) -> Option<Fault> {
         if cut == Cut::Aborted {
             return Some(Fault::Unfinished);
         }
@@ -319,14 +319,14 @@ impl Client {
     }
 
     /// Sets by when a CONNECT or SUBSCRIBE of this moment must be answered.
-    fn limit_answer(&self, shared: &Shared, now: u64) {
+    fn limit_answer(&self, shared: &DriverState, now: u64) {
         let patience_ns = CONNECT_NS.max(shared.patience_ns());
         let mut deadlines = shared.worker.deadlines.borrow_mut();
         deadlines.limit(&self.limit, now.saturating_add(patience_ns));
     }
 
     /// Sets when the server is to be asked for a sign of life.
-    fn keep_alive(&self, shared: &Shared) {
+    fn keep_alive(&self, shared: &DriverState) {
         let now = shared.worker.clock.now();
         let at = self
             .made
@@ -337,7 +337,7 @@ impl Client {
     }
 
     /// The connection is over: what was under way on it is told of. Whether it had been accepted.
-    fn drop_line(&self, shared: &Shared, fault: Fault) -> bool {
+    fn drop_line(&self, shared: &DriverState, fault: Fault) -> bool {
         let now = shared.worker.clock.now();
         self.limit.disarm();
         let mut state = self.state.borrow_mut();
@@ -352,11 +352,11 @@ impl Client {
                 shared,
                 &greeting,
                 now,
-                Ended::Unanswered(fault),
+                RequestOutcome::Unanswered(fault),
                 String::new,
             );
             if let Some(intended) = state.arrival.take() {
-                shared.arrived(now, intended, Ended::Unanswered(fault));
+                shared.arrived(now, intended, RequestOutcome::Unanswered(fault));
             }
         }
         let line = state.line.take();
@@ -364,35 +364,53 @@ impl Client {
             add(&shared.counts.blocked_ns, now.saturating_sub(since));
         }
         if let Some(sent) = state.subscribing.take() {
-            finish(shared, &sent, now, Ended::Unanswered(fault), String::new);
+            finish(
+                shared,
+                &sent,
+                now,
+                RequestOutcome::Unanswered(fault),
+                String::new,
+            );
         }
         // What was encoded and not taken by the socket: of QoS 0 it is lost, all else is the session's.
         for sent in state.outbox.disconnected() {
-            finish(shared, &sent, now, Ended::Unanswered(fault), String::new);
+            finish(
+                shared,
+                &sent,
+                now,
+                RequestOutcome::Unanswered(fault),
+                String::new,
+            );
         }
         state.phase = Phase::Down;
         was_up
     }
 
     /// It lives no longer: what is still under way will never be answered.
-    fn bury(&self, shared: &Shared) {
+    fn bury(&self, shared: &DriverState) {
         let now = shared.worker.clock.now();
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         state.is_gone = true;
         for sent in state.outbox.close() {
-            let ended = Ended::Unanswered(Fault::Unfinished);
+            let ended = RequestOutcome::Unanswered(Fault::Unfinished);
             finish(shared, &sent, now, ended, String::new);
         }
         if let Some(intended) = state.arrival.take() {
-            shared.arrived(now, intended, Ended::Unanswered(Fault::Unfinished));
+            shared.arrived(now, intended, RequestOutcome::Unanswered(Fault::Unfinished));
         }
         state.waker = None;
     }
 }
 
 /// Puts something that has ended into the ledger.
-fn finish(shared: &Shared, sent: &Sent, now: u64, ended: Ended, detail: impl FnOnce() -> String) {
+fn finish(
+    shared: &DriverState,
+    sent: &SentMessage,
+    now: u64,
+    ended: RequestOutcome,
+    detail: impl FnOnce() -> String,
+) {
     let first_write = (sent.first_write > 0).then_some(sent.first_write);
     let sample = Sample {
         label: sent.label,
@@ -400,7 +418,7 @@ fn finish(shared: &Shared, sent: &Sent, now: u64, ended: Ended, detail: impl FnO
         started_ns: sent.started,
         first_write_ns: first_write,
         first_read_ns: first_write
-            .filter(|_| !matches!(ended, Ended::Unanswered(_)))
+            .filter(|_| !matches!(ended, RequestOutcome::Unanswered(_)))
             .map(|_| now),
         done_ns: now,
         ended,
@@ -413,7 +431,7 @@ fn finish(shared: &Shared, sent: &Sent, now: u64, ended: Ended, detail: impl FnO
     let is_message = sent.label != shared.labels.connect && sent.label != shared.labels.subscribe;
     if is_message && sent.intended.is_paced() {
         let ended = match ended {
-            Ended::Failed(_) => Ended::Ok,
+            RequestOutcome::Failed(_) => RequestOutcome::Ok,
             ended => ended,
         };
         shared.arrived(now, sent.intended, ended);
@@ -421,7 +439,7 @@ fn finish(shared: &Shared, sent: &Sent, now: u64, ended: Ended, detail: impl FnO
 }
 
 /// Writes the SUBSCRIBE of a client.
-fn put_subscribe(client: &Client, shared: &Shared, out: &mut Vec<u8>, id: u16) {
+fn put_subscribe(client: &Client, shared: &DriverState, out: &mut Vec<u8>, id: u16) {
     let filters = client.made.filters.iter();
     let filters: Vec<Filter<'_>> = filters
         .map(|(topic, qos)| Filter::new(topic, *qos))

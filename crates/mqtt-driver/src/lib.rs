@@ -23,17 +23,17 @@ use engine::{
     Urgency,
     deadlines::{Limit, TICK_NS},
     driver::Driver,
-    run::{DriverMaker, Given},
+    run::{DriverContext, DriverMaker},
     worker::Worker,
 };
 use plan::{Load, mqtt::Mqtt};
 
-use shared::Shared;
+use shared::DriverState;
 use start::Together;
 
 /// What the drivers of all workers have in common.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct DriverConfig {
     /// What is to be done.
     pub work: Arc<Mqtt>,
     /// Publishers wait for nothing but room: the load is closed.
@@ -66,7 +66,7 @@ pub struct Sums {
 
 /// Makes the driver of each worker.
 #[must_use]
-pub fn maker(settings: Settings) -> DriverMaker {
+pub fn maker(settings: DriverConfig) -> DriverMaker {
     let together = Arc::new(Together::default());
     Arc::new(move |given| {
         Box::new(MqttDriver {
@@ -78,9 +78,9 @@ pub fn maker(settings: Settings) -> DriverMaker {
 }
 
 struct MqttDriver {
-    settings: Settings,
+    settings: DriverConfig,
     together: Arc<Together>,
-    given: Given,
+    given: DriverContext,
 }
 
 /// What has not been answered by then, behind the end of the load, was not sustained.
@@ -93,7 +93,7 @@ const PROGRESS_NS: u64 = 250_000_000;
 impl Driver for MqttDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let shared = match Shared::new(self.settings, self.together, self.given, &worker) {
+            let shared = match DriverState::new(self.settings, self.together, self.given, &worker) {
                 Ok(shared) => Rc::new(shared),
                 Err(line) => return worker.remark(line),
             };
@@ -119,7 +119,7 @@ impl Driver for MqttDriver {
 }
 
 /// Waits for the end of the load.
-async fn load(shared: &Shared) {
+async fn load(shared: &DriverState) {
     let worker = &shared.worker;
     let never = Limit::default();
     loop {
@@ -134,14 +134,14 @@ async fn load(shared: &Shared) {
 }
 
 /// Waits for answers and deliveries that are still to come, as long as the run allows.
-async fn drain(shared: &Shared) {
+async fn drain(shared: &DriverState) {
     let worker = &shared.worker;
     let never = Limit::default();
     let begun = worker.clock.now();
     shared.stop_publishing();
     let most = begun.saturating_add(worker.common.drain_ns.unwrap_or(u64::MAX));
     let mut is_judged = false;
-    let mut judge = |shared: &Shared| {
+    let mut judge = |shared: &DriverState| {
         if !std::mem::replace(&mut is_judged, true) {
             shared.counts.behind.set(shared.behind());
             shared.counts.in_time.set(shared.read());
@@ -168,7 +168,7 @@ async fn drain(shared: &Shared) {
 }
 
 /// Waits until every client has hung up.
-async fn end(shared: &Shared) {
+async fn end(shared: &DriverState) {
     let worker = &shared.worker;
     let never = Limit::default();
     let most = worker.clock.now() + GRACE_NS / 4;

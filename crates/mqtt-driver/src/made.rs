@@ -4,7 +4,7 @@ use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
 use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};
 
 /// What a client needs to be one.
-pub(crate) struct Made {
+pub(crate) struct ClientConfig {
     /// Its number among all clients.
     pub global: u32,
     /// Its CONNECT.
@@ -46,7 +46,7 @@ pub(crate) fn clients(
     work: &Mqtt,
     seed: u64,
     is_wanted: impl Fn(u64) -> bool,
-) -> Result<Vec<Made>, String> {
+) -> Result<Vec<ClientConfig>, String> {
     let mut made = Vec::new();
     let mut global = 0;
     for group in &work.groups {
@@ -110,7 +110,12 @@ fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
     (id, username)
 }
 
-fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Made, String> {
+fn one(
+    work: &Mqtt,
+    group: &Clients,
+    seed: u64,
+    number: (u64, u64),
+) -> Result<ClientConfig, String> {
     let (nth, global) = number;
     let version = version(work);
     let (client_id, username) = names(group, seed, nth);
@@ -146,7 +151,7 @@ fn one(work: &Mqtt, group: &Clients, seed: u64, number: (u64, u64)) -> Result<Ma
     connect.put(&mut bytes, version).map_err(who)?;
     bytes.shrink_to_fit();
     let filters = group.subscribe.iter();
-    Ok(Made {
+    Ok(ClientConfig {
         global: global as u32,
         connect: bytes,
         clean: group.clean,

@@ -11,7 +11,7 @@ use mqtt::{
 
 /// Something under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub(crate) struct SentMessage {
     pub label: LabelId,
     pub sequence: u64,
     pub intended: Intended,
@@ -23,9 +23,9 @@ pub(crate) struct Sent {
     pub is_received: bool,
 }
 
-impl Sent {
-    pub fn new(label: LabelId, sequence: u64, intended: Intended, started: u64) -> Sent {
-        Sent {
+impl SentMessage {
+    pub fn new(label: LabelId, sequence: u64, intended: Intended, started: u64) -> SentMessage {
+        SentMessage {
             label,
             sequence,
             intended,
@@ -40,7 +40,7 @@ impl Sent {
 /// What became of a client's messages. At every moment: due = sent + not sent + not yet sent, and sent = confirmed + unknown + not yet
 /// answered; each message counts once in each sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Ledger {
+pub(crate) struct MessageLedger {
     pub due: u64,
     /// A connection has taken every byte of it.
     pub sent: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Ledger {
     pub incomplete: u64,
 }
 
-impl Ledger {
+impl MessageLedger {
     /// What is not settled.
     pub fn open(&self) -> u64 {
         self.due - self.confirmed - self.unknown - self.unsent
@@ -67,30 +67,34 @@ impl Ledger {
 
 /// The next thing to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextWrite {
     /// A message; of QoS 0 its identifier is 0.
-    Message { id: u16, is_again: bool, sent: Sent },
+    Message {
+        id: u16,
+        is_again: bool,
+        sent: SentMessage,
+    },
     /// A PUBREL.
     Release(u16),
 }
 
 /// Where a message ends among the bytes of a connection.
 #[derive(Debug)]
-struct End {
+struct MessageEnd {
     at: u64,
     id: u16,
     is_again: bool,
-    sent: Sent,
+    sent: SentMessage,
 }
 
 pub(crate) struct Outbox {
     qos: Qos,
-    session: Session<Sent>,
+    session: Session<SentMessage>,
     /// What is due and has no room yet.
-    queue: VecDeque<Sent>,
+    queue: VecDeque<SentMessage>,
     /// What was encoded and is not yet taken whole.
-    ends: VecDeque<End>,
-    ledger: Ledger,
+    ends: VecDeque<MessageEnd>,
+    ledger: MessageLedger,
     /// PINGREQs in flight, oldest first.
     asked: VecDeque<Ping>,
     /// The newest PINGREQ of this connection.
@@ -117,19 +121,19 @@ impl Outbox {
             session: Session::new(inflight),
             queue: VecDeque::new(),
             ends: VecDeque::new(),
-            ledger: Ledger::default(),
+            ledger: MessageLedger::default(),
             asked: VecDeque::new(),
             last_asked: None,
         }
     }
 
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &MessageLedger {
         &self.ledger
     }
 
     /// A message is due.
     #[inline]
-    pub fn due(&mut self, sent: Sent) {
+    pub fn due(&mut self, sent: SentMessage) {
         self.ledger.due += 1;
         self.queue.push_back(sent);
     }
@@ -147,13 +151,13 @@ impl Outbox {
 
     /// What is to be written next, as far as there is room in the session. Whoever writes a message says where it ends.
     #[inline]
-    pub fn next(&mut self) -> Option<Next> {
+    pub fn next(&mut self) -> Option<NextWrite> {
         match self.session.again() {
             Some((id, Again::Message(sent))) => {
                 let is_again = true;
-                return Some(Next::Message { id, is_again, sent });
+                return Some(NextWrite::Message { id, is_again, sent });
             }
-            Some((id, Again::Release)) => return Some(Next::Release(id)),
+            Some((id, Again::Release)) => return Some(NextWrite::Release(id)),
             None => {}
         }
         let sent = *self.queue.front()?;
@@ -163,17 +167,23 @@ impl Outbox {
         };
         self.queue.pop_front();
         let is_again = false;
-        Some(Next::Message { id, is_again, sent })
+        Some(NextWrite::Message { id, is_again, sent })
     }
 
     /// A message was encoded, and ends here among the bytes of its connection.
     #[inline]
-    pub fn encoded(&mut self, (id, is_again): (u16, bool), mut sent: Sent, bytes: u32, at: u64) {
+    pub fn encoded(
+        &mut self,
+        (id, is_again): (u16, bool),
+        mut sent: SentMessage,
+        bytes: u32,
+        at: u64,
+    ) {
         sent.bytes = bytes;
         if let Some(what) = self.session.what_mut(id).filter(|_| id > 0) {
             what.bytes = bytes;
         }
-        self.ends.push_back(End {
+        self.ends.push_back(MessageEnd {
             at,
             id,
             is_again,
@@ -184,7 +194,7 @@ impl Outbox {
     /// The next message of QoS 0 of which a connection that has taken so many bytes has taken every one: that is all that happens to it.
     /// Those of QoS 1 and 2 go on waiting for their answers.
     #[inline]
-    pub fn next_written(&mut self, taken: u64, now: u64) -> Option<Sent> {
+    pub fn next_written(&mut self, taken: u64, now: u64) -> Option<SentMessage> {
         while let Some(end) = self.ends.front().filter(|end| end.at <= taken) {
             let (id, is_again, mut sent) = (end.id, end.is_again, end.sent);
             self.ends.pop_front();
@@ -210,7 +220,7 @@ impl Outbox {
 
     /// An acknowledgement came.
     #[inline]
-    pub fn acknowledged(&mut self, ack: &Ack<'_>, now: u64) -> Event<Sent> {
+    pub fn acknowledged(&mut self, ack: &Ack<'_>, now: u64) -> Event<SentMessage> {
         match self.session.acknowledged(ack) {
             Event::Done(sent, reason) => {
                 let sent = self.confirm(sent, now);
@@ -229,7 +239,7 @@ impl Outbox {
     }
 
     /// Who has an answer has had the message.
-    fn confirm(&mut self, mut sent: Sent, now: u64) -> Sent {
+    fn confirm(&mut self, mut sent: SentMessage, now: u64) -> SentMessage {
         if sent.first_write == 0 {
             sent.first_write = now;
             self.ledger.sent += 1;
@@ -245,12 +255,12 @@ impl Outbox {
     }
 
     /// A SUBSCRIBE is about to be sent: its identifier; none: all are in use.
-    pub fn request(&mut self, sent: Sent) -> Option<u16> {
+    pub fn request(&mut self, sent: SentMessage) -> Option<u16> {
         self.session.request(sent)
     }
 
     /// A SUBSCRIBE or UNSUBSCRIBE was answered.
-    pub fn answered(&mut self, id: u16) -> Option<Sent> {
+    pub fn answered(&mut self, id: u16) -> Option<SentMessage> {
         self.session.answered(id)
     }
 
@@ -306,7 +316,7 @@ impl Outbox {
     }
 
     /// The connection is over. Messages of QoS 0 of which it has not taken every byte are handed over: they will never be sent.
-    pub fn disconnected(&mut self) -> Vec<Sent> {
+    pub fn disconnected(&mut self) -> Vec<SentMessage> {
         self.asked.clear();
         self.last_asked = None;
         let ends = std::mem::take(&mut self.ends);
@@ -320,7 +330,7 @@ impl Outbox {
     }
 
     /// A connection was accepted. Messages of QoS 1 and 2 whose session is gone are handed over: they will never be answered.
-    pub fn connected(&mut self, session_present: bool, inflight: u16) -> Vec<Sent> {
+    pub fn connected(&mut self, session_present: bool, inflight: u16) -> Vec<SentMessage> {
         let lost = self.session.connected(session_present, inflight);
         for sent in &lost {
             match (sent.first_write, sent.is_received) {
@@ -336,7 +346,7 @@ impl Outbox {
     }
 
     /// The client is no more: what is neither sent nor answered never will be.
-    pub fn close(&mut self) -> Vec<Sent> {
+    pub fn close(&mut self) -> Vec<SentMessage> {
         let mut rest = self.disconnected();
         self.ledger.unsent += self.queue.len() as u64;
         rest.extend(std::mem::take(&mut self.queue));

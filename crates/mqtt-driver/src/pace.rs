@@ -6,13 +6,13 @@ use std::rc::Rc;
 use measure::sample::Intended;
 use plan::Schedule;
 
-use crate::{client::Client, counts::add, shared::Shared};
+use crate::{client::Client, counts::add, shared::DriverState};
 
 /// So many messages are taken up before anything else is looked at.
 const AT_ONCE: usize = 1024;
 
 /// Publishers that take turns.
-pub(crate) struct Pace {
+pub(crate) struct PublisherPace {
     schedule: Schedule,
     /// So many arrivals of the schedule come before the first message.
     before: u64,
@@ -25,17 +25,17 @@ pub(crate) struct Pace {
 }
 
 /// Those whose publishers this worker has.
-pub(crate) fn all(shared: &Shared) -> Vec<Pace> {
+pub(crate) fn all(shared: &DriverState) -> Vec<PublisherPace> {
     if shared.flat_out || shared.counts_connections() {
         return Vec::new();
     }
     let groups = 0..shared.work.groups.len();
-    let paces: Vec<Pace> = if shared.is_beside() {
+    let paces: Vec<PublisherPace> = if shared.is_beside() {
         let own = groups.zip(&shared.own);
         own.filter_map(|(number, publications)| {
             let publications = publications.as_ref()?;
             let (all, publishers) = turns(shared, |group| group == number);
-            Some(Pace {
+            Some(PublisherPace {
                 schedule: publications.schedule.clone(),
                 before: publications.before,
                 all,
@@ -46,7 +46,7 @@ pub(crate) fn all(shared: &Shared) -> Vec<Pace> {
         .collect()
     } else {
         let (all, publishers) = turns(shared, |_| true);
-        vec![Pace {
+        vec![PublisherPace {
             schedule: shared.schedule.clone(),
             before: 0,
             all,
@@ -54,12 +54,12 @@ pub(crate) fn all(shared: &Shared) -> Vec<Pace> {
             is_load: true,
         }]
     };
-    let has_some = |pace: &Pace| !pace.publishers.is_empty();
+    let has_some = |pace: &PublisherPace| !pace.publishers.is_empty();
     paces.into_iter().filter(has_some).collect()
 }
 
-impl Pace {
-    pub async fn run(self, shared: Rc<Shared>) {
+impl PublisherPace {
+    pub async fn run(self, shared: Rc<DriverState>) {
         let (publishers, schedule) = (&self.publishers, &self.schedule);
         let worker = &shared.worker;
         if !self.is_load {
@@ -128,7 +128,7 @@ impl Pace {
 }
 
 /// How many publishers certain groups have, and this worker's, each with its place among them.
-fn turns(shared: &Shared, is_wanted: impl Fn(usize) -> bool) -> (u64, Vec<(u64, Rc<Client>)>) {
+fn turns(shared: &DriverState, is_wanted: impl Fn(usize) -> bool) -> (u64, Vec<(u64, Rc<Client>)>) {
     let mut before = 0u64;
     let mut places = Vec::new();
     let mut global = 0u64;

@@ -8,12 +8,12 @@ use std::{
 };
 
 use codec::Origin;
-use engine::{net::connect::Connector, run::Given, worker::Worker};
+use engine::{net::connect::Connector, run::DriverContext, worker::Worker};
 use measure::{
     LabelId, Sample,
     accumulator::Event,
-    label::Group,
-    sample::{Ended, Intended},
+    label::LabelGroup,
+    sample::{Intended, RequestOutcome},
 };
 use mqtt::{Qos, Stamp, Version, sequence::Arrival, sequence::Sequence, topic};
 use plan::{
@@ -24,11 +24,11 @@ use plan::{
 };
 
 use crate::{
-    PROGRESS_NS, PerClient, Settings, Sums,
+    DriverConfig, PROGRESS_NS, PerClient, Sums,
     client::Client,
     counts::{Counts, PROGRESS, add},
     made,
-    outbox::Ledger,
+    outbox::MessageLedger,
     start::{Deliveries, Together},
 };
 
@@ -46,14 +46,14 @@ pub(crate) struct OurLabels {
 
 impl OurLabels {
     fn of(worker: &Worker, arrivals: ArrivalOf) -> OurLabels {
-        let label = |name| worker.label(Group::Mqtt, "", name);
+        let label = |name| worker.label(LabelGroup::Mqtt, "", name);
         OurLabels {
             connect: label(CONNECT),
             subscribe: label(SUBSCRIBE),
             publish: PUBLISH.map(label),
-            delivery: worker.label(Group::Custom, "", DELIVERY),
+            delivery: worker.label(LabelGroup::Custom, "", DELIVERY),
             arrival: (arrivals != ArrivalOf::Elsewhere)
-                .then(|| worker.label(Group::Iteration, "", DEFAULT)),
+                .then(|| worker.label(LabelGroup::Iteration, "", DEFAULT)),
         }
     }
 
@@ -62,7 +62,7 @@ impl OurLabels {
     }
 }
 
-pub(crate) struct Shared {
+pub(crate) struct DriverState {
     pub worker: Rc<Worker>,
     pub work: std::sync::Arc<Mqtt>,
     pub version: Version,
@@ -106,14 +106,14 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 /// Receivers from this number on are shared subscriptions.
 const SHARES: u32 = 1 << 31;
 
-impl Shared {
+impl DriverState {
     pub fn new(
-        settings: Settings,
+        settings: DriverConfig,
         together: std::sync::Arc<Together>,
-        given: Given,
+        given: DriverContext,
         worker: &Rc<Worker>,
-    ) -> Result<Shared, String> {
-        let Settings {
+    ) -> Result<DriverState, String> {
+        let DriverConfig {
             work,
             flat_out,
             own,
@@ -149,7 +149,7 @@ impl Shared {
                 receivers.push(known);
             }
         }
-        Ok(Shared {
+        Ok(DriverState {
             labels: OurLabels::of(worker, work.arrivals),
             version: made::version(&work),
             origins: work
@@ -292,7 +292,7 @@ impl Shared {
     }
 
     /// What would be an arrival of the load, if it is this work's, is over.
-    pub fn arrived(&self, now: u64, intended: Intended, ended: Ended) {
+    pub fn arrived(&self, now: u64, intended: Intended, ended: RequestOutcome) {
         if let Some(arrival) = self.labels.arrival {
             let mut recorder = self.worker.recorder.borrow_mut();
             recorder.iteration(now, arrival, intended, ended);
@@ -334,7 +334,7 @@ impl Shared {
     }
 
     /// How many deliveries follow from some of each client's messages.
-    fn expected(&self, messages: impl Fn(&Ledger) -> u64) -> u64 {
+    fn expected(&self, messages: impl Fn(&MessageLedger) -> u64) -> u64 {
         let publishers = self.clients.iter().filter_map(|client| {
             let outgoing = client.made.outgoing.as_ref()?;
             outgoing.is_stamped.then_some((client, &outgoing.topic))
@@ -401,7 +401,7 @@ impl Shared {
             return;
         }
         let counts = &self.counts;
-        let of = |value: fn(&Ledger) -> u64| -> u64 {
+        let of = |value: fn(&MessageLedger) -> u64| -> u64 {
             self.clients.iter().map(|c| value(&c.ledger())).sum()
         };
         let all = [
@@ -443,7 +443,7 @@ impl Shared {
                 add(count, n);
             }
         }
-        let sent = |ledger: &Ledger| ledger.sent - ledger.turned_down;
+        let sent = |ledger: &MessageLedger| ledger.sent - ledger.turned_down;
         counts.expected.set(self.expected(sent));
         let unknown = self.expected(|ledger| ledger.unknown);
         counts.expected_of_unknown.set(unknown);

@@ -14,7 +14,7 @@ use engine::{
     deadlines::{Limit, TICK_NS},
 };
 
-use crate::{counts::add, shared::Shared};
+use crate::{counts::add, shared::DriverState};
 
 /// What the workers of a process have in common. Read and written at the start and at the end of a run, never per message.
 #[derive(Debug, Default)]
@@ -108,7 +108,7 @@ impl Together {
 }
 
 /// Waits until publishing may start, at most as long as the run drains; then moves the load by as much as that took.
-pub(crate) async fn publishing(shared: &Shared) {
+pub(crate) async fn publishing(shared: &DriverState) {
     let (worker, together) = (&shared.worker, &shared.together);
     if shared.counts_connections() {
         return;

@@ -2,8 +2,8 @@
 
 use crate::{
     Qos, Reason, Version,
-    property::{Block, Id, Place},
-    wire::{Malformed, Reader},
+    property::{Block, Id, PropertyOwner},
+    wire::{Malformed, PacketReader},
 };
 
 /// A CONNACK.
@@ -19,7 +19,7 @@ pub struct Connack<'a> {
 
 impl<'a> Connack<'a> {
     pub(crate) fn read(version: Version, body: &'a [u8]) -> Result<Connack<'a>, Malformed> {
-        let mut reader = Reader::of(body);
+        let mut reader = PacketReader::of(body);
         let flags = reader.byte()?;
         if flags > 1 {
             return Err(Malformed::Flags(flags));
@@ -27,7 +27,7 @@ impl<'a> Connack<'a> {
         let reason = Reason::of_connack(version, reader.byte()?)?;
         let mut properties = Block::default();
         if version == Version::V5 {
-            properties = Block::read(&mut reader, Place::Connack)?;
+            properties = Block::read(&mut reader, PropertyOwner::Connack)?;
         }
         reader.end()?;
         Ok(Connack {
@@ -93,8 +93,8 @@ pub struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    pub(crate) fn read(body: &'a [u8], place: Place) -> Result<Said<'a>, Malformed> {
-        let mut reader = Reader::of(body);
+    pub(crate) fn read(body: &'a [u8], place: PropertyOwner) -> Result<Said<'a>, Malformed> {
+        let mut reader = PacketReader::of(body);
         let mut said = Said {
             reason: Reason::SUCCESS,
             properties: Block::default(),

@@ -4,15 +4,15 @@ use crate::{
     Reason, Version,
     connack::{Connack, Said},
     connect::put_reason,
-    property::{Block, Place},
+    property::{Block, PropertyOwner},
     publish::Message,
     subscribe::Answered,
-    wire::{self, Malformed, Reader, put_length, put_two},
+    wire::{self, Malformed, PacketReader, put_length, put_two},
 };
 
 /// The kind of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum AckKind {
     /// PUBACK: a message of QoS 1 was received.
     Acknowledged,
     /// PUBREC: a message of QoS 2 was received.
@@ -23,13 +23,13 @@ pub enum Stage {
     Complete,
 }
 
-impl Stage {
+impl AckKind {
     fn first(self) -> u8 {
         match self {
-            Stage::Acknowledged => 0x40,
-            Stage::Received => 0x50,
-            Stage::Released => 0x62,
-            Stage::Complete => 0x70,
+            AckKind::Acknowledged => 0x40,
+            AckKind::Received => 0x50,
+            AckKind::Released => 0x62,
+            AckKind::Complete => 0x70,
         }
     }
 }
@@ -38,7 +38,7 @@ impl Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack<'a> {
     /// Kind of the packet.
-    pub stage: Stage,
+    pub stage: AckKind,
     /// Identifier of the message.
     pub identifier: u16,
     /// Success, or the reason of the refusal.
@@ -49,8 +49,8 @@ pub struct Ack<'a> {
 
 impl<'a> Ack<'a> {
     #[inline]
-    fn read(version: Version, stage: Stage, body: &'a [u8]) -> Result<Ack<'a>, Malformed> {
-        let mut reader = Reader::of(body);
+    fn read(version: Version, stage: AckKind, body: &'a [u8]) -> Result<Ack<'a>, Malformed> {
+        let mut reader = PacketReader::of(body);
         let mut ack = Ack {
             stage,
             identifier: reader.identifier()?,
@@ -60,7 +60,7 @@ impl<'a> Ack<'a> {
         if version == Version::V5 && !reader.rest.is_empty() {
             ack.reason = Reason(reader.byte()?);
             if !reader.rest.is_empty() {
-                ack.properties = Block::read(&mut reader, Place::Answer)?;
+                ack.properties = Block::read(&mut reader, PropertyOwner::Answer)?;
             }
         }
         reader.end()?;
@@ -70,7 +70,13 @@ impl<'a> Ack<'a> {
 
 /// Appends a PUBACK, PUBREC, PUBREL or PUBCOMP.
 #[inline]
-pub fn put_ack(out: &mut Vec<u8>, version: Version, stage: Stage, identifier: u16, reason: Reason) {
+pub fn put_ack(
+    out: &mut Vec<u8>,
+    version: Version,
+    stage: AckKind,
+    identifier: u16,
+    reason: Reason,
+) {
     if version == Version::V311 || reason == Reason::SUCCESS {
         let [high, low] = identifier.to_be_bytes();
         out.extend_from_slice(&[stage.first(), 2, high, low]);
@@ -108,7 +114,7 @@ pub enum Packet<'a> {
 
 /// Result of [`next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next<'a> {
+pub enum NextPacket<'a> {
     /// A packet, and its size in bytes.
     Packet(Packet<'a>, usize),
     /// An incomplete packet, and the minimum number of bytes needed.
@@ -118,22 +124,22 @@ pub enum Next<'a> {
 /// Parses the packet at the start of the bytes. Fails if it is malformed or larger than
 /// `max_bytes`.
 #[inline]
-pub fn next(version: Version, bytes: &[u8], max_bytes: usize) -> Result<Next<'_>, Malformed> {
+pub fn next(version: Version, bytes: &[u8], max_bytes: usize) -> Result<NextPacket<'_>, Malformed> {
     let Some((first, rest)) = bytes.split_first() else {
-        return Ok(Next::Partial(2));
+        return Ok(NextPacket::Partial(2));
     };
     let Some((length, length_bytes)) = wire::length(rest)? else {
-        return Ok(Next::Partial(bytes.len() + 1));
+        return Ok(NextPacket::Partial(bytes.len() + 1));
     };
     let whole = 1 + length_bytes + length;
     if whole > max_bytes {
         return Err(Malformed::TooLarge(whole));
     }
     if bytes.len() < whole {
-        return Ok(Next::Partial(whole));
+        return Ok(NextPacket::Partial(whole));
     }
     let packet = read(version, *first, &bytes[1 + length_bytes..whole])?;
-    Ok(Next::Packet(packet, whole))
+    Ok(NextPacket::Packet(packet, whole))
 }
 
 #[inline]
@@ -154,14 +160,14 @@ fn read(version: Version, first: u8, body: &[u8]) -> Result<Packet<'_>, Malforme
     let ack = |stage| Ack::read(version, stage, body).map(Packet::Ack);
     match kind {
         2 => Connack::read(version, body).map(Packet::Connack),
-        4 => ack(Stage::Acknowledged),
-        5 => ack(Stage::Received),
-        6 => ack(Stage::Released),
-        7 => ack(Stage::Complete),
+        4 => ack(AckKind::Acknowledged),
+        5 => ack(AckKind::Received),
+        6 => ack(AckKind::Released),
+        7 => ack(AckKind::Complete),
         9 => Answered::read_suback(version, body).map(Packet::Suback),
         11 => Answered::read_unsuback(version, body).map(Packet::Unsuback),
-        13 => Reader::of(body).end().map(|()| Packet::Pingresp),
-        14 => Said::read(body, Place::Disconnect).map(Packet::Disconnect),
-        _ => Said::read(body, Place::Auth).map(Packet::Auth),
+        13 => PacketReader::of(body).end().map(|()| Packet::Pingresp),
+        14 => Said::read(body, PropertyOwner::Disconnect).map(Packet::Disconnect),
+        _ => Said::read(body, PropertyOwner::Auth).map(Packet::Auth),
     }
 }

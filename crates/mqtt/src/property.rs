@@ -1,11 +1,11 @@
 //! Properties of MQTT 5: identifiers, types and allowed packets. Parsed in place and encoded.
 
-use crate::wire::{MAX_LENGTH, Malformed, Reader, TooLong, put_binary, put_length, put_two};
+use crate::wire::{MAX_LENGTH, Malformed, PacketReader, TooLong, put_binary, put_length, put_two};
 
 /// A packet that may carry properties, or the will's block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Place {
+pub enum PropertyOwner {
     /// CONNECT.
     Connect = 1,
     /// CONNACK.
@@ -73,7 +73,7 @@ macro_rules! properties {
             }
 
             fn places(self) -> u16 {
-                match self { $(Id::$name => 0 $(| Place::$place as u16)*,)* }
+                match self { $(Id::$name => 0 $(| PropertyOwner::$place as u16)*,)* }
             }
         }
     };
@@ -138,7 +138,7 @@ properties! {
 
 /// Value of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum PropertyValue<'a> {
     /// A number of any type.
     Number(u32),
     /// A text.
@@ -155,35 +155,35 @@ pub struct Property<'a> {
     /// Identifier.
     pub id: Id,
     /// Value.
-    pub value: Value<'a>,
+    pub value: PropertyValue<'a>,
 }
 
 impl<'a> Property<'a> {
     /// Creates a numeric property.
     #[must_use]
     pub fn number(id: Id, value: u32) -> Property<'a> {
-        let value = Value::Number(value);
+        let value = PropertyValue::Number(value);
         Property { id, value }
     }
 
     /// Creates a text property.
     #[must_use]
     pub fn text(id: Id, value: &'a str) -> Property<'a> {
-        let value = Value::Text(value);
+        let value = PropertyValue::Text(value);
         Property { id, value }
     }
 
     /// Creates a binary property.
     #[must_use]
     pub fn binary(id: Id, value: &'a [u8]) -> Property<'a> {
-        let value = Value::Binary(value);
+        let value = PropertyValue::Binary(value);
         Property { id, value }
     }
 
     /// Creates a user property.
     #[must_use]
     pub fn user(name: &'a str, value: &'a str) -> Property<'a> {
-        let value = Value::Pair(name, value);
+        let value = PropertyValue::Pair(name, value);
         Property {
             id: Id::User,
             value,
@@ -198,7 +198,10 @@ pub struct Block<'a>(&'a [u8]);
 impl<'a> Block<'a> {
     /// Reads and validates a block with its length.
     #[inline]
-    pub fn read(reader: &mut Reader<'a>, place: Place) -> Result<Block<'a>, Malformed> {
+    pub fn read(
+        reader: &mut PacketReader<'a>,
+        place: PropertyOwner,
+    ) -> Result<Block<'a>, Malformed> {
         let bytes = reader.length()?;
         let block = reader.take(bytes)?;
         if block.is_empty() {
@@ -210,7 +213,7 @@ impl<'a> Block<'a> {
 
     /// All properties in order.
     pub fn iter(self) -> impl Iterator<Item = Property<'a>> {
-        let mut reader = Reader::of(self.0);
+        let mut reader = PacketReader::of(self.0);
         // The block was validated before.
         std::iter::from_fn(move || match reader.rest.is_empty() {
             true => None,
@@ -220,7 +223,7 @@ impl<'a> Block<'a> {
 
     /// The first property with this identifier.
     #[must_use]
-    pub fn get(self, id: Id) -> Option<Value<'a>> {
+    pub fn get(self, id: Id) -> Option<PropertyValue<'a>> {
         self.iter().find(|p| p.id == id).map(|p| p.value)
     }
 
@@ -228,7 +231,7 @@ impl<'a> Block<'a> {
     #[must_use]
     pub fn number(self, id: Id) -> Option<u32> {
         match self.get(id) {
-            Some(Value::Number(value)) => Some(value),
+            Some(PropertyValue::Number(value)) => Some(value),
             _ => None,
         }
     }
@@ -237,20 +240,20 @@ impl<'a> Block<'a> {
     #[must_use]
     pub fn text(self, id: Id) -> Option<&'a str> {
         match self.get(id) {
-            Some(Value::Text(value)) => Some(value),
+            Some(PropertyValue::Text(value)) => Some(value),
             _ => None,
         }
     }
 }
 
-fn check(block: &[u8], place: Place) -> Result<(), Malformed> {
-    let mut reader = Reader::of(block);
+fn check(block: &[u8], place: PropertyOwner) -> Result<(), Malformed> {
+    let mut reader = PacketReader::of(block);
     let mut seen = 0u64;
     while !reader.rest.is_empty() {
         let id = one(&mut reader)?.id;
         let here = id.places() & place as u16 != 0;
         // A message may match several subscriptions.
-        let many = id == Id::User || (id == Id::SubscriptionId && place == Place::Publish);
+        let many = id == Id::User || (id == Id::SubscriptionId && place == PropertyOwner::Publish);
         let bit = 1u64 << (id as u8);
         if !here || (seen & bit != 0 && !many) {
             return Err(Malformed::Property(u32::from(id as u8)));
@@ -260,21 +263,21 @@ fn check(block: &[u8], place: Place) -> Result<(), Malformed> {
     Ok(())
 }
 
-fn one<'a>(reader: &mut Reader<'a>) -> Result<Property<'a>, Malformed> {
+fn one<'a>(reader: &mut PacketReader<'a>) -> Result<Property<'a>, Malformed> {
     let number = reader.length()?;
     let id = Id::of(number).ok_or(Malformed::Property(number as u32))?;
     let value = match id.shape() {
-        Shape::Flag => Value::Number(u32::from(reader.byte()?)),
-        Shape::Two | Shape::TwoNotZero => Value::Number(u32::from(reader.two()?)),
-        Shape::Four | Shape::FourNotZero => Value::Number(reader.four()?),
-        Shape::Length => Value::Number(reader.length()? as u32),
-        Shape::Text => Value::Text(reader.text()?),
-        Shape::Binary => Value::Binary(reader.binary()?),
-        Shape::Pair => Value::Pair(reader.text()?, reader.text()?),
+        Shape::Flag => PropertyValue::Number(u32::from(reader.byte()?)),
+        Shape::Two | Shape::TwoNotZero => PropertyValue::Number(u32::from(reader.two()?)),
+        Shape::Four | Shape::FourNotZero => PropertyValue::Number(reader.four()?),
+        Shape::Length => PropertyValue::Number(reader.length()? as u32),
+        Shape::Text => PropertyValue::Text(reader.text()?),
+        Shape::Binary => PropertyValue::Binary(reader.binary()?),
+        Shape::Pair => PropertyValue::Pair(reader.text()?, reader.text()?),
     };
     let right = match (id.shape(), value) {
-        (Shape::Flag, Value::Number(n)) => n <= 1,
-        (Shape::TwoNotZero | Shape::FourNotZero | Shape::Length, Value::Number(n)) => n > 0,
+        (Shape::Flag, PropertyValue::Number(n)) => n <= 1,
+        (Shape::TwoNotZero | Shape::FourNotZero | Shape::Length, PropertyValue::Number(n)) => n > 0,
         _ => true,
     };
     if right {
@@ -308,9 +311,9 @@ fn put_one(out: &mut Vec<u8>, property: Property<'_>) -> Result<(), TooLong> {
     debug_assert!(
         matches!(
             (shape, property.value),
-            (Shape::Text, Value::Text(_))
-                | (Shape::Binary, Value::Binary(_))
-                | (Shape::Pair, Value::Pair(..))
+            (Shape::Text, PropertyValue::Text(_))
+                | (Shape::Binary, PropertyValue::Binary(_))
+                | (Shape::Pair, PropertyValue::Pair(..))
                 | (
                     Shape::Flag
                         | Shape::Two
@@ -318,20 +321,20 @@ fn put_one(out: &mut Vec<u8>, property: Property<'_>) -> Result<(), TooLong> {
                         | Shape::Four
                         | Shape::FourNotZero
                         | Shape::Length,
-                    Value::Number(_)
+                    PropertyValue::Number(_)
                 )
         ),
         "{property:?} is of another shape"
     );
     out.push(property.id as u8);
     match (property.value, shape) {
-        (Value::Number(n), Shape::Flag) => out.push(n as u8),
-        (Value::Number(n), Shape::Two | Shape::TwoNotZero) => put_two(out, n as u16),
-        (Value::Number(n), Shape::Length) => put_length(out, n as usize),
-        (Value::Number(n), _) => out.extend_from_slice(&n.to_be_bytes()),
-        (Value::Text(text), _) => put_binary(out, text.as_bytes())?,
-        (Value::Binary(data), _) => put_binary(out, data)?,
-        (Value::Pair(name, value), _) => {
+        (PropertyValue::Number(n), Shape::Flag) => out.push(n as u8),
+        (PropertyValue::Number(n), Shape::Two | Shape::TwoNotZero) => put_two(out, n as u16),
+        (PropertyValue::Number(n), Shape::Length) => put_length(out, n as usize),
+        (PropertyValue::Number(n), _) => out.extend_from_slice(&n.to_be_bytes()),
+        (PropertyValue::Text(text), _) => put_binary(out, text.as_bytes())?,
+        (PropertyValue::Binary(data), _) => put_binary(out, data)?,
+        (PropertyValue::Pair(name, value), _) => {
             put_binary(out, name.as_bytes())?;
             put_binary(out, value.as_bytes())?;
         }
@@ -343,8 +346,8 @@ fn put_one(out: &mut Vec<u8>, property: Property<'_>) -> Result<(), TooLong> {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8], place: Place) -> Result<Vec<Property<'_>>, Malformed> {
-        let mut reader = Reader::of(bytes);
+    fn read(bytes: &[u8], place: PropertyOwner) -> Result<Vec<Property<'_>>, Malformed> {
+        let mut reader = PacketReader::of(bytes);
         Block::read(&mut reader, place).map(|block| block.iter().collect())
     }
 
@@ -363,8 +366,11 @@ mod tests {
         ];
         let mut out = Vec::new();
         put(&mut out, &properties).unwrap();
-        assert_eq!(read(&out, Place::Publish).unwrap(), properties);
-        assert_eq!(read(&out, Place::Connack), Err(Malformed::Property(1)));
+        assert_eq!(read(&out, PropertyOwner::Publish).unwrap(), properties);
+        assert_eq!(
+            read(&out, PropertyOwner::Connack),
+            Err(Malformed::Property(1))
+        );
     }
 
     #[test]
@@ -372,22 +378,28 @@ mod tests {
         // Duplicate, invalid value, unknown, truncated.
         let twice = [10, 33, 0, 1, 33, 0, 1, 33, 0, 1, 0];
         assert_eq!(
-            read(&twice[..11], Place::Connack),
+            read(&twice[..11], PropertyOwner::Connack),
             Err(Malformed::Property(33))
         );
         assert_eq!(
-            read(&[3, 33, 0, 0], Place::Connack),
+            read(&[3, 33, 0, 0], PropertyOwner::Connack),
             Err(Malformed::PropertyValue(33))
         );
         assert_eq!(
-            read(&[2, 36, 2], Place::Connack),
+            read(&[2, 36, 2], PropertyOwner::Connack),
             Err(Malformed::PropertyValue(36))
         );
         assert_eq!(
-            read(&[2, 99, 0], Place::Connack),
+            read(&[2, 99, 0], PropertyOwner::Connack),
             Err(Malformed::Property(99))
         );
-        assert_eq!(read(&[2, 33, 0], Place::Connack), Err(Malformed::Short));
-        assert_eq!(read(&[9, 33, 0, 1], Place::Connack), Err(Malformed::Short));
+        assert_eq!(
+            read(&[2, 33, 0], PropertyOwner::Connack),
+            Err(Malformed::Short)
+        );
+        assert_eq!(
+            read(&[9, 33, 0, 1], PropertyOwner::Connack),
+            Err(Malformed::Short)
+        );
     }
 }

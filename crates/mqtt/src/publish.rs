@@ -2,9 +2,9 @@
 
 use crate::{
     Qos, Version,
-    property::{self, Block, Place, Property},
+    property::{self, Block, Property, PropertyOwner},
     topic,
-    wire::{MAX_LENGTH, Malformed, Reader, TooLong, put_binary, put_length},
+    wire::{MAX_LENGTH, Malformed, PacketReader, TooLong, put_binary, put_length},
 };
 
 const DUP: u8 = 1 << 3;
@@ -110,7 +110,7 @@ impl<'a> Message<'a> {
         if qos == Qos::AtMostOnce && first & DUP != 0 {
             return Err(Malformed::Flags(first));
         }
-        let mut reader = Reader::of(body);
+        let mut reader = PacketReader::of(body);
         let topic = reader.binary()?;
         let mut identifier = None;
         if qos > Qos::AtMostOnce {
@@ -118,7 +118,7 @@ impl<'a> Message<'a> {
         }
         let mut properties = Block::default();
         if version == Version::V5 {
-            properties = Block::read(&mut reader, Place::Publish)?;
+            properties = Block::read(&mut reader, PropertyOwner::Publish)?;
         }
         let has_alias = || properties.number(property::Id::TopicAlias).is_some();
         if topic.is_empty() {

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use crate::{
     Qos, Reason,
     flight::Flight,
-    packet::{Ack, Stage},
+    packet::{Ack, AckKind},
     publish::Message,
 };
 
 /// A client's session. `T` is the caller's data of a message or request.
 #[derive(Debug, Clone)]
 pub struct Session<T> {
-    flight: Flight<Sent<T>>,
+    flight: Flight<InFlight<T>>,
     /// Maximum number of unacknowledged messages of QoS 1 and 2, by client and server.
     limit: u16,
     /// Number of unacknowledged messages sent on this connection.
@@ -27,15 +27,15 @@ pub struct Session<T> {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sent<T> {
+struct InFlight<T> {
     what: T,
-    step: Step,
+    step: AckStep,
     /// Whether it counts towards the limit of this connection.
     is_counted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum AckStep {
     /// A message of QoS 1, until PUBACK.
     Once,
     /// A message of QoS 2, until PUBREC.
@@ -74,7 +74,7 @@ pub enum Again<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
     /// The acknowledgement to send.
-    pub answer: Option<Stage>,
+    pub answer: Option<AckKind>,
     /// Whether it is the first delivery. Always true for QoS 0 and 1, where it cannot be known.
     pub is_new: bool,
 }
@@ -99,7 +99,7 @@ impl<T: Copy> Session<T> {
         self.unanswered = 0;
         self.again.clear();
         let under_way = self.flight.in_order();
-        let requests = under_way.iter().filter(|(_, s)| s.step == Step::Request);
+        let requests = under_way.iter().filter(|(_, s)| s.step == AckStep::Request);
         let requests: Vec<u16> = requests.map(|(id, _)| *id).collect();
         for id in requests {
             self.flight.end(id);
@@ -131,7 +131,7 @@ impl<T: Copy> Session<T> {
             self.again.pop_front();
             return self.again();
         };
-        if sent.step == Step::Released {
+        if sent.step == AckStep::Released {
             self.again.pop_front();
             return Some((id, Again::Release));
         }
@@ -158,10 +158,10 @@ impl<T: Copy> Session<T> {
             return None;
         }
         let step = match qos {
-            Qos::ExactlyOnce => Step::Twice,
-            _ => Step::Once,
+            Qos::ExactlyOnce => AckStep::Twice,
+            _ => AckStep::Once,
         };
-        let id = self.flight.begin(Sent {
+        let id = self.flight.begin(InFlight {
             what,
             step,
             is_counted: true,
@@ -172,9 +172,9 @@ impl<T: Copy> Session<T> {
 
     /// Returns the identifier for a SUBSCRIBE or UNSUBSCRIBE. `None` if all are in use.
     pub fn request(&mut self, what: T) -> Option<u16> {
-        self.flight.begin(Sent {
+        self.flight.begin(InFlight {
             what,
-            step: Step::Request,
+            step: AckStep::Request,
             is_counted: false,
         })
     }
@@ -182,7 +182,7 @@ impl<T: Copy> Session<T> {
     /// Handles the response to a SUBSCRIBE or UNSUBSCRIBE. `None` if the identifier is unknown.
     pub fn answered(&mut self, identifier: u16) -> Option<T> {
         let sent = self.flight.get_mut(identifier)?;
-        if sent.step != Step::Request {
+        if sent.step != AckStep::Request {
             return None;
         }
         self.flight.end(identifier).map(|sent| sent.what)
@@ -198,21 +198,23 @@ impl<T: Copy> Session<T> {
     #[inline]
     pub fn acknowledged(&mut self, ack: &Ack<'_>) -> Event<T> {
         let id = ack.identifier;
-        if ack.stage == Stage::Released {
+        if ack.stage == AckKind::Released {
             return self.released(id);
         }
         let Some(sent) = self.flight.get_mut(id) else {
             return Event::Unknown;
         };
         match (ack.stage, sent.step) {
-            (Stage::Acknowledged, Step::Once) => self.done(id, ack.reason),
-            (Stage::Received, Step::Twice) if ack.reason.is_refusal() => self.done(id, ack.reason),
-            (Stage::Received, Step::Twice) => {
-                sent.step = Step::Released;
+            (AckKind::Acknowledged, AckStep::Once) => self.done(id, ack.reason),
+            (AckKind::Received, AckStep::Twice) if ack.reason.is_refusal() => {
+                self.done(id, ack.reason)
+            }
+            (AckKind::Received, AckStep::Twice) => {
+                sent.step = AckStep::Released;
                 Event::Release(Some(sent.what))
             }
-            (Stage::Received, Step::Released) => Event::Release(None),
-            (Stage::Complete, Step::Released) => match self.end(id) {
+            (AckKind::Received, AckStep::Released) => Event::Release(None),
+            (AckKind::Complete, AckStep::Released) => match self.end(id) {
                 Some(what) => Event::Complete(what),
                 None => Event::Unknown,
             },
@@ -224,13 +226,13 @@ impl<T: Copy> Session<T> {
     #[inline]
     pub fn delivered(&mut self, message: &Message<'_>) -> Delivered {
         let (answer, is_new) = match (message.qos, message.identifier) {
-            (Qos::AtLeastOnce, _) => (Some(Stage::Acknowledged), true),
+            (Qos::AtLeastOnce, _) => (Some(AckKind::Acknowledged), true),
             (Qos::ExactlyOnce, Some(id)) => {
                 let is_new = !self.arriving.contains(&id);
                 if is_new {
                     self.arriving.push_back(id);
                 }
-                (Some(Stage::Received), is_new)
+                (Some(AckKind::Received), is_new)
             }
             _ => (None, true),
         };
@@ -269,7 +271,7 @@ mod tests {
     use super::*;
     use crate::property::Block;
 
-    fn ack(stage: Stage, identifier: u16, reason: u8) -> Ack<'static> {
+    fn ack(stage: AckKind, identifier: u16, reason: u8) -> Ack<'static> {
         Ack {
             stage,
             identifier,
@@ -290,7 +292,7 @@ mod tests {
         }
     }
 
-    use Stage::{Acknowledged, Complete, Received, Released};
+    use AckKind::{Acknowledged, Complete, Received, Released};
 
     #[test]
     fn qos_1_completes_with_puback() {

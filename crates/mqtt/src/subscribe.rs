@@ -2,8 +2,8 @@
 
 use crate::{
     Qos, Reason, Version,
-    property::{self, Block, Place, Property},
-    wire::{Malformed, Reader, TooLong, put_binary, put_packet, put_two},
+    property::{self, Block, Property, PropertyOwner},
+    wire::{Malformed, PacketReader, TooLong, put_binary, put_packet, put_two},
 };
 
 /// Which retained messages a new subscription receives.
@@ -123,11 +123,11 @@ impl<'a> Answered<'a> {
     }
 
     fn read(version: Version, body: &'a [u8]) -> Result<Answered<'a>, Malformed> {
-        let mut reader = Reader::of(body);
+        let mut reader = PacketReader::of(body);
         let identifier = reader.identifier()?;
         let mut properties = Block::default();
         if version == Version::V5 {
-            properties = Block::read(&mut reader, Place::Answer)?;
+            properties = Block::read(&mut reader, PropertyOwner::Answer)?;
         }
         Ok(Answered {
             identifier,

@@ -57,16 +57,16 @@ impl std::error::Error for Malformed {}
 
 /// Reads a packet from the front.
 #[derive(Debug, Clone, Copy)]
-pub struct Reader<'a> {
+pub struct PacketReader<'a> {
     /// The remaining bytes.
     pub rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PacketReader<'a> {
     /// Creates a reader.
     #[must_use]
-    pub fn of(rest: &'a [u8]) -> Reader<'a> {
-        Reader { rest }
+    pub fn of(rest: &'a [u8]) -> PacketReader<'a> {
+        PacketReader { rest }
     }
 
     /// Takes bytes.

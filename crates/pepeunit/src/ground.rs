@@ -8,20 +8,20 @@ use session::SharedVoice;
 
 use crate::{
     pipes::{MAX_SIZE, Pipe, Policy, same},
-    probe::{self, Way},
-    rest::{self, Rest, Unit},
-    settings::{Settings, Topics},
+    probe::{self, BrokerAddress},
+    rest::{self, RestClient, RestUnit},
+    settings::{PepeunitConfig, Topics},
     watch::Broker,
 };
 use session::asking::Base;
 
 /// What a test stands on.
-pub(crate) struct Ground {
-    pub units: Vec<Unit>,
+pub(crate) struct TestFixture {
+    pub units: Vec<RestUnit>,
     pub host: String,
     pub port: u16,
     /// Where what was kept is read back; none: nothing is.
-    pub rest: Option<Rest>,
+    pub rest: Option<RestClient>,
     pub broker: Option<Broker>,
 }
 
@@ -32,15 +32,15 @@ const AGAIN_NS: u64 = 2_000_000_000;
 /// Behind the time that a policy takes.
 const PATIENCE_S: u64 = 30;
 
-impl Ground {
+impl TestFixture {
     /// Makes it.
-    pub fn lay(settings: &Settings, voice: &SharedVoice) -> Result<Ground, String> {
+    pub fn lay(settings: &PepeunitConfig, voice: &SharedVoice) -> Result<TestFixture, String> {
         let flags = &settings.flags;
         if let Some(path) = &flags.units {
-            return Ok(Ground::bare(settings, read_units(path)?));
+            return Ok(TestFixture::bare(settings, read_units(path)?));
         }
         if flags.no_setup {
-            return Ok(Ground::bare(settings, made_up(settings)));
+            return Ok(TestFixture::bare(settings, made_up(settings)));
         }
         let missing = "is missing: it, or its flag, says where Pepeunit is (loadline mqtt --help; other MQTT servers: loadline mqtt pub --help)";
         let domain = settings
@@ -53,7 +53,8 @@ impl Ground {
         let base =
             Base::new(settings.is_secure, domain).map_err(|why| format!("PU_DOMAIN: {why}"))?;
         let set_up = |why: String| format!("set-up: {why}");
-        let rest = Rest::enter(base, rest::mark(settings.is_secure, domain)).map_err(set_up)?;
+        let rest =
+            RestClient::enter(base, rest::mark(settings.is_secure, domain)).map_err(set_up)?;
         voice.say(&format_args!(
             "loadline: making {} units at {domain}",
             settings.units
@@ -72,7 +73,7 @@ impl Ground {
         let api = interface(settings, &told.http, &host, domain)?;
         let broker =
             Broker::enter(api, user, &format!("{}/{topic}", told.domain)).map_err(set_up)?;
-        let ground = Ground {
+        let ground = TestFixture {
             units: told.units,
             host,
             port: flags.port.unwrap_or(told.port),
@@ -83,13 +84,13 @@ impl Ground {
         Ok(ground)
     }
 
-    fn bare(settings: &Settings, units: Vec<Unit>) -> Ground {
+    fn bare(settings: &PepeunitConfig, units: Vec<RestUnit>) -> TestFixture {
         let flags = &settings.flags;
         let of_domain = settings
             .domain
             .as_ref()
             .map(|domain| domain.split(':').next().unwrap_or_default().to_owned());
-        Ground {
+        TestFixture {
             units,
             host: flags
                 .host
@@ -103,14 +104,19 @@ impl Ground {
     }
 
     /// Sends a message as the first unit and as the last, and waits until it is seen.
-    fn probe(&self, settings: &Settings, pipe: &Pipe, voice: &SharedVoice) -> Result<(), String> {
+    fn probe(
+        &self,
+        settings: &PepeunitConfig,
+        pipe: &Pipe,
+        voice: &SharedVoice,
+    ) -> Result<(), String> {
         let (Some(first), Some(last)) = (self.units.first(), self.units.last()) else {
             return Err("there are no units".to_owned());
         };
-        let way = |unit: &'_ Unit| unit.token.clone();
-        let send = |unit: &Unit, payload: &[u8]| {
+        let way = |unit: &'_ RestUnit| unit.token.clone();
+        let send = |unit: &RestUnit, payload: &[u8]| {
             let token = way(unit);
-            let way = Way {
+            let way = BrokerAddress {
                 host: &self.host,
                 port: self.port,
                 token: token.as_deref(),
@@ -153,7 +159,7 @@ impl Ground {
     }
 }
 
-fn is_visible(rest: &Rest, pipe: &Pipe, node: &str) -> Result<bool, String> {
+fn is_visible(rest: &RestClient, pipe: &Pipe, node: &str) -> Result<bool, String> {
     let probe = pipe.through(pipe.probe()).map(|state| same(&state));
     if pipe.policy == Policy::LastValue {
         return Ok(rest.state(node)?.map(|state| same(&state)) == probe);
@@ -167,7 +173,12 @@ pub(crate) fn pause(ns: u64) {
 }
 
 /// Where the broker's own interface is: at its host; behind the same door as Pepeunit if that is the same host.
-fn interface(settings: &Settings, http: &str, host: &str, domain: &str) -> Result<Base, String> {
+fn interface(
+    settings: &PepeunitConfig,
+    http: &str,
+    host: &str,
+    domain: &str,
+) -> Result<Base, String> {
     let is_secure = http == "https";
     let (of_domain, port) = domain.rsplit_once(':').unwrap_or((domain, ""));
     let port = match settings.api_port {
@@ -179,7 +190,7 @@ fn interface(settings: &Settings, http: &str, host: &str, domain: &str) -> Resul
 }
 
 /// Units of which nobody knows but the broker, if it lets anybody in.
-fn made_up(settings: &Settings) -> Vec<Unit> {
+fn made_up(settings: &PepeunitConfig) -> Vec<RestUnit> {
     let domain = settings.domain.as_deref().unwrap_or("localhost");
     let mark = rest::mark(settings.is_secure, domain);
     let level = domain.split(':').next().unwrap_or_default();
@@ -187,7 +198,7 @@ fn made_up(settings: &Settings) -> Vec<Unit> {
         Topics::Datapipe => format!("{level}/test_{number}_{mark}/pepeunit"),
         Topics::System => format!("{level}/output_base_topic/test_{number}_{mark}/state/pepeunit"),
     };
-    let unit = |number| Unit {
+    let unit = |number| RestUnit {
         token: None,
         topic: topic(number),
         node: None,
@@ -195,7 +206,7 @@ fn made_up(settings: &Settings) -> Vec<Unit> {
     (0..settings.units).map(unit).collect()
 }
 
-fn read_units(path: &Path) -> Result<Vec<Unit>, String> {
+fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
     let at = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("--units {at}: {error}"))?;
     let mut lines = text
@@ -222,7 +233,7 @@ fn read_units(path: &Path) -> Result<Vec<Unit>, String> {
 }
 
 /// A unit of a line whose columns of the token and of the topic are these.
-fn read_unit(line: &str, token: usize, topic: usize) -> Result<Unit, String> {
+fn read_unit(line: &str, token: usize, topic: usize) -> Result<RestUnit, String> {
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
     let cell = |at: usize| cells.get(at).copied().filter(|cell| !cell.is_empty());
     let (Some(token), Some(topic)) = (cell(token), cell(topic)) else {
@@ -231,7 +242,7 @@ fn read_unit(line: &str, token: usize, topic: usize) -> Result<Unit, String> {
     if mqtt::topic::has_wildcard(topic.as_bytes()) {
         return Err(format!("`{topic}` is a filter, no topic"));
     }
-    Ok(Unit {
+    Ok(RestUnit {
         token: Some(token.to_owned()),
         topic: topic.to_owned(),
         node: None,

@@ -17,21 +17,23 @@ mod watch;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
-use engine::{Cause, Options, StopHandle};
+use engine::{Cause, EngineOptions, StopHandle};
 use mqtt_driver::PerClient;
 use plan::{
     Note, Plan, Rate, Shape, criteria,
-    mqtt::{Arrival, Clients, Groups, Mqtt, Own, Payload, Publishing, SETTLE_NS, Value, Version},
+    mqtt::{
+        Arrival, Clients, Groups, Mqtt, Own, Payload, PayloadKind, Publishing, SETTLE_NS, Version,
+    },
     units::SECOND,
 };
 use session::{Hosts, Job, SharedVoice, exit, inputs, sampling};
 
-use door_mqtt::{RunPrinter, Told, named_phase, open_load, plan_for};
-use ground::Ground;
+use door_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
+use ground::TestFixture;
 use pipes::Pipe;
-use settings::{Flags, Settings, Topics, Variables};
-use verdict::Verdict;
-use watch::Watch;
+use settings::{Flags, PepeunitConfig, Topics, Variables};
+use verdict::BackendVerdict;
+use watch::BrokerWatch;
 
 /// Runs the command line, without the program's name.
 #[must_use]
@@ -41,7 +43,7 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
         Ok(flags) => flags,
         Err(error) => return door_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
     };
-    let settings = match Settings::of(flags, &Variables::here()) {
+    let settings = match PepeunitConfig::of(flags, &Variables::here()) {
         Ok(settings) => settings,
         Err(line) => return refused(&line, exit::BAD_INPUT, voice),
     };
@@ -52,7 +54,7 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
     if let Err(line) = criteria_of(&settings) {
         return refused(&line, exit::BAD_INPUT, voice);
     }
-    let ground = match Ground::lay(&settings, voice) {
+    let ground = match TestFixture::lay(&settings, voice) {
         Ok(ground) => ground,
         Err(line) => {
             let is_ours = line.starts_with("set-up: ");
@@ -73,7 +75,7 @@ fn refused(line: &str, code: u8, voice: &SharedVoice) -> u8 {
 }
 
 /// What is said before the load, and in every rendering of it.
-fn notes(settings: &Settings, pipe: &Pipe) -> Vec<String> {
+fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
     let mut notes = Vec::new();
     if settings.flags.topics == Topics::System {
         notes.push(
@@ -89,7 +91,7 @@ fn notes(settings: &Settings, pipe: &Pipe) -> Vec<String> {
             "the pipe of {} takes numbers and the messages are texts: it keeps none of them, as intended",
             settings.policy.name()
         ));
-    } else if settings.value == Value::Text && settings.letters as usize > pipes::MAX_SIZE {
+    } else if settings.value == PayloadKind::Text && settings.letters as usize > pipes::MAX_SIZE {
         notes.push(format!(
             "messages of {} letters: pipes hold back what is longer than {}, as intended",
             settings.letters,
@@ -100,7 +102,7 @@ fn notes(settings: &Settings, pipe: &Pipe) -> Vec<String> {
 }
 
 /// Threads: no more than there are cores.
-fn workers(settings: &Settings, notes: &mut Vec<String>) -> usize {
+fn workers(settings: &PepeunitConfig, notes: &mut Vec<String>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = settings.workers.min(cores).min(settings.units as usize);
     if workers < settings.workers {
@@ -112,14 +114,14 @@ fn workers(settings: &Settings, notes: &mut Vec<String>) -> usize {
     workers.max(1)
 }
 
-fn criteria_of(settings: &Settings) -> Result<Vec<plan::criteria::Criterion>, String> {
+fn criteria_of(settings: &PepeunitConfig) -> Result<Vec<plan::criteria::Criterion>, String> {
     let read = |text: &String| {
         criteria::parse_criterion(text).map_err(|e| format!("--check '{text}': {e}"))
     };
     settings.flags.check.iter().map(read).collect()
 }
 
-fn groups(settings: &Settings) -> Groups {
+fn groups(settings: &PepeunitConfig) -> Groups {
     Groups {
         value: settings.value,
         letters: settings.letters,
@@ -127,8 +129,12 @@ fn groups(settings: &Settings) -> Groups {
     }
 }
 
-fn plan_of(settings: &Settings, ground: &Ground, notes: Vec<String>) -> Result<Plan, String> {
-    let own = |unit: &rest::Unit| Own {
+fn plan_of(
+    settings: &PepeunitConfig,
+    ground: &TestFixture,
+    notes: Vec<String>,
+) -> Result<Plan, String> {
+    let own = |unit: &rest::RestUnit| Own {
         username: unit.token.clone(),
         topic: unit.topic.clone(),
     };
@@ -190,15 +196,15 @@ fn plan_of(settings: &Settings, ground: &Ground, notes: Vec<String>) -> Result<P
 }
 
 fn conduct(
-    settings: &Settings,
+    settings: &PepeunitConfig,
     pipe: &Pipe,
-    mut ground: Ground,
+    mut ground: TestFixture,
     (workers, notes): (usize, Vec<String>),
     voice: &SharedVoice,
 ) -> u8 {
     let clients: PerClient = Arc::new(Mutex::default());
     let stop = StopHandle::default();
-    let dropped = |ground: &mut Ground| {
+    let dropped = |ground: &mut TestFixture| {
         ground
             .broker
             .as_mut()
@@ -226,7 +232,7 @@ fn conduct(
         .clone();
     let is_asked_to_end = matches!(ended.cause, Some(Cause::Signal(_) | Cause::Page));
     let seconds = f64::from(settings.duration_s);
-    let mut verdict = Verdict::of(
+    let mut verdict = BackendVerdict::of(
         &door_mqtt::driver_counts(&ended.run),
         (seconds, ended.cause.as_ref()),
     );
@@ -258,16 +264,16 @@ fn conduct(
 }
 
 fn job(
-    settings: &Settings,
+    settings: &PepeunitConfig,
     plan: Plan,
-    ground: &Ground,
+    ground: &TestFixture,
     (workers, clients, stop): (usize, &PerClient, &StopHandle),
 ) -> Result<Job, String> {
     let seed = inputs::random_seed();
     let plan::Work::Mqtt(work) = &plan.work else {
         return Err("no MQTT".to_owned());
     };
-    let driver = mqtt_driver::maker(mqtt_driver::Settings {
+    let driver = mqtt_driver::maker(mqtt_driver::DriverConfig {
         work: Arc::new(work.clone()),
         flat_out: false,
         own: Vec::new(),
@@ -276,18 +282,18 @@ fn job(
         limit: None,
         clients: Some(Arc::clone(clients)),
     });
-    let options = Options {
+    let options = EngineOptions {
         workers: Some(workers),
         seed,
         drain_ns: Some(settings.drain_ns),
-        door: Some(Arc::new(|| Box::new(Told::default()))),
+        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
         driver: Some(driver),
         stop: stop.clone(),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let mut samplers = sampling::usual();
     if let Some(broker) = &ground.broker {
-        samplers.push(Box::new(Watch {
+        samplers.push(Box::new(BrokerWatch {
             broker: broker.clone(),
             stop: stop.clone(),
         }));

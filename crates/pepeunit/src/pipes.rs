@@ -2,7 +2,7 @@
 //! lets through and makes of it. What was kept is compared with the model elsewhere.
 
 use clap::ValueEnum;
-use plan::mqtt::Value;
+use plan::mqtt::PayloadKind;
 
 /// What a pipe keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -38,7 +38,7 @@ pub(crate) const MAX_SIZE: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Pipe {
     pub policy: Policy,
-    input: Value,
+    input: PayloadKind,
     blacklist: &'static [&'static str],
     least: Option<i64>,
     most: Option<i64>,
@@ -53,7 +53,7 @@ impl Pipe {
     pub fn of(policy: Policy) -> Pipe {
         let text = Pipe {
             policy,
-            input: Value::Text,
+            input: PayloadKind::Text,
             blacklist: &["offline", "unknown", "error"],
             least: None,
             most: None,
@@ -68,7 +68,7 @@ impl Pipe {
                 ..text
             },
             Policy::NRecords => Pipe {
-                input: Value::Number,
+                input: PayloadKind::Number,
                 blacklist: DIGITS,
                 least: Some(0),
                 ratio: Some(0.7),
@@ -77,7 +77,7 @@ impl Pipe {
                 ..text
             },
             Policy::Aggregation => Pipe {
-                input: Value::Number,
+                input: PayloadKind::Number,
                 blacklist: &["432", "12.3", "134.5234"],
                 least: Some(-60),
                 most: Some(1_000_000),
@@ -92,21 +92,21 @@ impl Pipe {
     /// What `type_input_value` says.
     pub fn input(&self) -> &'static str {
         match self.input {
-            Value::Text => "Text",
-            Value::Number => "Number",
+            PayloadKind::Text => "Text",
+            PayloadKind::Number => "Number",
         }
     }
 
     /// Whether anything of this sort can pass at all.
-    pub fn takes(&self, value: Value) -> bool {
-        self.input == Value::Text || value == Value::Number
+    pub fn takes(&self, value: PayloadKind) -> bool {
+        self.input == PayloadKind::Text || value == PayloadKind::Number
     }
 
     /// The file that the platform is given.
     pub fn yaml(&self) -> String {
         let quoted = |value: &&str| match self.input {
-            Value::Text => format!("'{value}'"),
-            Value::Number => (*value).to_owned(),
+            PayloadKind::Text => format!("'{value}'"),
+            PayloadKind::Number => (*value).to_owned(),
         };
         let values: Vec<String> = self.blacklist.iter().map(quoted).collect();
         let mut out = format!(
@@ -154,7 +154,7 @@ impl Pipe {
         if text.len() > MAX_SIZE {
             return None;
         }
-        if self.input == Value::Text {
+        if self.input == PayloadKind::Text {
             let is_listed = self.blacklist.contains(&text);
             let end = self.slice.unwrap_or(usize::MAX);
             return (!is_listed).then(|| text.chars().take(end).collect());

@@ -7,19 +7,19 @@ use std::{
     time::Duration,
 };
 
-use mqtt::{Connect, Next, Packet, Publish, Qos, Reason, Template, Version, connect, packet};
+use mqtt::{Connect, NextPacket, Packet, Publish, Qos, Reason, Template, Version, connect, packet};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where a unit is let in, and by which token.
-pub(crate) struct Way<'a> {
+pub(crate) struct BrokerAddress<'a> {
     pub host: &'a str,
     pub port: u16,
     pub token: Option<&'a str>,
 }
 
 /// Publishes a message and waits until the broker has read it.
-pub(crate) fn publish(way: &Way<'_>, topic: &str, payload: &[u8]) -> Result<(), String> {
+pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> Result<(), String> {
     let at = format!("broker {}:{}", way.host, way.port);
     let mut stream = connected(way).map_err(|why| format!("{at}: {why}"))?;
     let client_id = format!("loadline-probe-{}", std::process::id());
@@ -40,8 +40,8 @@ pub(crate) fn publish(way: &Way<'_>, topic: &str, payload: &[u8]) -> Result<(), 
     stream.write_all(&out).map_err(broken)?;
     let mut held = Vec::new();
     match heard(&mut stream, &mut held)? {
-        Heard::In => {}
-        Heard::Refused(reason) => {
+        BrokerReply::In => {}
+        BrokerReply::Refused(reason) => {
             return Err(format!("{at} refused the connection of a unit: {reason}"));
         }
         _ => return Err(format!("{at} does not answer a CONNECT of MQTT 3.1.1")),
@@ -64,7 +64,7 @@ pub(crate) fn publish(way: &Way<'_>, topic: &str, payload: &[u8]) -> Result<(), 
     };
     stream.write_all(&out).map_err(|_| hung_up())?;
     match heard(&mut stream, &mut held) {
-        Ok(Heard::Alive) => {}
+        Ok(BrokerReply::Alive) => {}
         _ => return Err(hung_up()),
     }
     out.clear();
@@ -74,7 +74,7 @@ pub(crate) fn publish(way: &Way<'_>, topic: &str, payload: &[u8]) -> Result<(), 
     Ok(())
 }
 
-fn connected(way: &Way<'_>) -> Result<TcpStream, String> {
+fn connected(way: &BrokerAddress<'_>) -> Result<TcpStream, String> {
     let addresses = (way.host, way.port).to_socket_addrs();
     let mut why = "the name has no address".to_owned();
     for address in addresses.map_err(|_| "the name is not known".to_owned())? {
@@ -94,29 +94,31 @@ fn connected(way: &Way<'_>) -> Result<TcpStream, String> {
     Err(why)
 }
 
-enum Heard {
+enum BrokerReply {
     In,
     Refused(Reason),
     Alive,
     Other,
 }
 
-fn heard(stream: &mut TcpStream, held: &mut Vec<u8>) -> Result<Heard, String> {
+fn heard(stream: &mut TcpStream, held: &mut Vec<u8>) -> Result<BrokerReply, String> {
     let mut piece = [0; 1024];
     loop {
         match packet::next(Version::V311, held, 1 << 20).map_err(|e| e.to_string())? {
-            Next::Packet(packet, used) => {
+            NextPacket::Packet(packet, used) => {
                 let heard = match packet {
-                    Packet::Connack(of) if of.reason.is_refusal() => Heard::Refused(of.reason),
-                    Packet::Connack(_) => Heard::In,
-                    Packet::Pingresp => Heard::Alive,
-                    _ => Heard::Other,
+                    Packet::Connack(of) if of.reason.is_refusal() => {
+                        BrokerReply::Refused(of.reason)
+                    }
+                    Packet::Connack(_) => BrokerReply::In,
+                    Packet::Pingresp => BrokerReply::Alive,
+                    _ => BrokerReply::Other,
                 };
                 held.drain(..used);
                 return Ok(heard);
             }
-            Next::Partial(_) => match stream.read(&mut piece).map_err(|e| e.to_string())? {
-                0 => return Ok(Heard::Other),
+            NextPacket::Partial(_) => match stream.read(&mut piece).map_err(|e| e.to_string())? {
+                0 => return Ok(BrokerReply::Other),
                 n => held.extend_from_slice(&piece[..n]),
             },
         }

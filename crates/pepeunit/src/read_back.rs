@@ -13,8 +13,8 @@ use plan::mqtt::Groups;
 use crate::{
     ground::pause,
     pipes::{Pipe, Policy},
-    rest::{Rest, Unit, each},
-    verify::{Found, Sent},
+    rest::{RestClient, RestUnit, each},
+    verify::{SentByUnit, VerifiedMessages},
 };
 
 /// Between two rounds.
@@ -22,15 +22,15 @@ const ROUND_NS: u64 = 250_000_000;
 
 /// Of every unit, by its number; or why a unit could not be read.
 pub(crate) fn all(
-    rest: &Rest,
-    units: &[Unit],
+    rest: &RestClient,
+    units: &[RestUnit],
     pipe: &Pipe,
     groups: Groups,
     sums: &BTreeMap<u32, Sums>,
     patience_ns: u64,
-) -> Result<Vec<Found>, String> {
+) -> Result<Vec<VerifiedMessages>, String> {
     let until = clock::monotonic_ns().saturating_add(patience_ns);
-    let found: Mutex<BTreeMap<usize, Found>> = Mutex::default();
+    let found: Mutex<BTreeMap<usize, VerifiedMessages>> = Mutex::default();
     let counts: Mutex<BTreeMap<usize, u64>> = Mutex::default();
     let mut open: Vec<usize> = (0..units.len()).collect();
     loop {
@@ -45,7 +45,7 @@ pub(crate) fn all(
                     return Ok(());
                 }
             }
-            let sent = Sent {
+            let sent = SentByUnit {
                 pipe,
                 groups,
                 client: *number as u64,
@@ -63,7 +63,7 @@ pub(crate) fn all(
         })?;
         {
             let found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            open.retain(|number| !found.get(number).is_some_and(Found::is_right));
+            open.retain(|number| !found.get(number).is_some_and(VerifiedMessages::is_right));
         }
         if open.is_empty() || is_last {
             let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use std::sync::{
 use serde_json::{Value, json};
 
 use crate::{md5, pipes::Pipe};
-use session::asking::{Answer, Base, Request};
+use session::asking::{Base, BlockingRequest, BlockingResponse};
 
 const API: &str = "/pepeunit/api/v1";
 /// The repository that units are made of.
@@ -20,7 +20,7 @@ const AT_ONCE: usize = 10;
 const PAGE: usize = 500;
 
 /// A user of Pepeunit.
-pub(crate) struct Rest {
+pub(crate) struct RestClient {
     base: Base,
     token: String,
     /// What everything that is made is named after.
@@ -29,7 +29,7 @@ pub(crate) struct Rest {
 
 /// A unit as it publishes.
 #[derive(Debug, Clone)]
-pub(crate) struct Unit {
+pub(crate) struct RestUnit {
     pub token: Option<String>,
     pub topic: String,
     /// Its node, where what it sends can be read back.
@@ -37,8 +37,8 @@ pub(crate) struct Unit {
 }
 
 /// What units are told.
-pub(crate) struct Told {
-    pub units: Vec<Unit>,
+pub(crate) struct UnitSettings {
+    pub units: Vec<RestUnit>,
     pub domain: String,
     pub host: String,
     pub port: u16,
@@ -63,10 +63,10 @@ fn listed(answer: &Value, name: &str) -> Vec<Value> {
     answer[name].as_array().cloned().unwrap_or_default()
 }
 
-impl Rest {
+impl RestClient {
     /// Comes in, as the user of this test, who is made where he is missing.
-    pub fn enter(base: Base, mark: String) -> Result<Rest, String> {
-        let mut rest = Rest {
+    pub fn enter(base: Base, mark: String) -> Result<RestClient, String> {
+        let mut rest = RestClient {
             base,
             token: String::new(),
             mark,
@@ -93,9 +93,14 @@ impl Rest {
         Ok(rest)
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Answer, String> {
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<BlockingResponse, String> {
         let bytes = body.map(|body| body.to_string().into_bytes());
-        self.base.ask(&Request {
+        self.base.ask(&BlockingRequest {
             method,
             path: &format!("{API}{path}"),
             headers: &[("x-auth-token", &self.token)],
@@ -120,7 +125,7 @@ impl Rest {
     }
 
     /// Makes units anew; each has a pipe of this configuration.
-    pub fn make(&self, count: u32, pipe: &Pipe, is_of_pipes: bool) -> Result<Told, String> {
+    pub fn make(&self, count: u32, pipe: &Pipe, is_of_pipes: bool) -> Result<UnitSettings, String> {
         let repo = self.repository()?;
         self.remove_old()?;
         let numbers: Vec<u32> = (0..count).collect();
@@ -167,13 +172,13 @@ impl Rest {
                 let uuid = made[*place]["uuid"].as_str().unwrap_or_default();
                 format!("{domain}/output_base_topic/{uuid}/state/pepeunit")
             };
-            Ok(Unit {
+            Ok(RestUnit {
                 token: Some(of(env, "PU_AUTH_TOKEN")?),
                 topic,
                 node: is_of_pipes.then(|| node.clone()),
             })
         });
-        Ok(Told {
+        Ok(UnitSettings {
             units: units.collect::<Result<_, String>>()?,
             host: of(first, "PU_MQTT_HOST")?,
             port: port
@@ -275,7 +280,7 @@ impl Rest {
             "--{boundary}\r\nContent-Disposition: form-data; name=\"data\"; filename=\"data_pipe.yaml\"\r\nContent-Type: application/yaml\r\n\r\n{yaml}\r\n--{boundary}--\r\n"
         );
         let path = format!("/unit_nodes/set_data_pipe_config?uuid={node}&is_bot_auth=false");
-        let answer = self.base.ask(&Request {
+        let answer = self.base.ask(&BlockingRequest {
             method: "POST",
             path: &format!("{API}{path}"),
             headers: &[("x-auth-token", &self.token)],
@@ -325,7 +330,7 @@ impl Rest {
     }
 }
 
-fn wrong(method: &str, path: &str, answer: &Answer) -> String {
+fn wrong(method: &str, path: &str, answer: &BlockingResponse) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let why = match &body["detail"] {
         Value::Null => String::new(),

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::{Parser, ValueEnum};
-use plan::{mqtt::Value, units};
+use plan::{mqtt::PayloadKind, units};
 
 use crate::pipes::Policy;
 
@@ -99,11 +99,11 @@ pub(crate) enum Topics {
 }
 
 /// Everything that is known before anybody is asked.
-pub(crate) struct Settings {
+pub(crate) struct PepeunitConfig {
     pub duration_s: u32,
     pub units: u32,
     pub per_second: u32,
-    pub value: Value,
+    pub value: PayloadKind,
     pub copies: u32,
     pub letters: u32,
     pub policy: Policy,
@@ -169,16 +169,16 @@ fn parsed(text: &str) -> BTreeMap<String, String> {
 }
 
 /// A value, with the name by which a user knows it.
-struct Given {
+struct GivenValue {
     name: String,
     text: String,
 }
 
-impl Given {
+impl GivenValue {
     fn number(&self, range: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
         let number = self.text.parse().ok().filter(|n| range.contains(n));
         number.ok_or_else(|| {
-            let Given { name, text } = self;
+            let GivenValue { name, text } = self;
             format!(
                 "{name}={text}: it is a whole number from {} to {}",
                 range.start(),
@@ -188,17 +188,17 @@ impl Given {
     }
 }
 
-impl Settings {
+impl PepeunitConfig {
     /// Reads them.
-    pub fn of(flags: Flags, variables: &Variables) -> Result<Settings, String> {
+    pub fn of(flags: Flags, variables: &Variables) -> Result<PepeunitConfig, String> {
         let given = |flag: &Option<String>, short: &str, usual: &str| {
             let variable = format!("{PREFIX}{short}");
             match flag {
-                Some(text) => Given {
+                Some(text) => GivenValue {
                     name: format!("--{}", short.to_lowercase().replace('_', "-")),
                     text: text.clone(),
                 },
-                None => Given {
+                None => GivenValue {
                     text: variables.get(&variable).unwrap_or_else(|| usual.to_owned()),
                     name: variable,
                 },
@@ -217,8 +217,8 @@ impl Settings {
             .as_deref()
             .map(|text| units::parse_duration(text).map_err(|e| format!("--settle '{text}': {e}")));
         let duration = given(&flags.duration, "DURATION", "120");
-        Ok(Settings {
-            duration_s: Given {
+        Ok(PepeunitConfig {
+            duration_s: GivenValue {
                 text: duration.text.trim_end_matches('s').to_owned(),
                 ..duration
             }
@@ -229,12 +229,12 @@ impl Settings {
             letters: given(&flags.message_size, "MESSAGE_SIZE", "15").number(1..=16_000_000)?,
             workers: given(&flags.workers, "WORKERS", "10").number(1..=10_000)? as usize,
             value: match value.text.as_str() {
-                "Text" => Value::Text,
-                "Number" => Value::Number,
+                "Text" => PayloadKind::Text,
+                "Number" => PayloadKind::Number,
                 other => return Err(format!("{}={other}: it is Text or Number", value.name)),
             },
             policy: Policy::from_str(&policy.text, false).map_err(|_| {
-                let Given { name, text } = &policy;
+                let GivenValue { name, text } = &policy;
                 format!("{name}={text}: it is LastValue, NRecords, TimeWindow or Aggregation")
             })?,
             domain: or(&flags.domain, "PU_DOMAIN"),
@@ -263,14 +263,14 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn of(line: &[&str], file: &str) -> Result<Settings, String> {
+    fn of(line: &[&str], file: &str) -> Result<PepeunitConfig, String> {
         let words = ["mqtt"].iter().chain(line);
         let flags = Flags::try_parse_from(words).map_err(|e| e.to_string())?;
         let variables = Variables {
             file: parsed(file),
             environment: |name| (name == "PU_TEST_LOAD_MQTT_RPS").then(|| "7".to_owned()),
         };
-        Settings::of(flags, &variables)
+        PepeunitConfig::of(flags, &variables)
     }
 
     #[test]

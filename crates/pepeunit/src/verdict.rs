@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::{
     pipes::{Pipe, Policy},
-    verify::Found,
+    verify::VerifiedMessages,
 };
 
 /// What is known of a test.
-pub(crate) struct Verdict {
+pub(crate) struct BackendVerdict {
     due: u64,
     sent: u64,
     confirmed: u64,
@@ -28,25 +28,25 @@ pub(crate) struct Verdict {
     ended: Option<String>,
     /// Messages that the broker says it has dropped during the test, of all its clients.
     dropped: Option<u64>,
-    kept: Option<Kept>,
+    kept: Option<KeptMessages>,
 }
 
 /// Messages may arrive this much later than the load lasts, in tenths of a second.
 const LATE_TENTHS: i64 = 20;
 
-struct Kept {
+struct KeptMessages {
     policy: Policy,
-    all: Found,
-    units: Vec<Found>,
+    all: VerifiedMessages,
+    units: Vec<VerifiedMessages>,
     dropped: Option<u64>,
     unreadable: Option<String>,
 }
 
-impl Verdict {
+impl BackendVerdict {
     /// Of what the driver has told, of a load of so many seconds.
-    pub fn of(told: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> Verdict {
+    pub fn of(told: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
         let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
-        Verdict {
+        BackendVerdict {
             due: of("due"),
             sent: of("sent"),
             confirmed: of("confirmed"),
@@ -72,16 +72,16 @@ impl Verdict {
     }
 
     /// Adds what was read back.
-    pub fn read_back(&mut self, pipe: &Pipe, read: Result<Vec<Found>, String>) {
+    pub fn read_back(&mut self, pipe: &Pipe, read: Result<Vec<VerifiedMessages>, String>) {
         let (units, unreadable) = match read {
             Ok(units) => (units, None),
             Err(why) => (Vec::new(), Some(why)),
         };
-        let mut all = Found::default();
+        let mut all = VerifiedMessages::default();
         for of in &units {
             all.add(of);
         }
-        self.kept = Some(Kept {
+        self.kept = Some(KeptMessages {
             policy: pipe.policy,
             all,
             units,
@@ -94,7 +94,7 @@ impl Verdict {
     pub fn is_good(&self) -> bool {
         let kept = self.kept.as_ref();
         let is_right = kept.is_none_or(|kept| kept.unreadable.is_none() && kept.all.is_right());
-        let is_complete = kept.is_some_and(Kept::is_complete);
+        let is_complete = kept.is_some_and(KeptMessages::is_complete);
         is_right && (is_complete || self.dropped.unwrap_or(0) == 0)
     }
 
@@ -190,7 +190,7 @@ impl Verdict {
     }
 
     /// Whether everything that was kept arrived as fast as it was sent.
-    fn timely(&self, kept: &Kept, failed: &dyn Fn(String) -> String) -> String {
+    fn timely(&self, kept: &KeptMessages, failed: &dyn Fn(String) -> String) -> String {
         let (due, asked) = (count(self.due), self.per_second(self.due));
         let arrivals = &kept.all.arrivals;
         let (Some((first, _)), Some((last, _))) =
@@ -234,7 +234,7 @@ impl Verdict {
     }
 
     /// What of the kept messages is not as it should be, if anything.
-    fn wrong(&self, kept: &Kept) -> Option<String> {
+    fn wrong(&self, kept: &KeptMessages) -> Option<String> {
         if kept.all.is_right() {
             return None;
         }
@@ -273,7 +273,7 @@ impl Verdict {
     }
 }
 
-impl Kept {
+impl KeptMessages {
     /// Messages of which something should be kept.
     fn passing(&self) -> u64 {
         self.all.sent.saturating_sub(self.all.filtered)
@@ -354,14 +354,14 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn verdict(counts: &[(&str, u64)]) -> Verdict {
+    fn verdict(counts: &[(&str, u64)]) -> BackendVerdict {
         let mut told = Tally::default();
         told.counters.extend(
             counts
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value)),
         );
-        Verdict::of(&told, (10.0, None))
+        BackendVerdict::of(&told, (10.0, None))
     }
 
     const READ: [(&str, u64); 5] = [
@@ -373,10 +373,10 @@ mod tests {
     ];
 
     /// Of 100 messages in 10 s, this many are lost; the others arrive over some seconds.
-    fn time_window(lost: u64, dropped: Option<f64>, seconds: i64) -> Verdict {
+    fn time_window(lost: u64, dropped: Option<f64>, seconds: i64) -> BackendVerdict {
         let mut verdict = verdict(&READ);
         let arrivals = (0..seconds * 10).map(|tenth| (17_000_000_000 + tenth, 1));
-        let found = Found {
+        let found = VerifiedMessages {
             sent: 100,
             kept: 100 - lost,
             lost,
@@ -384,7 +384,7 @@ mod tests {
             units: 1,
             right: u64::from(lost == 0),
             arrivals: arrivals.collect(),
-            ..Found::default()
+            ..VerifiedMessages::default()
         };
         verdict.read_back(&Pipe::of(Policy::TimeWindow), Ok(vec![found]));
         verdict.broker_dropped(dropped);
@@ -450,14 +450,14 @@ mod tests {
     }
 
     /// A pipe that keeps the newest alone: one value of each of four units.
-    fn newest(policy: Policy, dropped: Option<f64>) -> Verdict {
+    fn newest(policy: Policy, dropped: Option<f64>) -> BackendVerdict {
         let mut verdict = verdict(&READ);
-        let found = Found {
+        let found = VerifiedMessages {
             sent: 100,
             kept: 4,
             units: 4,
             right: 4,
-            ..Found::default()
+            ..VerifiedMessages::default()
         };
         verdict.read_back(&Pipe::of(policy), Ok(vec![found]));
         verdict.broker_dropped(dropped);
@@ -488,12 +488,12 @@ mod tests {
     #[test]
     fn right_sums_show_all_messages_and_no_moment() {
         let mut verdict = verdict(&READ);
-        let found = Found {
+        let found = VerifiedMessages {
             sent: 100,
             kept: 100,
             units: 1,
             right: 1,
-            ..Found::default()
+            ..VerifiedMessages::default()
         };
         verdict.read_back(&Pipe::of(Policy::Aggregation), Ok(vec![found]));
         let line = verdict.last();
@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn who_ends_early_sustains_nothing() {
         let cause = Cause::Limit("an hour".to_owned());
-        let verdict = Verdict::of(&Tally::default(), (10.0, Some(&cause)));
+        let verdict = BackendVerdict::of(&Tally::default(), (10.0, Some(&cause)));
         assert!(verdict.last().contains("ended early by an hour"));
     }
 }

@@ -12,7 +12,7 @@ use crate::pipes::{Pipe, Policy, RECORDS, ROW_S, WINDOW_S, same};
 
 /// What came of units' messages. Sums: those of all units add up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct VerifiedMessages {
     /// So many were sent.
     pub sent: u64,
     /// Of those, held back by the filters, as intended.
@@ -37,8 +37,8 @@ pub(crate) struct Found {
     pub arrivals: BTreeMap<i64, u64>,
 }
 
-impl Found {
-    pub fn add(&mut self, other: &Found) {
+impl VerifiedMessages {
+    pub fn add(&mut self, other: &VerifiedMessages) {
         self.sent += other.sent;
         self.filtered += other.filtered;
         self.kept += other.kept;
@@ -75,7 +75,7 @@ impl Found {
 }
 
 /// A unit's own side.
-pub(crate) struct Sent<'a> {
+pub(crate) struct SentByUnit<'a> {
     pub pipe: &'a Pipe,
     pub groups: Groups,
     /// Its number among the clients.
@@ -85,13 +85,13 @@ pub(crate) struct Sent<'a> {
 
 /// A state that should be there.
 #[derive(Debug, Default)]
-struct Wanted {
+struct ExpectedState {
     sent: u64,
     confirmed: u64,
     groups: u64,
 }
 
-impl Sent<'_> {
+impl SentByUnit<'_> {
     /// How many of the first so many messages are of a group.
     fn of_group(&self, group: u64, first: u64) -> u64 {
         let copies = u64::from(self.groups.copies.max(1));
@@ -112,8 +112,8 @@ impl Sent<'_> {
     }
 
     /// Every state that follows from what was sent; and how many messages were held back.
-    fn wanted(&self) -> (BTreeMap<String, Wanted>, u64) {
-        let (mut all, mut filtered) = (BTreeMap::<String, Wanted>::new(), 0);
+    fn wanted(&self) -> (BTreeMap<String, ExpectedState>, u64) {
+        let (mut all, mut filtered) = (BTreeMap::<String, ExpectedState>::new(), 0);
         for group in 0..=self.last_group().unwrap_or_default() {
             let sent = self.of_group(group, self.sums.sent);
             match self.through(group) {
@@ -129,12 +129,12 @@ impl Sent<'_> {
         (all, filtered)
     }
 
-    fn found(&self, filtered: u64) -> Found {
-        Found {
+    fn found(&self, filtered: u64) -> VerifiedMessages {
+        VerifiedMessages {
             sent: self.sums.sent,
             filtered,
             units: 1,
-            ..Found::default()
+            ..VerifiedMessages::default()
         }
     }
 
@@ -146,7 +146,7 @@ impl Sent<'_> {
     }
 
     /// Of a policy that keeps rows.
-    pub fn with_rows(&self, rows: &[Value]) -> Found {
+    pub fn with_rows(&self, rows: &[Value]) -> VerifiedMessages {
         let mut found = match self.pipe.policy {
             Policy::TimeWindow => self.time_window(rows),
             Policy::NRecords => self.n_records(rows),
@@ -156,7 +156,7 @@ impl Sent<'_> {
         found
     }
 
-    fn time_window(&self, rows: &[Value]) -> Found {
+    fn time_window(&self, rows: &[Value]) -> VerifiedMessages {
         let (wanted, filtered) = self.wanted();
         let mut found = self.found(filtered);
         let mut there = BTreeMap::<String, u64>::new();
@@ -191,7 +191,7 @@ impl Sent<'_> {
         found
     }
 
-    fn n_records(&self, rows: &[Value]) -> Found {
+    fn n_records(&self, rows: &[Value]) -> VerifiedMessages {
         let (wanted, filtered) = self.wanted();
         let mut found = self.found(filtered);
         // The newest, as states and how many of each.
@@ -267,10 +267,10 @@ impl Sent<'_> {
         found
     }
 
-    fn aggregation(&self, rows: &[Value]) -> Found {
+    fn aggregation(&self, rows: &[Value]) -> VerifiedMessages {
         let (wanted, filtered) = self.wanted();
         let mut found = self.found(filtered);
-        let sum_of = |count: fn(&Wanted) -> u64| -> f64 {
+        let sum_of = |count: fn(&ExpectedState) -> u64| -> f64 {
             let states = wanted
                 .iter()
                 .map(|(state, wanted)| state.parse::<f64>().unwrap_or(0.0) * count(wanted) as f64);
@@ -327,7 +327,7 @@ impl Sent<'_> {
     }
 
     /// Of LastValue: the newest value.
-    pub fn with_state(&self, state: Option<&str>) -> Found {
+    pub fn with_state(&self, state: Option<&str>) -> VerifiedMessages {
         let (_, filtered) = self.wanted();
         let mut found = self.found(filtered);
         let newest = |first: u64| {
@@ -413,11 +413,11 @@ fn moment_ms(value: &Value) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::mqtt::Value as Kind;
+    use plan::mqtt::PayloadKind as Kind;
     use serde_json::json;
 
-    fn sent(pipe: &Pipe, value: Kind, sent: u64, confirmed: u64) -> Sent<'_> {
-        Sent {
+    fn sent(pipe: &Pipe, value: Kind, sent: u64, confirmed: u64) -> SentByUnit<'_> {
+        SentByUnit {
             pipe,
             groups: Groups {
                 value,
@@ -441,7 +441,7 @@ mod tests {
     }
 
     /// What a pipe that does everything right has kept, oldest first.
-    fn kept(of: &Sent<'_>) -> Vec<Value> {
+    fn kept(of: &SentByUnit<'_>) -> Vec<Value> {
         let messages = (0..of.sums.sent).map(|n| of.groups.text(of.client, of.groups.of(n)));
         let through = messages.filter_map(|text| of.pipe.through(&text));
         through.map(|state| row(&state, of.pipe.input())).collect()

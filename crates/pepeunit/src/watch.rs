@@ -2,11 +2,11 @@
 //! the test; a question that failed is a gap.
 
 use engine::{Cause, StopHandle};
-use record::server::{Descriptor, Reading};
+use record::server::{Descriptor, MetricReading};
 use serde_json::{Value, json};
 use session::Sampler;
 
-use session::asking::{Base, Request};
+use session::asking::{Base, BlockingRequest};
 
 /// The rule by which a run ends, as it is told.
 pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";
@@ -21,7 +21,7 @@ pub(crate) struct Broker {
 }
 
 /// What the broker tells.
-pub(crate) struct Seen {
+pub(crate) struct BrokerFigures {
     pub subscriptions: u64,
     /// Messages that it did not deliver, as far as it says.
     pub dropped: Option<f64>,
@@ -43,7 +43,7 @@ impl Broker {
     fn login(&mut self) -> Result<(), String> {
         let (username, password) = &self.user;
         let body = json!({ "username": username, "password": password }).to_string();
-        let answer = self.base.ask(&Request {
+        let answer = self.base.ask(&BlockingRequest {
             method: "POST",
             path: "/api/v5/login",
             headers: &[],
@@ -70,7 +70,7 @@ impl Broker {
     fn get(&mut self, path: &str) -> Result<Option<Value>, String> {
         for is_last in [false, true] {
             let bearer = format!("Bearer {}", self.token);
-            let answer = self.base.ask(&Request {
+            let answer = self.base.ask(&BlockingRequest {
                 method: "GET",
                 path,
                 headers: &[("authorization", &bearer)],
@@ -88,7 +88,7 @@ impl Broker {
     }
 
     /// Asks.
-    pub fn look(&mut self) -> Result<Seen, String> {
+    pub fn look(&mut self) -> Result<BrokerFigures, String> {
         let path = format!(
             "/api/v5/subscriptions?page=1&limit=50&qos=0&topic={}",
             self.topic
@@ -98,7 +98,7 @@ impl Broker {
         let subscriptions = count.ok_or("the broker's list of subscriptions has no count")?;
         // Not every broker has these, and nothing hangs on them but whose loss a loss was.
         let metrics = self.get("/api/v5/metrics?aggregate=true").ok().flatten();
-        Ok(Seen {
+        Ok(BrokerFigures {
             subscriptions,
             dropped: metrics.as_ref().and_then(dropped),
         })
@@ -119,12 +119,12 @@ fn dropped(metrics: &Value) -> Option<f64> {
 }
 
 /// Looks once a second while the load runs.
-pub(crate) struct Watch {
+pub(crate) struct BrokerWatch {
     pub broker: Broker,
     pub stop: StopHandle,
 }
 
-impl Sampler for Watch {
+impl Sampler for BrokerWatch {
     fn source(&self) -> &str {
         "pepeunit"
     }
@@ -133,15 +133,15 @@ impl Sampler for Watch {
         vec![Descriptor::gauge("subscriptions", "")]
     }
 
-    fn look(&mut self) -> Result<Vec<Reading>, String> {
+    fn look(&mut self) -> Result<Vec<MetricReading>, String> {
         let seen = self.broker.look()?;
         if seen.subscriptions < 1 {
             self.stop.stop(Cause::Rule {
-                verdict: engine::stop::Verdict::Fail,
+                verdict: engine::stop::RuleVerdict::Fail,
                 text: RULE.to_owned(),
             });
         }
-        Ok(vec![Reading {
+        Ok(vec![MetricReading {
             of: Descriptor::gauge("subscriptions", ""),
             value: seen.subscriptions as f64,
         }])

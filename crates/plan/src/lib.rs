@@ -39,7 +39,7 @@ pub use beside::Beside;
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use extension::Extension;
-pub use load::{Arrivals, FirstArrival, Load, Phase, Shape};
+pub use load::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
 pub use route::Route;
 pub use scenario::{Request, Scenario, Step};
 pub use schedule::Schedule;
@@ -47,9 +47,9 @@ pub use secret::is_secret_name;
 pub use share::Share;
 pub use template::Template;
 pub use units::Rate;
-pub use users::{Stay, UserPhase};
+pub use users::{ActivePeriod, UserPhase};
 pub use validate::Problem;
-pub use volume::{Level, Volume};
+pub use volume::{LoadLevel, Volume};
 pub use work::Work;
 
 /// Everything a run needs to know, independent of its source.
@@ -90,7 +90,7 @@ pub struct Plan {
     /// Connection and HTTP settings.
     pub http: Http,
     /// What counts as a failure, and what a failure ends.
-    pub rules: Rules,
+    pub rules: FailureRules,
     /// Conditions evaluated once at the end.
     pub criteria: Vec<Criterion>,
     /// Criteria not evaluated in this run (`--once`); still validated.
@@ -109,7 +109,7 @@ pub struct Plan {
     pub strict: bool,
     /// Server metrics sampled during the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub server: Vec<server::Source>,
+    pub server: Vec<server::MetricSource>,
     /// Whether the load stops increasing while most requests fail, regardless of the stop rules.
     pub guard: bool,
     /// Whether the record omits response excerpts, even of first failures.
@@ -179,7 +179,7 @@ impl Plan {
             variables: Vec::new(),
             payloads: Vec::new(),
             http: Http::default(),
-            rules: Rules::default(),
+            rules: FailureRules::default(),
             criteria: Vec::new(),
             set_aside: Vec::new(),
             assumed: None,
@@ -310,7 +310,7 @@ pub struct Http {
     /// Time limits of a request.
     pub timeouts: Timeouts,
     /// Connection sharing.
-    pub pool: Pool,
+    pub pool: PoolPolicy,
     /// Idle time after which a connection is closed.
     pub idle_close_ns: Option<u64>,
     /// Whether certificates are verified.
@@ -343,7 +343,7 @@ impl Default for Http {
                 headers_ns: None,
                 idle_ns: None,
             },
-            pool: Pool::PerUser,
+            pool: PoolPolicy::PerUser,
             idle_close_ns: None,
             verify_tls: true,
             tls: Tls::default(),
@@ -448,7 +448,7 @@ pub struct Timeouts {
 /// Connection sharing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pool {
+pub enum PoolPolicy {
     /// Each virtual user has its own connection per origin, closed when it ends.
     PerUser,
     /// All virtual users share at most this many connections per origin, and wait for a free one.
@@ -457,7 +457,7 @@ pub enum Pool {
 
 /// What counts as a failed request, and what a failure ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Rules {
+pub struct FailureRules {
     /// A status of 400 or above fails a request unless the step expects it.
     pub status_fails: bool,
     /// A failed status or check ends the iteration. (A missing response or a failed strict capture
@@ -465,9 +465,9 @@ pub struct Rules {
     pub failure_ends_iteration: bool,
 }
 
-impl Default for Rules {
+impl Default for FailureRules {
     fn default() -> Self {
-        Rules {
+        FailureRules {
             status_fails: true,
             failure_ends_iteration: true,
         }

@@ -95,7 +95,7 @@ pub struct Phase {
     /// Arrival rate over time.
     pub shape: Shape,
     /// Distribution of the arrivals.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalProcess,
     /// Maximum number of active users. Further arrivals are skipped.
     pub max_users: Option<u32>,
 }
@@ -109,7 +109,7 @@ impl Phase {
             duration_ns,
             duration_text: String::new(),
             shape,
-            arrivals: Arrivals::Even,
+            arrivals: ArrivalProcess::Even,
             max_users: None,
         }
     }
@@ -168,7 +168,7 @@ pub enum Shape {
 /// Distribution of the arrivals of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Arrivals {
+pub enum ArrivalProcess {
     /// Even spacing.
     Even,
     /// A Poisson process of the same rate.

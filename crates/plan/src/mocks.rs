@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::Template;
 
 pub use fault::{Fault, FaultKind, parse_fault};
-pub use latency::{Busy, Course, Curve, Latency, stratum};
+pub use latency::{Busy, LatencySampler, MockLatency, PercentileCurve, stratum};
 pub use recorded::{Measured, Reference, is_reference, parse_reference};
 
 /// A simulated service.
@@ -21,28 +21,28 @@ pub struct Mock {
     /// Port; 0 for any free one.
     pub port: u16,
     /// Routes; the first match is used.
-    pub routes: Vec<Route>,
+    pub routes: Vec<MockRoute>,
     /// Scheduled faults.
     pub faults: Vec<Fault>,
 }
 
 /// Response to a kind of request.
 #[derive(Debug, Clone)]
-pub struct Route {
+pub struct MockRoute {
     /// HTTP method.
     pub method: String,
     /// The path as written.
     pub path: String,
     /// The path split at slashes.
-    pub pattern: Vec<Segment>,
+    pub pattern: Vec<RouteSegment>,
     /// HTTP status.
     pub status: u16,
     /// Names and values.
     pub headers: Vec<(String, Template)>,
     /// The body.
-    pub body: Body,
+    pub body: MockBody,
     /// The latency.
-    pub latency: Latency,
+    pub latency: MockLatency,
     /// Key under which the request's body is stored.
     pub remember: Option<Template>,
     /// Key whose stored body is returned. If there is none, the response is 404.
@@ -53,7 +53,7 @@ pub struct Route {
 
 /// Part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Segment {
+pub enum RouteSegment {
     /// Literal text.
     Text(String),
     /// Any text, stored in this variable.
@@ -62,7 +62,7 @@ pub enum Segment {
 
 /// Body of a response.
 #[derive(Debug, Clone)]
-pub enum Body {
+pub enum MockBody {
     /// No body.
     Empty,
     /// Text.
@@ -71,18 +71,18 @@ pub enum Body {
     Json(Template),
 }
 
-impl Route {
+impl MockRoute {
     /// Splits a path.
     #[must_use]
-    pub fn pieces(path: &str) -> Vec<Segment> {
+    pub fn pieces(path: &str) -> Vec<RouteSegment> {
         let pieces = path.trim_start_matches('/').split('/');
         let read = |piece: &str| {
             let name = piece
                 .strip_prefix('{')
                 .and_then(|rest| rest.strip_suffix('}'));
             name.map_or_else(
-                || Segment::Text(piece.to_owned()),
-                |name| Segment::Variable(name.to_owned()),
+                || RouteSegment::Text(piece.to_owned()),
+                |name| RouteSegment::Variable(name.to_owned()),
             )
         };
         pieces.map(read).collect()
@@ -103,9 +103,9 @@ impl Route {
         let mut variables = Vec::new();
         for (piece, text) in self.pattern.iter().zip(path) {
             match piece {
-                Segment::Text(wanted) if wanted == text => {}
-                Segment::Text(_) => return None,
-                Segment::Variable(name) => {
+                RouteSegment::Text(wanted) if wanted == text => {}
+                RouteSegment::Text(_) => return None,
+                RouteSegment::Variable(name) => {
                     variables.push((name.clone(), Value::from(text.as_str())))
                 }
             }
@@ -120,14 +120,14 @@ mod tests {
 
     #[test]
     fn route_matches_by_segments() {
-        let route = Route {
+        let route = MockRoute {
             method: "GET".into(),
             path: "/data/{id}/all".into(),
-            pattern: Route::pieces("/data/{id}/all"),
+            pattern: MockRoute::pieces("/data/{id}/all"),
             status: 200,
             headers: Vec::new(),
-            body: Body::Empty,
-            latency: Latency::Constant(0),
+            body: MockBody::Empty,
+            latency: MockLatency::Constant(0),
             remember: None,
             recall: None,
             forget: None,
@@ -146,6 +146,6 @@ mod tests {
         assert_eq!(fits("POST", "/data/7/all"), None);
         assert_eq!(fits("GET", "/data/7"), None);
         assert_eq!(fits("GET", "/data/7/none"), None);
-        assert_eq!(Route::pieces("/"), [Segment::Text(String::new())]);
+        assert_eq!(MockRoute::pieces("/"), [RouteSegment::Text(String::new())]);
     }
 }

@@ -5,8 +5,8 @@ mod pace;
 
 use serde::Serialize;
 
-pub use groups::{Groups, Value};
-pub use pace::Pace;
+pub use groups::{Groups, PayloadKind};
+pub use pace::PublishPace;
 
 /// Groups of MQTT clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -160,7 +160,7 @@ pub struct Publishing {
     pub properties: Properties,
     /// Pace of its own, unless arrivals of the load are messages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Pace>,
+    pub pace: Option<PublishPace>,
 }
 
 /// Payload of messages.

@@ -100,7 +100,7 @@ pub struct Request {
     /// Names as sent. An undefined value omits the header. `Host` is added if missing.
     pub headers: Vec<(String, Template)>,
     /// The body.
-    pub body: Body,
+    pub body: RequestBody,
     /// Cookies added to the jar for this URL.
     pub cookies: Vec<(String, Template)>,
     /// User and password of Basic authentication.
@@ -119,7 +119,7 @@ pub struct Request {
     /// Values extracted from the response.
     pub captures: Vec<Capture>,
     /// Conditions on the response.
-    pub checks: Vec<Check>,
+    pub checks: Vec<ResponseCheck>,
     /// Data for the front end's hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<Extension>,
@@ -145,7 +145,7 @@ impl Request {
             query: None,
             pair_values: PairValues::Native,
             headers: Vec::new(),
-            body: Body::None,
+            body: RequestBody::None,
             cookies: Vec::new(),
             basic_auth: None,
             condition: None,
@@ -183,7 +183,7 @@ impl PairValues {
 /// Body of a request. The reader sets the content type as a header.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Body {
+pub enum RequestBody {
     /// No body.
     None,
     /// A value serialized as JSON. An undefined value sends nothing.
@@ -193,12 +193,12 @@ pub enum Body {
     /// `application/x-www-form-urlencoded` pairs.
     Form(Vec<(Template, Template)>),
     /// `multipart/form-data`. The engine sets the content type with its random boundary.
-    Multipart(Vec<Part>),
+    Multipart(Vec<MultipartPart>),
 }
 
 /// A part of a multipart body.
 #[derive(Debug, Clone, Serialize)]
-pub struct Part {
+pub struct MultipartPart {
     /// The field's name.
     pub name: String,
     /// The content.
@@ -235,7 +235,7 @@ pub enum PartContent {
 #[derive(Debug, Clone, Serialize)]
 pub struct Capture {
     /// Where the value is.
-    pub from: Source,
+    pub from: CaptureSource,
     /// The variable as a path (`user.id`). `None` for a match without a variable.
     pub store: Option<String>,
     /// Whether a failed capture (nothing found, or empty text) fails the iteration.
@@ -247,7 +247,7 @@ pub struct Capture {
 /// Where in a response a value is.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum CaptureSource {
     /// A JSONPath in jsonpath-plus's dialect. The body is parsed regardless of its content type.
     Json {
         /// The path.
@@ -280,7 +280,7 @@ pub enum Source {
         /// JavaScript flags.
         flags: String,
         /// The group; 0 for the whole match.
-        group: Group,
+        group: RegexGroup,
     },
 }
 
@@ -299,7 +299,7 @@ pub enum Index {
 /// A group of a regular expression.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 #[serde(untagged)]
-pub enum Group {
+pub enum RegexGroup {
     /// By number.
     Index(usize),
     /// By name.
@@ -309,7 +309,7 @@ pub enum Group {
 /// A condition on a response. A failed check fails the request.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Check {
+pub enum ResponseCheck {
     /// The status is one of these.
     Status(Vec<u16>),
     /// A header has this value.
@@ -322,15 +322,15 @@ pub enum Check {
     BodyContains(Template),
 }
 
-impl Check {
+impl ResponseCheck {
     /// The name under which failures are counted.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Check::Status(_) => "status",
-            Check::Header(..) => "header",
-            Check::JsonEquals(..) | Check::JsonExists(_) => "json",
-            Check::BodyContains(_) => "body",
+            ResponseCheck::Status(_) => "status",
+            ResponseCheck::Header(..) => "header",
+            ResponseCheck::JsonEquals(..) | ResponseCheck::JsonExists(_) => "json",
+            ResponseCheck::BodyContains(_) => "body",
         }
     }
 }

@@ -13,11 +13,11 @@ pub const PLACES: &str = "http://… (Prometheus, JSON or nginx's status), redis
 
 /// A source that is sampled about once a second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Source {
+pub struct MetricSource {
     /// Prefix of its metrics' names.
     pub name: String,
     /// Where to read the metrics.
-    pub place: Place,
+    pub place: MetricLocation,
     /// Patterns of metrics to keep, with `*` for any text. Empty keeps all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Source {
     pub counters: Vec<String>,
     /// Pools, declared by the names of their metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pools: Vec<Pool>,
+    pub pools: Vec<PoolMetrics>,
     /// Position, if in a file.
     #[serde(skip)]
     pub at: Option<At>,
@@ -34,7 +34,7 @@ pub struct Source {
 
 /// A pool with a limit (threads, connections), by the names of its metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pool {
+pub struct PoolMetrics {
     /// Metric for the number in use.
     pub busy: String,
     /// Metric for the size.
@@ -47,7 +47,7 @@ pub struct Pool {
 /// Where metrics are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum MetricLocation {
     /// A URL; the format is detected from the text.
     Url(String),
     /// A Redis URL.
@@ -81,7 +81,7 @@ pub enum Place {
 }
 
 /// Parses `NAME=PLACE`. Fails with a message for the user.
-pub fn parse(text: &str) -> Result<Source, String> {
+pub fn parse(text: &str) -> Result<MetricSource, String> {
     let (name, place) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` does not say where: write NAME=PLACE, with {PLACES}"))?;
@@ -103,9 +103,9 @@ pub fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// Creates a source from name and place. Fails with a message for the user.
-pub fn named(name: &str, place: &str) -> Result<Source, String> {
+pub fn named(name: &str, place: &str) -> Result<MetricSource, String> {
     check_name(name)?;
-    Ok(Source {
+    Ok(MetricSource {
         name: name.to_owned(),
         place: place_of(place)?,
         only: Vec::new(),
@@ -116,15 +116,15 @@ pub fn named(name: &str, place: &str) -> Result<Source, String> {
 }
 
 /// Creates a source from a Prometheus query. Fails with a message for the user.
-pub fn asking(name: &str, url: &str, query: &str) -> Result<Source, String> {
+pub fn asking(name: &str, url: &str, query: &str) -> Result<MetricSource, String> {
     let place = promql::place(url, query)?;
-    Ok(Source {
+    Ok(MetricSource {
         place,
         ..named(name, url)?
     })
 }
 
-fn place_of(text: &str) -> Result<Place, String> {
+fn place_of(text: &str) -> Result<MetricLocation, String> {
     let number = |rest: &str| {
         let wrong = |_| format!("`{rest}` is not a number");
         rest.parse::<u32>().map_err(wrong)
@@ -136,21 +136,23 @@ fn place_of(text: &str) -> Result<Place, String> {
         Ok(rest.trim().to_owned())
     };
     match text.split_once(':') {
-        Some(("http" | "https", _)) => Ok(Place::Url(text.to_owned())),
-        Some(("redis", rest)) if rest.starts_with("//") => Ok(Place::Redis(text.to_owned())),
+        Some(("http" | "https", _)) => Ok(MetricLocation::Url(text.to_owned())),
+        Some(("redis", rest)) if rest.starts_with("//") => {
+            Ok(MetricLocation::Redis(text.to_owned()))
+        }
         Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
             postgres::Database::of_url(text)?;
-            Ok(Place::Postgres(text.to_owned()))
+            Ok(MetricLocation::Postgres(text.to_owned()))
         }
         Some(("promql", rest)) => promql::line(rest),
-        Some(("process", rest)) => filled(rest, "process").map(Place::Process),
-        Some(("pid", rest)) => number(rest).map(Place::Pid),
+        Some(("process", rest)) => filled(rest, "process").map(MetricLocation::Process),
+        Some(("pid", rest)) => number(rest).map(MetricLocation::Pid),
         Some(("port", rest)) => {
             let port = u16::try_from(number(rest)?);
-            port.map(Place::Port)
+            port.map(MetricLocation::Port)
                 .map_err(|_| format!("`{rest}` is not a valid port"))
         }
-        Some(("cgroup", rest)) => filled(rest, "folder").map(Place::Cgroup),
+        Some(("cgroup", rest)) => filled(rest, "folder").map(MetricLocation::Cgroup),
         Some(("lab", rest)) => {
             let (listener, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
             let listener = if listener.is_empty() {
@@ -159,19 +161,19 @@ fn place_of(text: &str) -> Result<Place, String> {
                 number(listener)? as usize
             };
             let path = if path.is_empty() { "/" } else { path };
-            Ok(Place::Lab {
+            Ok(MetricLocation::Lab {
                 listener,
                 path: path.to_owned(),
             })
         }
-        Some(("command", rest)) => filled(rest, "command").map(Place::Command),
+        Some(("command", rest)) => filled(rest, "command").map(MetricLocation::Command),
         _ => Err(format!(
             "`{text}` is not a place to read metrics from: write {PLACES}"
         )),
     }
 }
 
-impl Source {
+impl MetricSource {
     /// Whether a metric is kept.
     #[must_use]
     pub fn wants(&self, metric: &str) -> bool {
@@ -202,8 +204,10 @@ impl Source {
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let url = match &self.place {
-            Place::Url(url) | Place::Redis(url) | Place::Promql { url, .. } => url,
-            Place::Postgres(url) => {
+            MetricLocation::Url(url)
+            | MetricLocation::Redis(url)
+            | MetricLocation::Promql { url, .. } => url,
+            MetricLocation::Postgres(url) => {
                 let meant = postgres::Database::of_url(url).ok();
                 let meant = meant.and_then(|database| database.password);
                 let after = url.split_once("://").map_or("", |(_, rest)| rest);
@@ -279,33 +283,36 @@ mod tests {
         for (text, place) in [
             (
                 "app=http://127.0.0.1:9/metrics",
-                Place::Url("http://127.0.0.1:9/metrics".into()),
+                MetricLocation::Url("http://127.0.0.1:9/metrics".into()),
             ),
             (
                 "c=redis://:pw@127.0.0.1:6379",
-                Place::Redis("redis://:pw@127.0.0.1:6379".into()),
+                MetricLocation::Redis("redis://:pw@127.0.0.1:6379".into()),
             ),
-            ("db=process:postgres", Place::Process("postgres".into())),
+            (
+                "db=process:postgres",
+                MetricLocation::Process("postgres".into()),
+            ),
             (
                 "db=postgres://me@h/shop",
-                Place::Postgres("postgres://me@h/shop".into()),
+                MetricLocation::Postgres("postgres://me@h/shop".into()),
             ),
             (
                 "p=promql:http://h:9090 sum(rate(a{b=\"c\"}[5s]))",
-                Place::Promql {
+                MetricLocation::Promql {
                     url: "http://h:9090".into(),
                     query: "sum(rate(a{b=\"c\"}[5s]))".into(),
                 },
             ),
-            ("db=port:5432", Place::Port(5432)),
-            ("db=pid:7", Place::Pid(7)),
+            ("db=port:5432", MetricLocation::Port(5432)),
+            ("db=pid:7", MetricLocation::Pid(7)),
             (
                 "box=cgroup:/sys/fs/cgroup/app",
-                Place::Cgroup("/sys/fs/cgroup/app".into()),
+                MetricLocation::Cgroup("/sys/fs/cgroup/app".into()),
             ),
             (
                 "gc=command:./gc.sh --all",
-                Place::Command("./gc.sh --all".into()),
+                MetricLocation::Command("./gc.sh --all".into()),
             ),
         ] {
             assert_eq!(parse(text).unwrap().place, place);

@@ -16,7 +16,7 @@ mod function;
 mod parse;
 
 pub use fake::Fakery;
-pub use function::Function;
+pub use function::BuiltIn;
 pub use parse::{TemplateError, unread_braces};
 
 /// A value with placeholders.
@@ -28,7 +28,7 @@ pub enum Template {
     /// A single variable. The value keeps its type.
     Variable(Path),
     /// A single function. The result keeps its type. Created by [`Template::typed`] only.
-    Call(Function),
+    Call(BuiltIn),
     /// Text with variables and functions. The result is text.
     Text(Vec<Piece>),
     /// A list of templates.
@@ -46,7 +46,7 @@ pub enum Piece {
     /// A variable, converted to text.
     Variable(Path),
     /// The result of a function, as text.
-    Call(Function),
+    Call(BuiltIn),
 }
 
 /// The template is a single undefined variable. It has no value, which differs from the text
@@ -168,10 +168,10 @@ impl Template {
     pub fn made_up(&self) -> Option<Fakery> {
         match self {
             Template::Literal(_) | Template::Variable(_) => None,
-            Template::Call(Function::Fake(fakery)) => Some(*fakery),
+            Template::Call(BuiltIn::Fake(fakery)) => Some(*fakery),
             Template::Call(_) => None,
             Template::Text(pieces) => pieces.iter().find_map(|piece| match piece {
-                Piece::Call(Function::Fake(fakery)) => Some(*fakery),
+                Piece::Call(BuiltIn::Fake(fakery)) => Some(*fakery),
                 _ => None,
             }),
             Template::List(items) => items.iter().find_map(Template::made_up),

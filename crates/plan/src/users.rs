@@ -20,7 +20,7 @@ pub struct UserPhase {
 /// Period in which a virtual user may start iterations, in nanoseconds from the start of the run.
 /// The last one may finish later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stay {
+pub struct ActivePeriod {
     /// First start.
     pub from_ns: u64,
     /// No starts from here on.
@@ -38,7 +38,7 @@ impl UserPhase {
     ///
     /// From F up to T users within D, user k starts at D (k - F) / (T - F), the first immediately.
     /// From F down to T, user k stops at D (F - k) / (F - T), the last at the end.
-    fn stay(&self, user: u32) -> Option<Stay> {
+    fn stay(&self, user: u32) -> Option<ActivePeriod> {
         let share = |part: u32, of: u32| {
             (u128::from(self.duration_ns) * u128::from(part) / u128::from(of)) as u64
         };
@@ -52,15 +52,15 @@ impl UserPhase {
         } else {
             (0, share(self.from - user, self.from - self.to))
         };
-        Some(Stay { from_ns, until_ns })
+        Some(ActivePeriod { from_ns, until_ns })
     }
 }
 
-impl Stay {
+impl ActivePeriod {
     /// Active periods of a user over all phases, up to a moment.
     #[must_use]
-    pub fn all(phases: &[UserPhase], user: u32, end_ns: u64) -> Vec<Stay> {
-        let mut stays: Vec<Stay> = Vec::new();
+    pub fn all(phases: &[UserPhase], user: u32, end_ns: u64) -> Vec<ActivePeriod> {
+        let mut stays: Vec<ActivePeriod> = Vec::new();
         let mut start_ns = 0u64;
         for phase in phases {
             if let Some(stay) = phase.stay(user) {
@@ -69,7 +69,7 @@ impl Stay {
                 match stays.last_mut() {
                     // Users active across a phase boundary continue without interruption.
                     Some(last) if last.until_ns == from_ns => last.until_ns = until_ns,
-                    _ if from_ns < until_ns => stays.push(Stay { from_ns, until_ns }),
+                    _ if from_ns < until_ns => stays.push(ActivePeriod { from_ns, until_ns }),
                     _ => {}
                 }
             }
@@ -100,7 +100,7 @@ mod tests {
     fn users_start_in_order_and_stop_in_reverse() {
         let phases = [phase(0, 5, 10), phase(5, 5, 10), phase(5, 0, 10)];
         let seconds = |user| -> Vec<(u64, u64)> {
-            let stays = Stay::all(&phases, user, u64::MAX).into_iter();
+            let stays = ActivePeriod::all(&phases, user, u64::MAX).into_iter();
             stays
                 .map(|stay| (stay.from_ns / SECOND, stay.until_ns / SECOND))
                 .collect()
@@ -117,18 +117,21 @@ mod tests {
                 vec![]
             ]
         );
-        assert_eq!(Stay::all(&phases, 4, 8 * SECOND), []);
+        assert_eq!(ActivePeriod::all(&phases, 4, 8 * SECOND), []);
     }
 
     #[test]
     fn jump_between_phases_is_immediate() {
         let phases = [phase(3, 3, 1), phase(1, 1, 1), phase(3, 3, 1)];
-        let stay = |from: u64, until: u64| Stay {
+        let stay = |from: u64, until: u64| ActivePeriod {
             from_ns: from * SECOND,
             until_ns: until * SECOND,
         };
-        assert_eq!(Stay::all(&phases, 0, u64::MAX), [stay(0, 3)]);
-        assert_eq!(Stay::all(&phases, 2, u64::MAX), [stay(0, 1), stay(2, 3)]);
+        assert_eq!(ActivePeriod::all(&phases, 0, u64::MAX), [stay(0, 3)]);
+        assert_eq!(
+            ActivePeriod::all(&phases, 2, u64::MAX),
+            [stay(0, 1), stay(2, 3)]
+        );
     }
 
     proptest! {
@@ -148,7 +151,7 @@ mod tests {
             let within = (at - (start - now.duration_ns)) as f64 / now.duration_ns as f64;
             let line = f64::from(now.from) + (f64::from(now.to) - f64::from(now.from)) * within;
             let there = (0..200).filter(|user| {
-                Stay::all(&phases, *user, u64::MAX).iter().any(|stay| stay.from_ns <= at && at < stay.until_ns)
+                ActivePeriod::all(&phases, *user, u64::MAX).iter().any(|stay| stay.from_ns <= at && at < stay.until_ns)
             }).count();
             prop_assert!((there as f64 - line).abs() <= 1.0 + 1e-6, "{there} users, {line} on the line");
         }

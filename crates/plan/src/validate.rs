@@ -1,6 +1,6 @@
 //! Validation of plans, independent of their source.
 
-use crate::{At, Draw, Load, Plan, Pool, Shape, Work, schedule::Schedule, units};
+use crate::{At, Draw, Load, Plan, PoolPolicy, Shape, Work, schedule::Schedule, units};
 
 /// A problem of a test file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Plan {
             ));
         }
         self.work_problems(&mut problems);
-        if self.http.pool == Pool::Shared(0) {
+        if self.http.pool == PoolPolicy::Shared(0) {
             problems.push(Problem::anywhere("0 connections: at least 1 is needed"));
         }
         self.load_problems(&mut problems);

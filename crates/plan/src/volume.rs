@@ -23,7 +23,7 @@ pub struct Volume {
 
 /// Converts a business volume to a peak rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Peak {
+pub struct PeakRate {
     /// Hours in which it occurs. `None` if the number's unit says so.
     pub hours: Option<f64>,
     /// Peak divided by mean.
@@ -32,9 +32,9 @@ pub struct Peak {
     pub growth: f64,
 }
 
-impl Default for Peak {
+impl Default for PeakRate {
     fn default() -> Self {
-        Peak {
+        PeakRate {
             hours: None,
             clustering: 1.0,
             growth: 0.0,
@@ -46,7 +46,7 @@ impl Volume {
     /// Parses `35260/h`, or `500000` with the hours in which it occurs.
     ///
     /// Fails if the text is invalid, or if unit and hours contradict each other.
-    pub fn read(text: &str, peak: Peak) -> Result<Volume, GrammarError> {
+    pub fn read(text: &str, peak: PeakRate) -> Result<Volume, GrammarError> {
         let refused = |message: String| Err(GrammarError { offset: 0, message });
         let trimmed = text.trim();
         let unit = trimmed.split_once('/').map(|(_, unit)| unit.trim());
@@ -112,7 +112,7 @@ fn millionths(number: f64) -> Option<u64> {
     (0.0..=1e15).contains(&scaled).then_some(scaled as u64)
 }
 
-fn shown(number: &str, peak: Peak) -> String {
+fn shown(number: &str, peak: PeakRate) -> String {
     let mut text = number.to_owned();
     if let Some(hours) = peak.hours {
         text.push_str(&format!(" in {hours} h"));
@@ -132,16 +132,16 @@ fn round(number: f64) -> f64 {
 
 /// A multiple of all volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Level {
+pub struct LoadLevel {
     millionths: u64,
 }
 
-impl Level {
+impl LoadLevel {
     /// Maximum level. More is assumed to be a typing error.
     const MOST: f64 = 1000.0;
 
     /// Parses `0.5x` or `50%`. Fails if the text is neither, or out of range.
-    pub fn read(text: &str) -> Result<Level, GrammarError> {
+    pub fn read(text: &str) -> Result<LoadLevel, GrammarError> {
         let refused = |message: String| Err(GrammarError { offset: 0, message });
         let trimmed = text.trim();
         let number = match (trimmed.strip_suffix('x'), trimmed.strip_suffix('%')) {
@@ -157,7 +157,7 @@ impl Level {
             }
         };
         match number {
-            Some(n) if (0.0..=Self::MOST).contains(&n) => Ok(Level {
+            Some(n) if (0.0..=Self::MOST).contains(&n) => Ok(LoadLevel {
                 millionths: (n * MILLION as f64).round() as u64,
             }),
             _ => refused(format!(
@@ -185,7 +185,7 @@ impl Level {
     }
 }
 
-impl std::fmt::Display for Level {
+impl std::fmt::Display for LoadLevel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}x", self.as_f64())
     }
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
     use crate::units::{DAY, SECOND};
 
-    fn volume(text: &str, peak: Peak) -> f64 {
+    fn volume(text: &str, peak: PeakRate) -> f64 {
         Volume::read(text, peak).expect("a volume").rate.as_f64()
     }
 
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn vets_api_check_in_volumes_are_parsed() {
-        let rates = ["35260/h", "145000/h"].map(|text| volume(text, Peak::default()));
+        let rates = ["35260/h", "145000/h"].map(|text| volume(text, PeakRate::default()));
         assert_eq!(rates.map(two_digits), ["9.79", "40.28"]);
         let rates = ["35260/h", "145000/h"].map(|text| parse_rate(text).expect("a rate"));
         assert_eq!(weights(&rates), [1763, 7250]);
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn url_shortener_volumes_are_parsed() {
-        let peak = Peak {
+        let peak = PeakRate {
             hours: Some(12.0),
             clustering: 1.5,
             growth: 0.0,
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(check_ins.text, "500000 in 12 h × 1.5");
         // Exactly 750,000 in 12 hours.
         assert_eq!(check_ins.rate.events_in(12 * HOUR), 750_000);
-        let reminders = Volume::read("500/s", Peak::default()).expect("a volume");
+        let reminders = Volume::read("500/s", PeakRate::default()).expect("a volume");
         assert_eq!(
             reminders.rate,
             Rate::per_second(500).times(1, 1).expect("a rate")
@@ -278,10 +278,10 @@ mod tests {
 
     #[test]
     fn daily_volume_occurs_in_its_hours_and_grows() {
-        let peak = |hours| Peak {
+        let peak = |hours| PeakRate {
             hours,
             growth: 0.2,
-            ..Peak::default()
+            ..PeakRate::default()
         };
         assert_eq!(two_digits(volume("28800/d", peak(Some(8.0)))), "1.20");
         assert_eq!(two_digits(volume("86400/d", peak(None))), "1.20");
@@ -290,9 +290,9 @@ mod tests {
     #[test]
     fn invalid_volumes_are_rejected_with_advice() {
         let refused = |text: &str, hours| {
-            let peak = Peak {
+            let peak = PeakRate {
                 hours,
-                ..Peak::default()
+                ..PeakRate::default()
             };
             Volume::read(text, peak).expect_err("a refusal").message
         };
@@ -307,11 +307,11 @@ mod tests {
     #[test]
     fn levels_are_parsed() {
         let full = Rate::per_second(50);
-        let of = |text: &str| Level::read(text).map(|level| level.of(full).map(Rate::as_f64));
+        let of = |text: &str| LoadLevel::read(text).map(|level| level.of(full).map(Rate::as_f64));
         assert_eq!(of("0.5x"), Ok(Some(25.0)));
         assert_eq!(of("150%"), Ok(Some(75.0)));
         assert_eq!(
-            Level::read("1.50x").map(|l| l.to_string()),
+            LoadLevel::read("1.50x").map(|l| l.to_string()),
             Ok("1.5x".into())
         );
         for (text, says) in [
@@ -321,7 +321,7 @@ mod tests {
             ("1e9x", "from 0 to 1000"),
         ] {
             assert!(
-                Level::read(text).is_err_and(|e| e.message.contains(says)),
+                LoadLevel::read(text).is_err_and(|e| e.message.contains(says)),
                 "{text}"
             );
         }
@@ -357,7 +357,7 @@ mod tests {
                 prop_assert!((f64::from(*weight) / total - rate.as_f64() / sum).abs() < 1e-8);
                 prop_assert!(*weight > 0);
             }
-            let level = Level { millionths: level * 1000 };
+            let level = LoadLevel { millionths: level * 1000 };
             let rate = level.of(all).expect("a rate");
             prop_assert!((rate.as_f64() / (sum * level.as_f64()) - 1.0).abs() < 1e-9);
         }

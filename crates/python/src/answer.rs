@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bridge::{Account, Answered, Bridge, Done, Settled, now_ns};
-use measure::{Failure, Fault, sample::Ended};
+use bridge::{Answered, Bridge, Completion, PendingSample, Settlement, now_ns};
+use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 
 /// What a test's own rule says of an answer, in the record.
@@ -13,24 +13,24 @@ const UNREPORTED: Failure = Failure::Check("unreported");
 
 /// An answer, or why there is none. Whoever leaves it unsettled has it counted as unreported.
 #[pyclass(module = "loadline._native")]
-pub struct Answer {
+pub struct PyResponse {
     bridge: Arc<Bridge>,
     #[pyo3(get)]
     token: u64,
     answer: Answered,
     fault: Option<Fault>,
     /// None once it is settled.
-    account: Option<Account>,
+    account: Option<PendingSample>,
     was_sent: bool,
     service_ns: Option<u64>,
     /// When the greenlet that waited for it had it.
     resumed_ns: u64,
 }
 
-impl Answer {
+impl PyResponse {
     /// Taken over the bridge now.
-    pub fn new(bridge: &Arc<Bridge>, done: Done, taken_ns: u64) -> Answer {
-        Answer {
+    pub fn new(bridge: &Arc<Bridge>, done: Completion, taken_ns: u64) -> PyResponse {
+        PyResponse {
             bridge: Arc::clone(bridge),
             token: done.token,
             answer: done.answer,
@@ -42,12 +42,17 @@ impl Answer {
         }
     }
 
-    fn settled(&mut self, ended: Ended, renamed: Option<(String, String)>, detail: String) {
+    fn settled(
+        &mut self,
+        ended: RequestOutcome,
+        renamed: Option<(String, String)>,
+        detail: String,
+    ) {
         if let Some(account) = self.account.take() {
-            self.bridge.settle(Settled {
+            self.bridge.settle(Settlement {
                 account,
                 renamed,
-                ended: self.fault.map_or(ended, Ended::Unanswered),
+                ended: self.fault.map_or(ended, RequestOutcome::Unanswered),
                 detail,
                 resumed_ns: Some(self.resumed_ns),
             });
@@ -56,7 +61,7 @@ impl Answer {
 }
 
 #[pymethods]
-impl Answer {
+impl PyResponse {
     /// The status; 0 where no head came.
     #[getter]
     fn status(&self) -> u16 {
@@ -135,7 +140,7 @@ impl Answer {
     /// It is as it should be.
     #[pyo3(signature = (renamed=None))]
     fn settle_ok(&mut self, renamed: Option<(String, String)>) {
-        self.settled(Ended::Ok, renamed, String::new());
+        self.settled(RequestOutcome::Ok, renamed, String::new());
     }
 
     /// It is not: by its status, or by the test's own rule.
@@ -151,18 +156,18 @@ impl Answer {
         } else {
             BY_RULE
         };
-        self.settled(Ended::Failed(failure), renamed, detail);
+        self.settled(RequestOutcome::Failed(failure), renamed, detail);
     }
 
     /// Nobody waits for it any more.
     fn cancelled(&mut self) {
         if let Some(account) = self.account.take() {
-            self.bridge.settle(Settled::cancelled(account));
+            self.bridge.settle(Settlement::cancelled(account));
         }
     }
 
     /// This answer is to a request that another answer led to: one account for both.
-    fn follows(&mut self, first: &mut Answer) -> PyResult<()> {
+    fn follows(&mut self, first: &mut PyResponse) -> PyResult<()> {
         let (Some(account), Some(before)) = (&mut self.account, first.account.take()) else {
             return Err(PyRuntimeError::new_err("an account that is closed already"));
         };
@@ -171,10 +176,10 @@ impl Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for PyResponse {
     fn drop(&mut self) {
         self.settled(
-            Ended::Failed(UNREPORTED),
+            RequestOutcome::Failed(UNREPORTED),
             None,
             "the test never reported it".to_owned(),
         );

@@ -6,7 +6,7 @@ use door_locust::Conducting;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use crate::{
-    run::{Facts, Outcome, test},
+    run::{Facts, RunResult, test},
     voice::voice,
 };
 
@@ -82,7 +82,7 @@ impl Division {
     }
 
     /// Ends the test: what there is to say of it, whether it failed, and where its record is.
-    fn end(&self, py: Python<'_>) -> Option<Outcome> {
+    fn end(&self, py: Python<'_>) -> Option<RunResult> {
         let conducting = self.held().take()?;
         let told = py.detach(|| conducting.end());
         Some((told.lines, told.failed, told.record))

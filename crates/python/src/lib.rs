@@ -13,13 +13,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::answer::Answer;
+    use super::answer::PyResponse;
     #[pymodule_export]
     use super::division::Division;
     #[pymodule_export]
-    use super::record::Record;
+    use super::record::PyRecord;
     #[pymodule_export]
-    use super::run::Run;
+    use super::run::PyRun;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult, pyfunction};
 

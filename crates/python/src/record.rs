@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use analysis::figures::{Figure, Sampled};
-use measure::{Kind, label};
+use measure::{TimeKind, label};
 use pyo3::{
     exceptions::{PyFileNotFoundError, PyOSError, PyValueError},
     prelude::*,
@@ -13,7 +13,7 @@ use record::{RecordError, Run};
 
 /// A run's record.
 #[pyclass(module = "loadline._native", frozen)]
-pub struct Record {
+pub struct PyRecord {
     run: Run,
 }
 
@@ -23,10 +23,10 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
 }
 
 #[pymethods]
-impl Record {
+impl PyRecord {
     /// The record that is meant: a folder, or a name or the beginning of one among the runs of a folder.
     #[new]
-    fn new(py: Python<'_>, runs: PathBuf, wanted: &str) -> PyResult<Record> {
+    fn new(py: Python<'_>, runs: PathBuf, wanted: &str) -> PyResult<PyRecord> {
         let found = py.detach(|| Run::find(&runs, wanted));
         let run = found.map_err(|error| {
             let line = error.to_string();
@@ -36,7 +36,7 @@ impl Record {
                 _ => PyOSError::new_err(line),
             }
         })?;
-        Ok(Record { run })
+        Ok(PyRecord { run })
     }
 
     /// Where it is.
@@ -83,7 +83,7 @@ impl Record {
         percentile: f64,
         name: Option<&str>,
     ) -> PyResult<Option<String>> {
-        let kind = Kind::named(kind)
+        let kind = TimeKind::named(kind)
             .ok_or_else(|| PyValueError::new_err(format!("'{kind}' is no kind of time")))?;
         if !(0.0..=100.0).contains(&percentile) {
             let line = format!("{percentile} is not a percentile: 0 to 100");

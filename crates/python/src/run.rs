@@ -2,58 +2,58 @@
 
 use std::{os::fd::AsRawFd, sync::Arc};
 
-use bridge::{Bridge, Foreign, Order, arrivals::Due, now_ns};
+use bridge::{Bridge, ExternalSample, Order, arrivals::Due, now_ns};
 use codec::{Origin, Target};
-use door_locust::{Running, Test};
+use door_locust::{LocustTest, RunningTest};
 use engine::client::Built;
-use measure::{Failure, Fault, sample::Ended};
+use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
     prelude::*,
 };
 
-use crate::{answer::Answer, voice::voice};
+use crate::{answer::PyResponse, voice::voice};
 
 /// A test that runs: from its making to `end`.
 #[pyclass(module = "loadline._native", frozen)]
-pub struct Run {
+pub struct PyRun {
     bridge: Arc<Bridge>,
-    state: std::sync::Mutex<State>,
+    state: std::sync::Mutex<RunHandleState>,
     record: Option<String>,
     live_view: Option<String>,
     has_arrivals: bool,
 }
 
-struct State {
+struct RunHandleState {
     /// None when it has ended.
-    running: Option<Running>,
+    running: Option<RunningTest>,
     /// How it came out then.
-    outcome: Outcome,
+    outcome: RunResult,
 }
 
-impl Run {
+impl PyRun {
     fn begun(
         py: Python<'_>,
-        begin: impl FnOnce() -> Result<Running, Vec<String>> + Send,
-    ) -> PyResult<Run> {
+        begin: impl FnOnce() -> Result<RunningTest, Vec<String>> + Send,
+    ) -> PyResult<PyRun> {
         let running = py
             .detach(begin)
             .map_err(|lines| PyRuntimeError::new_err(lines.join("\n")))?;
-        Ok(Run {
+        Ok(PyRun {
             bridge: Arc::clone(running.bridge()),
             record: running.record.clone(),
             live_view: running.live_view.clone(),
             has_arrivals: running.has_arrivals,
-            state: std::sync::Mutex::new(State {
+            state: std::sync::Mutex::new(RunHandleState {
                 running: Some(running),
-                outcome: Outcome::default(),
+                outcome: RunResult::default(),
             }),
         })
     }
 }
 
 /// What there is to say of a test, whether it failed, and where its record is.
-pub type Outcome = (Vec<String>, bool, Option<String>);
+pub type RunResult = (Vec<String>, bool, Option<String>);
 
 /// Seconds as Python has them, in nanoseconds.
 fn ns(seconds: f64) -> PyResult<u64> {
@@ -76,32 +76,32 @@ pub type Facts = (
 );
 
 /// What Python knows of a test before it starts.
-pub fn test((target, users, duration, files, settings, arrivals): Facts) -> PyResult<Test> {
-    let test = Test {
+pub fn test((target, users, duration, files, settings, arrivals): Facts) -> PyResult<LocustTest> {
+    let test = LocustTest {
         target,
         users,
         duration_ns: duration.map(ns).transpose()?,
         files,
         settings,
         arrivals,
-        ..Test::default()
+        ..LocustTest::default()
     };
     Ok(test.with_environment())
 }
 
 #[pymethods]
-impl Run {
+impl PyRun {
     /// Starts a test; where somebody watches, with a live view.
     #[new]
-    fn new(py: Python<'_>, facts: Facts, is_watched: bool) -> PyResult<Run> {
+    fn new(py: Python<'_>, facts: Facts, is_watched: bool) -> PyResult<PyRun> {
         let test = test(facts)?;
-        Run::begun(py, || Running::begin(&test, is_watched, &voice()))
+        PyRun::begun(py, || RunningTest::begin(&test, is_watched, &voice()))
     }
 
     /// Starts the part of a test that the master of several processes has handed out.
     #[staticmethod]
-    fn of_part(py: Python<'_>, handed: &str, number: u64) -> PyResult<Run> {
-        Run::begun(py, || Running::begin_part(handed, number, &voice()))
+    fn of_part(py: Python<'_>, handed: &str, number: u64) -> PyResult<PyRun> {
+        PyRun::begun(py, || RunningTest::begin_part(handed, number, &voice()))
     }
 
     /// Where its record is.
@@ -169,10 +169,10 @@ impl Run {
     }
 
     /// At most so many answers.
-    fn take(&self, most: usize) -> Vec<Answer> {
+    fn take(&self, most: usize) -> Vec<PyResponse> {
         let taken_ns = now_ns();
         let done = self.bridge.take(most).into_iter();
-        done.map(|done| Answer::new(&self.bridge, done, taken_ns))
+        done.map(|done| PyResponse::new(&self.bridge, done, taken_ns))
             .collect()
     }
 
@@ -201,9 +201,9 @@ impl Run {
     #[pyo3(signature = (number, well))]
     fn over(&self, number: u64, well: Option<bool>) {
         let ended = match well {
-            Some(true) => Ended::Ok,
-            Some(false) => Ended::Failed(Failure::Check("script")),
-            None => Ended::Unanswered(Fault::Unfinished),
+            Some(true) => RequestOutcome::Ok,
+            Some(false) => RequestOutcome::Failed(Failure::Check("script")),
+            None => RequestOutcome::Unanswered(Fault::Unfinished),
         };
         self.bridge.over(number, ended);
     }
@@ -233,15 +233,15 @@ impl Run {
         length: u64,
         failed: Option<String>,
     ) -> PyResult<()> {
-        self.bridge.foreign(Foreign {
+        self.bridge.foreign(ExternalSample {
             method,
             name,
             done_ns: now_ns(),
             took_ns: response_time.map(|ms| (ms * 1e6) as u64),
             bytes_in: length,
-            ended: failed
-                .as_ref()
-                .map_or(Ended::Ok, |_| Ended::Failed(Failure::Check("script"))),
+            ended: failed.as_ref().map_or(RequestOutcome::Ok, |_| {
+                RequestOutcome::Failed(Failure::Check("script"))
+            }),
             detail: failed.unwrap_or_default(),
         });
         Ok(())
@@ -260,7 +260,7 @@ impl Run {
 
     /// Ends the test: what there is to say of it, whether it failed, and where its record is. Whoever asks while it ends waits, and is
     /// answered the same.
-    fn end(&self, py: Python<'_>) -> Outcome {
+    fn end(&self, py: Python<'_>) -> RunResult {
         // The lock is taken without Python's: who holds it may need that.
         py.detach(|| {
             let mut held = self

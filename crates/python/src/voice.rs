@@ -2,16 +2,16 @@
 
 use std::{fmt::Display, io::Write, sync::Arc};
 
-use session::{SharedVoice, Voice};
+use session::{MessageSink, SharedVoice};
 
 /// The voice of a test that Locust runs.
 pub fn voice() -> SharedVoice {
-    Arc::new(Lines)
+    Arc::new(PythonLog)
 }
 
-struct Lines;
+struct PythonLog;
 
-impl Voice for Lines {
+impl MessageSink for PythonLog {
     fn say(&self, line: &dyn Display) {
         // A closed terminal is no reason to stop a test.
         let _ = writeln!(std::io::stderr().lock(), "loadline: {line}");

@@ -22,11 +22,11 @@ use expression::Expression;
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonPath {
-    segments: Vec<Segment>,
+    segments: Vec<PathSegment>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Segment {
+enum PathSegment {
     /// A property, or an item by index.
     Child(String),
     /// All children.
@@ -43,7 +43,7 @@ enum Segment {
         step: usize,
     },
     /// Union: `[a,b]`.
-    Union(Vec<Segment>),
+    Union(Vec<PathSegment>),
     /// Children that match a condition: `[?(…)]`.
     Filter(Expression),
     /// A child with a computed name: `[(…)]`.
@@ -68,7 +68,7 @@ impl std::fmt::Display for JsonPathError {
 impl std::error::Error for JsonPathError {}
 
 /// A result. Owned only for names and lengths, which are not part of the document.
-pub type Found<'a> = Cow<'a, Value>;
+pub type JsonMatch<'a> = Cow<'a, Value>;
 
 impl JsonPath {
     /// Parses a path; the leading `$` is optional. Fails if the text is not a path of this dialect.
@@ -80,7 +80,7 @@ impl JsonPath {
 
     /// All results in document order.
     #[must_use]
-    pub fn find<'a>(&'a self, document: &'a Value) -> Vec<Found<'a>> {
+    pub fn find<'a>(&'a self, document: &'a Value) -> Vec<JsonMatch<'a>> {
         trace::find(&self.segments, document)
             .into_iter()
             .map(|hit| hit.value)

@@ -17,18 +17,18 @@ pub const MAX_INDEX: usize = 65_535;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Path {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<PathPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Part {
+struct PathPart {
     key: String,
     index: Option<usize>,
 }
 
-impl Part {
-    fn new(key: &str) -> Part {
-        Part {
+impl PathPart {
+    fn new(key: &str) -> PathPart {
+        PathPart {
             key: key.to_owned(),
             index: canonical_index(key),
         }
@@ -47,9 +47,9 @@ impl Path {
     #[must_use]
     pub fn parse(text: &str) -> Path {
         let parts = if is_deep(text) {
-            split(text).iter().map(|key| Part::new(key)).collect()
+            split(text).iter().map(|key| PathPart::new(key)).collect()
         } else {
-            vec![Part::new(text)]
+            vec![PathPart::new(text)]
         };
         Path {
             text: text.to_owned(),
@@ -191,7 +191,7 @@ pub fn has(document: &Value, path: &str) -> bool {
     true
 }
 
-fn child<'a>(value: &'a Value, part: &Part) -> Option<Cow<'a, Value>> {
+fn child<'a>(value: &'a Value, part: &PathPart) -> Option<Cow<'a, Value>> {
     match value {
         Value::Object(map) => map.get(&part.key).map(Cow::Borrowed),
         Value::Array(items) => match part.index {

@@ -4,11 +4,12 @@
 use std::{error::Error, path::PathBuf};
 
 use measure::{
-    Intended, Interval, Labels, Recorder, Sample, cuts::Cuts, label::Group, sample::Ended,
+    Intended, Interval, Labels, Recorder, Sample, cuts::Cuts, label::LabelGroup,
+    sample::RequestOutcome,
 };
 use plan::{FirstArrival, Format, Load, Phase, Plan, Rate, Shape};
 use record::{
-    End, HostSample, Manifest, Place, Started, State, Writer,
+    HostSample, Manifest, RunContext, RunEnd, RunLocation, RunState, Writer,
     redact::{Redactor, Salt},
 };
 
@@ -32,9 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan = Plan::new("hour.yml".into(), Format::NATIVE, target, load, Vec::new());
     let mut labels = Labels::default();
     for endpoint in 0..ENDPOINTS {
-        labels.id(Group::Request, "GET", &format!("/endpoint/{endpoint}"));
+        labels.id(LabelGroup::Request, "GET", &format!("/endpoint/{endpoint}"));
     }
-    let started = Started {
+    let started = RunContext {
         version: env!("CARGO_PKG_VERSION").into(),
         command: vec!["loadline".into()],
         door: "run".into(),
@@ -42,10 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 1,
         wall_ns: WALL,
         monotonic_ns: 0,
-        ..Started::default()
+        ..RunContext::default()
     };
     let manifest = Manifest::new(&plan, started);
-    let place = Place::new(Some(folder), 1);
+    let place = RunLocation::new(Some(folder), 1);
     let mut writer = Writer::create(
         &place,
         &manifest,
@@ -67,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     recorder.finish(seconds * SECOND);
     keep(&mut writer, &mut recorder)?;
-    let end = End {
+    let end = RunEnd {
         ns: seconds * SECOND,
         reason: None,
         cause: None,
@@ -75,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         recorded_to_ns: None,
         lines: None,
     };
-    writer.finish(State::Complete, end);
+    writer.finish(RunState::Complete, end);
     Ok(())
 }
 
@@ -92,7 +93,7 @@ fn sample(k: u64) -> Sample {
         first_write_ns: Some(intended + 30_000),
         first_read_ns: Some(intended + 30_000 + service_ns / 2),
         done_ns: intended + 30_000 + service_ns,
-        ended: Ended::Ok,
+        ended: RequestOutcome::Ok,
         status: Some(200),
         bytes_out: 120,
         bytes_in: 900,

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use measure::{
-    Kind, Label, LabelId, Outcome,
+    Label, LabelId, OutcomeClass, TimeKind,
     label::{self, Role},
 };
 
-use crate::Frame;
+use crate::IntervalRecord;
 
 /// Whether the labels of requests add up to the row of all requests, and no label has more times than answers.
-pub(crate) fn holds(frame: &Frame, labels: &[Label]) -> bool {
+pub(crate) fn holds(frame: &IntervalRecord, labels: &[Label]) -> bool {
     let requests = labels
         .iter()
         .filter(|label| label.group.role() == Role::Request);
@@ -37,12 +37,14 @@ pub(crate) fn holds(frame: &Frame, labels: &[Label]) -> bool {
             .zip(figures)
             .for_each(|(total, n)| *total += n);
         let has_more = |outcome, answers: u64| {
-            let times = [Kind::Service, Kind::Response];
+            let times = [TimeKind::Service, TimeKind::Response];
             let times = times.map(|kind| part.slot.histogram(kind, outcome));
             let mut times = times.into_iter().flatten();
             times.any(|times| times.count() > answers)
         };
-        if has_more(Outcome::Ok, counters.ok) || has_more(Outcome::Failed, counters.failed) {
+        if has_more(OutcomeClass::Ok, counters.ok)
+            || has_more(OutcomeClass::Failed, counters.failed)
+        {
             return false;
         }
     }

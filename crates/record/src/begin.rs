@@ -7,13 +7,13 @@ use plan::{Load, Plan, Schedule, Share, Work, work::DEFAULT};
 use sha2::{Digest, Sha256};
 
 use super::{
-    FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, SCHEMA, ScenarioFacts,
-    Start, State, Tool, Whole, load_text, manifest::Layout,
+    FileFacts, Host, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunStart, RunState, SCHEMA,
+    ScenarioFacts, Tool, Whole, load_text, manifest::Layout,
 };
 
 /// What only the caller knows of a run that starts.
 #[derive(Debug, Clone, Default)]
-pub struct Started {
+pub struct RunContext {
     /// Loadline's version.
     pub version: String,
     /// The command line as given.
@@ -38,7 +38,7 @@ pub struct Started {
     pub processes: Option<u64>,
 }
 
-fn pools_of(source: &plan::server::Source) -> impl Iterator<Item = PoolFacts> {
+fn pools_of(source: &plan::server::MetricSource) -> impl Iterator<Item = PoolFacts> {
     source.pools.iter().map(|pool| PoolFacts {
         source: source.name.clone(),
         pool: pool.clone(),
@@ -48,14 +48,14 @@ fn pools_of(source: &plan::server::Source) -> impl Iterator<Item = PoolFacts> {
 impl Manifest {
     /// The manifest of a run that starts. Reads the plan's files and what Linux says of the machine.
     #[must_use]
-    pub fn new(plan: &Plan, started: Started) -> Manifest {
+    pub fn new(plan: &Plan, started: RunContext) -> Manifest {
         let schedule = plan.schedule(started.seed);
         let share = started.share.unwrap_or_default();
         let criteria = plan.criteria.iter();
         let criteria: Vec<String> = criteria.map(|criterion| criterion.text.clone()).collect();
         Manifest {
             schema: SCHEMA,
-            state: State::Running,
+            state: RunState::Running,
             tool: Tool {
                 name: "loadline".into(),
                 version: started.version,
@@ -100,7 +100,7 @@ impl Manifest {
             door_settings: plan.door_settings.clone(),
             workers: started.workers,
             seed: started.seed,
-            start: Start::at(started.wall_ns, started.monotonic_ns),
+            start: RunStart::at(started.wall_ns, started.monotonic_ns),
             end: None,
             files: plan.files.iter().map(|path| FileFacts::of(path)).collect(),
             git: super::host::git_revision(Path::new(".")),
@@ -115,11 +115,11 @@ impl Manifest {
     }
 }
 
-impl Start {
+impl RunStart {
     /// That moment, on both clocks.
     #[must_use]
-    pub fn at(wall_ns: u64, monotonic_ns: u64) -> Start {
-        Start {
+    pub fn at(wall_ns: u64, monotonic_ns: u64) -> RunStart {
+        RunStart {
             wall_ns,
             monotonic_ns,
             utc: utc(wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),

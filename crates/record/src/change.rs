@@ -110,12 +110,12 @@ mod tests {
     };
 
     use super::*;
-    use crate::{EventKind, Started, Writer, redact::Redactor};
+    use crate::{EventKind, RunContext, Writer, redact::Redactor};
 
     fn manifest(load: Load) -> Manifest {
         let target = "http://127.0.0.1:1".to_owned();
         let plan = Plan::new("p".into(), Format::NATIVE, target, load, Vec::new());
-        Manifest::new(&plan, Started::default())
+        Manifest::new(&plan, RunContext::default())
     }
 
     fn phases() -> Manifest {

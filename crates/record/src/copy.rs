@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Leaf, Manifest, RecordError, Unfolded,
+    DecodedChunk, Manifest, RecordChunk, RecordError,
     files::{Files, replace},
 };
 
@@ -22,12 +22,12 @@ pub type Ages = BTreeMap<LabelId, Vec<(u64, u64)>>;
 /// Hears of everything that is added to a record, in order. It must not wait.
 pub trait Copier: Send {
     /// The next piece.
-    fn take(&mut self, piece: Piece);
+    fn take(&mut self, piece: RecordPiece);
 }
 
 /// What is added to a record at once.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Piece {
+pub enum RecordPiece {
     /// What is known before the first request.
     Begun {
         /// Without secrets.
@@ -38,7 +38,7 @@ pub enum Piece {
     /// An interval.
     Leaf {
         /// Its lines.
-        leaf: Leaf,
+        leaf: RecordChunk,
         /// For rules that look at what is still under way.
         under_way: Ages,
     },
@@ -67,7 +67,7 @@ pub enum Extra {
 #[derive(Serialize, Deserialize)]
 // Not tagged inside: numbers that are keys would not come back.
 #[serde(rename_all = "lowercase")]
-enum Head {
+enum PieceHead {
     Begun {
         manifest: Box<Manifest>,
         plan: Value,
@@ -83,23 +83,25 @@ enum Head {
     },
 }
 
-impl Piece {
+impl RecordPiece {
     /// As bytes: a line of JSON, and behind it the lines of a leaf or a file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let (head, rest) = match self {
-            Piece::Begun { manifest, plan } => {
+            RecordPiece::Begun { manifest, plan } => {
                 let (manifest, plan) = (manifest.clone(), plan.clone());
-                (Head::Begun { manifest, plan }, Vec::new())
+                (PieceHead::Begun { manifest, plan }, Vec::new())
             }
-            Piece::Leaf { leaf, under_way } => {
+            RecordPiece::Leaf { leaf, under_way } => {
                 let under_way = under_way.clone();
-                (Head::Leaf { under_way }, leaf.to_bytes())
+                (PieceHead::Leaf { under_way }, leaf.to_bytes())
             }
-            Piece::Lines { file, text } => (Head::Lines { file: *file }, text.clone().into_bytes()),
-            Piece::Ended(manifest) => {
+            RecordPiece::Lines { file, text } => {
+                (PieceHead::Lines { file: *file }, text.clone().into_bytes())
+            }
+            RecordPiece::Ended(manifest) => {
                 let manifest = manifest.clone();
-                (Head::Ended { manifest }, Vec::new())
+                (PieceHead::Ended { manifest }, Vec::new())
             }
         };
         // Our own plain structs: there is nothing in them that JSON cannot hold.
@@ -111,21 +113,21 @@ impl Piece {
 
     /// The piece of such bytes; none where they are anything else.
     #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Piece> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<RecordPiece> {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let (head, rest) = (&bytes[..end], &bytes[end + 1..]);
         let piece = match serde_json::from_slice(head).ok()? {
-            Head::Begun { manifest, plan } => Piece::Begun { manifest, plan },
-            Head::Leaf { under_way } => {
-                let leaf = Leaf::from_bytes(rest)?;
-                return Some(Piece::Leaf { leaf, under_way });
+            PieceHead::Begun { manifest, plan } => RecordPiece::Begun { manifest, plan },
+            PieceHead::Leaf { under_way } => {
+                let leaf = RecordChunk::from_bytes(rest)?;
+                return Some(RecordPiece::Leaf { leaf, under_way });
             }
-            Head::Lines { file } => {
+            PieceHead::Lines { file } => {
                 let text = String::from_utf8(rest.to_vec()).ok()?;
                 let is_whole = text.is_empty() || text.ends_with('\n');
-                return is_whole.then_some(Piece::Lines { file, text });
+                return is_whole.then_some(RecordPiece::Lines { file, text });
             }
-            Head::Ended { manifest } => Piece::Ended(manifest),
+            PieceHead::Ended { manifest } => RecordPiece::Ended(manifest),
         };
         rest.is_empty().then_some(piece)
     }
@@ -159,15 +161,15 @@ impl Replica {
     ///
     /// # Errors
     /// When it cannot be written, or is no piece of a record that has begun.
-    pub fn take(&mut self, piece: &Piece) -> Result<Option<Unfolded>, RecordError> {
+    pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };
         let unbegun = || std::io::Error::other("a piece came before the record had begun");
         let mut unfolded = None;
         let written = match piece {
-            Piece::Begun { manifest, plan } => self.begin(manifest, plan),
-            Piece::Ended(manifest) => replace(&self.dir.join("manifest.json"), manifest),
-            Piece::Leaf { leaf, .. } => {
+            RecordPiece::Begun { manifest, plan } => self.begin(manifest, plan),
+            RecordPiece::Ended(manifest) => replace(&self.dir.join("manifest.json"), manifest),
+            RecordPiece::Leaf { leaf, .. } => {
                 unfolded = leaf.unfold();
                 let damaged = || std::io::Error::other("an interval came damaged");
                 match &mut self.files {
@@ -176,7 +178,7 @@ impl Replica {
                     None => Err(unbegun()),
                 }
             }
-            Piece::Lines { file, text } => match (&mut self.files, file) {
+            RecordPiece::Lines { file, text } => match (&mut self.files, file) {
                 (Some(files), Extra::Events) => files.events(text),
                 (Some(files), Extra::Server) => files.server(text),
                 (None, _) => Err(unbegun()),
@@ -211,19 +213,19 @@ mod tests {
             ages in prop::collection::btree_map(0..50u16, prop::collection::vec((any::<u64>(), 1..9u64), 1..5), 0..4),
             lines in prop::collection::vec("[a-z{}\"]{0,20}", 0..4),
         ) {
-            let leaf = Leaf::default();
+            let leaf = RecordChunk::default();
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
             let file = Extra::Events;
-            for piece in [Piece::Leaf { leaf, under_way: ages }, Piece::Lines { file, text }] {
+            for piece in [RecordPiece::Leaf { leaf, under_way: ages }, RecordPiece::Lines { file, text }] {
                 let bytes = piece.to_bytes();
-                let came = Piece::from_bytes(&bytes);
+                let came = RecordPiece::from_bytes(&bytes);
                 prop_assert_eq!(came.as_ref(), Some(&piece));
             }
         }
 
         #[test]
         fn whatever_comes_is_a_piece_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = Piece::from_bytes(&bytes);
+            let _ = RecordPiece::from_bytes(&bytes);
         }
     }
 }

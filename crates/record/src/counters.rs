@@ -4,21 +4,21 @@
 use std::collections::BTreeMap;
 
 use measure::{
-    Fault, Kind, LabelId, NoAnswer, Outcome,
+    Fault, LabelId, NoAnswer, OutcomeClass, TimeKind,
     interval::{Gauge, RunPart},
     label,
-    slot::{Counters, Tally},
+    slot::{Counters, KeyCounts},
 };
 use serde::{Deserialize, Serialize};
 
-use super::frame::{Frame, Part};
+use super::frame::{IntervalRecord, LabelTotals};
 
 /// Count, sum, least and greatest of a histogram, exactly.
 pub(super) type Exact = (u64, u128, u64, u64);
 
 /// Any line.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct CounterLine {
     /// The interval.
     pub i: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,9 +64,9 @@ pub(super) struct RunLine {
     from_ns: u64,
     to_ns: u64,
     phase: u32,
-    arrivals: Arrivals,
-    in_flight: Level,
-    users: Level,
+    arrivals: ArrivalsLine,
+    in_flight: GaugeLine,
+    users: GaugeLine,
     connections: Connections,
     workers: Vec<Worker>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -82,7 +82,7 @@ pub(super) struct RunLine {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Arrivals {
+struct ArrivalsLine {
     due: u64,
     started: u64,
     skipped: u64,
@@ -91,7 +91,7 @@ struct Arrivals {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Level {
+struct GaugeLine {
     samples: u64,
     mean: f64,
     max: u64,
@@ -123,8 +123,8 @@ fn is_false(b: &bool) -> bool {
 }
 
 /// All lines of an interval, label 0 first, the end line last.
-pub(super) fn lines_of(frame: &Frame) -> Vec<Line> {
-    let empty = Part::default();
+pub(super) fn lines_of(frame: &IntervalRecord) -> Vec<CounterLine> {
+    let empty = LabelTotals::default();
     let first = (label::ALL, frame.phase);
     let mut head = line_of(frame, first, frame.parts.get(&first).unwrap_or(&empty));
     head.run = Some(RunLine::of(frame));
@@ -133,15 +133,19 @@ pub(super) fn lines_of(frame: &Frame) -> Vec<Line> {
         .iter()
         .filter(|(key, _)| **key != first)
         .map(|(key, part)| line_of(frame, *key, part));
-    let end = Line {
+    let end = CounterLine {
         i: frame.index,
         end: true,
-        ..Line::default()
+        ..CounterLine::default()
     };
     [head].into_iter().chain(others).chain([end]).collect()
 }
 
-fn line_of(frame: &Frame, (label, phase): (LabelId, u32), part: &Part) -> Line {
+fn line_of(
+    frame: &IntervalRecord,
+    (label, phase): (LabelId, u32),
+    part: &LabelTotals,
+) -> CounterLine {
     let counters = &part.slot.counters;
     let exact = |h: &measure::Histogram| {
         (
@@ -151,7 +155,7 @@ fn line_of(frame: &Frame, (label, phase): (LabelId, u32), part: &Part) -> Line {
             h.max().unwrap_or(0),
         )
     };
-    Line {
+    CounterLine {
         i: frame.index,
         label: Some(label),
         phase: (phase != frame.phase).then_some(phase),
@@ -185,30 +189,30 @@ fn line_of(frame: &Frame, (label, phase): (LabelId, u32), part: &Part) -> Line {
             .histograms()
             .map(|(kind, outcome, h)| (tag(kind, outcome), exact(h)))
             .collect(),
-        ..Line::default()
+        ..CounterLine::default()
     }
 }
 
 /// `kind.outcome`.
-pub(super) fn tag(kind: Kind, outcome: Outcome) -> String {
+pub(super) fn tag(kind: TimeKind, outcome: OutcomeClass) -> String {
     format!("{}.{}", kind.name(), outcome.name())
 }
 
-impl Line {
+impl CounterLine {
     /// Whether a run can have counted this: statuses have three digits.
     pub(super) fn is_possible(&self) -> bool {
         self.codes.keys().all(|code| *code < 1000)
     }
 
     /// What the line counts, without its histograms.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> LabelTotals {
         let mut counters = Counters {
             issued: self.issued,
             ok: self.ok,
             failed: self.failed,
             paced: self.paced,
             redirects: self.redirects,
-            codes: Tally(self.codes.iter().map(|(code, n)| (*code, *n)).collect()),
+            codes: KeyCounts(self.codes.iter().map(|(code, n)| (*code, *n)).collect()),
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
             ..Counters::default()
@@ -221,9 +225,9 @@ impl Line {
                 .faults
                 .count(Fault::named(name).unwrap_or(Fault::Other), *n);
         }
-        let mut part = Part {
+        let mut part = LabelTotals {
             failures: self.failures.clone(),
-            ..Part::default()
+            ..LabelTotals::default()
         };
         part.slot.counters = counters;
         part
@@ -231,7 +235,7 @@ impl Line {
 }
 
 impl RunLine {
-    fn of(frame: &Frame) -> RunLine {
+    fn of(frame: &IntervalRecord) -> RunLine {
         let run = &frame.run;
         let workers = run
             .cpu_ns
@@ -248,14 +252,14 @@ impl RunLine {
             from_ns: frame.span.0,
             to_ns: frame.span.1,
             phase: frame.phase,
-            arrivals: Arrivals {
+            arrivals: ArrivalsLine {
                 due: run.due,
                 started: run.started,
                 skipped: run.skipped,
                 left: run.left,
             },
-            in_flight: Level::of(run.in_flight),
-            users: Level::of(run.users),
+            in_flight: GaugeLine::of(run.in_flight),
+            users: GaugeLine::of(run.users),
             connections: Connections {
                 opened: run.opened,
                 open: run.connections,
@@ -270,7 +274,7 @@ impl RunLine {
     }
 
     /// Puts the figures back into a frame.
-    pub(super) fn fill(&self, frame: &mut Frame) {
+    pub(super) fn fill(&self, frame: &mut IntervalRecord) {
         frame.span = (self.from_ns, self.to_ns);
         frame.phase = self.phase;
         frame.run = RunPart {
@@ -303,14 +307,14 @@ impl RunLine {
     }
 }
 
-impl Level {
-    fn of(gauge: Gauge) -> Level {
+impl GaugeLine {
+    fn of(gauge: Gauge) -> GaugeLine {
         let mean = if gauge.samples == 0 {
             0.0
         } else {
             gauge.sum as f64 / gauge.samples as f64
         };
-        Level {
+        GaugeLine {
             samples: gauge.samples,
             mean,
             max: gauge.max,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use measure::accumulator::{Counts, Sketch, Tally};
+use measure::accumulator::{Sketch, Tally, ValueCounts};
 use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
@@ -76,19 +76,19 @@ impl DoorLine {
 }
 
 /// Values lie close together: their distances are short to write.
-fn packed(counts: &Counts) -> Vec<u64> {
+fn packed(counts: &ValueCounts) -> Vec<u64> {
     let mut last = 0;
     let pair = |(value, n): &(u64, u64)| [value - std::mem::replace(&mut last, *value), *n];
     counts.pairs().iter().flat_map(pair).collect()
 }
 
-fn unpacked(packed: &[u64]) -> Counts {
+fn unpacked(packed: &[u64]) -> ValueCounts {
     let mut value = 0u64;
     let pairs = packed.chunks_exact(2).map(|pair| {
         value = value.saturating_add(pair[0]);
         (value, pair[1])
     });
-    Counts::of(pairs.collect())
+    ValueCounts::of(pairs.collect())
 }
 
 fn renamed<T: Clone>(

@@ -10,8 +10,8 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Event, Lines, hlog,
-    leaf::{Leaf, json_lines},
+    Event, LineCounts, hlog,
+    leaf::{RecordChunk, json_lines},
 };
 
 /// The files of a record.
@@ -117,8 +117,8 @@ impl Files {
     }
 
     /// How many lines were written of what no counter holds.
-    pub(super) fn lines(&self) -> Lines {
-        Lines {
+    pub(super) fn lines(&self) -> LineCounts {
+        LineCounts {
             events: self.events.lines,
             door: self.door.lines,
             server: self.server.lines,
@@ -136,7 +136,7 @@ impl Files {
     }
 
     /// Appends an interval.
-    pub(super) fn interval(&mut self, leaf: &Leaf) -> io::Result<()> {
+    pub(super) fn interval(&mut self, leaf: &RecordChunk) -> io::Result<()> {
         self.labels.append(&leaf.labels)?;
         self.intervals.append(&leaf.intervals)?;
         self.door.append(&leaf.door)?;

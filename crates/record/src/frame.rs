@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use measure::{
-    Histogram, Interval, Kind, LabelId, NoAnswer, Outcome, Slot,
+    Histogram, Interval, LabelId, NoAnswer, OutcomeClass, Slot, TimeKind,
     interval::RunPart,
     label,
-    slot::{Counters, Tally},
+    slot::{Counters, KeyCounts},
 };
 
 /// What the caller of the sink measured of the machine during an interval.
@@ -24,18 +24,18 @@ pub struct HostSample {
 
 /// Everything counted under one label, in one phase.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct LabelTotals {
     /// Counters and histograms. The tally of failures in it is empty: it is in `failures`.
     pub slot: Slot,
     /// Failed requests by reason in words.
     pub failures: BTreeMap<String, u64>,
 }
 
-impl Part {
+impl LabelTotals {
     /// A slot, its failures as texts.
     #[must_use]
-    pub fn of(slot: &Slot) -> Part {
-        let mut part = Part {
+    pub fn of(slot: &Slot) -> LabelTotals {
+        let mut part = LabelTotals {
             slot: slot.clone(),
             failures: BTreeMap::new(),
         };
@@ -53,7 +53,7 @@ impl Part {
     }
 
     /// Adds another part.
-    pub fn add(&mut self, other: &Part) {
+    pub fn add(&mut self, other: &LabelTotals) {
         self.slot.add(&other.slot);
         for (reason, n) in &other.failures {
             *self.failures.entry(reason.clone()).or_default() += n;
@@ -63,7 +63,7 @@ impl Part {
 
 /// One finished interval.
 #[derive(Debug, Clone, Default)]
-pub struct Frame {
+pub struct IntervalRecord {
     /// Which, from 0.
     pub index: u64,
     /// Start and end, in nanoseconds from the start of the test.
@@ -71,7 +71,7 @@ pub struct Frame {
     /// The phase at its start.
     pub phase: u32,
     /// By (label, phase of the intended start).
-    pub parts: BTreeMap<(LabelId, u32), Part>,
+    pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
     /// Run-wide figures.
     pub run: RunPart,
     /// See [`HostSample`].
@@ -82,11 +82,11 @@ pub struct Frame {
     pub host_ns: u64,
 }
 
-impl Frame {
+impl IntervalRecord {
     /// The frame of an interval that the engine handed over.
     #[must_use]
-    pub fn of(interval: &Interval, host: &HostSample) -> Frame {
-        Frame {
+    pub fn of(interval: &Interval, host: &HostSample) -> IntervalRecord {
+        IntervalRecord {
             index: interval.index,
             span: interval.span,
             phase: interval.phase,
@@ -94,7 +94,7 @@ impl Frame {
                 .slots
                 .iter()
                 .filter(|(_, slot)| !slot.is_empty())
-                .map(|(key, slot)| (*key, Part::of(slot)))
+                .map(|(key, slot)| (*key, LabelTotals::of(slot)))
                 .collect(),
             run: interval.run.clone(),
             steal_ns: host.steal_ns.clone(),
@@ -104,7 +104,7 @@ impl Frame {
     }
 
     /// Adds another process's frame of the same interval.
-    pub fn add(&mut self, other: &Frame) {
+    pub fn add(&mut self, other: &IntervalRecord) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         for (key, part) in &other.parts {
             self.parts.entry(*key).or_default().add(part);
@@ -117,8 +117,8 @@ impl Frame {
 
     /// Everything of one label, over all phases.
     #[must_use]
-    pub fn label(&self, id: LabelId) -> Part {
-        let mut all = Part::default();
+    pub fn label(&self, id: LabelId) -> LabelTotals {
+        let mut all = LabelTotals::default();
         for (_, part) in self.parts.range((id, 0)..=(id, u32::MAX)) {
             all.add(part);
         }
@@ -136,15 +136,18 @@ impl Frame {
             for (digit, n) in part.failures.iter().filter_map(status_digit) {
                 failed_by_status[digit] += n;
             }
-            for (sum, kind) in [(&mut lateness, Kind::Lateness), (&mut stalls, Kind::Stall)] {
-                if let Some(histogram) = part.slot.histogram(kind, Outcome::Ok) {
+            for (sum, kind) in [
+                (&mut lateness, TimeKind::Lateness),
+                (&mut stalls, TimeKind::Stall),
+            ] {
+                if let Some(histogram) = part.slot.histogram(kind, OutcomeClass::Ok) {
                     sum.add(histogram);
                 }
             }
         }
         // Kept for every interval of the run: only what is small.
-        all.codes = Tally::default();
-        all.faults = Tally::default();
+        all.codes = KeyCounts::default();
+        all.faults = KeyCounts::default();
         IntervalRow {
             index: self.index,
             span: self.span,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, iter::Peekable};
 
 use measure::LabelId;
 
-use super::{Frame, Reader};
+use super::{IntervalReader, IntervalRecord};
 
 /// Streams a run's finished intervals.
 pub struct Frames {
@@ -16,7 +16,7 @@ pub struct Frames {
 
 /// What one process wrote.
 struct Process {
-    reader: Peekable<Reader>,
+    reader: Peekable<IntervalReader>,
     /// By the process's own number of a label, the run's.
     ids: BTreeMap<LabelId, LabelId>,
 }
@@ -31,21 +31,21 @@ impl Frames {
     }
 
     /// Another process of the same run.
-    pub(super) fn join(&mut self, reader: Reader, ids: BTreeMap<LabelId, LabelId>) {
+    pub(super) fn join(&mut self, reader: IntervalReader, ids: BTreeMap<LabelId, LabelId>) {
         let reader = reader.peekable();
         self.processes.push(Process { reader, ids });
     }
 }
 
 impl Iterator for Frames {
-    type Item = Frame;
+    type Item = IntervalRecord;
 
-    fn next(&mut self) -> Option<Frame> {
+    fn next(&mut self) -> Option<IntervalRecord> {
         let heads = self.processes.iter_mut();
         let index = heads
             .filter_map(|process| process.reader.peek().map(|frame| frame.index))
             .min()?;
-        let mut sum: Option<Frame> = None;
+        let mut sum: Option<IntervalRecord> = None;
         for process in &mut self.processes {
             let Some(mut frame) = process.reader.next_if(|frame| frame.index == index) else {
                 continue;

@@ -7,11 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{End, Manifest, Place, RecordError, Run, State, files, manifest, parts::belongs};
+use super::{
+    Manifest, RecordError, Run, RunEnd, RunLocation, RunState, files, manifest, parts::belongs,
+};
 
 /// Parts in one folder.
 #[derive(Debug)]
-pub struct Gathered {
+pub struct Merged {
     /// The run.
     pub run: Run,
     /// The parts that nobody has brought, by number.
@@ -19,7 +21,7 @@ pub struct Gathered {
 }
 
 /// A part that somebody has brought.
-struct Brought {
+struct MergeInput {
     path: PathBuf,
     manifest: Manifest,
 }
@@ -28,10 +30,10 @@ struct Brought {
 #[derive(Default)]
 struct All {
     /// The folder of whoever divided the run, if it is there.
-    whole: Option<Brought>,
-    parts: BTreeMap<u64, Brought>,
+    whole: Option<MergeInput>,
+    parts: BTreeMap<u64, MergeInput>,
     /// Other copies of parts, each with its number: not used, but they must belong to the run too.
-    copies: Vec<(u64, Brought)>,
+    copies: Vec<(u64, MergeInput)>,
 }
 
 /// Copies parts into a new run's folder. They may be runs of one part each, a run whose conductor is gone, folders in which nodes have kept their
@@ -39,7 +41,7 @@ struct All {
 ///
 /// # Errors
 /// A line for each that belongs to none of the others, or to no run; that nothing can be written.
-pub fn gather(brought: &[PathBuf], place: &Place) -> Result<Gathered, Vec<String>> {
+pub fn gather(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
     let mut all = All::default();
     let mut wrong = Vec::new();
     for path in brought {
@@ -66,7 +68,7 @@ pub fn gather(brought: &[PathBuf], place: &Place) -> Result<Gathered, Vec<String
     })?;
     place.settle(&dir);
     let run = Run::open(&dir).map_err(one)?;
-    Ok(Gathered {
+    Ok(Merged {
         missing: run.missing.clone(),
         run,
     })
@@ -81,7 +83,7 @@ impl All {
             // What a node has kept for itself.
             Err(_) => None,
         };
-        let brought = manifest.map(|manifest| Brought {
+        let brought = manifest.map(|manifest| MergeInput {
             path: path.to_owned(),
             manifest,
         });
@@ -108,12 +110,12 @@ impl All {
         }
         for path in inside {
             let manifest = manifest::read(&path).map_err(|error| error.to_string())?;
-            self.part(Brought { path, manifest });
+            self.part(MergeInput { path, manifest });
         }
         Ok(())
     }
 
-    fn part(&mut self, part: Brought) {
+    fn part(&mut self, part: MergeInput) {
         let number = part.manifest.share.unwrap_or_default().index;
         let is_shorter = match self.parts.get(&number) {
             Some(known) => extent(&part) <= extent(known),
@@ -160,12 +162,12 @@ impl All {
                     criteria: said.criteria,
                     notes: Vec::new(),
                     end: None,
-                    state: State::Running,
+                    state: RunState::Running,
                     ..first.clone()
                 }
             }
         };
-        if whole.state == State::Running {
+        if whole.state == RunState::Running {
             self.end(&mut whole);
         }
         Some(whole)
@@ -182,11 +184,11 @@ impl All {
         let of = whole.processes.unwrap_or(0);
         let all = self.parts.len() as u64 == of && ends().count() as u64 == of;
         whole.state = if all && early.is_none() {
-            State::Complete
+            RunState::Complete
         } else {
-            State::Interrupted
+            RunState::Interrupted
         };
-        whole.end = Some(End {
+        whole.end = Some(RunEnd {
             ns: ends().map(|end| end.ns).max().unwrap_or(0),
             reason: match early {
                 Some(end) => end.reason.clone(),
@@ -235,10 +237,10 @@ fn parts_in(path: &Path) -> Vec<PathBuf> {
 }
 
 /// How much a part tells: whether it has ended, and how long its counts are.
-fn extent(part: &Brought) -> (bool, u64) {
+fn extent(part: &MergeInput) -> (bool, u64) {
     let counts = fs::metadata(part.path.join("counters.jsonl"));
     (
-        part.manifest.state != State::Running,
+        part.manifest.state != RunState::Running,
         counts.map_or(0, |counts| counts.len()),
     )
 }

@@ -4,9 +4,9 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compress, Compression, FlushCompress};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
-use measure::{Histogram, Kind, LabelId, Outcome, histogram::MAX_VALUE};
+use measure::{Histogram, LabelId, OutcomeClass, TimeKind, histogram::MAX_VALUE};
 
-use super::{counters, frame::Frame};
+use super::{counters, frame::IntervalRecord};
 
 const DIGITS: u8 = 3;
 /// Begins a compressed histogram in version 2 of the encoding.
@@ -46,7 +46,7 @@ impl Encoder {
     }
 
     /// Appends the lines of an interval.
-    pub(super) fn write(&mut self, frame: &Frame, out: &mut String) {
+    pub(super) fn write(&mut self, frame: &IntervalRecord, out: &mut String) {
         let (start, end) = frame.span;
         for ((label, phase), part) in &frame.parts {
             for (kind, outcome, histogram) in part.slot.histograms() {
@@ -105,8 +105,8 @@ pub(super) enum LogLine<'a> {
     /// A histogram.
     Histogram {
         label: LabelId,
-        kind: Kind,
-        outcome: Outcome,
+        kind: TimeKind,
+        outcome: OutcomeClass,
         /// Of the intended start, where it is not the interval's.
         phase: Option<u32>,
         encoded: &'a str,
@@ -126,8 +126,8 @@ pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
     let mut fields = rest.split(',');
     let mut tag = fields.next()?.splitn(4, '.');
     let label = tag.next()?.parse().ok()?;
-    let kind = Kind::named(tag.next()?)?;
-    let outcome = Outcome::named(tag.next()?)?;
+    let kind = TimeKind::named(tag.next()?)?;
+    let outcome = OutcomeClass::named(tag.next()?)?;
     let phase = tag.next().map(str::parse).transpose().ok()?;
     let encoded = fields.nth(3)?;
     Some(LogLine::Histogram {
@@ -178,23 +178,24 @@ mod tests {
 
     use super::*;
 
-    fn frame(values: &[u64]) -> Frame {
-        let mut frame = Frame {
+    fn frame(values: &[u64]) -> IntervalRecord {
+        let mut frame = IntervalRecord {
             index: 7,
             span: (500_000_000, 1_500_000_000),
             phase: 1,
-            ..Frame::default()
+            ..IntervalRecord::default()
         };
         for phase in [0, 1] {
             let part = frame.parts.entry((label::ALL, phase)).or_default();
-            values
-                .iter()
-                .for_each(|value| part.slot.record(Kind::Service, Outcome::Ok, *value));
+            values.iter().for_each(|value| {
+                part.slot
+                    .record(TimeKind::Service, OutcomeClass::Ok, *value)
+            });
         }
         frame
     }
 
-    fn log_of(frame: &Frame) -> String {
+    fn log_of(frame: &IntervalRecord) -> String {
         let mut log = header(1_795_180_500_300_000_000);
         Encoder::new().unwrap().write(frame, &mut log);
         log
@@ -291,7 +292,7 @@ mod tests {
         fn nothing_is_lost(values in prop::collection::vec(0..2 * MAX_VALUE, 1..400)) {
             let frame = frame(&values);
             let log = log_of(&frame);
-            let written = frame.parts[&(label::ALL, 0)].slot.histogram(Kind::Service, Outcome::Ok).unwrap();
+            let written = frame.parts[&(label::ALL, 0)].slot.histogram(TimeKind::Service, OutcomeClass::Ok).unwrap();
             let exact = (written.count(), written.sum(), written.min().unwrap(), written.max().unwrap());
             let Some(LogLine::Histogram { phase, encoded, .. }) = log.lines().filter(|l| l.starts_with("Tag")).find_map(parse) else { panic!() };
             let read = Decoder::new().decode(encoded, exact).unwrap();

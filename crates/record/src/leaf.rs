@@ -4,14 +4,14 @@
 use measure::{Label, accumulator::Tally};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Event, Frame, Reader, counters, door::DoorLine, hlog};
+use super::{Event, IntervalReader, IntervalRecord, counters, door::DoorLine, hlog};
 
 /// Begins the bytes of a leaf, and names their form.
 const MARK: &str = "leaf1";
 
 /// One interval's lines, by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Leaf {
+pub struct RecordChunk {
     pub(super) labels: String,
     pub(super) intervals: String,
     pub(super) door: String,
@@ -21,9 +21,9 @@ pub struct Leaf {
 
 /// What a leaf holds.
 #[derive(Debug, Clone, Default)]
-pub struct Unfolded {
+pub struct DecodedChunk {
     /// The interval.
-    pub frame: Frame,
+    pub frame: IntervalRecord,
     /// Labels that it counts for the first time.
     pub labels: Vec<Label>,
     /// What happened in it.
@@ -32,18 +32,18 @@ pub struct Unfolded {
     pub door: Tally,
 }
 
-impl Leaf {
+impl RecordChunk {
     /// The lines of an interval.
     pub(super) fn of(
-        frame: &Frame,
+        frame: &IntervalRecord,
         labels: &[Label],
         door: Option<&DoorLine>,
         events: &[Event],
         encoder: &mut hlog::Encoder,
-    ) -> Leaf {
+    ) -> RecordChunk {
         let mut intervals = String::new();
         encoder.write(frame, &mut intervals);
-        Leaf {
+        RecordChunk {
             labels: json_lines(labels),
             intervals,
             door: json_lines(door),
@@ -69,7 +69,7 @@ impl Leaf {
 
     /// The leaf of such bytes; none where they are anything else.
     #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Leaf> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<RecordChunk> {
         let (head, mut rest) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
         let mut lengths = head.strip_prefix(MARK)?.strip_prefix(' ')?.split(' ');
         let mut next = || {
@@ -77,7 +77,7 @@ impl Leaf {
             rest = behind;
             Some(text.to_owned())
         };
-        let leaf = Leaf {
+        let leaf = RecordChunk {
             labels: next()?,
             intervals: next()?,
             door: next()?,
@@ -89,11 +89,11 @@ impl Leaf {
 
     /// What it holds; none where its interval is not whole, or another begins in it.
     #[must_use]
-    pub fn unfold(&self) -> Option<Unfolded> {
-        let mut reader = Reader::of(&self.counters, &self.intervals);
+    pub fn unfold(&self) -> Option<DecodedChunk> {
+        let mut reader = IntervalReader::of(&self.counters, &self.intervals);
         let frame = reader.next()?;
         (reader.next().is_none() && !reader.is_broken()).then_some(())?;
-        Some(Unfolded {
+        Some(DecodedChunk {
             frame,
             labels: things(&self.labels)?,
             events: things(&self.events)?,
@@ -130,29 +130,30 @@ fn things<T: DeserializeOwned>(text: &str) -> Option<Vec<T>> {
 
 #[cfg(test)]
 mod tests {
-    use measure::{Kind, Labels, Outcome, label};
+    use measure::{Labels, OutcomeClass, TimeKind, label};
     use proptest::prelude::*;
 
     use super::*;
     use crate::EventKind;
 
-    fn leaf(index: u64, values: &[(u32, u64)], text: &str) -> Leaf {
-        let mut frame = Frame {
+    fn leaf(index: u64, values: &[(u32, u64)], text: &str) -> RecordChunk {
+        let mut frame = IntervalRecord {
             index,
             span: (500_000_000, 1_500_000_000),
             phase: 1,
-            ..Frame::default()
+            ..IntervalRecord::default()
         };
         frame.run.due = values.len() as u64;
         for (phase, value) in values {
             let part = frame.parts.entry((label::ALL, *phase)).or_default();
-            part.slot.record(Kind::Service, Outcome::Ok, *value);
+            part.slot
+                .record(TimeKind::Service, OutcomeClass::Ok, *value);
             (part.slot.counters.issued, part.slot.counters.ok) = (1, 1);
             part.failures.insert(text.to_owned(), 3);
         }
         let events = [Event::new(index, EventKind::Warning, text)];
         let mut encoder = hlog::Encoder::new().unwrap();
-        Leaf::of(&frame, Labels::default().all(), None, &events, &mut encoder)
+        RecordChunk::of(&frame, Labels::default().all(), None, &events, &mut encoder)
     }
 
     proptest! {
@@ -164,13 +165,13 @@ mod tests {
         ) {
             let leaf = leaf(index, &values, &text);
             let bytes = leaf.to_bytes();
-            let came = Leaf::from_bytes(&bytes).unwrap();
+            let came = RecordChunk::from_bytes(&bytes).unwrap();
             prop_assert_eq!(&came, &leaf);
-            let Unfolded { frame, labels, events, .. } = came.unfold().unwrap();
+            let DecodedChunk { frame, labels, events, .. } = came.unfold().unwrap();
             // Whoever got it can write the very same leaf.
             let mut encoder = hlog::Encoder::new().unwrap();
-            prop_assert_eq!(Leaf::of(&frame, &labels, None, &events, &mut encoder), leaf);
-            prop_assert_eq!(Leaf::from_bytes(&bytes[..bytes.len() - 1]), None);
+            prop_assert_eq!(RecordChunk::of(&frame, &labels, None, &events, &mut encoder), leaf);
+            prop_assert_eq!(RecordChunk::from_bytes(&bytes[..bytes.len() - 1]), None);
         }
 
         #[test]
@@ -180,7 +181,7 @@ mod tests {
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
             }
-            if let Some(unfolded) = Leaf::from_bytes(&bytes).and_then(|leaf| leaf.unfold()) {
+            if let Some(unfolded) = RecordChunk::from_bytes(&bytes).and_then(|leaf| leaf.unfold()) {
                 prop_assert!(unfolded.frame.span.0 <= unfolded.frame.span.1);
             }
         }
@@ -190,11 +191,11 @@ mod tests {
     fn half_an_interval_is_none_and_so_are_two() {
         let (one, two) = (leaf(1, &[(1, 5)], ""), leaf(2, &[(1, 5)], ""));
         let cut = |text: &str| text.lines().next().unwrap().to_owned() + "\n";
-        let half = Leaf {
+        let half = RecordChunk {
             counters: cut(&one.counters),
             ..one.clone()
         };
-        let both = Leaf {
+        let both = RecordChunk {
             counters: one.counters.clone() + &two.counters,
             intervals: one.intervals.clone() + &two.intervals,
             ..one

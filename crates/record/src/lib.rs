@@ -1,7 +1,7 @@
 //! KEEP it: the run record, the folder in which a run is kept, written while it runs and read by everything that tells of it.
 //!
 //! The engine hands over whole intervals; [`Writer`] keeps them, [`Run`] reads them back, with the run over time ([`history`]);
-//! what nobody may read is blotted out on the way in ([`redact`]). The format is described in `docs/run-record.md`. This crate
+//! what nobody may read is blotted out on the way in ([`redact`]). The format is described in `docs/reference/run-record.md`. This crate
 //! judges nothing and computes no figure, reads no clock and starts no thread.
 
 #![forbid(unsafe_code)]
@@ -38,26 +38,26 @@ mod write;
 
 use std::{io, path::PathBuf};
 
-pub use begin::Started;
+pub use begin::RunContext;
 pub use begin::{moment, sha256, utc};
 pub use change::{Changed, LoadChange};
-pub use copy::{Ages, Copier, Extra, Piece, Replica};
+pub use copy::{Ages, Copier, Extra, RecordPiece, Replica};
 pub use event::{Event, EventKind, FirstError};
-pub use extent::Cut;
-pub use frame::{Frame, HostSample, IntervalRow, Part};
+pub use extent::Truncation;
+pub use frame::{HostSample, IntervalRecord, IntervalRow, LabelTotals};
 pub use frames::Frames;
-pub use gather::{Gathered, gather};
+pub use gather::{Merged, gather};
 pub use host::Host;
-pub use leaf::{Leaf, Unfolded};
+pub use leaf::{DecodedChunk, RecordChunk};
 pub use load_text::of as load_text;
 pub use manifest::{
-    End, FileFacts, Layout, Lines, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts,
-    ScenarioFacts, Start, State, Tool, Whole, read as read_manifest,
+    FileFacts, Layout, LineCounts, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunEnd,
+    RunStart, RunState, ScenarioFacts, Tool, Whole, read as read_manifest,
 };
 pub use node::{NodeLost, called, clock};
 pub use nodes::{NodeRow, NodeState, NodeSum};
-pub use place::{Place, all, find, is_under_way};
-pub use read::Reader;
+pub use place::{RunLocation, all, find, is_under_way};
+pub use read::IntervalReader;
 pub use run::{ProcessFacts, Run};
 pub use totals::Totals;
 pub use write::{Writer, unwritten_because};

@@ -1,7 +1,7 @@
 //! The load in words, as every rendering shows it: `open, 200/s even for 10 s`. It says the model first, because what a
 //! percentile means depends on it.
 
-use plan::{Arrivals, Load, Phase, Plan, Pool, Shape, UserPhase, Work};
+use plan::{ArrivalProcess, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work};
 
 use crate::units;
 
@@ -59,7 +59,7 @@ fn of_work(plan: &Plan) -> String {
         }
         Load::Open { phases, .. } => {
             let mut text = format!("open, {}", in_turn(phases.iter().map(of_phase), plan));
-            if let Pool::Shared(connections) = plan.http.pool {
+            if let PoolPolicy::Shared(connections) = plan.http.pool {
                 text.push_str(&format!(
                     ", at most {} connections",
                     units::count(u64::from(connections))
@@ -107,8 +107,8 @@ pub(super) fn of_users(phase: &UserPhase) -> String {
 /// A phase in words.
 pub(super) fn of_phase(phase: &Phase) -> String {
     let spread = match phase.arrivals {
-        Arrivals::Even => "even",
-        Arrivals::Poisson => "Poisson",
+        ArrivalProcess::Even => "even",
+        ArrivalProcess::Poisson => "Poisson",
     };
     let duration = units::duration(phase.duration_ns);
     let text = match phase.shape {

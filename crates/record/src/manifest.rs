@@ -17,7 +17,7 @@ pub struct PoolFacts {
     pub source: String,
     /// Its metrics.
     #[serde(flatten)]
-    pub pool: plan::server::Pool,
+    pub pool: plan::server::PoolMetrics,
 }
 
 /// What the run was.
@@ -26,7 +26,7 @@ pub struct Manifest {
     /// Version of the record's format.
     pub schema: u32,
     /// Whether it came to its end.
-    pub state: State,
+    pub state: RunState,
     /// What wrote it.
     pub tool: Tool,
     /// The process that wrote it.
@@ -88,9 +88,9 @@ pub struct Manifest {
     /// The seed of everything random.
     pub seed: u64,
     /// The zero of all times, on both clocks.
-    pub start: Start,
+    pub start: RunStart,
     /// How it ended; none while it runs, or when it was killed.
-    pub end: Option<End>,
+    pub end: Option<RunEnd>,
     /// The files it was read from.
     pub files: Vec<FileFacts>,
     /// Revision of the git repository in which it was started.
@@ -115,7 +115,7 @@ pub struct Whole {
 /// Whether a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum RunState {
     /// It is under way, or was killed.
     Running,
     /// It came to its planned end.
@@ -197,7 +197,7 @@ pub struct ScenarioFacts {
 
 /// The start of the test on both clocks, which is the zero of all other times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
+pub struct RunStart {
     /// Nanoseconds since 1970.
     pub wall_ns: u64,
     /// `CLOCK_MONOTONIC`, in nanoseconds.
@@ -211,7 +211,7 @@ pub struct Start {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct RunEnd {
     /// When, in nanoseconds from the start.
     pub ns: u64,
     /// Why it ended before its time: the signal, or the stop rule that fired.
@@ -227,13 +227,13 @@ pub struct End {
     pub recorded_to_ns: Option<u64>,
     /// How many lines the record's files had by then, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<Lines>,
+    pub lines: Option<LineCounts>,
 }
 
 /// Numbers of lines, for files whose content no counter repeats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Lines {
+pub struct LineCounts {
     /// Of `events.jsonl`.
     pub events: u64,
     /// Of `door.jsonl`.

@@ -2,17 +2,17 @@
 //! part holds. Nothing is judged here.
 
 use measure::{
-    Histogram, Kind, Outcome,
+    Histogram, OutcomeClass, TimeKind,
     confidence::{self, Windows},
     label,
     slot::Counters,
-    summary::Times,
+    summary::KindTimes,
 };
 use plan::units::SECOND;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Frame, Manifest, State};
+use super::{IntervalRecord, Manifest, RunState};
 
 /// A node, as a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,13 +83,13 @@ pub struct NodeSum {
 
 impl NodeSum {
     /// Adds an interval.
-    pub fn add(&mut self, frame: &Frame) {
+    pub fn add(&mut self, frame: &IntervalRecord) {
         let all = frame.label(label::ALL);
         self.counters.add(&all.slot.counters);
-        if let Some(lateness) = all.slot.histogram(Kind::Lateness, Outcome::Ok) {
+        if let Some(lateness) = all.slot.histogram(TimeKind::Lateness, OutcomeClass::Ok) {
             self.lateness.add(lateness);
         }
-        let answered = Times::of(&all.slot, Kind::Response).answered;
+        let answered = KindTimes::of(&all.slot, TimeKind::Response).answered;
         let unanswered = all.slot.counters.without_answer();
         self.windows
             .push(frame.span.0 / SECOND, frame.phase, &answered, unanswered);
@@ -133,8 +133,8 @@ impl NodeSum {
     pub(super) fn of_part(&self, own: &Manifest, is_lost: bool) -> Option<NodeRow> {
         let state = match own.state {
             _ if is_lost => NodeState::Lost,
-            State::Running => NodeState::Lost,
-            State::Complete | State::Interrupted => NodeState::Over,
+            RunState::Running => NodeState::Lost,
+            RunState::Complete | RunState::Interrupted => NodeState::Over,
         };
         let name = own.node.clone()?;
         let row = self.row(own.share.unwrap_or_default().index, name, state);

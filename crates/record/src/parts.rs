@@ -15,7 +15,7 @@ const MOST_PARTS: u64 = 4096;
 
 /// The parts of a run's folder.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct RunParts {
     /// In order.
     pub found: Vec<(PathBuf, Manifest)>,
     /// The processes of which there is no record, by number.
@@ -24,13 +24,13 @@ pub(super) struct Parts {
     pub damage: Vec<String>,
 }
 
-impl Parts {
+impl RunParts {
     /// Of a run with this manifest.
     ///
     /// # Errors
     /// When one of them is of another run.
-    pub fn of(dir: &Path, whole: &Manifest) -> Result<Parts, RecordError> {
-        let mut parts = Parts::default();
+    pub fn of(dir: &Path, whole: &Manifest) -> Result<RunParts, RecordError> {
+        let mut parts = RunParts::default();
         for (number, path) in folders(dir) {
             match manifest::read(&path) {
                 Ok(own) => {

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Manifest, RecordError, State, begin};
+use super::{Manifest, RecordError, RunState, begin};
 
 /// So many runs are kept.
 const KEPT: usize = 50;
@@ -15,18 +15,18 @@ const DEFAULT: &str = ".loadline/runs";
 
 /// Where a run is to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RunLocation {
     /// The runs folder.
     pub runs: PathBuf,
     /// The four hex digits at the end of the run's name.
     pub suffix: u16,
 }
 
-impl Place {
+impl RunLocation {
     /// The place that a flag or the environment names, else `.loadline/runs`.
     #[must_use]
-    pub fn new(named: Option<PathBuf>, suffix: u16) -> Place {
-        Place {
+    pub fn new(named: Option<PathBuf>, suffix: u16) -> RunLocation {
+        RunLocation {
             runs: named.unwrap_or_else(|| DEFAULT.into()),
             suffix,
         }
@@ -149,7 +149,8 @@ pub fn is_under_way(run: &Path) -> bool {
         .ok()
         .and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok());
     manifest.is_some_and(|manifest| {
-        manifest.state == State::Running && Path::new(&format!("/proc/{}", manifest.pid)).exists()
+        manifest.state == RunState::Running
+            && Path::new(&format!("/proc/{}", manifest.pid)).exists()
     })
 }
 

@@ -13,35 +13,35 @@ use measure::LabelId;
 use serde::de::DeserializeOwned;
 
 use super::{
-    counters::{self, Line},
-    frame::Frame,
+    counters::{self, CounterLine},
+    frame::IntervalRecord,
     hlog::{self, Decoder, LogLine},
 };
 
 /// Streams the finished intervals of one folder.
-pub struct Reader {
-    counters: Lines,
-    log: Lines,
+pub struct IntervalReader {
+    counters: LineReader,
+    log: LineReader,
     decoder: Decoder,
     /// Something that was written cannot be read.
     broken: bool,
 }
 
-impl Reader {
+impl IntervalReader {
     /// A reader of the folder's files; files that are missing have no intervals.
     #[must_use]
-    pub fn open(dir: &Path) -> Reader {
-        let lines = |name| Lines::open(&dir.join(name));
-        Reader::new(lines("counters.jsonl"), lines("intervals.hlog"))
+    pub fn open(dir: &Path) -> IntervalReader {
+        let lines = |name| LineReader::open(&dir.join(name));
+        IntervalReader::new(lines("counters.jsonl"), lines("intervals.hlog"))
     }
 
     /// A reader of what such files hold.
-    pub(super) fn of(counters: &str, intervals: &str) -> Reader {
-        Reader::new(Lines::of(counters), Lines::of(intervals))
+    pub(super) fn of(counters: &str, intervals: &str) -> IntervalReader {
+        IntervalReader::new(LineReader::of(counters), LineReader::of(intervals))
     }
 
-    fn new(counters: Lines, log: Lines) -> Reader {
-        Reader {
+    fn new(counters: LineReader, log: LineReader) -> IntervalReader {
+        IntervalReader {
             counters,
             log,
             decoder: Decoder::new(),
@@ -59,13 +59,14 @@ impl Reader {
     /// Histograms are written before the counters. So an interval whose counters are whole had its histograms, none was begun
     /// behind an unfinished one, and the histograms are ahead by one interval at most.
     fn look_behind(&mut self, counters_were_whole: bool) {
-        let is_end = |line: &[u8]| serde_json::from_slice(line).is_ok_and(|line: Line| line.end);
+        let is_end =
+            |line: &[u8]| serde_json::from_slice(line).is_ok_and(|line: CounterLine| line.end);
         self.broken |= counters_were_whole
             || self.counters.rest(is_end) > 0
             || self.log.rest(|line| line.starts_with(b"#end ")) > 1;
     }
 
-    fn read(&mut self) -> Option<Frame> {
+    fn read(&mut self) -> Option<IntervalRecord> {
         let lines = self.counter_lines();
         let counters_are_whole = lines.is_some();
         let frame = lines.and_then(|lines| self.frame(&lines));
@@ -75,13 +76,13 @@ impl Reader {
         frame
     }
 
-    fn frame(&mut self, lines: &[Line]) -> Option<Frame> {
-        let mut frame = Frame {
+    fn frame(&mut self, lines: &[CounterLine]) -> Option<IntervalRecord> {
+        let mut frame = IntervalRecord {
             index: lines.first()?.i,
-            ..Frame::default()
+            ..IntervalRecord::default()
         };
         lines.first()?.run.as_ref()?.fill(&mut frame);
-        if frame.span.1 < frame.span.0 || !lines.iter().all(Line::is_possible) {
+        if frame.span.1 < frame.span.0 || !lines.iter().all(CounterLine::is_possible) {
             return None;
         }
         for line in lines {
@@ -97,10 +98,10 @@ impl Reader {
     }
 
     /// The lines of the next interval, without its end line.
-    fn counter_lines(&mut self) -> Option<Vec<Line>> {
-        let mut lines: Vec<Line> = Vec::new();
+    fn counter_lines(&mut self) -> Option<Vec<CounterLine>> {
+        let mut lines: Vec<CounterLine> = Vec::new();
         loop {
-            let line: Line = serde_json::from_str(self.counters.next()?).ok()?;
+            let line: CounterLine = serde_json::from_str(self.counters.next()?).ok()?;
             if lines.first().is_some_and(|first| first.i != line.i) {
                 return None;
             }
@@ -111,9 +112,9 @@ impl Reader {
         }
     }
 
-    fn histograms(&mut self, frame: &mut Frame, lines: &[Line]) -> Option<()> {
-        let key = |line: &Line| Some((line.label?, line.phase.unwrap_or(frame.phase)));
-        let by_key: BTreeMap<(LabelId, u32), &Line> = lines
+    fn histograms(&mut self, frame: &mut IntervalRecord, lines: &[CounterLine]) -> Option<()> {
+        let key = |line: &CounterLine| Some((line.label?, line.phase.unwrap_or(frame.phase)));
+        let by_key: BTreeMap<(LabelId, u32), &CounterLine> = lines
             .iter()
             .filter_map(|line| Some((key(line)?, line)))
             .collect();
@@ -145,10 +146,10 @@ impl Reader {
     }
 }
 
-impl Iterator for Reader {
-    type Item = Frame;
+impl Iterator for IntervalReader {
+    type Item = IntervalRecord;
 
-    fn next(&mut self) -> Option<Frame> {
+    fn next(&mut self) -> Option<IntervalRecord> {
         let frame = self.read();
         if frame.is_none() {
             self.counters.file = None;
@@ -159,7 +160,7 @@ impl Iterator for Reader {
 
 /// The lines of a file that hold such a thing, and how many of its whole lines do not.
 pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
-    let (mut lines, mut found, mut unreadable) = (Lines::open(path), Vec::new(), 0);
+    let (mut lines, mut found, mut unreadable) = (LineReader::open(path), Vec::new(), 0);
     while let Some(line) = lines.next_bytes() {
         match serde_json::from_slice(line) {
             Ok(thing) => found.push(thing),
@@ -171,7 +172,7 @@ pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
 
 /// How many whole lines a file has, and how many of them hold no such thing; nothing is kept of them.
 pub(super) fn count_things<T: DeserializeOwned>(path: &Path) -> (usize, usize) {
-    let (mut all, mut lines) = (0, Lines::open(path));
+    let (mut all, mut lines) = (0, LineReader::open(path));
     let unreadable = lines.rest(|line| {
         all += 1;
         serde_json::from_slice::<T>(line).is_err()
@@ -180,14 +181,14 @@ pub(super) fn count_things<T: DeserializeOwned>(path: &Path) -> (usize, usize) {
 }
 
 /// Whole lines of a file; a torn last one is none.
-pub(super) struct Lines {
+pub(super) struct LineReader {
     file: Option<Box<dyn BufRead>>,
     buffer: Vec<u8>,
 }
 
-impl Lines {
-    pub(super) fn open(path: &Path) -> Lines {
-        Lines {
+impl LineReader {
+    pub(super) fn open(path: &Path) -> LineReader {
+        LineReader {
             // A device or a pipe in its place might never end.
             file: Some(path)
                 .filter(|path| path.is_file())
@@ -197,8 +198,8 @@ impl Lines {
         }
     }
 
-    fn of(text: &str) -> Lines {
-        Lines {
+    fn of(text: &str) -> LineReader {
+        LineReader {
             file: Some(Box::new(Cursor::new(text.to_owned()))),
             buffer: Vec::new(),
         }

@@ -8,22 +8,22 @@ use std::{
 };
 
 use measure::{
-    Kind, Label, LabelId, Labels, Outcome,
+    Label, LabelId, Labels, OutcomeClass, TimeKind,
     accumulator::Tally,
-    label::{self, Group},
+    label::{self, LabelGroup},
 };
 use plan::Share;
 use serde_json::Value;
 
 use super::{
-    Cut, End, Event, EventKind, Frame, Frames, Manifest, NodeRow, NodeSum, Part, Reader,
-    RecordError, State, Totals, agreement,
+    Event, EventKind, Frames, IntervalReader, IntervalRecord, LabelTotals, Manifest, NodeRow,
+    NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement,
     door::DoorLine,
     files, manifest, node,
-    parts::{self, Parts},
+    parts::{self, RunParts},
     place,
     read::{count_things, things},
-    server::{Server, ServerLine},
+    server::{ServerLine, ServerMetrics},
 };
 
 /// No run has as many names as this: what a record says beyond them goes under `(other)`.
@@ -49,11 +49,11 @@ pub struct Run {
     /// What happened.
     pub events: Vec<Event>,
     /// Where the record ends, if it does not hold the whole run. Nothing behind that is in any figure.
-    pub cut: Option<Cut>,
+    pub cut: Option<Truncation>,
     /// What else of the record cannot be read, in words.
     pub damage: Vec<String>,
     /// What was measured beside the load.
-    pub server: Server,
+    pub server: ServerMetrics,
     /// Of a run of several processes, those that left no record, by number; not those of which [`Run::nodes_lost`] tells.
     pub missing: Vec<u64>,
     /// Of a run of several processes, those that left one.
@@ -72,9 +72,9 @@ pub struct ProcessFacts {
     /// Which, of how many.
     pub share: Share,
     /// Whether it came to its end.
-    pub state: State,
+    pub state: RunState,
     /// How it ended; none where it did not, because it was killed.
-    pub end: Option<End>,
+    pub end: Option<RunEnd>,
     /// The end of its last finished interval, in nanoseconds from the start.
     pub recorded_to_ns: u64,
     /// Arrivals that were due until then.
@@ -104,7 +104,7 @@ impl Run {
             events: Vec::new(),
             cut: None,
             damage: Vec::new(),
-            server: Server::default(),
+            server: ServerMetrics::default(),
             missing: Vec::new(),
             processes: Vec::new(),
             nodes: Vec::new(),
@@ -128,7 +128,7 @@ impl Run {
     /// Whether the run came to its planned end and the record holds all of it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.manifest.state == State::Complete && self.cut.is_none()
+        self.manifest.state == RunState::Complete && self.cut.is_none()
     }
 
     /// Reads a run's folder. Of a run that was killed, every finished interval is there.
@@ -137,7 +137,7 @@ impl Run {
     /// When the folder has no readable manifest, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = manifest::read(dir)?;
-        let parts = Parts::of(dir, &manifest)?;
+        let parts = RunParts::of(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
         // Where one process's record ends, the others' figures are no longer those of the run.
         match run.cut {
@@ -150,7 +150,7 @@ impl Run {
     }
 
     /// Everything up to a moment.
-    fn read(dir: &Path, manifest: &Manifest, parts: &Parts, until_ns: Option<u64>) -> Run {
+    fn read(dir: &Path, manifest: &Manifest, parts: &RunParts, until_ns: Option<u64>) -> Run {
         let mut run = Run {
             dir: Some(dir.to_owned()),
             totals: Totals::of(manifest),
@@ -181,9 +181,11 @@ impl Run {
                 run.take_adding(part, (own, until_ns), |frame| sum.add(frame));
             run.nodes.extend(sum.of_part(own, is_lost));
             // A run is over when all its processes are, but for those whose place others have taken.
-            if own.state == State::Interrupted && run.manifest.state == State::Complete && !is_lost
+            if own.state == RunState::Interrupted
+                && run.manifest.state == RunState::Complete
+                && !is_lost
             {
-                run.manifest.state = State::Interrupted;
+                run.manifest.state = RunState::Interrupted;
             }
             if is_lost {
                 // The run went on without it: the others' figures are the run's also behind the end of its record.
@@ -239,7 +241,7 @@ impl Run {
     }
 
     /// The numbers of a group's labels.
-    pub fn labels_of(&self, group: Group) -> impl Iterator<Item = &Label> {
+    pub fn labels_of(&self, group: LabelGroup) -> impl Iterator<Item = &Label> {
         self.labels.iter().filter(move |label| label.group == group)
     }
 
@@ -266,7 +268,7 @@ impl Run {
         let mut labels = Run::planned(self.manifest.clone(), Vec::new());
         for dir in [dir.clone()].into_iter().chain(parts::dirs(dir)) {
             let ids = labels.add_labels(things(&dir.join("labels.jsonl")).0);
-            frames.join(Reader::open(&dir), ids);
+            frames.join(IntervalReader::open(&dir), ids);
         }
         Some(frames)
     }
@@ -274,9 +276,9 @@ impl Run {
     /// Of a run that is over, the processes that did not come to their end, and nobody noticed it while it went on: they were killed. Of
     /// the others tells [`Run::nodes_lost`].
     pub fn lost(&self) -> impl Iterator<Item = &ProcessFacts> {
-        let over = self.manifest.state != State::Running;
+        let over = self.manifest.state != RunState::Running;
         let unended = move |process: &&ProcessFacts| {
-            over && process.state == State::Running && !self.is_lost(process.share.index)
+            over && process.state == RunState::Running && !self.is_lost(process.share.index)
         };
         self.processes.iter().filter(unended)
     }
@@ -291,14 +293,14 @@ impl Run {
         &mut self,
         dir: &Path,
         (manifest, until_ns): (&Manifest, Option<u64>),
-        mut add: impl FnMut(&Frame),
+        mut add: impl FnMut(&IntervalRecord),
     ) -> (u64, u64) {
         let (mut labels, mut unreadable) = things::<Label>(&dir.join("labels.jsonl"));
         unreadable += labels.len().saturating_sub(MOST_LABELS);
         labels.truncate(MOST_LABELS);
         let mut ids = self.add_labels(labels);
         let known = ids.len();
-        let mut reader = Reader::open(dir);
+        let mut reader = IntervalReader::open(dir);
         let (mut last_ns, mut due) = (0, 0);
         let mut contradicting = 0u64;
         for mut frame in reader.by_ref() {
@@ -324,7 +326,7 @@ impl Run {
             add(&frame);
             self.totals.add(&frame, &self.labels);
         }
-        if let Some(cut) = Cut::of(manifest, last_ns, reader.is_broken()) {
+        if let Some(cut) = Truncation::of(manifest, last_ns, reader.is_broken()) {
             self.cut = Some(cut.earlier(self.cut));
         }
         // Without their names nobody knows which figures belong together.
@@ -428,19 +430,19 @@ impl Run {
 }
 
 /// The label of figures whose name cannot be read any more: no figure is lost with its name.
-fn nameless(id: LabelId, part: &Part) -> Label {
+fn nameless(id: LabelId, part: &LabelTotals) -> Label {
     if let Some(fixed) = Labels::default().all().iter().find(|label| label.id == id) {
         return fixed.clone();
     }
-    let counts_iterations = (Outcome::ALL.iter())
-        .any(|outcome| part.slot.histogram(Kind::Iteration, *outcome).is_some());
+    let counts_iterations = (OutcomeClass::ALL.iter())
+        .any(|outcome| part.slot.histogram(TimeKind::Iteration, *outcome).is_some());
     let name = format!("(name lost, number {id})");
     Label {
         id,
         group: if counts_iterations {
-            Group::Iteration
+            LabelGroup::Iteration
         } else {
-            Group::Request
+            LabelGroup::Request
         },
         method: String::new(),
         text: name.clone(),

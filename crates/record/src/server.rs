@@ -23,13 +23,13 @@ pub struct Descriptor {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// Whether it is a level or only ever grows.
-    pub sort: Sort,
+    pub sort: MetricKind,
 }
 
 /// How a metric behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sort {
+pub enum MetricKind {
     /// A level; where the source says so, its mean since the look before.
     Gauge,
     /// A sum that only grows: what is told of it is its growth per second.
@@ -44,7 +44,7 @@ impl Descriptor {
             metric: metric.to_owned(),
             instance: None,
             unit: unit.to_owned(),
-            sort: Sort::Gauge,
+            sort: MetricKind::Gauge,
         }
     }
 
@@ -52,7 +52,7 @@ impl Descriptor {
     #[must_use]
     pub fn counter(metric: &str, unit: &str) -> Descriptor {
         Descriptor {
-            sort: Sort::Counter,
+            sort: MetricKind::Counter,
             ..Descriptor::gauge(metric, unit)
         }
     }
@@ -85,18 +85,18 @@ impl Descriptor {
 
 /// One look of a source at everything that it measures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Look {
+pub struct SourceReading {
     /// When, in nanoseconds from the start of the test.
     pub at_ns: u64,
     /// Who looked.
     pub source: String,
     /// What it read; or why there is nothing.
-    pub readings: Result<Vec<Reading>, String>,
+    pub readings: Result<Vec<MetricReading>, String>,
 }
 
 /// A value that was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct MetricReading {
     /// What it is of.
     pub of: Descriptor,
     /// The level, or the sum so far; no number where it is not known at this look.
@@ -119,29 +119,29 @@ pub(super) struct ServerLine {
 
 /// What was measured beside the load.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Server {
+pub struct ServerMetrics {
     /// In the order in which they came.
-    pub series: Vec<Series>,
+    pub series: Vec<MetricSeries>,
     /// By source, when it last looked, in vain or not.
     looked: BTreeMap<String, u64>,
 }
 
 /// One metric over time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct MetricSeries {
     /// Who measured it.
     pub source: String,
     /// What it is of.
     pub of: Descriptor,
     /// In order. Where stretches do not join, there is a gap.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<MetricSample>,
     /// Of a counter, the sum at the look before, unless there was a gap.
     before: Option<(u64, f64)>,
 }
 
 /// What a metric was in a stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sample {
+pub struct MetricSample {
     /// The look before.
     pub from_ns: u64,
     /// The look.
@@ -150,11 +150,11 @@ pub struct Sample {
     pub value: f64,
 }
 
-impl Server {
+impl ServerMetrics {
     /// What will be measured, before anything is.
     pub fn declare(&mut self, source: &str, of: Descriptor) {
         if self.place(source, &of.key()).is_none() && self.series.len() < MOST_SERIES {
-            self.series.push(Series {
+            self.series.push(MetricSeries {
                 source: source.to_owned(),
                 of,
                 samples: Vec::new(),
@@ -164,7 +164,7 @@ impl Server {
     }
 
     /// Adds what others measured, in order: it is shown beside the record and is no part of it.
-    pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Vec<Sample>) {
+    pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Vec<MetricSample>) {
         self.declare(source, of.clone());
         if let Some(place) = self.place(source, &of.key()) {
             self.series[place].samples = samples;
@@ -172,7 +172,7 @@ impl Server {
     }
 
     /// Adds a look; answers the line that tells of it. None when it does not come behind the one before.
-    pub(super) fn add(&mut self, look: &Look, redactor: &Redactor) -> Option<ServerLine> {
+    pub(super) fn add(&mut self, look: &SourceReading, redactor: &Redactor) -> Option<ServerLine> {
         let source = redactor.text(&look.source);
         let mut line = ServerLine {
             t: look.at_ns,
@@ -233,14 +233,14 @@ impl Server {
 
     /// The same with only what touches a stretch of time.
     #[must_use]
-    pub fn within(&self, (from, to): (u64, u64)) -> Server {
-        let cut = |series: &Series| Series {
+    pub fn within(&self, (from, to): (u64, u64)) -> ServerMetrics {
+        let cut = |series: &MetricSeries| MetricSeries {
             samples: series.within(from, to).collect(),
             source: series.source.clone(),
             of: series.of.clone(),
             before: None,
         };
-        Server {
+        ServerMetrics {
             series: self.series.iter().map(cut).collect(),
             looked: BTreeMap::new(),
         }
@@ -252,14 +252,14 @@ impl Server {
     }
 }
 
-impl Series {
+impl MetricSeries {
     fn take(&mut self, from_ns: u64, at_ns: u64, value: f64) {
         let value = match self.of.sort {
-            Sort::Gauge => Some(value),
-            Sort::Counter => self.growth(at_ns, value),
+            MetricKind::Gauge => Some(value),
+            MetricKind::Counter => self.growth(at_ns, value),
         };
         if let Some(value) = value {
-            let sample = Sample {
+            let sample = MetricSample {
                 from_ns,
                 at_ns,
                 value,
@@ -285,13 +285,13 @@ impl Series {
     #[must_use]
     pub fn unit(&self) -> String {
         match self.of.sort {
-            Sort::Gauge => self.of.unit.clone(),
-            Sort::Counter => format!("{}/s", self.of.unit),
+            MetricKind::Gauge => self.of.unit.clone(),
+            MetricKind::Counter => format!("{}/s", self.of.unit),
         }
     }
 
     /// The samples of a stretch of time, cut to it. Looks never fall on its very ends: what only just touches it is of its neighbour.
-    pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Sample> + '_ {
+    pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = MetricSample> + '_ {
         // A run that was stopped may end before a phase begins: nothing is within that.
         let to = to.max(from);
         let first = self.samples.partition_point(|sample| sample.at_ns < from);
@@ -299,7 +299,7 @@ impl Series {
         touching
             .take_while(move |sample| sample.from_ns < to)
             .filter_map(move |sample| {
-                let cut = Sample {
+                let cut = MetricSample {
                     from_ns: sample.from_ns.max(from),
                     at_ns: sample.at_ns.min(to),
                     value: sample.value,
@@ -322,7 +322,7 @@ impl Series {
     }
 }
 
-impl Sample {
+impl MetricSample {
     fn length_ns(&self) -> u64 {
         self.at_ns.saturating_sub(self.from_ns)
     }
@@ -335,27 +335,27 @@ mod tests {
     use super::*;
     use crate::redact::Salt;
 
-    fn look(second: u64, readings: &[(Descriptor, f64)]) -> Look {
-        let reading = |(of, value): &(Descriptor, f64)| Reading {
+    fn look(second: u64, readings: &[(Descriptor, f64)]) -> SourceReading {
+        let reading = |(of, value): &(Descriptor, f64)| MetricReading {
             of: of.clone(),
             value: *value,
         };
-        Look {
+        SourceReading {
             at_ns: second * SECOND,
             source: "host".into(),
             readings: Ok(readings.iter().map(reading).collect()),
         }
     }
 
-    fn gap(second: u64) -> Look {
-        Look {
+    fn gap(second: u64) -> SourceReading {
+        SourceReading {
             readings: Err("cannot be read".into()),
             ..look(second, &[])
         }
     }
 
     /// Adds looks, and reads their lines back into another.
-    fn told(looks: &[Look]) -> Server {
+    fn told(looks: &[SourceReading]) -> ServerMetrics {
         let nothing = plan::Plan::new(
             String::new(),
             plan::Format::NATIVE,
@@ -364,7 +364,7 @@ mod tests {
             Vec::new(),
         );
         let redactor = Redactor::new(&nothing, &[], Salt::new([0; 16]));
-        let (mut written, mut read) = (Server::default(), Server::default());
+        let (mut written, mut read) = (ServerMetrics::default(), ServerMetrics::default());
         for look in looks {
             if let Some(line) = written.add(look, &redactor) {
                 let text = serde_json::to_string(&line).unwrap();
@@ -375,7 +375,7 @@ mod tests {
         read
     }
 
-    fn values(server: &Server) -> Vec<(u64, u64, f64)> {
+    fn values(server: &ServerMetrics) -> Vec<(u64, u64, f64)> {
         let second = |ns| ns / SECOND;
         let samples = server.series[0].samples.iter();
         samples

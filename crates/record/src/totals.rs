@@ -3,30 +3,30 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, Label, LabelId, confidence::Windows, label, summary::Times};
+use measure::{Label, LabelId, TimeKind, confidence::Windows, label, summary::KindTimes};
 use plan::mutant::{self, Mutant};
 
-use super::{Frame, IntervalRow, Manifest, Part, history::History};
+use super::{IntervalRecord, IntervalRow, LabelTotals, Manifest, history::History};
 
 /// What was counted in a run's finished intervals.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     /// By (label, phase of the intended start).
-    pub parts: BTreeMap<(LabelId, u32), Part>,
+    pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
     /// By interval.
     pub rows: BTreeMap<u64, IntervalRow>,
     /// Distributions of consecutive intervals - of all requests, and of iterations - for judging how far samples hang together.
     /// Of several processes, those of one second in one.
-    pub windows: BTreeMap<(LabelId, Kind), Windows>,
+    pub windows: BTreeMap<(LabelId, TimeKind), Windows>,
     /// The run over time.
     pub history: History,
     /// All requests that ended after the load.
-    pub after_load: Part,
+    pub after_load: LabelTotals,
     load_end_ns: u64,
     /// Stretches of time that no criterion is judged by, because a process was lost.
     pub(super) left_out: Vec<(u64, u64)>,
     /// By (label, phase of the intended start), what came in intervals that have nothing of them; nothing where there are none.
-    outside: BTreeMap<(LabelId, u32), Part>,
+    outside: BTreeMap<(LabelId, u32), LabelTotals>,
     /// By reason of an error, the end of the last interval in which it came.
     pub last_seen: BTreeMap<String, u64>,
     /// Response times of each interval; empty but where a test build averages percentiles.
@@ -45,7 +45,7 @@ impl Totals {
     }
 
     /// Adds an interval; `labels` are those of the run so far.
-    pub fn add(&mut self, frame: &Frame, labels: &[Label]) {
+    pub fn add(&mut self, frame: &IntervalRecord, labels: &[Label]) {
         self.history.add(frame, labels);
         let is_judged = !self.left_out.is_empty() && !self.leaves_out(frame.span);
         for (key, part) in &frame.parts {
@@ -64,7 +64,7 @@ impl Totals {
         if mutant::is(Mutant::AveragedPercentiles)
             && let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase))
         {
-            let times = measure::summary::Times::of(&part.slot, measure::Kind::Response);
+            let times = measure::summary::KindTimes::of(&part.slot, measure::TimeKind::Response);
             self.responses.push(times.answered);
         }
         self.add_windows(frame);
@@ -75,14 +75,14 @@ impl Totals {
             .or_insert(row);
     }
 
-    fn add_windows(&mut self, frame: &Frame) {
+    fn add_windows(&mut self, frame: &IntervalRecord) {
         let second = self.history.second(frame.span.0);
         for ((id, phase), part) in &frame.parts {
             let unanswered = part.slot.counters.without_answer();
-            for kind in [Kind::Response, Kind::Service, Kind::Iteration] {
-                let answered = Times::of(&part.slot, kind).answered;
-                let of_all = *id == label::ALL && kind != Kind::Iteration;
-                let is_wanted = of_all || kind == Kind::Iteration && answered.count() > 0;
+            for kind in [TimeKind::Response, TimeKind::Service, TimeKind::Iteration] {
+                let answered = KindTimes::of(&part.slot, kind).answered;
+                let of_all = *id == label::ALL && kind != TimeKind::Iteration;
+                let is_wanted = of_all || kind == TimeKind::Iteration && answered.count() > 0;
                 if is_wanted && answered.count() + unanswered > 0 {
                     let windows = self.windows.entry((*id, kind)).or_default();
                     windows.push(second, *phase, &answered, unanswered);
@@ -96,18 +96,18 @@ impl Totals {
     #[must_use]
     pub fn inflation(
         &self,
-        kind: Kind,
+        kind: TimeKind,
         q: f64,
         (bound, phases): (u64, Option<&[u32]>),
         wanted: impl Fn(LabelId) -> bool,
     ) -> f64 {
         let of_kind = self.windows.iter();
         let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
-        let inflation = |((id, _), windows): (&(LabelId, Kind), &Windows)| {
+        let inflation = |((id, _), windows): (&(LabelId, TimeKind), &Windows)| {
             let wanted = |label, phase| {
                 label == *id && phases.is_none_or(|phases: &[u32]| phases.contains(&phase))
             };
-            let times = Times::of(&self.sum(wanted).slot, kind);
+            let times = KindTimes::of(&self.sum(wanted).slot, kind);
             let x = times.answered.quantile(q)?;
             Some(windows.doubted_inflation(x, bound, phases))
         };
@@ -118,14 +118,14 @@ impl Totals {
     #[must_use]
     pub fn inflation_within(
         &self,
-        kind: Kind,
+        kind: TimeKind,
         (x, bound): (u64, u64),
         (from, to): (u64, u64),
         wanted: impl Fn(LabelId) -> bool,
     ) -> f64 {
         let of_kind = self.windows.iter();
         let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
-        let inflation = |(_, windows): (&(LabelId, Kind), &Windows)| {
+        let inflation = |(_, windows): (&(LabelId, TimeKind), &Windows)| {
             windows.within(from, to).doubted_inflation(x, bound, None)
         };
         of_kind.map(inflation).fold(1.0, f64::max)
@@ -133,13 +133,13 @@ impl Totals {
 
     /// Everything of the labels and phases that are wanted, in one.
     #[must_use]
-    pub fn sum(&self, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
+    pub fn sum(&self, wanted: impl Fn(LabelId, u32) -> bool) -> LabelTotals {
         sum(&self.parts, wanted)
     }
 
     /// The same of what criteria are judged by: without the seconds that they leave out.
     #[must_use]
-    pub fn judged(&self, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
+    pub fn judged(&self, wanted: impl Fn(LabelId, u32) -> bool) -> LabelTotals {
         if self.left_out.is_empty() {
             return self.sum(wanted);
         }
@@ -161,7 +161,7 @@ impl Totals {
 
     /// Everything of one label.
     #[must_use]
-    pub fn label(&self, id: LabelId) -> Part {
+    pub fn label(&self, id: LabelId) -> LabelTotals {
         self.sum(|label, _| label == id)
     }
 
@@ -172,8 +172,11 @@ impl Totals {
     }
 }
 
-fn sum(parts: &BTreeMap<(LabelId, u32), Part>, wanted: impl Fn(LabelId, u32) -> bool) -> Part {
-    let mut sum = Part::default();
+fn sum(
+    parts: &BTreeMap<(LabelId, u32), LabelTotals>,
+    wanted: impl Fn(LabelId, u32) -> bool,
+) -> LabelTotals {
+    let mut sum = LabelTotals::default();
     let parts = parts.iter();
     for (_, part) in parts.filter(|((label, phase), _)| wanted(*label, *phase)) {
         sum.add(part);

@@ -7,14 +7,14 @@ use measure::{Interval, Label, LabelId, label};
 use plan::Plan;
 
 use super::{
-    End, Event, EventKind, FirstError, Frame, HostSample, Leaf, Manifest, NodeRow, Place,
-    RecordError, Run, State, Unfolded, begin,
-    copy::{self, Copier, Extra, Piece},
+    DecodedChunk, Event, EventKind, FirstError, HostSample, IntervalRecord, Manifest, NodeRow,
+    RecordChunk, RecordError, Run, RunEnd, RunLocation, RunState, begin,
+    copy::{self, Copier, Extra, RecordPiece},
     door::DoorLine,
     files::{self, Files, replace},
     hlog,
     leaf::json_lines,
-    server::{Look, Server},
+    server::{ServerMetrics, SourceReading},
     totals::Totals,
 };
 use crate::redact::Redactor;
@@ -52,7 +52,7 @@ impl Writer {
     /// # Errors
     /// When the folder cannot be made or written; [`Writer::in_memory`] then lets the run go on.
     pub fn create(
-        place: &Place,
+        place: &RunLocation,
         manifest: &Manifest,
         plan: &Plan,
         labels: &[Label],
@@ -124,7 +124,7 @@ impl Writer {
             events,
             cut: None,
             damage: Vec::new(),
-            server: Server::default(),
+            server: ServerMetrics::default(),
             missing: Vec::new(),
             processes: Vec::new(),
             nodes: Vec::new(),
@@ -188,7 +188,7 @@ impl Writer {
     /// Adds an interval. Returns a warning at most once in a run: from then on nothing more is written.
     pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
         self.add_labels(&interval.labels);
-        let frame = Frame::of(interval, host);
+        let frame = IntervalRecord::of(interval, host);
         let labels = self.new_labels(&frame);
         let events = self.events_of(interval);
         let door = (!interval.door.is_empty())
@@ -196,11 +196,11 @@ impl Writer {
         let is_kept = self.files.is_some() || self.copier.is_some();
         let written = match &mut self.encoder {
             Some(encoder) if is_kept => {
-                let leaf = Leaf::of(&frame, &labels, door.as_ref(), &events, encoder);
+                let leaf = RecordChunk::of(&frame, &labels, door.as_ref(), &events, encoder);
                 let files = self.files.as_mut();
                 let written = files.map_or(Ok(()), |files| files.interval(&leaf));
                 // The copy goes on where there is no room for the record itself.
-                self.copy(|| Piece::Leaf {
+                self.copy(|| RecordPiece::Leaf {
                     leaf,
                     under_way: copy::ages(&interval.under_way),
                 });
@@ -215,7 +215,7 @@ impl Writer {
 
     /// Adds an interval that other processes have written down, each in its own record: it is in what the run comes to so far, and in no
     /// file of this record.
-    pub fn interval_of_parts(&mut self, unfolded: Unfolded) {
+    pub fn interval_of_parts(&mut self, unfolded: DecodedChunk) {
         self.of_parts = true;
         self.learn(&unfolded.frame, unfolded.labels, unfolded.events);
     }
@@ -225,13 +225,13 @@ impl Writer {
         self.run.nodes = rows;
     }
 
-    fn learn(&mut self, frame: &Frame, labels: Vec<Label>, events: Vec<Event>) {
+    fn learn(&mut self, frame: &IntervalRecord, labels: Vec<Label>, events: Vec<Event>) {
         self.run.labels.extend(labels);
         self.run.events.extend(events);
         self.run.totals.add(frame, &self.run.labels);
     }
 
-    fn copy(&mut self, piece: impl FnOnce() -> Piece) {
+    fn copy(&mut self, piece: impl FnOnce() -> RecordPiece) {
         if let Some(copier) = &mut self.copier {
             copier.take(piece());
         }
@@ -239,7 +239,7 @@ impl Writer {
 
     fn copy_lines(&mut self, file: Extra, text: &str) {
         if !text.is_empty() {
-            self.copy(|| Piece::Lines {
+            self.copy(|| RecordPiece::Lines {
                 file,
                 text: text.to_owned(),
             });
@@ -262,7 +262,7 @@ impl Writer {
     }
 
     /// Adds what samplers read. Returns a warning as [`Writer::interval`] does.
-    pub fn server(&mut self, looks: &[Look]) -> Option<RecordError> {
+    pub fn server(&mut self, looks: &[SourceReading]) -> Option<RecordError> {
         let server = &mut self.run.server;
         let lines = looks
             .iter()
@@ -279,14 +279,14 @@ impl Writer {
     }
 
     /// Ends the record and gives it back as it would be read. The error is of this last step alone.
-    pub fn finish(mut self, state: State, end: End) -> (Run, Option<RecordError>) {
+    pub fn finish(mut self, state: RunState, end: RunEnd) -> (Run, Option<RecordError>) {
         // Of a run whose intervals are in the records of others nothing is missing here.
         let own_end_ns = if self.of_parts {
             0
         } else {
             self.run.totals.last_end_ns()
         };
-        let end = End {
+        let end = RunEnd {
             record_ends_ns: self.lost_from_ns,
             recorded_to_ns: Some(own_end_ns),
             lines: self.files.as_ref().map(Files::lines),
@@ -319,7 +319,7 @@ impl Writer {
             end.record_ends_ns = None;
         }
         self.ended_unwritten(warning.as_ref());
-        self.copy(|| Piece::Ended(Box::new(manifest)));
+        self.copy(|| RecordPiece::Ended(Box::new(manifest)));
         (self.run, warning)
     }
 
@@ -352,13 +352,13 @@ impl Writer {
         self.files = Some(files);
         self.encoder = Some(encoder);
         let manifest = Box::new(manifest.clone());
-        self.copy(|| Piece::Begun { manifest, plan });
+        self.copy(|| RecordPiece::Begun { manifest, plan });
         self.copy_lines(Extra::Events, &lines);
         Ok(())
     }
 
     /// Labels that this interval counts for the first time; label 0 is there from the first.
-    fn new_labels(&self, frame: &Frame) -> Vec<Label> {
+    fn new_labels(&self, frame: &IntervalRecord) -> Vec<Label> {
         let ids: BTreeSet<LabelId> = frame
             .parts
             .keys()

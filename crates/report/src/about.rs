@@ -3,10 +3,10 @@
 use plan::about::About;
 
 /// Name, text, and where the name leads to.
-pub(crate) type Row = (String, String, Option<String>);
+pub(crate) type AboutRow = (String, String, Option<String>);
 
 /// Everything but the objective, which is a sentence of its own.
-pub(crate) fn rows(about: &About) -> Vec<Row> {
+pub(crate) fn rows(about: &About) -> Vec<AboutRow> {
     let owner = about
         .owner
         .iter()

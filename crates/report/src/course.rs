@@ -2,18 +2,18 @@
 //! `analysis`', none is computed here.
 
 use decisions::{
-    compare::{Unit, amount, value},
-    past::{Apart, Course, Shifted, Value},
+    compare::{FigureUnit, amount, value},
+    past::{Apart, MetricTrend, Shifted, TrendPoint},
 };
 
 use crate::{
-    sheet::{Block, Sheet, Table},
-    svg::{self, Axis, Chart, Curve, DASHED, LINES},
+    sheet::{Block, Sheet, SheetTable},
+    svg::{self, Axis, Chart, ChartCurve, DASHED, LINES},
 };
 
 /// The report.
 #[must_use]
-pub fn of(course: &Course) -> Sheet {
+pub fn of(course: &MetricTrend) -> Sheet {
     let chart = chart(course);
     let title = format!("{} over {} runs", course.subject, course.values.len());
     let mut blocks = vec![
@@ -48,8 +48,9 @@ fn because(apart: &Apart) -> String {
     format!("{}{}:", first.unwrap_or_default(), letters.as_str())
 }
 
-fn shifts(course: &Course) -> Table {
-    let mut table = Table::new(&["From run", "<Behind", "Before", "After", "Change", "<", "p"]);
+fn shifts(course: &MetricTrend) -> SheetTable {
+    let mut table =
+        SheetTable::new(&["From run", "<Behind", "Before", "After", "Change", "<", "p"]);
     for changed in &course.shifts {
         let cells = [
             changed.run.clone(),
@@ -65,13 +66,13 @@ fn shifts(course: &Course) -> Table {
     table
 }
 
-fn signed(unit: Unit, changed: &Shifted) -> String {
+fn signed(unit: FigureUnit, changed: &Shifted) -> String {
     let sign = if changed.change > 0.0 { "+" } else { "-" };
     format!("{sign}{}", amount(unit, changed.change))
 }
 
-fn runs<'a>(unit: Unit, runs: impl Iterator<Item = &'a Value>) -> Table {
-    let mut table = Table::new(&["Run", "<Began", "<Name", "<Tags", "<Revision", "Value"]);
+fn runs<'a>(unit: FigureUnit, runs: impl Iterator<Item = &'a TrendPoint>) -> SheetTable {
+    let mut table = SheetTable::new(&["Run", "<Began", "<Name", "<Tags", "<Revision", "Value"]);
     for run in runs {
         let cells = [
             run.run.clone(),
@@ -87,7 +88,7 @@ fn runs<'a>(unit: Unit, runs: impl Iterator<Item = &'a Value>) -> Table {
     table
 }
 
-fn chart(course: &Course) -> svg::File {
+fn chart(course: &MetricTrend) -> svg::File {
     let points = course.values.iter().filter_map(|run| run.value);
     let points: Vec<f64> = points.map(|value| shown(course.unit, value)).collect();
     let numbered = points.iter().zip(1u32..);
@@ -95,14 +96,14 @@ fn chart(course: &Course) -> svg::File {
     let low = points.iter().copied().fold(f64::INFINITY, f64::min);
     let high = points.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let air = ((high - low) * 0.1).max(high.abs() * 0.01);
-    let values = Curve {
+    let values = ChartCurve {
         name: course.subject.clone(),
         colour: LINES[0].0,
         dashes: LINES[0].1,
         filled: false,
         points: numbered.collect(),
     };
-    let level = Curve {
+    let level = ChartCurve {
         name: "level".to_owned(),
         colour: LINES[1].0,
         dashes: DASHED,
@@ -114,21 +115,21 @@ fn chart(course: &Course) -> svg::File {
         (changed.at as f64 + 1.0, mark)
     });
     let unit = match course.unit {
-        Unit::Nanoseconds => svg::Unit::Time,
-        Unit::Share | Unit::PerSecond => svg::Unit::Number,
+        FigureUnit::Nanoseconds => svg::AxisUnit::Time,
+        FigureUnit::Share | FigureUnit::PerSecond => svg::AxisUnit::Number,
     };
     let chart = Chart {
         title: course.subject.clone(),
         y_title: match course.unit {
-            Unit::Nanoseconds => "time",
-            Unit::Share => "% of requests",
-            Unit::PerSecond => "per second",
+            FigureUnit::Nanoseconds => "time",
+            FigureUnit::Share => "% of requests",
+            FigureUnit::PerSecond => "per second",
         },
         x_title: "run, oldest first",
         x: Axis::exactly(
             1.0,
             points.len() as f64,
-            svg::Unit::Number,
+            svg::AxisUnit::Number,
             svg::plot_width(),
         ),
         y: Axis::exactly((low - air).max(0.0), high + air, unit, svg::plot_height()),
@@ -153,7 +154,7 @@ fn chart(course: &Course) -> svg::File {
 }
 
 /// The mean of each level, from its first run to its last.
-fn levels(course: &Course) -> Vec<(f64, Option<f64>)> {
+fn levels(course: &MetricTrend) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     let mut begin = 0;
     for (i, changed) in course.shifts.iter().enumerate() {
@@ -171,9 +172,9 @@ fn levels(course: &Course) -> Vec<(f64, Option<f64>)> {
 }
 
 /// A value as the axis has it.
-fn shown(unit: Unit, value: f64) -> f64 {
+fn shown(unit: FigureUnit, value: f64) -> f64 {
     match unit {
-        Unit::Share => value * 100.0,
-        Unit::Nanoseconds | Unit::PerSecond => value,
+        FigureUnit::Share => value * 100.0,
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => value,
     }
 }

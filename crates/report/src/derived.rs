@@ -14,7 +14,7 @@ use analysis::{
     page::Page,
     summary::{self, Summary},
 };
-use decisions::{compare::Comparison, find::Found, past::Course};
+use decisions::{compare::Comparison, find::SearchResult, past::MetricTrend};
 
 /// The page's file.
 pub const PAGE: &str = "report.html";
@@ -68,7 +68,7 @@ pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
 pub fn write_campaign(
     dir: &Path,
     campaign: &decisions::campaign::Campaign,
-    runs: &[(campaign::Span, &Page)],
+    runs: &[(campaign::RunSpan, &Page)],
 ) -> Result<(), NotWritten> {
     replace(&dir.join("campaign.json"), as_json(campaign)?.as_bytes())?;
     write_sheet(dir, &campaign::of(campaign, runs))
@@ -91,7 +91,7 @@ pub fn write_comparison(dir: &Path, comparison: &Comparison) -> Result<(), NotWr
 ///
 /// # Errors
 /// The first file that cannot be written.
-pub fn write_found(dir: &Path, found: &Found) -> Result<(), NotWritten> {
+pub fn write_found(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     folder(dir)?;
     write_found_so_far(dir, found)?;
     write_sheet(dir, &find::of(found))
@@ -101,7 +101,7 @@ pub fn write_found(dir: &Path, found: &Found) -> Result<(), NotWritten> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_found_so_far(dir: &Path, found: &Found) -> Result<(), NotWritten> {
+pub fn write_found_so_far(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     replace(&dir.join(FOUND), as_json(found)?.as_bytes())
 }
 
@@ -121,7 +121,7 @@ fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_course(path: &Path, course: &Course) -> Result<(), NotWritten> {
+pub fn write_course(path: &Path, course: &MetricTrend) -> Result<(), NotWritten> {
     replace(path, course::of(course).page.as_bytes())
 }
 

@@ -3,10 +3,10 @@
 use analysis::verdict::Judgement;
 use decisions::{
     compare::{Comparison, change, middle, value},
-    gate::{Criterion, Gate, Made},
+    gate::{Criterion, Gate, GateRun},
 };
 
-use crate::markdown::table::{Table, escaped};
+use crate::markdown::table::{MarkdownTable, escaped};
 
 /// Digits of a revision.
 const REVISION: usize = 7;
@@ -43,7 +43,7 @@ pub fn console(gate: &Gate) -> String {
 
 /// A run that was made, in a line.
 #[must_use]
-pub fn made(run: &Made) -> String {
+pub fn made(run: &GateRun) -> String {
     let measurement = run.measurement.as_deref().unwrap_or("nothing measured");
     let criteria = run.criteria.map_or("", |criteria| match criteria {
         Judgement::Pass => ", criteria PASS",
@@ -89,7 +89,7 @@ pub fn markdown(gate: &Gate) -> String {
 }
 
 fn table(comparison: &Comparison) -> String {
-    let mut table = Table::new(&["Figure", "Baseline", "Now", "Change", "<"]);
+    let mut table = MarkdownTable::new(&["Figure", "Baseline", "Now", "Change", "<"]);
     for compared in &comparison.judged {
         let of = |values: &[Option<f64>]| {
             middle(values).map_or_else(|| "–".to_owned(), |known| value(compared.unit, known))

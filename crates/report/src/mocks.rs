@@ -1,6 +1,6 @@
 //! How near mocks came to what was asked of them, in words that tables and terminals share. Every figure is the summary's.
 
-use analysis::summary::{Kept, MockRow};
+use analysis::summary::{MockRow, MockTime};
 use record::units::{self, count};
 
 /// The heads of a table of mocks; those that begin with `<` are text.
@@ -119,7 +119,7 @@ fn answers(row: &MockRow) -> String {
     or_dash((!all.is_empty()).then(|| all.join(", ")))
 }
 
-fn kept(one: &Kept) -> String {
+fn kept(one: &MockTime) -> String {
     let asked = one.asked_ns.unwrap_or(one.due_ns);
     format!("{} / {}", units::time(asked), units::time(one.served_ns))
 }
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     fn row() -> MockRow {
-        let kept = |what: &str, asked_ns, due_ns, served_ns| Kept {
+        let kept = |what: &str, asked_ns, due_ns, served_ns| MockTime {
             what: what.into(),
             asked_ns,
             due_ns,

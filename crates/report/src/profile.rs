@@ -6,12 +6,12 @@ use record::units::{self, count};
 
 use crate::{
     console::{Columns, wrap},
-    markdown::table::Table,
+    markdown::table::MarkdownTable,
 };
 
 /// How a profile is shown.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shown {
+pub struct ShownColumn {
     /// With headings, and with the chart in a block of its own.
     pub markdown: bool,
     /// Every figure with two digits behind the point.
@@ -38,7 +38,7 @@ pub fn text(
     profile: &Profile,
     curve: Option<&[f64]>,
     machine: &[Machine<'_>],
-    shown: Shown,
+    shown: ShownColumn,
 ) -> String {
     let teller = Teller { profile, shown };
     let mut blocks = vec![teller.head()];
@@ -79,7 +79,7 @@ pub fn stretches() -> usize {
 
 struct Teller<'a> {
     profile: &'a Profile,
-    shown: Shown,
+    shown: ShownColumn,
 }
 
 impl Teller<'_> {
@@ -108,11 +108,11 @@ impl Teller<'_> {
         }
     }
 
-    fn table(&self, heads: &[&str]) -> Table {
+    fn table(&self, heads: &[&str]) -> MarkdownTable {
         if self.shown.markdown {
-            Table::new(heads)
+            MarkdownTable::new(heads)
         } else {
-            Table::as_text(heads)
+            MarkdownTable::as_text(heads)
         }
     }
 

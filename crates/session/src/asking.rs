@@ -32,7 +32,7 @@ pub struct Base {
 }
 
 /// What is asked.
-pub struct Request<'a> {
+pub struct BlockingRequest<'a> {
     /// The method.
     pub method: &'a str,
     /// Path and query.
@@ -44,7 +44,7 @@ pub struct Request<'a> {
 }
 
 /// A whole answer.
-pub struct Answer {
+pub struct BlockingResponse {
     /// The status.
     pub status: u16,
     /// Decoded from chunks.
@@ -125,7 +125,7 @@ impl Base {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn ask(&self, request: &Request<'_>) -> Result<Answer, String> {
+    pub fn ask(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
         whole.map_err(|why| {
             let path = request.path.split('?').next().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Base {
         })
     }
 
-    fn carry(&self, request: &Request<'_>) -> Result<Answer, String> {
+    fn carry(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let deadline = Deadline::default();
         deadline.set(self.patience);
         let stream = bounded::connect(&self.host, self.port, &deadline)?;
@@ -151,8 +151,8 @@ impl Base {
         )
     }
 
-    fn head(&self, request: &Request<'_>) -> String {
-        let Request { method, path, .. } = request;
+    fn head(&self, request: &BlockingRequest<'_>) -> String {
+        let BlockingRequest { method, path, .. } = request;
         let mut head = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\nconnection: close\r\n",
             self.authority
@@ -176,9 +176,9 @@ impl Base {
 fn exchange(
     mut stream: impl Read + Write,
     head: &str,
-    request: &Request<'_>,
+    request: &BlockingRequest<'_>,
     most: usize,
-) -> Result<Answer, String> {
+) -> Result<BlockingResponse, String> {
     let mut out = head.as_bytes().to_vec();
     out.extend_from_slice(request.body.map_or(&[][..], |(_, body)| body));
     stream
@@ -210,7 +210,7 @@ fn exchange(
 }
 
 /// The answer, if it is whole.
-fn answer(bytes: &[u8], is_over: bool) -> Result<Option<Answer>, String> {
+fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, String> {
     let Some(head_end) = bytes.windows(4).position(|at| at == b"\r\n\r\n") else {
         return Ok(None);
     };
@@ -238,7 +238,7 @@ fn answer(bytes: &[u8], is_over: bool) -> Result<Option<Answer>, String> {
         } else {
             is_over.then(|| body.to_vec())
         };
-    Ok(whole.map(|body| Answer { status, body }))
+    Ok(whole.map(|body| BlockingResponse { status, body }))
 }
 
 fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {

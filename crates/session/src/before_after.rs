@@ -1,7 +1,8 @@
 //! What a script does once before its load and once behind everything: sent by the same engine, without record and measurement.
 
 use engine::{
-    Line, Options, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome, walk::Walked,
+    EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome,
+    walk::StepTrace,
 };
 use measure::Interval;
 use plan::{Load, Plan, Scenario};
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Observer,
-    ended::{NotRun, Rest},
+    ended::{FinishContext, StartError},
     exit::After,
     prepare::Ready,
     recording::without_secrets,
@@ -29,7 +30,7 @@ const LEAD_NS: u64 = 5_000_000;
 pub(crate) fn before(
     ready: &Ready,
     observer: Option<&mut dyn Observer>,
-) -> Result<Map<String, Value>, NotRun> {
+) -> Result<Map<String, Value>, StartError> {
     let Some(scenario) = ready.job.plan.before.clone() else {
         return Ok(Map::new());
     };
@@ -44,16 +45,16 @@ pub(crate) fn before(
     let outcome = own.carry_out(scenario, observer);
     if let Some(signal) = own.stop.signal() {
         // Whoever wants an end before the load wants no load.
-        return Err(NotRun::Before {
+        return Err(StartError::Before {
             why: format!("ended during `{name}`: there was no load yet"),
             signal: Some(signal),
         });
     }
-    outcome.map_err(|why| NotRun::Before { why, signal: None })
+    outcome.map_err(|why| StartError::Before { why, signal: None })
 }
 
 /// Carries out the steps behind a load; what they die of is told.
-pub(crate) fn after(rest: &Rest, observer: Option<&mut dyn Observer>) -> After {
+pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -> After {
     let Some(scenario) = rest.plan.after.clone() else {
         return After::Done;
     };
@@ -78,7 +79,7 @@ pub(crate) fn after(rest: &Rest, observer: Option<&mut dyn Observer>) -> After {
 /// What such steps share with the load, and a stop of their own.
 struct Own<'a> {
     plan: &'a Plan,
-    options: &'a Options,
+    options: &'a EngineOptions,
     secrets: &'a [String],
     voice: &'a SharedVoice,
     stop: StopHandle,
@@ -97,7 +98,7 @@ impl Own<'_> {
                 "signals cannot be caught ({error}): `{name}` cannot be ended early"
             ));
         }
-        let options = Options {
+        let options = EngineOptions {
             seed: self.options.seed,
             workers: Some(1),
             stop: self.stop.clone(),
@@ -106,9 +107,9 @@ impl Own<'_> {
             hooks: self.options.hooks.clone(),
             memory: self.options.memory,
             walks: self.options.walks,
-            ..Options::default()
+            ..EngineOptions::default()
         };
-        let mut lines = Lines {
+        let mut lines = RedactedLines {
             redactor: Redactor::new(self.plan, self.secrets, Salt::new(random_salt())),
             voice: self.voice,
             observer,
@@ -120,9 +121,12 @@ impl Own<'_> {
         let (prepared, result) = prepared.once();
         // Told step by step, its steps look like those of the iteration.
         let told = self.options.walks;
-        let tell = |lines: &mut Lines<'_, '_>, how: &str| {
+        let tell = |lines: &mut RedactedLines<'_, '_>, how: &str| {
             if told {
-                lines.line(Line::Step(Walked::Goes(name.clone(), how.to_owned())));
+                lines.line(OutputLine::Step(StepTrace::Goes(
+                    name.clone(),
+                    how.to_owned(),
+                )));
             }
         };
         tell(&mut lines, "once, in no figure");
@@ -144,21 +148,21 @@ impl Own<'_> {
 }
 
 /// Prints lines without their secrets, and forgets figures.
-struct Lines<'a, 'o> {
+struct RedactedLines<'a, 'o> {
     redactor: Redactor,
     voice: &'a SharedVoice,
     /// Who hears what is done, step by step, where that is told.
     observer: Option<&'a mut (dyn Observer + 'o)>,
 }
 
-impl Sink for Lines<'_, '_> {
+impl Sink for RedactedLines<'_, '_> {
     fn interval(&mut self, _: Interval) {}
 
-    fn line(&mut self, line: Line) {
+    fn line(&mut self, line: OutputLine) {
         match without_secrets(&mut self.redactor, line) {
-            Some(Line::Log { text, .. }) => self.voice.out(&format!("{text}\n")),
-            Some(Line::Remark(text)) => self.voice.warning(&text),
-            Some(step @ Line::Step(_)) => {
+            Some(OutputLine::Log { text, .. }) => self.voice.out(&format!("{text}\n")),
+            Some(OutputLine::Remark(text)) => self.voice.warning(&text),
+            Some(step @ OutputLine::Step(_)) => {
                 if let Some(observer) = &mut self.observer {
                     observer.line(&step);
                 }

@@ -14,7 +14,7 @@ use std::{
 use engine::{StopHandle, Urgency};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{exit, signals, voice::Mute, voice::SharedVoice};
+use crate::{exit, signals, voice::NullSink, voice::SharedVoice};
 
 /// How often is looked for signals.
 const LOOK: Duration = Duration::from_millis(20);
@@ -23,7 +23,7 @@ pub const ENVIRONMENT: &str = "LOADLINE_ENDS_WITH";
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct ChildExit {
     /// Its exit code; of one that a signal has ended, what a shell says of it.
     pub code: u8,
     /// The first signal that was passed on to it.
@@ -34,7 +34,7 @@ pub struct Ended {
 ///
 /// # Errors
 /// When it cannot be started or waited for.
-pub fn run(command: &mut Command) -> io::Result<Ended> {
+pub fn run(command: &mut Command) -> io::Result<ChildExit> {
     run_with(command, |_| {})
 }
 
@@ -42,7 +42,7 @@ pub fn run(command: &mut Command) -> io::Result<Ended> {
 #[derive(Debug)]
 pub struct Printed {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ChildExit,
     /// What it said on standard error; nothing where the terminal shows that.
     pub said: String,
 }
@@ -96,12 +96,12 @@ fn no_room(beside: &Path) -> Option<String> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<Ended> {
+pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<ChildExit> {
     // A signal from the terminal reaches it through us, once.
     command.process_group(0);
     command.env(ENVIRONMENT, std::process::id().to_string());
     let stop = StopHandle::default();
-    let mute: SharedVoice = Arc::new(Mute);
+    let mute: SharedVoice = Arc::new(NullSink);
     let _heard = signals::hear(&stop, String::new(), &mute)?;
     wait(command.spawn()?, &stop, look)
 }
@@ -121,7 +121,7 @@ pub fn end_with_parent() {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
 }
 
-fn wait(child: Child, stop: &StopHandle, mut look: impl FnMut(&Child)) -> io::Result<Ended> {
+fn wait(child: Child, stop: &StopHandle, mut look: impl FnMut(&Child)) -> io::Result<ChildExit> {
     let mut child = child;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let mut told = Urgency::None;
@@ -135,7 +135,7 @@ fn wait(child: Child, stop: &StopHandle, mut look: impl FnMut(&Child)) -> io::Re
                 number.map_or(exit::COULD_NOT_RUN, exit::of_signal)
             };
             let code = status.code().and_then(|code| u8::try_from(code).ok());
-            return Ok(Ended {
+            return Ok(ChildExit {
                 code: code.unwrap_or_else(by_signal),
                 signal: first,
             });

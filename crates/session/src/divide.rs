@@ -4,33 +4,34 @@
 
 use std::path::{Path, PathBuf};
 
-use decisions::stop::Rules;
-use engine::{Line, RunError, Sink, StopHandle, Zero};
+use decisions::stop::StopRules;
+use engine::{OutputLine, RunError, Sink, StopHandle, Zero};
 use plan::{Plan, Share};
 use record::{
-    Ages, End, Event, EventKind, NodeRow, RecordError, Run, Start, State, Unfolded, Writer,
+    Ages, DecodedChunk, Event, EventKind, NodeRow, RecordError, Run, RunEnd, RunStart, RunState,
+    Writer,
     redact::{Redactor, Salt},
-    server::Look,
+    server::SourceReading,
 };
 
 use crate::{
     before_after,
     door::Observer,
-    ended::{Ended, NotRun, Rest},
+    ended::{FinishContext, FinishedRun, StartError},
     live::{Bound, Live, Steering},
-    part::Part,
-    prepare::{Job, Ready, Refused, prepare_as},
+    part::RunPartOrder,
+    prepare::{Job, Ready, RunRefused, prepare_as},
     recording::{self, Recording, heed},
     run::{hear, place},
     salt::random_salt,
     sampling::Sampling,
     voice::SharedVoice,
-    watch::Watch,
-    window::Window,
+    watch::HostMonitor,
+    window::RecentIntervals,
 };
 
 /// A run that can be begun by so many processes.
-pub struct Divided {
+pub struct PartitionedRun {
     ready: Ready,
     processes: u64,
     salt: [u8; 16],
@@ -40,9 +41,9 @@ pub struct Divided {
 ///
 /// # Errors
 /// Everything that keeps it from running.
-pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<Divided, Refused> {
+pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<PartitionedRun, RunRefused> {
     let ready = prepare_as(job, Some(processes.max(1)), voice)?;
-    Ok(Divided {
+    Ok(PartitionedRun {
         ready,
         processes: processes.max(1),
         salt: random_salt(),
@@ -50,18 +51,18 @@ pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<Divided, 
 }
 
 /// A run that other processes carry out.
-pub struct Parent {
+pub struct Coordinator {
     writer: Writer,
-    part: Part,
+    part: RunPartOrder,
     processes: u64,
     sampling: Sampling,
     stop: StopHandle,
-    live: Looked,
-    rest: Rest,
+    live: LiveViewState,
+    rest: FinishContext,
 }
 
 /// Who can look at a run meanwhile.
-enum Looked {
+enum LiveViewState {
     /// Nobody yet.
     Bound(Box<Bound>),
     /// Whoever likes.
@@ -70,12 +71,12 @@ enum Looked {
     Not,
 }
 
-impl Divided {
+impl PartitionedRun {
     /// Carries out the steps before the load.
     ///
     /// # Errors
     /// Why there is no run.
-    pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), NotRun> {
+    pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
         if self.ready.job.plan.before.is_some() {
             self.ready.job.plan.inherited = before_after::before(&self.ready, observer)?;
         }
@@ -95,13 +96,13 @@ impl Divided {
     }
 
     /// What each process is to carry out, but for when it begins and where its record is.
-    pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
-        let part = self.part(Start::at(0, 0));
+    pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
+        let part = self.part(RunStart::at(0, 0));
         (0..self.processes).map(move |index| part.of(index, self.processes))
     }
 
-    fn part(&self, start: Start) -> Part {
-        Part {
+    fn part(&self, start: RunStart) -> RunPartOrder {
+        RunPartOrder {
             run: PathBuf::new(),
             run_id: self.ready.manifest.run_id.clone(),
             share: Share::WHOLE,
@@ -120,7 +121,7 @@ impl Divided {
     ///
     /// # Errors
     /// Why there is no run: without a folder nobody could add up its parts.
-    pub fn begin(mut self, lead_ns: u64) -> Result<Parent, NotRun> {
+    pub fn begin(mut self, lead_ns: u64) -> Result<Coordinator, StartError> {
         self.before(None)?;
         self.begin_at(Zero::in_ns(lead_ns))
     }
@@ -129,8 +130,8 @@ impl Divided {
     ///
     /// # Errors
     /// As [`Divided::begin`].
-    pub fn begin_at(self, zero: Zero) -> Result<Parent, NotRun> {
-        let mut part = self.part(Start::at(zero.wall_ns, zero.monotonic_ns));
+    pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
+        let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
         let (job, voice) = (self.ready.job, self.ready.voice);
         let mut manifest = self.ready.manifest;
         manifest.start = part.start.clone();
@@ -138,21 +139,21 @@ impl Divided {
         let redactor = Redactor::new(&job.plan, &job.secrets, Salt::new(self.salt));
         let labels = self.ready.prepared.labels().all();
         let writer = Writer::create(&place, &manifest, &job.plan, labels, redactor);
-        let writer = writer.map_err(NotRun::without_record)?;
+        let writer = writer.map_err(StartError::without_record)?;
         let heard = if job.hears_signals {
             hear(&job.options.stop, &writer, &voice)
         } else {
             None
         };
         part.run = writer.dir().map(PathBuf::from).unwrap_or_default();
-        Ok(Parent {
+        Ok(Coordinator {
             writer,
             part,
             processes: self.processes,
             sampling: Sampling::begin(job.samplers, zero),
             stop: job.options.stop.clone(),
-            live: Looked::Bound(Box::new(self.ready.live)),
-            rest: Rest {
+            live: LiveViewState::Bound(Box::new(self.ready.live)),
+            rest: FinishContext {
                 plan: job.plan,
                 options: job.options,
                 secrets: job.secrets,
@@ -173,12 +174,12 @@ pub struct Conducting<'a> {
 impl Conducting<'_> {
     /// An interval of all processes together, which each of them has written down, and how long requests have been under way that are so
     /// at its end.
-    pub fn interval(&mut self, whole: Unfolded, under_way: &Ages) {
+    pub fn interval(&mut self, whole: DecodedChunk, under_way: &Ages) {
         self.recording.interval_of_parts(whole, under_way);
     }
 
     /// A line that one of them prints.
-    pub fn line(&mut self, line: Line) {
+    pub fn line(&mut self, line: OutputLine) {
         self.recording.line(line);
     }
 
@@ -212,33 +213,33 @@ impl Conducting<'_> {
     }
 }
 
-impl Part {
-    fn of(&self, index: u64, of: u64) -> Part {
-        Part {
+impl RunPartOrder {
+    fn of(&self, index: u64, of: u64) -> RunPartOrder {
+        RunPartOrder {
             share: Share { index, of },
             ..self.clone()
         }
     }
 }
 
-impl Parent {
+impl Coordinator {
     /// Has the run shown and judged while the processes carry it out; `work` brings what they have measured, and comes back when all are over.
     pub fn conduct<T>(
         mut self,
         observer: &mut dyn Observer,
-        window: &Window,
+        window: &RecentIntervals,
         work: impl FnOnce(&mut Conducting<'_>) -> T,
-    ) -> (Parent, T) {
+    ) -> (Coordinator, T) {
         let plan = &self.rest.plan;
         let zero = self.part.zero();
         let voice = self.rest.voice.clone();
-        let live = match std::mem::replace(&mut self.live, Looked::Not) {
-            Looked::Bound(bound) => {
+        let live = match std::mem::replace(&mut self.live, LiveViewState::Not) {
+            LiveViewState::Bound(bound) => {
                 let fixed = Steering::fixed(&self.writer.run().manifest.door, plan, true);
                 Some(bound.serve((zero, fixed), &self.stop, &voice))
             }
-            Looked::Served(live) => Some(live),
-            Looked::Not => None,
+            LiveViewState::Served(live) => Some(live),
+            LiveViewState::Not => None,
         };
         let voice = live
             .as_ref()
@@ -253,10 +254,10 @@ impl Parent {
                 observer,
                 live: live.as_ref(),
                 redactor: Redactor::new(plan, &self.rest.secrets, self.part.salt()),
-                watch: Watch::begin(),
+                watch: HostMonitor::begin(),
                 sampling: self.sampling,
                 window,
-                rules: Rules::of(plan),
+                rules: StopRules::of(plan),
                 stop: self.stop.clone(),
                 load_end_ns: plan.end_ns(),
                 voice,
@@ -268,10 +269,10 @@ impl Parent {
         let Recording {
             writer, sampling, ..
         } = conducting.recording;
-        let parent = Parent {
+        let parent = Coordinator {
             writer,
             sampling,
-            live: live.map_or(Looked::Not, Looked::Served),
+            live: live.map_or(LiveViewState::Not, LiveViewState::Served),
             ..self
         };
         (parent, worked)
@@ -279,7 +280,7 @@ impl Parent {
 
     /// What each process is to carry out, in the order of their numbers. Where whatever drives itself deals out its users, one that comes while the
     /// run goes on may have the next number, of one more.
-    pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+    pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         (0..self.processes).map(|index| self.part.of(index, self.processes))
     }
 
@@ -315,7 +316,7 @@ impl Parent {
         self.write(&looks);
     }
 
-    fn write(&mut self, looks: &[Look]) {
+    fn write(&mut self, looks: &[SourceReading]) {
         recording::samples(
             &mut self.writer,
             &mut self.sampling,
@@ -329,7 +330,7 @@ impl Parent {
     ///
     /// # Errors
     /// When a folder is there that is no part of this run.
-    pub fn ended(self) -> Result<Ended, RecordError> {
+    pub fn ended(self) -> Result<FinishedRun, RecordError> {
         self.ended_amid(None)
     }
 
@@ -337,7 +338,7 @@ impl Parent {
     ///
     /// # Errors
     /// As [`Parent::ended`].
-    pub fn ended_amid(mut self, trouble: Option<String>) -> Result<Ended, RecordError> {
+    pub fn ended_amid(mut self, trouble: Option<String>) -> Result<FinishedRun, RecordError> {
         let looks = self.sampling.end();
         self.write(&looks);
         let so_far = Run::open(&self.part.run)?;
@@ -352,7 +353,7 @@ impl Parent {
         let ns = ends.map(|end| end.ns).max();
         let cause = self.stop.cause();
         let of_part = early.as_ref().map(|(_, end)| end);
-        let end = End {
+        let end = RunEnd {
             ns: ns.unwrap_or_else(|| so_far.totals.last_end_ns()),
             reason: cause
                 .map(ToString::to_string)
@@ -365,9 +366,9 @@ impl Parent {
             lines: None,
         };
         let state = if cause.is_some() || early.is_some() {
-            State::Interrupted
+            RunState::Interrupted
         } else {
-            State::Complete
+            RunState::Complete
         };
         let unrecorded = self.writer.failure().map(ToOwned::to_owned);
         let (_, failed) = self.writer.finish(state, end);
@@ -378,10 +379,10 @@ impl Parent {
         let trouble = unrecorded.or(trouble).or(fault);
         let failed = early.filter(|(_, end)| end.cause.as_deref() == Some("fault"));
         let run = Run::open(&self.part.run)?;
-        if let Looked::Served(live) = self.live {
+        if let LiveViewState::Served(live) = self.live {
             live.end(&run);
         }
-        Ok(Ended {
+        Ok(FinishedRun {
             run,
             cause: cause.cloned(),
             signal: self.stop.signal(),

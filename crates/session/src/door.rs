@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use analysis::{page::Page, summary::Summary};
-use engine::{Cause, Line, RunError};
+use engine::{Cause, OutputLine, RunError};
 use measure::Interval;
 use record::Run;
 
-use crate::{Ended, NotRun, exit};
+use crate::{FinishedRun, StartError, exit};
 
 /// Hears of a run while it goes on.
 pub trait Observer: Send {
@@ -17,7 +17,7 @@ pub trait Observer: Send {
     /// An interval is complete and written.
     fn interval(&mut self, interval: &Interval, run: &Run);
     /// A scenario or a trace prints something; secrets in traces are hidden already.
-    fn line(&mut self, line: &Line);
+    fn line(&mut self, line: &OutputLine);
 }
 
 /// A front door: shows a run and gives it its code. Asked in the order of these.
@@ -25,9 +25,9 @@ pub trait Door {
     /// Who hears of the run while it goes on.
     fn observer(&mut self) -> &mut dyn Observer;
     /// There is no load: why, and with which code that ends.
-    fn not_run(&mut self, why: &NotRun) -> u8;
+    fn not_run(&mut self, why: &StartError) -> u8;
     /// The load is over and recorded; nothing is computed of it yet.
-    fn ended(&mut self, _ended: &Ended) {}
+    fn ended(&mut self, _ended: &FinishedRun) {}
     /// Computes what is shown of the run.
     fn page(&self, run: &Run) -> Page;
     /// Everything that is shown is computed.
@@ -35,7 +35,7 @@ pub trait Door {
     /// What is derived is kept with the record; the report, where there is one.
     fn kept(&mut self, _report: Option<&Path>) {}
     /// Everything is written: the last words, and the code to exit with.
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8;
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8;
     /// The code where everything was well but the steps behind the load; natively nothing that was measured has changed.
     fn after_failed(&self) -> u8 {
         exit::PASS
@@ -44,7 +44,7 @@ pub trait Door {
 
 /// How a run came out, for its exit code.
 #[derive(Debug)]
-pub struct Outcome<'a> {
+pub struct RunOutcome<'a> {
     /// Its record.
     pub run: &'a Run,
     /// Every figure, and the verdict.

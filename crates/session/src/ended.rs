@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use engine::{Cause, Options, RunError};
+use engine::{Cause, EngineOptions, RunError};
 use plan::{Plan, Problem};
 use record::{RecordError, Run};
 
-use crate::{exports::Exports, prepare::Refused, signals::Heard, voice::SharedVoice};
+use crate::{exports::Exports, prepare::RunRefused, signals::SignalGuard, voice::SharedVoice};
 
 /// Why there was no load.
 #[derive(Debug)]
-pub enum NotRun {
+pub enum StartError {
     /// It was refused.
-    Refused(Refused),
+    Refused(RunRefused),
     /// The steps before it ended early.
     Before {
         /// One line.
@@ -22,27 +22,27 @@ pub enum NotRun {
     },
 }
 
-impl NotRun {
+impl StartError {
     /// The record could not be begun.
-    pub(crate) fn unrecorded(error: &RecordError) -> NotRun {
-        NotRun::Refused(Refused::from(vec![Problem::anywhere(error.to_string())]))
+    pub(crate) fn unrecorded(error: &RecordError) -> StartError {
+        StartError::Refused(RunRefused::from(vec![Problem::anywhere(error.to_string())]))
     }
 
     /// One process of several without a record has done nothing that anybody could see.
-    pub(crate) fn without_record(error: RecordError) -> NotRun {
+    pub(crate) fn without_record(error: RecordError) -> StartError {
         let line = format!("{error}; a run of several processes is added up from their records");
-        NotRun::Refused(Refused::from(vec![Problem::anywhere(line)]))
+        StartError::Refused(RunRefused::from(vec![Problem::anywhere(line)]))
     }
 }
 
-impl From<Refused> for NotRun {
-    fn from(refused: Refused) -> NotRun {
-        NotRun::Refused(refused)
+impl From<RunRefused> for StartError {
+    fn from(refused: RunRefused) -> StartError {
+        StartError::Refused(refused)
     }
 }
 
 /// How a run ended, and what is needed to finish it.
-pub struct Ended {
+pub struct FinishedRun {
     /// Its record.
     pub run: Run,
     /// What ended it early, if something did.
@@ -51,22 +51,22 @@ pub struct Ended {
     pub signal: Option<u8>,
     /// Why the engine could not carry it through.
     pub error: Option<RunError>,
-    pub(crate) rest: Rest,
+    pub(crate) rest: FinishContext,
 }
 
 /// What `finish` needs beside the record.
-pub(crate) struct Rest {
+pub(crate) struct FinishContext {
     pub plan: Plan,
-    pub options: Options,
+    pub options: EngineOptions,
     pub secrets: Vec<String>,
     pub exports: Exports,
     pub json: Option<PathBuf>,
     pub voice: SharedVoice,
     /// Signals come to this run until it is finished.
-    pub _heard: Option<Heard>,
+    pub _heard: Option<SignalGuard>,
 }
 
-impl Ended {
+impl FinishedRun {
     /// From the start to the end, in nanoseconds.
     #[must_use]
     pub fn runtime_ns(&self) -> u64 {

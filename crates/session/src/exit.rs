@@ -1,9 +1,9 @@
 //! What a run ends with: the codes of the native commands, and the one place that makes a code of a verdict, the cause of an early
 //! end and what went wrong. Behind another tool's door that tool's codes hold, and the door says which ([`crate::Door::code`]).
 
-use engine::{Cause, Verdict};
+use engine::{Cause, RuleVerdict};
 
-use crate::{NotRun, Outcome};
+use crate::{RunOutcome, StartError};
 
 /// Passed, or nothing to judge.
 pub const PASS: u8 = 0;
@@ -26,11 +26,11 @@ pub fn of_signal(number: u8) -> u8 {
 
 /// The native code of a run that did not begin.
 #[must_use]
-pub fn of_not_run(why: &NotRun) -> u8 {
+pub fn of_not_run(why: &StartError) -> u8 {
     match why {
-        NotRun::Refused(refused) if refused.bad_input => BAD_INPUT,
-        NotRun::Refused(_) | NotRun::Before { signal: None, .. } => COULD_NOT_RUN,
-        NotRun::Before {
+        StartError::Refused(refused) if refused.bad_input => BAD_INPUT,
+        StartError::Refused(_) | StartError::Before { signal: None, .. } => COULD_NOT_RUN,
+        StartError::Before {
             signal: Some(signal),
             ..
         } => of_signal(*signal),
@@ -39,7 +39,7 @@ pub fn of_not_run(why: &NotRun) -> u8 {
 
 /// The native code of a run that ended.
 #[must_use]
-pub fn of(outcome: &Outcome<'_>) -> u8 {
+pub fn of(outcome: &RunOutcome<'_>) -> u8 {
     if outcome.error.is_some() || !outcome.files_written {
         return COULD_NOT_RUN;
     }
@@ -51,7 +51,7 @@ pub fn of(outcome: &Outcome<'_>) -> u8 {
 }
 
 /// Whether the run lost one of its processes, and that is not to pass.
-fn is_short(outcome: &Outcome<'_>) -> bool {
+fn is_short(outcome: &RunOutcome<'_>) -> bool {
     outcome.strict && !outcome.summary.lost.is_empty()
 }
 
@@ -69,8 +69,8 @@ fn strictly(code: u8, is_short: bool) -> u8 {
 pub fn of_record(code: u8, run: &record::Run) -> u8 {
     let end = run.manifest.end.as_ref();
     let verdict = match end.and_then(|end| end.cause.as_deref()) {
-        Some("rule fail") => Verdict::Fail,
-        Some("rule inconclusive") => Verdict::Inconclusive,
+        Some("rule fail") => RuleVerdict::Fail,
+        Some("rule inconclusive") => RuleVerdict::Inconclusive,
         _ => return code,
     };
     let text = String::new();
@@ -80,7 +80,7 @@ pub fn of_record(code: u8, run: &record::Run) -> u8 {
 /// Whether a stop rule ended the run and says that it has not passed, a process was lost where that is not to pass, or criteria do not all
 /// hold: behind another tool's door, whose own codes know nothing of that.
 #[must_use]
-pub fn is_failed(outcome: &Outcome<'_>) -> bool {
+pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
     let code = outcome.summary.exit_code;
     let is_judged = !outcome.summary.criteria.is_empty();
     with_cause(PASS, outcome.cause) != PASS
@@ -94,9 +94,9 @@ fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
         return code;
     };
     match (code, verdict) {
-        (COULD_NOT_RUN | INVALID | FAIL, _) | (_, Verdict::Pass) => code,
-        (_, Verdict::Fail) => FAIL,
-        (_, Verdict::Inconclusive) => INCONCLUSIVE,
+        (COULD_NOT_RUN | INVALID | FAIL, _) | (_, RuleVerdict::Pass) => code,
+        (_, RuleVerdict::Fail) => FAIL,
+        (_, RuleVerdict::Inconclusive) => INCONCLUSIVE,
     }
 }
 
@@ -132,14 +132,14 @@ mod tests {
             text: String::new(),
         };
         for (code, cause, ends) in [
-            (PASS, rule(Verdict::Fail), FAIL),
-            (PASS, rule(Verdict::Pass), PASS),
-            (PASS, rule(Verdict::Inconclusive), INCONCLUSIVE),
-            (INCONCLUSIVE, rule(Verdict::Fail), FAIL),
-            (FAIL, rule(Verdict::Pass), FAIL),
-            (FAIL, rule(Verdict::Inconclusive), FAIL),
-            (INVALID, rule(Verdict::Fail), INVALID),
-            (COULD_NOT_RUN, rule(Verdict::Fail), COULD_NOT_RUN),
+            (PASS, rule(RuleVerdict::Fail), FAIL),
+            (PASS, rule(RuleVerdict::Pass), PASS),
+            (PASS, rule(RuleVerdict::Inconclusive), INCONCLUSIVE),
+            (INCONCLUSIVE, rule(RuleVerdict::Fail), FAIL),
+            (FAIL, rule(RuleVerdict::Pass), FAIL),
+            (FAIL, rule(RuleVerdict::Inconclusive), FAIL),
+            (INVALID, rule(RuleVerdict::Fail), INVALID),
+            (COULD_NOT_RUN, rule(RuleVerdict::Fail), COULD_NOT_RUN),
             (PASS, Cause::Limit("an hour".into()), PASS),
         ] {
             assert_eq!(with_cause(code, Some(&cause)), ends, "{code} {cause:?}");

@@ -3,12 +3,12 @@
 
 use crate::{
     before_after,
-    door::{Door, Outcome},
-    ended::Ended,
+    door::{Door, RunOutcome},
+    ended::FinishedRun,
     exit, keep,
 };
 
-impl Ended {
+impl FinishedRun {
     /// Shows and keeps everything; answers the code to exit with.
     pub fn finish(self, door: &mut dyn Door) -> u8 {
         door.ended(&self);
@@ -23,7 +23,7 @@ impl Ended {
         }
         let json = keep::write_json(&page, rest.json.as_deref(), &rest.voice);
         let exported = rest.exports.write(run, &page.summary, &rest.voice);
-        let code = door.code(&Outcome {
+        let code = door.code(&RunOutcome {
             run,
             summary: &page.summary,
             cause: self.cause.as_ref(),

@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-use engine::{Options, hook::Hooks};
-use formats::Reader;
+use engine::{EngineOptions, hook::Hooks};
+use formats::TestFileReader;
 use measure::accumulator::Tally;
 use plan::{Plan, Rate};
 use record::Run;
 
-use crate::{Ended, exit, voice::SharedVoice};
+use crate::{FinishedRun, exit, voice::SharedVoice};
 
 /// A front door, as whoever lists the front doors sees it.
 pub trait FrontDoor: Sync {
     /// What it is called, and how its command line is read.
-    fn card(&self) -> Card;
+    fn card(&self) -> FrontEndInfo;
     /// Reads its test files, for whoever runs them natively.
-    fn reader(&self) -> &'static dyn Reader;
+    fn reader(&self) -> &'static dyn TestFileReader;
     /// Who is asked about requests and answers while a plan of its own runs, behind whatever command; none where nobody is.
     ///
     /// # Errors
@@ -25,11 +25,11 @@ pub trait FrontDoor: Sync {
         Ok(None)
     }
     /// Test files of its that `loadline run` cannot have read, because only running them tells what they send.
-    fn scripts(&self) -> Option<&'static dyn Scripts> {
+    fn scripts(&self) -> Option<&'static dyn ScriptLoader> {
         None
     }
     /// Test files of its that are programs, which its own tool alone can run.
-    fn programs(&self) -> Option<&'static dyn Programs> {
+    fn programs(&self) -> Option<&'static dyn ExternalTool> {
         None
     }
     /// Runs its command and answers the exit code; `called` is the name that it was called by.
@@ -43,19 +43,19 @@ pub trait FrontDoor: Sync {
 }
 
 /// Test files that their door runs itself, behind Loadline's own flags, report and exit codes.
-pub trait Scripts: Sync {
+pub trait ScriptLoader: Sync {
     /// Whether what is to be run is one of them.
     fn runs(&self, what: &str) -> bool;
     /// The plan of such a run, and its script, which has not begun.
     ///
     /// # Errors
     /// One line of what is wrong with what was asked for.
-    fn read(&self, asked: &Asked<'_>) -> Result<(Plan, Box<dyn Scripted>), String>;
+    fn read(&self, asked: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
 }
 
 /// What Loadline's own flags ask of a script, or of a program.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct RunOptions<'a> {
     /// The script.
     pub what: &'a str,
     /// The URL.
@@ -83,7 +83,7 @@ pub struct Asked<'a> {
 }
 
 /// Test files that are programs: behind `loadline run` too their tool runs them, with its own output and exit codes.
-pub trait Programs: Sync {
+pub trait ExternalTool: Sync {
     /// Whether what is to be run is one of them.
     fn runs(&self, what: &str) -> bool;
     /// Has the tool run it, under these environment variables beside those that are set; answers the exit code, if this process is
@@ -91,11 +91,11 @@ pub trait Programs: Sync {
     ///
     /// # Errors
     /// One line of what is wrong with what was asked for, or why the tool cannot be run.
-    fn run(&self, asked: &Asked<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
+    fn run(&self, asked: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
 }
 
 /// A script on its way through a run.
-pub trait Scripted {
+pub trait ScriptRun {
     /// Makes it ready, and puts what it brings into the options of the run.
     ///
     /// # Errors
@@ -103,18 +103,18 @@ pub trait Scripted {
     fn ready(
         &mut self,
         plan: &Plan,
-        options: &mut Options,
+        options: &mut EngineOptions,
         voice: &SharedVoice,
     ) -> Result<(), (String, u8)>;
     /// The load is over: what its door counted of it.
-    fn ended(&mut self, ended: &Ended, counted: Tally);
+    fn ended(&mut self, ended: &FinishedRun, counted: Tally);
     /// What it died of, if it did.
     fn trouble(&self) -> Option<String>;
 }
 
 /// What a front door is called, and how its command line is read.
 #[derive(Debug, Clone, Copy)]
-pub struct Card {
+pub struct FrontEndInfo {
     /// Its command, and the door in the records of its runs.
     pub name: &'static str,
     /// What the command does, for the list of commands.
@@ -135,9 +135,9 @@ pub struct Card {
     pub lost_output: u8,
 }
 
-impl Default for Card {
-    fn default() -> Card {
-        Card {
+impl Default for FrontEndInfo {
+    fn default() -> FrontEndInfo {
+        FrontEndInfo {
             name: "",
             about: "",
             usage: "ARGUMENT",

@@ -10,7 +10,7 @@ use std::{
 
 use plan::{
     Plan, Problem,
-    server::{Place, Source},
+    server::{MetricLocation, MetricSource},
 };
 
 use crate::exit;
@@ -75,12 +75,12 @@ pub fn bare(lab: &str) -> &str {
 pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     for source in &mut plan.server {
-        let Place::Lab { listener, path } = &source.place else {
+        let MetricLocation::Lab { listener, path } = &source.place else {
             continue;
         };
         match listeners.get(*listener) {
             Some(base) => {
-                source.place = Place::Url(format!("{}{path}", base.trim_end_matches('/')))
+                source.place = MetricLocation::Url(format!("{}{path}", base.trim_end_matches('/')))
             }
             None => problems.push(nobody(source, *listener, listeners.len())),
         }
@@ -92,7 +92,7 @@ pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>
     }
 }
 
-fn nobody(source: &Source, listener: usize, there_are: usize) -> Problem {
+fn nobody(source: &MetricSource, listener: usize, there_are: usize) -> Problem {
     let why = match there_are {
         0 => "the target is no lab: write where it is".to_owned(),
         1 => format!("the lab listens at one place only, there is no {listener}: write lab:/path"),

@@ -7,10 +7,10 @@ use std::{
 };
 
 use formats::{Inputs, LoadErrors, native::mocks};
-use measure::{Histogram, Kind, Label, Outcome, label, label::Role};
+use measure::{Histogram, Label, OutcomeClass, TimeKind, label, label::Role};
 use plan::{
     criteria::fits,
-    mocks::{Latency, Measured, Mock, Reference},
+    mocks::{Measured, Mock, MockLatency, Reference},
 };
 use record::{Run, units::count};
 
@@ -48,7 +48,7 @@ pub fn load(file: &Path, runs: Option<&Path>) -> Result<Served, Vec<String>> {
     let recorded = |reference: &Reference| {
         let (measured, note) = measured(reference, &runs, file)?;
         notes.borrow_mut().extend(note);
-        Ok(Latency::Measured(measured))
+        Ok(MockLatency::Measured(measured))
     };
     let mocks = mocks::load(&of(file), &recorded).map_err(lines)?;
     let mut notes = notes.into_inner();
@@ -90,8 +90,8 @@ fn measured(
     let mut unanswered = 0;
     for one in meant {
         let part = run.totals.label(one.id);
-        for outcome in [Outcome::Ok, Outcome::Failed] {
-            if let Some(more) = part.slot.histogram(Kind::Service, outcome) {
+        for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
+            if let Some(more) = part.slot.histogram(TimeKind::Service, outcome) {
                 times.add(more);
             }
         }

@@ -13,7 +13,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    asking::{Base, Request},
+    asking::{Base, BlockingRequest},
     exit,
     lab_process::NotStarted,
 };
@@ -168,7 +168,7 @@ pub fn told(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
 fn ask((name, url): &(String, String), method: &str, path: &str) -> Result<Value, String> {
     let failed = |why: String| format!("mock {name}: {why}");
     let (base, _) = Base::of_url(url).map_err(failed)?;
-    let request = Request {
+    let request = BlockingRequest {
         method,
         path,
         headers: &[],

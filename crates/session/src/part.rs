@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use engine::Zero;
 use plan::Share;
-use record::{Start, redact::Salt};
+use record::{RunStart, redact::Salt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use crate::salt::random_salt;
 /// What one process of several is to carry out. It may hold secrets that the steps before the load left: it goes from process to process
 /// through a pipe, and into no file.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Part {
+pub struct RunPartOrder {
     /// The run's folder.
     pub run: PathBuf,
     /// What all processes of the run have in common.
@@ -36,19 +36,19 @@ pub struct Part {
     /// The seed of everything random.
     pub seed: u64,
     /// The zero of all times. On another machine whoever hands the part over puts in what its clocks say then, and how well that is known.
-    pub start: Start,
+    pub start: RunStart,
     /// Of all its redactions: a secret has one mark in all records.
     pub(crate) salt: [u8; 16],
     /// Variables that the steps before the load left.
     pub(crate) inherited: Map<String, Value>,
 }
 
-impl Part {
+impl RunPartOrder {
     /// One of so many parts that nobody deals out: whoever has the same test, seed, number of parts and start has a part of the same run.
     #[must_use]
-    pub fn alone(share: Share, seed: u64, start: Start) -> Part {
+    pub fn alone(share: Share, seed: u64, start: RunStart) -> RunPartOrder {
         let run = format!("{seed} {} {}", start.wall_ns, share.of);
-        Part {
+        RunPartOrder {
             run: PathBuf::new(),
             run_id: record::sha256(run.as_bytes())[..32].to_owned(),
             share,

@@ -3,17 +3,17 @@
 
 use std::path::PathBuf;
 
-use engine::{Options, Prepared, SPARE_DESCRIPTORS, Zero};
+use engine::{EngineOptions, Prepared, SPARE_DESCRIPTORS, Zero};
 use measure::Label;
 use plan::{Criterion, Plan, Problem, Share, criteria::Metric};
-use record::{Copier, Manifest, Start, Started};
+use record::{Copier, Manifest, RunContext, RunStart};
 
 use crate::{
     exports::Exports,
     hosts::Hosts,
     live::{self, Bound},
     memory, named, pacing,
-    part::Part,
+    part::RunPartOrder,
     rules,
     sampling::{self, Sampler},
     server_sources,
@@ -27,7 +27,7 @@ pub struct Job {
     /// What should happen.
     pub plan: Plan,
     /// For the engine; which hosts are allowed is filled in from [`Job::hosts`], the share of the run from [`Job::part`].
-    pub options: Options,
+    pub options: EngineOptions,
     /// Which hosts may be loaded.
     pub hosts: Hosts,
     /// Where records are kept.
@@ -35,7 +35,7 @@ pub struct Job {
     /// Names whose values are secret, beside the usual ones.
     pub secrets: Vec<String>,
     /// What can be looked at meanwhile.
-    pub live: live::Wanted,
+    pub live: live::LiveOptions,
     /// Whether the tool whose door it is never checks certificates: then nobody is told that they were not.
     pub never_checks: bool,
     /// Whether signals that the process gets are this run's; else whoever has it run listens.
@@ -47,7 +47,7 @@ pub struct Job {
     /// What is measured beside the load.
     pub samplers: Vec<Box<dyn Sampler>>,
     /// What this process carries out of a run of several; none: all of it.
-    pub part: Option<Part>,
+    pub part: Option<RunPartOrder>,
     /// Whether who divides this run sees all of it while it goes on.
     pub conducts: bool,
     /// Who keeps a copy of the record of a part elsewhere.
@@ -57,7 +57,7 @@ pub struct Job {
 impl Job {
     /// A plan behind a door, with nothing beside it but what is always measured.
     #[must_use]
-    pub fn new(door: &'static str, plan: Plan, options: Options) -> Job {
+    pub fn new(door: &'static str, plan: Plan, options: EngineOptions) -> Job {
         Job {
             door,
             plan,
@@ -65,7 +65,7 @@ impl Job {
             hosts: Hosts::BesideDoor,
             runs: None,
             secrets: Vec::new(),
-            live: live::Wanted::default(),
+            live: live::LiveOptions::default(),
             never_checks: false,
             hears_signals: true,
             exports: Exports::default(),
@@ -79,7 +79,7 @@ impl Job {
 
     /// The same, of which this process carries out one part. The machine is looked at by the process that divided the run.
     #[must_use]
-    pub fn part(self, part: Part) -> Job {
+    pub fn part(self, part: RunPartOrder) -> Job {
         Job {
             part: Some(part),
             samplers: Vec::new(),
@@ -89,7 +89,7 @@ impl Job {
 
     /// The same, of which this process carries out one part on a machine of its own, with nobody who divides the run.
     #[must_use]
-    pub fn shard(self, part: Part) -> Job {
+    pub fn shard(self, part: RunPartOrder) -> Job {
         Job {
             part: Some(part),
             ..self
@@ -99,27 +99,27 @@ impl Job {
 
 /// Why a run did not begin.
 #[derive(Debug)]
-pub struct Refused {
+pub struct RunRefused {
     /// Line by line.
     pub problems: Vec<Problem>,
     /// Whether what was asked for is at fault, not the machine.
     pub bad_input: bool,
 }
 
-impl Refused {
+impl RunRefused {
     /// What was asked for is at fault.
     #[must_use]
-    pub fn bad_input(problems: Vec<Problem>) -> Refused {
-        Refused {
+    pub fn bad_input(problems: Vec<Problem>) -> RunRefused {
+        RunRefused {
             problems,
             bad_input: true,
         }
     }
 }
 
-impl From<Vec<Problem>> for Refused {
-    fn from(problems: Vec<Problem>) -> Refused {
-        Refused {
+impl From<Vec<Problem>> for RunRefused {
+    fn from(problems: Vec<Problem>) -> RunRefused {
+        RunRefused {
             // What has a place in a file is wrong there, whatever the machine.
             bad_input: problems.iter().any(|problem| problem.at.is_some()),
             problems,
@@ -141,7 +141,7 @@ pub struct Ready {
 ///
 /// # Errors
 /// Everything that keeps it from running.
-pub fn prepare(job: Job, voice: &SharedVoice) -> Result<Ready, Refused> {
+pub fn prepare(job: Job, voice: &SharedVoice) -> Result<Ready, RunRefused> {
     prepare_as(job, None, voice)
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn prepare_as(
     mut job: Job,
     processes: Option<u64>,
     voice: &SharedVoice,
-) -> Result<Ready, Refused> {
+) -> Result<Ready, RunRefused> {
     let (smallest, largest) = match (processes, &job.part) {
         (Some(of), _) => (Share { index: of - 1, of }, Share { index: 0, of }),
         (None, Some(part)) => (part.share, part.share),
@@ -160,57 +160,57 @@ pub(crate) fn prepare_as(
     if job.options.pacing_slack_ns.is_none() {
         let slack_ns = pacing::from_environment();
         job.options.pacing_slack_ns =
-            slack_ns.map_err(|line| Refused::bad_input(vec![Problem::anywhere(line)]))?;
+            slack_ns.map_err(|line| RunRefused::bad_input(vec![Problem::anywhere(line)]))?;
     }
     if let Some(part) = &job.part {
         job.options.seed = part.seed;
         job.options.is_late = part.late;
         job.plan.inherited = part.inherited.clone();
     }
-    rules::ask_for_excerpts(&mut job.plan).map_err(Refused::bad_input)?;
+    rules::ask_for_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
     let conducted = job.part.as_ref().is_some_and(|part| part.conducted);
     let alone = job.part.as_ref().is_some_and(|part| part.alone);
     if alone && (job.plan.before.is_some() || job.plan.after.is_some()) {
         let line = "the steps before and behind the load are carried out once for all of it, and a part that nobody conducts cannot know what they leave: use --on, or leave them out";
-        return Err(Refused::bad_input(vec![Problem::anywhere(line)]));
+        return Err(RunRefused::bad_input(vec![Problem::anywhere(line)]));
     }
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
-    rules::ask_to_stop(&mut job.plan, is_blind).map_err(Refused::bad_input)?;
+    rules::ask_to_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
     if job.part.is_none() || conducted || alone {
         // Whoever has flags of ours for it asks before they are looked at.
         if job.door != "run" {
-            named::ask(&mut job.plan, None).map_err(Refused::bad_input)?;
+            named::ask(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
-        rules::ask_to_check(&mut job.plan).map_err(Refused::bad_input)?;
-        server_sources::ask(&mut job.plan).map_err(Refused::bad_input)?;
+        rules::ask_to_check(&mut job.plan).map_err(RunRefused::bad_input)?;
+        server_sources::ask(&mut job.plan).map_err(RunRefused::bad_input)?;
     }
     let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
     if job.part.is_none() || alone && is_first {
-        let more = sampling::of(&job.plan.server, voice).map_err(Refused::bad_input)?;
+        let more = sampling::of(&job.plan.server, voice).map_err(RunRefused::bad_input)?;
         job.samplers.extend(more);
     }
     let plan = &job.plan;
     let problems = plan.problems();
     if !problems.is_empty() {
-        return Err(Refused::bad_input(problems));
+        return Err(RunRefused::bad_input(problems));
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
         // Nothing that a test file says of its answers is left out silently.
         let nobody =
             "steps of the plan say what nobody here looks at: their front door's hooks are missing";
-        return Err(Refused::bad_input(vec![Problem::anywhere(nobody)]));
+        return Err(RunRefused::bad_input(vec![Problem::anywhere(nobody)]));
     }
     if let Some(problem) = job
         .options
         .memory
         .and_then(|all| memory::enough(plan, largest, all))
     {
-        return Err(Refused::bad_input(vec![problem]));
+        return Err(RunRefused::bad_input(vec![problem]));
     }
     // Whoever drives itself, and whoever has but a part of the load, goes by a schedule that is not ours alone.
     job.options.steered =
         job.live.view.is_some() && job.door == "run" && job.part.is_none() && processes.is_none();
-    job.options.hosts = job.hosts.allow(plan).map_err(Refused::bad_input)?;
+    job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared, processes);
@@ -221,7 +221,7 @@ pub(crate) fn prepare_as(
         never_judged(&job, &manifest, prepared.labels().all())
     };
     if !problems.is_empty() {
-        return Err(Refused::bad_input(problems));
+        return Err(RunRefused::bad_input(problems));
     }
     let live = Bound::of(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
     Ok(Ready {
@@ -235,7 +235,7 @@ pub(crate) fn prepare_as(
 
 fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest {
     let zero = Zero::in_ns(0);
-    let started = Started {
+    let started = RunContext {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args_os()
             .map(|argument| argument.to_string_lossy().into_owned())
@@ -334,7 +334,7 @@ impl Ready {
     }
 
     /// Says when the run's zero is, of a part that was not told with the rest.
-    pub fn starts(&mut self, start: Start) {
+    pub fn starts(&mut self, start: RunStart) {
         if let Some(part) = &mut self.job.part {
             part.start = start;
         }
@@ -352,7 +352,9 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users),
         // A cap is a permission, not a need: small rates never reach it.
-        (plan::Pool::Shared(n), _) if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) => {
+        (plan::PoolPolicy::Shared(n), _)
+            if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) =>
+        {
             u64::from(*n)
         }
         _ => 0,

@@ -2,7 +2,7 @@
 //! them. Nothing is sent, and nothing is started.
 
 use plan::{
-    Plan, Pool, Problem,
+    Plan, PoolPolicy, Problem,
     profile::{Assumed, Profile},
     units::SECOND,
 };
@@ -16,7 +16,7 @@ const KEPT_NS: u64 = 60 * SECOND;
 
 /// A question to this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct MachineCheck {
     /// What it is about: `cores`, `descriptors`, `ports`, `memory`.
     pub about: &'static str,
     /// Whether it is enough; none: nobody knows.
@@ -29,7 +29,11 @@ pub struct Check {
 ///
 /// # Errors
 /// Everything that keeps the plan from running.
-pub fn of(plan: &Plan, seed: u64, assumed: Assumed) -> Result<(Profile, Vec<Check>), Vec<Problem>> {
+pub fn of(
+    plan: &Plan,
+    seed: u64,
+    assumed: Assumed,
+) -> Result<(Profile, Vec<MachineCheck>), Vec<Problem>> {
     let mut sized = plan.clone();
     if sized.target.starts_with(lab_process::SCHEME) {
         // Of an embedded target, the address is known when it has been started; they are all about as long.
@@ -41,7 +45,7 @@ pub fn of(plan: &Plan, seed: u64, assumed: Assumed) -> Result<(Profile, Vec<Chec
     Ok((profile, checks))
 }
 
-fn checks(plan: &Plan, profile: &Profile) -> Vec<Check> {
+fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
     let host = Host::read();
     let most = |figures: Vec<f64>| Profile::peak(figures);
     let requests = most(profile.requests_per_second.clone());
@@ -65,8 +69,8 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<Check> {
         }),
     };
     let connections = match plan.http.pool {
-        Pool::Shared(n) => Some(users.map_or(f64::from(n), |users| users.min(f64::from(n)))),
-        Pool::PerUser => users,
+        PoolPolicy::Shared(n) => Some(users.map_or(f64::from(n), |users| users.min(f64::from(n)))),
+        PoolPolicy::PerUser => users,
     };
     // Those of MQTT clients are open all the time.
     let clients = profile.clients.iter().map(|row| f64::from(row.clients));
@@ -82,7 +86,7 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<Check> {
     checks
 }
 
-fn cores(requests: f64, cores: usize) -> Check {
+fn cores(requests: f64, cores: usize) -> MachineCheck {
     let carried = engine::PER_WORKER * cores as f64;
     let enough = requests <= carried;
     let more = if enough {
@@ -90,7 +94,7 @@ fn cores(requests: f64, cores: usize) -> Check {
     } else {
         "; `loadline doctor` measures it".to_owned()
     };
-    Check {
+    MachineCheck {
         about: "cores",
         enough: Some(enough),
         text: format!(
@@ -107,7 +111,7 @@ fn cores(requests: f64, cores: usize) -> Check {
     }
 }
 
-fn descriptors(connections: Option<f64>) -> Check {
+fn descriptors(connections: Option<f64>) -> MachineCheck {
     let about = "descriptors";
     let limit = engine::raise_descriptors().map_or_else(
         || "without limit".to_owned(),
@@ -115,18 +119,18 @@ fn descriptors(connections: Option<f64>) -> Check {
     );
     match connections {
         Some(connections) => match prepare::descriptors_for(connections.ceil() as u64) {
-            Ok(()) => Check {
+            Ok(()) => MachineCheck {
                 about,
                 enough: Some(true),
                 text: format!("about {} connections; {limit}", whole(connections)),
             },
-            Err(problem) => Check {
+            Err(problem) => MachineCheck {
                 about,
                 enough: Some(false),
                 text: problem.message,
             },
         },
-        None => Check {
+        None => MachineCheck {
             about,
             enough: None,
             text: format!("as many connections as users under way; {limit}"),
@@ -135,7 +139,7 @@ fn descriptors(connections: Option<f64>) -> Check {
 }
 
 /// Local ports: those of open connections, and those of connections that were closed lately.
-fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> Check {
+fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> MachineCheck {
     let range = host.local_ports.as_deref().unwrap_or_default();
     let ends: Vec<u64> = range
         .split_whitespace()
@@ -143,7 +147,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> C
         .collect();
     let about = "ports";
     let [low, high] = ends[..] else {
-        return Check {
+        return MachineCheck {
             about,
             enough: None,
             text: "how many local ports there are is unknown".to_owned(),
@@ -156,7 +160,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> C
     );
     // A user's own connection ends with its iteration; shared ones stay.
     let kept = match (plan.http.pool, &plan.load) {
-        (Pool::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
+        (PoolPolicy::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
         _ => 0.0,
     };
     let needed = kept + connections.unwrap_or(0.0);
@@ -179,7 +183,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> C
         Some(open) => format!("about {} connections at a time", whole(open)),
         None => "a connection for each user".to_owned(),
     };
-    Check {
+    MachineCheck {
         about,
         // Who could be short of them with more users is not told that it is enough.
         enough: match connections {
@@ -190,14 +194,14 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> C
     }
 }
 
-fn memory_for(users: Option<f64>) -> Check {
+fn memory_for(users: Option<f64>) -> MachineCheck {
     let about = "memory";
     let budget = memory::budget(None).unwrap_or_default();
     let has = record::units::bytes(budget);
     match users {
         Some(users) => {
             let needs = users.ceil() * engine::memory::USER as f64;
-            Check {
+            MachineCheck {
                 about,
                 enough: Some(needs <= budget as f64),
                 text: format!(
@@ -206,7 +210,7 @@ fn memory_for(users: Option<f64>) -> Check {
                 ),
             }
         }
-        None => Check {
+        None => MachineCheck {
             about,
             enough: None,
             text: format!(

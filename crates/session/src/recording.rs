@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use decisions::stop::{Fired, Rules};
+use decisions::stop::{FiredRule, StopRules};
 use engine::{
-    Cause, Course, Line, Sink, StopHandle, Urgency, Verdict,
-    course::{Change, Wanted},
+    Cause, LoadControl, OutputLine, RuleVerdict, Sink, StopHandle, Urgency,
+    course::{AdjustedLoad, Change},
 };
 use measure::{Histogram, Interval, accumulator::KeptReason};
 use plan::criteria::Ending;
 use record::{
-    Ages, Changed, Event, EventKind, LoadChange, RecordError, Run, Unfolded, Writer,
-    redact::Redactor, server::Look, unwritten_because,
+    Ages, Changed, DecodedChunk, Event, EventKind, LoadChange, RecordError, Run, Writer,
+    redact::Redactor, server::SourceReading, unwritten_because,
 };
 
 use crate::{
-    door::Observer, live::Live, sampling::Sampling, voice::SharedVoice, watch::Watch,
-    window::Window,
+    door::Observer, live::Live, sampling::Sampling, voice::SharedVoice, watch::HostMonitor,
+    window::RecentIntervals,
 };
 
 /// Writes the record, then tells the observer.
@@ -26,16 +26,16 @@ pub(crate) struct Recording<'a> {
     /// Whoever looks, where anybody can.
     pub live: Option<&'a Live>,
     pub redactor: Redactor,
-    pub watch: Watch,
+    pub watch: HostMonitor,
     pub sampling: Sampling,
-    pub window: &'a Window,
-    pub rules: Rules,
+    pub window: &'a RecentIntervals,
+    pub rules: StopRules,
     pub stop: StopHandle,
     /// Behind it there is no load to end.
     pub load_end_ns: u64,
     pub voice: SharedVoice,
     /// The load, where it may be changed, and how many of its changes are in the record.
-    pub course: Option<Course>,
+    pub course: Option<LoadControl>,
     pub changes: usize,
 }
 
@@ -80,7 +80,7 @@ impl Recording<'_> {
         self.stop.stop(cause(&fired));
     }
 
-    fn samples(&mut self, looks: &[Look]) {
+    fn samples(&mut self, looks: &[SourceReading]) {
         samples(
             &mut self.writer,
             &mut self.sampling,
@@ -94,7 +94,7 @@ impl Recording<'_> {
 pub(crate) fn samples(
     writer: &mut Writer,
     sampling: &mut Sampling,
-    looks: &[Look],
+    looks: &[SourceReading],
     (stop, voice): (&StopHandle, &SharedVoice),
 ) {
     for look in looks {
@@ -111,8 +111,8 @@ fn event_of(change: &Change, run: &Run) -> Event {
     let (planned, phases) = change.planned.clone().unzip();
     let kept = LoadChange {
         what: match change.to {
-            Wanted::Rate(_) => Changed::Rate,
-            Wanted::Users(_) => Changed::Users,
+            AdjustedLoad::Rate(_) => Changed::Rate,
+            AdjustedLoad::Users(_) => Changed::Users,
         },
         from: change.from.figure(),
         to: change.to.figure(),
@@ -127,12 +127,12 @@ fn event_of(change: &Change, run: &Run) -> Event {
     }
 }
 
-fn cause(fired: &Fired) -> Cause {
+fn cause(fired: &FiredRule) -> Cause {
     Cause::Rule {
         verdict: match fired.rule.ends {
-            Ending::Fail => Verdict::Fail,
-            Ending::Pass => Verdict::Pass,
-            Ending::Inconclusive => Verdict::Inconclusive,
+            Ending::Fail => RuleVerdict::Fail,
+            Ending::Pass => RuleVerdict::Pass,
+            Ending::Inconclusive => RuleVerdict::Inconclusive,
         },
         text: fired.text.clone(),
     }
@@ -160,7 +160,7 @@ pub(crate) fn heed(
 
 impl Recording<'_> {
     /// An interval that other processes have carried out and written down, of all of them together.
-    pub fn interval_of_parts(&mut self, whole: Unfolded, under_way: &Ages) {
+    pub fn interval_of_parts(&mut self, whole: DecodedChunk, under_way: &Ages) {
         self.look();
         let interval = measured(&whole, under_way);
         self.writer.interval_of_parts(whole);
@@ -187,7 +187,7 @@ impl Recording<'_> {
 }
 
 /// An interval as the engine would have handed it over. Why requests failed is in the record alone.
-fn measured(whole: &Unfolded, under_way: &Ages) -> Interval {
+fn measured(whole: &DecodedChunk, under_way: &Ages) -> Interval {
     let frame = &whole.frame;
     let slots = frame.parts.iter();
     let ages = |cells: &Vec<(u64, u64)>| {
@@ -223,10 +223,10 @@ impl Sink for Recording<'_> {
         self.tell_all(interval);
     }
 
-    fn line(&mut self, line: Line) {
+    fn line(&mut self, line: OutputLine) {
         match without_secrets(&mut self.redactor, line) {
             None => {}
-            Some(Line::Remark(text)) => {
+            Some(OutputLine::Remark(text)) => {
                 let told = &self.writer.run().events;
                 if told.iter().all(|event| event.text != text) {
                     let at_ns = self.writer.run().totals.last_end_ns();
@@ -246,23 +246,23 @@ impl Sink for Recording<'_> {
 }
 
 /// A line as it may be printed; none where it only tells of a secret.
-pub(crate) fn without_secrets(redactor: &mut Redactor, line: Line) -> Option<Line> {
+pub(crate) fn without_secrets(redactor: &mut Redactor, line: OutputLine) -> Option<OutputLine> {
     Some(match line {
-        Line::Trace(text) => Line::Trace(redactor.text(&text)),
-        Line::Log { text, secrets } => {
+        OutputLine::Trace(text) => OutputLine::Trace(redactor.text(&text)),
+        OutputLine::Log { text, secrets } => {
             let text = redactor.text_without(&text, &secrets);
-            Line::Log { text, secrets }
+            OutputLine::Log { text, secrets }
         }
-        Line::Error(KeptReason::Named(name)) => {
-            Line::Error(KeptReason::Named(redactor.text(&name)))
+        OutputLine::Error(KeptReason::Named(name)) => {
+            OutputLine::Error(KeptReason::Named(redactor.text(&name)))
         }
-        other @ Line::Error(_) => other,
-        Line::Secret(secret) => {
+        other @ OutputLine::Error(_) => other,
+        OutputLine::Secret(secret) => {
             redactor.learn(&secret);
             return None;
         }
-        Line::Step(walked) => Line::Step(walked.with_texts(|text| redactor.text(text))),
-        Line::Remark(text) => Line::Remark(redactor.text(&text)),
-        text @ Line::Text(_) => text,
+        OutputLine::Step(walked) => OutputLine::Step(walked.with_texts(|text| redactor.text(text))),
+        OutputLine::Remark(text) => OutputLine::Remark(redactor.text(&text)),
+        text @ OutputLine::Text(_) => text,
     })
 }

@@ -3,27 +3,27 @@
 
 use std::path::PathBuf;
 
-use decisions::stop::Rules;
+use decisions::stop::StopRules;
 use engine::{Prepared, RunError, StopHandle, Zero};
 use record::{
-    End, Event, EventKind, Place, RecordError, Run, State, Writer,
+    Event, EventKind, RecordError, Run, RunEnd, RunLocation, RunState, Writer,
     redact::{Redactor, Salt},
 };
 
 use crate::{
     before_after,
     door::{Door, Observer},
-    ended::{Ended, NotRun, Rest},
+    ended::{FinishContext, FinishedRun, StartError},
     live::Steering,
-    part::Part,
-    prepare::{Ready, Refused},
+    part::RunPartOrder,
+    prepare::{Ready, RunRefused},
     recording::{Recording, heed},
     salt::random_salt,
     sampling::Sampling,
-    signals::{self, Heard},
+    signals::{self, SignalGuard},
     voice::SharedVoice,
-    watch::Watch,
-    window::Window,
+    watch::HostMonitor,
+    window::RecentIntervals,
 };
 
 /// Time between the decision to start and the start: every worker is ready by then.
@@ -42,8 +42,8 @@ impl Ready {
     ///
     /// # Errors
     /// Why there was no load.
-    pub fn run(self, observer: &mut dyn Observer) -> Result<Ended, NotRun> {
-        self.run_with(observer, &Window::default())
+    pub fn run(self, observer: &mut dyn Observer) -> Result<FinishedRun, StartError> {
+        self.run_with(observer, &RecentIntervals::default())
     }
 
     /// The same, with a window on its newest intervals for whoever wants to ask meanwhile.
@@ -53,30 +53,34 @@ impl Ready {
     pub fn run_with(
         mut self,
         observer: &mut dyn Observer,
-        window: &Window,
-    ) -> Result<Ended, NotRun> {
+        window: &RecentIntervals,
+    ) -> Result<FinishedRun, StartError> {
         // Of several processes, the one that divides the run does that once for all.
         if self.job.plan.before.is_some() && self.job.part.is_none() {
             let left = before_after::before(&self, Some(&mut *observer))?;
             self.job.plan.inherited = left;
             // What they leave is every virtual user's from the first.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
-            self.prepared = prepared.map_err(Refused::from)?;
+            self.prepared = prepared.map_err(RunRefused::from)?;
         }
         self.load(observer, window)
     }
 
-    fn load(mut self, observer: &mut dyn Observer, window: &Window) -> Result<Ended, NotRun> {
+    fn load(
+        mut self,
+        observer: &mut dyn Observer,
+        window: &RecentIntervals,
+    ) -> Result<FinishedRun, StartError> {
         let (job, voice) = (self.job, self.voice);
         let stop = job.options.stop.clone();
         let part = job.part.as_ref();
-        let salt = part.map_or_else(|| Salt::new(random_salt()), Part::salt);
+        let salt = part.map_or_else(|| Salt::new(random_salt()), RunPartOrder::salt);
         let redactor = || Redactor::new(&job.plan, &job.secrets, salt);
         let labels = self.prepared.labels().all().to_vec();
-        let zero = part.map_or_else(|| Zero::in_ns(LEAD_NS), Part::zero);
+        let zero = part.map_or_else(|| Zero::in_ns(LEAD_NS), RunPartOrder::zero);
         part.map_or(Ok(()), |part| not_late(part, zero))?;
         self.manifest.start = part.map_or_else(
-            || record::Start::at(zero.wall_ns, zero.monotonic_ns),
+            || record::RunStart::at(zero.wall_ns, zero.monotonic_ns),
             |part| part.start.clone(),
         );
         let (manifest, plan) = (&self.manifest, &job.plan);
@@ -85,7 +89,7 @@ impl Ready {
                 let copier = job.copier;
                 let writer =
                     Writer::create_part(&part.run, (manifest, plan), &labels, redactor(), copier);
-                writer.map_err(NotRun::without_record)?
+                writer.map_err(StartError::without_record)?
             }
             _ => {
                 let place = place(job.runs, job.options.seed, zero);
@@ -95,7 +99,7 @@ impl Ready {
                         voice.warning(&format_args!("{error}; the run goes on without a record"));
                         Writer::in_memory(manifest, &labels, redactor())
                     }
-                    Err(error) => return Err(NotRun::unrecorded(&error)),
+                    Err(error) => return Err(StartError::unrecorded(&error)),
                 }
             }
         };
@@ -117,7 +121,7 @@ impl Ready {
             observer,
             live: Some(&live),
             redactor: redactor(),
-            watch: Watch::begin(),
+            watch: HostMonitor::begin(),
             sampling: Sampling::begin(job.samplers, zero),
             window,
             rules: rules(part, plan),
@@ -131,12 +135,12 @@ impl Ready {
         recording.last_samples();
         let (run, error) = close(recording.writer, &stop, error, &voice);
         live.end(&run);
-        Ok(Ended {
+        Ok(FinishedRun {
             run,
             cause: stop.cause().cloned(),
             signal: stop.signal(),
             error,
-            rest: Rest {
+            rest: FinishContext {
                 plan: job.plan,
                 options: job.options,
                 secrets: job.secrets,
@@ -150,36 +154,36 @@ impl Ready {
 }
 
 /// Refuses a part that is ready too late: those who carry out the others do not wait for it.
-fn not_late(part: &Part, zero: Zero) -> Result<(), Refused> {
+fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
     if part.alone && engine::clock::monotonic_ns() >= zero.monotonic_ns {
         let line = "late: the part was not ready when the others began: nothing was sent";
-        return Err(Refused::from(vec![plan::Problem::anywhere(line)]));
+        return Err(RunRefused::from(vec![plan::Problem::anywhere(line)]));
     }
     Ok(())
 }
 
 /// What may end the run: of a part that somebody conducts it is asked there.
-fn rules(part: Option<&Part>, plan: &plan::Plan) -> Rules {
+fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     if part.is_some_and(|part| part.conducted) {
-        Rules::none()
+        StopRules::none()
     } else {
-        Rules::of(plan)
+        StopRules::of(plan)
     }
 }
 
 /// Where the record of a run goes.
-pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> Place {
+pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> RunLocation {
     // The seed is random unless the user set it; the clock tells runs with the same seed apart.
-    Place::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)
+    RunLocation::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)
 }
 
 /// Where records are kept: where a flag or the environment says, else where they usually are.
 pub(crate) fn folder(runs: Option<PathBuf>) -> PathBuf {
     let runs = runs.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
-    Place::new(runs, 0).runs
+    RunLocation::new(runs, 0).runs
 }
 
-pub(crate) fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<Heard> {
+pub(crate) fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> Option<SignalGuard> {
     let kept = match &writer.run().dir {
         Some(dir) => format!("what was measured until then is in {}", dir.display()),
         None => "there is no record".to_owned(),
@@ -222,16 +226,16 @@ fn close(
     }
     let error = error.or_else(|| unrecorded(&writer));
     let state = if cause.is_some() || error.is_some() {
-        State::Interrupted
+        RunState::Interrupted
     } else {
-        State::Complete
+        RunState::Complete
     };
     let reason = cause.map(|(_, cause)| cause.to_string());
     let kind = cause.map(|(_, cause)| cause.kind().to_owned());
     let ns = stop
         .noticed_at()
         .unwrap_or_else(|| writer.run().totals.last_end_ns());
-    let end = End {
+    let end = RunEnd {
         ns,
         reason: reason.or_else(|| error.as_ref().map(RunError::by_whom)),
         cause: kind.or_else(|| error.as_ref().map(|_| "fault".to_owned())),

@@ -33,7 +33,7 @@ pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     let secrets: Vec<String> = plan
         .server
         .iter()
-        .flat_map(server::Source::secrets)
+        .flat_map(server::MetricSource::secrets)
         .collect();
     plan.secrets.extend(secrets);
     if problems.is_empty() {

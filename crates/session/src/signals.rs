@@ -44,9 +44,9 @@ struct Listener {
 
 /// Whoever holds this hears of signals; until it is dropped.
 #[derive(Debug)]
-pub struct Heard(u64);
+pub struct SignalGuard(u64);
 
-impl Drop for Heard {
+impl Drop for SignalGuard {
     fn drop(&mut self) {
         listeners().all.retain(|listener| listener.number != self.0);
     }
@@ -60,7 +60,7 @@ fn listeners() -> MutexGuard<'static, Listeners> {
 ///
 /// # Errors
 /// When the handlers cannot be installed.
-pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Result<Heard> {
+pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Result<SignalGuard> {
     let mut listeners = listeners();
     if !listeners.catching {
         catch()?;
@@ -75,7 +75,7 @@ pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Re
         kept,
         came: 0,
     });
-    Ok(Heard(number))
+    Ok(SignalGuard(number))
 }
 
 /// A signal came.

@@ -4,7 +4,7 @@
 use std::{fmt::Display, sync::Arc};
 
 /// Says lines. Called from several threads.
-pub trait Voice: Send + Sync {
+pub trait MessageSink: Send + Sync {
     /// Something that is good to know.
     fn say(&self, line: &dyn Display);
     /// Something that stops nothing.
@@ -20,13 +20,13 @@ pub trait Voice: Send + Sync {
 }
 
 /// A voice that several may use.
-pub type SharedVoice = Arc<dyn Voice>;
+pub type SharedVoice = Arc<dyn MessageSink>;
 
 /// Says nothing: for whoever looks at the record alone.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Mute;
+pub struct NullSink;
 
-impl Voice for Mute {
+impl MessageSink for NullSink {
     fn say(&self, _: &dyn Display) {}
     fn warning(&self, _: &dyn Display) {}
     fn error(&self, _: &dyn Display) {}

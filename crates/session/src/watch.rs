@@ -11,17 +11,17 @@ const TICK_NS: u64 = 10_000_000;
 
 /// Differences of the machine's own counters.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct HostMonitor {
     looked_ns: u64,
     steal_ns: Option<u64>,
     throttled_ns: Option<u64>,
 }
 
-impl Watch {
+impl HostMonitor {
     /// A watch that begins now.
     #[must_use]
-    pub fn begin() -> Watch {
-        Watch {
+    pub fn begin() -> HostMonitor {
+        HostMonitor {
             looked_ns: clock::monotonic_ns(),
             steal_ns: steal_ns(),
             throttled_ns: throttled_ns(),

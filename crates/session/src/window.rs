@@ -7,26 +7,26 @@ use std::{
 };
 
 use measure::{
-    Histogram, Interval, Kind, LabelId, Outcome, Slot, histogram::rank_of, recent::SPAN_NS,
+    Histogram, Interval, LabelId, OutcomeClass, Slot, TimeKind, histogram::rank_of, recent::SPAN_NS,
 };
 use plan::units::SECOND;
 
 /// The newest intervals of a run. Copies look at the same.
 #[derive(Debug, Clone, Default)]
-pub struct Window(Arc<Mutex<Newest>>);
+pub struct RecentIntervals(Arc<Mutex<RecentState>>);
 
 #[derive(Debug, Default)]
-struct Newest {
+struct RecentState {
     /// How much is kept; 0 keeps nothing.
     keep_ns: u64,
     intervals: VecDeque<Arc<Interval>>,
 }
 
-impl Window {
+impl RecentIntervals {
     /// A window that keeps so many nanoseconds of the run, and holds their histograms.
     #[must_use]
-    pub fn keeping(keep_ns: u64) -> Window {
-        Window(Arc::new(Mutex::new(Newest {
+    pub fn keeping(keep_ns: u64) -> RecentIntervals {
+        RecentIntervals(Arc::new(Mutex::new(RecentState {
             keep_ns,
             intervals: VecDeque::new(),
         })))
@@ -109,9 +109,9 @@ impl Trailing {
     /// A percentile of a kind of time; `q` is between 0 and 1. None where nothing ended. Who gives the figure looks at
     /// [`Trailing::ended`] first: of few samples it is chance.
     #[must_use]
-    pub fn percentile(&self, kind: Kind, q: f64) -> Option<Percentile> {
+    pub fn percentile(&self, kind: TimeKind, q: f64) -> Option<Percentile> {
         let mut answered = Histogram::<u64>::default();
-        for outcome in [Outcome::Ok, Outcome::Failed] {
+        for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
             if let Some(histogram) = self.slot.histogram(kind, outcome) {
                 answered.add(histogram);
             }
@@ -151,7 +151,7 @@ mod tests {
         let mut slot = Slot::default();
         slot.counters.ok = ok;
         slot.counters.unanswered[NoAnswer::Timeout as usize] = none;
-        let times = slot.histogram_mut(Kind::Service, Outcome::Ok);
+        let times = slot.histogram_mut(TimeKind::Service, OutcomeClass::Ok);
         times.record_n(number * 1_000_000, ok);
         Arc::new(Interval {
             index: number,
@@ -169,8 +169,8 @@ mod tests {
         ages
     }
 
-    fn window() -> Window {
-        let window = Window::keeping(5 * SECOND);
+    fn window() -> RecentIntervals {
+        let window = RecentIntervals::keeping(5 * SECOND);
         for number in 1..=20 {
             window.add(&second(number, 100, 0));
         }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(two.span, (20 * SECOND, 22 * SECOND));
         assert_eq!((two.ended(), two.errors()), (200, Some(0.1)));
         assert!((two.rate() - 100.0).abs() < 1e-9);
-        let within = |q, ms: u64| match two.percentile(Kind::Service, q) {
+        let within = |q, ms: u64| match two.percentile(TimeKind::Service, q) {
             Some(Percentile::Ns(ns)) => ns.abs_diff(ms * 1_000_000) < ms * 2_000,
             _ => false,
         };
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!((older(20), older(22)), (1, 0));
         // The unanswered rank above all others.
         assert_eq!(
-            two.percentile(Kind::Service, 0.901),
+            two.percentile(TimeKind::Service, 0.901),
             Some(Percentile::Unanswered)
         );
     }
@@ -209,7 +209,7 @@ mod tests {
         let one = window.last(1, label::ALL).unwrap();
         assert_eq!((one.span.0, one.ended()), (21 * SECOND, 100));
         assert_eq!(window.last(SECOND, 7).unwrap().errors(), None);
-        let nothing = Window::default();
+        let nothing = RecentIntervals::default();
         nothing.add(&second(1, 1, 0));
         assert!(nothing.last(SECOND, label::ALL).is_none());
     }

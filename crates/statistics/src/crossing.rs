@@ -21,7 +21,7 @@ const TAIL: f64 = 0.025;
 
 /// Observation at one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct Observation {
     /// Logarithm of the level.
     pub at: f64,
     /// Effective number of independent samples.
@@ -32,10 +32,10 @@ pub struct Look {
 
 /// Observations for one bound.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Looks {
+pub struct Observations {
     /// Allowed share of violations.
     pub allowed: f64,
-    pub looks: Vec<Look>,
+    pub looks: Vec<Observation>,
 }
 
 /// Posterior distribution of the crossing.
@@ -113,11 +113,11 @@ impl Crossing {
 /// Returns the lowest crossing of several bounds near `around` (a logarithm). `None` if no
 /// observation is near it.
 #[must_use]
-pub fn crossing(bounds: &[Looks], around: f64) -> Option<Crossing> {
+pub fn crossing(bounds: &[Observations], around: f64) -> Option<Crossing> {
     let mut holds = vec![1.0; CROSSINGS];
     let mut any = false;
     for bound in bounds {
-        let near: Vec<(Look, f64)> = bound
+        let near: Vec<(Observation, f64)> = bound
             .looks
             .iter()
             .filter_map(|look| {
@@ -152,7 +152,7 @@ fn place(i: usize, around: f64) -> f64 {
 }
 
 /// Logistic curve of the share of violations.
-struct Curve {
+struct LogisticCurve {
     /// Logarithm of the odds at the crossing.
     odds: f64,
     /// Shares at which an observation's distance is capped, below and above.
@@ -161,11 +161,11 @@ struct Curve {
     far: f64,
 }
 
-impl Curve {
-    fn new(allowed: f64, far: f64) -> Curve {
+impl LogisticCurve {
+    fn new(allowed: f64, far: f64) -> LogisticCurve {
         let odds = (allowed / (1.0 - allowed)).ln();
         let share = |times: f64| 1.0 / (1.0 + (-(odds + times.ln())).exp());
-        Curve {
+        LogisticCurve {
             odds,
             ends: (share(1.0 / far), share(far)),
             far,
@@ -173,7 +173,7 @@ impl Curve {
     }
 
     /// Log-likelihood of an observation for this crossing and steepness.
-    fn explains(&self, look: &Look, crossing: f64, steepness: f64) -> f64 {
+    fn explains(&self, look: &Observation, crossing: f64, steepness: f64) -> f64 {
         let over = (look.over / look.n).clamp(self.ends.0, self.ends.1) * look.n;
         let away = steepness * (look.at - crossing);
         let z = self.odds + away.clamp(-self.far.ln(), self.far.ln());
@@ -184,8 +184,8 @@ impl Curve {
 }
 
 /// For each grid point, the probability that the crossing of one bound is at or below it.
-fn below(near: &[(Look, f64)], allowed: f64, around: f64) -> Vec<f64> {
-    let curve = Curve::new(allowed, FAR);
+fn below(near: &[(Observation, f64)], allowed: f64, around: f64) -> Vec<f64> {
+    let curve = LogisticCurve::new(allowed, FAR);
     let steepnesses: Vec<f64> = (0..STEEPNESSES)
         .map(|i| GENTLEST * STEEPER.powi(i as i32))
         .collect();
@@ -221,7 +221,7 @@ pub struct Movement {
 /// Compares a linearly moving crossing with a constant one. The time of an observation runs from 0
 /// (first) to 1 (last). Returns `None` if no observation is near `around`.
 #[must_use]
-pub fn movement(looks: &[(f64, Look)], allowed: f64, around: f64) -> Option<Movement> {
+pub fn movement(looks: &[(f64, Observation)], allowed: f64, around: f64) -> Option<Movement> {
     /// Maximum distance of an observation, in logarithms.
     const FARTHEST: f64 = 0.8;
     /// Grid: crossings within the reach, steepnesses, and movements in both directions with their
@@ -235,11 +235,12 @@ pub fn movement(looks: &[(f64, Look)], allowed: f64, around: f64) -> Option<Move
     const FAR_MOVING: f64 = 30.0;
     let near = looks.iter();
     let near = near.filter(|(_, look)| look.n > 0.0 && (look.at - around).abs() < FARTHEST);
-    let near: Vec<&(f64, Look)> = near.collect();
-    let curve = Curve::new(allowed, FAR_MOVING);
+    let near: Vec<&(f64, Observation)> = near.collect();
+    let curve = LogisticCurve::new(allowed, FAR_MOVING);
     let explained = |crossing: f64, steepness: f64, by: f64| {
-        let of =
-            |(time, look): &&(f64, Look)| curve.explains(look, crossing + by * time, steepness);
+        let of = |(time, look): &&(f64, Observation)| {
+            curve.explains(look, crossing + by * time, steepness)
+        };
         near.iter().map(of).sum::<f64>()
     };
     let best = |by: f64| {
@@ -265,16 +266,16 @@ pub fn movement(looks: &[(f64, Look)], allowed: f64, around: f64) -> Option<Move
 mod tests {
     use super::*;
 
-    fn look(level: f64, n: f64, over: f64) -> Look {
-        Look {
+    fn look(level: f64, n: f64, over: f64) -> Observation {
+        Observation {
             at: level.ln(),
             n,
             over,
         }
     }
 
-    fn known(allowed: f64, looks: Vec<Look>, around: f64) -> [f64; 3] {
-        let found = crossing(&[Looks { allowed, looks }], around.ln()).unwrap();
+    fn known(allowed: f64, looks: Vec<Observation>, around: f64) -> [f64; 3] {
+        let found = crossing(&[Observations { allowed, looks }], around.ln()).unwrap();
         let (low, high) = found.interval();
         [low, found.estimate(), high].map(f64::exp)
     }
@@ -309,7 +310,7 @@ mod tests {
 
     #[test]
     fn lowest_of_several_bounds_decides() {
-        let at = |level: f64| Looks {
+        let at = |level: f64| Observations {
             allowed: 0.01,
             looks: vec![
                 look(level * 0.95, 50_000.0, 100.0),
@@ -327,7 +328,7 @@ mod tests {
     fn crossing_stays_below_its_cap() {
         let looks = vec![look(95.0, 3_000.0, 10.0), look(105.0, 3_000.0, 80.0)];
         let found = crossing(
-            &[Looks {
+            &[Observations {
                 allowed: 0.01,
                 looks,
             }],
@@ -347,7 +348,7 @@ mod tests {
             (time, look)
         };
         // The same levels first pass and later fail.
-        let falls: Vec<(f64, Look)> = [120.0, 110.0, 115.0, 125.0]
+        let falls: Vec<(f64, Observation)> = [120.0, 110.0, 115.0, 125.0]
             .iter()
             .enumerate()
             .flat_map(|(i, level)| {
@@ -357,7 +358,7 @@ mod tests {
             .collect();
         let found = movement(&falls, 0.5, 118f64.ln()).unwrap();
         assert!(found.by < -0.1 && found.evidence > 4.0, "{found:?}");
-        let stays: Vec<(f64, Look)> = (0..10)
+        let stays: Vec<(f64, Observation)> = (0..10)
             .map(|i| {
                 one(
                     f64::from(i) / 10.0,
@@ -375,7 +376,7 @@ mod tests {
     fn probability_to_hold_falls_with_level() {
         let looks = vec![look(95.0, 3_000.0, 10.0), look(105.0, 3_000.0, 80.0)];
         let found = crossing(
-            &[Looks {
+            &[Observations {
                 allowed: 0.01,
                 looks,
             }],

@@ -24,12 +24,12 @@ pub use blocks::{Resampled, block_length, resample};
 pub use change_points::{
     ChangePoint, LEAST_LEVEL, LEAST_P, Levels, TOO_CORRELATED, WINDOW, change_points, levels,
 };
-pub use crossing::{Crossing, Look, Looks, Movement, crossing, movement};
+pub use crossing::{Crossing, Movement, Observation, Observations, crossing, movement};
 pub use holm::adjusted;
 pub use rank::{Tails, mann_whitney, smallest_p};
 pub use robust::{median, outliers};
-pub use scalability::{LEAST_LEVELS, Law, Peak, Scalability, pool, scalability};
-pub use settled::{Goes, Settled, settled};
+pub use scalability::{LEAST_LEVELS, Law, Scalability, ThroughputPeak, pool, scalability};
+pub use settled::{Direction, SteadySeries, settled};
 pub use shift::{Shift, hodges_lehmann};
-pub use trend::{Level, Trend, shift, trend};
+pub use trend::{LevelStep, Trend, shift, trend};
 pub use warm_up::{ENOUGH_VALUES, warm_up};

@@ -59,14 +59,14 @@ pub struct Scalability {
     pub crosstalk: (f64, f64),
     /// The peak. `None` without evidence that throughput falls, or if the peak is beyond the
     /// extrapolation limit.
-    pub peak: Option<Peak>,
+    pub peak: Option<ThroughputPeak>,
     /// The typical relative error of the fit.
     pub noise: f64,
 }
 
 /// The highest throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Peak {
+pub struct ThroughputPeak {
     pub users: f64,
     /// Interval of the number of users.
     pub interval: (f64, f64),
@@ -110,7 +110,7 @@ pub fn scalability(levels: &[(f64, f64)], seed: u64) -> Option<Scalability> {
             let is_evident = crosstalk.0 > 0.0 && *users <= FARTHEST * most;
             is_evident || mutant::is(Mutant::PeakWithoutEvidence)
         })
-        .map(|users| Peak {
+        .map(|users| ThroughputPeak {
             users,
             interval: interval(&mut draws, |law| law.peak().unwrap_or(f64::INFINITY)),
             throughput: law.at(users),

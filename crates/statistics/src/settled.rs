@@ -14,7 +14,7 @@ const LEAST: usize = 10;
 
 /// Behaviour after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Goes {
+pub enum Direction {
     Steadily,
     /// Total change from the first value that counts to the last.
     Drifting(f64),
@@ -28,16 +28,16 @@ pub enum Goes {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settled {
+pub struct SteadySeries {
     /// Number of values excluded as warm-up.
     pub cut: usize,
     /// Behaviour of the remaining values.
-    pub goes: Goes,
+    pub goes: Direction,
 }
 
 /// Finds the steady state, ignoring differences below `matters`. `None` if the series is too short.
 #[must_use]
-pub fn settled(values: &[f64], matters: f64) -> Option<Settled> {
+pub fn settled(values: &[f64], matters: f64) -> Option<SteadySeries> {
     let cut = warm_up(values)?;
     let (before, rest) = values.split_at(cut);
     // Without a real warm-up the cut is random.
@@ -53,9 +53,9 @@ pub fn settled(values: &[f64], matters: f64) -> Option<Settled> {
     let moved = median(rest)? - median(before).unwrap_or(f64::NAN);
     if was_level && moved.abs() > matters {
         let level = shift(values, LEAST)?;
-        return Some(Settled {
+        return Some(SteadySeries {
             cut: 0,
-            goes: Goes::Shifting {
+            goes: Direction::Shifting {
                 at: level.at,
                 by: level.after - level.before,
             },
@@ -63,38 +63,38 @@ pub fn settled(values: &[f64], matters: f64) -> Option<Settled> {
     }
     let goes = goes(rest, cut, matters)?;
     let whole = whole_drift(values, goes);
-    Some(Settled {
+    Some(SteadySeries {
         cut: if whole.is_some() { 0 } else { cut },
         goes: whole.unwrap_or(goes),
     })
 }
 
 /// A series that drifts throughout: MSER cuts as much as it may, and both parts drift alike.
-fn whole_drift(values: &[f64], goes: Goes) -> Option<Goes> {
-    let Goes::Drifting(by) = goes else {
+fn whole_drift(values: &[f64], goes: Direction) -> Option<Direction> {
+    let Direction::Drifting(by) = goes else {
         return None;
     };
     let trend = trend(values)?;
     let drift = trend.slope * (values.len() - 1) as f64;
     let is_same = trend.z.abs() > SURE && drift.signum() == by.signum();
-    is_same.then_some(Goes::Drifting(drift))
+    is_same.then_some(Direction::Drifting(drift))
 }
 
-fn goes(rest: &[f64], cut: usize, matters: f64) -> Option<Goes> {
+fn goes(rest: &[f64], cut: usize, matters: f64) -> Option<Direction> {
     let trend = trend(rest)?;
     let drift = trend.slope * (rest.len() - 1) as f64;
     let level =
         shift(rest, LEAST).filter(|level| level.against_line < 1.0 && level.z.abs() > FOUND);
     if let Some(level) = level.filter(|level| (level.after - level.before).abs() > matters) {
-        return Some(Goes::Shifting {
+        return Some(Direction::Shifting {
             at: cut + level.at,
             by: level.after - level.before,
         });
     }
     Some(if trend.z.abs() > SURE && drift.abs() > matters {
-        Goes::Drifting(drift)
+        Direction::Drifting(drift)
     } else {
-        Goes::Steadily
+        Direction::Steadily
     })
 }
 
@@ -107,7 +107,7 @@ mod tests {
     const MATTERS: f64 = 0.05;
 
     /// Two minutes of medians, one per second, that vary by 2 %.
-    fn run(seed: u64, of: impl Fn(f64) -> f64) -> Settled {
+    fn run(seed: u64, of: impl Fn(f64) -> f64) -> SteadySeries {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 2, 0);
         let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
         let values: Vec<f64> = (0..120)
@@ -121,7 +121,7 @@ mod tests {
         for seed in 0..100 {
             let found = run(seed, |t| 5.0 + 45.0 * (-t / 10.0).exp());
             assert!((25..60).contains(&found.cut), "{found:?}");
-            assert_eq!(found.goes, Goes::Steadily, "{found:?}");
+            assert_eq!(found.goes, Direction::Steadily, "{found:?}");
         }
     }
 
@@ -130,14 +130,14 @@ mod tests {
         for seed in 0..100 {
             let found = run(seed, |t| 5.0 + 5.0 * t / 120.0);
             assert!(
-                matches!(found.goes, Goes::Drifting(by) if by > 0.2),
+                matches!(found.goes, Direction::Drifting(by) if by > 0.2),
                 "{found:?}"
             );
             for place in [40, 60, 80] {
                 let found = run(seed, |t| if t < f64::from(place) { 5.0 } else { 6.0 });
                 let near = place as usize - 3..=place as usize + 3;
                 assert!(
-                    matches!(found.goes, Goes::Shifting { at, .. } if near.contains(&at)),
+                    matches!(found.goes, Direction::Shifting { at, .. } if near.contains(&at)),
                     "{place}: {found:?}"
                 );
             }
@@ -147,11 +147,14 @@ mod tests {
     #[test]
     fn constant_series_is_steady() {
         let steady = (0..200)
-            .filter(|seed| run(*seed, |_| 5.0).goes == Goes::Steadily)
+            .filter(|seed| run(*seed, |_| 5.0).goes == Direction::Steadily)
             .count();
         assert!(steady >= 190, "{steady} of 200");
         assert_eq!(settled(&[1.0; 20], MATTERS), None);
-        assert_eq!(settled(&[1.0; 25], MATTERS).unwrap().goes, Goes::Steadily);
+        assert_eq!(
+            settled(&[1.0; 25], MATTERS).unwrap().goes,
+            Direction::Steadily
+        );
     }
 
     /// Logarithms of median and p99 per second, of a queue that was already in use.
@@ -190,7 +193,7 @@ mod tests {
                     for values in queue(seed, (rate, share), seconds) {
                         let found = settled(&values, 0.1).unwrap();
                         all += 1;
-                        wrong += u32::from(found.goes != Goes::Steadily);
+                        wrong += u32::from(found.goes != Direction::Steadily);
                         cut += u32::from(found.cut > 0);
                     }
                 }

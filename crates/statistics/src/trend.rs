@@ -75,7 +75,7 @@ fn inflation(values: &[f64]) -> f64 {
 
 /// A step between two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct LevelStep {
     /// Index of the first value of the new level.
     pub at: usize,
     /// The old level.
@@ -90,7 +90,7 @@ pub struct Level {
 
 /// Finds the best step with at least `least` values on each side. `None` for too few values.
 #[must_use]
-pub fn shift(values: &[f64], least: usize) -> Option<Level> {
+pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
     let n = values.len();
     if n < 2 * least.max(2) || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -116,7 +116,7 @@ pub fn shift(values: &[f64], least: usize) -> Option<Level> {
         .collect();
     let (first, second) = (at as f64, (n - at) as f64);
     let variance = left / (n as f64 - 2.0) * (1.0 / first + 1.0 / second) * inflation(&rest);
-    Some(Level {
+    Some(LevelStep {
         z: (after - before) / variance.sqrt(),
         at,
         before,

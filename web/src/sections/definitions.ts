@@ -1,4 +1,4 @@
-// What the words mean: every term that the page shows, in plain language. docs/measurement.md has the whole of it.
+// What the words mean: every term that the page shows, in plain language. docs/explanation/measurement.md has all of it.
 
 import { h } from "../dom/el";
 import { facts } from "../dom/table";

@@ -1,6 +1,6 @@
 //! What a report takes for granted, so that a reader can disagree.
 
-use record::{Model, State, units};
+use record::{Model, RunState, units};
 
 use crate::summary::Summary;
 
@@ -41,7 +41,7 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
         all.push(
             "The record does not hold the whole run: what came later is not in it.".to_owned(),
         );
-    } else if run.state != State::Complete {
+    } else if run.state != RunState::Complete {
         all.push(
             "The run did not come to its planned end: what would have come later is not in it."
                 .to_owned(),

@@ -5,7 +5,7 @@ use crate::{
     figures::per_second,
     summary::{Deciding, Figure, Row, Stats, Summary},
 };
-use measure::Kind;
+use measure::TimeKind;
 use plan::work::DEFAULT;
 use record::units;
 
@@ -32,7 +32,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
     let named = figures.iter_mut().find(|figure| figure.name == "p50");
     if let Some(first) = named {
         let mut of = summary.headline_name().to_owned();
-        if summary.headline() == Kind::Iteration && row.text != DEFAULT {
+        if summary.headline() == TimeKind::Iteration && row.text != DEFAULT {
             of = format!("{of} of {}", row.text);
         }
         first.note = Some(match first.note.take() {
@@ -61,7 +61,7 @@ fn answered(summary: &Summary) -> Option<Deciding> {
 /// An iteration without its pauses, where it is the headline.
 fn unpaused<'a>(summary: &Summary, row: &'a Row) -> Option<&'a Stats> {
     let stats = row.unpaused.as_ref();
-    stats.filter(|_| summary.headline() == Kind::Iteration)
+    stats.filter(|_| summary.headline() == TimeKind::Iteration)
 }
 
 fn times(stats: &Stats, unpaused: Option<&Stats>) -> Vec<Deciding> {

@@ -1,6 +1,6 @@
 //! The rules. Each looks at the summary alone and answers with one sentence, or with nothing.
 
-use measure::Kind;
+use measure::TimeKind;
 
 use super::{
     decided,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     steady::piles_up,
-    summary::{Conclusion, Figure, Peak, Stats, Steady, Summary, Tone, Trend},
+    summary::{Conclusion, Figure, PeakRecovery, Stats, Steady, Summary, Tone, Trend},
 };
 use record::{Model, units};
 
@@ -47,8 +47,8 @@ const SAME_LOAD: f64 = 0.2;
 /// Where a figure of the headline stands in the summary.
 fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
-        Kind::Response => format!("all.response.{figure}"),
-        Kind::Iteration => {
+        TimeKind::Response => format!("all.response.{figure}"),
+        TimeKind::Iteration => {
             let shown = summary.headline_stats().map(|(row, _)| row.id);
             let at = summary
                 .iterations
@@ -67,7 +67,7 @@ fn error_share(summary: &Summary) -> f64 {
 /// How a server did not keep up.
 enum Behind<'a> {
     /// With the phase of the highest load, behind which there was less.
-    Peak(&'a Peak),
+    Peak(&'a PeakRecovery),
     /// What arrived was not answered, or piled up, while the load stayed what it was.
     Course(&'a Trend),
     /// With a load that stayed the same.
@@ -121,11 +121,11 @@ fn gave_up(summary: &Summary) -> bool {
     n as f64 >= summary.all.count as f64 * FEW_ERRORS && n > 0
 }
 
-fn peak(summary: &Summary) -> Option<&Peak> {
+fn peak(summary: &Summary) -> Option<&PeakRecovery> {
     summary.recovery.as_ref()?.peak.as_ref()
 }
 
-fn phase_name<'a>(summary: &'a Summary, peak: &Peak) -> &'a str {
+fn phase_name<'a>(summary: &'a Summary, peak: &PeakRecovery) -> &'a str {
     let phase = summary.phases.get(peak.phase);
     phase.map_or("", |phase| phase.name.as_str())
 }

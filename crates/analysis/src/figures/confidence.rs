@@ -1,6 +1,6 @@
 //! How far the headline percentiles may be off: 95 % intervals of all requests and of iterations.
 
-use measure::{Kind, label, label::Group};
+use measure::{TimeKind, label, label::LabelGroup};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +38,9 @@ pub fn of(run: &Run) -> Vec<Confidence> {
         let counters = &part.slot.counters;
         let paced = counters.paced == counters.ended();
         let shown = match kind {
-            Kind::Response => paced,
-            Kind::Service => *id == label::ALL && !paced,
-            kind => *kind == Kind::Iteration && is_of_iterations(run, *id),
+            TimeKind::Response => paced,
+            TimeKind::Service => *id == label::ALL && !paced,
+            kind => *kind == TimeKind::Iteration && is_of_iterations(run, *id),
         };
         let samples = Sampled::of(&part, *kind);
         let Some(stats) = samples.stats().filter(|_| shown) else {
@@ -71,5 +71,5 @@ pub fn of(run: &Run) -> Vec<Confidence> {
 /// Transactions have times of that kind as well, and are no headline.
 fn is_of_iterations(run: &Run, id: measure::LabelId) -> bool {
     run.label(id)
-        .is_none_or(|label| label.group == Group::Iteration)
+        .is_none_or(|label| label.group == LabelGroup::Iteration)
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rates::share_of;
-use record::{EventKind, FirstError, Part, Run};
+use record::{EventKind, FirstError, LabelTotals, Run};
 
 /// One cause of errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub struct UnderLabel {
 
 /// What went wrong in a part, in words, with its class and how often.
 #[must_use]
-pub fn causes(part: &Part) -> Vec<(String, &'static str, u64)> {
+pub fn causes(part: &LabelTotals) -> Vec<(String, &'static str, u64)> {
     let failures = part.failures.iter();
     let failed = failures.map(|(reason, n)| (reason.clone(), "failed", *n));
     let faults = part.slot.counters.faults.0.iter();

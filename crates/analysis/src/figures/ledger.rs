@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{NoAnswer, label::Group, slot::Counters};
+use measure::{NoAnswer, label::LabelGroup, slot::Counters};
 use plan::mutant::{self, Mutant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::loss;
 
 /// planned = started + skipped + unsent + unknown; started = completed + failed + abandoned (+ under way).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Arrivals {
+pub struct ArrivalLedger {
     /// Arrivals planned; none in a closed loop.
     pub planned: Option<u64>,
     /// `planned` counts only what was due until the run ended, because it ended early.
@@ -74,9 +74,9 @@ pub struct Requests {
 
 /// The ledger of arrivals.
 #[must_use]
-pub fn arrivals(run: &Run) -> Arrivals {
+pub fn arrivals(run: &Run) -> ArrivalLedger {
     let mut counted = Counters::default();
-    for label in run.labels_of(Group::Iteration) {
+    for label in run.labels_of(LabelGroup::Iteration) {
         counted.add(&run.totals.label(label.id).slot.counters);
     }
     let total = |figure: fn(&measure::interval::RunPart) -> u64| {
@@ -121,7 +121,7 @@ pub fn arrivals(run: &Run) -> Arrivals {
     } else {
         skipped
     };
-    Arrivals {
+    ArrivalLedger {
         planned,
         until_stop: (until_stop || run.manifest.load.by.is_some()) && planned.is_some(),
         started,

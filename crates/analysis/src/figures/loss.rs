@@ -1,7 +1,7 @@
 //! What a run lost with processes that were lost while it went on: for each of them the arrivals that nobody sent, those of which nobody
 //! knows whether they were sent, and the seconds that are not like the others. Whether that matters is judged elsewhere.
 
-use record::{NodeLost, Run, State};
+use record::{NodeLost, Run, RunState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -115,5 +115,5 @@ pub(super) fn so_far(run: &Run) -> (u64, u64) {
 
 /// Whether it goes on, or nobody knows whether it does.
 pub(super) fn is_open(run: &Run) -> bool {
-    run.manifest.state == State::Running || run.cut.is_some()
+    run.manifest.state == RunState::Running || run.cut.is_some()
 }

@@ -11,7 +11,7 @@ mod times;
 
 pub use confidence::{Confidence, of as confidence};
 pub use errors::{ErrorRow, causes, rows as errors};
-pub use ledger::{Arrivals, Requests, arrivals, by_class, requests, unrecorded};
+pub use ledger::{ArrivalLedger, Requests, arrivals, by_class, requests, unrecorded};
 pub use loss::{Loss, losses, unsent_with_nodes};
 pub use rates::{elapsed_ns, load_end_ns, per_second, share_of};
 pub use thin::Thin;

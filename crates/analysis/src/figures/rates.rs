@@ -1,6 +1,6 @@
 //! How long a run took, and shares and rates of what it counted.
 
-use record::{Run, State};
+use record::{Run, RunState};
 
 /// A share; none of nothing.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn load_end_ns(run: &Run) -> u64 {
         return cut.at_ns.min(run.manifest.load.end_ns);
     }
     match (&run.manifest.end, run.manifest.state) {
-        (_, State::Complete) => run.manifest.load.end_ns,
+        (_, RunState::Complete) => run.manifest.load.end_ns,
         (Some(end), _) => end.ns.min(run.manifest.load.end_ns),
         (None, _) => run.totals.last_end_ns().min(run.manifest.load.end_ns),
     }

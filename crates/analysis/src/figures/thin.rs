@@ -105,26 +105,26 @@ impl std::fmt::Display for Thin {
 
 #[cfg(test)]
 mod tests {
-    use measure::{Kind, Outcome};
+    use measure::{OutcomeClass, TimeKind};
     use proptest::prelude::*;
-    use record::Part;
+    use record::LabelTotals;
 
     use super::*;
 
     const MS: u64 = 1_000_000;
 
     fn sampled(answered: impl IntoIterator<Item = u64>, timeouts: u64) -> Sampled {
-        let mut part = Part::default();
+        let mut part = LabelTotals::default();
         for ns in answered {
-            part.slot.record(Kind::Service, Outcome::Ok, ns);
+            part.slot.record(TimeKind::Service, OutcomeClass::Ok, ns);
             part.slot.counters.ok += 1;
         }
         for _ in 0..timeouts {
             part.slot
-                .record(Kind::Service, Outcome::Unanswered, 500 * MS);
+                .record(TimeKind::Service, OutcomeClass::Unanswered, 500 * MS);
             part.slot.counters.unanswered[measure::NoAnswer::Timeout as usize] += 1;
         }
-        Sampled::of(&part, Kind::Service)
+        Sampled::of(&part, TimeKind::Service)
     }
 
     fn text(sampled: &Sampled, q: f64) -> String {

@@ -2,18 +2,18 @@
 //! `at least t` when all of those were given up for taking too long, and unknown otherwise; it is never left out.
 
 use measure::{
-    Kind, NoAnswer,
+    NoAnswer, TimeKind,
     confidence::{self, Interval, Windows},
     histogram,
     slot::Counters,
-    summary::Times,
+    summary::KindTimes,
 };
 use plan::mutant::{self, Mutant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Thin;
-use record::{Part, units};
+use record::{LabelTotals, units};
 
 /// Percentiles with fewer samples beyond them may be chance: nothing is judged or concluded by them, and renderings mark them.
 pub const ENOUGH_BEYOND: u64 = 10;
@@ -113,8 +113,8 @@ pub struct Stats {
 
 /// The samples of one kind of time, with those of which there is no time at all.
 pub struct Sampled {
-    kind: Kind,
-    times: Times,
+    kind: TimeKind,
+    times: KindTimes,
     /// Requests without an answer that have no sample of this kind: nothing was ever written.
     untimed: u64,
     /// Whether every unanswered request was given up for taking too long.
@@ -123,15 +123,15 @@ pub struct Sampled {
 
 impl Sampled {
     /// The samples of a kind. Where every request should have one, those without are counted as unanswered.
-    pub fn of(part: &Part, kind: Kind) -> Sampled {
-        let mut times = Times::of(&part.slot, kind);
+    pub fn of(part: &LabelTotals, kind: TimeKind) -> Sampled {
+        let mut times = KindTimes::of(&part.slot, kind);
         if mutant::is(Mutant::ErrorsLeftOut) {
             times.unanswered = measure::Histogram::default();
         }
         let counters = &part.slot.counters;
         let per_request = matches!(
             kind,
-            Kind::Service | Kind::Response | Kind::Iteration | Kind::Unpaused
+            TimeKind::Service | TimeKind::Response | TimeKind::Iteration | TimeKind::Unpaused
         );
         let untimed = if per_request && !mutant::is(Mutant::ErrorsLeftOut) {
             counters
@@ -149,7 +149,7 @@ impl Sampled {
     }
 
     /// Answered and unanswered, those that have no time among the latter.
-    pub fn into_times(self) -> Times {
+    pub fn into_times(self) -> KindTimes {
         let mut times = self.times;
         times.unanswered.record_n(0, self.untimed);
         times
@@ -157,7 +157,7 @@ impl Sampled {
 
     /// Which time.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TimeKind {
         self.kind
     }
 
@@ -270,23 +270,24 @@ fn all_too_long(counters: &Counters) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use measure::Outcome;
+    use measure::OutcomeClass;
 
     use super::*;
 
     #[test]
     fn what_is_known_of_the_unanswered_is_the_least_that_any_of_them_can_have_taken() {
-        let mut part = Part::default();
+        let mut part = LabelTotals::default();
         for ns in [10, 20, 5000] {
-            part.slot.record(Kind::Service, Outcome::Ok, ns);
+            part.slot.record(TimeKind::Service, OutcomeClass::Ok, ns);
         }
         // Given up with their users: after next to nothing, and after a while.
         for ns in [1, 300] {
-            part.slot.record(Kind::Service, Outcome::Unanswered, ns);
+            part.slot
+                .record(TimeKind::Service, OutcomeClass::Unanswered, ns);
         }
         part.slot.counters.ok = 3;
         part.slot.counters.unanswered[NoAnswer::Unfinished as usize] = 2;
-        let sampled = Sampled::of(&part, Kind::Service);
+        let sampled = Sampled::of(&part, TimeKind::Service);
         assert_eq!(sampled.quantile(0.6).unwrap().ns, Some(5000));
         // Whatever the two would have taken, the largest of all is no less than the largest that is known.
         let largest = sampled.quantile(1.0).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     BUSY, processor,
-    watched::{Stretch, Watched},
+    watched::{TimeSpan, WatchedMetric},
 };
 use record::units;
 
@@ -26,9 +26,9 @@ pub(super) struct Cause {
 
 /// The cause; none where nothing shows one. The pool has so many threads, and was full in this stretch.
 pub(super) fn cause(
-    all: &[Watched],
+    all: &[WatchedMetric],
     cores: Option<f64>,
-    (stretch, threads): (Stretch, f64),
+    (stretch, threads): (TimeSpan, f64),
 ) -> Option<Cause> {
     // Without the processor nobody knows whether whoever waits does not wait for it.
     let processor = processor::share(all, cores, stretch)?;
@@ -56,7 +56,7 @@ pub(super) fn cause(
 }
 
 /// Who holds most threads, and how many on average; several together where they are called one by one and none alone holds most.
-fn most(all: &[Watched], stretch: Stretch, threads: f64) -> Option<(String, f64)> {
+fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(String, f64)> {
     // By metric and by whom: a level and a sum that tell of the same are not added up.
     let mut held: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
     for one in all {
@@ -82,7 +82,7 @@ fn most(all: &[Watched], stretch: Stretch, threads: f64) -> Option<(String, f64)
     told.max_by(|a: &(String, f64), b| a.1.total_cmp(&b.1))
 }
 
-fn whom(one: &Watched) -> Option<String> {
+fn whom(one: &WatchedMetric) -> Option<String> {
     let tells_waiting = one.metric.contains("waiting") || one.metric.contains("waiters");
     let tells_seconds = one.before("seconds_sum").is_some();
     if one.metric.contains("lock") && tells_waiting {

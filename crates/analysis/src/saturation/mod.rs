@@ -16,8 +16,8 @@ use crate::{figures::per_second, moments::Moment};
 use plan::units::SECOND;
 pub use pools::THREADS;
 use record::{PoolFacts, Run, units};
-pub use scope::Scope;
-use watched::{Stretch, Watched};
+pub use scope::ResourceScope;
+use watched::{TimeSpan, WatchedMetric};
 
 /// Two limits that are reached within this time are reached together: looks are a second apart, and the processor is told as a mean.
 const TOGETHER_NS: u64 = 3_000_000_000;
@@ -74,7 +74,7 @@ struct Limited {
     /// Size of one instance: threads, connections, cores.
     size: f64,
     /// Since when it was at its limit, if it ever was.
-    stretch: Option<Stretch>,
+    stretch: Option<TimeSpan>,
     /// Of a pool.
     pool: Option<PoolLevel>,
 }
@@ -104,7 +104,7 @@ pub(crate) fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
         .series
         .iter()
         .filter(|series| series.source != watched::GENERATOR);
-    let all: Vec<Watched> = of_a_service.map(Watched::of).collect();
+    let all: Vec<WatchedMetric> = of_a_service.map(WatchedMetric::of).collect();
     let cores = run.manifest.host.cpus.map(|cpus| cpus as f64);
     let saturation = judge_with(&all, &run.manifest.pools, cores, &rate);
     saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
@@ -122,7 +122,7 @@ fn with_unmatched(mut found: Saturation, missing: &[String]) -> Saturation {
 /// The same without declared pools.
 #[cfg(test)]
 fn judge(
-    all: &[Watched],
+    all: &[WatchedMetric],
     cores: Option<f64>,
     rate: &dyn Fn(u64) -> Option<f64>,
 ) -> Option<Saturation> {
@@ -131,7 +131,7 @@ fn judge(
 
 /// The same of what was looked at. `cores` are those of this machine, `rate` the requests per second at a moment.
 fn judge_with(
-    all: &[Watched],
+    all: &[WatchedMetric],
     declared: &[PoolFacts],
     cores: Option<f64>,
     rate: &dyn Fn(u64) -> Option<f64>,
@@ -179,7 +179,7 @@ fn names(limited: &[Limited]) -> Vec<String> {
 /// Instances of one resource as one.
 fn gathered(
     limited: &[Limited],
-    all: &[Watched],
+    all: &[WatchedMetric],
     cores: Option<f64>,
     rate: &dyn Fn(u64) -> Option<f64>,
 ) -> Vec<Reached> {
@@ -197,7 +197,7 @@ fn gathered(
             continue;
         }
         let others: Vec<&Limited> = limited.iter().filter(same).collect();
-        let at_their_limit: Vec<Stretch> =
+        let at_their_limit: Vec<TimeSpan> =
             others.iter().filter_map(|other| other.stretch).collect();
         // The first of several instances, and of several metrics of one resource, speaks for all.
         let earliest = limited
@@ -241,7 +241,7 @@ fn limit(one: &Limited, instances: &[&Limited]) -> String {
 }
 
 /// Which was first; none where nobody can tell.
-fn first(reached: &[Reached], all: &[Watched], cores: Option<f64>) -> Option<usize> {
+fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Option<usize> {
     let earliest = reached.first()?;
     let is_processor =
         |one: &Reached| one.resource == processor::CPU || one.resource == processor::QUOTA;
@@ -249,7 +249,7 @@ fn first(reached: &[Reached], all: &[Watched], cores: Option<f64>) -> Option<usi
         return Some(0);
     }
     let processor = reached.iter().position(is_processor);
-    let stretch = Stretch {
+    let stretch = TimeSpan {
         from_ns: earliest.at_ns,
         to_ns: earliest.at_ns + earliest.held_ns.min(watched::AT_LEAST_NS),
     };

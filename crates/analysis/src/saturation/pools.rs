@@ -5,7 +5,7 @@ use record::PoolFacts;
 
 use super::{
     Limited, PoolLevel,
-    watched::{Stretch, Watched},
+    watched::{TimeSpan, WatchedMetric},
 };
 
 /// Threads of a server.
@@ -168,7 +168,7 @@ pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
 }
 
 /// Every pool that is known by the names of its metrics, and every one that the plan declares.
-pub(super) fn of(all: &[Watched], declared: &[PoolFacts]) -> Vec<Limited> {
+pub(super) fn of(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limited> {
     let known = PAIRS
         .iter()
         .flat_map(|pair| all.iter().filter_map(|one| known(pair, one, all)));
@@ -180,7 +180,7 @@ pub(super) fn of(all: &[Watched], declared: &[PoolFacts]) -> Vec<Limited> {
 }
 
 /// Declared pools of which a metric never came, in words.
-pub(super) fn unmatched(all: &[Watched], declared: &[PoolFacts]) -> Vec<String> {
+pub(super) fn unmatched(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<String> {
     let mut missing = Vec::new();
     for facts in declared {
         let pool = &facts.pool;
@@ -194,11 +194,15 @@ pub(super) fn unmatched(all: &[Watched], declared: &[PoolFacts]) -> Vec<String> 
     missing
 }
 
-fn is_of(one: &Watched, facts: &PoolFacts, metric: &str) -> bool {
+fn is_of(one: &WatchedMetric, facts: &PoolFacts, metric: &str) -> bool {
     one.source == facts.source && one.metric == metric
 }
 
-fn by_declaration(facts: &PoolFacts, level: &Watched, all: &[Watched]) -> Option<Limited> {
+fn by_declaration(
+    facts: &PoolFacts,
+    level: &WatchedMetric,
+    all: &[WatchedMetric],
+) -> Option<Limited> {
     // Of the same instance; else the only one there is.
     let other = |name: &str| {
         let mut of_name = all.iter().filter(|one| is_of(one, facts, name));
@@ -210,7 +214,7 @@ fn by_declaration(facts: &PoolFacts, level: &Watched, all: &[Watched]) -> Option
     pool(DECLARED, &Tells::Used, level, (limit, waiting))
 }
 
-fn known(pair: &Pair, level: &Watched, all: &[Watched]) -> Option<Limited> {
+fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = level.before(pair.level)?;
     let limit = level.beside(all, before, pair.limit)?;
     let waiting = pair
@@ -223,8 +227,8 @@ fn known(pair: &Pair, level: &Watched, all: &[Watched]) -> Option<Limited> {
 fn pool(
     resource: &'static str,
     tells: &Tells,
-    level: &Watched,
-    (limit, waiting): (&Watched, Option<&Watched>),
+    level: &WatchedMetric,
+    (limit, waiting): (&WatchedMetric, Option<&WatchedMetric>),
 ) -> Option<Limited> {
     let size = limit
         .looks
@@ -249,7 +253,7 @@ fn pool(
     });
     // A pool that is nearly busy enough is full with a short line now and then, for some looks in a row even: a long line, or more looks.
     // A line of nothing says little: the queue of Puma and others is the socket, which no metric counts.
-    let has_a_line = |stretch: Stretch| {
+    let has_a_line = |stretch: TimeSpan| {
         let Some(waiting) = waiting else { return false };
         let is_long = |at_ns: u64, n: f64| {
             stretch.from_ns <= at_ns && at_ns <= stretch.to_ns && n >= (size / 2.0).max(1.0)

@@ -2,7 +2,7 @@
 
 use super::{
     Limited,
-    watched::{Stretch, Watched},
+    watched::{TimeSpan, WatchedMetric},
 };
 
 /// Busy cores.
@@ -28,22 +28,22 @@ const SECONDS: [&str; 2] = ["process_cpu_seconds_total", "process_cpu_seconds"];
 const CORES: [&str; 3] = ["instance_cores", "system_cpu_count", "machine_cpu_cores"];
 
 /// How the processor of one instance is told of.
-struct Told<'a> {
-    by: &'a Watched,
+struct ProcessorSource<'a> {
+    by: &'a WatchedMetric,
     /// What is full; none: it is told as a share already.
     cores: Option<f64>,
     /// What 1 is of its values, where it is a share: 100 of per cents.
     scale: f64,
 }
 
-impl Told<'_> {
+impl ProcessorSource<'_> {
     fn share(&self, value: f64) -> f64 {
         value / self.scale / self.cores.unwrap_or(1.0)
     }
 }
 
 /// Every processor that tells of itself.
-pub(super) fn of(all: &[Watched], cores: Option<f64>) -> Vec<Limited> {
+pub(super) fn of(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
     let told = told(all, cores).into_iter().map(|told| {
         let size = told.cores.unwrap_or(1.0);
         Limited {
@@ -77,7 +77,7 @@ pub(super) fn of(all: &[Watched], cores: Option<f64>) -> Vec<Limited> {
 }
 
 /// The busiest processor of a service in a stretch of time, as a share; none where nobody tells.
-pub(super) fn share(all: &[Watched], cores: Option<f64>, stretch: Stretch) -> Option<f64> {
+pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan) -> Option<f64> {
     let shares = told(all, cores)
         .into_iter()
         .filter_map(|told| Some(told.share(told.by.mean(stretch)?)));
@@ -87,7 +87,11 @@ pub(super) fn share(all: &[Watched], cores: Option<f64>, stretch: Stretch) -> Op
 }
 
 /// Cores in use in a stretch of time, all instances together; none where nobody tells.
-pub(super) fn cores_in_use(all: &[Watched], cores: Option<f64>, stretch: Stretch) -> Option<f64> {
+pub(super) fn cores_in_use(
+    all: &[WatchedMetric],
+    cores: Option<f64>,
+    stretch: TimeSpan,
+) -> Option<f64> {
     let mut in_use = None;
     for told in told(all, cores) {
         if told.cores.is_some() {
@@ -98,9 +102,9 @@ pub(super) fn cores_in_use(all: &[Watched], cores: Option<f64>, stretch: Stretch
     in_use
 }
 
-fn told(all: &[Watched], cores: Option<f64>) -> Vec<Told<'_>> {
-    let is_cpu = |one: &Watched| one.metric == "cpu";
-    let of_process = |one: &Watched| {
+fn told(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>> {
+    let is_cpu = |one: &WatchedMetric| one.metric == "cpu";
+    let of_process = |one: &WatchedMetric| {
         let sibling = |name: &str| {
             all.iter()
                 .any(|other| other.source == one.source && other.metric == name)
@@ -110,7 +114,7 @@ fn told(all: &[Watched], cores: Option<f64>) -> Vec<Told<'_>> {
     all.iter()
         .filter_map(|one| {
             if one.unit == "%" && one.before("cpu").is_some() {
-                return Some(Told {
+                return Some(ProcessorSource {
                     by: one,
                     cores: None,
                     scale: 100.0,
@@ -118,7 +122,7 @@ fn told(all: &[Watched], cores: Option<f64>) -> Vec<Told<'_>> {
             }
             if is_cpu(one) && of_process(one) {
                 // A process of this machine.
-                return Some(Told {
+                return Some(ProcessorSource {
                     by: one,
                     cores: Some(cores?),
                     scale: 1.0,
@@ -126,14 +130,14 @@ fn told(all: &[Watched], cores: Option<f64>) -> Vec<Told<'_>> {
             }
             if SECONDS.iter().any(|last| one.before(last).is_some()) {
                 let there_are = CORES.iter().find_map(|last| cores_beside(one, all, last))?;
-                return Some(Told {
+                return Some(ProcessorSource {
                     by: one,
                     cores: Some(there_are),
                     scale: 1.0,
                 });
             }
             let is_ratio = RATIOS.iter().any(|last| one.before(last).is_some());
-            is_ratio.then_some(Told {
+            is_ratio.then_some(ProcessorSource {
                 by: one,
                 cores: None,
                 scale: 1.0,
@@ -142,7 +146,7 @@ fn told(all: &[Watched], cores: Option<f64>) -> Vec<Told<'_>> {
         .collect()
 }
 
-fn cores_beside(one: &Watched, all: &[Watched], last: &str) -> Option<f64> {
+fn cores_beside(one: &WatchedMetric, all: &[WatchedMetric], last: &str) -> Option<f64> {
     let beside = all.iter().find(|other| {
         other.source == one.source && other.of == one.of && other.before(last).is_some()
     })?;

@@ -1,7 +1,7 @@
 //! What runs out inside a process, whatever else there is: the one thread of an event loop, the heap of a garbage collector. Known by plain
 //! names that `sampling` gives to what usual exporters say.
 
-use super::{Limited, watched::Watched};
+use super::{Limited, watched::WatchedMetric};
 
 /// Whatever a loop does one after the other.
 pub(super) const EVENT_LOOP: &str = "event loop";
@@ -16,7 +16,7 @@ const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 
 /// Every event loop and every heap that tells of itself.
-pub(super) fn of(all: &[Watched]) -> Vec<Limited> {
+pub(super) fn of(all: &[WatchedMetric]) -> Vec<Limited> {
     let loops = all.iter().filter_map(|one| {
         let is_told = |name: &str| {
             let mut others = all.iter();
@@ -37,7 +37,7 @@ pub(super) fn of(all: &[Watched]) -> Vec<Limited> {
         .collect()
 }
 
-fn heap(used: &Watched, all: &[Watched]) -> Option<Limited> {
+fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = used.before("heap-used")?;
     let max = used.beside(all, before, "heap-max")?;
     let collecting = used.beside(all, before, "gc-time");
@@ -60,7 +60,7 @@ fn heap(used: &Watched, all: &[Watched]) -> Option<Limited> {
 
 fn limited(
     resource: &'static str,
-    by: &Watched,
+    by: &WatchedMetric,
     limit: &str,
     is_so: impl Fn(u64, f64) -> bool,
 ) -> Limited {
@@ -84,7 +84,7 @@ mod tests {
         *,
     };
 
-    fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<Watched> {
+    fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<WatchedMetric> {
         // The first thirty seconds, and the thirty behind them.
         let values = |[before, behind]: [f64; 2]| {
             (0..60).map(move |second| if second < 30 { before } else { behind })
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_event_loop_that_is_late_and_a_heap_that_is_full_are_named() {
-        let first = |all: &[Watched]| {
+        let first = |all: &[WatchedMetric]| {
             let found = judged(all);
             found.first.map(|place| {
                 (

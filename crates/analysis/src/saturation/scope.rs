@@ -5,7 +5,7 @@ use super::{Reached, pools};
 
 /// Whose a resource is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum ResourceScope {
     /// Each instance has its own.
     Instance,
     /// All instances have this one together: what it is, in words.
@@ -31,28 +31,31 @@ const SHARED: [&str; 15] = [
     "kafka",
 ];
 
-impl Scope {
+impl ResourceScope {
     /// Of a resource that reached its limit.
-    pub fn of(reached: &Reached) -> Scope {
+    pub fn of(reached: &Reached) -> ResourceScope {
         match reached.resource.as_str() {
             pools::CONNECTIONS => {
-                return Scope::Shared(format!(
+                return ResourceScope::Shared(format!(
                     "the {}, behind which all instances meet",
                     reached.resource
                 ));
             }
             pools::OF_DATABASE | pools::OF_REDIS => {
-                return Scope::Shared(format!("the {}", reached.resource));
+                return ResourceScope::Shared(format!("the {}", reached.resource));
             }
             _ => {}
         }
         if let Some(who) = reached.held_by.as_ref().filter(|who| is_shared(who)) {
-            return Scope::Shared(format!("{who}, which holds the {}", reached.resource));
+            return ResourceScope::Shared(format!("{who}, which holds the {}", reached.resource));
         }
         if is_shared(&reached.source) {
-            return Scope::Shared(format!("the {} of {}", reached.resource, reached.source));
+            return ResourceScope::Shared(format!(
+                "the {} of {}",
+                reached.resource, reached.source
+            ));
         }
-        Scope::Instance
+        ResourceScope::Instance
     }
 }
 
@@ -72,8 +75,8 @@ fn is_shared(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn reached(resource: &str, source: &str, held_by: Option<&str>) -> Scope {
-        Scope::of(&Reached {
+    fn reached(resource: &str, source: &str, held_by: Option<&str>) -> ResourceScope {
+        ResourceScope::of(&Reached {
             resource: resource.into(),
             source: source.into(),
             metric: "m".into(),
@@ -96,7 +99,7 @@ mod tests {
             (pools::THREADS, "puma", Some("blocking io")),
             ("CPU", "feedback", None),
         ] {
-            assert_eq!(reached(resource, source, held_by), Scope::Instance);
+            assert_eq!(reached(resource, source, held_by), ResourceScope::Instance);
         }
         for (resource, source, held_by) in [
             (pools::THREADS, "puma", Some("the lock orders")),
@@ -108,7 +111,7 @@ mod tests {
             ("CPU", "DB", None),
         ] {
             assert!(
-                matches!(reached(resource, source, held_by), Scope::Shared(_)),
+                matches!(reached(resource, source, held_by), ResourceScope::Shared(_)),
                 "{resource} {source} {held_by:?}"
             );
         }

@@ -12,7 +12,7 @@ const SECONDS: u64 = 90;
 
 /// A service of threads, and what its requests ask for one after the other.
 #[derive(Clone, Copy)]
-struct Service {
+struct ThreadService {
     threads: usize,
     cores: f64,
     /// Seconds of a core.
@@ -25,7 +25,7 @@ struct Service {
     rate: [f64; 2],
 }
 
-const CALM: Service = Service {
+const CALM: ThreadService = ThreadService {
     threads: 16,
     cores: 4.0,
     cpu: 0.01,
@@ -42,7 +42,7 @@ struct Request {
 
 /// What a second of a service looked like from outside.
 #[derive(Default)]
-struct Seen {
+struct ServiceSecond {
     free: f64,
     backlog: f64,
     cpu: f64,
@@ -50,13 +50,13 @@ struct Seen {
     for_downstream: f64,
 }
 
-fn simulated(service: Service, seed: u64) -> Vec<Seen> {
+fn simulated(service: ThreadService, seed: u64) -> Vec<ServiceSecond> {
     let mut rng = Rng::keyed(seed, Purpose::User, 0, 0);
     let (mut line, mut running) = (VecDeque::new(), Vec::<Request>::new());
     let dt = 1.0 / STEPS as f64;
     let mut seconds = Vec::new();
     for second in 0..SECONDS {
-        let mut seen = Seen::default();
+        let mut seen = ServiceSecond::default();
         let share = second as f64 / SECONDS as f64;
         let rate = service.rate[0] + (service.rate[1] - service.rate[0]) * share;
         let downstream = service.downstream[usize::from(share >= 0.5)];
@@ -82,7 +82,7 @@ fn simulated(service: Service, seed: u64) -> Vec<Seen> {
     seconds
 }
 
-fn taken_up(service: Service, line: &mut VecDeque<Request>, running: &mut Vec<Request>) {
+fn taken_up(service: ThreadService, line: &mut VecDeque<Request>, running: &mut Vec<Request>) {
     while running.len() < service.threads {
         let Some(request) = line.pop_front() else {
             break;
@@ -92,7 +92,7 @@ fn taken_up(service: Service, line: &mut VecDeque<Request>, running: &mut Vec<Re
 }
 
 /// Everybody gets on by a step: those who compute share the cores, one has the lock, the others wait for the downstream.
-fn step(service: Service, running: &mut Vec<Request>, dt: f64, seen: &mut Seen) {
+fn step(service: ThreadService, running: &mut Vec<Request>, dt: f64, seen: &mut ServiceSecond) {
     let computing = running.iter().filter(|request| request.cpu > 0.0).count() as f64;
     let speed = (service.cores / computing.max(1.0)).min(1.0);
     seen.cpu += computing.min(service.cores) * dt;
@@ -118,8 +118,8 @@ pub(super) fn metric(
     metric: &str,
     of: Option<&str>,
     values: impl Iterator<Item = f64>,
-) -> Watched {
-    Watched {
+) -> WatchedMetric {
+    WatchedMetric {
         source: source.into(),
         metric: metric.into(),
         of: of.map(ToOwned::to_owned),
@@ -132,11 +132,11 @@ pub(super) fn metric(
 }
 
 /// As a Puma and its exporter would tell of it.
-fn told(service: Service, seen: &[Seen]) -> Vec<Watched> {
-    let of = |name: &str, value: &dyn Fn(&Seen) -> f64| {
+fn told(service: ThreadService, seen: &[ServiceSecond]) -> Vec<WatchedMetric> {
+    let of = |name: &str, value: &dyn Fn(&ServiceSecond) -> f64| {
         metric("puma", name, Some("0"), seen.iter().map(value))
     };
-    let app = |name: &str, labels: &str, value: &dyn Fn(&Seen) -> f64| {
+    let app = |name: &str, labels: &str, value: &dyn Fn(&ServiceSecond) -> f64| {
         metric("app", name, Some(labels), seen.iter().map(value))
     };
     vec![
@@ -164,12 +164,12 @@ fn told(service: Service, seen: &[Seen]) -> Vec<Watched> {
     ]
 }
 
-pub(super) fn judged(all: &[Watched]) -> Saturation {
+pub(super) fn judged(all: &[WatchedMetric]) -> Saturation {
     judge(all, Some(4.0), &|_| Some(100.0)).expect("something was watched")
 }
 
 /// What is named of a service: the resource, and the first words of the cause.
-fn named(service: Service, seed: u64) -> Option<String> {
+fn named(service: ThreadService, seed: u64) -> Option<String> {
     let saturation = judged(&told(service, &simulated(service, seed)));
     let first = &saturation.reached[saturation.first?];
     let cause = first
@@ -183,7 +183,7 @@ fn named(service: Service, seed: u64) -> Option<String> {
 }
 
 /// Of twenty runs at least nineteen name it, and none names anything else.
-fn always(service: Service, expected: Option<&str>) {
+fn always(service: ThreadService, expected: Option<&str>) {
     let named: Vec<Option<String>> = (1..=20).map(|seed| named(service, seed)).collect();
     let right = named
         .iter()
@@ -202,7 +202,7 @@ fn always(service: Service, expected: Option<&str>) {
 
 #[test]
 fn a_pool_whose_threads_compute_is_too_small() {
-    let service = Service {
+    let service = ThreadService {
         threads: 4,
         cores: 8.0,
         cpu: 0.04,
@@ -215,7 +215,7 @@ fn a_pool_whose_threads_compute_is_too_small() {
 
 #[test]
 fn a_pool_is_held_by_the_downstream_that_became_slow() {
-    let service = Service {
+    let service = ThreadService {
         downstream: [0.05, 2.0],
         rate: [40.0, 40.0],
         ..CALM
@@ -225,7 +225,7 @@ fn a_pool_is_held_by_the_downstream_that_became_slow() {
 
 #[test]
 fn a_pool_is_held_by_a_downstream_that_always_took_so_long() {
-    let service = Service {
+    let service = ThreadService {
         downstream: [1.1, 1.1],
         rate: [5.0, 40.0],
         ..CALM
@@ -235,7 +235,7 @@ fn a_pool_is_held_by_a_downstream_that_always_took_so_long() {
 
 #[test]
 fn a_lock_is_named_where_it_tells_of_itself() {
-    let service = Service {
+    let service = ThreadService {
         lock: 0.02,
         rate: [20.0, 90.0],
         ..CALM
@@ -245,7 +245,7 @@ fn a_lock_is_named_where_it_tells_of_itself() {
 
 #[test]
 fn the_processor_is_named_though_the_pool_is_full_too() {
-    let service = Service {
+    let service = ThreadService {
         cores: 2.0,
         cpu: 0.02,
         downstream: [0.01, 0.01],
@@ -254,7 +254,7 @@ fn the_processor_is_named_though_the_pool_is_full_too() {
     };
     always(service, Some("CPU"));
     always(
-        Service {
+        ThreadService {
             threads: 64,
             ..service
         },
@@ -266,7 +266,7 @@ fn the_processor_is_named_though_the_pool_is_full_too() {
 fn where_nothing_is_full_nothing_is_named() {
     always(CALM, None);
     // At 80 % of what its threads can do a line forms now and then.
-    let near = Service {
+    let near = ThreadService {
         downstream: [0.19, 0.19],
         rate: [64.0, 64.0],
         ..CALM
@@ -281,7 +281,7 @@ fn where_nothing_is_full_nothing_is_named() {
 
 #[test]
 fn without_the_figures_a_cause_is_not_told() {
-    let service = Service {
+    let service = ThreadService {
         lock: 0.02,
         rate: [20.0, 90.0],
         ..CALM
@@ -315,7 +315,7 @@ fn without_the_figures_a_cause_is_not_told() {
 
 #[test]
 fn those_who_hold_the_threads_together_are_named_together() {
-    let service = Service {
+    let service = ThreadService {
         downstream: [1.1, 1.1],
         rate: [5.0, 40.0],
         ..CALM
@@ -399,7 +399,7 @@ fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
             metric("puma", "backlog", Some(of), waits),
         ]
     };
-    let all: Vec<Watched> = [instance("0", 20), instance("1", 12), instance("2", 29)]
+    let all: Vec<WatchedMetric> = [instance("0", 20), instance("1", 12), instance("2", 29)]
         .into_iter()
         .flatten()
         .collect();
@@ -437,7 +437,7 @@ fn puma(
     workers: usize,
     free: &dyn Fn(u64) -> f64,
     backlog: f64,
-) -> Vec<Watched> {
+) -> Vec<WatchedMetric> {
     let mut all = Vec::new();
     for worker in 0..workers {
         let index = format!("index={worker}");
@@ -494,7 +494,7 @@ fn one_pool_that_two_sources_measure_is_one_pool() {
 fn a_pool_that_the_plan_declares_is_watched() {
     let declared = |waiting: Option<&str>| PoolFacts {
         source: "app".into(),
-        pool: plan::server::Pool {
+        pool: plan::server::PoolMetrics {
             busy: "permits_taken".into(),
             limit: "permits".into(),
             waiting: waiting.map(ToOwned::to_owned),

@@ -14,7 +14,7 @@ const TIMES_APART: f64 = 2.5;
 pub(super) const AT_LEAST_NS: u64 = 5_000_000_000;
 
 /// A metric over time.
-pub(super) struct Watched {
+pub(super) struct WatchedMetric {
     pub source: String,
     pub metric: String,
     /// Which of several.
@@ -26,14 +26,14 @@ pub(super) struct Watched {
 
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct TimeSpan {
     pub from_ns: u64,
     pub to_ns: u64,
 }
 
-impl Watched {
-    pub fn of(series: &server::Series) -> Watched {
-        Watched {
+impl WatchedMetric {
+    pub fn of(series: &server::MetricSeries) -> WatchedMetric {
+        WatchedMetric {
             source: series.source.clone(),
             metric: series.of.metric.clone(),
             of: series.of.instance.clone(),
@@ -54,7 +54,12 @@ impl Watched {
     }
 
     /// Another metric of the same source and instance, with the same words before its last ones.
-    pub fn beside<'a>(&self, all: &'a [Watched], before: &str, last: &str) -> Option<&'a Watched> {
+    pub fn beside<'a>(
+        &self,
+        all: &'a [WatchedMetric],
+        before: &str,
+        last: &str,
+    ) -> Option<&'a WatchedMetric> {
         all.iter().find(|other| {
             other.source == self.source && other.of == self.of && other.before(last) == Some(before)
         })
@@ -70,7 +75,7 @@ impl Watched {
     }
 
     /// The mean of the looks in a stretch of time; none without any.
-    pub fn mean(&self, stretch: Stretch) -> Option<f64> {
+    pub fn mean(&self, stretch: TimeSpan) -> Option<f64> {
         let within = self
             .looks
             .iter()
@@ -91,16 +96,16 @@ impl Watched {
     }
 
     /// The first time that something is so for several looks in a row, and until when.
-    pub fn lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Option<Stretch> {
+    pub fn lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Option<TimeSpan> {
         let mut all = self.runs(is_so).into_iter();
         all.find(|(_, looks)| *looks >= LOOKS)
             .map(|(stretch, _)| stretch)
     }
 
     /// The stretches in which something is so look by look, with how many looks each has.
-    pub fn runs(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<(Stretch, usize)> {
+    pub fn runs(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<(TimeSpan, usize)> {
         let apart_ns = self.apart_ns();
-        let mut runs: Vec<(Stretch, usize)> = Vec::new();
+        let mut runs: Vec<(TimeSpan, usize)> = Vec::new();
         let mut goes_on = false;
         for (at, value) in &self.looks {
             let so = is_so(*at, *value);
@@ -110,7 +115,7 @@ impl Watched {
                     *looks += 1;
                 }
                 _ if so => runs.push((
-                    Stretch {
+                    TimeSpan {
                         from_ns: *at,
                         to_ns: *at,
                     },

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, NoAnswer, Outcome};
+use measure::{NoAnswer, OutcomeClass, TimeKind};
 use serde::Serialize;
 
 use crate::figures::Sampled;
@@ -11,7 +11,7 @@ use crate::moments::Moment;
 use record::IntervalRow;
 
 /// A figure per point; none where there is none.
-pub type Column = Vec<Option<f64>>;
+pub type FigureColumn = Vec<Option<f64>>;
 
 /// Requests that failed or had no answer, by class: a request is in exactly one of them.
 pub type Errors = BTreeMap<&'static str, Vec<u64>>;
@@ -25,7 +25,7 @@ const BY_STATUS: [(&str, &[usize]); 3] = [
 /// Answers that were refused for what was in them.
 const BY_CONTENT: &str = "check or capture";
 
-/// All columns; see `docs/run-record.md`.
+/// All columns; see `docs/reference/series-json.md`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -51,21 +51,21 @@ pub struct Columns {
     pub errors: Errors,
     pub bytes_out: Vec<u64>,
     pub bytes_in: Vec<u64>,
-    pub response: Times,
-    pub service: Times,
-    pub iteration: Times,
-    pub lateness: Times,
-    pub wait: Times,
-    pub in_flight: Column,
-    pub in_flight_max: Column,
-    pub littles_law: Column,
-    pub users: Column,
+    pub response: TimeColumns,
+    pub service: TimeColumns,
+    pub iteration: TimeColumns,
+    pub lateness: TimeColumns,
+    pub wait: TimeColumns,
+    pub in_flight: FigureColumn,
+    pub in_flight_max: FigureColumn,
+    pub littles_law: FigureColumn,
+    pub users: FigureColumn,
     pub connections_open: Vec<u64>,
     pub connections_opened: Vec<u64>,
-    pub worker_cpu: Vec<Column>,
-    pub worker_spin: Vec<Column>,
-    pub worker_waiting: Vec<Column>,
-    pub worker_steal: Vec<Column>,
+    pub worker_cpu: Vec<FigureColumn>,
+    pub worker_spin: Vec<FigureColumn>,
+    pub worker_waiting: Vec<FigureColumn>,
+    pub worker_steal: Vec<FigureColumn>,
     pub stall_ns: Vec<u64>,
     pub throttled: Vec<f64>,
 }
@@ -76,14 +76,14 @@ pub struct Columns {
     missing_docs,
     reason = "each is named and defined in the record's own page"
 )]
-pub struct Times {
+pub struct TimeColumns {
     pub p50: Vec<Option<u64>>,
     pub p95: Vec<Option<u64>>,
     pub p99: Vec<Option<u64>>,
     pub max: Vec<Option<u64>>,
 }
 
-impl Times {
+impl TimeColumns {
     fn push(&mut self, sampled: &Sampled) {
         let columns = [&mut self.p50, &mut self.p95, &mut self.p99, &mut self.max];
         for (column, q) in columns.into_iter().zip([0.5, 0.95, 0.99, 1.0]) {
@@ -173,11 +173,11 @@ impl Columns {
 
     fn times(&mut self, moment: &Moment<'_>) {
         let kinds = [
-            (&mut self.response, Kind::Response),
-            (&mut self.service, Kind::Service),
-            (&mut self.iteration, Kind::Iteration),
-            (&mut self.lateness, Kind::Lateness),
-            (&mut self.wait, Kind::Wait),
+            (&mut self.response, TimeKind::Response),
+            (&mut self.service, TimeKind::Service),
+            (&mut self.iteration, TimeKind::Iteration),
+            (&mut self.lateness, TimeKind::Lateness),
+            (&mut self.wait, TimeKind::Wait),
         ];
         for (times, kind) in kinds {
             times.push(&Sampled::of(moment.part(kind), kind));
@@ -190,12 +190,12 @@ impl Columns {
         self.in_flight_max
             .push(in_flight.map(|(_, max)| max as f64));
         let under_way = |kind| {
-            let times = Outcome::ALL
+            let times = OutcomeClass::ALL
                 .into_iter()
                 .filter_map(|outcome| moment.all.slot.histogram(kind, outcome));
             times.map(measure::Histogram::sum).sum::<u128>()
         };
-        let time = under_way(Kind::Wait) + under_way(Kind::Service);
+        let time = under_way(TimeKind::Wait) + under_way(TimeKind::Service);
         self.littles_law
             .push(Some(time as f64 / moment.length_ns() as f64));
         let users = moment.level(|row| row.run.users);
@@ -220,7 +220,7 @@ impl Columns {
             &mut self.worker_steal,
         ];
         for column in columns {
-            column.resize(workers, Column::new());
+            column.resize(workers, FigureColumn::new());
         }
         for worker in 0..workers {
             let cpu = figure(|row| &row.run.cpu_ns, worker);

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, Label, label};
+use measure::{Label, TimeKind, label};
 use serde::Serialize;
 
-use record::{Part, Run};
+use record::{LabelTotals, Run};
 
 use super::shape::Grid;
 use crate::{
@@ -17,11 +17,16 @@ use crate::{
 /// Cells of the spread per decade.
 const GRID: Grid = Grid(10.0);
 /// Times of which there is no row: the parts of a request's, and what the test's own code sees of it.
-const PARTS: [Kind; 4] = [Kind::Connect, Kind::Tls, Kind::FirstByte, Kind::Script];
+const PARTS: [TimeKind; 4] = [
+    TimeKind::Connect,
+    TimeKind::Tls,
+    TimeKind::FirstByte,
+    TimeKind::Script,
+];
 
 /// A label over time, at most 60 points, and over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Course {
+pub struct LabelSeries {
     /// The label.
     pub id: u16,
     /// The time that its percentiles are of, the one that its row shows: `response`, `service`, `iteration`; none where it has no time.
@@ -84,7 +89,7 @@ pub struct InPhase {
 }
 
 /// All labels with a history.
-pub fn of(run: &Run, summary: &Summary) -> Vec<Course> {
+pub fn of(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
     let labels = run.labels.iter().filter(|label| label.id != label::ALL);
     labels
         .filter_map(|label| course(run, label, time_of(label, summary)))
@@ -92,28 +97,28 @@ pub fn of(run: &Run, summary: &Summary) -> Vec<Course> {
 }
 
 /// The time that a label's row shows first. What nobody answers takes none.
-fn time_of(label: &Label, summary: &Summary) -> Option<Kind> {
+fn time_of(label: &Label, summary: &Summary) -> Option<TimeKind> {
     let row = summary.rows().find(|row| row.id == label.id)?;
     let times = [
-        (Kind::Iteration, &row.iteration),
-        (Kind::Response, &row.response),
-        (Kind::Service, &row.service),
+        (TimeKind::Iteration, &row.iteration),
+        (TimeKind::Response, &row.response),
+        (TimeKind::Service, &row.service),
     ];
     let mut known = times.into_iter().filter(|(_, stats)| stats.is_some());
     known.next().map(|(kind, _)| kind)
 }
 
-fn course(run: &Run, label: &Label, time: Option<Kind>) -> Option<Course> {
+fn course(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<LabelSeries> {
     let whole = run.totals.label(label.id);
-    let mut course = Course {
+    let mut course = LabelSeries {
         id: label.id,
-        time: time.map(Kind::name),
+        time: time.map(TimeKind::name),
         times: PARTS
             .into_iter()
             .filter_map(|kind| spread(&whole, kind))
             .collect(),
         phases: phases(run, label, time),
-        ..Course::default()
+        ..LabelSeries::default()
     };
     for (_, point) in run.totals.history.labels.get(&label.id)?.points() {
         course.from_ns.push(point.span.0);
@@ -142,8 +147,8 @@ fn course(run: &Run, label: &Label, time: Option<Kind>) -> Option<Course> {
 }
 
 /// None where nothing was measured: a connection that is kept costs no handshake.
-fn spread(part: &Part, kind: Kind) -> Option<Spread> {
-    let was_measured = measure::Outcome::ALL
+fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
+    let was_measured = measure::OutcomeClass::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some());
     let sampled = was_measured.then(|| Sampled::of(part, kind))?;
@@ -157,9 +162,9 @@ fn spread(part: &Part, kind: Kind) -> Option<Spread> {
     })
 }
 
-fn phases(run: &Run, label: &Label, time: Option<Kind>) -> Vec<InPhase> {
+fn phases(run: &Run, label: &Label, time: Option<TimeKind>) -> Vec<InPhase> {
     let parts = run.totals.parts.range((label.id, 0)..=(label.id, u32::MAX));
-    let in_phase = |((_, phase), part): (&(u16, u32), &Part)| {
+    let in_phase = |((_, phase), part): (&(u16, u32), &LabelTotals)| {
         let counters = &part.slot.counters;
         let sampled = time.map(|kind| Sampled::of(part, kind));
         let given = |q| {

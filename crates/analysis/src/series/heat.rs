@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::Kind;
+use measure::TimeKind;
 use serde::Serialize;
 
 use super::shape::Grid;
@@ -26,7 +26,7 @@ pub struct Heat {
     pub columns: Vec<Vec<u64>>,
 }
 
-pub fn of(moments: &[Moment<'_>], time: Kind) -> Heat {
+pub fn of(moments: &[Moment<'_>], time: TimeKind) -> Heat {
     let every = moments.len().div_ceil(COLUMNS).max(1);
     let column = |moments: &[Moment<'_>]| {
         let mut rows = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! `series.json`: what charts are drawn from, computed from the run's history. At most 720 points per chart, each with the
 //! percentiles of its own samples; wider points come from merged distributions, never from averaged percentiles. The format is
-//! described in `docs/run-record.md`.
+//! described in `docs/reference/series-json.md`.
 
 mod columns;
 mod courses;
@@ -11,8 +11,8 @@ mod shape;
 
 use serde::Serialize;
 
-pub use columns::{Columns, Times};
-pub use courses::{Course, InPhase, Spread};
+pub use columns::{Columns, TimeColumns};
+pub use courses::{InPhase, LabelSeries, Spread};
 pub use heat::Heat;
 pub use server::{Constant, Panel, constant};
 pub use shape::Distribution;
@@ -42,7 +42,7 @@ pub struct Series {
     /// The distribution over the whole run: of the headline, and of service times where that is another.
     pub distribution: Vec<Distribution>,
     /// By label: its course, and what its row opens to.
-    pub labels: Vec<Course>,
+    pub labels: Vec<LabelSeries>,
     /// By criterion: for each point whether it held for that point alone.
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
     /// What was measured beside the load.

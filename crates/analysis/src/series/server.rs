@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use record::{Run, server, units};
 
-use super::columns::Column;
+use super::columns::FigureColumn;
 use crate::{moments::Moment, verdict};
 
 /// A point is told when at least this share of it is known.
@@ -25,7 +25,7 @@ pub struct Panel {
     /// Where a criterion sets a bound, in that unit.
     pub limit: Option<f64>,
     /// By point.
-    pub values: Column,
+    pub values: FigureColumn,
 }
 
 /// A metric that had one value for the whole run, or one for each of several: there is nothing to draw.
@@ -105,14 +105,14 @@ pub fn of(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
     .collect()
 }
 
-fn value(series: &server::Series, moment: &Moment<'_>) -> Option<f64> {
+fn value(series: &server::MetricSeries, moment: &Moment<'_>) -> Option<f64> {
     let (from, to) = moment.span;
     let (mean, known_ns) = series.mean(from, to)?;
     (known_ns as f64 >= KNOWN * (to - from) as f64).then_some(mean)
 }
 
 /// The bound of the first criterion that is of this series.
-fn limit(run: &Run, series: &server::Series) -> Option<f64> {
+fn limit(run: &Run, series: &server::MetricSeries) -> Option<f64> {
     run.manifest.criteria.iter().find_map(|text| {
         let criterion = parse_criterion(text).ok()?;
         let Metric::Server(name, _) = &criterion.metric else {

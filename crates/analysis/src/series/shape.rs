@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, Outcome, label, label::Group};
+use measure::{OutcomeClass, TimeKind, label, label::LabelGroup};
 use serde::Serialize;
 
-use record::{Part, Run};
+use record::{LabelTotals, Run};
 
 use crate::figures::Sampled;
 
@@ -40,8 +40,8 @@ impl Grid {
     }
 
     /// Counts the answered values of a kind by their row.
-    pub fn count(self, part: &Part, kind: Kind, rows: &mut BTreeMap<i32, u64>) {
-        for outcome in [Outcome::Ok, Outcome::Failed] {
+    pub fn count(self, part: &LabelTotals, kind: TimeKind, rows: &mut BTreeMap<i32, u64>) {
+        for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
             let histogram = part.slot.histogram(kind, outcome);
             for (low, _, n) in histogram.into_iter().flat_map(measure::Histogram::cells) {
                 *rows.entry(self.row(low)).or_default() += n;
@@ -56,18 +56,18 @@ impl Grid {
 }
 
 /// The distributions that a report shows: of the headline, and of service times where that is another.
-pub fn of(run: &Run, headline: Kind) -> Vec<Distribution> {
+pub fn of(run: &Run, headline: TimeKind) -> Vec<Distribution> {
     let mut kinds = vec![headline];
-    if headline != Kind::Service {
-        kinds.push(Kind::Service);
+    if headline != TimeKind::Service {
+        kinds.push(TimeKind::Service);
     }
     let all = run.totals.label(label::ALL);
     let part = |kind| {
-        if kind != Kind::Iteration {
+        if kind != TimeKind::Iteration {
             return all.clone();
         }
-        let mut sum = Part::default();
-        for label in run.labels_of(Group::Iteration) {
+        let mut sum = LabelTotals::default();
+        for label in run.labels_of(LabelGroup::Iteration) {
             sum.add(&run.totals.label(label.id));
         }
         sum
@@ -78,7 +78,7 @@ pub fn of(run: &Run, headline: Kind) -> Vec<Distribution> {
     shown.filter(|shown| shown.count > 0).collect()
 }
 
-fn distribution(part: &Part, kind: Kind) -> Distribution {
+fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {
     let sampled = Sampled::of(part, kind);
     let mut curve = Vec::new();
     for step in 0u32.. {

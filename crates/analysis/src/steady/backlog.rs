@@ -1,10 +1,10 @@
 //! A backlog of an open load: whether more comes than is answered, so that whoever is answered has waited ever longer. Of a stretch of
 //! constant load, where a steady state is looked for; and of a phase of which it is known how much is to come in it, which a search asks.
 
-use measure::{Kind, NoAnswer};
+use measure::{NoAnswer, TimeKind};
 use record::{Model, Run};
 
-use super::{Stretch, What, headline};
+use super::{Segment, SteadyState, headline};
 use crate::{figures::Sampled, moments::Moment};
 
 /// With fewer points a backlog may be a beginning.
@@ -34,8 +34,8 @@ pub(super) fn overload(
     run: &Run,
     moments: &[Moment<'_>],
     within: &[&Moment<'_>],
-    kind: Kind,
-) -> Option<What> {
+    kind: TimeKind,
+) -> Option<SteadyState> {
     if run.manifest.load.model != Model::Open || within.len() < FOR_A_BACKLOG {
         return None;
     }
@@ -43,7 +43,7 @@ pub(super) fn overload(
     let per_point = statistics::backlog(&came, &went)?;
     let seconds = seconds(within);
     let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
-    waits_longer(moments, within, kind)?.then(|| What::Overload {
+    waits_longer(moments, within, kind)?.then(|| SteadyState::Overload {
         came: per_second(&came),
         went: per_second(&went),
         grows: per_point * within.len() as f64 / seconds,
@@ -53,7 +53,7 @@ pub(super) fn overload(
 /// What went on in a phase in which so many iterations are to arrive per second.
 pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -> Option<Flow> {
     let planned_phase = run.manifest.phases.get(phase)?;
-    let stretch = Stretch {
+    let stretch = Segment {
         phase: Some(phase),
         from_ns: planned_phase.start_ns,
         to_ns: planned_phase.end_ns,
@@ -92,7 +92,7 @@ pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -
 }
 
 /// Whether whoever is answered has waited ever longer; none where too little was answered.
-fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: Kind) -> Option<bool> {
+fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: TimeKind) -> Option<bool> {
     let median = |moment: &Moment<'_>| {
         let figure = Sampled::of(moment.part(kind), kind).quantile(0.5)?;
         figure.ns.or(figure.at_least_ns).map(|ns| ns as f64)

@@ -9,11 +9,11 @@ pub mod simulated;
 mod stretch;
 mod words;
 
-use measure::{Kind, label};
-use record::{IntervalRow, Model, Part, Run};
+use measure::{TimeKind, label};
+use record::{IntervalRow, LabelTotals, Model, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use statistics::{Goes, settled};
+use statistics::{Direction, settled};
 
 use crate::{
     figures::{Sampled, Stats},
@@ -22,8 +22,8 @@ use crate::{
 };
 pub use backlog::Flow;
 pub use backlog::of_phase;
-use points::{Line, Points};
-use stretch::Stretch;
+use points::{FigureSeries, SegmentPoints};
+use stretch::Segment;
 
 /// How the service did under a load that stayed the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,13 +95,13 @@ pub enum Behaviour {
 }
 
 /// The time that is looked at.
-fn headline(run: &Run, moments: &[Moment<'_>]) -> Kind {
+fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
     let kind = newest::headline(run, &run.totals.label(label::ALL));
     let has_iterations = moments
         .iter()
         .any(|moment| moment.iterations.slot.counters.ended() > 0);
     match kind {
-        Kind::Iteration if !has_iterations => Kind::Service,
+        TimeKind::Iteration if !has_iterations => TimeKind::Service,
         kind => kind,
     }
 }
@@ -116,9 +116,9 @@ pub fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
     let kind = headline(run, moments);
     let found = match stretch::of(run, moments) {
         Ok(stretch) => look(run, moments, stretch.until_now(run), kind),
-        Err(why) => Found {
+        Err(why) => Finding {
             stretch: None,
-            what: What::Unknown(why),
+            what: SteadyState::Unknown(why),
         },
     };
     Some(words::told(run, found, kind))
@@ -155,12 +155,12 @@ pub(crate) fn window_of(steady: Option<&Steady>) -> Result<(u64, u64), String> {
 }
 
 /// What was found, before it is told.
-struct Found {
-    stretch: Option<Stretch>,
-    what: What,
+struct Finding {
+    stretch: Option<Segment>,
+    what: SteadyState,
 }
 
-enum What {
+enum SteadyState {
     Steady {
         from_ns: u64,
         stats: Option<Box<Stats>>,
@@ -185,32 +185,39 @@ enum What {
     Unknown(String),
 }
 
-fn look(run: &Run, moments: &[Moment<'_>], stretch: Stretch, kind: Kind) -> Found {
+fn look(run: &Run, moments: &[Moment<'_>], stretch: Segment, kind: TimeKind) -> Finding {
     let within = stretch.points(moments);
     let what = backlog::overload(run, moments, &within, kind).unwrap_or_else(|| {
         match points::of(&within, stretch.length_ns(), kind) {
             Ok(points) => goes(&points, &within, stretch, kind),
-            Err(why) => What::Unknown(why),
+            Err(why) => SteadyState::Unknown(why),
         }
     });
-    Found {
+    Finding {
         stretch: Some(stretch),
         what,
     }
 }
 
-fn goes(points: &Points, within: &[&Moment<'_>], stretch: Stretch, kind: Kind) -> What {
+fn goes(
+    points: &SegmentPoints,
+    within: &[&Moment<'_>],
+    stretch: Segment,
+    kind: TimeKind,
+) -> SteadyState {
     let mut cut = 0;
     for line in &points.lines {
         let Some(found) = settled(&line.values, line.matters) else {
             continue;
         };
         match found.goes {
-            Goes::Steadily => cut = cut.max(found.cut),
-            Goes::Drifting(by) => return drifting(points, line, &line.values[found.cut..], by),
-            Goes::Shifting { at, by } => {
+            Direction::Steadily => cut = cut.max(found.cut),
+            Direction::Drifting(by) => {
+                return drifting(points, line, &line.values[found.cut..], by);
+            }
+            Direction::Shifting { at, by } => {
                 let before = level(&line.values[found.cut..at]);
-                return What::Shifting {
+                return SteadyState::Shifting {
                     figure: line.name,
                     at_ns: points.spans[at].0,
                     before: line.figure(before),
@@ -226,10 +233,10 @@ fn goes(points: &Points, within: &[&Moment<'_>], stretch: Stretch, kind: Kind) -
         0 => stretch.from_ns,
         cut => points.spans[cut].0,
     };
-    let mut part = Part::default();
+    let mut part = LabelTotals::default();
     let settled = within.iter().filter(|moment| moment.span.0 >= from_ns);
     settled.for_each(|moment| part.slot.add(&moment.part(kind).slot));
-    What::Steady {
+    SteadyState::Steady {
         from_ns,
         stats: Sampled::of(&part, kind).stats().map(Box::new),
     }
@@ -237,7 +244,7 @@ fn goes(points: &Points, within: &[&Moment<'_>], stretch: Stretch, kind: Kind) -
 
 /// A beginning that was better than what followed, with requests that piled up meanwhile: that is an overload which found its limit, or
 /// a service that got slower, and not a warm-up. The level after it is not the service's steady state under this load.
-fn rise(points: &Points, within: &[&Moment<'_>], cut: usize) -> Option<What> {
+fn rise(points: &SegmentPoints, within: &[&Moment<'_>], cut: usize) -> Option<SteadyState> {
     if cut == 0 {
         return None;
     }
@@ -249,10 +256,11 @@ fn rise(points: &Points, within: &[&Moment<'_>], cut: usize) -> Option<What> {
     if !piles_up(in_flight(&before)?, in_flight(&after)?) {
         return None;
     }
-    let rises =
-        |line: &&Line| level(&line.values[cut..]) - level(&line.values[..cut]) > line.matters;
+    let rises = |line: &&FigureSeries| {
+        level(&line.values[cut..]) - level(&line.values[..cut]) > line.matters
+    };
     let line = points.lines.iter().find(rises)?;
-    Some(What::Shifting {
+    Some(SteadyState::Shifting {
         figure: line.name,
         at_ns,
         before: line.figure(level(&line.values[..cut])),
@@ -276,7 +284,7 @@ pub(crate) fn piles_up(before: f64, after: f64) -> bool {
     after > before.max(1.0) * FACTOR && after - before > FEW
 }
 
-fn drifting(points: &Points, line: &Line, rest: &[f64], by: f64) -> What {
+fn drifting(points: &SegmentPoints, line: &FigureSeries, rest: &[f64], by: f64) -> SteadyState {
     let middle = level(rest);
     let first = points.spans.len() - rest.len();
     let (from, to) = (
@@ -285,7 +293,7 @@ fn drifting(points: &Points, line: &Line, rest: &[f64], by: f64) -> What {
     );
     let minutes = (to - from) as f64 / 60e9;
     let (before, after) = (middle - by / 2.0, middle + by / 2.0);
-    What::Drifting {
+    SteadyState::Drifting {
         figure: line.name,
         before: line.figure(before),
         after: line.figure(after),
@@ -301,7 +309,7 @@ fn level(values: &[f64]) -> f64 {
     statistics::median(values).unwrap_or_default()
 }
 
-impl Line {
+impl FigureSeries {
     fn is_share(&self) -> bool {
         self.name == "errors"
     }

@@ -1,9 +1,9 @@
 //! The points of a stretch as series of numbers: median and 99th percentile of the headline time, and the share of errors. Points in
 //! which too little ended are taken together; so are those of a long stretch, which says the same with fewer.
 
-use measure::Kind;
+use measure::TimeKind;
 use plan::units::{MILLISECOND, SECOND};
-use record::Part;
+use record::LabelTotals;
 use statistics::ENOUGH_VALUES;
 
 use crate::{figures::Sampled, moments::Moment};
@@ -20,7 +20,7 @@ const MAY_BE_POOR: usize = 10;
 const LEAST_NS: u64 = 1_000;
 
 /// A figure over time.
-pub(super) struct Line {
+pub(super) struct FigureSeries {
     /// Its name: `p50`, `p99`, `errors`.
     pub name: &'static str,
     /// One value per point: logarithms of nanoseconds, or shares.
@@ -30,15 +30,19 @@ pub(super) struct Line {
 }
 
 /// The points of a stretch.
-pub(super) struct Points {
+pub(super) struct SegmentPoints {
     /// Start and end of each, in nanoseconds from the start of the test.
     pub spans: Vec<(u64, u64)>,
     /// What is looked at.
-    pub lines: Vec<Line>,
+    pub lines: Vec<FigureSeries>,
 }
 
 /// The points of these moments; else why there are none.
-pub(super) fn of(moments: &[&Moment<'_>], length_ns: u64, kind: Kind) -> Result<Points, String> {
+pub(super) fn of(
+    moments: &[&Moment<'_>],
+    length_ns: u64,
+    kind: TimeKind,
+) -> Result<SegmentPoints, String> {
     let most = moments.len() / ENOUGH_VALUES;
     if most == 0 {
         return Err(too_short(moments, length_ns));
@@ -61,12 +65,12 @@ fn too_short(moments: &[&Moment<'_>], length_ns: u64) -> String {
 }
 
 /// So many moments to a point; none where too many of the points have too little in them.
-fn points(moments: &[&Moment<'_>], kind: Kind, width: usize) -> Option<Points> {
+fn points(moments: &[&Moment<'_>], kind: TimeKind, width: usize) -> Option<SegmentPoints> {
     let (mut spans, mut counts, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let mut times: [Vec<Option<u64>>; 2] = [Vec::new(), Vec::new()];
     for chunk in moments.chunks_exact(width) {
-        let mut part = Part::default();
-        let mut all = Part::default();
+        let mut part = LabelTotals::default();
+        let mut all = LabelTotals::default();
         for moment in chunk {
             part.slot.add(&moment.part(kind).slot);
             all.slot.counters.add(&moment.all.slot.counters);
@@ -90,16 +94,16 @@ fn points(moments: &[&Moment<'_>], kind: Kind, width: usize) -> Option<Points> {
         return None;
     }
     let [p50, p99] = times.map(|line| filled(&line));
-    let mut lines = vec![Line::of_times("p50", p50?, (0.1, 50_000.0))];
+    let mut lines = vec![FigureSeries::of_times("p50", p50?, (0.1, 50_000.0))];
     if let Some(p99) = p99.filter(|_| enough(FOR_A_P99)) {
-        lines.push(Line::of_times("p99", p99, (0.25, 200_000.0)));
+        lines.push(FigureSeries::of_times("p99", p99, (0.25, 200_000.0)));
     }
-    lines.push(Line {
+    lines.push(FigureSeries {
         name: "errors",
         values: errors,
         matters: 0.02,
     });
-    Some(Points { spans, lines })
+    Some(SegmentPoints { spans, lines })
 }
 
 /// Where nothing ended, what was before goes on; none where that is too often.
@@ -116,13 +120,13 @@ fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
     Some(known.collect())
 }
 
-impl Line {
+impl FigureSeries {
     /// What matters is a share, and so many nanoseconds at least: of very short times a share is nothing.
-    fn of_times(name: &'static str, ns: Vec<u64>, (share, least_ns): (f64, f64)) -> Line {
+    fn of_times(name: &'static str, ns: Vec<u64>, (share, least_ns): (f64, f64)) -> FigureSeries {
         let logarithm = |ns: u64| (ns.max(LEAST_NS) as f64).ln();
         let values: Vec<f64> = ns.into_iter().map(logarithm).collect();
         let usual = statistics::median(&values).map_or(1.0, f64::exp);
-        Line {
+        FigureSeries {
             name,
             values,
             matters: (1.0 + share).ln().max((least_ns / usual).ln_1p()),

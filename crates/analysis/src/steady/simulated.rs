@@ -1,12 +1,12 @@
 //! Runs that are made up, second by second, of which it is known how the service did: to prove with what is said of them. Nothing is sent.
 
-use measure::{Kind, LabelId, NoAnswer, Outcome, Slot, interval::Gauge, label};
+use measure::{LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, interval::Gauge, label};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
     rng::{Purpose, Rng},
     units::SECOND,
 };
-use record::{Frame, Manifest, Part, Run, Started, State, Totals};
+use record::{IntervalRecord, LabelTotals, Manifest, Run, RunContext, RunState, Totals};
 
 /// A millisecond, in nanoseconds.
 pub const MS: f64 = 1e6;
@@ -33,7 +33,7 @@ pub fn phase(seconds: u64) -> Phase {
 
 /// What happened in a second.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct SimulatedSecond {
     /// Requests that were sent.
     pub issued: u64,
     /// What answers took, in nanoseconds.
@@ -46,23 +46,23 @@ pub struct Seen {
 
 /// As many as come are answered in about so many milliseconds.
 #[must_use]
-pub fn about(random: &mut Rng, ms: f64) -> Seen {
+pub fn about(random: &mut Rng, ms: f64) -> SimulatedSecond {
     let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
     let answered = (0..RATE).map(|_| ms * MS * (0.2 * noise()).exp());
-    Seen {
+    SimulatedSecond {
         issued: RATE,
         answered: answered.collect(),
-        ..Seen::default()
+        ..SimulatedSecond::default()
     }
 }
 
 /// A run under a plan, of which each second is told.
-pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> Seen) -> Run {
-    let manifest = Manifest::new(plan, Started::default());
+pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSecond) -> Run {
+    let manifest = Manifest::new(plan, RunContext::default());
     let mut labels = measure::Labels::default();
-    labels.id(measure::label::Group::Request, "GET", "/");
+    labels.id(measure::label::LabelGroup::Request, "GET", "/");
     let mut run = Run::planned(manifest, labels.all().to_vec());
-    run.manifest.state = State::Complete;
+    run.manifest.state = RunState::Complete;
     run.totals = Totals::of(&run.manifest);
     let mut under_way = 0;
     for second in 0..seconds {
@@ -74,12 +74,12 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> Seen) -> Run 
         counters.unanswered[NoAnswer::Timeout as usize] = seen.timeouts;
         counters.paced = counters.ended();
         under_way = under_way + counters.issued - counters.ended();
-        for kind in [Kind::Response, Kind::Service] {
+        for kind in [TimeKind::Response, TimeKind::Service] {
             for ns in &seen.answered {
-                slot.record(kind, Outcome::Ok, *ns as u64);
+                slot.record(kind, OutcomeClass::Ok, *ns as u64);
             }
             for _ in 0..seen.timeouts {
-                slot.record(kind, Outcome::Unanswered, 10 * SECOND);
+                slot.record(kind, OutcomeClass::Unanswered, 10 * SECOND);
             }
         }
         let span = (second * SECOND, (second + 1) * SECOND);
@@ -88,14 +88,14 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> Seen) -> Run 
             .iter()
             .take_while(|phase| phase.end_ns <= span.0)
             .count() as u32;
-        let mut frame = Frame {
+        let mut frame = IntervalRecord {
             index: second,
             span,
             phase,
-            ..Frame::default()
+            ..IntervalRecord::default()
         };
         for label in [label::ALL, LABEL] {
-            frame.parts.insert((label, phase), Part::of(&slot));
+            frame.parts.insert((label, phase), LabelTotals::of(&slot));
         }
         let (samples, level) = (1, under_way);
         (frame.run.due, frame.run.started) = (seen.issued, seen.issued);
@@ -139,7 +139,7 @@ pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: O
     let plan = plan(vec![phase(seconds)]);
     let mut random = random(2);
     let mut gap = |rate: f64| -(1.0 - random.unit()).ln() / rate;
-    let mut seen: Vec<Seen> = (0..seconds).map(|_| Seen::default()).collect();
+    let mut seen: Vec<SimulatedSecond> = (0..seconds).map(|_| SimulatedSecond::default()).collect();
     let (mut at, mut free) = (0.0, 0.0f64);
     loop {
         at += gap(comes as f64);

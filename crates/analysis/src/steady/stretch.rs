@@ -7,7 +7,7 @@ use crate::{figures, left_out::LeftOut, moments::Moment};
 
 /// A stretch of constant load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct Segment {
     /// Its phase, where the load has any.
     pub phase: Option<usize>,
     /// Start, in nanoseconds from the start of the test.
@@ -17,7 +17,7 @@ pub(super) struct Stretch {
 }
 
 /// The longest stretch of constant load; of several of one length the last one. Else why there is none.
-pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Stretch, String> {
+pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
         return same_users(moments).ok_or_else(|| NEVER.to_owned());
@@ -29,15 +29,15 @@ pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Stretch, String> {
     if phases.iter().any(|phase| phase.constant.is_none()) {
         return Err("the record does not say in which phases the load stays the same".into());
     }
-    let whole = Stretch {
+    let whole = Segment {
         phase: None,
         from_ns: 0,
         to_ns: load.end_ns,
     };
     let constant = phases.iter().enumerate();
     let constant = constant.filter(|(_, phase)| phase.constant == Some(true));
-    let mut stretches: Vec<Stretch> = constant
-        .map(|(number, phase)| Stretch {
+    let mut stretches: Vec<Segment> = constant
+        .map(|(number, phase)| Segment {
             phase: Some(number),
             from_ns: phase.start_ns,
             to_ns: phase.end_ns,
@@ -57,42 +57,42 @@ pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Stretch, String> {
     let left_out = LeftOut::of(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out.rest((stretch.from_ns, stretch.to_ns)).into_iter();
-        rest.map(move |(from_ns, to_ns)| Stretch {
+        rest.map(move |(from_ns, to_ns)| Segment {
             from_ns,
             to_ns,
             ..stretch
         })
     });
-    let longest = stretches.max_by_key(Stretch::length_ns);
+    let longest = stretches.max_by_key(Segment::length_ns);
     longest.ok_or_else(|| NEVER.to_owned())
 }
 
 const NEVER: &str = "the load never stays the same";
 
-impl Stretch {
+impl Segment {
     pub fn length_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
 
     /// Up to where the load went and the record goes.
-    pub fn until_now(self, run: &Run) -> Stretch {
+    pub fn until_now(self, run: &Run) -> Segment {
         let end_ns = figures::load_end_ns(run);
-        Stretch {
+        Segment {
             to_ns: self.to_ns.min(end_ns).max(self.from_ns),
             ..self
         }
     }
 
     /// What is before a moment, and what is behind it.
-    fn cut(self, at_ns: u64) -> Vec<Stretch> {
+    fn cut(self, at_ns: u64) -> Vec<Segment> {
         if at_ns <= self.from_ns || at_ns >= self.to_ns {
             return vec![self];
         }
-        let before = Stretch {
+        let before = Segment {
             to_ns: at_ns,
             ..self
         };
-        let behind = Stretch {
+        let behind = Segment {
             from_ns: at_ns,
             ..self
         };
@@ -113,17 +113,17 @@ impl Stretch {
 }
 
 /// Where somebody outside decides how many users there are: the longest stretch in which there were as many at the end of every point.
-fn same_users(moments: &[Moment<'_>]) -> Option<Stretch> {
+fn same_users(moments: &[Moment<'_>]) -> Option<Segment> {
     let users = |moment: &Moment<'_>| moment.rows.last().map(|row| row.run.users.last);
     let same = moments.chunk_by(|a, b| users(a) == users(b));
     let with_users = same.filter(|part| part.first().and_then(users).is_some_and(|n| n > 0));
     let stretches = with_users.filter_map(|part| {
-        Some(Stretch {
+        Some(Segment {
             phase: None,
             // In the first of them users may have come.
             from_ns: part.first()?.span.1,
             to_ns: part.last()?.span.1,
         })
     });
-    stretches.max_by_key(Stretch::length_ns)
+    stretches.max_by_key(Segment::length_ns)
 }

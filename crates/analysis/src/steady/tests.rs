@@ -1,9 +1,9 @@
 //! Runs that are made up here, second by second: what is said of each of them.
 
 use plan::{Phase, Plan, Rate, Shape, criteria::parse_criterion, units::SECOND};
-use record::{Manifest, Started, State};
+use record::{Manifest, RunContext, RunState};
 
-use super::simulated::{MS, RATE, Seen, about, phase, queue, random, run};
+use super::simulated::{MS, RATE, SimulatedSecond, about, phase, queue, random, run};
 use super::*;
 use crate::verdict::{self, Judged, Judgement};
 
@@ -83,7 +83,7 @@ fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
 fn errors_that_come_and_go_on_are_a_shift() {
     let mut random = random(1);
     let plan = plan(vec![phase(90)], &[]);
-    let failing = run(&plan, 90, |second| Seen {
+    let failing = run(&plan, 90, |second| SimulatedSecond {
         failed: if second < 40 { 0 } else { 10 },
         ..about(&mut random, 5.0)
     });
@@ -147,8 +147,8 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
     assert!(told(&ramped).sentence.contains("never stays the same"));
     // Stopped after 20 s of 120.
     let mut stopped = course(6, 120, &[], |_| 5.0);
-    stopped.manifest.state = State::Interrupted;
-    stopped.manifest.end = Some(record::End {
+    stopped.manifest.state = RunState::Interrupted;
+    stopped.manifest.end = Some(record::RunEnd {
         ns: 20 * SECOND,
         reason: None,
         cause: None,
@@ -157,9 +157,9 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
         lines: None,
     });
     assert_eq!(told(&stopped).behaviour, Behaviour::Unknown);
-    let silent = run(&plan(vec![phase(60)], &[]), 60, |second| Seen {
+    let silent = run(&plan(vec![phase(60)], &[]), 60, |second| SimulatedSecond {
         issued: u64::from(second % 10 == 0),
-        ..Seen::default()
+        ..SimulatedSecond::default()
     });
     assert_eq!(told(&silent).behaviour, Behaviour::Unknown);
 }
@@ -211,12 +211,12 @@ fn without_a_steady_state_nothing_is_judged_in_it() {
         "{reason}"
     );
     let why = |phases: Vec<Phase>| {
-        let manifest = Manifest::new(&plan(phases, &[]), Started::default());
+        let manifest = Manifest::new(&plan(phases, &[]), RunContext::default());
         let criterion = parse_criterion("p50 in steady < 20ms").unwrap();
         verdict::without_subject(
             &manifest,
             None,
-            &record::server::Server::default(),
+            &record::server::ServerMetrics::default(),
             &criterion,
         )
     };
@@ -250,10 +250,10 @@ fn a_load_that_is_changed_is_another_load() {
 fn of_a_phase_it_is_said_what_came_and_went_and_whether_a_backlog_grew() {
     let of = |seconds: u64, answered: u64, slower: f64| {
         let plan = plan(vec![phase(2), phase(seconds)], &[]);
-        let run = run(&plan, 2 + seconds, |second| Seen {
+        let run = run(&plan, 2 + seconds, |second| SimulatedSecond {
             issued: RATE,
             answered: vec![(10.0 + slower * second as f64) * MS; answered as usize],
-            ..Seen::default()
+            ..SimulatedSecond::default()
         });
         of_phase(&run, &moments::of(&run), 1, RATE as f64).unwrap()
     };

@@ -1,15 +1,15 @@
 //! A steady state in words, and what was found in the shape that the summary has.
 
-use measure::Kind;
+use measure::TimeKind;
 use record::{Run, units};
 
-use super::{Behaviour, Found, Steady, Stretch, What};
+use super::{Behaviour, Finding, Segment, Steady, SteadyState};
 
 /// What was found, as the summary has it.
-pub(super) fn told(run: &Run, found: Found, kind: Kind) -> Steady {
+pub(super) fn told(run: &Run, found: Finding, kind: TimeKind) -> Steady {
     let name = match kind {
-        Kind::Response => "response time",
-        Kind::Iteration => "iteration time",
+        TimeKind::Response => "response time",
+        TimeKind::Iteration => "iteration time",
         _ => "service time",
     };
     let place = found.stretch.map_or_else(String::new, |at| place(run, at));
@@ -33,12 +33,12 @@ pub(super) fn told(run: &Run, found: Found, kind: Kind) -> Steady {
         grows_per_second: None,
     };
     match found.what {
-        What::Unknown(_) => {}
-        What::Steady { from_ns, stats } => {
+        SteadyState::Unknown(_) => {}
+        SteadyState::Steady { from_ns, stats } => {
             told.behaviour = Behaviour::Steady;
             (told.settled_ns, told.stats) = (Some(from_ns), stats.map(|stats| *stats));
         }
-        What::Drifting {
+        SteadyState::Drifting {
             figure,
             before,
             after,
@@ -52,7 +52,7 @@ pub(super) fn told(run: &Run, found: Found, kind: Kind) -> Steady {
             told.changed(figure, before, after);
             told.change_per_minute = Some(per_minute);
         }
-        What::Shifting {
+        SteadyState::Shifting {
             figure,
             at_ns,
             before,
@@ -62,7 +62,7 @@ pub(super) fn told(run: &Run, found: Found, kind: Kind) -> Steady {
             told.changed(figure, before, after);
             told.at_ns = Some(at_ns);
         }
-        What::Overload { came, went, grows } => {
+        SteadyState::Overload { came, went, grows } => {
             told.behaviour = Behaviour::Overload;
             told.figure = Some("in_flight".into());
             (told.came_per_second, told.answered_per_second) = (Some(came), Some(went));
@@ -85,7 +85,7 @@ impl Steady {
 }
 
 /// Where that was, if the load has several phases.
-fn place(run: &Run, stretch: Stretch) -> String {
+fn place(run: &Run, stretch: Segment) -> String {
     let phases = &run.manifest.phases;
     let Some(phase) = stretch.phase.filter(|_| phases.len() > 1) else {
         return String::new();
@@ -97,13 +97,13 @@ fn place(run: &Run, stretch: Stretch) -> String {
     )
 }
 
-fn sentence(found: &Found, name: &str, place: &str) -> String {
+fn sentence(found: &Finding, name: &str, place: &str) -> String {
     let from_ns = found.stretch.map_or(0, |stretch| stretch.from_ns);
     match &found.what {
-        What::Unknown(why) => {
+        SteadyState::Unknown(why) => {
             format!("Whether there was a steady state{place} cannot be said: {why}.")
         }
-        What::Steady {
+        SteadyState::Steady {
             from_ns: settled_ns,
             stats,
         } => {
@@ -126,7 +126,7 @@ fn sentence(found: &Found, name: &str, place: &str) -> String {
                 )
             }
         }
-        What::Drifting {
+        SteadyState::Drifting {
             figure,
             before,
             after,
@@ -148,7 +148,7 @@ fn sentence(found: &Found, name: &str, place: &str) -> String {
                 units::share(per_minute.abs()),
             )
         }
-        What::Shifting {
+        SteadyState::Shifting {
             figure,
             at_ns,
             before,
@@ -160,7 +160,7 @@ fn sentence(found: &Found, name: &str, place: &str) -> String {
             value(figure, *before),
             value(figure, *after),
         ),
-        What::Overload { came, went, grows } => format!(
+        SteadyState::Overload { came, went, grows } => format!(
             "There was no steady state{place} but overload: {} requests/s came and {}/s were answered, so {} more waited with every second.",
             units::rate(*came),
             units::rate(*went),

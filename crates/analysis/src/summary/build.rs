@@ -1,29 +1,30 @@
 //! Builds the summary from a run: sums, rows, ledgers, notes, and the judgement of the criteria.
 
 use measure::{
-    Kind, Label, Outcome,
+    Label, OutcomeClass, TimeKind,
     interval::Gauge,
     label,
-    label::{Group, Role},
+    label::{LabelGroup, Role},
 };
-use plan::criteria::{Metric, Span, parse_criterion};
+use plan::criteria::{Metric, SpanFilter, parse_criterion};
 
 use super::{
-    Headline, Identity, Level, Row, SCHEMA, Stopped, Summary, phases, recovery, scenarios, trend,
+    Headline, Identity, LevelStats, Row, SCHEMA, Stopped, Summary, phases, recovery, scenarios,
+    trend,
 };
 use crate::{
     figures::{self, Sampled, elapsed_ns, per_second, share_of},
     saturation,
     verdict::{self, Timeline},
 };
-use record::{Cut, EventKind, Model, Part, Run, State, units};
+use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
 /// The figures of a run, with its points and what was judged of each; nothing is said in sentences yet.
 pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
     let row = |label: &Label| row_of_label(run, label, &all, elapsed_ns);
-    let rows = |groups: &[Group]| -> Vec<Row> {
+    let rows = |groups: &[LabelGroup]| -> Vec<Row> {
         let wanted = run
             .labels
             .iter()
@@ -68,17 +69,22 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         mocks: super::mocks::of(run),
         nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
-        labels: rows(&[Group::Request, Group::Mqtt, Group::Script, Group::Custom]),
-        iterations: rows(&[Group::Iteration]),
-        transactions: rows(&[Group::Transaction]),
+        labels: rows(&[
+            LabelGroup::Request,
+            LabelGroup::Mqtt,
+            LabelGroup::Script,
+            LabelGroup::Custom,
+        ]),
+        iterations: rows(&[LabelGroup::Iteration]),
+        transactions: rows(&[LabelGroup::Transaction]),
         percentiles: Vec::new(),
         confidence: figures::confidence(run),
-        lateness: Sampled::of(&all, Kind::Lateness).raw_stats(),
-        wait: Sampled::of(&all, Kind::Wait).raw_stats(),
-        script: Sampled::of(&all, Kind::Script).raw_stats(),
-        lag: Sampled::of(&all, Kind::Lag).raw_stats(),
-        connect: Sampled::of(&all, Kind::Connect).stats(),
-        tls: Sampled::of(&all, Kind::Tls).stats(),
+        lateness: Sampled::of(&all, TimeKind::Lateness).raw_stats(),
+        wait: Sampled::of(&all, TimeKind::Wait).raw_stats(),
+        script: Sampled::of(&all, TimeKind::Script).raw_stats(),
+        lag: Sampled::of(&all, TimeKind::Lag).raw_stats(),
+        connect: Sampled::of(&all, TimeKind::Connect).stats(),
+        tls: Sampled::of(&all, TimeKind::Tls).stats(),
         in_flight: level(run, elapsed_ns, |run| run.in_flight),
         users: level(run, u64::MAX, |run| run.users),
         connections_opened: run.totals.rows.values().map(|row| row.run.opened).sum(),
@@ -175,15 +181,15 @@ fn stopped(run: &Run) -> Option<Stopped> {
 }
 
 /// Of a label, which may be all there is.
-fn row_of_label(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
+fn row_of_label(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) -> Row {
     let part = run.totals.label(label.id);
     let ended = part.slot.counters.ended();
-    let of_all = label.group == Group::Request && ended == all.slot.counters.ended();
+    let of_all = label.group == LabelGroup::Request && ended == all.slot.counters.ended();
     row_of(run, (label, of_all), &part, elapsed_ns)
 }
 
 /// Among all requests those that nobody answers would be the quickest: with them there is no service time of all.
-fn row_of_all(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
+fn row_of_all(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) -> Row {
     let mut labels = run.labels.iter();
     let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));
     let mut row = row_of(run, (label, true), all, elapsed_ns);
@@ -191,11 +197,11 @@ fn row_of_all(run: &Run, label: &Label, all: &Part, elapsed_ns: u64) -> Row {
     row
 }
 
-fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &Part, elapsed_ns: u64) -> Row {
+fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapsed_ns: u64) -> Row {
     let counters = &part.slot.counters;
     let (count, errors) = (counters.ended(), counters.errors());
     let is_iteration = label.group.role() == Role::Iteration;
-    let stats = |kind: Kind| {
+    let stats = |kind: TimeKind| {
         let sampled = Sampled::of(part, kind);
         // How the samples of a label hang together is known where it is all there is.
         let id = if of_all { label::ALL } else { label.id };
@@ -213,12 +219,12 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &Part, elapsed_ns: u
         errors,
         error_share: share_of(errors, count),
         per_second: per_second(count, elapsed_ns),
-        service: stats(Kind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
+        service: stats(TimeKind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
         // An intended start that is the previous answer plus a think time says nothing about waiting in line.
-        response: stats(Kind::Response).filter(|_| !is_iteration && counters.paced == count),
-        iteration: stats(Kind::Iteration).filter(|_| is_iteration),
+        response: stats(TimeKind::Response).filter(|_| !is_iteration && counters.paced == count),
+        iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
         // Scenarios of one name share a label, and not all of them need have pauses.
-        unpaused: stats(Kind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
+        unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
         codes: counters.codes.0.iter().copied().collect(),
         unanswered: figures::by_class(counters),
         bytes_out: counters.bytes_out,
@@ -228,41 +234,41 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &Part, elapsed_ns: u
 }
 
 /// Whether every iteration or transaction of a label has told how long it took without its pauses.
-fn all_timed(part: &Part, stats: &figures::Stats) -> bool {
-    let timed = Outcome::ALL
+fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
+    let timed = OutcomeClass::ALL
         .iter()
-        .filter_map(|outcome| part.slot.histogram(Kind::Unpaused, *outcome));
+        .filter_map(|outcome| part.slot.histogram(TimeKind::Unpaused, *outcome));
     timed.map(measure::Histogram::count).sum::<u64>() == stats.count
 }
 
 /// What MQTT sends without being answered - messages of QoS 0 - takes no time: that of each is written as none.
-fn is_unanswered(label: &Label, part: &Part) -> bool {
-    let mut times = Outcome::ALL
+fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
+    let mut times = OutcomeClass::ALL
         .iter()
-        .filter_map(|outcome| part.slot.histogram(Kind::Service, *outcome))
+        .filter_map(|outcome| part.slot.histogram(TimeKind::Service, *outcome))
         .peekable();
-    label.group == Group::Mqtt
+    label.group == LabelGroup::Mqtt
         && times.peek().is_some()
         && times.all(|times| times.max() == Some(0))
 }
 
 /// Of requests that all died before anything was written there is no service time to tell of.
-fn has_times(part: &Part, kind: Kind) -> bool {
-    Outcome::ALL
+fn has_times(part: &LabelTotals, kind: TimeKind) -> bool {
+    OutcomeClass::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
 }
 
 /// A level over the time until `until_ns`, after which it was zero. Rates are of the same time: a run may wait on after its last
 /// request, as for deliveries, and those samples would make the level too low.
-fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> Level {
+fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> LevelStats {
     let rows = run.totals.rows.values();
     let gauges = rows.map(|row| (row.span, gauge(&row.run)));
     let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), (span, gauge)| {
         let samples = samples_until(until_ns, span, gauge.samples);
         (n + samples, sum + gauge.sum, gauge.max.max(max))
     });
-    Level {
+    LevelStats {
         mean: if samples == 0 {
             0.0
         } else {
@@ -305,7 +311,7 @@ fn all_failed(summary: &Summary) -> Option<String> {
 fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
     let of_response = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
-        let is = matches!(criterion.metric, Metric::Time(Span::Response, _));
+        let is = matches!(criterion.metric, Metric::Time(SpanFilter::Response, _));
         is.then_some(criterion.text)
     };
     let texts: Vec<String> = run
@@ -325,7 +331,7 @@ fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
 
 /// Where the record ends, and that the figures do.
 #[must_use]
-pub fn cut_text(cut: Cut) -> String {
+pub fn cut_text(cut: Truncation) -> String {
     let at = units::duration(cut.at_ns);
     let run_on = cut.of_ns.map_or_else(String::new, |ns| {
         format!(", the run went on to {}", units::duration(ns))
@@ -402,18 +408,18 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
             .map(|event| event.text.clone())
             .filter(|text| !run.manifest.notes.contains(text)),
     );
-    if run.manifest.state != State::Running {
+    if run.manifest.state != RunState::Running {
         notes.extend(never_reported(run, &notes));
     }
     let end = run.totals.last_end_ns();
     match run.manifest.state {
-        State::Complete => {}
-        State::Running if run.cut.is_none() => notes.push(format!(
+        RunState::Complete => {}
+        RunState::Running if run.cut.is_none() => notes.push(format!(
             "the record holds no end of the run, which goes on or was killed: this is what was recorded in its first {}",
             units::duration(end)
         )),
-        State::Running => {}
-        State::Interrupted => {
+        RunState::Running => {}
+        RunState::Interrupted => {
             let by = summary
                 .run
                 .ended_by

@@ -30,7 +30,7 @@ pub struct MockRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// How long answers were to take, and took.
-    pub times: Vec<Kept>,
+    pub times: Vec<MockTime>,
     /// By which share the times that were served differ from those that were computed for these requests, at most of those above.
     pub off: Option<f64>,
     /// 99 % of all answers of the mock came at most so late.
@@ -42,7 +42,7 @@ pub struct MockRow {
 
 /// A time of a mock: asked, computed and served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Kept {
+pub struct MockTime {
     /// `mean`, `p50`, `p95` or `p99`.
     pub what: String,
     /// What the plan asks for; none where that depends on the load.
@@ -91,7 +91,7 @@ fn row(mock: &Value, route: &Value) -> MockRow {
     let codes = codes.filter_map(|(code, n)| Some((code.parse().ok()?, n.as_u64()?)));
     let codes: BTreeMap<u16, u64> = codes.collect();
     let answered = codes.values().sum::<u64>() + number(&route["resets"]);
-    let times: Vec<Kept> = TOLD
+    let times: Vec<MockTime> = TOLD
         .iter()
         .filter(|(_, least)| answered >= *least)
         .filter_map(|(what, _)| kept(what, route))
@@ -113,9 +113,9 @@ fn row(mock: &Value, route: &Value) -> MockRow {
     }
 }
 
-fn kept(what: &str, route: &Value) -> Option<Kept> {
+fn kept(what: &str, route: &Value) -> Option<MockTime> {
     let of = |whose: &str| ns(&route[whose][format!("{what}_ms")]);
-    Some(Kept {
+    Some(MockTime {
         what: what.to_owned(),
         asked_ns: of("asked"),
         due_ns: of("due")?,
@@ -137,7 +137,7 @@ fn ns(ms: &Value) -> Option<u64> {
 impl MockRow {
     /// A time of it.
     #[must_use]
-    pub fn time(&self, what: &str) -> Option<&Kept> {
+    pub fn time(&self, what: &str) -> Option<&MockTime> {
         self.times.iter().find(|kept| kept.what == what)
     }
 }

@@ -1,5 +1,5 @@
 //! The summary: every figure that any rendering shows, computed from the record and kept as `summary.json`. Renderers lay it
-//! out; they compute nothing. The format is described in `docs/run-record.md`.
+//! out; they compute nothing. The format is described in `docs/reference/summary-json.md`.
 
 mod build;
 mod json;
@@ -14,7 +14,7 @@ mod trend;
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, LabelId, label::Group};
+use measure::{LabelId, TimeKind, label::LabelGroup};
 use plan::work::DEFAULT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,23 +22,25 @@ use serde::{Deserialize, Serialize};
 pub use build::cut_text;
 pub(crate) use build::of;
 pub use json::json;
-pub use mocks::{Kept, MockCapacity, MockRow, mock_rows};
+pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
 pub use percentiles::{PercentileRow, SHARES};
 pub use phases::PhaseRow;
-pub use recovery::{AfterLoad, Peak, Recovery};
+pub use recovery::{AfterLoad, PeakRecovery, Recovery};
 pub use scenarios::ScenarioRow;
 pub use told::{Conclusion, Deciding, Headline, Tone};
-pub use trend::{Stretch, Trend};
+pub use trend::{Trend, TrendSpan};
 
 pub use crate::{
     saturation::{Reached, Saturation},
     steady::{Behaviour, Steady},
 };
 
-pub use crate::figures::{Arrivals, Confidence, ErrorRow, Figure, Loss, Requests, Stats, Thin};
+pub use crate::figures::{
+    ArrivalLedger, Confidence, ErrorRow, Figure, Loss, Requests, Stats, Thin,
+};
 use crate::verdict::{Judged, Measurement};
 
-use record::{Model, NodeRow, State};
+use record::{Model, NodeRow, RunState};
 
 /// The version of the summary's format.
 pub const SCHEMA: u32 = 1;
@@ -66,7 +68,7 @@ pub struct Summary {
     /// What `loadline run` exits with.
     pub exit_code: u8,
     /// The arrivals ledger; none when nothing arrives by a schedule and no iterations are counted.
-    pub arrivals: Option<Arrivals>,
+    pub arrivals: Option<ArrivalLedger>,
     /// The processes that were lost while the run went on, and what was lost with them; empty where none was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Loss>,
@@ -124,9 +126,9 @@ pub struct Summary {
     /// TLS handshakes.
     pub tls: Option<Stats>,
     /// Requests under way.
-    pub in_flight: Level,
+    pub in_flight: LevelStats,
     /// Virtual users under way.
-    pub users: Level,
+    pub users: LevelStats,
     /// Connections opened.
     pub connections_opened: u64,
     /// What went wrong, most frequent first.
@@ -145,16 +147,16 @@ impl Summary {
     /// The time that a report speaks of first: from the intended start where every request has one; of an open run with more
     /// than that, the iteration; else the service time.
     #[must_use]
-    pub fn headline(&self) -> Kind {
+    pub fn headline(&self) -> TimeKind {
         if self.all.response.is_some() {
-            Kind::Response
+            TimeKind::Response
         } else if self.run.model == Model::Open
             && !self.iterations.is_empty()
             && self.run.imported_from.is_none()
         {
-            Kind::Iteration
+            TimeKind::Iteration
         } else {
-            Kind::Service
+            TimeKind::Service
         }
     }
 
@@ -162,8 +164,8 @@ impl Summary {
     #[must_use]
     pub fn headline_name(&self) -> &'static str {
         match self.headline() {
-            Kind::Response => "response time",
-            Kind::Iteration => "iteration time",
+            TimeKind::Response => "response time",
+            TimeKind::Iteration => "iteration time",
             _ if self.run.imported_from.is_some() => "response time",
             _ => "service time",
         }
@@ -212,8 +214,8 @@ impl Summary {
     #[must_use]
     pub fn headline_stats(&self) -> Option<(&Row, &Stats)> {
         match self.headline() {
-            Kind::Response => self.all.response.as_ref().map(|stats| (&self.all, stats)),
-            Kind::Iteration => {
+            TimeKind::Response => self.all.response.as_ref().map(|stats| (&self.all, stats)),
+            TimeKind::Iteration => {
                 let row = self.iterations.iter().max_by_key(|row| row.count)?;
                 row.iteration.as_ref().map(|stats| (row, stats))
             }
@@ -245,7 +247,7 @@ pub struct Identity {
     /// The same in nanoseconds since 1970.
     pub started_wall_ns: u64,
     /// Whether it came to its end.
-    pub state: State,
+    pub state: RunState,
     /// Why it ended early.
     pub ended_by: Option<String>,
     /// The stop rule that ended it.
@@ -284,7 +286,7 @@ pub struct Row {
     pub id: LabelId,
     /// What it counts.
     #[schemars(with = "String")]
-    pub group: Group,
+    pub group: LabelGroup,
     /// As renderings show it.
     pub text: String,
     /// Requests (or iterations, or transactions) that ended, in whatever way.
@@ -330,10 +332,10 @@ impl Row {
     #[must_use]
     pub fn called(&self) -> String {
         match self.group {
-            Group::Transaction => format!("transaction {}", self.text),
+            LabelGroup::Transaction => format!("transaction {}", self.text),
             // Nobody gave the scenario a name.
-            Group::Iteration if self.text == DEFAULT => "iteration".to_owned(),
-            Group::Iteration => format!("iteration {}", self.text),
+            LabelGroup::Iteration if self.text == DEFAULT => "iteration".to_owned(),
+            LabelGroup::Iteration => format!("iteration {}", self.text),
             _ => self.text.clone(),
         }
     }
@@ -341,7 +343,7 @@ impl Row {
 
 /// A level that was sampled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Level {
+pub struct LevelStats {
     /// Mean over the run's samples.
     pub mean: f64,
     /// Largest sample; of several workers the sum of theirs, which is an upper bound.

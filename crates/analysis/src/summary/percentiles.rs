@@ -27,9 +27,9 @@ pub struct PercentileRow {
 pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<PercentileRow> {
     let more = |row: &Row| {
         let kind = match row.group.role() {
-            Role::Iteration => measure::Kind::Iteration,
-            _ if row.response.is_some() => measure::Kind::Response,
-            _ => measure::Kind::Service,
+            Role::Iteration => measure::TimeKind::Iteration,
+            _ if row.response.is_some() => measure::TimeKind::Response,
+            _ => measure::TimeKind::Service,
         };
         let sampled = Sampled::of(&run.totals.label(row.id), kind);
         let figures = SHARES.iter().map(|share| sampled.given_quantile(*share));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, LabelId, label, label::Group};
+use measure::{LabelId, TimeKind, label, label::LabelGroup};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +38,9 @@ pub struct PhaseRow {
     pub p99: Option<Figure>,
 }
 
-pub(super) fn of(run: &Run, headline: Kind, elapsed_ns: u64) -> Vec<PhaseRow> {
+pub(super) fn of(run: &Run, headline: TimeKind, elapsed_ns: u64) -> Vec<PhaseRow> {
     let phases = &run.manifest.phases;
-    let iterations: Vec<LabelId> = run.labels_of(Group::Iteration).map(|l| l.id).collect();
+    let iterations: Vec<LabelId> = run.labels_of(LabelGroup::Iteration).map(|l| l.id).collect();
     let is_iteration = |id| iterations.contains(&id);
     let row = |(i, facts): (usize, &record::PhaseFacts)| {
         let index = i as u32;
@@ -59,7 +59,7 @@ pub(super) fn of(run: &Run, headline: Kind, elapsed_ns: u64) -> Vec<PhaseRow> {
         let all = run
             .totals
             .sum(|id, phase| id == label::ALL && phase == index);
-        let timed = if headline == Kind::Iteration {
+        let timed = if headline == TimeKind::Iteration {
             &iterations
         } else {
             &all

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use measure::Kind;
+use measure::TimeKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::{
     figures::{Figure, Sampled, per_second},
     moments::Moment,
 };
-use record::{IntervalRow, Model, Part, PhaseFacts, Run};
+use record::{IntervalRow, LabelTotals, Model, PhaseFacts, Run};
 
 /// Whoever is done sooner after the load needs no telling.
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
@@ -38,7 +38,7 @@ pub struct Recovery {
     /// when their virtual user comes to them: then users go on after the load, whatever the target does.
     pub after_load: Option<AfterLoad>,
     /// After the phase with the highest load; none unless the phases before and behind it have clearly less.
-    pub peak: Option<Peak>,
+    pub peak: Option<PeakRecovery>,
 }
 
 /// What was left when the load ended.
@@ -60,7 +60,7 @@ pub struct AfterLoad {
 
 /// How fast answers were after a peak, beside how fast they were before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Peak {
+pub struct PeakRecovery {
     /// Its phase, an index into `phases`.
     pub phase: usize,
     /// When it ended, in nanoseconds from the start.
@@ -95,14 +95,14 @@ pub(super) fn of(
     run: &Run,
     moments: &[Moment<'_>],
     phases: &[PhaseRow],
-    headline: Kind,
+    headline: TimeKind,
     elapsed_ns: u64,
 ) -> Option<Recovery> {
     if run.manifest.load.model != Model::Open || !run.is_whole() {
         return None;
     }
     let recovery = Recovery {
-        after_load: after_load(run, elapsed_ns).filter(|_| headline == Kind::Response),
+        after_load: after_load(run, elapsed_ns).filter(|_| headline == TimeKind::Response),
         peak: peak(run, moments, phases, headline),
     };
     (recovery.after_load.is_some() || recovery.peak.is_some()).then_some(recovery)
@@ -124,7 +124,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
         drained_ns,
         ended: after.iter().map(|row| row.all.ended()).sum(),
         errors: after.iter().map(errors).sum(),
-        p95: Sampled::of(&run.totals.after_load, Kind::Response).given_quantile(0.95),
+        p95: Sampled::of(&run.totals.after_load, TimeKind::Response).given_quantile(0.95),
     })
 }
 
@@ -135,7 +135,12 @@ fn under_way(rows: &[&IntervalRow]) -> u64 {
     issued.saturating_sub(ended)
 }
 
-fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) -> Option<Peak> {
+fn peak(
+    run: &Run,
+    moments: &[Moment<'_>],
+    rows: &[PhaseRow],
+    headline: TimeKind,
+) -> Option<PeakRecovery> {
     let phases = &run.manifest.phases;
     let phase = highest(phases)?;
     let (start_ns, end_ns) = (phases[phase].start_ns, phases[phase].end_ns);
@@ -172,7 +177,7 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
     let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.0 < end_ns).collect();
     let in_peak = || until_end.iter().filter(|row| row.span.0 >= start_ns);
     let length_ns = end_ns - start_ns;
-    Some(Peak {
+    Some(PeakRecovery {
         phase,
         end_ns,
         issued_per_second: per_second(in_peak().map(|row| row.all.issued).sum(), length_ns),
@@ -196,12 +201,12 @@ fn peak(run: &Run, moments: &[Moment<'_>], rows: &[PhaseRow], headline: Kind) ->
 
 /// The first point that is as before, as are all requests of the 10 s from it on together, or of those to the last point: among the
 /// seconds of a service that is well there is a slow one now and then.
-fn held(chunks: &[Chunk], headline: Kind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
+fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
         let until_ns = chunks[*first].span.0 + HELD_NS;
         let rest = &chunks[*first..];
         let window = rest.iter().take_while(|chunk| chunk.span.0 < until_ns);
-        let mut pooled = Part::default();
+        let mut pooled = LabelTotals::default();
         window.for_each(|chunk| pooled.slot.add(&chunk.part.slot));
         let whole = Chunk::of(rest[0].span, pooled, headline);
         !is_slow(&rest[0]) && whole.is_some_and(|whole| !is_slow(&whole))
@@ -258,7 +263,7 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
 /// As many points in a row as it takes to know a p95.
 struct Chunk {
     span: (u64, u64),
-    part: Part,
+    part: LabelTotals,
     p95: Figure,
     ended: u64,
     bad: u64,
@@ -266,7 +271,7 @@ struct Chunk {
 
 impl Chunk {
     /// None of too few samples.
-    fn of(span: (u64, u64), part: Part, headline: Kind) -> Option<Chunk> {
+    fn of(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
         let samples = Sampled::of(&part, headline);
         if samples.count() < FEWEST {
             return None;
@@ -289,9 +294,9 @@ impl Chunk {
     }
 }
 
-fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: Kind) -> Vec<Chunk> {
+fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: TimeKind) -> Vec<Chunk> {
     let mut chunks = Vec::new();
-    let (mut pooled, mut start_ns) = (Part::default(), None);
+    let (mut pooled, mut start_ns) = (LabelTotals::default(), None);
     for moment in moments.iter().filter(|m| is_in(m, &within)) {
         let part = moment.part(headline);
         if part.slot.counters.ended() == 0 && start_ns.is_none() {
@@ -301,7 +306,7 @@ fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: Kind) -> Vec<Chu
         pooled.slot.add(&part.slot);
         if let Some(chunk) = Chunk::of((from, moment.span.1), pooled.clone(), headline) {
             chunks.push(chunk);
-            (pooled, start_ns) = (Part::default(), None);
+            (pooled, start_ns) = (LabelTotals::default(), None);
         }
     }
     chunks

@@ -1,12 +1,12 @@
 //! Plan against achieved, scenario by scenario: the volumes that were asked for, and what came of them.
 
-use measure::{LabelId, NoAnswer, label::Group};
+use measure::{LabelId, NoAnswer, label::LabelGroup};
 use plan::Draw;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Arrivals, load_end_ns, per_second, share_of};
-use record::{Model, Run, State};
+use crate::figures::{ArrivalLedger, load_end_ns, per_second, share_of};
+use record::{Model, Run, RunState};
 
 const HOUR_S: f64 = 3600.0;
 /// While a run goes on its summary is made anew each second, and who draws so many scenarios would be felt.
@@ -46,7 +46,7 @@ pub struct ScenarioRow {
     pub of_plan: Option<f64>,
 }
 
-pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec<ScenarioRow> {
+pub(super) fn of(run: &Run, arrivals: Option<&ArrivalLedger>, elapsed_ns: u64) -> Vec<ScenarioRow> {
     // A single iteration is not held against a rate.
     if run.manifest.load.model == Model::Once {
         return Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
     let facts = &run.manifest.scenarios;
     let total: u64 = facts.iter().map(|facts| u64::from(facts.weight)).sum();
     let draw = Draw::new(run.manifest.seed, facts.iter().map(|facts| facts.weight));
-    let under_way = run.manifest.state == State::Running || run.cut.is_some();
+    let under_way = run.manifest.state == RunState::Running || run.cut.is_some();
     let planned = arrivals.and_then(|arrivals| arrivals.planned);
     let drawn = planned
         .filter(|n| {
@@ -83,7 +83,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
             .as_ref()
             .filter(|_| known)
             .map(|drawn| mine().map(|(i, _)| drawn[i]).sum::<u64>());
-        let mut labels = run.labels_of(Group::Iteration);
+        let mut labels = run.labels_of(LabelGroup::Iteration);
         let id = labels.find(|label| label.text == name).map(|l| l.id);
         let part = id.map(|id| run.totals.label(id)).unwrap_or_default();
         let counters = &part.slot.counters;
@@ -110,7 +110,7 @@ pub(super) fn of(run: &Run, arrivals: Option<&Arrivals>, elapsed_ns: u64) -> Vec
     let mut names: Vec<&str> = Vec::new();
     let in_plan = facts.iter().map(|facts| facts.name.as_str());
     let told = run
-        .labels_of(Group::Iteration)
+        .labels_of(LabelGroup::Iteration)
         .map(|label| label.text.as_str());
     for name in in_plan.chain(told) {
         if !names.contains(&name) {

@@ -1,7 +1,7 @@
 //! Where the run stood in the first and in the last quarter of its load, and in its best moment: what tells a server that keeps
 //! up from one that does not.
 
-use measure::{Kind, slot::Counters};
+use measure::{TimeKind, slot::Counters};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::{
     figures::{Figure, Sampled, per_second, share_of},
     moments::Moment,
 };
-use record::{Part, Run};
+use record::{LabelTotals, Run};
 
 /// Fewer points than this are no course of events.
 const FEWEST: usize = 8;
@@ -18,16 +18,16 @@ const FEWEST: usize = 8;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
     /// The first quarter of the load.
-    pub first: Stretch,
+    pub first: TrendSpan,
     /// The last quarter of it.
-    pub last: Stretch,
+    pub last: TrendSpan,
     /// The quarter of the load in which most requests were answered as they should be.
-    pub best: Stretch,
+    pub best: TrendSpan,
 }
 
 /// A stretch of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Stretch {
+pub struct TrendSpan {
     /// Start, in nanoseconds from the start of the test.
     pub from_ns: u64,
     /// End.
@@ -47,7 +47,7 @@ pub struct Stretch {
 }
 
 /// The course of a run; none when it was too short to have one.
-pub(super) fn of(run: &Run, moments: &[Moment<'_>], headline: Kind) -> Option<Trend> {
+pub(super) fn of(run: &Run, moments: &[Moment<'_>], headline: TimeKind) -> Option<Trend> {
     let load_end_ns = run.manifest.load.end_ns;
     let loaded: Vec<&Moment<'_>> = moments
         .iter()
@@ -74,9 +74,9 @@ pub(super) fn of(run: &Run, moments: &[Moment<'_>], headline: Kind) -> Option<Tr
     })
 }
 
-fn stretch(moments: &[&Moment<'_>], headline: Kind) -> Stretch {
+fn stretch(moments: &[&Moment<'_>], headline: TimeKind) -> TrendSpan {
     let mut all = Counters::default();
-    let mut timed = Part::default();
+    let mut timed = LabelTotals::default();
     let (mut due, mut length_ns) = (0, 0);
     let (mut samples, mut level) = (0, 0);
     for moment in moments {
@@ -88,7 +88,7 @@ fn stretch(moments: &[&Moment<'_>], headline: Kind) -> Stretch {
         level += moment.sum(|row| row.run.in_flight.sum);
     }
     let errors = all.errors();
-    Stretch {
+    TrendSpan {
         from_ns: moments.first().map_or(0, |moment| moment.span.0),
         to_ns: moments.last().map_or(0, |moment| moment.span.1),
         due_per_second: per_second(due, length_ns),

@@ -4,7 +4,7 @@
 //! that is sent at once makes the server look slower than it is, for longer than the hold-up. It judges nothing anew.
 
 use measure::{
-    Histogram, Kind, NoAnswer, Outcome,
+    Histogram, NoAnswer, OutcomeClass, TimeKind,
     confidence::{self, Standing},
     label,
     slot::Counters,
@@ -18,9 +18,9 @@ use plan::{
 use super::{
     Judgement,
     bound::bound,
-    measured::{Scope, kind_of},
+    measured::{CriterionScope, kind_of},
 };
-use crate::figures::{Arrivals, Sampled};
+use crate::figures::{ArrivalLedger, Sampled};
 use record::{Model, Run};
 
 /// What is measured beside the load is measured about once in so long.
@@ -37,15 +37,15 @@ struct Harm {
 }
 
 impl Harm {
-    fn of(scope: &Scope<'_>, arrivals: &Arrivals) -> Harm {
+    fn of(scope: &CriterionScope<'_>, arrivals: &ArrivalLedger) -> Harm {
         let all = scope.all_requests();
         let of = |kind| {
-            let times = all.slot.histogram(kind, Outcome::Ok);
+            let times = all.slot.histogram(kind, OutcomeClass::Ok);
             times.cloned().unwrap_or_default()
         };
         Harm {
-            late: of(Kind::Lateness),
-            stalled: of(Kind::Stall),
+            late: of(TimeKind::Lateness),
+            stalled: of(TimeKind::Stall),
             unsent: unsent_share(arrivals),
         }
     }
@@ -68,7 +68,7 @@ impl Harm {
     }
 }
 
-fn unsent_share(arrivals: &Arrivals) -> f64 {
+fn unsent_share(arrivals: &ArrivalLedger) -> f64 {
     let missing = arrivals.unsent.unwrap_or(0) + arrivals.unknown;
     missing as f64 / arrivals.started.max(1) as f64
 }
@@ -77,10 +77,10 @@ fn unsent_share(arrivals: &Arrivals) -> f64 {
 pub(super) fn worst_ns(run: &Run) -> u64 {
     let all = run.totals.label(label::ALL);
     let worst = |kind| {
-        let times = all.slot.histogram(kind, Outcome::Ok);
+        let times = all.slot.histogram(kind, OutcomeClass::Ok);
         times.and_then(Histogram::max).unwrap_or(0)
     };
-    worst(Kind::Lateness).saturating_add(worst(Kind::Stall))
+    worst(TimeKind::Lateness).saturating_add(worst(TimeKind::Stall))
 }
 
 /// Whether the judgement of a criterion stands, whatever the generator did; none where it is of the generator itself.
@@ -89,14 +89,14 @@ pub(super) fn stands(
     criterion: &Criterion,
     judgement: Judgement,
     elapsed_ns: u64,
-    arrivals: &Arrivals,
+    arrivals: &ArrivalLedger,
 ) -> Option<bool> {
     let holds = match judgement {
         Judgement::Pass => true,
         Judgement::Fail => false,
         Judgement::Inconclusive => return None,
     };
-    let Ok(scope) = Scope::of(run, criterion, elapsed_ns) else {
+    let Ok(scope) = CriterionScope::of(run, criterion, elapsed_ns) else {
         return Some(false);
     };
     // A criterion that asks for little holds when the figure is small, and fails when it is large.
@@ -131,7 +131,7 @@ pub(super) fn stands(
 
 /// Whether the load that the generator was to send came to the server within the width of a look: then whatever was measured there is as it
 /// would have been.
-fn came_as_planned(run: &Run, arrivals: &Arrivals) -> bool {
+fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     let all = run.totals.label(label::ALL);
     let is_open = run.manifest.load.model == Model::Open;
     let sent = arrivals.unsent == Some(0) && arrivals.unknown == 0;
@@ -140,10 +140,16 @@ fn came_as_planned(run: &Run, arrivals: &Arrivals) -> bool {
 }
 
 /// Whether a time is below a limit even if all that was touched, and all that was never sent, had been slow.
-fn stays_small(scope: &Scope<'_>, samples: &Sampled, stat: Stat, limit: u64, harm: &Harm) -> bool {
+fn stays_small(
+    scope: &CriterionScope<'_>,
+    samples: &Sampled,
+    stat: Stat,
+    limit: u64,
+    harm: &Harm,
+) -> bool {
     // An iteration may have been touched at each of its requests.
-    let times = if samples.kind() == Kind::Iteration {
-        let all = Sampled::of(&scope.all_requests(), Kind::Service);
+    let times = if samples.kind() == TimeKind::Iteration {
+        let all = Sampled::of(&scope.all_requests(), TimeKind::Service);
         all.count().div_ceil(samples.count().max(1)).max(1)
     } else {
         1
@@ -183,7 +189,7 @@ fn own_faults(counters: &Counters, with_timeouts: bool) -> u64 {
 }
 
 fn errors_stand(
-    scope: &Scope<'_>,
+    scope: &CriterionScope<'_>,
     criterion: &Criterion,
     (holds, is_small): (bool, bool),
     unsent_share: f64,

@@ -2,20 +2,20 @@
 //! enough samples to judge by it.
 
 use measure::{
-    Kind, LabelId,
+    LabelId, TimeKind,
     confidence::{self, Standing},
     label,
-    label::Group,
-    summary::{Quantile, Times},
+    label::LabelGroup,
+    summary::{KindTimes, Quantile},
 };
 use plan::{
     Criterion,
-    criteria::{MessageFate, Metric, Span, Stat},
+    criteria::{MessageFate, Metric, SpanFilter, Stat},
     units::Quantity,
 };
 
 use record::{
-    Part, Run,
+    LabelTotals, Run,
     history::{Curve, Point},
     units,
 };
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// What a criterion is of.
-pub(super) struct Scope<'a> {
+pub(super) struct CriterionScope<'a> {
     pub(super) run: &'a Run,
     /// None: all requests.
     labels: Option<Vec<LabelId>>,
@@ -50,7 +50,7 @@ pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Me
     if let Metric::Server(name, stat) = &criterion.metric {
         return server::of(run, (name, *stat), criterion, elapsed_ns);
     }
-    let scope = Scope::of(run, criterion, elapsed_ns)?;
+    let scope = CriterionScope::of(run, criterion, elapsed_ns)?;
     let measured = match &criterion.metric {
         Metric::Time(span, stat) => scope.time(*span, *stat, criterion),
         Metric::Errors => scope.errors(criterion),
@@ -83,11 +83,11 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     }
     if matches!(criterion.metric, Metric::Messages(_)) {
         let mut labels = run.labels.iter();
-        let has_clients = labels.any(|label| label.group == Group::Mqtt);
+        let has_clients = labels.any(|label| label.group == LabelGroup::Mqtt);
         return (!has_clients)
             .then(|| "this run has no MQTT clients, whose messages it counts".into());
     }
-    let why = Scope::of(run, criterion, 0).err()?;
+    let why = CriterionScope::of(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {
         let phases = run.manifest.phases.iter();
         phases.filter_map(|phase| phase.name.as_deref()).collect()
@@ -108,15 +108,15 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     })
 }
 
-impl<'a> Scope<'a> {
+impl<'a> CriterionScope<'a> {
     pub(super) fn of(
         run: &'a Run,
         criterion: &Criterion,
         elapsed_ns: u64,
-    ) -> Result<Scope<'a>, String> {
+    ) -> Result<CriterionScope<'a>, String> {
         let Subject { labels, phases } = Subject::of(run, criterion)?;
         let window = criterion.steady.then(|| steady::window(run)).transpose()?;
-        let mut scope = Scope {
+        let mut scope = CriterionScope {
             run,
             labels,
             phases,
@@ -128,9 +128,9 @@ impl<'a> Scope<'a> {
         Ok(scope)
     }
 
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> LabelTotals {
         if self.window.is_some() {
-            let mut sum = Part::default();
+            let mut sum = LabelTotals::default();
             for point in self.points() {
                 sum.slot.add(&point.part.slot);
             }
@@ -150,7 +150,7 @@ impl<'a> Scope<'a> {
     }
 
     /// All requests of the phases that are asked for.
-    pub(super) fn all_requests(&self) -> Part {
+    pub(super) fn all_requests(&self) -> LabelTotals {
         self.run.totals.judged(|id, phase| {
             let phases = self.phases.as_ref();
             id == label::ALL && phases.is_none_or(|phases| phases.contains(&phase))
@@ -164,7 +164,7 @@ impl<'a> Scope<'a> {
 
     fn is_every_iteration(&self) -> bool {
         self.labels.as_ref().is_some_and(|labels| {
-            let iterations = self.run.labels_of(Group::Iteration);
+            let iterations = self.run.labels_of(LabelGroup::Iteration);
             iterations.map(|label| label.id).eq(labels.iter().copied())
         })
     }
@@ -174,7 +174,12 @@ impl<'a> Scope<'a> {
         per_second(n, self.length_ns())
     }
 
-    fn time(&self, span: Span, stat: Stat, criterion: &Criterion) -> Result<Measured, String> {
+    fn time(
+        &self,
+        span: SpanFilter,
+        stat: Stat,
+        criterion: &Criterion,
+    ) -> Result<Measured, String> {
         let samples = Sampled::of(&self.part(), kind_of(span));
         match stat {
             Stat::Mean => mean(&samples, criterion),
@@ -187,7 +192,7 @@ impl<'a> Scope<'a> {
         if self.labels.is_some() {
             return Err("lateness is recorded for the whole run, not by label".into());
         }
-        let samples = Sampled::of(&self.part(), Kind::Lateness);
+        let samples = Sampled::of(&self.part(), TimeKind::Lateness);
         quantile(&samples, 0.99, criterion, self)
     }
 
@@ -314,11 +319,11 @@ impl<'a> Scope<'a> {
 }
 
 /// What a span of a criterion is called among kinds of time.
-pub fn kind_of(span: Span) -> Kind {
+pub fn kind_of(span: SpanFilter) -> TimeKind {
     match span {
-        Span::Response => Kind::Response,
-        Span::Service => Kind::Service,
-        Span::Iteration | Span::Transaction => Kind::Iteration,
+        SpanFilter::Response => TimeKind::Response,
+        SpanFilter::Service => TimeKind::Service,
+        SpanFilter::Iteration | SpanFilter::Transaction => TimeKind::Iteration,
     }
 }
 
@@ -353,7 +358,7 @@ fn quantile(
     samples: &Sampled,
     q: f64,
     criterion: &Criterion,
-    scope: &Scope<'_>,
+    scope: &CriterionScope<'_>,
 ) -> Result<Measured, String> {
     let Some(figure) = samples.quantile(q) else {
         return Err("nothing was measured".into());
@@ -373,7 +378,7 @@ fn quantile(
     })
 }
 
-impl Scope<'_> {
+impl CriterionScope<'_> {
     /// Why the samples do not decide on which side of a bound a quantile lies; none when they do, with 99 % confidence.
     fn undecided(&self, samples: &Sampled, q: f64, bound: u64) -> Option<String> {
         let inflation = self.inflation(samples.kind(), q, bound);
@@ -405,10 +410,10 @@ impl Scope<'_> {
     }
 }
 
-impl Scope<'_> {
+impl CriterionScope<'_> {
     /// By how much its samples hang together, for judging the quantile `q` against a bound. Taken from all requests, of the phases that
     /// are asked for: a label alone is too little.
-    pub(super) fn inflation(&self, kind: Kind, q: f64, bound: u64) -> f64 {
+    pub(super) fn inflation(&self, kind: TimeKind, q: f64, bound: u64) -> f64 {
         // Points of a long run are wide, and hold what is of other phases: what the criterion is of must be far by itself.
         let own = Sampled::of(&self.part(), kind).into_times();
         if confidence::lies_apart(&own, q, bound)
@@ -434,7 +439,7 @@ impl Scope<'_> {
     }
 
     /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.
-    fn parts_over_time(&self, kind: Kind) -> Vec<Times> {
+    fn parts_over_time(&self, kind: TimeKind) -> Vec<KindTimes> {
         let points = self.points();
         points
             .iter()

@@ -2,9 +2,9 @@
 //! descriptors or ports, a closed loop at a busy core. CPU, steal, throttling and stalls are the reasons that are named.
 
 use measure::{
-    Fault, Histogram, Kind, label,
+    Fault, Histogram, TimeKind, label,
     slot::Counters,
-    summary::{Quantile, Times},
+    summary::{KindTimes, Quantile},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use plan::mutant::{self, Mutant};
 use record::{EventKind, IntervalRow, Model, Run, units};
 
-use crate::figures::{self, Arrivals, Requests};
+use crate::figures::{self, ArrivalLedger, Requests};
 
 /// How the reason begins where a closed loop went as fast as the generator could.
 const BOUND: &str = "generator-bound: throughput is a lower bound";
@@ -95,17 +95,17 @@ fn decisive(times: &Histogram) -> Option<u64> {
 /// Judges the measurement; none when there was nothing to measure, while a run is too young to be stamped, and of a trial that no
 /// fault of the generator kept from being one.
 #[must_use]
-pub fn of(run: &Run, arrivals: &Arrivals, requests: &Requests) -> Option<Measurement> {
+pub fn of(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
     let too_young = run.totals.last_end_ns() < SETTLED_NS || all.slot.counters.ended() < SETTLED;
     if requests.issued == 0 || run.live && too_young {
         return None;
     }
-    let own = |kind| all.slot.histogram(kind, measure::Outcome::Ok);
-    let (late, held_up) = (own(Kind::Lateness), own(Kind::Stall));
+    let own = |kind| all.slot.histogram(kind, measure::OutcomeClass::Ok);
+    let (late, held_up) = (own(TimeKind::Lateness), own(TimeKind::Stall));
     let decisive = (late.and_then(decisive), held_up.and_then(decisive));
     let is_closed = run.manifest.load.model == Model::Closed;
-    let reported = match Times::of(&all.slot, Kind::Response).quantile(0.99) {
+    let reported = match KindTimes::of(&all.slot, TimeKind::Response).quantile(0.99) {
         Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
         Quantile::Empty => 0,
     };
@@ -281,7 +281,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn sent(arrivals: &Arrivals) -> Option<f64> {
+fn sent(arrivals: &ArrivalLedger) -> Option<f64> {
     let planned = arrivals.planned.filter(|planned| *planned > 0)?;
     let missing = arrivals.unsent.unwrap_or(0) + arrivals.unknown;
     Some(1.0 - missing as f64 / planned as f64)
@@ -289,7 +289,7 @@ fn sent(arrivals: &Arrivals) -> Option<f64> {
 
 /// The share of the plan that was somebody's to send who was there, and did not: what was lost with a process is no fault of the
 /// others.
-fn unsent_by_others(run: &Run, arrivals: &Arrivals) -> f64 {
+fn unsent_by_others(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     let unsent = arrivals.unsent.unwrap_or(0);
     let of_nodes = figures::unsent_with_nodes(run) + run.left_by_lost();
     let of_others = unsent.saturating_sub(of_nodes);
@@ -297,7 +297,7 @@ fn unsent_by_others(run: &Run, arrivals: &Arrivals) -> f64 {
 }
 
 /// The share of the plan that belonged to processes without a record, or with one that ends early.
-fn unrecorded_share(run: &Run, arrivals: &Arrivals) -> f64 {
+fn unrecorded_share(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     let planned = arrivals.planned.unwrap_or(0).max(1);
     figures::unrecorded(run) as f64 / planned as f64
 }
@@ -416,13 +416,14 @@ fn littles_law(run: &Run) -> Option<f64> {
     let sampled = sum as f64 / samples as f64;
     let all = run.totals.label(label::ALL);
     let total = |kind| {
-        measure::Outcome::ALL
+        measure::OutcomeClass::ALL
             .into_iter()
             .filter_map(|outcome| all.slot.histogram(kind, outcome))
             .map(measure::Histogram::sum)
             .sum::<u128>()
     };
-    let expected = (total(Kind::Wait) + total(Kind::Service)) as f64 / elapsed.max(1) as f64;
+    let expected =
+        (total(TimeKind::Wait) + total(TimeKind::Service)) as f64 / elapsed.max(1) as f64;
     Some((sampled - expected).abs() / sampled)
 }
 

@@ -7,7 +7,7 @@ use super::bound::bound;
 
 /// The ledger of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct MessageCounts {
     /// The clients have reported.
     is_reported: bool,
     due: u64,
@@ -21,8 +21,8 @@ pub(super) struct Counts {
 }
 
 /// Reads the ledger of a run.
-pub(super) fn counts(run: &Run) -> Counts {
-    let mut counts = Counts::default();
+pub(super) fn counts(run: &Run) -> MessageCounts {
+    let mut counts = MessageCounts::default();
     for (_, part) in run.door_parts() {
         let of = |name: &str| part.counters.get(name).copied().unwrap_or(0);
         counts.is_reported |= part.counters.contains_key("due");
@@ -37,7 +37,7 @@ pub(super) fn counts(run: &Run) -> Counts {
     counts
 }
 
-impl Counts {
+impl MessageCounts {
     /// How many have this fate, and of how many. Fails where that is unknown, or where what is unknown decides the criterion.
     pub(super) fn share(
         &self,
@@ -83,14 +83,14 @@ mod tests {
         plan::criteria::parse_criterion(text).unwrap()
     }
 
-    fn counts() -> Counts {
-        Counts {
+    fn counts() -> MessageCounts {
+        MessageCounts {
             is_reported: true,
             due: 100,
             expected: 200,
             received: 190,
             again: 3,
-            ..Counts::default()
+            ..MessageCounts::default()
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_not_lost_and_not_delivered() {
-        let counts = Counts {
+        let counts = MessageCounts {
             unknown: 4,
             expected_of_unknown: 8,
             ..counts()
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn without_a_report_nothing_is_known() {
-        let none = Counts::default();
+        let none = MessageCounts::default();
         assert!(
             none.share(MessageFate::Lost, &criterion("lost < 1"))
                 .is_err()

@@ -18,9 +18,9 @@ use plan::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use record::{Manifest, Run, server::Server, units};
+use record::{Manifest, Run, server::ServerMetrics, units};
 
-use crate::figures::{Arrivals, Requests};
+use crate::figures::{ArrivalLedger, Requests};
 use bound::Measured;
 pub use bound::bound;
 pub use measured::kind_of;
@@ -82,7 +82,7 @@ pub(crate) fn judge(run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) -> Vec<
 pub(crate) fn despite_the_generator(
     run: &Run,
     judged: &mut [Judged],
-    (measurement, arrivals): (&Measurement, &Arrivals),
+    (measurement, arrivals): (&Measurement, &ArrivalLedger),
     elapsed_ns: u64,
 ) {
     if measurement.verdict != "INVALID" {
@@ -126,7 +126,7 @@ pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
 pub fn without_subject(
     manifest: &Manifest,
     labels: Option<&[Label]>,
-    server: &Server,
+    server: &ServerMetrics,
     criterion: &Criterion,
 ) -> Option<String> {
     let is_of_label = criterion.of.is_some() && !matches!(criterion.metric, Metric::Server(..));

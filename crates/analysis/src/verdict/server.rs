@@ -8,7 +8,7 @@ use plan::{
 };
 use record::{
     Run,
-    server::{Series, Server, Sort},
+    server::{MetricKind, MetricSeries, ServerMetrics},
     units,
 };
 
@@ -65,7 +65,7 @@ pub(super) fn of(
 /// The figure of one series.
 fn one(
     run: &Run,
-    series: &Series,
+    series: &MetricSeries,
     stat: Stat,
     criterion: &Criterion,
     elapsed_ns: u64,
@@ -128,14 +128,18 @@ pub(super) fn subject_missing(run: &Run, name: &str, criterion: &Criterion) -> O
 }
 
 /// Whether there is something that a criterion is of, in a unit that it can be held against.
-fn fitting(server: &Server, name: &str, criterion: &Criterion) -> Result<(), String> {
+fn fitting(server: &ServerMetrics, name: &str, criterion: &Criterion) -> Result<(), String> {
     let all = series_of(&server.series, name, criterion)?;
     all.into_iter()
         .try_for_each(|series| scale(series, criterion).map(drop))
 }
 
 /// The series that a criterion is of, each with its bound in the unit of the samples.
-pub fn bounds_of<'a>(run: &'a Run, name: &str, criterion: &Criterion) -> Vec<(&'a Series, f64)> {
+pub fn bounds_of<'a>(
+    run: &'a Run,
+    name: &str,
+    criterion: &Criterion,
+) -> Vec<(&'a MetricSeries, f64)> {
     let all = series_of(&run.server.series, name, criterion).unwrap_or_default();
     let fitting = all.into_iter().filter_map(|series| {
         let scale = scale(series, criterion).ok()?;
@@ -146,17 +150,17 @@ pub fn bounds_of<'a>(run: &'a Run, name: &str, criterion: &Criterion) -> Vec<(&'
 
 /// The series that a criterion is of: without a name, all instances there are.
 fn series_of<'a>(
-    all: &'a [Series],
+    all: &'a [MetricSeries],
     name: &str,
     criterion: &Criterion,
-) -> Result<Vec<&'a Series>, String> {
+) -> Result<Vec<&'a MetricSeries>, String> {
     let wanted = criterion.of.as_deref();
-    let is_wanted = |series: &&Series| {
+    let is_wanted = |series: &&MetricSeries| {
         let own = series.of.instance.as_deref();
         wanted.is_none_or(|of| own.is_some_and(|own| fits(of, own)))
     };
-    let named: Vec<&Series> = all.iter().filter(|series| series.name() == name).collect();
-    let found: Vec<&Series> = named.iter().copied().filter(is_wanted).collect();
+    let named: Vec<&MetricSeries> = all.iter().filter(|series| series.name() == name).collect();
+    let found: Vec<&MetricSeries> = named.iter().copied().filter(is_wanted).collect();
     match found.as_slice() {
         [] if !named.is_empty() => Err(no_instance(name, wanted.unwrap_or_default(), &named)),
         [] => Err(format!("there is no server.{name}{}", those(all.iter()))),
@@ -165,7 +169,7 @@ fn series_of<'a>(
 }
 
 /// That there is no such one of what is measured, and which there are.
-fn no_instance(name: &str, wanted: &str, named: &[&Series]) -> String {
+fn no_instance(name: &str, wanted: &str, named: &[&MetricSeries]) -> String {
     let own = named
         .iter()
         .filter_map(|series| series.of.instance.as_deref());
@@ -180,7 +184,7 @@ fn no_instance(name: &str, wanted: &str, named: &[&Series]) -> String {
 
 /// Why a criterion, or a stop rule, on what is measured beside the load could never be judged, whatever the load; none of others.
 #[must_use]
-pub fn never_measured(criterion: &Criterion, server: &Server) -> Option<String> {
+pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<String> {
     let Metric::Server(name, _) = &criterion.metric else {
         return None;
     };
@@ -188,7 +192,7 @@ pub fn never_measured(criterion: &Criterion, server: &Server) -> Option<String> 
     Some(format!("`{}` can never be judged: {why}", criterion.text))
 }
 
-fn those<'a>(all: impl Iterator<Item = &'a Series>) -> String {
+fn those<'a>(all: impl Iterator<Item = &'a MetricSeries>) -> String {
     let names: Vec<String> = all.map(shown).take(NAMES).collect();
     if names.is_empty() {
         return ": nothing was measured beside the load".to_owned();
@@ -196,14 +200,14 @@ fn those<'a>(all: impl Iterator<Item = &'a Series>) -> String {
     format!(" (there are {})", names.join(", "))
 }
 
-fn shown(series: &Series) -> String {
+fn shown(series: &MetricSeries) -> String {
     let of = series.of.instance.as_deref();
     let of = of.map(|of| format!(" of \"{of}\"")).unwrap_or_default();
     format!("server.{}{of}", series.name())
 }
 
 /// What samples are multiplied by to stand beside the bound; or that they cannot.
-fn scale(series: &Series, criterion: &Criterion) -> Result<f64, String> {
+fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     let unit = series.unit();
     match (criterion.value, unit.as_str(), series.of.sort) {
         (Quantity::Share(_), "%", _) => Ok(0.01),
@@ -211,10 +215,10 @@ fn scale(series: &Series, criterion: &Criterion) -> Result<f64, String> {
             "{} is a share: write one, for example 80%",
             shown(series)
         )),
-        (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, Sort::Counter) => Ok(1.0),
+        (Quantity::Number(_), ..) | (Quantity::PerSecond(_), _, MetricKind::Counter) => Ok(1.0),
         // Samples in seconds, bounds in nanoseconds.
-        (Quantity::Duration(_), "s", Sort::Gauge) => Ok(SECOND as f64),
-        (_, _, Sort::Counter) => Err(format!(
+        (Quantity::Duration(_), "s", MetricKind::Gauge) => Ok(SECOND as f64),
+        (_, _, MetricKind::Counter) => Err(format!(
             "{} is a number per second: write one, for example 1000/s",
             shown(series)
         )),

@@ -2,11 +2,11 @@
 
 use measure::{
     LabelId, label,
-    label::{Group, Role},
+    label::{LabelGroup, Role},
 };
 use plan::{
     Criterion,
-    criteria::{Span, fits},
+    criteria::{SpanFilter, fits},
 };
 use record::Run;
 
@@ -43,7 +43,7 @@ impl Subject {
                         Some(pattern) => {
                             format!("there is no label like \"{pattern}\"")
                         }
-                        None if span == Some(Span::Transaction) => {
+                        None if span == Some(SpanFilter::Transaction) => {
                             "no `group` of the plan has a name".into()
                         }
                         None => "no iterations were recorded".into(),
@@ -83,8 +83,8 @@ impl Subject {
 /// Whether a criterion can be of a label, by what that counts: iterations, transactions, or requests and what stands beside them.
 pub(super) fn may_be_of(criterion: &Criterion, label: &measure::Label) -> bool {
     match criterion.metric.over_requests() {
-        Some(Span::Transaction) => label.group == Group::Transaction,
-        Some(_) => label.group == Group::Iteration,
+        Some(SpanFilter::Transaction) => label.group == LabelGroup::Transaction,
+        Some(_) => label.group == LabelGroup::Iteration,
         None => label.group.role() != Role::Iteration,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{LabelId, label::Group};
+use measure::{LabelId, label::LabelGroup};
 
 use crate::import::{PrintedFigure as Printed, PrintedReport, Tool, model};
 
@@ -20,7 +20,7 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
         &report.all,
         report.tool,
         0,
-        Group::Request,
+        LabelGroup::Request,
         "all requests",
         elapsed_ns,
     );
@@ -60,7 +60,7 @@ pub fn row(
     printed: &model::PrintedRow,
     tool: Tool,
     id: LabelId,
-    group: Group,
+    group: LabelGroup,
     text: &str,
     elapsed_ns: u64,
 ) -> Row {

@@ -4,7 +4,7 @@
 mod course;
 mod figures;
 
-use measure::label::Group;
+use measure::label::LabelGroup;
 
 use crate::{
     check,
@@ -15,11 +15,14 @@ use analysis::{
     conclusions,
     figures::share_of,
     page::Page,
-    summary::{self, Arrivals, ErrorRow, Headline, Identity, Level, Requests, Row, Summary},
+    summary::{
+        self, ArrivalLedger, ErrorRow, Headline, Identity, LevelStats, Requests, Row, Summary,
+    },
 };
 
 use record::{
-    FileFacts, Layout, LoadFacts, Manifest, Model, SCHEMA, Start, State, Tool as Writer, units, utc,
+    FileFacts, Layout, LoadFacts, Manifest, Model, RunStart, RunState, SCHEMA, Tool as Writer,
+    units, utc,
 };
 
 /// A text that cannot be shown as a run.
@@ -131,7 +134,7 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
             started_utc: began_s
                 .map_or_else(|| "–".into(), |_| utc(wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ")),
             started_wall_ns: wall_ns,
-            state: State::Complete,
+            state: RunState::Complete,
             ended_by: None,
             stopped: None,
             model: model(report),
@@ -171,8 +174,8 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
         wait: None,
         connect: None,
         tls: None,
-        in_flight: Level::default(),
-        users: Level::default(),
+        in_flight: LevelStats::default(),
+        users: LevelStats::default(),
         connections_opened: 0,
         errors: Vec::new(),
         conclusions: Vec::new(),
@@ -195,7 +198,7 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
             printed,
             report.tool,
             id,
-            Group::Request,
+            LabelGroup::Request,
             &printed.name,
             elapsed_ns,
         )
@@ -230,7 +233,7 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
             &printed,
             report.tool,
             id,
-            Group::Iteration,
+            LabelGroup::Iteration,
             "virtual users",
             elapsed_ns,
         );
@@ -255,7 +258,7 @@ fn requests(all: &Row) -> Requests {
     }
 }
 
-fn arrivals(report: &PrintedReport) -> Option<Arrivals> {
+fn arrivals(report: &PrintedReport) -> Option<ArrivalLedger> {
     let count =
         |figure: &Option<crate::import::PrintedFigure>| figure.as_ref().map(|f| f.value as u64);
     let sessions = &report.sessions;
@@ -264,7 +267,7 @@ fn arrivals(report: &PrintedReport) -> Option<Arrivals> {
     // Who is neither completed nor told to have failed may be either.
     let failed = count(&sessions.failed).or_else(|| (completed == started).then_some(0))?;
     let ended = completed.saturating_add(failed);
-    Some(Arrivals {
+    Some(ArrivalLedger {
         planned: None,
         until_stop: false,
         started,
@@ -420,7 +423,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         processes: None,
         whole: None,
         schema: SCHEMA,
-        state: State::Complete,
+        state: RunState::Complete,
         tool: Writer {
             name: "loadline".into(),
             version: summary.run.version.clone(),
@@ -449,7 +452,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         door_settings: serde_json::Value::Null,
         workers: 0,
         seed: 0,
-        start: Start {
+        start: RunStart {
             wall_ns: summary.run.started_wall_ns,
             monotonic_ns: 0,
             utc: summary.run.started_utc.clone(),

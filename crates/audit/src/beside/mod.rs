@@ -7,7 +7,7 @@ mod table;
 use plan::units::SECOND;
 use record::{
     Run,
-    server::{Descriptor, Sample},
+    server::{Descriptor, MetricSample},
     units,
 };
 
@@ -46,7 +46,7 @@ pub fn add(
     };
     let mut many = 0;
     for column in &table.columns {
-        let samples: Vec<Sample> = column
+        let samples: Vec<MetricSample> = column
             .samples
             .iter()
             .filter_map(|(from, to, value)| {
@@ -75,10 +75,14 @@ pub fn add(
 }
 
 /// A sample on the clock of the run, cut to it; none of others.
-fn within((from, to, value): (i128, i128, f64), zero_ns: i128, end_ns: u64) -> Option<Sample> {
+fn within(
+    (from, to, value): (i128, i128, f64),
+    zero_ns: i128,
+    end_ns: u64,
+) -> Option<MetricSample> {
     let from_ns = u64::try_from((from - zero_ns).max(0)).ok()?;
     let at_ns = u64::try_from(to - zero_ns).ok()?.min(end_ns);
-    (from_ns < at_ns).then_some(Sample {
+    (from_ns < at_ns).then_some(MetricSample {
         from_ns,
         at_ns,
         value,

@@ -1,7 +1,7 @@
 //! How far another's clock is off, by what moves with the load: the offset at which a column follows the load best. Where none stands out,
 //! there is none.
 
-use super::table::Table;
+use super::table::MetricTable;
 
 /// Clocks that are further apart are for their owner to tell of.
 const FURTHEST_S: i128 = 600;
@@ -18,14 +18,18 @@ const SECOND: i128 = 1_000_000_000;
 
 /// What was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ClockOffset {
     pub ns: i64,
     /// The column.
     pub by: String,
 }
 
 /// The offset at which a column follows the load, which is told second by second from a moment on.
-pub(super) fn find(table: &Table, load: &[f64], start_ns: i128) -> Result<Found, String> {
+pub(super) fn find(
+    table: &MetricTable,
+    load: &[f64],
+    start_ns: i128,
+) -> Result<ClockOffset, String> {
     let mut sums = vec![0.0];
     for here in load {
         sums.push(sums[sums.len() - 1] + here);
@@ -78,7 +82,7 @@ pub(super) fn find(table: &Table, load: &[f64], start_ns: i128) -> Result<Found,
             column.name
         ));
     }
-    Ok(Found {
+    Ok(ClockOffset {
         ns: i64::try_from(offset * SECOND).unwrap_or(0),
         by: column.name.clone(),
     })
@@ -113,7 +117,7 @@ fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::table::Column, *};
+    use super::{super::table::MetricColumn, *};
 
     const START: i128 = 1_700_000_000 * SECOND;
 
@@ -130,7 +134,7 @@ mod tests {
             .collect()
     }
 
-    fn following(load: &[f64], ahead: i128, every: usize) -> Table {
+    fn following(load: &[f64], ahead: i128, every: usize) -> MetricTable {
         let samples = load.chunks(every).enumerate().map(|(number, chunk)| {
             let from = START + (ahead + (number * every) as i128) * SECOND;
             let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
@@ -142,8 +146,8 @@ mod tests {
             )
         });
         let name = "cpu".to_owned();
-        Table {
-            columns: vec![Column {
+        MetricTable {
+            columns: vec![MetricColumn {
                 name,
                 samples: samples.collect(),
             }],

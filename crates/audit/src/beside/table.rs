@@ -1,31 +1,31 @@
 //! Times and numbers of a CSV file: one column of times, the others metrics. Rows above the first time are heads - a console writes several,
 //! with labels and the length of its periods -, and no tool is known here by its name.
 
-use crate::import::csv::{self, Record};
+use crate::import::csv::{self, CsvRecord};
 
 /// Nanoseconds since 1970: since when, at which moment, and the value.
-pub(super) type Stretch = (i128, i128, f64);
+pub(super) type MetricSample = (i128, i128, f64);
 
 /// What a file holds.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub columns: Vec<Column>,
+pub(super) struct MetricTable {
+    pub columns: Vec<MetricColumn>,
 }
 
 /// A metric.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct MetricColumn {
     pub name: String,
     /// In order.
-    pub samples: Vec<Stretch>,
+    pub samples: Vec<MetricSample>,
 }
 
 const SECOND: i128 = 1_000_000_000;
 
 /// Reads a text. The line of why not begins with its place.
-pub(super) fn read(text: &str) -> Result<Table, String> {
+pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     let records = csv::records(text.trim_start_matches('\u{feff}'));
-    let is_data = |record: &Record| cell(record, 0).is_some_and(|text| moment(text).is_some());
+    let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());
     let first = records.iter().position(is_data).ok_or(
         ": no line begins with a time: the first column is a time (2026-11-23T10:00:00Z, or seconds or milliseconds since 1970), the others are metrics",
     )?;
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Table, String> {
         let text = cell(head, 0).filter(|text| text.eq_ignore_ascii_case("period"));
         text.and_then(|_| cell(head, 1)?.parse::<u32>().ok())
     });
-    let mut rows: Vec<(i128, &Record)> = Vec::new();
+    let mut rows: Vec<(i128, &CsvRecord)> = Vec::new();
     for record in data {
         let at = cell(record, 0).and_then(moment);
         let at = at.ok_or_else(|| wrong(record, 0, "is no time"))?;
@@ -71,16 +71,16 @@ pub(super) fn read(text: &str) -> Result<Table, String> {
                 });
             }
         }
-        columns.push(Column { name, samples });
+        columns.push(MetricColumn { name, samples });
     }
-    Ok(Table { columns })
+    Ok(MetricTable { columns })
 }
 
-fn cell(record: &Record, number: usize) -> Option<&str> {
+fn cell(record: &CsvRecord, number: usize) -> Option<&str> {
     record.field(number).map(|word| word.text)
 }
 
-fn wrong(record: &Record, number: usize, what: &str) -> String {
+fn wrong(record: &CsvRecord, number: usize, what: &str) -> String {
     let word = record.field(number);
     let place = word
         .as_ref()
@@ -97,14 +97,14 @@ fn is_nothing(text: &str) -> bool {
 }
 
 /// The metrics' names: those of the head that says it is one of labels, else of the last one.
-fn names(heads: &[Record], data: &[Record]) -> Result<Vec<String>, String> {
+fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String> {
     let labels = heads
         .iter()
         .find(|head| cell(head, 0).is_some_and(|text| text.eq_ignore_ascii_case("label")));
     let head = labels.or(heads.last());
     let head = head
         .ok_or(":1:1: its first line is data: write the metrics' names above it, time,NAME,NAME")?;
-    let widest = data.iter().map(Record::len).max().unwrap_or(0);
+    let widest = data.iter().map(CsvRecord::len).max().unwrap_or(0);
     let mut names: Vec<String> = Vec::new();
     for number in 1..widest.max(2) {
         let name = cell(head, number).unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::import::{
 
 use record::units;
 
-use super::{checker::Checker, finding::Kind};
+use super::{checker::Checker, finding::Severity};
 
 /// Checks the counts of a report.
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
@@ -61,7 +61,7 @@ fn failed_share(
             units::share(failures.value / requests.value)
         );
         checker.find(
-            Kind::Contradiction,
+            Severity::Contradiction,
             "failures",
             &[share, failures, requests],
             text,
@@ -137,7 +137,7 @@ fn unanswered(checker: &mut Checker, all: &PrintedRow) {
         );
         let mut figures = vec![requests, responses];
         figures.extend(&errors);
-        checker.find(Kind::Remark, "answers", &figures, text);
+        checker.find(Severity::Remark, "answers", &figures, text);
     }
     let certain: Vec<&PrintedFigure> = all
         .errors
@@ -160,7 +160,7 @@ fn unanswered(checker: &mut Checker, all: &PrintedRow) {
         );
         let mut figures = certain.clone();
         figures.extend([requests, responses]);
-        checker.find(Kind::Contradiction, "answers", &figures, text);
+        checker.find(Severity::Contradiction, "answers", &figures, text);
     }
 }
 
@@ -196,7 +196,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
         );
         let mut figures = vec![created];
         figures.extend(&ends);
-        checker.find(Kind::Remark, "users", &figures, text);
+        checker.find(Severity::Remark, "users", &figures, text);
     }
     failed_users(checker, sessions, &report.all);
 }
@@ -208,7 +208,7 @@ fn failed_users(checker: &mut Checker, sessions: &Sessions, all: &PrintedRow) {
         Some(failed) if errors.is_empty() && failed.value > 0.0 => {
             checker.look();
             let text = format!("{}, but no errors are printed", failed.named());
-            checker.find(Kind::Remark, "users", &[failed], text);
+            checker.find(Severity::Remark, "users", &[failed], text);
         }
         Some(failed) => checker.sum("users", failed, &errors, Total::AtMost, false),
         None => {}

@@ -4,7 +4,7 @@ use crate::import::{PrintedFigure, Range, model::Total};
 
 use record::units;
 
-use super::finding::{Finding, Kind, Named};
+use super::finding::{Finding, NamedFigure, Severity};
 
 /// Figures may differ by so much, beyond their rounding.
 pub const MARGIN: f64 = 0.02;
@@ -75,7 +75,7 @@ impl Checker {
     /// A relation does not hold; the first figure is the one whose place it gets.
     pub fn find(
         &mut self,
-        kind: Kind,
+        kind: Severity,
         relation: &'static str,
         figures: &[&PrintedFigure],
         text: String,
@@ -87,7 +87,10 @@ impl Checker {
             line: first.place.line,
             column: first.place.column,
             text,
-            figures: figures.iter().map(|figure| Named::from(*figure)).collect(),
+            figures: figures
+                .iter()
+                .map(|figure| NamedFigure::from(*figure))
+                .collect(),
             needs_column: self.needs_column,
         });
     }
@@ -107,7 +110,7 @@ impl Checker {
         self.look();
         if above(small_range, large_range) {
             let text = format!("{} is above {}", small.named(), large.named());
-            self.find(Kind::Contradiction, relation, &[small, large], text);
+            self.find(Severity::Contradiction, relation, &[small, large], text);
         }
     }
 
@@ -116,8 +119,8 @@ impl Checker {
         self.look();
         let kind = match off(a.range, b.range) {
             Off::Not => return,
-            Off::Little if a.range.low < a.range.high => Kind::Remark,
-            _ => Kind::Contradiction,
+            Off::Little if a.range.low < a.range.high => Severity::Remark,
+            _ => Severity::Contradiction,
         };
         let text = format!(
             "{}, but {} ({})",
@@ -153,9 +156,9 @@ impl Checker {
         let is_count = total.range.low == total.range.high;
         let little = off(total.range, sum) == Off::Little || total.range.gap(sum) <= 2.0;
         let kind = if little && (small_is_fine || !is_count) {
-            Kind::Remark
+            Severity::Remark
         } else {
-            Kind::Contradiction
+            Severity::Contradiction
         };
         let value: f64 = parts.iter().map(|part| part.value).sum();
         let shown = if is_count {

@@ -10,7 +10,7 @@ use record::units;
 
 use super::{
     checker::{Checker, MARGIN, by, time},
-    finding::Kind,
+    finding::Severity,
 };
 
 /// Users who do not wait are in requests for at least this share of their time.
@@ -130,9 +130,9 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
         );
         let kind =
             if level.low > limit.high * bound.contradicts_above && report.rates == Rates::Whole {
-                Kind::Contradiction
+                Severity::Contradiction
             } else {
-                Kind::Remark
+                Severity::Remark
             };
         checker.find(kind, "Little's law", &figures, text);
     } else if bound.should_be_full && level.high < limit.low * FULL && share > WAITING {
@@ -143,7 +143,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
             bound.what,
             units::share(1.0 - share),
         );
-        checker.find(Kind::Remark, "Little's law", &figures, text);
+        checker.find(Severity::Remark, "Little's law", &figures, text);
     }
 }
 
@@ -176,6 +176,6 @@ fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) 
         );
         let mut figures = vec![&in_flight.mean, rate];
         figures.extend(&in_flight.times);
-        checker.find(Kind::Contradiction, "Little's law", &figures, text);
+        checker.find(Severity::Contradiction, "Little's law", &figures, text);
     }
 }

@@ -12,7 +12,7 @@ const LISTED: usize = 6;
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum Severity {
     /// Impossible, or off by more than rounding and 2 %.
     Contradiction,
     /// Odd, and explained by what the tool means by its figure.
@@ -21,7 +21,7 @@ pub enum Kind {
 
 /// A figure that a finding names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct NamedFigure {
     /// Its name.
     pub name: String,
     /// As printed.
@@ -32,9 +32,9 @@ pub struct Named {
     pub column: usize,
 }
 
-impl From<&PrintedFigure> for Named {
-    fn from(figure: &PrintedFigure) -> Named {
-        Named {
+impl From<&PrintedFigure> for NamedFigure {
+    fn from(figure: &PrintedFigure) -> NamedFigure {
+        NamedFigure {
             name: figure.name.clone(),
             text: figure.text.clone(),
             line: figure.place.line,
@@ -47,7 +47,7 @@ impl From<&PrintedFigure> for Named {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How bad it is.
-    pub kind: Kind,
+    pub kind: Severity,
     /// Which relation it breaks: `rate`, `sum`, `order` …
     pub relation: &'static str,
     /// The line of the first figure.
@@ -57,7 +57,7 @@ pub struct Finding {
     /// What does not fit, and by how much.
     pub text: String,
     /// All figures in it.
-    pub figures: Vec<Named>,
+    pub figures: Vec<NamedFigure>,
     /// Whether the line alone does not find the figure.
     #[serde(skip)]
     pub needs_column: bool,
@@ -66,8 +66,8 @@ pub struct Finding {
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = match self.kind {
-            Kind::Contradiction => "contradiction",
-            Kind::Remark => "remark",
+            Severity::Contradiction => "contradiction",
+            Severity::Remark => "remark",
         };
         let place = self.place(self.line, self.column);
         write!(f, "{kind:<13}  line {place}: {}", self.text)?;

@@ -11,7 +11,7 @@ mod rows;
 mod spread;
 mod times;
 
-pub use finding::{Finding, Kind, Named};
+pub use finding::{Finding, NamedFigure, Severity};
 
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ pub fn of(import: &Import) -> Audit {
         relations,
         contradictions: findings
             .iter()
-            .filter(|finding| finding.kind == Kind::Contradiction)
+            .filter(|finding| finding.kind == Severity::Contradiction)
             .count(),
         findings,
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::import::{
     PrintedFigure, PrintedReport,
-    model::{Latency, PrintedRow, Total},
+    model::{LatencyStats, PrintedRow, Total},
 };
 
 use super::{
     checker::{Checker, MARGIN, length},
-    finding::Kind,
+    finding::Severity,
     rows::parts_of,
 };
 
@@ -50,13 +50,14 @@ fn adding_up(checker: &mut Checker, report: &PrintedReport) {
     if !is_whole {
         return;
     }
-    let lists: [fn(&PrintedReport) -> Option<&Latency>; 2] = [
+    let lists: [fn(&PrintedReport) -> Option<&LatencyStats>; 2] = [
         |report| report.all.latency.as_ref(),
         |report| report.sessions.length.as_ref(),
     ];
     for latency in lists {
         if let Some(whole) = latency(report) {
-            let parts: Vec<Latency> = report.periods.iter().filter_map(latency).cloned().collect();
+            let parts: Vec<LatencyStats> =
+                report.periods.iter().filter_map(latency).cloned().collect();
             parts_of(checker, whole, &parts);
         }
     }
@@ -140,6 +141,6 @@ fn users(checker: &mut Checker, periods: &[PrintedReport]) {
         );
         let mut figures = vec![mean, requests];
         figures.extend(last.bound.as_ref().map(|bound| &bound.figure));
-        checker.find(Kind::Contradiction, "Little's law", &figures, text);
+        checker.find(Severity::Contradiction, "Little's law", &figures, text);
     }
 }

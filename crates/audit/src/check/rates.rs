@@ -3,14 +3,14 @@
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
-    model::{PrintedRow, Rates, Span},
+    model::{PrintedRow, Rates, ReportedSpan},
 };
 
 use record::units;
 
 use super::{
     checker::{Checker, Off, by, length, off, time},
-    finding::Kind,
+    finding::Severity,
 };
 
 /// Threads that answer at different speeds, and ticks without an answer, which are not counted, let the mean of the threads'
@@ -42,7 +42,7 @@ fn rate_of(
     report: &PrintedReport,
     rate: &PrintedFigure,
     count: &PrintedFigure,
-    span: &Span,
+    span: &ReportedSpan,
 ) {
     checker.look();
     let time_range = span.seconds.range;
@@ -61,7 +61,7 @@ fn rate_of(
             );
             let mut figures = vec![rate];
             figures.extend(rates);
-            checker.find(Kind::Remark, "rate", &figures, text);
+            checker.find(Severity::Remark, "rate", &figures, text);
         }
         return;
     }
@@ -78,12 +78,12 @@ fn rate_of(
         shown_rate(should, count),
         by(rate.value, should),
     );
-    let mut kind = Kind::Contradiction;
+    let mut kind = Severity::Contradiction;
     if let Some((mean, rates)) = mean.filter(|(mean, _)| is_mean(rate, *mean)) {
         // The first and the last period are short, and weigh as much as the others.
         let ends = 2.0 / rates.len() as f64;
         if (rate.value - should).abs() <= ends * should {
-            kind = Kind::Remark;
+            kind = Severity::Remark;
         }
         text.push_str(&format!(
             "; its {} periods' rates do have the mean {}",
@@ -167,7 +167,7 @@ fn same_time(checker: &mut Checker, report: &PrintedReport) {
             by(took, should),
         );
         let figures = [*other_rate, *other_count, *rate, *count];
-        checker.find(Kind::Contradiction, "rate", &figures, text);
+        checker.find(Severity::Contradiction, "rate", &figures, text);
     }
     if !differing.is_empty() {
         let text = format!(
@@ -180,7 +180,7 @@ fn same_time(checker: &mut Checker, report: &PrintedReport) {
             report.tool.name(),
         );
         differing.extend([rate, count]);
-        checker.find(Kind::Remark, "rate", &differing, text);
+        checker.find(Severity::Remark, "rate", &differing, text);
     }
     planned(checker, report, rate, *range);
 }
@@ -222,9 +222,9 @@ fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure
     );
     // Where no time was printed, the plan is a sentence of somebody's.
     let kind = if is_short || report.span.is_none() {
-        Kind::Remark
+        Severity::Remark
     } else {
-        Kind::Contradiction
+        Severity::Contradiction
     };
     checker.find(kind, "duration", &[figure, planned], text);
 }
@@ -260,9 +260,9 @@ fn threads(checker: &mut Checker, report: &PrintedReport) {
         }
     );
     let kind = if is_high || value > rate.value * (1.0 - 2.0 * THREADS) {
-        Kind::Remark
+        Severity::Remark
     } else {
-        Kind::Contradiction
+        Severity::Contradiction
     };
     checker.find(kind, "threads", &[mean, threads, rate], text);
 }

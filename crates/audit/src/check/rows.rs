@@ -3,12 +3,12 @@
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
-    model::{Cover, Latency, PrintedRow, Total},
+    model::{Cover, LatencyStats, PrintedRow, Total},
 };
 
 use super::{
     checker::{Checker, Off, by, off, time},
-    finding::Kind,
+    finding::Severity,
 };
 
 /// Checks a table against its total.
@@ -45,11 +45,12 @@ pub fn check(checker: &mut Checker, report: &PrintedReport) {
     let latency = |row: &'_ PrintedRow| row.latency.clone();
     let whole = report.all.latency.as_ref();
     if let Some(whole) = whole {
-        let parts: Option<Vec<Latency>> = parts.iter().map(|row| latency(row)).collect();
+        let parts: Option<Vec<LatencyStats>> = parts.iter().map(|row| latency(row)).collect();
         parts_of(checker, whole, &parts.unwrap_or_default());
     }
     if let Some(whole) = &report.all.percentiles {
-        let parts: Option<Vec<Latency>> = parts.iter().map(|row| row.percentiles.clone()).collect();
+        let parts: Option<Vec<LatencyStats>> =
+            parts.iter().map(|row| row.percentiles.clone()).collect();
         parts_of(checker, whole, &parts.unwrap_or_default());
     }
 }
@@ -61,7 +62,7 @@ fn has_requests(row: &PrintedRow) -> bool {
 }
 
 /// Statistics of a whole and of its parts.
-pub fn parts_of(checker: &mut Checker, whole: &Latency, parts: &[Latency]) {
+pub fn parts_of(checker: &mut Checker, whole: &LatencyStats, parts: &[LatencyStats]) {
     if parts.is_empty() {
         return;
     }
@@ -72,11 +73,11 @@ pub fn parts_of(checker: &mut Checker, whole: &Latency, parts: &[Latency]) {
     if let (Some(total), Some(means)) = (&whole.mean, means) {
         mean(checker, total, &means, time);
     }
-    let least = |parts: &[Latency]| {
+    let least = |parts: &[LatencyStats]| {
         let all: Option<Vec<PrintedFigure>> = parts.iter().map(|part| part.min.clone()).collect();
         all?.into_iter().min_by(|a, b| a.value.total_cmp(&b.value))
     };
-    let greatest = |parts: &[Latency]| {
+    let greatest = |parts: &[LatencyStats]| {
         let all: Option<Vec<PrintedFigure>> = parts.iter().map(|part| part.max.clone()).collect();
         all?.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
     };
@@ -108,8 +109,8 @@ fn mean(
     }
     let kind = match off(total.range, sum.over(count)) {
         Off::Not => return,
-        Off::Little => Kind::Remark,
-        Off::Much => Kind::Contradiction,
+        Off::Little => Severity::Remark,
+        Off::Much => Severity::Contradiction,
     };
     let n: f64 = parts.iter().map(|(n, _)| n.value).sum();
     let value = parts
@@ -139,12 +140,12 @@ fn mean(
 /// A percentile of a whole lies between the least and the greatest of its parts'.
 fn percentile(
     checker: &mut Checker,
-    whole: &Latency,
+    whole: &LatencyStats,
     share: f64,
     figure: &PrintedFigure,
-    parts: &[Latency],
+    parts: &[LatencyStats],
 ) {
-    let of_part = |part: &Latency| {
+    let of_part = |part: &LatencyStats| {
         let same = |p: &&(f64, PrintedFigure)| (p.0 - share).abs() < 1e-9;
         // A median stands before the percentile of the same share, and is the coarser one.
         part.percentiles
@@ -189,13 +190,13 @@ fn percentile(
         );
         let mut figures = vec![figure];
         figures.extend(&of_parts);
-        checker.find(Kind::Contradiction, "rows", &figures, text);
+        checker.find(Severity::Contradiction, "rows", &figures, text);
     }
 }
 
 /// Whether the ranks of the parts' percentiles together reach the rank of the whole's. Where ranks are shares of the samples they
 /// always do; where they are shares of the gaps between samples, few samples may fall short.
-fn is_below_parts(whole: &Latency, share: f64, parts: &[Latency]) -> bool {
+fn is_below_parts(whole: &LatencyStats, share: f64, parts: &[LatencyStats]) -> bool {
     if !whole.blur.ranks_gaps {
         return true;
     }

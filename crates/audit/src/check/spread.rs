@@ -1,18 +1,18 @@
 //! Whether mean, deviation and percentiles can belong to the same samples: percentiles say in which stretch how large a share of
 //! the samples lies, and that leaves little room for the others.
 
-use crate::import::{PrintedFigure, Range, model::Latency};
+use crate::import::{PrintedFigure, Range, model::LatencyStats};
 
 use super::{
     checker::{Checker, Off, above, off, time},
-    finding::Kind,
+    finding::Severity,
 };
 
 /// Shares within a standard deviation may differ by so much from what percentiles say.
 const SHARE: f64 = 0.02;
 
 /// Checks whether statistics can be of the same samples.
-pub fn check(checker: &mut Checker, latency: &Latency) {
+pub fn check(checker: &mut Checker, latency: &LatencyStats) {
     let segments = Segments::of(latency);
     mean(checker, latency, segments.as_ref());
     deviation(checker, latency, segments.as_ref());
@@ -28,7 +28,7 @@ struct Segments<'a> {
 }
 
 impl Segments<'_> {
-    fn of(latency: &Latency) -> Option<Segments<'_>> {
+    fn of(latency: &LatencyStats) -> Option<Segments<'_>> {
         let count = latency.count.as_ref()?.value;
         let mut figures: Vec<&PrintedFigure> = latency.percentiles.iter().map(|(_, f)| f).collect();
         figures.extend([&latency.min, &latency.max].into_iter().flatten());
@@ -109,7 +109,7 @@ impl Segments<'_> {
     }
 }
 
-fn mean(checker: &mut Checker, latency: &Latency, segments: Option<&Segments<'_>>) {
+fn mean(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Segments<'_>>) {
     let (Some(mean), Some(segments)) = (&latency.mean, segments) else {
         return;
     };
@@ -124,12 +124,12 @@ fn mean(checker: &mut Checker, latency: &Latency, segments: Option<&Segments<'_>
         );
         let mut figures = vec![mean];
         figures.extend(&segments.figures);
-        checker.find(Kind::Contradiction, "mean", &figures, text);
+        checker.find(Severity::Contradiction, "mean", &figures, text);
     }
 }
 
 /// A deviation cannot be larger than the mean's distances from both ends allow, nor leave the percentiles unexplained.
-fn deviation(checker: &mut Checker, latency: &Latency, segments: Option<&Segments<'_>>) {
+fn deviation(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Segments<'_>>) {
     let (Some(stdev), Some(mean), Some(max)) = (&latency.stdev, &latency.mean, &latency.max) else {
         return;
     };
@@ -156,7 +156,12 @@ fn deviation(checker: &mut Checker, latency: &Latency, segments: Option<&Segment
             mean.named(),
             time(highest)
         );
-        checker.find(Kind::Contradiction, "deviation", &[stdev, mean, max], text);
+        checker.find(
+            Severity::Contradiction,
+            "deviation",
+            &[stdev, mean, max],
+            text,
+        );
         return;
     }
     let Some(segments) = segments else { return };
@@ -176,12 +181,12 @@ fn deviation(checker: &mut Checker, latency: &Latency, segments: Option<&Segment
         );
         let mut figures = vec![stdev, mean];
         figures.extend(&segments.figures);
-        checker.find(Kind::Contradiction, "deviation", &figures, text);
+        checker.find(Severity::Contradiction, "deviation", &figures, text);
     }
 }
 
 /// The share within a deviation of the mean is known from the percentiles, roughly.
-fn within(checker: &mut Checker, latency: &Latency) {
+fn within(checker: &mut Checker, latency: &LatencyStats) {
     let (Some(share), Some(mean), Some(stdev)) = (&latency.within, &latency.mean, &latency.stdev)
     else {
         return;
@@ -208,12 +213,12 @@ fn within(checker: &mut Checker, latency: &Latency) {
         );
         let mut figures = vec![share, mean, stdev];
         figures.extend(latency.percentiles.iter().map(|(_, figure)| figure));
-        checker.find(Kind::Contradiction, "deviation", &figures, text);
+        checker.find(Severity::Contradiction, "deviation", &figures, text);
     }
 }
 
 /// The share of samples below a value.
-fn below(latency: &Latency, value: Range) -> Range {
+fn below(latency: &LatencyStats, value: Range) -> Range {
     if value.high <= 0.0 {
         return Range::exactly(0.0);
     }

@@ -2,12 +2,12 @@
 
 use crate::import::{
     PrintedFigure, PrintedReport,
-    model::{Latency, PrintedRow},
+    model::{LatencyStats, PrintedRow},
 };
 
 use super::{
     checker::{Checker, time},
-    finding::Kind,
+    finding::Severity,
     spread,
 };
 
@@ -41,7 +41,7 @@ fn row_of(checker: &mut Checker, row: &PrintedRow, run_time: Option<&PrintedFigu
         Some(more) => {
             // The same samples, told twice: each list has its own order, and the longer one bounds the mean.
             ascending(checker, &first.percentiles);
-            let both = Latency {
+            let both = LatencyStats {
                 percentiles: more.percentiles.clone(),
                 cumulative: more.cumulative.clone(),
                 count: more.count.clone().or_else(|| first.count.clone()),
@@ -53,7 +53,7 @@ fn row_of(checker: &mut Checker, row: &PrintedRow, run_time: Option<&PrintedFigu
     }
 }
 
-fn latency(checker: &mut Checker, latency: &Latency, run_time: Option<&PrintedFigure>) {
+fn latency(checker: &mut Checker, latency: &LatencyStats, run_time: Option<&PrintedFigure>) {
     ascending(checker, &latency.percentiles);
     ascending(checker, &latency.cumulative);
     ends(checker, latency);
@@ -76,7 +76,7 @@ fn ascending(checker: &mut Checker, figures: &[(f64, PrintedFigure)]) {
 }
 
 /// min ≤ mean ≤ max, and percentiles between them, as far as the tool's percentiles can be trusted.
-fn ends(checker: &mut Checker, latency: &Latency) {
+fn ends(checker: &mut Checker, latency: &LatencyStats) {
     let blurred = |figure: &PrintedFigure| {
         figure
             .range
@@ -106,7 +106,7 @@ fn ends(checker: &mut Checker, latency: &Latency) {
 }
 
 /// Two digits of a percentile are kept, and are all that is printed: another digit was not the tool's.
-fn digits(checker: &mut Checker, latency: &Latency) {
+fn digits(checker: &mut Checker, latency: &LatencyStats) {
     let is_exact = |figure: &PrintedFigure| figure.range.low == figure.range.high;
     if !latency.blur.two_digits {
         return;
@@ -125,13 +125,13 @@ fn digits(checker: &mut Checker, latency: &Latency) {
                 "{}: percentiles are whole milliseconds with two digits, rounded to buckets; this one is not as it was printed",
                 figure.named()
             );
-            checker.find(Kind::Remark, "digits", &[figure], text);
+            checker.find(Severity::Remark, "digits", &[figure], text);
         }
     }
 }
 
 /// Up to a percentile there are at least its share of all samples.
-fn cumulative(checker: &mut Checker, latency: &Latency) {
+fn cumulative(checker: &mut Checker, latency: &LatencyStats) {
     let Some(count) = &latency.count else { return };
     for (share, figure) in &latency.cumulative {
         checker.look();
@@ -145,7 +145,12 @@ fn cumulative(checker: &mut Checker, latency: &Latency) {
                 count.named(),
                 least
             );
-            checker.find(Kind::Contradiction, "percentiles", &[figure, count], text);
+            checker.find(
+                Severity::Contradiction,
+                "percentiles",
+                &[figure, count],
+                text,
+            );
         }
     }
 }
@@ -180,5 +185,5 @@ fn cut(checker: &mut Checker, report: &PrintedReport) {
         timeouts.count.shown(),
         report.tool.name(),
     );
-    checker.find(Kind::Remark, "time-outs", &[max, &timeouts.count], text);
+    checker.find(Severity::Remark, "time-outs", &[max, &timeouts.count], text);
 }

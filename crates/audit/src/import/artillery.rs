@@ -3,7 +3,9 @@
 
 use super::{
     figure::PrintedFigure,
-    model::{Blur, Cover, Failures, Latency, PrintedReport, PrintedRow, Sessions, Span},
+    model::{
+        Blur, Cover, Failures, LatencyStats, PrintedReport, PrintedRow, ReportedSpan, Sessions,
+    },
 };
 
 /// Why a rate of Artillery's is not requests by time.
@@ -35,8 +37,8 @@ pub const MS: f64 = 1e-3;
 
 /// The time of a report or a period.
 #[must_use]
-pub fn span(seconds: PrintedFigure) -> Span {
-    Span {
+pub fn span(seconds: PrintedFigure) -> ReportedSpan {
+    ReportedSpan {
         seconds,
         idle_s: IDLE_S,
         least_s: 1.0,
@@ -82,7 +84,7 @@ pub fn count(report: &mut PrintedReport, name: &str, figure: PrintedFigure) {
 }
 
 /// Puts a histogram where it belongs.
-pub fn histogram(report: &mut PrintedReport, mut latency: Latency) {
+pub fn histogram(report: &mut PrintedReport, mut latency: LatencyStats) {
     latency.blur = BLUR;
     let name = latency.name.clone();
     if name == "vusers.session_length" {
@@ -136,7 +138,7 @@ fn row<'a>(
 /// The place of a statistic in a histogram, by Artillery's name; none of other names.
 #[must_use]
 pub fn statistic<'a>(
-    latency: &'a mut Latency,
+    latency: &'a mut LatencyStats,
     name: &str,
 ) -> Option<&'a mut Option<PrintedFigure>> {
     Some(match name {

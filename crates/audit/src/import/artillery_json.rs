@@ -3,26 +3,29 @@
 use super::{
     artillery,
     figure::{PrintedFigure, Range},
-    json::{Node, Value},
-    model::{Latency, PrintedReport, Span, Tool},
+    json::{JsonNode, JsonValue},
+    model::{LatencyStats, PrintedReport, ReportedSpan, Tool},
     number::Rounding,
 };
 
 /// Whether it is such a file.
 #[must_use]
-pub fn is(root: &Node) -> bool {
+pub fn is(root: &JsonNode) -> bool {
     let aggregate = root.get("aggregate");
     aggregate.is_some_and(|aggregate| aggregate.get("counters").is_some())
 }
 
 /// The report of a file.
 #[must_use]
-pub fn read(root: &Node) -> Vec<PrintedReport> {
+pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let Some(aggregate) = root.get("aggregate") else {
         return Vec::new();
     };
     let mut report = block(aggregate, "aggregate");
-    let periods = root.get("intermediate").into_iter().flat_map(Node::items);
+    let periods = root
+        .get("intermediate")
+        .into_iter()
+        .flat_map(JsonNode::items);
     for node in periods {
         let mut period = block(node, "intermediate");
         period.is_period = true;
@@ -35,7 +38,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     vec![report]
 }
 
-fn block(node: &Node, title: &str) -> PrintedReport {
+fn block(node: &JsonNode, title: &str) -> PrintedReport {
     let mut report = PrintedReport::new(Tool::Artillery, title, node.place);
     report.span = span(node);
     report.began_s = moment_s(node, "firstMetricAt");
@@ -57,14 +60,14 @@ fn block(node: &Node, title: &str) -> PrintedReport {
     report
 }
 
-fn members<'a>(node: &'a Node, key: &str) -> impl Iterator<Item = (&'a str, &'a Node)> {
-    node.get(key).into_iter().flat_map(Node::members)
+fn members<'a>(node: &'a JsonNode, key: &str) -> impl Iterator<Item = (&'a str, &'a JsonNode)> {
+    node.get(key).into_iter().flat_map(JsonNode::members)
 }
 
-fn histogram(name: &str, node: &Node) -> Latency {
-    let mut latency = Latency {
+fn histogram(name: &str, node: &JsonNode) -> LatencyStats {
+    let mut latency = LatencyStats {
         name: name.to_owned(),
-        ..Latency::default()
+        ..LatencyStats::default()
     };
     for (key, value) in node.members() {
         let label = format!("{name} {key}");
@@ -81,7 +84,7 @@ fn histogram(name: &str, node: &Node) -> Latency {
     latency
 }
 
-fn time(label: &str, node: &Node) -> Option<PrintedFigure> {
+fn time(label: &str, node: &JsonNode) -> Option<PrintedFigure> {
     let mut figure = node.figure(label, Rounding::To(0.1), artillery::MS)?;
     if label.contains("_time") || label.contains("session_length") {
         figure.unit = "ms";
@@ -90,9 +93,9 @@ fn time(label: &str, node: &Node) -> Option<PrintedFigure> {
 }
 
 /// Milliseconds since 1970, which older versions write as text.
-fn moment_s(node: &Node, key: &str) -> Option<f64> {
+fn moment_s(node: &JsonNode, key: &str) -> Option<f64> {
     let text = match &node.get(key)?.value {
-        Value::Number(text) | Value::Text(text) => text,
+        JsonValue::Number(text) | JsonValue::Text(text) => text,
         _ => return None,
     };
     let s = text.parse::<f64>().ok()? * artillery::MS;
@@ -100,9 +103,9 @@ fn moment_s(node: &Node, key: &str) -> Option<f64> {
 }
 
 /// From the first event to the last: two moments, shown as one figure at the place of the second.
-fn span(node: &Node) -> Option<Span> {
+fn span(node: &JsonNode) -> Option<ReportedSpan> {
     let moment = |key: &str| match &node.get(key)?.value {
-        Value::Number(text) => text.parse::<f64>().ok().map(|ms| ms * artillery::MS),
+        JsonValue::Number(text) => text.parse::<f64>().ok().map(|ms| ms * artillery::MS),
         _ => None,
     };
     let (first, last) = (moment("firstMetricAt")?, moment("lastMetricAt")?);
@@ -124,7 +127,7 @@ fn span(node: &Node) -> Option<Span> {
 }
 
 /// `histograms` is a copy of `summaries`.
-fn copies(node: &Node) -> Vec<(PrintedFigure, PrintedFigure)> {
+fn copies(node: &JsonNode) -> Vec<(PrintedFigure, PrintedFigure)> {
     let mut pairs = Vec::new();
     for (name, copy) in members(node, "histograms") {
         let Some(first) = node.get("summaries").and_then(|all| all.get(name)) else {
@@ -132,7 +135,7 @@ fn copies(node: &Node) -> Vec<(PrintedFigure, PrintedFigure)> {
         };
         for (key, value) in copy.members() {
             let label = format!("{name} {key}");
-            let figure = |node: &Node| time(&label, node);
+            let figure = |node: &JsonNode| time(&label, node);
             if let (Some(a), Some(b)) = (first.get(key).and_then(figure), figure(value)) {
                 pairs.push((a, b));
             }

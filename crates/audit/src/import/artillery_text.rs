@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::{
     artillery,
-    figure::{Place, PrintedFigure, Range},
-    lines::{Line, Word},
-    model::{Latency, PrintedReport, Span, Tool},
+    figure::{Position, PrintedFigure, Range},
+    lines::{NumberedLine, Word},
+    model::{LatencyStats, PrintedReport, ReportedSpan, Tool},
     number::{self, Rounding},
 };
 
@@ -24,8 +24,8 @@ const ROOTS: [&str; 7] = [
 
 /// The reports of a text; periods belong to the summary that follows them.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
-    let mut reader = Reader::default();
+pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
+    let mut reader = ReportReader::default();
     for line in lines {
         reader.line(line);
     }
@@ -33,7 +33,7 @@ pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ReportReader {
     reports: Vec<PrintedReport>,
     /// Periods whose summary has not come yet.
     periods: Vec<PrintedReport>,
@@ -41,13 +41,13 @@ struct Reader {
     /// The metrics of the block so far.
     seen: BTreeSet<String>,
     /// The histogram whose statistics are being read.
-    histogram: Option<Latency>,
+    histogram: Option<LatencyStats>,
     /// `Total time`, which stands above its summary.
-    total: Option<Span>,
+    total: Option<ReportedSpan>,
 }
 
-impl Reader {
-    fn line(&mut self, line: &Line) {
+impl ReportReader {
+    fn line(&mut self, line: &NumberedLine) {
         let text = line.text.trim();
         if let Some(at) = text
             .find("Total time:")
@@ -68,7 +68,7 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, line: &Line, title: &str) {
+    fn begin(&mut self, line: &NumberedLine, title: &str) {
         self.end();
         let mut report = PrintedReport::new(Tool::Artillery, title, line.place());
         report.span = self.total.take().filter(|_| title.starts_with("Summary"));
@@ -94,19 +94,19 @@ impl Reader {
         }
     }
 
-    fn metric(&mut self, line: &Line) {
+    fn metric(&mut self, line: &NumberedLine) {
         let Some((name, value)) = split(line) else {
             return;
         };
         let statistic = artillery::percentile(name).is_some()
-            || artillery::statistic(&mut Latency::default(), name).is_some();
+            || artillery::statistic(&mut LatencyStats::default(), name).is_some();
         match value {
             None => {
                 // Any heading ends a histogram, lest the next one's figures are taken for this one's.
                 self.end_histogram();
-                self.histogram = Some(Latency {
+                self.histogram = Some(LatencyStats {
                     name: name.to_owned(),
-                    ..Latency::default()
+                    ..LatencyStats::default()
                 });
             }
             Some(value) if statistic => self.statistic(name, value),
@@ -136,7 +136,7 @@ impl Reader {
         }
     }
 
-    fn count(&mut self, line: &Line, name: &str, value: Word<'_>) {
+    fn count(&mut self, line: &NumberedLine, name: &str, value: Word<'_>) {
         self.end_histogram();
         let is_rate = value.text.ends_with("/sec");
         let rounding = if is_rate {
@@ -151,7 +151,7 @@ impl Reader {
         };
         // The same metric again is another block, whose head was lost.
         if self.current.is_none() || !self.seen.insert(name.to_owned()) {
-            let first = Place {
+            let first = Position {
                 line: line.number,
                 column: 1,
             };
@@ -189,7 +189,7 @@ fn is_metric(name: &str) -> bool {
 }
 
 /// A metric's name and its value: `http.requests: ...... 166000`. A histogram's name has none.
-fn split(line: &Line) -> Option<(&str, Option<Word<'_>>)> {
+fn split(line: &NumberedLine) -> Option<(&str, Option<Word<'_>>)> {
     let text = line.text.trim();
     if let Some(name) = text.strip_suffix(':') {
         return Some((name, None));
@@ -210,7 +210,7 @@ fn time(name: String, value: Word<'_>) -> Option<PrintedFigure> {
 }
 
 /// `Total time: 5 minutes, 15 seconds`: whole seconds, cut.
-fn total_time(line: &Line, at: usize) -> Option<Span> {
+fn total_time(line: &NumberedLine, at: usize) -> Option<ReportedSpan> {
     let text = &line.text.trim()[at..];
     let mut seconds = None;
     let words: Vec<&str> = text.split_whitespace().skip(2).collect();
@@ -234,7 +234,7 @@ fn total_time(line: &Line, at: usize) -> Option<Span> {
         name: "Total time".into(),
         text: length.to_owned(),
         unit: "",
-        place: Place {
+        place: Position {
             line: line.number,
             column: line.text[..before].chars().count() + 1,
         },
@@ -247,7 +247,7 @@ fn total_time(line: &Line, at: usize) -> Option<Span> {
 }
 
 /// `(width: 9.987s)`
-fn width(line: &Line) -> Option<PrintedFigure> {
+fn width(line: &NumberedLine) -> Option<PrintedFigure> {
     let words = line.words();
     let at = words.iter().position(|word| word.text == "(width:")?;
     let word = words.get(at + 1)?;

@@ -1,34 +1,34 @@
 //! Comma-separated values with places: quoted fields, doubled quotes, line breaks inside quotes. A table is its header and the
 //! records below it; what a column means is the reader's business.
 
-use super::{figure::Place, lines::Word};
+use super::{figure::Position, lines::Word};
 
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
+pub struct CsvTable {
     /// The names of the columns, in lower case.
     pub header: Vec<String>,
     /// The records.
-    pub records: Vec<Record>,
+    pub records: Vec<CsvRecord>,
 }
 
 /// One record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
-    fields: Vec<(String, Place)>,
+pub struct CsvRecord {
+    fields: Vec<(String, Position)>,
 }
 
-impl Table {
+impl CsvTable {
     /// Reads a text; the first record is the header.
     #[must_use]
-    pub fn read(text: &str) -> Table {
+    pub fn read(text: &str) -> CsvTable {
         let mut records = records(text);
         let header = if records.is_empty() {
             Vec::new()
         } else {
             records.remove(0).fields
         };
-        Table {
+        CsvTable {
             header: header
                 .iter()
                 .map(|(name, _)| name.trim().to_lowercase())
@@ -50,7 +50,7 @@ impl Table {
     }
 }
 
-impl Record {
+impl CsvRecord {
     /// A field.
     #[must_use]
     pub fn field(&self, column: usize) -> Option<Word<'_>> {
@@ -73,20 +73,20 @@ impl Record {
 
     /// Where it begins.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> Position {
         self.fields
             .first()
-            .map_or(Place::default(), |field| field.1)
+            .map_or(Position::default(), |field| field.1)
     }
 }
 
 /// The records of a text, the header among them.
 #[must_use]
-pub fn records(text: &str) -> Vec<Record> {
+pub fn records(text: &str) -> Vec<CsvRecord> {
     let mut records = Vec::new();
     let mut fields = Vec::new();
     let mut field = String::new();
-    let mut at = Place { line: 1, column: 1 };
+    let mut at = Position { line: 1, column: 1 };
     let mut begun = at;
     let mut in_quotes = false;
     let mut chars = text.chars().peekable();
@@ -105,7 +105,7 @@ pub fn records(text: &str) -> Vec<Record> {
                 begun = at;
             }
             '\n' => {
-                at = Place {
+                at = Position {
                     line: at.line + 1,
                     column: 1,
                 };
@@ -126,17 +126,17 @@ pub fn records(text: &str) -> Vec<Record> {
 
 /// Ends a record; an empty line is none.
 fn end(
-    fields: &mut Vec<(String, Place)>,
+    fields: &mut Vec<(String, Position)>,
     field: &mut String,
-    begun: Place,
-    records: &mut Vec<Record>,
+    begun: Position,
+    records: &mut Vec<CsvRecord>,
 ) {
     let last = std::mem::take(field);
     if fields.is_empty() && last.is_empty() {
         return;
     }
     fields.push((last, begun));
-    records.push(Record {
+    records.push(CsvRecord {
         fields: std::mem::take(fields),
     });
 }
@@ -147,17 +147,17 @@ mod tests {
 
     #[test]
     fn quotes_line_breaks_and_places() {
-        let table = Table::read("Count,Message\r\n3,\"a \"\"b\"\",\nc\"\r\n\r\n4,d");
+        let table = CsvTable::read("Count,Message\r\n3,\"a \"\"b\"\",\nc\"\r\n\r\n4,d");
         assert_eq!(table.header, ["count", "message"]);
         assert!(table.has(&["message", "count"]) && !table.has(&["nodes"]));
         assert_eq!(table.records.len(), 2);
         assert_eq!(table.records[0].field(1).unwrap().text, "a \"b\",\nc");
         assert_eq!(
             table.records[0].field(1).unwrap().place,
-            Place { line: 2, column: 3 }
+            Position { line: 2, column: 3 }
         );
-        assert_eq!(table.records[1].place(), Place { line: 5, column: 1 });
+        assert_eq!(table.records[1].place(), Position { line: 5, column: 1 });
         assert_eq!(table.records[1].field(2), None);
-        assert_eq!(Table::read("").records, []);
+        assert_eq!(CsvTable::read("").records, []);
     }
 }

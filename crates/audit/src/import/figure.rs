@@ -7,7 +7,7 @@ use record::units;
 
 /// Where something stands in a file; both from 1, columns in characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: usize,
     /// The column.
@@ -111,7 +111,7 @@ pub struct PrintedFigure {
     /// The unit where the tool prints none beside the number: `ms`.
     pub unit: &'static str,
     /// Where it stands.
-    pub place: Place,
+    pub place: Position,
     /// The value as printed, in seconds, bytes, per second, or a plain number.
     pub value: f64,
     /// What it may have been before it was printed.
@@ -179,7 +179,7 @@ mod tests {
                 name: "x".into(),
                 text: text.into(),
                 unit,
-                place: Place::default(),
+                place: Position::default(),
                 value: 1.5e-3,
                 range: Range::ANY,
             };

@@ -1,8 +1,8 @@
 //! Fortio's JSON (`fortio load -json FILE`).
 
 use super::{
-    json::Node,
-    model::{Blur, Failures, Latency, PrintedReport, Span, Tool},
+    json::JsonNode,
+    model::{Blur, Failures, LatencyStats, PrintedReport, ReportedSpan, Tool},
     moments,
     number::Rounding,
     samples,
@@ -17,25 +17,28 @@ const GOOD: [&str; 4] = ["200", "SERVING", "OK", "1"];
 
 /// Whether it is such a file.
 #[must_use]
-pub fn is(root: &Node) -> bool {
+pub fn is(root: &JsonNode) -> bool {
     root.get("DurationHistogram").is_some() && root.get("ActualQPS").is_some()
 }
 
 /// The report of a file.
 #[must_use]
-pub fn read(root: &Node) -> Vec<PrintedReport> {
-    let title = root.get("RunType").and_then(Node::text).unwrap_or("run");
+pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
+    let title = root
+        .get("RunType")
+        .and_then(JsonNode::text)
+        .unwrap_or("run");
     let mut report = PrintedReport::new(Tool::Fortio, title, root.place);
     let figure = |key: &str, rounding, scale| root.get(key)?.figure(key, rounding, scale);
     report.all.rate = figure("ActualQPS", Rounding::Nearest, 1.0);
     report.threads = figure("NumThreads", Rounding::Exact, 1.0);
     report.began_s = root
         .get("StartTime")
-        .and_then(Node::text)
+        .and_then(JsonNode::text)
         .and_then(moments::rfc3339);
     report.span = figure("ActualDuration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
-        Span::of(seconds)
+        ReportedSpan::of(seconds)
     });
     let histogram = root.get("DurationHistogram");
     report.all.requests = histogram
@@ -44,7 +47,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     report.all.latency = histogram.map(|node| latency("DurationHistogram", node));
     let sizes = root.get("Sizes").and_then(|node| node.get("Avg"));
     report.all.mean_bytes = sizes.and_then(|node| node.figure("Sizes Avg", Rounding::Nearest, 1.0));
-    let codes = root.get("RetCodes").into_iter().flat_map(Node::members);
+    let codes = root.get("RetCodes").into_iter().flat_map(JsonNode::members);
     let (mut failures, mut is_told) = (0.0, false);
     for (code, node) in codes {
         let Some(count) = node.figure(code, Rounding::Exact, 1.0) else {
@@ -69,13 +72,16 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     vec![report]
 }
 
-fn latency(name: &str, node: &Node) -> Latency {
+fn latency(name: &str, node: &JsonNode) -> LatencyStats {
     let figure = |key: &str| {
         let rounding = Rounding::Nearest;
         node.get(key)?
             .figure(&format!("{name} {key}"), rounding, 1.0)
     };
-    let percentiles = node.get("Percentiles").into_iter().flat_map(Node::items);
+    let percentiles = node
+        .get("Percentiles")
+        .into_iter()
+        .flat_map(JsonNode::items);
     let percentiles = percentiles.filter_map(|node| {
         let share = node
             .get("Percentile")?
@@ -88,7 +94,7 @@ fn latency(name: &str, node: &Node) -> Latency {
     });
     let mut percentiles: Vec<_> = percentiles.collect();
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Latency {
+    LatencyStats {
         name: name.to_owned(),
         count: node
             .get("Count")
@@ -103,6 +109,6 @@ fn latency(name: &str, node: &Node) -> Latency {
             amount_s: 1e-3,
             ..Blur::default()
         },
-        ..Latency::default()
+        ..LatencyStats::default()
     }
 }

@@ -8,8 +8,8 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::{Histogram, serialization::Deserializer};
 
 use super::{
-    figure::Place,
-    model::{Blur, Cover, Latency, PrintedReport, PrintedRow, Span, Tool},
+    figure::Position,
+    model::{Blur, Cover, LatencyStats, PrintedReport, PrintedRow, ReportedSpan, Tool},
     samples::{time, whole},
 };
 
@@ -62,7 +62,7 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
         to_s = to_s.max(interval.from_s + interval.length_s);
         add(&mut tags, interval.tag, &interval.histogram);
     }
-    let mut report = PrintedReport::new(Tool::Hdr, "log", Place { line: 1, column: 1 });
+    let mut report = PrintedReport::new(Tool::Hdr, "log", Position { line: 1, column: 1 });
     let all = match tags.remove("") {
         // Tags beside what has none are other samples.
         Some(untagged) => Some(untagged),
@@ -83,8 +83,8 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
         .collect();
     report.began_s = began_s.filter(|began| *began > 0.0);
     if to_s > from_s && to_s - from_s < LONGEST_S {
-        report.span = Some(Span {
-            seconds: time("intervals", to_s - from_s, Place { line: 0, column: 1 }),
+        report.span = Some(ReportedSpan {
+            seconds: time("intervals", to_s - from_s, Position { line: 0, column: 1 }),
             idle_s: 0.0,
             least_s: 0.0,
             rate_is: None,
@@ -195,7 +195,7 @@ fn sum(tags: &BTreeMap<String, Histogram<u64>>) -> Option<Histogram<u64>> {
 }
 
 fn row(name: &str, histogram: &Histogram<u64>, line: usize) -> PrintedRow {
-    let place = Place { line, column: 1 };
+    let place = Position { line, column: 1 };
     let mut row = PrintedRow::new(name, place);
     let n = histogram.len() as f64;
     let count = whole("samples", n, place);
@@ -204,7 +204,7 @@ fn row(name: &str, histogram: &Histogram<u64>, line: usize) -> PrintedRow {
         .into_iter()
         .filter(|share| n * (1.0 - share) >= BEYOND);
     row.requests = Some(count.clone());
-    row.latency = Some(Latency {
+    row.latency = Some(LatencyStats {
         name: "time".to_owned(),
         count: Some(count),
         min: Some(time("least", histogram.min() as f64 * NS, place)),
@@ -222,7 +222,7 @@ fn row(name: &str, histogram: &Histogram<u64>, line: usize) -> PrintedRow {
             share: 10f64.powi(-i32::from(histogram.sigfig())),
             ..Blur::default()
         },
-        ..Latency::default()
+        ..LatencyStats::default()
     });
     row
 }

@@ -2,7 +2,7 @@
 //! `serde_json` writes and any other well-formed text; nesting is bounded.
 
 use super::{
-    figure::{Place, PrintedFigure},
+    figure::{Position, PrintedFigure},
     number::{self, Rounding},
 };
 
@@ -11,16 +11,16 @@ const DEEPEST: usize = 64;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub struct JsonNode {
     /// Where it begins.
-    pub place: Place,
+    pub place: Position,
     /// The value.
-    pub value: Value,
+    pub value: JsonValue,
 }
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum JsonValue {
     /// A number as written.
     Number(String),
     /// A string.
@@ -28,31 +28,31 @@ pub enum Value {
     /// `true`, `false` or `null`.
     Word(&'static str),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<JsonNode>),
     /// Members in the order of the text.
-    Map(Vec<(String, Node)>),
+    Map(Vec<(String, JsonNode)>),
 }
 
-impl Node {
+impl JsonNode {
     /// A member of a map.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&JsonNode> {
         self.members().find(|(name, _)| *name == key).map(|m| m.1)
     }
 
     /// The members of a map; none of anything else.
-    pub fn members(&self) -> impl Iterator<Item = (&str, &Node)> {
-        let members: &[(String, Node)] = match &self.value {
-            Value::Map(members) => members,
+    pub fn members(&self) -> impl Iterator<Item = (&str, &JsonNode)> {
+        let members: &[(String, JsonNode)] = match &self.value {
+            JsonValue::Map(members) => members,
             _ => &[],
         };
         members.iter().map(|(name, node)| (name.as_str(), node))
     }
 
     /// The items of a list; none of anything else.
-    pub fn items(&self) -> impl Iterator<Item = &Node> {
-        let items: &[Node] = match &self.value {
-            Value::List(items) => items,
+    pub fn items(&self) -> impl Iterator<Item = &JsonNode> {
+        let items: &[JsonNode] = match &self.value {
+            JsonValue::List(items) => items,
             _ => &[],
         };
         items.iter()
@@ -62,7 +62,7 @@ impl Node {
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Text(text) => Some(text),
+            JsonValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -70,7 +70,7 @@ impl Node {
     /// The figure that a number is; `scale` is its unit in the model's.
     #[must_use]
     pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<PrintedFigure> {
-        let Value::Number(text) = &self.value else {
+        let JsonValue::Number(text) = &self.value else {
             return None;
         };
         number::figure(name, (text, self.place), rounding, |unit| {
@@ -80,10 +80,10 @@ impl Node {
 }
 
 /// Reads a text; otherwise the place at which it is no JSON.
-pub fn parse(text: &str) -> Result<Node, Place> {
-    let mut reader = Reader {
+pub fn parse(text: &str) -> Result<JsonNode, Position> {
+    let mut reader = JsonReader {
         rest: text,
-        place: Place { line: 1, column: 1 },
+        place: Position { line: 1, column: 1 },
     };
     let node = reader.value(0).ok_or(reader.place)?;
     reader.blanks();
@@ -94,38 +94,38 @@ pub fn parse(text: &str) -> Result<Node, Place> {
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     rest: &'a str,
-    place: Place,
+    place: Position,
 }
 
-impl<'a> Reader<'a> {
-    fn value(&mut self, depth: usize) -> Option<Node> {
+impl<'a> JsonReader<'a> {
+    fn value(&mut self, depth: usize) -> Option<JsonNode> {
         self.blanks();
         let place = self.place;
         let value = match self.rest.chars().next()? {
             _ if depth > DEEPEST => return None,
             '{' => self.map(depth)?,
             '[' => self.list(depth)?,
-            '"' => Value::Text(self.string()?),
-            '-' | '0'..='9' => Value::Number(self.number()?.to_owned()),
+            '"' => JsonValue::Text(self.string()?),
+            '-' | '0'..='9' => JsonValue::Number(self.number()?.to_owned()),
             _ => {
                 let word = ["true", "false", "null"]
                     .into_iter()
                     .find(|word| self.rest.starts_with(word))?;
                 self.skip(word.len());
-                Value::Word(word)
+                JsonValue::Word(word)
             }
         };
-        Some(Node { place, value })
+        Some(JsonNode { place, value })
     }
 
-    fn map(&mut self, depth: usize) -> Option<Value> {
+    fn map(&mut self, depth: usize) -> Option<JsonValue> {
         let mut members = Vec::new();
         self.skip(1);
         self.blanks();
         if self.eat('}') {
-            return Some(Value::Map(members));
+            return Some(JsonValue::Map(members));
         }
         loop {
             self.blanks();
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
             members.push((name, self.value(depth + 1)?));
             self.blanks();
             if self.eat('}') {
-                return Some(Value::Map(members));
+                return Some(JsonValue::Map(members));
             }
             if !self.eat(',') {
                 return None;
@@ -145,18 +145,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn list(&mut self, depth: usize) -> Option<Value> {
+    fn list(&mut self, depth: usize) -> Option<JsonValue> {
         let mut items = Vec::new();
         self.skip(1);
         self.blanks();
         if self.eat(']') {
-            return Some(Value::List(items));
+            return Some(JsonValue::List(items));
         }
         loop {
             items.push(self.value(depth + 1)?);
             self.blanks();
             if self.eat(']') {
-                return Some(Value::List(items));
+                return Some(JsonValue::List(items));
             }
             if !self.eat(',') {
                 return None;

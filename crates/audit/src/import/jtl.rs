@@ -7,12 +7,12 @@ use std::collections::HashMap;
 
 use super::{
     artillery::MS,
-    csv::{Record, Table},
-    figure::Place,
+    csv::{CsvRecord, CsvTable},
+    figure::Position,
     lines::Word,
     model::{PrintedReport, Tool},
     moments,
-    samples::{self, Sample},
+    samples::{self, RequestSample},
     tags::{self, Tag},
 };
 
@@ -21,7 +21,7 @@ const TRANSACTION: &str = "Number of samples in transaction";
 
 /// Whether a head is that of such a table.
 #[must_use]
-pub fn is(table: &Table) -> bool {
+pub fn is(table: &CsvTable) -> bool {
     table.has(&["timestamp", "elapsed", "label", "success"])
 }
 
@@ -66,7 +66,7 @@ pub fn is_xml(text: &str) -> bool {
 
 /// The report of a table.
 #[must_use]
-pub fn read(table: &Table) -> Vec<PrintedReport> {
+pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
     let column = |name: &str| table.column(name);
     let columns = [
         "timestamp",
@@ -80,11 +80,11 @@ pub fn read(table: &Table) -> Vec<PrintedReport> {
         "threadname",
     ]
     .map(column);
-    let field = |record: &Record, at: usize| -> String {
+    let field = |record: &CsvRecord, at: usize| -> String {
         let word: Option<Word<'_>> = columns[at].and_then(|column| record.field(column));
         word.map_or("", |word| word.text).to_owned()
     };
-    let mut reading = Reading::default();
+    let mut reading = JtlContent::default();
     let parents = Parents::of(table.records.iter().map(|record| {
         let [moment, elapsed, label, thread] = [0, 1, 2, 8].map(|at| field(record, at));
         (moment, elapsed, label, thread)
@@ -114,7 +114,7 @@ pub fn read(table: &Table) -> Vec<PrintedReport> {
 /// The report of XML.
 #[must_use]
 pub fn read_xml(text: &str) -> Vec<PrintedReport> {
-    let mut reading = Reading::default();
+    let mut reading = JtlContent::default();
     // Of each open element, whether it is a sample whose parts are counted with it.
     let mut open: Vec<bool> = Vec::new();
     tags::each(text, |tag: &Tag<'_>| {
@@ -160,7 +160,7 @@ struct Raw<'a> {
     success: &'a str,
     bytes: &'a str,
     why: &'a str,
-    place: Place,
+    place: Position,
 }
 
 /// Samples of a CSV file by label and thread, each with its first and last millisecond. JMeter names
@@ -209,14 +209,14 @@ impl Parents {
 }
 
 #[derive(Default)]
-struct Reading {
-    samples: Vec<Sample>,
+struct JtlContent {
+    samples: Vec<RequestSample>,
     transactions: u64,
     parts: u64,
     torn: u64,
 }
 
-impl Reading {
+impl JtlContent {
     fn take(&mut self, raw: &Raw<'_>) {
         if raw.message.starts_with(TRANSACTION) {
             self.transactions += 1;
@@ -253,7 +253,7 @@ impl Reading {
     }
 }
 
-fn sample(raw: &Raw<'_>) -> Option<Sample> {
+fn sample(raw: &Raw<'_>) -> Option<RequestSample> {
     let number = |text: &str| {
         text.parse::<f64>()
             .ok()
@@ -281,7 +281,7 @@ fn sample(raw: &Raw<'_>) -> Option<Sample> {
             _ => text.to_owned(),
         }
     };
-    Some(Sample {
+    Some(RequestSample {
         label: raw.label.to_owned(),
         began_s: number(raw.moment)
             .map(|ms| ms * MS)

@@ -3,8 +3,8 @@
 
 use super::{
     artillery::MS,
-    json::{Node, Value},
-    model::{Cover, Failures, Latency, PrintedReport, PrintedRow, Span, Tool},
+    json::{JsonNode, JsonValue},
+    model::{Cover, Failures, LatencyStats, PrintedReport, PrintedRow, ReportedSpan, Tool},
     number::Rounding,
 };
 
@@ -13,14 +13,14 @@ const TIME: &str = "http_req_duration";
 
 /// Whether it is such a file.
 #[must_use]
-pub fn is(root: &Node) -> bool {
+pub fn is(root: &JsonNode) -> bool {
     let known = [TIME, "http_reqs", "iteration_duration", "vus"];
     metrics(root).iter().any(|(name, _)| known.contains(name))
 }
 
 /// The report of a file.
 #[must_use]
-pub fn read(root: &Node) -> Vec<PrintedReport> {
+pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let metrics = metrics(root);
     let mut report = PrintedReport::new(Tool::K6, "summary", root.place);
     report.cover = Cover::Some;
@@ -70,8 +70,8 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
 }
 
 /// The metrics with their values, by name.
-fn metrics(root: &Node) -> Vec<(&str, &Node)> {
-    let of = |name, node| (name, Node::get(node, "values").unwrap_or(node));
+fn metrics(root: &JsonNode) -> Vec<(&str, &JsonNode)> {
+    let of = |name, node| (name, JsonNode::get(node, "values").unwrap_or(node));
     if let Some(metrics) = root.get("metrics") {
         return metrics
             .members()
@@ -81,13 +81,13 @@ fn metrics(root: &Node) -> Vec<(&str, &Node)> {
     let listed = root
         .get("results")
         .and_then(|results| results.get("metrics"));
-    let listed = listed.into_iter().flat_map(Node::items);
+    let listed = listed.into_iter().flat_map(JsonNode::items);
     listed
         .filter_map(|node| Some(of(node.get("name")?.text()?, node)))
         .collect()
 }
 
-fn find<'a>(metrics: &[(&str, &'a Node)], name: &str) -> Option<&'a Node> {
+fn find<'a>(metrics: &[(&str, &'a JsonNode)], name: &str) -> Option<&'a JsonNode> {
     let mut metrics = metrics.iter();
     metrics
         .find(|(known, _)| *known == name)
@@ -95,7 +95,7 @@ fn find<'a>(metrics: &[(&str, &'a Node)], name: &str) -> Option<&'a Node> {
 }
 
 /// All requests, or those with a tag: `{name:…}`.
-fn row(metrics: &[(&str, &Node)], tags: &str, label: &str) -> PrintedRow {
+fn row(metrics: &[(&str, &JsonNode)], tags: &str, label: &str) -> PrintedRow {
     let of = |name: &str| find(metrics, &format!("{name}{tags}"));
     let place = of(TIME).map_or_else(Default::default, |node| node.place);
     let mut row = PrintedRow::new(label, place);
@@ -133,10 +133,10 @@ fn row(metrics: &[(&str, &Node)], tags: &str, label: &str) -> PrintedRow {
     row
 }
 
-fn latency(name: &str, values: &Node) -> Latency {
-    let mut latency = Latency {
+fn latency(name: &str, values: &JsonNode) -> LatencyStats {
+    let mut latency = LatencyStats {
         name: name.to_owned(),
-        ..Latency::default()
+        ..LatencyStats::default()
     };
     for (key, node) in values.members() {
         let label = format!("{name} {key}");
@@ -169,19 +169,19 @@ fn latency(name: &str, values: &Node) -> Latency {
 }
 
 /// How long the test went on, where that is told.
-fn span(root: &Node) -> Option<Span> {
+fn span(root: &JsonNode) -> Option<ReportedSpan> {
     let ms = root
         .get("state")
         .and_then(|state| state.get("testRunDurationMs"));
     let seconds = root.get("config").and_then(|config| config.get("duration"));
     let figure = match (ms, seconds) {
         (Some(node), _) => node.figure("testRunDurationMs", Rounding::Nearest, MS),
-        (None, Some(node)) if matches!(node.value, Value::Number(_)) => {
+        (None, Some(node)) if matches!(node.value, JsonValue::Number(_)) => {
             node.figure("duration", Rounding::Nearest, 1.0)
         }
         _ => None,
     }?;
-    Some(Span {
+    Some(ReportedSpan {
         seconds: figure,
         // The last iterations are waited for, and `teardown` comes behind them.
         idle_s: 0.5,

@@ -4,7 +4,7 @@ use super::figure::PrintedFigure;
 
 /// Statistics of a time in seconds, or of another quantity.
 #[derive(Debug, Clone, Default)]
-pub struct Latency {
+pub struct LatencyStats {
     /// What, in the tool's words.
     pub name: String,
     /// Samples.

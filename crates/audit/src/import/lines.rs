@@ -1,14 +1,14 @@
 //! The lines of a text, cleaned of what terminals, logs and web pages add: colours, hard spaces, quotation marks of mail and
 //! time stamps of CI. Every word keeps its column.
 
-use super::figure::Place;
+use super::figure::Position;
 
 /// Longer lines are no table's: pages without line breaks are skipped instead of being read word by word.
 const LONGEST: usize = 2_000;
 
 /// A line and its number, from 1.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct NumberedLine {
     /// The number.
     pub number: usize,
     /// The text, as many characters long as in the file; additions in front of it are blank.
@@ -21,15 +21,15 @@ pub struct Word<'a> {
     /// The word.
     pub text: &'a str,
     /// Where it begins.
-    pub place: Place,
+    pub place: Position,
 }
 
-impl Line {
+impl NumberedLine {
     /// Where the line's text begins.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> Position {
         let blank = self.text.chars().take_while(|c| c.is_whitespace()).count();
-        Place {
+        Position {
             line: self.number,
             column: blank + 1,
         }
@@ -49,7 +49,7 @@ impl Line {
         let mut column = self.place().column + 1;
         let cell = |text: &'_ str, column: &mut usize| {
             let blank = text.chars().take_while(|c| c.is_whitespace()).count();
-            let place = Place {
+            let place = Position {
                 line: self.number,
                 column: *column + blank,
             };
@@ -87,7 +87,7 @@ impl Line {
     fn word(&self, from: usize, to: usize, column: usize) -> Word<'_> {
         Word {
             text: &self.text[from..to],
-            place: Place {
+            place: Position {
                 line: self.number,
                 column,
             },
@@ -97,10 +97,10 @@ impl Line {
 
 /// The lines of a text that may belong to a table.
 #[must_use]
-pub fn of(text: &str) -> Vec<Line> {
+pub fn of(text: &str) -> Vec<NumberedLine> {
     let lines = text.lines().enumerate();
     lines
-        .map(|(i, line)| Line {
+        .map(|(i, line)| NumberedLine {
             number: i + 1,
             text: if line.len() > LONGEST {
                 String::new()

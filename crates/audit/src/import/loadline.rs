@@ -2,9 +2,9 @@
 
 use super::{
     figure::{PrintedFigure, Range},
-    json::{Node, Value},
+    json::{JsonNode, JsonValue},
     model::{
-        Cover, InFlight, Latency, Ledger, PrintedReport, PrintedRow, Span, Tool,
+        Cover, InFlight, LatencyStats, PrintedReport, PrintedRow, ReportedSpan, SumRelation, Tool,
         Total::{self, AtLeast, AtMost, Sum},
     },
     number::Rounding,
@@ -17,7 +17,7 @@ const SAMPLED_EVERY_S: f64 = 0.01;
 
 /// Whether it is a summary.
 #[must_use]
-pub fn is(root: &Node) -> bool {
+pub fn is(root: &JsonNode) -> bool {
     ["schema", "run", "requests", "all", "labels"]
         .iter()
         .all(|key| root.get(key).is_some())
@@ -25,18 +25,23 @@ pub fn is(root: &Node) -> bool {
 
 /// The report of a summary.
 #[must_use]
-pub fn read(root: &Node) -> Vec<PrintedReport> {
+pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let mut report = PrintedReport::new(Tool::Loadline, "summary", root.place);
     let span = root.get("run").and_then(|run| run.get("elapsed_ns"));
-    report.span = span.and_then(|node| time("elapsed", node)).map(Span::of);
+    report.span = span
+        .and_then(|node| time("elapsed", node))
+        .map(ReportedSpan::of);
     // Times that stand aside are nobody's requests: the row of all is not their sum.
-    let is_request = |row: &&Node| row.get("group").and_then(Node::text) != Some("custom");
-    let all_labels = || root.get("labels").into_iter().flat_map(Node::items);
+    let is_request = |row: &&JsonNode| row.get("group").and_then(JsonNode::text) != Some("custom");
+    let all_labels = || root.get("labels").into_iter().flat_map(JsonNode::items);
     let labels = || all_labels().filter(is_request);
     if let Some(all) = root.get("all") {
         let without_status = labels().filter(|label| !has_status(label));
         let counts = without_status.filter_map(|label| {
-            let name = label.get("text").and_then(Node::text).unwrap_or_default();
+            let name = label
+                .get("text")
+                .and_then(JsonNode::text)
+                .unwrap_or_default();
             count(&format!("{name} count"), label.get("count"))
         });
         report.all = row(all, counts.collect(), &mut report.ledgers);
@@ -50,7 +55,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     let mut reports = Vec::new();
     // What spans requests is counted apart from them.
     for name in ["iterations", "transactions"] {
-        let rows = root.get(name).into_iter().flat_map(Node::items);
+        let rows = root.get(name).into_iter().flat_map(JsonNode::items);
         let rows: Vec<PrintedRow> = rows
             .map(|node| row(node, Vec::new(), &mut report.ledgers))
             .collect();
@@ -65,12 +70,12 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     reports
 }
 
-fn count(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {
+fn count(name: &str, node: Option<&JsonNode>) -> Option<PrintedFigure> {
     node?.figure(name, Rounding::Exact, 1.0)
 }
 
 /// A time in nanoseconds: a number, or the `ns` of a figure.
-fn time(name: &str, node: &Node) -> Option<PrintedFigure> {
+fn time(name: &str, node: &JsonNode) -> Option<PrintedFigure> {
     let mut figure = node
         .get("ns")
         .unwrap_or(node)
@@ -80,13 +85,20 @@ fn time(name: &str, node: &Node) -> Option<PrintedFigure> {
 }
 
 /// Whether what a label counts is answered with a status: what other clients of a test have sent is not, nor are messages.
-fn has_status(label: &Node) -> bool {
-    label.get("group").and_then(Node::text) == Some("request")
+fn has_status(label: &JsonNode) -> bool {
+    label.get("group").and_then(JsonNode::text) == Some("request")
 }
 
 /// A row, in which so many are counted too that end without a status.
-fn row(node: &Node, without_status: Vec<PrintedFigure>, ledgers: &mut Vec<Ledger>) -> PrintedRow {
-    let name = node.get("text").and_then(Node::text).unwrap_or_default();
+fn row(
+    node: &JsonNode,
+    without_status: Vec<PrintedFigure>,
+    ledgers: &mut Vec<SumRelation>,
+) -> PrintedRow {
+    let name = node
+        .get("text")
+        .and_then(JsonNode::text)
+        .unwrap_or_default();
     let label = |what: &str| format!("{name} {what}");
     let mut row = PrintedRow::new(name, node.place);
     row.requests = count(&label("count"), node.get("count"));
@@ -100,7 +112,7 @@ fn row(node: &Node, without_status: Vec<PrintedFigure>, ledgers: &mut Vec<Ledger
     row.latency = times.next();
     row.others = times.collect();
     let counts = |key: &str| -> Vec<PrintedFigure> {
-        let members = node.get(key).into_iter().flat_map(Node::members);
+        let members = node.get(key).into_iter().flat_map(JsonNode::members);
         members
             .filter_map(|(member, value)| count(&label(member), Some(value)))
             .collect()
@@ -120,11 +132,11 @@ fn row(node: &Node, without_status: Vec<PrintedFigure>, ledgers: &mut Vec<Ledger
     row
 }
 
-fn latency(name: &str, node: &Node) -> Option<Latency> {
-    let mut latency = Latency {
+fn latency(name: &str, node: &JsonNode) -> Option<LatencyStats> {
+    let mut latency = LatencyStats {
         name: name.to_owned(),
         count: count(&format!("{name} count"), node.get("count")),
-        ..Latency::default()
+        ..LatencyStats::default()
     };
     let figure = |key: &str| time(&format!("{name} {key}"), node.get(key)?);
     latency.min = figure("min_ns");
@@ -158,7 +170,7 @@ fn latency(name: &str, node: &Node) -> Option<Latency> {
 }
 
 /// A number with all its digits.
-fn precise(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {
+fn precise(name: &str, node: Option<&JsonNode>) -> Option<PrintedFigure> {
     let figure = node?.figure(name, Rounding::Exact, 1.0)?;
     Some(PrintedFigure {
         range: figure.range.widened(1e-9, 0.0),
@@ -167,7 +179,7 @@ fn precise(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {
     })
 }
 
-fn share(name: &str, node: Option<&Node>) -> Option<PrintedFigure> {
+fn share(name: &str, node: Option<&JsonNode>) -> Option<PrintedFigure> {
     precise(name, node)
 }
 
@@ -176,11 +188,13 @@ fn shorter(figure: &PrintedFigure) -> String {
     record::units::decimal(figure.value)
 }
 
-fn ledgers(root: &Node, ledgers: &mut Vec<Ledger>) {
+fn ledgers(root: &JsonNode, ledgers: &mut Vec<SumRelation>) {
     let mut sum = |of: &str, total: &str, parts: &[&str]| {
         let Some(node) = root.get(of) else { return };
         let figure = |key: &str| {
-            let value = node.get(key).filter(|n| n.value != Value::Word("null"))?;
+            let value = node
+                .get(key)
+                .filter(|n| n.value != JsonValue::Word("null"))?;
             count(&format!("{of} {key}"), Some(value))
         };
         let Some(total) = figure(total) else { return };
@@ -208,8 +222,8 @@ fn ledgers(root: &Node, ledgers: &mut Vec<Ledger>) {
     }
 }
 
-fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> Ledger {
-    Ledger {
+fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> SumRelation {
+    SumRelation {
         total: total.clone(),
         parts,
         is,
@@ -217,9 +231,9 @@ fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> Ledger
 }
 
 /// A request is under way from when a worker turned to it until its answer is complete.
-fn in_flight(root: &Node) -> Option<InFlight> {
+fn in_flight(root: &JsonNode) -> Option<InFlight> {
     let all = root.get("all")?;
-    let mean = |node: &Node, name: &str| {
+    let mean = |node: &JsonNode, name: &str| {
         let unanswered = count("unanswered", node.get("unanswered"))?;
         let figure = time(name, node.get("mean_ns")?)?;
         (unanswered.value == 0.0).then_some(figure)

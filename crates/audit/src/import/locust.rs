@@ -3,7 +3,7 @@
 use super::{
     figure::PrintedFigure,
     lines::Word,
-    model::{Blur, Bound, Latency, PrintedRow},
+    model::{Blur, Bound, LatencyStats, PrintedRow},
     number::{self, Rounding, percent},
 };
 
@@ -17,7 +17,7 @@ pub const BLUR: Blur = Blur {
 
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Column {
+pub enum ColumnKind {
     /// The endpoint, or a part of its name.
     Name,
     /// Requests.
@@ -44,28 +44,30 @@ pub enum Column {
     Other,
 }
 
-impl Column {
+impl ColumnKind {
     /// The column that a heading names, in lower case.
     #[must_use]
-    pub fn of(heading: &str) -> Column {
+    pub fn of(heading: &str) -> ColumnKind {
         let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
         let heading = heading.trim();
         if let Some(share) = share(heading) {
-            return Column::Percentile(share);
+            return ColumnKind::Percentile(share);
         }
         let per_second = has(&["/s", "/ s", "per s", "rps"]);
         match heading {
-            "name" | "endpoint" | "type" | "method" | "request" | "route" | "url" => Column::Name,
-            _ if per_second && has(&["fail", "error"]) => Column::FailureRate,
-            _ if per_second => Column::Rate,
-            _ if has(&["size", "bytes"]) => Column::Bytes,
-            _ if has(&["fail", "error"]) => Column::Failures,
-            _ if has(&["avg", "average", "mean"]) => Column::Mean,
-            _ if has(&["median", "med"]) => Column::Median,
-            _ if has(&["min"]) => Column::Min,
-            _ if has(&["max"]) => Column::Max,
-            _ if has(&["reqs", "requests", "request count"]) => Column::Requests,
-            _ => Column::Other,
+            "name" | "endpoint" | "type" | "method" | "request" | "route" | "url" => {
+                ColumnKind::Name
+            }
+            _ if per_second && has(&["fail", "error"]) => ColumnKind::FailureRate,
+            _ if per_second => ColumnKind::Rate,
+            _ if has(&["size", "bytes"]) => ColumnKind::Bytes,
+            _ if has(&["fail", "error"]) => ColumnKind::Failures,
+            _ if has(&["avg", "average", "mean"]) => ColumnKind::Mean,
+            _ if has(&["median", "med"]) => ColumnKind::Median,
+            _ if has(&["min"]) => ColumnKind::Min,
+            _ if has(&["max"]) => ColumnKind::Max,
+            _ if has(&["reqs", "requests", "request count"]) => ColumnKind::Requests,
+            _ => ColumnKind::Other,
         }
     }
 }
@@ -84,7 +86,7 @@ fn share(heading: &str) -> Option<f64> {
 
 /// How a table prints.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Style {
+pub struct PrintStyle {
     /// Its times, but for percentiles.
     pub times: Rounding,
     /// One of its milliseconds, in seconds.
@@ -94,14 +96,14 @@ pub struct Style {
 }
 
 /// The terminal cuts times to whole milliseconds.
-pub const TERMINAL: Style = Style {
+pub const TERMINAL: PrintStyle = PrintStyle {
     times: Rounding::Down,
     unit_s: 1e-3,
     unit: "ms",
 };
 
 /// CSV has all digits.
-pub const CSV: Style = Style {
+pub const CSV: PrintStyle = PrintStyle {
     times: Rounding::Nearest,
     unit_s: 1e-3,
     unit: "ms",
@@ -110,10 +112,10 @@ pub const CSV: Style = Style {
 /// Puts a cell into its row; false: it is no number where one should be.
 pub fn put(
     row: &mut PrintedRow,
-    column: Column,
+    column: ColumnKind,
     heading: &str,
     cell: Word<'_>,
-    style: Style,
+    style: PrintStyle,
 ) -> bool {
     if matches!(cell.text, "N/A" | "" | "-" | "–") {
         return true;
@@ -136,28 +138,28 @@ pub fn put(
         }
         Some(figure)
     };
-    let latency = row.latency.get_or_insert_with(|| Latency {
+    let latency = row.latency.get_or_insert_with(|| LatencyStats {
         name: row.name.clone(),
         blur: BLUR,
-        ..Latency::default()
+        ..LatencyStats::default()
     });
     let place = match column {
-        Column::Name | Column::Other => return true,
-        Column::Failures => return failures(row, &name, cell),
-        Column::Percentile(share) => {
+        ColumnKind::Name | ColumnKind::Other => return true,
+        ColumnKind::Failures => return failures(row, &name, cell),
+        ColumnKind::Percentile(share) => {
             let figure = time(Rounding::Exact);
             let is_read = figure.is_some();
             latency.percentiles.extend(figure.map(|f| (share, f)));
             return is_read;
         }
-        Column::Requests => (&mut row.requests, plain(Rounding::Exact)),
-        Column::Rate => (&mut row.rate, plain(Rounding::Nearest)),
-        Column::FailureRate => (&mut row.failure_rate, plain(Rounding::Nearest)),
-        Column::Bytes => (&mut row.mean_bytes, plain(Rounding::Nearest)),
-        Column::Mean => (&mut latency.mean, time(style.times)),
-        Column::Min => (&mut latency.min, time(style.times)),
-        Column::Max => (&mut latency.max, time(style.times)),
-        Column::Median => {
+        ColumnKind::Requests => (&mut row.requests, plain(Rounding::Exact)),
+        ColumnKind::Rate => (&mut row.rate, plain(Rounding::Nearest)),
+        ColumnKind::FailureRate => (&mut row.failure_rate, plain(Rounding::Nearest)),
+        ColumnKind::Bytes => (&mut row.mean_bytes, plain(Rounding::Nearest)),
+        ColumnKind::Mean => (&mut latency.mean, time(style.times)),
+        ColumnKind::Min => (&mut latency.min, time(style.times)),
+        ColumnKind::Max => (&mut latency.max, time(style.times)),
+        ColumnKind::Median => {
             // A bucket, moved to the nearest sample where all samples lie on one side of it.
             let figure = time(style.times).map(|figure| PrintedFigure {
                 range: figure.range.widened(BLUR.share, BLUR.amount_s),

@@ -1,17 +1,17 @@
 //! The files of Locust's `--csv`: `_stats`, `_stats_history`, `_failures` and `_exceptions`, told apart by their heads.
 
 use super::{
-    csv::{Record, Table},
-    figure::{Place, PrintedFigure},
+    csv::{CsvRecord, CsvTable},
+    figure::{Position, PrintedFigure},
     lines::Word,
-    locust::{self, CSV, Column},
+    locust::{self, CSV, ColumnKind},
     model::{Failures, PrintedReport, PrintedRow, Rates, Tool},
     number::{self, Rounding, plain},
 };
 
 /// Which file a head belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CsvKind {
     /// `_stats.csv`
     Stats,
     /// `_stats_history.csv`
@@ -22,18 +22,18 @@ pub enum Kind {
     Exceptions,
 }
 
-impl Kind {
+impl CsvKind {
     /// The kind of a table; none of others.
     #[must_use]
-    pub fn of(table: &Table) -> Option<Kind> {
+    pub fn of(table: &CsvTable) -> Option<CsvKind> {
         if table.has(&["type", "name", "request count", "failure count"]) {
-            Some(Kind::Stats)
+            Some(CsvKind::Stats)
         } else if table.has(&["timestamp", "user count", "name", "total request count"]) {
-            Some(Kind::History)
+            Some(CsvKind::History)
         } else if table.has(&["method", "name", "error", "occurrences"]) {
-            Some(Kind::Failures)
+            Some(CsvKind::Failures)
         } else if table.has(&["count", "message", "traceback"]) {
-            Some(Kind::Exceptions)
+            Some(CsvKind::Exceptions)
         } else {
             None
         }
@@ -42,28 +42,28 @@ impl Kind {
 
 /// The report of a table.
 #[must_use]
-pub fn read(table: &Table, kind: Kind) -> PrintedReport {
-    let place = Place { line: 1, column: 1 };
+pub fn read(table: &CsvTable, kind: CsvKind) -> PrintedReport {
+    let place = Position { line: 1, column: 1 };
     match kind {
-        Kind::Stats => stats(table, PrintedReport::new(Tool::Locust, "stats", place)),
-        Kind::History => history(table, PrintedReport::new(Tool::Locust, "history", place)),
-        Kind::Failures => counts(table, "occurrences", "error", "failures"),
-        Kind::Exceptions => counts(table, "count", "message", "exceptions"),
+        CsvKind::Stats => stats(table, PrintedReport::new(Tool::Locust, "stats", place)),
+        CsvKind::History => history(table, PrintedReport::new(Tool::Locust, "history", place)),
+        CsvKind::Failures => counts(table, "occurrences", "error", "failures"),
+        CsvKind::Exceptions => counts(table, "count", "message", "exceptions"),
     }
 }
 
-fn stats(table: &Table, mut report: PrintedReport) -> PrintedReport {
+fn stats(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     for record in &table.records {
-        let row = row(table, record, |heading| (Column::of(heading), heading));
+        let row = row(table, record, |heading| (ColumnKind::of(heading), heading));
         put(&mut report, row);
     }
     report
 }
 
 /// Rows of one moment make a period; its counts are those since the start.
-fn history(table: &Table, mut report: PrintedReport) -> PrintedReport {
+fn history(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     report.periods_run_on = true;
-    let number = |record: &Record, heading: &str| {
+    let number = |record: &CsvRecord, heading: &str| {
         let word = record.field(table.column(heading)?)?;
         number::figure(heading, (word.text, word.place), Rounding::Exact, plain)
     };
@@ -74,15 +74,15 @@ fn history(table: &Table, mut report: PrintedReport) -> PrintedReport {
         // Counts and means are those since the start; the percentiles and rates may be those of the last ten seconds.
         let mut row = row(table, record, |heading| {
             match heading.strip_prefix("total ") {
-                Some(rest) => (Column::of(rest), heading),
-                None if heading.ends_with("/s") => (Column::of(heading), heading),
-                None => (Column::Other, heading),
+                Some(rest) => (ColumnKind::of(rest), heading),
+                None if heading.ends_with("/s") => (ColumnKind::of(heading), heading),
+                None => (ColumnKind::Other, heading),
             }
         });
         let window = self::row(table, record, |heading| {
-            let column = Column::of(heading);
-            let is_own = matches!(column, Column::Percentile(_));
-            (if is_own { column } else { Column::Other }, heading)
+            let column = ColumnKind::of(heading);
+            let is_own = matches!(column, ColumnKind::Percentile(_));
+            (if is_own { column } else { ColumnKind::Other }, heading)
         })
         .latency;
         row.others.extend(window);
@@ -114,9 +114,9 @@ fn put(report: &mut PrintedReport, row: PrintedRow) {
 }
 
 fn row<'a>(
-    table: &'a Table,
-    record: &Record,
-    column: impl Fn(&'a str) -> (Column, &'a str),
+    table: &'a CsvTable,
+    record: &CsvRecord,
+    column: impl Fn(&'a str) -> (ColumnKind, &'a str),
 ) -> PrintedRow {
     let text = |heading: &str| {
         let field = table.column(heading).and_then(|at| record.field(at));
@@ -135,8 +135,8 @@ fn row<'a>(
 }
 
 /// A file of counts alone.
-fn counts(table: &Table, count: &str, name: &str, title: &str) -> PrintedReport {
-    let mut report = PrintedReport::new(Tool::Locust, title, Place { line: 1, column: 1 });
+fn counts(table: &CsvTable, count: &str, name: &str, title: &str) -> PrintedReport {
+    let mut report = PrintedReport::new(Tool::Locust, title, Position { line: 1, column: 1 });
     for record in &table.records {
         let field = |heading: &str| record.field(table.column(heading)?);
         let label = field(name).map_or("", |word| word.text);

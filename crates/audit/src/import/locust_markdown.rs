@@ -3,17 +3,17 @@
 
 use super::{
     figure::PrintedFigure,
-    lines::{Line, Word},
-    locust::{self, Column, Style},
+    lines::{NumberedLine, Word},
+    locust::{self, ColumnKind, PrintStyle},
     model::{PrintedReport, PrintedRow, Rates, Tool},
     number::{self, Rounding, plain},
 };
 
 /// The tables of a text that have a column of requests and one of times or rates.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
+pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut reports = Vec::new();
-    let mut table: Option<(Vec<(Column, String)>, PrintedReport)> = None;
+    let mut table: Option<(Vec<(ColumnKind, String)>, PrintedReport)> = None;
     let mut above = Above::default();
     for line in lines {
         let Some(cells) = line.cells() else {
@@ -51,24 +51,31 @@ pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
     reports
 }
 
-fn head(cells: &[Word<'_>]) -> Option<Vec<(Column, String)>> {
-    let head: Vec<(Column, String)> = cells
+fn head(cells: &[Word<'_>]) -> Option<Vec<(ColumnKind, String)>> {
+    let head: Vec<(ColumnKind, String)> = cells
         .iter()
-        .map(|cell| (Column::of(&cell.text.to_lowercase()), cell.text.to_owned()))
+        .map(|cell| {
+            (
+                ColumnKind::of(&cell.text.to_lowercase()),
+                cell.text.to_owned(),
+            )
+        })
         .collect();
-    let has = |wanted: Column| head.iter().any(|(column, _)| *column == wanted);
-    (has(Column::Name) && has(Column::Requests) && (has(Column::Mean) || has(Column::Rate)))
-        .then_some(head)
+    let has = |wanted: ColumnKind| head.iter().any(|(column, _)| *column == wanted);
+    (has(ColumnKind::Name)
+        && has(ColumnKind::Requests)
+        && (has(ColumnKind::Mean) || has(ColumnKind::Rate)))
+    .then_some(head)
 }
 
-fn row(head: &[(Column, String)], cells: &[Word<'_>]) -> Option<PrintedRow> {
+fn row(head: &[(ColumnKind, String)], cells: &[Word<'_>]) -> Option<PrintedRow> {
     let is_rule = |cell: &Word<'_>| cell.text.chars().all(|c| matches!(c, '-' | ':'));
     if cells.len() != head.len() || cells.iter().all(is_rule) {
         return None;
     }
     let columns = || head.iter().zip(cells);
     let name: Vec<&str> = columns()
-        .filter(|((column, _), cell)| *column == Column::Name && !cell.text.is_empty())
+        .filter(|((column, _), cell)| *column == ColumnKind::Name && !cell.text.is_empty())
         .map(|(_, cell)| cell.text.trim_matches(['*', '`', '_']))
         .collect();
     let mut row = PrintedRow::new(name.join(" "), cells.first()?.place);
@@ -80,9 +87,9 @@ fn row(head: &[(Column, String)], cells: &[Word<'_>]) -> Option<PrintedRow> {
 }
 
 /// A heading says which unit its times have; whether they were rounded or cut nobody knows.
-fn style(heading: &str) -> Style {
+fn style(heading: &str) -> PrintStyle {
     let seconds = heading.contains("(s)") || heading.contains("(sec");
-    Style {
+    PrintStyle {
         times: Rounding::Either,
         unit_s: if seconds { 1.0 } else { 1e-3 },
         unit: if seconds { "s" } else { "ms" },
@@ -97,7 +104,7 @@ struct Above {
 }
 
 impl Above {
-    fn sentence(&mut self, line: &Line) {
+    fn sentence(&mut self, line: &NumberedLine) {
         let words = line.words();
         if words.first().is_some_and(|word| word.text.starts_with('#')) {
             // A heading begins another story, unless it is this one's own.

@@ -2,17 +2,17 @@
 //! anything, so rows are read from their right ends.
 
 use super::{
-    figure::Place,
-    lines::{Line, Word},
-    locust::{self, Column, TERMINAL},
-    model::{Bound, Failures, Ledger, PrintedReport, PrintedRow, Rates, Tool, Total},
+    figure::Position,
+    lines::{NumberedLine, Word},
+    locust::{self, ColumnKind, TERMINAL},
+    model::{Bound, Failures, PrintedReport, PrintedRow, Rates, SumRelation, Tool, Total},
     number::{self, Rounding, plain},
 };
 
 /// The tables of a text. A table of percentiles below one of requests belongs to the same run.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
-    let mut reader = Reader::default();
+pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
+    let mut reader = TableReader::default();
     for line in lines {
         reader.line(line);
     }
@@ -34,19 +34,19 @@ pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
 }
 
 /// A column and its heading.
-type Head = Vec<(Column, String)>;
+type ColumnHeading = Vec<(ColumnKind, String)>;
 
 #[derive(Default)]
-struct Reader {
+struct TableReader {
     reports: Vec<PrintedReport>,
-    table: Option<Table>,
+    table: Option<OpenTable>,
     /// How many users there are, by the log.
     users: Option<Bound>,
 }
 
-enum Table {
+enum OpenTable {
     Rows {
-        head: Head,
+        head: ColumnHeading,
         report: Box<PrintedReport>,
     },
     Errors {
@@ -54,8 +54,8 @@ enum Table {
     },
 }
 
-impl Reader {
-    fn line(&mut self, line: &Line) {
+impl TableReader {
+    fn line(&mut self, line: &NumberedLine) {
         let words = line.words();
         if let Some(table) = head(&words, line.place()) {
             self.end();
@@ -69,8 +69,8 @@ impl Reader {
         match &mut self.table {
             None => {}
             Some(_) if is_rule => {}
-            Some(Table::Rows { .. }) if words.is_empty() => {}
-            Some(Table::Rows { head, report }) => {
+            Some(OpenTable::Rows { .. }) if words.is_empty() => {}
+            Some(OpenTable::Rows { head, report }) => {
                 let Some(row) = row(head, &words, line.place()) else {
                     self.end();
                     return;
@@ -82,7 +82,7 @@ impl Reader {
                     report.rows.push(row);
                 }
             }
-            Some(Table::Errors { sum }) => {
+            Some(OpenTable::Errors { sum }) => {
                 let count = words.first().and_then(|word| {
                     number::figure(
                         "occurrences",
@@ -112,12 +112,12 @@ impl Reader {
 
     fn end(&mut self) {
         match self.table.take() {
-            Some(Table::Rows { head, mut report }) => {
+            Some(OpenTable::Rows { head, mut report }) => {
                 let is_empty = report.rows.is_empty() && report.all.requests.is_none();
                 if is_empty {
                     return;
                 }
-                let has_rates = head.iter().any(|(column, _)| *column == Column::Rate);
+                let has_rates = head.iter().any(|(column, _)| *column == ColumnKind::Rate);
                 let above = self.reports.last_mut().filter(|_| !has_rates);
                 if let Some(above) = above.filter(|above| above.all.percentiles.is_none())
                     && same_names(above, &report)
@@ -129,13 +129,13 @@ impl Reader {
                 }
                 self.reports.push(*report);
             }
-            Some(Table::Errors { sum }) => {
+            Some(OpenTable::Errors { sum }) => {
                 let known = self.reports.last_mut().filter(|r| r.all.errors.is_empty());
                 if let Some(report) = known {
                     let parts = sum.iter().map(|failures| failures.count.clone()).collect();
                     report
                         .ledgers
-                        .extend(report.all.failures.clone().map(|total| Ledger {
+                        .extend(report.all.failures.clone().map(|total| SumRelation {
                             total,
                             parts,
                             is: Total::Sum,
@@ -153,16 +153,16 @@ impl Reader {
 }
 
 /// The head of a table.
-fn head(words: &[Word<'_>], place: Place) -> Option<Table> {
+fn head(words: &[Word<'_>], place: Position) -> Option<OpenTable> {
     let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
     if texts.starts_with(&["#", "occurrences"]) {
-        return Some(Table::Errors { sum: Vec::new() });
+        return Some(OpenTable::Errors { sum: Vec::new() });
     }
     let name = texts
         .iter()
         .position(|text| *text == "Name")
         .filter(|at| *at <= 1)?;
-    let mut head: Head = Vec::new();
+    let mut head: ColumnHeading = Vec::new();
     let mut hash = false;
     for text in texts[name + 1..].iter().filter(|text| **text != "|") {
         if *text == "#" {
@@ -175,14 +175,16 @@ fn head(words: &[Word<'_>], place: Place) -> Option<Table> {
             (*text).to_owned()
         };
         hash = false;
-        head.push((Column::of(&heading.to_lowercase()), heading));
+        head.push((ColumnKind::of(&heading.to_lowercase()), heading));
     }
-    let is_ours = head.iter().any(|(column, _)| *column == Column::Requests)
+    let is_ours = head
+        .iter()
+        .any(|(column, _)| *column == ColumnKind::Requests)
         && head.len() >= 4
         && head
             .iter()
-            .all(|(column, _)| !matches!(column, Column::Other | Column::Name));
-    is_ours.then(|| Table::Rows {
+            .all(|(column, _)| !matches!(column, ColumnKind::Other | ColumnKind::Name));
+    is_ours.then(|| OpenTable::Rows {
         head,
         report: {
             let mut report = Box::new(PrintedReport::new(Tool::Locust, "table", place));
@@ -193,7 +195,7 @@ fn head(words: &[Word<'_>], place: Place) -> Option<Table> {
 }
 
 /// A row: the last words are its cells, what stands before them its name.
-fn row(head: &Head, words: &[Word<'_>], place: Place) -> Option<PrintedRow> {
+fn row(head: &ColumnHeading, words: &[Word<'_>], place: Position) -> Option<PrintedRow> {
     let mut cells = Vec::new();
     let mut left = words.len();
     while cells.len() < head.len() {

@@ -29,11 +29,11 @@ mod walk;
 mod wrk;
 mod wrk2;
 
-pub use figure::{Place, PrintedFigure, Range};
+pub use figure::{Position, PrintedFigure, Range};
 pub use model::{PrintedReport, Tool};
 pub use walk::figures;
 
-use locust_csv::Kind;
+use locust_csv::CsvKind;
 
 /// What the readers accept, in words.
 pub const ACCEPTED: &str = "Artillery's console output or its -o JSON; what wrk or wrk2 prints; Locust's CSV files, or its \
@@ -84,13 +84,13 @@ pub fn read(text: &str) -> Result<Import, Unknown> {
     if hdr::is(text) {
         return known("a log of HdrHistogram", true, hdr::read(text));
     }
-    let table = csv::Table::read(first_line(text));
+    let table = csv::CsvTable::read(first_line(text));
     if jtl::is(&table) {
-        let reports = jtl::read(&csv::Table::read(text));
+        let reports = jtl::read(&csv::CsvTable::read(text));
         return known("JMeter's results (CSV)", true, reports);
     }
-    if let Some(kind) = Kind::of(&table) {
-        let report = locust_csv::read(&csv::Table::read(text), kind);
+    if let Some(kind) = CsvKind::of(&table) {
+        let report = locust_csv::read(&csv::CsvTable::read(text), kind);
         return known("Locust's CSV", true, vec![report]);
     }
     if let Some(reason) = jtl::unreadable(first_line(text)) {

@@ -1,8 +1,8 @@
 //! What was read, in one plain model for all tools: figures, and what the tool that printed them means by them. It holds no
 //! opinion: whether the figures fit is `audit`'s business.
 
-use super::figure::{Place, PrintedFigure};
-pub use super::latency::{Blur, Latency};
+use super::figure::{Position, PrintedFigure};
+pub use super::latency::{Blur, LatencyStats};
 
 /// Who printed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +59,11 @@ pub struct PrintedReport {
     /// What it is, in the tool's words: `Summary report @ 12:34:22(-0700)`.
     pub title: String,
     /// Where it begins.
-    pub place: Place,
+    pub place: Position,
     /// Whether it is a part of a run: what was under way at its borders belongs to its neighbours.
     pub is_period: bool,
     /// The time that rates are divided by.
-    pub span: Option<Span>,
+    pub span: Option<ReportedSpan>,
     /// When it began, in seconds since 1970, where that is printed.
     pub began_s: Option<f64>,
     /// When its last event was, likewise.
@@ -85,7 +85,7 @@ pub struct PrintedReport {
     /// Threads of the tool.
     pub threads: Option<PrintedFigure>,
     /// Requests per second of one thread.
-    pub per_thread: Option<Latency>,
+    pub per_thread: Option<LatencyStats>,
     /// What bounds the requests under way.
     pub bound: Option<Bound>,
     /// Requests under way, as they were sampled.
@@ -95,7 +95,7 @@ pub struct PrintedReport {
     /// Everything that was counted, under the tool's own names.
     pub counters: Vec<PrintedFigure>,
     /// Further sums that must come out.
-    pub ledgers: Vec<Ledger>,
+    pub ledgers: Vec<SumRelation>,
     /// Longest time for which the tool waits for an answer, where slower answers are in no latency figure.
     pub cut_at_s: Option<f64>,
     /// Its periods.
@@ -111,7 +111,7 @@ pub struct PrintedReport {
 impl PrintedReport {
     /// A report without figures.
     #[must_use]
-    pub fn new(tool: Tool, title: impl Into<String>, place: Place) -> PrintedReport {
+    pub fn new(tool: Tool, title: impl Into<String>, place: Position) -> PrintedReport {
         PrintedReport {
             tool,
             title: title.into(),
@@ -145,7 +145,7 @@ impl PrintedReport {
 
 /// The time in which requests were sent, and what the tool adds to it.
 #[derive(Debug, Clone)]
-pub struct Span {
+pub struct ReportedSpan {
     /// Seconds.
     pub seconds: PrintedFigure,
     /// So many of them, at most, in which nothing was sent: waiting for the last answers, shutting down.
@@ -156,11 +156,11 @@ pub struct Span {
     pub rate_is: Option<&'static str>,
 }
 
-impl Span {
+impl ReportedSpan {
     /// A time in which something was sent from its beginning to its end, and by which a rate is requests by time.
     #[must_use]
-    pub const fn of(seconds: PrintedFigure) -> Span {
-        Span {
+    pub const fn of(seconds: PrintedFigure) -> ReportedSpan {
+        ReportedSpan {
             seconds,
             idle_s: 0.0,
             least_s: 0.0,
@@ -195,7 +195,7 @@ pub struct PrintedRow {
     /// Which one.
     pub name: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: Position,
     /// Requests: sent, or ended, as the tool counts them.
     pub requests: Option<PrintedFigure>,
     /// Answers.
@@ -215,19 +215,19 @@ pub struct PrintedRow {
     /// Mean size of an answer in bytes.
     pub mean_bytes: Option<PrintedFigure>,
     /// How long answers took.
-    pub latency: Option<Latency>,
+    pub latency: Option<LatencyStats>,
     /// More percentiles of the same samples, from another table.
-    pub percentiles: Option<Latency>,
+    pub percentiles: Option<LatencyStats>,
     /// Other times, of other samples.
-    pub others: Vec<Latency>,
+    pub others: Vec<LatencyStats>,
     /// The same by the first digit of the status.
-    pub by_class: Vec<(char, Latency)>,
+    pub by_class: Vec<(char, LatencyStats)>,
 }
 
 impl PrintedRow {
     /// A row without figures.
     #[must_use]
-    pub fn new(name: impl Into<String>, place: Place) -> PrintedRow {
+    pub fn new(name: impl Into<String>, place: Position) -> PrintedRow {
         PrintedRow {
             name: name.into(),
             place,
@@ -299,12 +299,12 @@ pub struct Sessions {
     /// Begun, by scenario.
     pub by_name: Vec<PrintedFigure>,
     /// How long they took.
-    pub length: Option<Latency>,
+    pub length: Option<LatencyStats>,
 }
 
 /// A sum that must come out.
 #[derive(Debug, Clone)]
-pub struct Ledger {
+pub struct SumRelation {
     /// The total.
     pub total: PrintedFigure,
     /// What it is made of.

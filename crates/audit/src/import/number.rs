@@ -2,7 +2,7 @@
 //! be from what it was printed from follows from its digits, and from whether its tool rounds or cuts.
 
 use super::{
-    figure::{Place, PrintedFigure, Range},
+    figure::{Position, PrintedFigure, Range},
     lines::Word,
 };
 
@@ -105,7 +105,7 @@ pub fn range(printed: &Printed<'_>, rounding: Rounding) -> Range {
 /// A figure from a text that is a number and nothing else, or a number and one of the units that `scale` knows.
 pub fn figure(
     name: impl Into<String>,
-    (text, place): (&str, Place),
+    (text, place): (&str, Position),
     rounding: Rounding,
     scale: impl Fn(&str) -> Option<f64>,
 ) -> Option<PrintedFigure> {
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn units_scale_and_digits_bound() {
-        let place = Place::default();
+        let place = Position::default();
         let runtime = figure("t", ("1.00m", place), Rounding::Nearest, time).unwrap();
         assert_eq!(runtime.value, 60.0);
         assert!(

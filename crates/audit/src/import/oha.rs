@@ -1,15 +1,15 @@
 //! oha's JSON (`--output-format json`, before 1.5 `-j`).
 
 use super::{
-    json::Node,
-    model::{Failures, Latency, PrintedReport, Span, Tool},
+    json::JsonNode,
+    model::{Failures, LatencyStats, PrintedReport, ReportedSpan, Tool},
     number::Rounding,
     samples,
 };
 
 /// Whether it is such a file.
 #[must_use]
-pub fn is(root: &Node) -> bool {
+pub fn is(root: &JsonNode) -> bool {
     let rate = root
         .get("summary")
         .and_then(|summary| summary.get("requestsPerSec"));
@@ -18,18 +18,18 @@ pub fn is(root: &Node) -> bool {
 
 /// The report of a file.
 #[must_use]
-pub fn read(root: &Node) -> Vec<PrintedReport> {
+pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let mut report = PrintedReport::new(Tool::Oha, "summary", root.place);
     let of = |key: &str, rounding| {
         let node = root.get("summary")?.get(key)?;
         node.figure(key, rounding, 1.0)
     };
     report.all.rate = of("requestsPerSec", Rounding::Nearest);
-    report.span = of("total", Rounding::Nearest).map(Span::of);
+    report.span = of("total", Rounding::Nearest).map(ReportedSpan::of);
     report.bytes = of("totalData", Rounding::Exact);
     let counts = |key: &str| {
         let node = root.get(key);
-        let members = node.into_iter().flat_map(Node::members);
+        let members = node.into_iter().flat_map(JsonNode::members);
         members
             .filter_map(|(name, node)| node.figure(name, Rounding::Exact, 1.0))
             .collect::<Vec<_>>()
@@ -60,7 +60,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
             "oha calls no answer an error: {bad:.0} with status 400 and above are none here"
         ));
     }
-    report.all.latency = Some(latency(root)).map(|latency| Latency {
+    report.all.latency = Some(latency(root)).map(|latency| LatencyStats {
         // Requests without an answer are in none of its times.
         count: Some(samples::whole("answers", answers, place)),
         min: of("fastest", Rounding::Nearest),
@@ -71,9 +71,9 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     vec![report]
 }
 
-fn latency(root: &Node) -> Latency {
+fn latency(root: &JsonNode) -> LatencyStats {
     let percentiles = root.get("latencyPercentiles");
-    let percentiles = percentiles.into_iter().flat_map(Node::members);
+    let percentiles = percentiles.into_iter().flat_map(JsonNode::members);
     let percentiles = percentiles.filter_map(|(key, node)| {
         let share: f64 = key.strip_prefix('p')?.parse().ok()?;
         let figure = node.figure(key, Rounding::Nearest, 1.0)?;
@@ -83,9 +83,9 @@ fn latency(root: &Node) -> Latency {
     });
     let mut percentiles: Vec<_> = percentiles.collect();
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Latency {
+    LatencyStats {
         name: "latency".to_owned(),
         percentiles,
-        ..Latency::default()
+        ..LatencyStats::default()
     }
 }

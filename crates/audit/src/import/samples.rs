@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    figure::{Place, PrintedFigure, Range},
-    model::{Failures, Latency, PrintedReport, PrintedRow, Span, Tool},
+    figure::{Position, PrintedFigure, Range},
+    model::{Failures, LatencyStats, PrintedReport, PrintedRow, ReportedSpan, Tool},
 };
 
 /// Percentiles that are told.
@@ -19,7 +19,7 @@ const MOST_ROWS: usize = 200;
 
 /// A request.
 #[derive(Debug, Clone)]
-pub struct Sample {
+pub struct RequestSample {
     /// The endpoint.
     pub label: String,
     /// When it began, in seconds since 1970, where that is known.
@@ -33,17 +33,17 @@ pub struct Sample {
     /// Bytes of its answer.
     pub bytes: Option<f64>,
     /// Where it stands.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// The report of these requests; none of none.
 #[must_use]
-pub fn report(tool: Tool, title: &str, samples: &[Sample]) -> Option<PrintedReport> {
+pub fn report(tool: Tool, title: &str, samples: &[RequestSample]) -> Option<PrintedReport> {
     let first = samples.first()?;
     let mut report = PrintedReport::new(tool, title, first.place);
-    let all: Vec<&Sample> = samples.iter().collect();
+    let all: Vec<&RequestSample> = samples.iter().collect();
     report.all = row("", &all);
-    let mut by_label: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+    let mut by_label: BTreeMap<&str, Vec<&RequestSample>> = BTreeMap::new();
     for sample in samples {
         by_label.entry(&sample.label).or_default().push(sample);
     }
@@ -63,7 +63,7 @@ pub fn report(tool: Tool, title: &str, samples: &[Sample]) -> Option<PrintedRepo
 }
 
 /// When it went on, and its periods.
-fn over_time(report: &mut PrintedReport, all: &[&Sample], tool: Tool) {
+fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     let moments: Option<Vec<f64>> = all.iter().map(|sample| sample.began_s).collect();
     let Some(moments) = moments else { return };
     let began_s = moments.iter().copied().fold(f64::INFINITY, f64::min);
@@ -78,7 +78,7 @@ fn over_time(report: &mut PrintedReport, all: &[&Sample], tool: Tool) {
         ended_s - began_s,
         report.place,
     );
-    report.span = Some(Span {
+    report.span = Some(ReportedSpan {
         seconds: PrintedFigure {
             // Seconds since 1970 are known to a quarter of a microsecond as floating-point numbers.
             range: seconds.range.widened(0.0, 1e-6),
@@ -88,7 +88,7 @@ fn over_time(report: &mut PrintedReport, all: &[&Sample], tool: Tool) {
         least_s: 0.0,
         rate_is: None,
     });
-    let mut periods: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
+    let mut periods: BTreeMap<u32, Vec<&RequestSample>> = BTreeMap::new();
     for (sample, began) in all.iter().zip(&moments) {
         // What a file says of its moments may be anything: there is no chart of a century.
         let number = ((began - began_s) / PERIOD_S).min(100_000.0) as u32;
@@ -107,10 +107,10 @@ fn over_time(report: &mut PrintedReport, all: &[&Sample], tool: Tool) {
         .collect();
 }
 
-fn row(name: &str, samples: &[&Sample]) -> PrintedRow {
+fn row(name: &str, samples: &[&RequestSample]) -> PrintedRow {
     let place = samples
         .first()
-        .map_or(Place::default(), |first| first.place);
+        .map_or(Position::default(), |first| first.place);
     let mut row = PrintedRow::new(name, place);
     let count = |name: &str, n: usize| whole(name, n as f64, place);
     row.requests = Some(count("requests", samples.len()));
@@ -144,7 +144,7 @@ fn row(name: &str, samples: &[&Sample]) -> PrintedRow {
     row
 }
 
-fn latency(samples: &[&Sample], place: Place) -> Latency {
+fn latency(samples: &[&RequestSample], place: Position) -> LatencyStats {
     let mut times: Vec<f64> = samples.iter().map(|sample| sample.took_s).collect();
     times.sort_by(f64::total_cmp);
     let n = times.len();
@@ -155,19 +155,19 @@ fn latency(samples: &[&Sample], place: Place) -> Latency {
         Some((share, time(&format!("p{}", share * 100.0), *value, place)))
     });
     let mean = times.iter().sum::<f64>() / n.max(1) as f64;
-    Latency {
+    LatencyStats {
         name: "time".to_owned(),
         count: Some(whole("samples", n as f64, place)),
         min: times.first().map(|least| time("least", *least, place)),
         mean: Some(time("mean", mean, place)),
         max: times.last().map(|most| time("greatest", *most, place)),
         percentiles: told.collect(),
-        ..Latency::default()
+        ..LatencyStats::default()
     }
 }
 
 /// A number that was counted here.
-pub fn whole(name: &str, value: f64, place: Place) -> PrintedFigure {
+pub fn whole(name: &str, value: f64, place: Position) -> PrintedFigure {
     PrintedFigure {
         name: name.to_owned(),
         text: format!("{value:.0}"),
@@ -180,7 +180,7 @@ pub fn whole(name: &str, value: f64, place: Place) -> PrintedFigure {
 }
 
 /// A time that was taken from samples.
-pub fn time(name: &str, seconds: f64, place: Place) -> PrintedFigure {
+pub fn time(name: &str, seconds: f64, place: Position) -> PrintedFigure {
     PrintedFigure {
         name: name.to_owned(),
         text: format!("{:.0}", seconds * 1e9),

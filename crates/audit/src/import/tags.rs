@@ -1,7 +1,7 @@
 //! The tags of XML in their order, as far as they can be read: a file of somebody who was killed has no end, and what stands in it before
 //! that is worth having. It knows tags, attributes and their escapes, comments and CDATA; no names are resolved.
 
-use super::figure::Place;
+use super::figure::Position;
 
 /// A tag.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub struct Tag<'a> {
     /// Whether it is opened and closed at once.
     pub is_empty: bool,
     /// Where it begins.
-    pub place: Place,
+    pub place: Position,
     attributes: &'a str,
 }
 
@@ -42,7 +42,7 @@ impl Tag<'_> {
 /// Hands over each tag that is whole.
 pub fn each(text: &str, mut tell: impl FnMut(&Tag<'_>)) {
     let mut rest = text;
-    let mut at = Place { line: 1, column: 1 };
+    let mut at = Position { line: 1, column: 1 };
     loop {
         let Some(begin) = rest.find('<') else { return };
         let (gone, behind) = rest.split_at(begin);
@@ -81,7 +81,7 @@ fn end_of_tag(text: &str) -> Option<usize> {
     None
 }
 
-fn read(tag: &str, place: Place) -> Tag<'_> {
+fn read(tag: &str, place: Position) -> Tag<'_> {
     let inside = tag.trim_start_matches('<').trim_end_matches('>');
     let closes = inside.starts_with('/');
     let inside = inside.trim_start_matches('/');
@@ -98,10 +98,10 @@ fn read(tag: &str, place: Place) -> Tag<'_> {
     }
 }
 
-fn past(at: Place, text: &str) -> Place {
+fn past(at: Position, text: &str) -> Position {
     let lines = text.matches('\n').count();
     let last = text.rsplit('\n').next().unwrap_or_default().chars().count();
-    Place {
+    Position {
         line: at.line + lines,
         column: if lines > 0 {
             last + 1

@@ -1,12 +1,12 @@
 //! Vegeta: the results, a line of JSON per request (`vegeta encode`), and its report (`vegeta report -type=json`).
 
 use super::{
-    figure::Place,
-    json::{self, Node, Value},
-    model::{Blur, Failures, Latency, PrintedReport, Span, Tool},
+    figure::Position,
+    json::{self, JsonNode, JsonValue},
+    model::{Blur, Failures, LatencyStats, PrintedReport, ReportedSpan, Tool},
     moments,
     number::Rounding,
-    samples::{self, Sample},
+    samples::{self, RequestSample},
 };
 
 /// Nanoseconds.
@@ -16,12 +16,12 @@ const BLUR: f64 = 0.02;
 
 /// Whether it is a report.
 #[must_use]
-pub fn is(root: &Node) -> bool {
+pub fn is(root: &JsonNode) -> bool {
     root.get("latencies").is_some() && root.get("requests").is_some()
 }
 
 /// Whether a line is a result.
-fn is_result(node: &Node) -> bool {
+fn is_result(node: &JsonNode) -> bool {
     ["code", "timestamp", "latency"]
         .iter()
         .all(|key| node.get(key).is_some())
@@ -36,7 +36,7 @@ pub fn are_results(text: &str) -> bool {
 
 /// The report of a file.
 #[must_use]
-pub fn read(root: &Node) -> Vec<PrintedReport> {
+pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let mut report = PrintedReport::new(Tool::Vegeta, "report", root.place);
     let figure = |key: &str, rounding, scale| root.get(key)?.figure(key, rounding, scale);
     report.all.requests = figure("requests", Rounding::Exact, 1.0);
@@ -46,7 +46,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     report.span = figure("duration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
         // From the first request's beginning to the last one's.
-        Span::of(seconds)
+        ReportedSpan::of(seconds)
     });
     let bytes = |key: &str| {
         let node = root.get("bytes_in")?.get(key)?;
@@ -54,7 +54,10 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     };
     report.bytes = bytes("total");
     report.all.mean_bytes = bytes("mean");
-    let codes = root.get("status_codes").into_iter().flat_map(Node::members);
+    let codes = root
+        .get("status_codes")
+        .into_iter()
+        .flat_map(JsonNode::members);
     let codes: Vec<_> = codes
         .filter_map(|(code, node)| node.figure(code, Rounding::Exact, 1.0))
         .collect();
@@ -94,7 +97,7 @@ pub fn read(root: &Node) -> Vec<PrintedReport> {
     vec![report]
 }
 
-fn latency(node: &Node) -> Latency {
+fn latency(node: &JsonNode) -> LatencyStats {
     let figure = |key: &str| {
         let mut figure = node
             .get(key)?
@@ -104,7 +107,7 @@ fn latency(node: &Node) -> Latency {
     };
     let percentiles = [("50th", 0.5), ("90th", 0.9), ("95th", 0.95), ("99th", 0.99)];
     let percentiles = percentiles.into_iter();
-    Latency {
+    LatencyStats {
         name: "latency".to_owned(),
         min: figure("min"),
         mean: figure("mean"),
@@ -116,11 +119,11 @@ fn latency(node: &Node) -> Latency {
             share: BLUR,
             ..Blur::default()
         },
-        ..Latency::default()
+        ..LatencyStats::default()
     }
 }
 
-fn moment(root: &Node, key: &str) -> Option<f64> {
+fn moment(root: &JsonNode, key: &str) -> Option<f64> {
     moments::rfc3339(root.get(key)?.text()?)
 }
 
@@ -150,12 +153,12 @@ pub fn read_results(text: &str) -> Vec<PrintedReport> {
     report.into_iter().collect()
 }
 
-fn sample(node: &Node, line: usize) -> Option<Sample> {
+fn sample(node: &JsonNode, line: usize) -> Option<RequestSample> {
     let number = |key: &str| match &node.get(key)?.value {
-        Value::Number(text) => text.parse::<f64>().ok().filter(|n| *n >= 0.0),
+        JsonValue::Number(text) => text.parse::<f64>().ok().filter(|n| *n >= 0.0),
         _ => None,
     };
-    let text = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default();
+    let text = |key: &str| node.get(key).and_then(JsonNode::text).unwrap_or_default();
     let code = number("code")? as u16;
     let error = text("error");
     let why = match error {
@@ -168,13 +171,13 @@ fn sample(node: &Node, line: usize) -> Option<Sample> {
     let url = text("url");
     let path = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = path.find('/').map_or("/", |at| &path[at..]);
-    Some(Sample {
+    Some(RequestSample {
         label: format!("{} {path}", text("method")).trim().to_owned(),
         began_s: moments::rfc3339(text("timestamp")),
         took_s: number("latency")? * NS,
         code: (code > 0).then_some(code),
         failed: why,
         bytes: number("bytes_in"),
-        place: Place { line, column: 1 },
+        place: Position { line, column: 1 },
     })
 }

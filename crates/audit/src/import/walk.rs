@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    figure::{Place, PrintedFigure},
-    model::{Latency, PrintedReport, PrintedRow},
+    figure::{Position, PrintedFigure},
+    model::{LatencyStats, PrintedReport, PrintedRow},
 };
 
 /// The figures of reports, in the order of the model, each place once.
@@ -19,7 +19,7 @@ pub fn figures(reports: &[PrintedReport]) -> Vec<&PrintedFigure> {
 
 #[derive(Default)]
 struct Walk<'a> {
-    seen: BTreeSet<Place>,
+    seen: BTreeSet<Position>,
     figures: Vec<&'a PrintedFigure>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn latency(&mut self, latency: Option<&'a Latency>) {
+    fn latency(&mut self, latency: Option<&'a LatencyStats>) {
         let Some(latency) = latency else { return };
         self.take(
             [&latency.count, &latency.min, &latency.mean, &latency.stdev]

@@ -3,8 +3,8 @@
 
 use super::{
     figure::PrintedFigure,
-    lines::{Line, Word},
-    model::{Bound, Failures, Latency, PrintedReport, Span, Tool},
+    lines::{NumberedLine, Word},
+    model::{Bound, Failures, LatencyStats, PrintedReport, ReportedSpan, Tool},
     number::{self, Rounding, binary, metric, percent, plain, time, word as figure},
     wrk2,
 };
@@ -14,9 +14,9 @@ const TIMEOUT_S: f64 = 2.0;
 
 /// The runs of a text.
 #[must_use]
-pub fn read(lines: &[Line]) -> Vec<PrintedReport> {
+pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut runs: Vec<PrintedReport> = Vec::new();
-    let mut hdr = wrk2::Reader::default();
+    let mut hdr = wrk2::SectionReader::default();
     for line in lines {
         let words = line.words();
         let Some(first) = words.first() else { continue };
@@ -99,7 +99,7 @@ fn counted(run: &mut PrintedReport, words: &[Word<'_>]) {
     };
     run.all.requests = word(0).and_then(|w| figure("requests", w, Rounding::Exact, plain));
     let seconds = word(3).and_then(|w| figure("run time", w, Rounding::Nearest, time));
-    run.span = seconds.map(Span::of);
+    run.span = seconds.map(ReportedSpan::of);
     run.bytes = word(4).and_then(|w| figure("read", w, Rounding::Nearest, binary));
 }
 
@@ -109,13 +109,13 @@ fn statistics(
     words: &[Word<'_>],
     scale: fn(&str) -> Option<f64>,
     run: &PrintedReport,
-) -> Latency {
+) -> LatencyStats {
     let read = |i: usize, what: &str, scale: fn(&str) -> Option<f64>| {
         let word = words.get(i)?;
         figure(format!("{name} {what}"), *word, Rounding::Nearest, scale)
     };
     let known = run.all.latency.clone().filter(|_| name == "Latency");
-    Latency {
+    LatencyStats {
         name: name.to_owned(),
         mean: read(0, "Avg", scale),
         stdev: read(1, "Stdev", scale),

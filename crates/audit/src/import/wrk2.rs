@@ -1,8 +1,8 @@
 //! What wrk2 prints beyond wrk: calibration, HdrHistogram's percentiles and spectra with their footers, corrected and not.
 
 use super::{
-    lines::{Line, Word},
-    model::{Blur, Cover, Latency, Ledger, PrintedReport, PrintedRow, Tool, Total},
+    lines::{NumberedLine, Word},
+    model::{Blur, Cover, LatencyStats, PrintedReport, PrintedRow, SumRelation, Tool, Total},
     number::{Rounding, plain, time, word as figure},
 };
 
@@ -16,21 +16,26 @@ const BLUR: Blur = Blur {
 
 /// Reads the parts that only wrk2 prints.
 #[derive(Default)]
-pub struct Reader {
+pub struct SectionReader {
     /// The table that is being read.
-    table: Option<Table>,
+    table: Option<SpectrumTable>,
 }
 
-struct Table {
+struct SpectrumTable {
     is_corrected: bool,
-    latency: Latency,
-    spectrum: Latency,
+    latency: LatencyStats,
+    spectrum: LatencyStats,
     in_spectrum: bool,
 }
 
-impl Reader {
+impl SectionReader {
     /// Takes a line; false: it is none of these parts'.
-    pub fn line(&mut self, run: &mut PrintedReport, line: &Line, words: &[Word<'_>]) -> bool {
+    pub fn line(
+        &mut self,
+        run: &mut PrintedReport,
+        line: &NumberedLine,
+        words: &[Word<'_>],
+    ) -> bool {
         let text = &line.text;
         if text.contains("Thread calibration:") {
             run.tool = Tool::Wrk2;
@@ -39,7 +44,7 @@ impl Reader {
         if text.contains("HdrHistogram - ") {
             self.end(run);
             run.tool = Tool::Wrk2;
-            self.table = Some(Table::new(!text.contains("Uncorrected")));
+            self.table = Some(SpectrumTable::new(!text.contains("Uncorrected")));
             return true;
         }
         let Some(table) = &mut self.table else {
@@ -66,14 +71,14 @@ impl Reader {
     }
 }
 
-impl Table {
-    fn new(is_corrected: bool) -> Table {
-        let name = |what: &str| Latency {
+impl SpectrumTable {
+    fn new(is_corrected: bool) -> SpectrumTable {
+        let name = |what: &str| LatencyStats {
             name: what.to_owned(),
             blur: BLUR,
-            ..Latency::default()
+            ..LatencyStats::default()
         };
-        Table {
+        SpectrumTable {
             is_corrected,
             latency: name(if is_corrected {
                 "Latency"
@@ -115,7 +120,7 @@ impl Table {
     }
 
     /// `#[Mean    =        0.783, StdDeviation   =        0.381]`
-    fn footer(&mut self, line: &Line) {
+    fn footer(&mut self, line: &NumberedLine) {
         let words = line.words();
         for (i, word) in words.iter().enumerate() {
             let name = word.text.trim_start_matches("#[");
@@ -217,7 +222,7 @@ pub fn finish(run: &mut PrintedReport) {
         .filter_map(|row| row.percentiles.as_ref()?.count.clone());
     for some in counted.collect::<Vec<_>>() {
         if let Some(all) = &run.all.requests {
-            run.ledgers.push(Ledger {
+            run.ledgers.push(SumRelation {
                 total: all.clone(),
                 parts: vec![some],
                 is: Total::AtLeast,

@@ -1,7 +1,7 @@
 //! Changing one figure of a text, and asking whether the auditor names it.
 
 use audit::{
-    check::{self, Audit, Kind},
+    check::{self, Audit, Severity},
     import::{self, PrintedFigure},
 };
 
@@ -13,7 +13,7 @@ pub fn contradictions(text: &str) -> Vec<String> {
     let findings = audit(text).findings;
     findings
         .iter()
-        .filter(|finding| finding.kind == Kind::Contradiction)
+        .filter(|finding| finding.kind == Severity::Contradiction)
         .map(ToString::to_string)
         .collect()
 }

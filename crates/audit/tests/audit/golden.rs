@@ -1,7 +1,7 @@
 //! Transcripts of the original tools: nothing in them is a contradiction, and what is odd about them is explained.
 
 use audit::{
-    check::{self, Kind},
+    check::{self, Severity},
     import,
 };
 
@@ -98,7 +98,7 @@ fn what_is_odd_is_remarked() {
         .map(|f| (f.kind, f.text.clone()))
         .collect();
     assert_eq!(remarks.len(), 1);
-    assert_eq!(remarks[0].0, Kind::Remark);
+    assert_eq!(remarks[0].0, Severity::Remark);
     assert!(
         remarks[0]
             .1

@@ -1,6 +1,6 @@
 //! The tables of the published reports, and what is wrong with them.
 
-use audit::check::Kind;
+use audit::check::Severity;
 
 use super::change::{audit, contradictions};
 
@@ -60,7 +60,7 @@ fn time_of_users_that_nobody_accounts_for() {
         .map(|f| (f.kind, f.text.clone()))
         .collect();
     assert_eq!(remarks.len(), 1, "{remarks:#?}");
-    assert_eq!(remarks[0].0, Kind::Remark);
+    assert_eq!(remarks[0].0, Severity::Remark);
     let wanted = "472/s × 291 ms + 47.0/s × 399 ms = 156 requests in flight, of 175 users: 10.9 %";
     assert!(remarks[0].1.contains(wanted), "{}", remarks[0].1);
 }

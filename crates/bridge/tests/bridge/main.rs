@@ -8,9 +8,9 @@ use std::{
     thread,
 };
 
-use bridge::{Bridge, Done, Foreign, Order, Settled, arrivals::Due, now_ns};
-use engine::{Options, Prepared, StopHandle, Zero, client::Built};
-use measure::{Failure, Kind, NoAnswer, Outcome, label, sample::Ended};
+use bridge::{Bridge, Completion, ExternalSample, Order, Settlement, arrivals::Due, now_ns};
+use engine::{EngineOptions, Prepared, StopHandle, Zero, client::Built};
+use measure::{Failure, NoAnswer, OutcomeClass, TimeKind, label, sample::RequestOutcome};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape, Work, units::SECOND, work::External,
 };
@@ -41,7 +41,7 @@ impl Run {
         let (bridge, driver) = Bridge::new(1).expect("a bridge");
         let work = Work::External(External { by: "test".into() });
         let plan = Plan::new("bridge".into(), Format("test"), String::new(), load, work);
-        let options = Options {
+        let options = EngineOptions {
             driver: Some(driver),
             workers: Some(1),
             stop: StopHandle::default(),
@@ -49,7 +49,7 @@ impl Run {
                 others_too: true,
                 ..Default::default()
             },
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let prepared = Prepared::new(&plan, options).expect("a plan");
         let thread = thread::spawn(move || {
@@ -113,7 +113,7 @@ impl Run {
     }
 
     /// The next that is done.
-    fn next(&self) -> Done {
+    fn next(&self) -> Completion {
         loop {
             self.wait();
             if let Some(done) = self.bridge.take(1).pop() {
@@ -122,8 +122,8 @@ impl Run {
         }
     }
 
-    fn settle(&self, done: Done, ended: Ended, renamed: Option<(&str, &str)>) {
-        self.bridge.settle(Settled {
+    fn settle(&self, done: Completion, ended: RequestOutcome, renamed: Option<(&str, &str)>) {
+        self.bridge.settle(Settlement {
             account: done.account,
             renamed: renamed.map(|(method, name)| (method.to_owned(), name.to_owned())),
             ended,
@@ -150,9 +150,9 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
     });
     let run = Run::begin();
     for (ended, renamed) in [
-        (Ended::Ok, None),
-        (Ended::Failed(Failure::Check("script")), None),
-        (Ended::Ok, Some(("POST", "another name"))),
+        (RequestOutcome::Ok, None),
+        (RequestOutcome::Failed(Failure::Check("script")), None),
+        (RequestOutcome::Ok, Some(("POST", "another name"))),
     ] {
         let token = run.bridge.send(run.order(peer.address.port(), "/a"));
         let done = run.next();
@@ -161,13 +161,13 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
         assert!(done.answer.head.ends_with(b"X-Two: 2\r\n\r\n"));
         run.settle(done, ended, renamed);
     }
-    run.bridge.foreign(Foreign {
+    run.bridge.foreign(ExternalSample {
         method: "RPC".into(),
         name: "elsewhere".into(),
         done_ns: now_ns(),
         took_ns: Some(1_000),
         bytes_in: 5,
-        ended: Ended::Ok,
+        ended: RequestOutcome::Ok,
         detail: String::new(),
     });
     let kept = run.end();
@@ -186,8 +186,8 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
     assert_eq!(counted(label::ALL), (4, 3, 1));
     let all = kept.total(label::ALL);
     let times = |kind, outcome| all.histogram(kind, outcome).map_or(0, |h| h.count());
-    assert_eq!(times(Kind::Script, Outcome::Ok), 2);
-    assert_eq!(times(Kind::Lag, Outcome::Ok), 2);
+    assert_eq!(times(TimeKind::Script, OutcomeClass::Ok), 2);
+    assert_eq!(times(TimeKind::Lag, OutcomeClass::Ok), 2);
     // One connection carried all of them.
     assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 1);
 }
@@ -219,7 +219,7 @@ fn limits_are_each_orders_own() {
         Some(NoAnswer::Timeout)
     );
     assert!(done.account.was_sent());
-    run.settle(done, Ended::Ok, None);
+    run.settle(done, RequestOutcome::Ok, None);
     let counters = run.end().total(label::ALL).counters;
     assert_eq!(
         (counters.ok, counters.unanswered[NoAnswer::Timeout as usize]),
@@ -255,14 +255,17 @@ fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
         assert!(one.intended_ns <= now_ns());
     }
     for (one, ended) in [
-        (due[0], Some(Ended::Ok)),
-        (due[1], Some(Ended::Failed(Failure::Check("script")))),
+        (due[0], Some(RequestOutcome::Ok)),
+        (
+            due[1],
+            Some(RequestOutcome::Failed(Failure::Check("script"))),
+        ),
         (due[2], None),
     ] {
         run.bridge.started(one, "task".into());
         if let Some(ended) = ended {
             run.bridge.over(one.number, ended);
-            run.bridge.over(one.number, Ended::Ok);
+            run.bridge.over(one.number, RequestOutcome::Ok);
         }
     }
     let noticed_ns = now_ns();
@@ -271,7 +274,7 @@ fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
         ..run.order(peer.address.port(), "/a")
     });
     let done = run.next();
-    run.settle(done, Ended::Ok, None);
+    run.settle(done, RequestOutcome::Ok, None);
     run.bridge.end_arrivals();
     let kept = run.end();
     // What was due and nobody took is planned; what came behind the end is not.
@@ -283,7 +286,7 @@ fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
     assert_eq!((counters.ok, counters.failed), (1, 1));
     assert_eq!(counters.unanswered[NoAnswer::Unfinished as usize], 1);
     let all = kept.total(label::ALL);
-    let late = all.histogram(Kind::Lateness, Outcome::Ok);
+    let late = all.histogram(TimeKind::Lateness, OutcomeClass::Ok);
     let late_ns = late.expect("a request that was due").max();
     assert!(late_ns.is_some_and(|ns| ns >= (noticed_ns - first.intended_ns) / 1000 * 999));
 }

@@ -12,7 +12,7 @@ use axum::routing::{get, patch, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use super::downstream::{Downstream, Failed};
+use super::downstream::{CallError, Downstream};
 use super::fleet::Fleet;
 use super::sessions::{Done, Sessions};
 
@@ -32,8 +32,8 @@ pub(super) struct Site {
 }
 
 type Shared = State<Arc<Site>>;
-type Body = Result<Bytes, BytesRejection>;
-type Answer = Result<Json<Value>, Refusal>;
+type BodyResult = Result<Bytes, BytesRejection>;
+type JsonResult = Result<Json<Value>, CheckInError>;
 
 pub(super) fn routes(site: Arc<Site>) -> Router {
     Router::new()
@@ -44,9 +44,9 @@ pub(super) fn routes(site: Arc<Site>) -> Router {
         .route("/check_in/v2/pre_check_ins", post(pre_check_in))
         .route("/check_in/v2/pre_check_ins/{id}", get(appointments))
         .route("/check_in/v2/demographics", patch(demographics))
-        .fallback(async || Refusal(StatusCode::NOT_FOUND, "there is nothing here"))
+        .fallback(async || CheckInError(StatusCode::NOT_FOUND, "there is nothing here"))
         .method_not_allowed_fallback(async || {
-            Refusal(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
+            CheckInError(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
         })
         .with_state(site)
 }
@@ -78,9 +78,9 @@ impl Site {
     async fn serve(
         &self,
         body: Bytes,
-        judge: impl FnOnce(&mut Sessions) -> Result<Call, Refusal>,
-        answer: impl FnOnce(&mut Sessions) -> Answer,
-    ) -> Answer {
+        judge: impl FnOnce(&mut Sessions) -> Result<Call, CheckInError>,
+        answer: impl FnOnce(&mut Sessions) -> JsonResult,
+    ) -> JsonResult {
         let instance = self.fleet.next();
         let thread = instance.thread().await;
         let first_half = self.cpu_ns / 2;
@@ -97,7 +97,7 @@ impl Site {
     }
 
     /// Something that is done in a session: `{"id": …}`.
-    async fn mark(&self, body: Body, what: Done, method: Method, path: &str) -> Answer {
+    async fn mark(&self, body: BodyResult, what: Done, method: Method, path: &str) -> JsonResult {
         let id = field(&body, "id");
         let bytes = body.unwrap_or_default();
         let known = id.clone().unwrap_or_default();
@@ -114,9 +114,9 @@ impl Site {
     }
 }
 
-const UNKNOWN: Refusal = Refusal(StatusCode::UNAUTHORIZED, "there is no such session");
+const UNKNOWN: CheckInError = CheckInError(StatusCode::UNAUTHORIZED, "there is no such session");
 
-async fn open(State(site): Shared, body: Body) -> Answer {
+async fn open(State(site): Shared, body: BodyResult) -> JsonResult {
     let uuid = field(&body, "uuid");
     let bytes = body.unwrap_or_default();
     let known = uuid.clone().unwrap_or_default();
@@ -125,7 +125,7 @@ async fn open(State(site): Shared, body: Body) -> Answer {
         Ok(Call::new(LOROTA, Method::POST, "/token".to_owned()))
     };
     let answer = |sessions: &mut Sessions| {
-        let full = Refusal(
+        let full = CheckInError(
             StatusCode::INSUFFICIENT_STORAGE,
             "the lab is full: it keeps four million sessions",
         );
@@ -138,7 +138,7 @@ async fn open(State(site): Shared, body: Body) -> Answer {
 }
 
 /// Whether somebody is let in; a stranger is told so, and that is no error.
-async fn session(State(site): Shared, Path(id): Path<String>) -> Answer {
+async fn session(State(site): Shared, Path(id): Path<String>) -> JsonResult {
     let path = format!("/token/{}", plain(&id));
     let judge = |_: &mut Sessions| Ok(Call::new(LOROTA, Method::GET, path));
     let answer = |sessions: &mut Sessions| {
@@ -153,7 +153,7 @@ async fn session(State(site): Shared, Path(id): Path<String>) -> Answer {
     site.serve(Bytes::new(), judge, answer).await
 }
 
-async fn appointments(State(site): Shared, Path(id): Path<String>) -> Answer {
+async fn appointments(State(site): Shared, Path(id): Path<String>) -> JsonResult {
     let judge = |sessions: &mut Sessions| {
         sessions.uuid(&id).ok_or(UNKNOWN)?;
         Ok(Call::new(LOROTA, Method::GET, format!("/data/{id}")))
@@ -171,25 +171,25 @@ async fn appointments(State(site): Shared, Path(id): Path<String>) -> Answer {
     site.serve(Bytes::new(), judge, answer).await
 }
 
-async fn check_in(State(site): Shared, body: Body) -> Answer {
+async fn check_in(State(site): Shared, body: BodyResult) -> JsonResult {
     let path = "/actions/check-in";
     site.mark(body, Done::CheckIn, Method::POST, path).await
 }
 
-async fn pre_check_in(State(site): Shared, body: Body) -> Answer {
+async fn pre_check_in(State(site): Shared, body: BodyResult) -> JsonResult {
     let path = "/actions/pre-check-in";
     site.mark(body, Done::PreCheckIn, Method::POST, path).await
 }
 
-async fn demographics(State(site): Shared, body: Body) -> Answer {
+async fn demographics(State(site): Shared, body: BodyResult) -> JsonResult {
     let path = "/demographics";
     site.mark(body, Done::Demographics, Method::PATCH, path)
         .await
 }
 
 /// A text of a JSON body.
-fn field(body: &Body, name: &'static str) -> Result<String, Refusal> {
-    let bad = |text| Refusal(StatusCode::BAD_REQUEST, text);
+fn field(body: &BodyResult, name: &'static str) -> Result<String, CheckInError> {
+    let bad = |text| CheckInError(StatusCode::BAD_REQUEST, text);
     let body = body.as_ref().map_err(|_| bad("the body cannot be read"))?;
     let body: Value = serde_json::from_slice(body).map_err(|_| bad("the body must be JSON"))?;
     let text = body.get(name).and_then(Value::as_str);
@@ -208,20 +208,22 @@ fn plain(id: &str) -> &str {
 
 /// A refused request: a status, and a JSON body that says why.
 #[derive(Clone)]
-struct Refusal(StatusCode, &'static str);
+struct CheckInError(StatusCode, &'static str);
 
-impl IntoResponse for Refusal {
+impl IntoResponse for CheckInError {
     fn into_response(self) -> Response {
         (self.0, Json(json!({ "error": self.1 }))).into_response()
     }
 }
 
-impl From<Failed> for Refusal {
-    fn from(failed: Failed) -> Self {
+impl From<CallError> for CheckInError {
+    fn from(failed: CallError) -> Self {
         match failed {
-            Failed::Refused => Refusal(StatusCode::BAD_GATEWAY, "a downstream refused"),
-            Failed::NoAnswer => Refusal(StatusCode::BAD_GATEWAY, "a downstream gave no answer"),
-            Failed::TimedOut => Refusal(
+            CallError::Refused => CheckInError(StatusCode::BAD_GATEWAY, "a downstream refused"),
+            CallError::NoAnswer => {
+                CheckInError(StatusCode::BAD_GATEWAY, "a downstream gave no answer")
+            }
+            CallError::TimedOut => CheckInError(
                 StatusCode::GATEWAY_TIMEOUT,
                 "a downstream did not answer in time",
             ),

@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
-use super::instance::{Instance, Shown};
+use super::instance::{Instance, InstanceStats};
 use crate::exposition::{self, head, line};
 
 /// The first instance has this process id and port of its kind; they are names, no processes.
@@ -62,14 +62,14 @@ fn worker(instance: &Instance, now: &str) -> Value {
 }
 
 /// Name, kind and help of a metric that each instance has once.
-type Row = (
+type InstanceMetric = (
     &'static str,
     &'static str,
     &'static str,
-    fn(&Instance, &Shown) -> f64,
+    fn(&Instance, &InstanceStats) -> f64,
 );
 
-const ROWS: [Row; 10] = [
+const ROWS: [InstanceMetric; 10] = [
     (
         "puma_booted_workers",
         "gauge",
@@ -194,7 +194,7 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
 }
 
 /// Threads that are held and do not work: by whom they wait for.
-fn waiting(text: &mut String, all: &[(Arc<Instance>, Shown)], names: [&str; 2]) {
+fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&str; 2]) {
     let waiting = "checkin_threads_waiting";
     head(
         text,
@@ -225,7 +225,7 @@ fn waiting(text: &mut String, all: &[(Arc<Instance>, Shown)], names: [&str; 2]) 
 }
 
 /// How long requests waited for a thread.
-fn pool_wait(text: &mut String, all: &[(Arc<Instance>, Shown)]) {
+fn pool_wait(text: &mut String, all: &[(Arc<Instance>, InstanceStats)]) {
     let name = "checkin_pool_wait_seconds";
     head(
         text,
@@ -243,7 +243,7 @@ fn pool_wait(text: &mut String, all: &[(Arc<Instance>, Shown)]) {
 
 /// What the lab tells of all instances together, beside its counts.
 pub(super) fn told(fleet: &Fleet) -> Value {
-    let all: Vec<Shown> = fleet.all().iter().map(|one| one.shown()).collect();
+    let all: Vec<InstanceStats> = fleet.all().iter().map(|one| one.shown()).collect();
     let taken: u64 = all.iter().map(|one| one.taken).sum();
     let waited: u64 = all.iter().map(|one| one.waited_ns).sum();
     let longest = all.iter().map(|one| one.longest_ns).max().unwrap_or(0);

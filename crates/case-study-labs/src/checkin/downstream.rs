@@ -21,7 +21,7 @@ const LARGEST: usize = 1 << 20;
 
 /// Why a call came to nothing.
 #[derive(Debug)]
-pub(super) enum Failed {
+pub(super) enum CallError {
     /// It answered, with a status of 400 or above.
     Refused,
     /// No whole answer came.
@@ -33,12 +33,12 @@ pub(super) enum Failed {
 /// A service that instances call.
 pub(super) struct Downstream {
     pub(super) name: &'static str,
-    way: Way,
+    way: DownstreamKind,
 }
 
-enum Way {
+enum DownstreamKind {
     Delay(Delay),
-    Service(Service),
+    Service(RemoteService),
 }
 
 /// A delay instead of a service: log-normal around its mean.
@@ -52,7 +52,7 @@ pub(super) struct Delay {
 }
 
 /// A service behind a URL.
-pub(super) struct Service {
+pub(super) struct RemoteService {
     address: SocketAddr,
     host: String,
     base: String,
@@ -64,14 +64,14 @@ impl Downstream {
     pub(super) fn delay(name: &'static str, delay: Delay) -> Self {
         Self {
             name,
-            way: Way::Delay(delay),
+            way: DownstreamKind::Delay(delay),
         }
     }
 
-    pub(super) fn service(name: &'static str, service: Service) -> Self {
+    pub(super) fn service(name: &'static str, service: RemoteService) -> Self {
         Self {
             name,
-            way: Way::Service(service),
+            way: DownstreamKind::Service(service),
         }
     }
 
@@ -80,13 +80,13 @@ impl Downstream {
         method: &Method,
         path: &str,
         body: &Bytes,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), CallError> {
         match &self.way {
-            Way::Delay(delay) => {
+            DownstreamKind::Delay(delay) => {
                 delay.wait().await;
                 Ok(())
             }
-            Way::Service(service) => service.call(method, path, body).await,
+            DownstreamKind::Service(service) => service.call(method, path, body).await,
         }
     }
 }
@@ -116,7 +116,7 @@ pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
     ns
 }
 
-impl Service {
+impl RemoteService {
     /// A service at `http://HOST[:PORT][/BASE]`.
     pub(super) fn at(url: &str, patience: Duration) -> Result<Self, String> {
         let form = "write NAME=URL with a URL of the form http://HOST:PORT";
@@ -139,15 +139,15 @@ impl Service {
         })
     }
 
-    async fn call(&self, method: &Method, path: &str, body: &Bytes) -> Result<(), Failed> {
+    async fn call(&self, method: &Method, path: &str, body: &Bytes) -> Result<(), CallError> {
         let asked = self.ask(method, path, body);
         let status = match tokio::time::timeout(self.patience, asked).await {
             Ok(Some(status)) => status,
-            Ok(None) => return Err(Failed::NoAnswer),
-            Err(_) => return Err(Failed::TimedOut),
+            Ok(None) => return Err(CallError::NoAnswer),
+            Err(_) => return Err(CallError::TimedOut),
         };
         if status >= 400 {
-            return Err(Failed::Refused);
+            return Err(CallError::Refused);
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_service_has_a_url_of_http() {
-        let service = |url| Service::at(url, Duration::from_secs(1));
+        let service = |url| RemoteService::at(url, Duration::from_secs(1));
         let at = service("http://127.0.0.1:81/base/").unwrap();
         assert_eq!(
             (at.host.as_str(), at.base.as_str()),

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::downstream::drawn;
 use super::instance::Instance;
-use super::settings::{Autoscale, Settings};
+use super::settings::{Autoscale, CheckInConfig};
 use crate::cores::Cores;
 use crate::timer::Timer;
 use lab::clock;
@@ -23,7 +23,7 @@ const SECOND: u64 = 1_000_000_000;
 pub(super) struct Fleet {
     instances: RwLock<Vec<Arc<Instance>>>,
     next: AtomicUsize,
-    settings: Settings,
+    settings: CheckInConfig,
     downstreams: usize,
     timer: Arc<Timer>,
     seed: u64,
@@ -31,7 +31,7 @@ pub(super) struct Fleet {
 
 impl Fleet {
     pub(super) fn new(
-        settings: Settings,
+        settings: CheckInConfig,
         downstreams: usize,
         timer: Arc<Timer>,
         seed: u64,
@@ -57,7 +57,7 @@ impl Fleet {
             .unwrap_or_else(PoisonError::into_inner);
         let index = all.len();
         let draws = Draws::new(mix(self.seed ^ index as u64));
-        let Settings { cores, pauses, .. } = self.settings;
+        let CheckInConfig { cores, pauses, .. } = self.settings;
         let cores = Cores::new(cores, pauses, draws, clock::monotonic_ns());
         let threads = self.settings.threads;
         let timer = Arc::clone(&self.timer);

@@ -50,7 +50,7 @@ pub(super) struct Calls {
 }
 
 /// What an instance shows at one moment.
-pub(super) struct Shown {
+pub(super) struct InstanceStats {
     pub(super) backlog: u64,
     pub(super) busy: u64,
     pub(super) taken: u64,
@@ -63,7 +63,7 @@ pub(super) struct Shown {
     pub(super) cores: u32,
 }
 
-impl Shown {
+impl InstanceStats {
     pub(super) fn free(&self, max_threads: u64) -> u64 {
         max_threads.saturating_sub(self.busy)
     }
@@ -169,10 +169,10 @@ impl Instance {
         self.cpu_ppm.store((share * 1e6).round() as u64, Relaxed);
     }
 
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn shown(&self) -> InstanceStats {
         let now = clock::monotonic_ns();
         let mut cores = self.cores();
-        Shown {
+        InstanceStats {
             backlog: self.waiting.load(Relaxed),
             busy: self.busy.load(Relaxed),
             taken: self.taken.load(Relaxed),

@@ -20,22 +20,22 @@ use fleet::Fleet;
 use lab::draw::Draws;
 use lab::random::{mix, seed_or_fresh};
 use lab::sidecar::Sidecar;
-use lab::{Entry, Kind, LabError, Options, Routes, plain_token};
+use lab::{LabEntry, LabError, LabKind, LabOptions, Routes, plain_token};
 use sessions::Sessions;
-use settings::Settings;
+use settings::CheckInConfig;
 
 const NAME: &str = "checkin";
 
-pub(crate) const LAB: Entry = Entry {
+pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
     help: "check-in behind thread pools: /check_in/v2/…, its instances in Puma's terms on a second port (/stats, /metrics); instances, threads, hold=TIME, downstream=NAME=URL, background, autoscale, …",
     extra: settings::OPTIONS,
-    kind: Kind::Routes(routes),
+    kind: LabKind::Routes(routes),
     token: plain_token,
 };
 
-fn routes(options: &Options) -> Result<Routes, LabError> {
-    let settings = Settings::read(options)?;
+fn routes(options: &LabOptions) -> Result<Routes, LabError> {
+    let settings = CheckInConfig::read(options)?;
     let mut services = settings::services(options, &DOWNSTREAMS, settings.patience)?;
     let timer = Arc::new(Timer::start()?);
     let seed = seed_or_fresh(options.seed);

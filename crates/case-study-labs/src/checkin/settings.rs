@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::NAME;
-use super::downstream::Service;
+use super::downstream::RemoteService;
 use crate::cores::Pauses;
-use crate::given::{self, Given};
+use crate::given::{self, LabConfig};
 use lab::units;
-use lab::{LabError, Options};
+use lab::{LabError, LabOptions};
 
 /// Every option of the lab.
 pub(super) const OPTIONS: &[&str] = &[
@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[&str] = &[
 
 /// The lab as asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct CheckInConfig {
     pub(super) instances: u64,
     /// Threads of an instance.
     pub(super) threads: u64,
@@ -68,9 +68,9 @@ fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
     given::bad(NAME, option, value, advice)
 }
 
-impl Settings {
-    pub(super) fn read(options: &Options) -> Result<Self, LabError> {
-        let given = Given { lab: NAME, options };
+impl CheckInConfig {
+    pub(super) fn read(options: &LabOptions) -> Result<Self, LabError> {
+        let given = LabConfig { lab: NAME, options };
         let patience = given.value("downstream-timeout", "30s", units::duration_above_zero)?;
         let autoscale = options.extra("autoscale").map(|text| {
             let read = Autoscale::read(text);
@@ -107,11 +107,11 @@ impl Settings {
 
 /// The services that were named, by the lab's own names of them.
 pub(super) fn services(
-    options: &Options,
+    options: &LabOptions,
     names: &[&'static str],
     patience: Duration,
-) -> Result<Vec<(&'static str, Service)>, LabError> {
-    let mut services: Vec<(&'static str, Service)> = Vec::new();
+) -> Result<Vec<(&'static str, RemoteService)>, LabError> {
+    let mut services: Vec<(&'static str, RemoteService)> = Vec::new();
     for text in options.all("downstream") {
         let refuse = |advice: String| bad("downstream", text, advice);
         let (name, url) = text.split_once('=').unwrap_or((text, ""));
@@ -124,7 +124,7 @@ pub(super) fn services(
         if services.iter().any(|(other, _)| *other == name) {
             return Err(refuse(format!("{name} is named twice")));
         }
-        services.push((name, Service::at(url, patience).map_err(refuse)?));
+        services.push((name, RemoteService::at(url, patience).map_err(refuse)?));
     }
     Ok(services)
 }
@@ -177,15 +177,15 @@ impl Autoscale {
 mod tests {
     use super::*;
 
-    fn read(pairs: &[(&str, &str)]) -> Result<Settings, String> {
+    fn read(pairs: &[(&str, &str)]) -> Result<CheckInConfig, String> {
         let extra = pairs
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let options = Options {
+        let options = LabOptions {
             extra: extra.collect(),
-            ..Options::default()
+            ..LabOptions::default()
         };
-        Settings::read(&options).map_err(|error| error.to_string())
+        CheckInConfig::read(&options).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -8,19 +8,19 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::store::Found;
+use super::store::SearchPage;
 
 const FHIR_JSON: HeaderValue = HeaderValue::from_static("application/fhir+json; charset=utf-8");
 
 /// A refused request: a status and an OperationOutcome that says why.
-pub(super) struct Refusal {
+pub(super) struct FhirError {
     status: StatusCode,
     /// From FHIR's value set of issue types.
     code: &'static str,
     text: String,
 }
 
-impl Refusal {
+impl FhirError {
     pub(super) fn new(status: StatusCode, code: &'static str, text: impl Into<String>) -> Self {
         Self {
             status,
@@ -42,7 +42,7 @@ impl Refusal {
     }
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for FhirError {
     fn from(error: rusqlite::Error) -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -52,7 +52,7 @@ impl From<rusqlite::Error> for Refusal {
     }
 }
 
-impl From<serde_json::Error> for Refusal {
+impl From<serde_json::Error> for FhirError {
     fn from(error: serde_json::Error) -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -62,25 +62,25 @@ impl From<serde_json::Error> for Refusal {
     }
 }
 
-impl From<BytesRejection> for Refusal {
+impl From<BytesRejection> for FhirError {
     fn from(rejection: BytesRejection) -> Self {
         Self::new(rejection.status(), "invalid", rejection.body_text())
     }
 }
 
-impl From<PathRejection> for Refusal {
+impl From<PathRejection> for FhirError {
     fn from(rejection: PathRejection) -> Self {
         Self::new(rejection.status(), "invalid", rejection.body_text())
     }
 }
 
-impl From<QueryRejection> for Refusal {
+impl From<QueryRejection> for FhirError {
     fn from(rejection: QueryRejection) -> Self {
         Self::new(rejection.status(), "invalid", rejection.body_text())
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for FhirError {
     fn into_response(self) -> Response {
         let issue = json!([{ "severity": "error", "code": self.code, "diagnostics": self.text }]);
         let outcome = json!({ "resourceType": "OperationOutcome", "issue": issue });
@@ -129,7 +129,7 @@ struct SearchMode {
 }
 
 impl Bundle {
-    pub(super) fn searchset(base_url: &str, found: Found) -> serde_json::Result<Self> {
+    pub(super) fn searchset(base_url: &str, found: SearchPage) -> serde_json::Result<Self> {
         let entry = found.page.into_iter().map(|(id, resource)| {
             let full_url = format!("{base_url}/Patient/{id}");
             Ok(BundleEntry {
@@ -152,7 +152,7 @@ impl IntoResponse for Bundle {
     fn into_response(self) -> Response {
         match serde_json::to_string(&self) {
             Ok(body) => ([(header::CONTENT_TYPE, FHIR_JSON)], body).into_response(),
-            Err(error) => Refusal::from(error).into_response(),
+            Err(error) => FhirError::from(error).into_response(),
         }
     }
 }

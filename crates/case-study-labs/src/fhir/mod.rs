@@ -24,20 +24,20 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
 
-use answer::{Bundle, Refusal};
+use answer::{Bundle, FhirError};
 use ids::Ids;
 use lab::random::seed_or_fresh;
 use lab::sidecar::Sidecar;
-use lab::{Entry, Kind, LabError, Options, Routes, plain_token};
+use lab::{LabEntry, LabError, LabKind, LabOptions, Routes, plain_token};
 use patient::Patient;
-use platform::{Asked, Platform};
-use store::{Row, Store};
+use platform::{FhirOperation, Platform};
+use store::{PatientRow, Store};
 
-pub(crate) const LAB: Entry = Entry {
+pub(crate) const LAB: LabEntry = LabEntry {
     name: "fhir",
     help: "FHIR R4 datastore with patients: /fhir/R4/Patient (bearer token), GET /healthcheck; store=FILE keeps them; servers, cpu, database: what it stands on, told of on a second port",
     extra: &["store", "servers", "cpu", "database", "control-port"],
-    kind: Kind::Routes(routes),
+    kind: LabKind::Routes(routes),
     token: plain_token,
 };
 
@@ -49,38 +49,38 @@ const MAX_COUNT: u32 = 1000;
 struct Fhir {
     token: String,
     /// A mutex around one connection: a statement takes some ten microseconds, less than handing it to another thread would.
-    data: Mutex<Data>,
+    data: Mutex<FhirData>,
     /// None: answers as fast as this machine can.
     platform: Option<Arc<Platform>>,
 }
 
-struct Data {
+struct FhirData {
     store: Store,
     ids: Ids,
 }
 
 impl Fhir {
-    fn data(&self) -> MutexGuard<'_, Data> {
+    fn data(&self) -> MutexGuard<'_, FhirData> {
         // SQLite rolls back what a panic interrupted.
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The time that a request takes on what the datastore stands on.
-    async fn pass(&self, asked: Asked) {
+    async fn pass(&self, asked: FhirOperation) {
         if let Some(platform) = &self.platform {
             platform.pass(asked).await;
         }
     }
 }
 
-type Shared = State<Arc<Fhir>>;
-type Answer = Result<Response, Refusal>;
+type FhirState = State<Arc<Fhir>>;
+type FhirResult = Result<Response, FhirError>;
 // Taken as results, so that what axum itself refuses is answered with an OperationOutcome too.
-type Body = Result<Bytes, BytesRejection>;
+type FhirBody = Result<Bytes, BytesRejection>;
 type Id = Result<Path<String>, PathRejection>;
 type SearchQuery = Result<Query<Vec<(String, String)>>, QueryRejection>;
 
-fn routes(options: &Options) -> Result<Routes, LabError> {
+fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     let store = Store::open(options.extra("store")).map_err(|error| LabError::CannotOpenStore {
         store: options.extra("store").unwrap_or("in memory").to_owned(),
         reason: error.to_string(),
@@ -97,7 +97,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
     };
     let fhir = Arc::new(Fhir {
         token: options.token.clone(),
-        data: Mutex::new(Data { store, ids }),
+        data: Mutex::new(FhirData { store, ids }),
         platform,
     });
     let router = Router::new()
@@ -108,14 +108,14 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
             get(read).put(update).delete(delete),
         )
         .fallback(async || {
-            Refusal::new(
+            FhirError::new(
                 StatusCode::NOT_FOUND,
                 "not-supported",
                 "this server knows nothing of this path",
             )
         })
         .method_not_allowed_fallback(async || {
-            Refusal::new(
+            FhirError::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "not-supported",
                 "this method is not supported here",
@@ -130,7 +130,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
 }
 
 /// Everything below the base needs the token, also what does not exist: an unknown client learns nothing.
-async fn authorize(State(fhir): Shared, request: Request, next: Next) -> Response {
+async fn authorize(State(fhir): FhirState, request: Request, next: Next) -> Response {
     let below_base = request
         .uri()
         .path()
@@ -139,7 +139,7 @@ async fn authorize(State(fhir): Shared, request: Request, next: Next) -> Respons
     if !below_base || bearer(request.headers()) == Some(fhir.token.as_bytes()) {
         return next.run(request).await;
     }
-    let refusal = Refusal::new(
+    let refusal = FhirError::new(
         StatusCode::UNAUTHORIZED,
         "login",
         "a valid bearer token is needed",
@@ -161,8 +161,8 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
         .then(|| token.trim_ascii())
 }
 
-async fn healthcheck(State(fhir): Shared) -> Response {
-    fhir.pass(Asked::Health).await;
+async fn healthcheck(State(fhir): FhirState) -> Response {
+    fhir.pass(FhirOperation::Health).await;
     let store = fhir.data().store.ping().is_ok();
     let status = if store {
         StatusCode::OK
@@ -176,9 +176,9 @@ async fn healthcheck(State(fhir): Shared) -> Response {
         .into_response()
 }
 
-async fn create(State(fhir): Shared, headers: HeaderMap, body: Body) -> Answer {
+async fn create(State(fhir): FhirState, headers: HeaderMap, body: FhirBody) -> FhirResult {
     let patient = Patient::parse(&body?)?;
-    fhir.pass(Asked::Create).await;
+    fhir.pass(FhirOperation::Create).await;
     let mut data = fhir.data();
     let mut id = data.ids.draw();
     // Somebody may have put a patient under the id that is next in line.
@@ -191,29 +191,29 @@ async fn create(State(fhir): Shared, headers: HeaderMap, body: Body) -> Answer {
     Ok(created(&headers, &id, 1, resource))
 }
 
-async fn read(State(fhir): Shared, id: Id) -> Answer {
+async fn read(State(fhir): FhirState, id: Id) -> FhirResult {
     let Path(id) = id?;
-    fhir.pass(Asked::Read).await;
+    fhir.pass(FhirOperation::Read).await;
     match fhir.data().store.row(&id)? {
-        Some(Row {
+        Some(PatientRow {
             version,
             resource: Some(resource),
             ..
         }) => Ok(answer::resource(StatusCode::OK, version, resource)),
-        Some(_) => Err(Refusal::new(
+        Some(_) => Err(FhirError::new(
             StatusCode::GONE,
             "deleted",
             format!("Patient/{id} was deleted"),
         )),
-        None => Err(Refusal::unknown(&id)),
+        None => Err(FhirError::unknown(&id)),
     }
 }
 
-async fn update(State(fhir): Shared, id: Id, headers: HeaderMap, body: Body) -> Answer {
+async fn update(State(fhir): FhirState, id: Id, headers: HeaderMap, body: FhirBody) -> FhirResult {
     let Path(id) = id?;
     let patient = Patient::parse(&body?)?;
     patient.check_id(&id)?;
-    fhir.pass(Asked::Update).await;
+    fhir.pass(FhirOperation::Update).await;
     let mut data = fhir.data();
     let Some(row) = data.store.row(&id)? else {
         let resource = patient.stamp(&id, 1);
@@ -230,11 +230,14 @@ async fn update(State(fhir): Shared, id: Id, headers: HeaderMap, body: Body) -> 
     }
 }
 
-async fn delete(State(fhir): Shared, id: Id) -> Answer {
+async fn delete(State(fhir): FhirState, id: Id) -> FhirResult {
     let Path(id) = id?;
-    fhir.pass(Asked::Delete).await;
+    fhir.pass(FhirOperation::Delete).await;
     let mut data = fhir.data();
-    let row = data.store.row(&id)?.ok_or_else(|| Refusal::unknown(&id))?;
+    let row = data
+        .store
+        .row(&id)?
+        .ok_or_else(|| FhirError::unknown(&id))?;
     // Deleting twice is fine: afterwards the patient is gone either way.
     if row.resource.is_some() {
         data.store.delete(&row)?;
@@ -242,28 +245,32 @@ async fn delete(State(fhir): Shared, id: Id) -> Answer {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn search(State(fhir): Shared, request_headers: HeaderMap, query: SearchQuery) -> Answer {
+async fn search(
+    State(fhir): FhirState,
+    request_headers: HeaderMap,
+    query: SearchQuery,
+) -> FhirResult {
     let Query(query) = query?;
     let mut name = None;
     let mut count = DEFAULT_COUNT;
     for (key, value) in &query {
         match key.as_str() {
-            "name" if name.is_some() => return Err(Refusal::invalid("name may be given once")),
+            "name" if name.is_some() => return Err(FhirError::invalid("name may be given once")),
             "name" => name = Some(value.as_str()),
             "_count" => {
                 count = value
                     .parse()
-                    .map_err(|_| Refusal::invalid("_count must be a whole number"))?
+                    .map_err(|_| FhirError::invalid("_count must be a whole number"))?
             }
             // Ignoring it would answer another question than was asked.
             _ => {
-                return Err(Refusal::invalid(format!(
+                return Err(FhirError::invalid(format!(
                     "unknown search parameter {key}; known are name, _count"
                 )));
             }
         }
     }
-    fhir.pass(Asked::Search).await;
+    fhir.pass(FhirOperation::Search).await;
     let found = fhir
         .data()
         .store

@@ -3,44 +3,44 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{answer::Refusal, names::fold};
+use super::{answer::FhirError, names::fold};
 
 /// A JSON object that says it is a Patient.
 pub(super) struct Patient(Map<String, Value>);
 
 impl Patient {
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, FhirError> {
         let value = serde_json::from_slice(body)
-            .map_err(|error| Refusal::invalid(format!("the body is not JSON: {error}")))?;
+            .map_err(|error| FhirError::invalid(format!("the body is not JSON: {error}")))?;
         let Value::Object(fields) = value else {
-            return Err(Refusal::invalid("the body is not a JSON object"));
+            return Err(FhirError::invalid("the body is not a JSON object"));
         };
         match fields.get("resourceType").and_then(Value::as_str) {
             Some("Patient") => Ok(Self(fields)),
-            Some(other) => Err(Refusal::invalid(format!(
+            Some(other) => Err(FhirError::invalid(format!(
                 "resourceType is {other}, expected Patient"
             ))),
-            None => Err(Refusal::invalid("resourceType is missing")),
+            None => Err(FhirError::invalid("resourceType is missing")),
         }
     }
 
     /// An update must name the resource it goes to, in a form that FHIR takes for an id.
-    pub(super) fn check_id(&self, in_path: &str) -> Result<(), Refusal> {
+    pub(super) fn check_id(&self, in_path: &str) -> Result<(), FhirError> {
         let well_formed = (1..=64).contains(&in_path.len())
             && in_path
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.');
         if !well_formed {
-            return Err(Refusal::invalid(
+            return Err(FhirError::invalid(
                 "an id has 1 to 64 letters, digits, '-' and '.'",
             ));
         }
         match self.0.get("id").and_then(Value::as_str) {
             Some(id) if id == in_path => Ok(()),
-            Some(id) => Err(Refusal::invalid(format!(
+            Some(id) => Err(FhirError::invalid(format!(
                 "the body's id {id} is not the path's id {in_path}"
             ))),
-            None => Err(Refusal::invalid("the body has no id")),
+            None => Err(FhirError::invalid("the body has no id")),
         }
     }
 

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cores::Cores;
-use crate::given::{self, Given};
+use crate::given::{self, LabConfig};
 use crate::quota::{PERIOD_NS, Quota};
 use crate::timer::Timer;
 use lab::draw::Draws;
 use lab::random::mix;
-use lab::{LabError, Options, clock};
+use lab::{LabError, LabOptions, clock};
 
 const NAME: &str = "fhir";
 pub(super) const OPTIONS: [&str; 4] = ["servers", "cpu", "database", "control-port"];
@@ -23,7 +23,7 @@ const MOST: f64 = 5.0;
 
 /// What a request is.
 #[derive(Clone, Copy)]
-pub(super) enum Asked {
+pub(super) enum FhirOperation {
     Health,
     Create,
     Read,
@@ -39,16 +39,16 @@ struct Costs {
     cache_ns: u64,
 }
 
-impl Asked {
+impl FhirOperation {
     /// A quarter of a core does 943 health checks a second, two cores of a database 556 rounds of create, read and search.
     fn costs(self) -> Costs {
         let (server, database, cache) = match self {
-            Asked::Health => (265, 50, 20),
-            Asked::Create => (1_200, 1_500, 60),
-            Asked::Read => (500, 700, 40),
-            Asked::Update => (1_200, 1_700, 60),
-            Asked::Delete => (500, 1_200, 40),
-            Asked::Search => (800, 1_400, 20),
+            FhirOperation::Health => (265, 50, 20),
+            FhirOperation::Create => (1_200, 1_500, 60),
+            FhirOperation::Read => (500, 700, 40),
+            FhirOperation::Update => (1_200, 1_700, 60),
+            FhirOperation::Delete => (500, 1_200, 40),
+            FhirOperation::Search => (800, 1_400, 20),
         };
         Costs {
             server_ns: server * US,
@@ -64,14 +64,14 @@ enum Processor {
     Part(Quota),
 }
 
-struct Server {
+struct ServerState {
     processor: Mutex<Processor>,
     requests: AtomicU64,
 }
 
 /// Servers, their database and their cache.
 pub(super) struct Platform {
-    servers: Vec<Server>,
+    servers: Vec<ServerState>,
     database: Mutex<Cores>,
     cache: Mutex<Cores>,
     queries: AtomicU64,
@@ -110,12 +110,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Platform {
     /// What was asked for; none where none of it was: then the lab answers as fast as it can.
-    pub(super) fn read(options: &Options, seed: u64) -> Result<Option<Self>, LabError> {
+    pub(super) fn read(options: &LabOptions, seed: u64) -> Result<Option<Self>, LabError> {
         let is_asked = OPTIONS.iter().any(|name| options.extra(name).is_some());
         if !is_asked {
             return Ok(None);
         }
-        let given = Given { lab: NAME, options };
+        let given = LabConfig { lab: NAME, options };
         let servers = given.count("servers", "1", 100)?;
         let cpus = given.value("cpu", "1", cpus)?;
         let database = given.count("database", "2", 256)? as u32;
@@ -123,7 +123,7 @@ impl Platform {
         let now = clock::monotonic_ns();
         let cores = |count: u32| Mutex::new(Cores::new(count, None, Draws::new(seed), now));
         Ok(Some(Self {
-            servers: (0..servers).map(|_| Server::new(cpus, now)).collect(),
+            servers: (0..servers).map(|_| ServerState::new(cpus, now)).collect(),
             database: cores(database),
             cache: cores(1),
             queries: AtomicU64::new(0),
@@ -137,7 +137,7 @@ impl Platform {
     }
 
     /// Lets pass the time that a request takes on a server, then in the cache, then in the database.
-    pub(super) async fn pass(&self, asked: Asked) {
+    pub(super) async fn pass(&self, asked: FhirOperation) {
         let number = self.came.fetch_add(1, Relaxed);
         let costs = asked.costs();
         let drawn = |part: usize, ns: u64| self.draws[part].exponential(ns, number);
@@ -212,7 +212,7 @@ fn crowded(waiting: usize) -> f64 {
     (1.0 + waiting as f64 / CROWD).min(MOST)
 }
 
-impl Server {
+impl ServerState {
     fn new(cpus: f64, now: u64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
@@ -256,9 +256,9 @@ mod tests {
         let extra = pairs
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let options = Options {
+        let options = LabOptions {
             extra: extra.collect(),
-            ..Options::default()
+            ..LabOptions::default()
         };
         Platform::read(&options, 7).map_err(|error| error.to_string())
     }
@@ -306,7 +306,7 @@ mod tests {
             .unwrap();
         runtime.block_on(async {
             for _ in 0..30 {
-                platform.pass(Asked::Create).await;
+                platform.pass(FhirOperation::Create).await;
             }
         });
         assert!(

@@ -29,7 +29,7 @@ const SCHEMA: &str = "
 const STATEMENTS: usize = 32;
 
 /// A patient that is, or was, in the store.
-pub(super) struct Row {
+pub(super) struct PatientRow {
     key: i64,
     pub(super) version: u64,
     /// None: deleted.
@@ -37,7 +37,7 @@ pub(super) struct Row {
 }
 
 /// One page of a search.
-pub(super) struct Found {
+pub(super) struct SearchPage {
     /// Patients that match, on this page or not.
     pub(super) total: u64,
     /// Id and resource of each.
@@ -93,11 +93,11 @@ impl Store {
             .map(drop)
     }
 
-    pub(super) fn row(&self, id: &str) -> Result<Option<Row>> {
+    pub(super) fn row(&self, id: &str) -> Result<Option<PatientRow>> {
         self.db
             .prepare_cached("SELECT key, version, resource FROM patient WHERE id = ?")?
             .query_row([id], |row| {
-                Ok(Row {
+                Ok(PatientRow {
                     key: row.get(0)?,
                     version: row.get(1)?,
                     resource: row.get(2)?,
@@ -120,19 +120,24 @@ impl Store {
     }
 
     /// The next version of a patient, deleted or not.
-    pub(super) fn replace(&mut self, row: &Row, resource: &str, names: &[String]) -> Result<()> {
+    pub(super) fn replace(
+        &mut self,
+        row: &PatientRow,
+        resource: &str,
+        names: &[String],
+    ) -> Result<()> {
         self.change(row, Some(resource), names)?;
         self.live += u64::from(row.resource.is_none());
         Ok(())
     }
 
-    pub(super) fn delete(&mut self, row: &Row) -> Result<()> {
+    pub(super) fn delete(&mut self, row: &PatientRow) -> Result<()> {
         self.change(row, None, &[])?;
         self.live -= u64::from(row.resource.is_some());
         Ok(())
     }
 
-    fn change(&mut self, row: &Row, resource: Option<&str>, names: &[String]) -> Result<()> {
+    fn change(&mut self, row: &PatientRow, resource: Option<&str>, names: &[String]) -> Result<()> {
         let change = self.db.transaction()?;
         change
             .prepare_cached("UPDATE patient SET version = version + 1, resource = ? WHERE key = ?")?
@@ -149,7 +154,7 @@ impl Store {
     }
 
     /// Patients with a name that starts with `name`, in the order of the names; without a name all, oldest first.
-    pub(super) fn search(&mut self, name: Option<&str>, limit: u32) -> Result<Found> {
+    pub(super) fn search(&mut self, name: Option<&str>, limit: u32) -> Result<SearchPage> {
         let Some(name) = name else {
             return self.first(limit);
         };
@@ -165,7 +170,7 @@ impl Store {
                 total
             }
         };
-        Ok(Found { total, page })
+        Ok(SearchPage { total, page })
     }
 
     fn count(&self, from: &str, to: &str) -> Result<u64> {
@@ -195,7 +200,7 @@ impl Store {
         Ok(page)
     }
 
-    fn first(&self, limit: u32) -> Result<Found> {
+    fn first(&self, limit: u32) -> Result<SearchPage> {
         let page = self
             .db
             .prepare_cached(
@@ -203,7 +208,7 @@ impl Store {
             )?
             .query_map([limit], id_and_resource)?
             .collect::<Result<_>>()?;
-        Ok(Found {
+        Ok(SearchPage {
             total: self.live,
             page,
         })

@@ -14,14 +14,14 @@ use bytes::Bytes;
 use super::platform::Platform;
 use lab::{clock, mqtt::Gate};
 
-type Message = (String, Bytes);
+type ConsumedMessage = (String, Bytes);
 
 /// Waits shorter than this are not worth it.
 const LEAST_NS: u64 = 1_000_000;
 
 enum To {
-    Free(Sender<Message>),
-    Limited(SyncSender<Message>),
+    Free(Sender<ConsumedMessage>),
+    Limited(SyncSender<ConsumedMessage>),
 }
 
 /// The way from the broker to the platform.
@@ -62,7 +62,7 @@ impl Consumer {
 }
 
 /// Until nobody holds the other end.
-fn consume(platform: &Platform, from: &Receiver<Message>, each_ns: u64) {
+fn consume(platform: &Platform, from: &Receiver<ConsumedMessage>, each_ns: u64) {
     let mut free_at_ns = 0;
     while let Ok((topic, payload)) = from.recv() {
         if each_ns > 0 {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::COUNTS;
 
 /// What a client asks for.
-pub(super) struct Asked<'q> {
+pub(super) struct GraphQlRequest<'q> {
     pub(super) query: &'q str,
     /// Which of the document's operations.
     pub(super) operation: Option<&'q str>,
@@ -22,7 +22,7 @@ pub(super) struct Asked<'q> {
 }
 
 /// The document that answers it.
-pub(super) fn answer(asked: &Asked<'_>) -> Value {
+pub(super) fn answer(asked: &GraphQlRequest<'_>) -> Value {
     match run(asked) {
         Ok(data) => json!({ "data": data }),
         Err(problems) => {
@@ -98,7 +98,7 @@ struct Operation<'q> {
     set: SelectionSet<'q, &'q str>,
 }
 
-fn run(asked: &Asked<'_>) -> Result<Value, Vec<Problem>> {
+fn run(asked: &GraphQlRequest<'_>) -> Result<Value, Vec<Problem>> {
     let one = |problem| vec![problem];
     let document = query::parse_query::<&str>(asked.query).map_err(|why| one(syntax(&why)))?;
     let (mut fragments, mut operations) = (Fragments::new(), Vec::new());
@@ -116,7 +116,7 @@ fn run(asked: &Asked<'_>) -> Result<Value, Vec<Problem>> {
     }
     let (mut problems, mut spread) = (Vec::new(), HashSet::new());
     for operation in &operations {
-        let mut check = Check {
+        let mut check = OperationValidator {
             fragments: &fragments,
             operation,
             used: HashSet::new(),
@@ -202,7 +202,7 @@ fn chosen<'q>(
 }
 
 /// Looks at an operation, and at every fragment that it spreads once.
-struct Check<'a, 'q> {
+struct OperationValidator<'a, 'q> {
     fragments: &'a Fragments<'q>,
     operation: &'a Operation<'q>,
     /// Variables and fragments that come up.
@@ -213,7 +213,7 @@ struct Check<'a, 'q> {
     problems: Vec<Problem>,
 }
 
-impl<'q> Check<'_, 'q> {
+impl<'q> OperationValidator<'_, 'q> {
     fn wrong(&mut self, at: Pos, text: String) {
         self.problems.push(Problem::new(text, Some(at)));
     }
@@ -412,7 +412,7 @@ struct Execution<'a, 'q> {
 }
 
 /// What is asked for under one key: a field by name, and what of it.
-struct Wanted<'a, 'q> {
+struct SelectedField<'a, 'q> {
     key: &'q str,
     first: &'a Field<'q, &'q str>,
     of_it: Vec<&'a SelectionSet<'q, &'q str>>,
@@ -421,7 +421,7 @@ struct Wanted<'a, 'q> {
 /// Fields by key, in the order in which they come up.
 #[derive(Default)]
 struct Collected<'a, 'q> {
-    wanted: Vec<Wanted<'a, 'q>>,
+    wanted: Vec<SelectedField<'a, 'q>>,
     places: HashMap<&'q str, usize>,
     /// Each fragment counts once.
     spread: HashSet<&'q str>,
@@ -498,7 +498,7 @@ fn collect_field<'a, 'q>(
     let key = field.alias.unwrap_or(field.name);
     let place = *into.places.entry(key).or_insert(into.wanted.len());
     if place == into.wanted.len() {
-        into.wanted.push(Wanted {
+        into.wanted.push(SelectedField {
             key,
             first: field,
             of_it: Vec::new(),

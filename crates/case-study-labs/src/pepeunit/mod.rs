@@ -22,21 +22,21 @@ use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 
 use crate::given;
-use crate::latency::{self, Latency};
+use crate::latency::{self, FixedLatency};
 use consumer::Consumer;
-use graphql::Asked;
+use graphql::GraphQlRequest;
 use lab::units;
 use lab::{
-    Entry, Kind, LabError, Options, Routes,
+    LabEntry, LabError, LabKind, LabOptions, Routes,
     mqtt::embedded::{self, EmbeddedBroker},
     plain_token,
 };
-use pipe::{Turns, rules::Rules};
-use platform::{Given, Platform};
+use pipe::{Turns, rules::RuleSet};
+use platform::{Platform, PlatformConfig};
 
 const NAME: &str = "pepeunit";
 
-pub(crate) const LAB: Entry = Entry {
+pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
     help: "platform for devices: page, REST and GraphQL over HTTP, a broker for units beside it; latency, workers, capacity, throttle, hurry, crash-at, break=RULE, …",
     extra: &[
@@ -59,7 +59,7 @@ pub(crate) const LAB: Entry = Entry {
         "crash-at",
         "break",
     ],
-    kind: Kind::Routes(routes),
+    kind: LabKind::Routes(routes),
     token: plain_token,
 };
 
@@ -76,7 +76,7 @@ const PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"u
     <body><h1>Pepeunit</h1><p>This is the lab <code>pepeunit</code>. Its counts are at \
     <a href=\"/pepeunit/api/v1/metrics/\">/pepeunit/api/v1/metrics/</a>, and behind POST /pepeunit/graphql.</p></body>\n</html>\n";
 
-fn routes(options: &Options) -> Result<Routes, LabError> {
+fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     let platform = Arc::new(Platform::new(given(options)?));
     let broker = broker(options, &platform)?;
     platform.listens_at(broker.address.port());
@@ -87,7 +87,7 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
         .route("/pepeunit/graphql", post(query))
         .merge(rest::routes(&platform));
     let routes = workers::attach(routes, number(options, "workers", 10_000)?);
-    let latency = Latency::of(NAME, options, "latency")?;
+    let latency = FixedLatency::of(NAME, options, "latency")?;
     let router = latency
         .attach(routes.merge(broker_api::routes(&platform, stats.clone())))
         .fallback(async || {
@@ -117,26 +117,26 @@ fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
     given::bad(NAME, option, value, advice)
 }
 
-fn number(options: &Options, option: &str, most: u64) -> Result<Option<u64>, LabError> {
+fn number(options: &LabOptions, option: &str, most: u64) -> Result<Option<u64>, LabError> {
     let text = options.extra(option);
     let read = text.map(|text| units::count(text, 1..=most).map_err(|why| bad(option, text, why)));
     read.transpose()
 }
 
 /// Milliseconds of the platform's time; the usual ones where nothing is said.
-fn ms(options: &Options, option: &str, usual: u64) -> Result<u64, LabError> {
+fn ms(options: &LabOptions, option: &str, usual: u64) -> Result<u64, LabError> {
     match options.extra(option) {
         None => Ok(usual),
         Some(_) => Ok(latency::duration(NAME, options, option)? / 1_000_000),
     }
 }
 
-fn given(options: &Options) -> Result<Given, LabError> {
+fn given(options: &LabOptions) -> Result<PlatformConfig, LabError> {
     let user = options.extra("broker-user").unwrap_or("admin:public");
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
     let rules = options
         .extra("break")
-        .map(|rule| Rules::without(rule).map_err(|why| bad("break", rule, why)));
+        .map(|rule| RuleSet::without(rule).map_err(|why| bad("break", rule, why)));
     let crash = match options.extra("crash-at") {
         None => None,
         Some(_) => Some(latency::duration(NAME, options, "crash-at")?),
@@ -145,7 +145,7 @@ fn given(options: &Options) -> Result<Given, LabError> {
     if domain.is_empty() || domain.contains(['/', '+', '#']) {
         return Err(bad("domain", domain, "one level of a topic"));
     }
-    Ok(Given {
+    Ok(PlatformConfig {
         domain: domain.to_owned(),
         secret: options.token.clone(),
         broker_user: (name.to_owned(), password.to_owned()),
@@ -161,7 +161,7 @@ fn given(options: &Options) -> Result<Given, LabError> {
 }
 
 /// The broker's own port, and who takes what reaches it.
-fn broker(options: &Options, platform: &Arc<Platform>) -> Result<EmbeddedBroker, LabError> {
+fn broker(options: &LabOptions, platform: &Arc<Platform>) -> Result<EmbeddedBroker, LabError> {
     let capacity = options.extra("capacity").map(|text| {
         let rate = units::gap_of_rate(text).map_err(|why| bad("capacity", text, why));
         rate.map(|gap_ns| (1_000_000_000 / gap_ns.max(1)).max(1))
@@ -199,7 +199,7 @@ async fn query(body: Result<Bytes, BytesRejection>) -> Response {
     };
     let (operation, variables) = (body.get("operationName"), body.get("variables"));
     let none = Map::new();
-    let asked = Asked {
+    let asked = GraphQlRequest {
         query,
         operation: match operation {
             None | Some(Value::Null) => None,

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use lab::clock;
 
-use super::pipe::{Counts, Pipe, Turns, config::Config, moment, rules::Rules};
+use super::pipe::{Pipe, PipeCounts, Turns, config::Config, moment, rules::RuleSet};
 
 /// What the lab was told about it.
 #[derive(Debug, Clone)]
-pub(crate) struct Given {
+pub(crate) struct PlatformConfig {
     /// The first level of every topic.
     pub domain: String,
     pub secret: String,
     pub broker_user: (String, String),
-    pub rules: Rules,
+    pub rules: RuleSet,
     pub turns: Turns,
     /// The platform's time goes so many times faster.
     pub hurry: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Given {
 }
 
 pub(crate) struct Platform {
-    pub given: Given,
+    pub given: PlatformConfig,
     /// On the machine's clock in nanoseconds, and in the platform's time.
     begun: (u64, u64),
     mqtt_port: Mutex<u16>,
@@ -41,17 +41,17 @@ pub(crate) struct Inside {
     pub users: BTreeMap<String, (String, String)>,
     pub registry: Vec<Value>,
     pub repos: Vec<Value>,
-    pub units: BTreeMap<String, Unit>,
+    pub units: BTreeMap<String, PlatformUnit>,
     /// The unit of each node.
     nodes: HashMap<String, String>,
     /// When the first message came.
     first_ns: Option<u64>,
-    pub counts: Seen,
+    pub counts: LabCounts,
 }
 
 /// What the lab counts for itself.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct LabCounts {
     /// Messages for pipes that the consumer was given.
     pub consumed: u64,
     /// Messages that found the consumer's queue full.
@@ -66,16 +66,16 @@ pub(crate) struct Seen {
     pub denied: u64,
 }
 
-pub(crate) struct Unit {
+pub(crate) struct PlatformUnit {
     pub uuid: String,
     pub name: String,
     pub fields: Value,
     pub env: Value,
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<UnitNode>,
     pub system: u64,
 }
 
-pub(crate) struct Node {
+pub(crate) struct UnitNode {
     pub uuid: String,
     pub kind: &'static str,
     pub topic_name: &'static str,
@@ -85,7 +85,7 @@ pub(crate) struct Node {
 }
 
 impl Platform {
-    pub fn new(given: Given) -> Platform {
+    pub fn new(given: PlatformConfig) -> Platform {
         let now_ms = jiff::Timestamp::now().as_millisecond().unsigned_abs();
         Platform {
             given,
@@ -179,7 +179,7 @@ impl Platform {
     }
 
     /// What a unit needs to know to live.
-    pub fn env(&self, unit: &Unit, token: &str) -> Value {
+    pub fn env(&self, unit: &PlatformUnit, token: &str) -> Value {
         let port = *self
             .mqtt_port
             .lock()
@@ -198,7 +198,7 @@ impl Platform {
 
     pub fn stats(&self) -> Value {
         let inside = self.inside();
-        let mut all = Counts::default();
+        let mut all = PipeCounts::default();
         let nodes = inside.units.values().flat_map(|unit| &unit.nodes);
         for pipe in nodes.filter_map(|node| node.pipe.as_ref()) {
             all.came += pipe.counts.came;
@@ -230,7 +230,7 @@ impl Inside {
 
     pub fn add_unit(&mut self, fields: &Value) -> String {
         let uuid = self.uuid();
-        let node = |this: &mut Inside, kind, topic_name| Node {
+        let node = |this: &mut Inside, kind, topic_name| UnitNode {
             uuid: this.uuid(),
             kind,
             topic_name,
@@ -245,7 +245,7 @@ impl Inside {
         for node in &nodes {
             self.nodes.insert(node.uuid.clone(), uuid.clone());
         }
-        let unit = Unit {
+        let unit = PlatformUnit {
             uuid: uuid.clone(),
             name: fields["name"].as_str().unwrap_or_default().to_owned(),
             fields: fields.clone(),
@@ -267,14 +267,14 @@ impl Inside {
         true
     }
 
-    pub fn node(&mut self, uuid: &str) -> Option<&mut Node> {
+    pub fn node(&mut self, uuid: &str) -> Option<&mut UnitNode> {
         let unit = self.nodes.get(uuid)?;
         let unit = self.units.get_mut(unit)?;
         unit.nodes.iter_mut().find(|node| node.uuid == uuid)
     }
 }
 
-impl Unit {
+impl PlatformUnit {
     pub fn shown(&self, with_nodes: bool) -> Value {
         let mut shown = json!({
             "uuid": self.uuid, "name": self.name, "repo_uuid": self.fields["repo_uuid"],
@@ -288,7 +288,7 @@ impl Unit {
     }
 }
 
-impl Node {
+impl UnitNode {
     pub fn shown(&self, unit: &str) -> Value {
         let last = self.pipe.as_ref().and_then(Pipe::last);
         let state = last.map(|(state, _)| state).or(self.state.as_deref());

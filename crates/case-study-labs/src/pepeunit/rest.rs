@@ -20,7 +20,7 @@ use super::{
 };
 use crate::jwt;
 
-type Asked = Query<HashMap<String, String>>;
+type RestState = Query<HashMap<String, String>>;
 type Of = State<Arc<Platform>>;
 
 /// Rows of a page at most.
@@ -114,7 +114,7 @@ fn searched<'a>(
     all.filter(is_wanted).cloned().collect()
 }
 
-async fn registry(State(platform): Of, Query(asked): Asked) -> Response {
+async fn registry(State(platform): Of, Query(asked): RestState) -> Response {
     let found = searched(&asked, platform.inside().registry.iter(), "repository_url");
     Json(json!({ "count": found.len(), "repositories_registry": found })).into_response()
 }
@@ -135,7 +135,7 @@ async fn register(State(platform): Of, Json(body): Json<Value>) -> Response {
     Json(entry).into_response()
 }
 
-async fn repos(State(platform): Of, Query(asked): Asked) -> Response {
+async fn repos(State(platform): Of, Query(asked): RestState) -> Response {
     let found = searched(&asked, platform.inside().repos.iter(), "name");
     Json(json!({ "count": found.len(), "repos": found })).into_response()
 }
@@ -173,7 +173,7 @@ async fn change_repo(
     Json(repo.clone()).into_response()
 }
 
-async fn units(State(platform): Of, Query(asked): Asked) -> Response {
+async fn units(State(platform): Of, Query(asked): RestState) -> Response {
     let wanted = asked.get("search_string").map_or("", String::as_str);
     let with_nodes = asked
         .get("is_include_output_unit_nodes")
@@ -274,7 +274,7 @@ async fn change_node(
 /// A pipe is told what to do, by a file.
 async fn configure(
     State(platform): Of,
-    Query(asked): Asked,
+    Query(asked): RestState,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
@@ -303,7 +303,7 @@ async fn configure(
 }
 
 /// What a pipe has kept, page by page.
-async fn data(State(platform): Of, Query(asked): Asked) -> Response {
+async fn data(State(platform): Of, Query(asked): RestState) -> Response {
     let number = |name: &str, usual: usize| match asked.get(name) {
         None => Ok(usual),
         Some(text) => text.parse::<usize>().map_err(|_| name.to_owned()),

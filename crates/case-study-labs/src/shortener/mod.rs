@@ -19,18 +19,18 @@ use serde_json::{Value, json};
 
 use crate::given;
 use crate::jwt;
-use crate::latency::{Latency, duration};
+use crate::latency::{FixedLatency, duration};
 use lab::units;
-use lab::{Entry, Kind, LabError, Options, Routes};
+use lab::{LabEntry, LabError, LabKind, LabOptions, Routes};
 use store::{Store, number_of, text_of};
 
 const NAME: &str = "shortener";
 
-pub(crate) const LAB: Entry = Entry {
+pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
     help: "URL shortener: POST /actions/short-urls (bearer JWT), GET /short-urls/{id}; latency=, secret-fetch=, concurrency=",
     extra: &["latency", "secret-fetch", "concurrency"],
-    kind: Kind::Routes(routes),
+    kind: LabKind::Routes(routes),
     token: |options| jwt::signed(&options.token, NAME),
 };
 
@@ -49,11 +49,11 @@ impl Shortener {
     }
 }
 
-type Shared = State<Arc<Shortener>>;
-type Answer = Result<Response, Refusal>;
+type ShortenerState = State<Arc<Shortener>>;
+type ShortenerResult = Result<Response, ShortenerError>;
 
-fn routes(options: &Options) -> Result<Routes, LabError> {
-    let latency = Latency::of(NAME, options, "latency")?;
+fn routes(options: &LabOptions) -> Result<Routes, LabError> {
+    let latency = FixedLatency::of(NAME, options, "latency")?;
     let fetch_ns = duration(NAME, options, "secret-fetch")?;
     let most = options.extra("concurrency").map(|text| {
         units::count(text, 1..=1_000_000)
@@ -81,9 +81,9 @@ fn routes(options: &Options) -> Result<Routes, LabError> {
         sidecar: None,
         background: None,
         router: routes
-            .fallback(async || Refusal(StatusCode::NOT_FOUND, "there is nothing here"))
+            .fallback(async || ShortenerError(StatusCode::NOT_FOUND, "there is nothing here"))
             .method_not_allowed_fallback(async || {
-                Refusal(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
+                ShortenerError(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
             })
             .with_state(shortener),
         stats: Some(Box::new(move || (NAME, told.store().told()))),
@@ -97,9 +97,9 @@ struct Account {
 }
 
 /// Counts a function as running until it is dropped.
-struct Running<'a>(&'a AtomicU64);
+struct ShortenerLab<'a>(&'a AtomicU64);
 
-impl Drop for Running<'_> {
+impl Drop for ShortenerLab<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -108,7 +108,7 @@ impl Drop for Running<'_> {
 /// What is beyond the account's limit is answered by the gateway, at once: the function never hears of it.
 async fn limited(State(account): State<Arc<Account>>, request: Request, next: Next) -> Response {
     let before = account.running.fetch_add(1, Ordering::Relaxed);
-    let _running = Running(&account.running);
+    let _running = ShortenerLab(&account.running);
     if before >= account.most {
         let text = json!({ "message": "Internal server error" });
         return (StatusCode::INTERNAL_SERVER_ERROR, Json(text)).into_response();
@@ -117,12 +117,12 @@ async fn limited(State(account): State<Arc<Account>>, request: Request, next: Ne
 }
 
 async fn create(
-    State(shortener): Shared,
+    State(shortener): ShortenerState,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
-) -> Answer {
+) -> ShortenerResult {
     authorize(&shortener, &headers)?;
-    let bad = |text| Refusal(StatusCode::BAD_REQUEST, text);
+    let bad = |text| ShortenerError(StatusCode::BAD_REQUEST, text);
     let body = body.map_err(|_| bad("the body cannot be read"))?;
     let body: Value =
         serde_json::from_slice(&body).map_err(|_| bad("the body must be JSON: expires, url"))?;
@@ -142,7 +142,7 @@ async fn create(
         .and_then(|host| host.to_str().ok());
     let host = host.ok_or(bad("a Host header is needed"))?;
     let kept = shortener.store().keep(url, expires.as_second());
-    let full = Refusal(
+    let full = ShortenerError(
         StatusCode::INSUFFICIENT_STORAGE,
         "the lab is full: it keeps four million URLs, or a GiB of them",
     );
@@ -177,21 +177,27 @@ fn is_url(url: &str) -> bool {
     names_a_host && url.len() <= LONGEST && url.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-async fn follow(State(shortener): Shared, Path(id): Path<String>) -> Answer {
+async fn follow(State(shortener): ShortenerState, Path(id): Path<String>) -> ShortenerResult {
     let store = shortener.store();
     let kept = number_of(&id).and_then(|id| store.get(id));
-    let kept = kept.ok_or(Refusal(StatusCode::NOT_FOUND, "there is no such short URL"))?;
+    let kept = kept.ok_or(ShortenerError(
+        StatusCode::NOT_FOUND,
+        "there is no such short URL",
+    ))?;
     if crate::wall_clock::seconds() >= kept.expires_s as f64 {
-        return Err(Refusal(StatusCode::GONE, "this short URL has expired"));
+        return Err(ShortenerError(
+            StatusCode::GONE,
+            "this short URL has expired",
+        ));
     }
     let location = [(header::LOCATION, kept.url.to_string())];
     Ok((StatusCode::FOUND, location).into_response())
 }
 
 /// A refused request: a status, and a JSON body that says why.
-struct Refusal(StatusCode, &'static str);
+struct ShortenerError(StatusCode, &'static str);
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ShortenerError {
     fn into_response(self) -> Response {
         (self.0, Json(json!({ "error": self.1 }))).into_response()
     }
@@ -200,8 +206,8 @@ impl IntoResponse for Refusal {
 /// Whoever has no valid token.
 struct Unauthorized(&'static str);
 
-impl From<Unauthorized> for Refusal {
+impl From<Unauthorized> for ShortenerError {
     fn from(Unauthorized(text): Unauthorized) -> Self {
-        Refusal(StatusCode::UNAUTHORIZED, text)
+        ShortenerError(StatusCode::UNAUTHORIZED, text)
     }
 }

@@ -12,7 +12,7 @@ const MOST: usize = 4_000_000;
 const MOST_BYTES: usize = 1 << 30;
 
 /// A long URL.
-pub(super) struct Kept {
+pub(super) struct StoredUrl {
     pub(super) url: Box<str>,
     /// Seconds since 1970, whole ones being enough for a link.
     pub(super) expires_s: i64,
@@ -20,7 +20,7 @@ pub(super) struct Kept {
 
 /// All of them.
 pub(super) struct Store {
-    kept: HashMap<u64, Kept>,
+    kept: HashMap<u64, StoredUrl>,
     bytes: usize,
     seed: u64,
     drawn: u64,
@@ -47,7 +47,7 @@ impl Store {
         let id = self.fresh();
         self.bytes += url.len();
         let url = url.into();
-        self.kept.insert(id, Kept { url, expires_s });
+        self.kept.insert(id, StoredUrl { url, expires_s });
         Some(id)
     }
 
@@ -63,7 +63,7 @@ impl Store {
         }
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<&Kept> {
+    pub(super) fn get(&self, id: u64) -> Option<&StoredUrl> {
         self.kept.get(&id)
     }
 

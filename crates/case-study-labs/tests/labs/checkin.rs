@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 use serde_json::{Value, json};
 
 use crate::client::{Client, stats};
@@ -134,13 +134,13 @@ fn a_downstream_is_called_over_connections_that_stay() {
     let lab = Lab::start_from(
         case_study_labs::LABS,
         "checkin",
-        &Options {
+        &LabOptions {
             extra: vec![
                 ("downstream".to_owned(), url("lorota")),
                 ("downstream".to_owned(), url("chip")),
                 ("cpu".to_owned(), "0".to_owned()),
             ],
-            ..Options::default()
+            ..LabOptions::default()
         },
     )
     .unwrap();
@@ -183,9 +183,9 @@ fn names_that_nobody_calls_are_refused() {
         "lorota",
         "lorota=https://127.0.0.1",
     ] {
-        let options = Options {
+        let options = LabOptions {
             extra: vec![("downstream".to_owned(), value.to_owned())],
-            ..Options::default()
+            ..LabOptions::default()
         };
         let error = Lab::start_from(case_study_labs::LABS, "checkin", &options)
             .err()

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use lab::{Lab, LabError, Options};
+use lab::{Lab, LabError, LabOptions};
 use serde_json::{Value, json};
 
 use crate::client::{Client, stats};
@@ -91,9 +91,9 @@ fn logs_a_line_per_request() {
     let lab = Lab::start_from(
         case_study_labs::LABS,
         "sum",
-        &Options {
+        &LabOptions {
             log: Some(log.clone()),
-            ..Options::default()
+            ..LabOptions::default()
         },
     )
     .unwrap();
@@ -154,18 +154,18 @@ fn ends_while_clients_hold_connections() {
 #[test]
 fn errors_name_what_is_known() {
     let text = |error: LabError| error.to_string();
-    let start = |name: &str, options: &Options| {
+    let start = |name: &str, options: &LabOptions| {
         Lab::start_from(case_study_labs::LABS, name, options)
             .map(drop)
             .unwrap_err()
     };
     assert_eq!(
-        text(start("smu", &Options::default())),
+        text(start("smu", &LabOptions::default())),
         r#"there is no lab "smu"; the labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth"#
     );
-    let extra = |name: &str| Options {
+    let extra = |name: &str| LabOptions {
         extra: vec![(name.to_owned(), String::new())],
-        ..Options::default()
+        ..LabOptions::default()
     };
     assert_eq!(
         text(start("fhir", &extra("stroe"))),
@@ -180,9 +180,9 @@ fn errors_name_what_is_known() {
     let port = lab.address().port();
     let error = text(start(
         "sum",
-        &Options {
+        &LabOptions {
             port,
-            ..Options::default()
+            ..LabOptions::default()
         },
     ));
     assert!(
@@ -194,9 +194,9 @@ fn errors_name_what_is_known() {
     let log = Some("/nonexistent/log".into());
     let error = text(start(
         "sum",
-        &Options {
+        &LabOptions {
             log,
-            ..Options::default()
+            ..LabOptions::default()
         },
     ));
     assert!(
@@ -206,9 +206,9 @@ fn errors_name_what_is_known() {
     let store = vec![("store".to_owned(), "/nonexistent/db".to_owned())];
     let error = text(start(
         "fhir",
-        &Options {
+        &LabOptions {
             extra: store,
-            ..Options::default()
+            ..LabOptions::default()
         },
     ));
     assert!(
@@ -219,10 +219,10 @@ fn errors_name_what_is_known() {
 
 #[test]
 fn prints_a_token_and_starts_nothing() {
-    let options = Options {
+    let options = LabOptions {
         print_token: true,
         token: "s3cret".to_owned(),
-        ..Options::default()
+        ..LabOptions::default()
     };
     let mut out = Vec::new();
     lab::run(case_study_labs::LABS, "fhir", options, &mut out).unwrap();

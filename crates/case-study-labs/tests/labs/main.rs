@@ -13,15 +13,15 @@ mod receiving;
 mod shortener;
 
 use case_study_labs::LABS;
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 
 /// A lab with default options.
 fn start(name: &str) -> Lab {
-    start_as(name, &Options::default())
+    start_as(name, &LabOptions::default())
 }
 
 /// A lab with these options.
-fn start_as(name: &str, options: &Options) -> Lab {
+fn start_as(name: &str, options: &LabOptions) -> Lab {
     Lab::start_from(LABS, name, options).unwrap()
 }
 
@@ -30,9 +30,9 @@ fn start_with(name: &str, extra: &[(&str, &str)]) -> Lab {
     let extra = extra
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let options = Options {
+    let options = LabOptions {
         extra: extra.collect(),
-        ..Options::default()
+        ..LabOptions::default()
     };
     start_as(name, &options)
 }

@@ -259,9 +259,9 @@ fn the_brokers_api_tells_who_has_subscribed() {
 
 #[test]
 fn rules_that_nobody_knows_are_refused() {
-    let options = lab::Options {
+    let options = lab::LabOptions {
         extra: vec![("break".to_owned(), "gravity".to_owned())],
-        ..lab::Options::default()
+        ..lab::LabOptions::default()
     };
     let told = lab::Lab::start_from(case_study_labs::LABS, "pepeunit", &options)
         .err()

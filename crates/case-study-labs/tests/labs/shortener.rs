@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 use serde_json::{Value, json};
 
 use crate::client::{Client, stats};
@@ -12,10 +12,10 @@ const NEVER: &str = "2030-01-01T00:00:00-07:00";
 
 /// What `--print-token` prints.
 fn token(secret: &str) -> String {
-    let options = Options {
+    let options = LabOptions {
         token: secret.to_owned(),
         print_token: true,
-        ..Options::default()
+        ..LabOptions::default()
     };
     let mut out = Vec::new();
     lab::run(case_study_labs::LABS, "shortener", options, &mut out).unwrap();
@@ -122,9 +122,9 @@ fn with(options: &[(&str, &str)]) -> Lab {
     let extra = options
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let options = Options {
+    let options = LabOptions {
         extra: extra.collect(),
-        ..Options::default()
+        ..LabOptions::default()
     };
     Lab::start_from(case_study_labs::LABS, "shortener", &options).unwrap()
 }
@@ -175,9 +175,9 @@ fn what_is_beyond_the_limit_never_reaches_the_function() {
         ("concurrency", "0"),
         ("secret-fetch", "x"),
     ] {
-        let options = Options {
+        let options = LabOptions {
             extra: vec![(option.to_owned(), value.to_owned())],
-            ..Options::default()
+            ..LabOptions::default()
         };
         let error = Lab::start_from(case_study_labs::LABS, "shortener", &options)
             .err()

@@ -13,9 +13,9 @@ use std::{
 
 use engine::{StopHandle, clock};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
-use session::asking::{Base, Request};
+use session::asking::{Base, BlockingRequest};
 
-use crate::stop::Stop;
+use crate::stop::CommandError;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_millis(50);
@@ -27,7 +27,7 @@ const END_LOOKS: u32 = 100;
 const GUARD: &str = "read -r _; kill -s KILL -- -\"$1\"";
 
 /// How a side is started.
-pub struct Beside {
+pub struct TargetProcess {
     side: &'static str,
     command: String,
     url: String,
@@ -36,18 +36,23 @@ pub struct Beside {
 }
 
 /// What came of starting it.
-pub enum Started {
+pub enum StartResult {
     /// It answers; it ends when this is dropped.
-    Answers(#[expect(dead_code, reason = "held for its end")] Group),
+    Answers(#[expect(dead_code, reason = "held for its end")] ProcessGroup),
     /// A signal came.
     Signal(u8),
 }
 
-impl Beside {
-    pub fn new(side: &'static str, command: &str, url: &str) -> Result<Beside, Stop> {
-        let (base, path) = Base::of_url(url)
-            .map_err(|why| Stop::bad_input(format!("--{side}: {why}, which --{side}-cmd needs")))?;
-        Ok(Beside {
+impl TargetProcess {
+    pub fn new(
+        side: &'static str,
+        command: &str,
+        url: &str,
+    ) -> Result<TargetProcess, CommandError> {
+        let (base, path) = Base::of_url(url).map_err(|why| {
+            CommandError::bad_input(format!("--{side}: {why}, which --{side}-cmd needs"))
+        })?;
+        Ok(TargetProcess {
             side,
             command: command.to_owned(),
             url: url.to_owned(),
@@ -57,43 +62,43 @@ impl Beside {
     }
 
     /// Starts it, and waits until its URL answers anything.
-    pub fn start(&self, log: &Path, stop: &StopHandle) -> Result<Started, Stop> {
-        let Beside { side, url, .. } = self;
+    pub fn start(&self, log: &Path, stop: &StopHandle) -> Result<StartResult, CommandError> {
+        let TargetProcess { side, url, .. } = self;
         if self.answers() {
-            return Err(Stop::could_not_run(format!(
+            return Err(CommandError::could_not_run(format!(
                 "{url} answers before --{side}-cmd was started: end what listens there, or leave --{side}-cmd out"
             )));
         }
         let cannot = |error: io::Error| {
-            Stop::could_not_run(format!("--{side}-cmd `{}`: {error}", self.command))
+            CommandError::could_not_run(format!("--{side}-cmd `{}`: {error}", self.command))
         };
-        let mut group = Group::start(&self.command, log).map_err(cannot)?;
+        let mut group = ProcessGroup::start(&self.command, log).map_err(cannot)?;
         let began_ns = clock::monotonic_ns();
         while clock::monotonic_ns().saturating_sub(began_ns) < START_NS {
             if let Some(signal) = stop.signal() {
-                return Ok(Started::Signal(signal));
+                return Ok(StartResult::Signal(signal));
             }
             if self.answers() {
-                return Ok(Started::Answers(group));
+                return Ok(StartResult::Answers(group));
             }
             // One that succeeds has left what it started in the background.
             let ended = group.child.try_wait().map_err(cannot)?;
             if let Some(status) = ended.filter(|status| !status.success()) {
-                return Err(Stop::could_not_run(format!(
+                return Err(CommandError::could_not_run(format!(
                     "--{side}-cmd ended ({status}) before {url} answered: what it printed is in {}",
                     log.display()
                 )));
             }
             pause();
         }
-        Err(Stop::could_not_run(format!(
+        Err(CommandError::could_not_run(format!(
             "{url} does not answer a minute after --{side}-cmd was started: what it printed is in {}",
             log.display()
         )))
     }
 
     fn answers(&self) -> bool {
-        let request = Request {
+        let request = BlockingRequest {
             method: "GET",
             path: &self.path,
             headers: &[],
@@ -104,13 +109,13 @@ impl Beside {
 }
 
 /// A process group and its guard; both end when this is dropped.
-pub struct Group {
+pub struct ProcessGroup {
     child: Child,
     guard: Child,
 }
 
-impl Group {
-    fn start(command: &str, log: &Path) -> io::Result<Group> {
+impl ProcessGroup {
+    fn start(command: &str, log: &Path) -> io::Result<ProcessGroup> {
         if let Some(folder) = log.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -126,7 +131,7 @@ impl Group {
         guard.args(["-c", GUARD, "sh", &child.id().to_string()]);
         guard.process_group(0).stdin(Stdio::piped());
         match guard.spawn() {
-            Ok(guard) => Ok(Group { child, guard }),
+            Ok(guard) => Ok(ProcessGroup { child, guard }),
             Err(error) => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -145,7 +150,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.tell(Some(Signal::TERM));
         for _ in 0..END_LOOKS {

@@ -6,7 +6,7 @@ mod beside;
 use std::path::Path;
 
 use decisions::{
-    compare::{self, Asked, Comparison, Entrant, Looks, Side},
+    compare::{self, CompareConfig, ComparedRun, Comparison, InterimPlan, Side},
     find::search::probe_seed,
     gate,
 };
@@ -17,24 +17,24 @@ use session::{exit, inputs, signals};
 
 use crate::{
     args, compare as comparing, groups, log,
-    making::{self, Ground, without_record},
+    making::{self, RunEnv, without_record},
     rerender,
-    stop::{Stop, flag_error},
+    stop::{CommandError, flag_error},
 };
-use beside::{Beside, Started};
+use beside::{StartResult, TargetProcess};
 
 /// Runs `loadline ab`.
 pub fn command(args: &args::Ab) -> u8 {
     match carry_out(args) {
         Ok(code) => code,
-        Err(Stop { lines, code }) => {
+        Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
             code
         }
     }
 }
 
-fn carry_out(args: &args::Ab) -> Result<u8, Stop> {
+fn carry_out(args: &args::Ab) -> Result<u8, CommandError> {
     let asked = comparing::asked(&args.judged)?;
     let budget = args.budget.as_deref();
     let budget = budget
@@ -42,15 +42,16 @@ fn carry_out(args: &args::Ab) -> Result<u8, Stop> {
         .transpose()?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     let sides = [
-        Target::of("a", &args.a, args.a_cmd.as_deref(), args)?,
-        Target::of("b", &args.b, args.b_cmd.as_deref(), args)?,
+        AbTarget::of("a", &args.a, args.a_cmd.as_deref(), args)?,
+        AbTarget::of("b", &args.b, args.b_cmd.as_deref(), args)?,
     ];
     making::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
     // Held to the end: what was started is ended first, whenever a signal comes.
-    let _heard = signals::hear(&stop, String::new(), &log::voice())
-        .map_err(|error| Stop::could_not_run(format!("cannot listen for signals: {error}")))?;
+    let _heard = signals::hear(&stop, String::new(), &log::voice()).map_err(|error| {
+        CommandError::could_not_run(format!("cannot listen for signals: {error}"))
+    })?;
     let runs = rerender::runs(args.runs.as_deref());
     let tag = making::tag("ab");
     let folder = args.out.clone();
@@ -62,7 +63,7 @@ fn carry_out(args: &args::Ab) -> Result<u8, Stop> {
         seed,
         sides,
         stop,
-        ground: Ground {
+        ground: RunEnv {
             runs: &runs,
             tag: &tag,
             folder: &folder,
@@ -78,19 +79,19 @@ fn carry_out(args: &args::Ab) -> Result<u8, Stop> {
 }
 
 /// A side, as it is run.
-struct Target {
+struct AbTarget {
     name: &'static str,
     flags: Vec<String>,
-    beside: Option<Beside>,
+    beside: Option<TargetProcess>,
 }
 
-impl Target {
+impl AbTarget {
     fn of(
         name: &'static str,
         url: &str,
         command: Option<&str>,
         args: &args::Ab,
-    ) -> Result<Target, Stop> {
+    ) -> Result<AbTarget, CommandError> {
         let mut flags = vec!["--target".to_owned(), url.to_owned()];
         for (flag, value) in [
             ("--rate", args.rate.clone()),
@@ -100,8 +101,8 @@ impl Target {
             flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
         }
         flags.extend(args.flags.iter().cloned());
-        let beside = command.map(|command| Beside::new(name, command, url));
-        Ok(Target {
+        let beside = command.map(|command| TargetProcess::new(name, command, url));
+        Ok(AbTarget {
             name,
             flags,
             beside: beside.transpose()?,
@@ -110,7 +111,7 @@ impl Target {
 }
 
 /// Why no more runs are made.
-enum End {
+enum AbEnd {
     /// This says all that was to be known.
     Decided(Box<Comparison>),
     /// No more pairs, or no more time.
@@ -120,27 +121,27 @@ enum End {
 }
 
 /// What came of wanting a run.
-enum Made {
-    Run(Box<Entrant>),
+enum RunAttempt {
+    Run(Box<ComparedRun>),
     Signal(u8),
 }
 
 struct Ab<'a> {
     args: &'a args::Ab,
-    asked: Asked,
+    asked: CompareConfig,
     budget: Option<u64>,
     seed: u64,
-    sides: [Target; 2],
+    sides: [AbTarget; 2],
     stop: StopHandle,
-    ground: Ground<'a>,
+    ground: RunEnv<'a>,
     made: [Side; 2],
     /// How many runs were begun.
     number: u32,
 }
 
 impl Ab<'_> {
-    fn make(&mut self) -> Result<End, Stop> {
-        let looks = Looks::of(self.args.pairs);
+    fn make(&mut self) -> Result<AbEnd, CommandError> {
+        let looks = InterimPlan::of(self.args.pairs);
         let begun = clock::monotonic_ns();
         for pair in 0..self.args.pairs {
             if let Some(budget) = self.budget
@@ -148,7 +149,7 @@ impl Ab<'_> {
             {
                 let spent = clock::monotonic_ns().saturating_sub(begun);
                 if spent + spent / u64::from(pair) > budget {
-                    return Ok(End::Over);
+                    return Ok(AbEnd::Over);
                 }
             }
             let order = if compare::is_a_first(pair, self.seed) {
@@ -158,8 +159,8 @@ impl Ab<'_> {
             };
             for side in order {
                 match self.run(side, pair)? {
-                    Made::Run(entrant) => self.made[side].runs.push(*entrant),
-                    Made::Signal(signal) => return Ok(End::Signal(signal)),
+                    RunAttempt::Run(entrant) => self.made[side].runs.push(*entrant),
+                    RunAttempt::Signal(signal) => return Ok(AbEnd::Signal(signal)),
                 }
             }
             self.check()?;
@@ -169,30 +170,30 @@ impl Ab<'_> {
             };
             let comparison = self.look(confidence);
             if compare::is_decided(&comparison) {
-                return Ok(End::Decided(Box::new(comparison)));
+                return Ok(AbEnd::Decided(Box::new(comparison)));
             }
         }
-        Ok(End::Over)
+        Ok(AbEnd::Over)
     }
 
     /// Makes a run of a side; once more where its measurement cannot be trusted.
-    fn run(&mut self, side: usize, pair: u32) -> Result<Made, Stop> {
+    fn run(&mut self, side: usize, pair: u32) -> Result<RunAttempt, CommandError> {
         let place = format!("pair {} of {}", pair + 1, self.args.pairs);
         for is_again in [false, true] {
             let entrant = match self.once(side)? {
-                Made::Run(entrant) => entrant,
-                Made::Signal(signal) => return Ok(Made::Signal(signal)),
+                RunAttempt::Run(entrant) => entrant,
+                RunAttempt::Signal(signal) => return Ok(RunAttempt::Signal(signal)),
             };
             let made = gate::made(&entrant);
             let name = self.sides[side].name;
             log::say(format_args!("{place}, {name}  {}", told::made(&made)));
             let is_invalid = made.measurement.as_deref() == Some("INVALID");
             if !is_invalid || self.args.judged.anyway {
-                return Ok(Made::Run(entrant));
+                return Ok(RunAttempt::Run(entrant));
             }
             if is_again {
                 let why = made.reason.unwrap_or_default();
-                return Err(Stop {
+                return Err(CommandError {
                     lines: vec![format!(
                         "the measurement of {} is INVALID, as the one before it: {why}",
                         made.run
@@ -202,10 +203,10 @@ impl Ab<'_> {
             }
             log::say(format_args!("{place}, {name}  is made once more"));
         }
-        Err(Stop::could_not_run("no run was made"))
+        Err(CommandError::could_not_run("no run was made"))
     }
 
-    fn once(&mut self, side: usize) -> Result<Made, Stop> {
+    fn once(&mut self, side: usize) -> Result<RunAttempt, CommandError> {
         self.number += 1;
         let target = &self.sides[side];
         let beside = target.beside.as_ref();
@@ -216,8 +217,8 @@ impl Ab<'_> {
         let started = beside
             .map(|beside| beside.start(&log, &self.stop))
             .transpose()?;
-        if let Some(Started::Signal(signal)) = started {
-            return Ok(Made::Signal(signal));
+        if let Some(StartResult::Signal(signal)) = started {
+            return Ok(RunAttempt::Signal(signal));
         }
         let mut tags = vec![format!("ab-{}", target.name)];
         tags.extend(self.args.tag.iter().cloned());
@@ -230,7 +231,7 @@ impl Ab<'_> {
             .run(self.number, (&self.args.what, &flags), &tags)?;
         drop(started);
         if let Some(signal) = ran.signal.or(self.stop.signal()) {
-            return Ok(Made::Signal(signal));
+            return Ok(RunAttempt::Signal(signal));
         }
         let Some(record) = &ran.record else {
             self.ground.clear(self.number);
@@ -240,44 +241,44 @@ impl Ab<'_> {
         making::is_recorded(&ran, &entrant.summary)?;
         let requests = &entrant.summary.requests;
         if requests.ok + requests.failed == 0 {
-            return Err(Stop::could_not_run(format!(
+            return Err(CommandError::could_not_run(format!(
                 "no request of {} was ever answered: is {} there?",
                 entrant.name, target.name
             )));
         }
-        Ok(Made::Run(Box::new(entrant)))
+        Ok(RunAttempt::Run(Box::new(entrant)))
     }
 
     /// Refuses what no more pairs could make comparable.
-    fn check(&mut self) -> Result<(), Stop> {
+    fn check(&mut self) -> Result<(), CommandError> {
         let [a, b] = &self.made;
         groups::rows_are_there(a, b, &self.asked)?;
         groups::hinder(a, b, self.args.judged.anyway, &mut self.asked)
     }
 
     fn look(&self, confidence: f64) -> Comparison {
-        let asked = Asked {
+        let asked = CompareConfig {
             confidence,
             ..self.asked.clone()
         };
         compare::of(&self.made[0], &self.made[1], &asked)
     }
 
-    fn conclude(&self, end: End, folder: &Path) -> Result<u8, Stop> {
+    fn conclude(&self, end: AbEnd, folder: &Path) -> Result<u8, CommandError> {
         let pairs = self.made.iter().map(|side| side.runs.len()).min();
         let pairs = pairs.unwrap_or_default();
         let tag = self.ground.tag;
         let mut comparison = match end {
-            End::Signal(signal) => {
+            AbEnd::Signal(signal) => {
                 log::say(format_args!(
                     "stopped by a signal: {pairs} of {} pairs were made, and are kept with the tag {tag}",
                     self.args.pairs
                 ));
                 return Ok(exit::of_signal(signal));
             }
-            End::Decided(comparison) => *comparison,
-            End::Over => {
-                let looks = Looks::of(self.args.pairs);
+            AbEnd::Decided(comparison) => *comparison,
+            AbEnd::Over => {
+                let looks = InterimPlan::of(self.args.pairs);
                 self.look(looks.confidence_at_end(u32::try_from(pairs).unwrap_or(u32::MAX)))
             }
         };

@@ -11,7 +11,7 @@ use plan::{FirstArrival, Load, Phase, Rate, Shape, schedule::Schedule, units::SE
 use record::Run;
 
 use super::{
-    machine::{OnCore, Seen, Witness},
+    machine::{OnCore, Witness, WitnessLateness},
     truth::Truth,
 };
 use session::LabProcess;
@@ -61,7 +61,7 @@ impl Default for Experiment {
 }
 
 /// An experiment under way.
-pub struct Running {
+pub struct RunningExperiment {
     folder: Folder,
     lab: Option<LabProcess>,
     /// The generator.
@@ -127,7 +127,7 @@ impl Experiment {
     ///
     /// # Errors
     /// One line that says what did not start.
-    pub fn start(&self) -> Result<Running, String> {
+    pub fn start(&self) -> Result<RunningExperiment, String> {
         let folder = Folder::new()?;
         let log = folder.at("truth.jsonl");
         let lab = {
@@ -139,7 +139,7 @@ impl Experiment {
             let _core = OnCore::number(1);
             generator(&folder.0, self)?
         };
-        Ok(Running {
+        Ok(RunningExperiment {
             folder,
             lab: Some(lab),
             generator,
@@ -181,7 +181,7 @@ impl Experiment {
             Shape::Rate(Rate::per_second(self.rate)),
         );
         if self.poisson {
-            phase.arrivals = plan::Arrivals::Poisson;
+            phase.arrivals = plan::ArrivalProcess::Poisson;
         }
         Schedule::new(
             &Load::Open {
@@ -219,7 +219,7 @@ fn generator(folder: &Path, experiment: &Experiment) -> Result<Child, String> {
         .map_err(|e| format!("cannot start the generator: {e}"))
 }
 
-impl Running {
+impl RunningExperiment {
     /// Takes the server away.
     pub fn kill_server(&mut self) {
         if let Some(lab) = &mut self.lab {
@@ -257,7 +257,7 @@ impl Running {
             run,
             truth,
             exit,
-            machine_was_late: seen.as_ref().is_some_and(Seen::was_late),
+            machine_was_late: seen.as_ref().is_some_and(WitnessLateness::was_late),
             worst_wake_ms: seen.map_or(0.0, |seen| seen.worst_ms()),
             served,
             intended,
@@ -291,7 +291,7 @@ impl Results {
         let all = self.run.totals.label(measure::label::ALL);
         let histogram = all
             .slot
-            .histogram(measure::Kind::Service, measure::Outcome::Ok);
+            .histogram(measure::TimeKind::Service, measure::OutcomeClass::Ok);
         histogram
             .and_then(|h| h.quantile(q))
             .map_or(f64::NAN, |ns| ns as f64 / 1e6)
@@ -313,7 +313,7 @@ impl Results {
         let all = self.run.totals.label(measure::label::ALL);
         let histogram = all
             .slot
-            .histogram(measure::Kind::Service, measure::Outcome::Ok);
+            .histogram(measure::TimeKind::Service, measure::OutcomeClass::Ok);
         histogram
             .and_then(|h| h.quantile(0.5))
             .map_or(f64::NAN, |ns| ns as f64 / 1e9)
@@ -353,7 +353,7 @@ impl Results {
         let all = self.run.totals.label(measure::label::ALL);
         let histogram = all
             .slot
-            .histogram(measure::Kind::Lateness, measure::Outcome::Ok);
+            .histogram(measure::TimeKind::Lateness, measure::OutcomeClass::Ok);
         histogram
             .and_then(|h| h.quantile(q))
             .map_or(f64::NAN, |ns| ns as f64 / 1e6)

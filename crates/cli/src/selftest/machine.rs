@@ -78,22 +78,22 @@ impl Witness {
     }
 
     /// Ends the watch.
-    pub fn end(self) -> Seen {
+    pub fn end(self) -> WitnessLateness {
         self.end.store(true, Ordering::Relaxed);
         // A witness that died has seen nothing.
         let mut lateness = self.thread.join().unwrap_or_default();
         lateness.sort_unstable();
-        Seen { lateness }
+        WitnessLateness { lateness }
     }
 }
 
 /// What a witness saw.
-pub struct Seen {
+pub struct WitnessLateness {
     /// Of each look, sorted, in nanoseconds.
     lateness: Vec<u64>,
 }
 
-impl Seen {
+impl WitnessLateness {
     /// Whether the machine was late by what would flag a run.
     pub fn was_late(&self) -> bool {
         quantile(&self.lateness, 0.98) > LATE_NS / 2

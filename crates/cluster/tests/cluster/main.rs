@@ -14,12 +14,13 @@ use std::{
 use cluster::merge::Merger;
 use engine::clock;
 use measure::{
-    Interval, Kind, Label, LabelId, Outcome, Slot,
-    label::{self, Group},
+    Interval, Label, LabelId, OutcomeClass, Slot, TimeKind,
+    label::{self, LabelGroup},
 };
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, Share, units::SECOND};
 use record::{
-    Copier, End, HostSample, Manifest, Piece, Place, Replica, Run, Started, State, Writer, gather,
+    Copier, HostSample, Manifest, RecordPiece, Replica, Run, RunContext, RunEnd, RunLocation,
+    RunState, Writer, gather,
     redact::{Redactor, Salt},
 };
 
@@ -31,7 +32,7 @@ const NAMES: u16 = 20;
 struct Kept(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Copier for Kept {
-    fn take(&mut self, piece: Piece) {
+    fn take(&mut self, piece: RecordPiece) {
         self.0.lock().unwrap().push(piece.to_bytes());
     }
 }
@@ -53,7 +54,7 @@ fn labels() -> Vec<Label> {
     let mut all = measure::Labels::default().all().to_vec();
     all.extend((2..NAMES + 2).map(|id| Label {
         id,
-        group: Group::Request,
+        group: LabelGroup::Request,
         method: "GET".into(),
         name: format!("/a/{id}"),
         text: format!("GET /a/{id}"),
@@ -80,8 +81,8 @@ fn interval(index: u64, share: Share) -> Interval {
             let slot: &mut Slot = interval.slots.entry((id, 0)).or_default();
             (slot.counters.issued, slot.counters.ok) =
                 (slot.counters.issued + 1, slot.counters.ok + 1);
-            slot.record(Kind::Service, Outcome::Ok, ns);
-            slot.record(Kind::Response, Outcome::Ok, ns + 90_000);
+            slot.record(TimeKind::Service, OutcomeClass::Ok, ns);
+            slot.record(TimeKind::Response, OutcomeClass::Ok, ns + 90_000);
         }
         (interval.run.due, interval.run.started) = (interval.run.due + 1, interval.run.started + 1);
     }
@@ -91,12 +92,12 @@ fn interval(index: u64, share: Share) -> Interval {
 /// The pieces of a node's record of so many seconds; and where it kept it itself.
 fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) -> Vec<Vec<u8>> {
     let plan = plan();
-    let started = Started {
+    let started = RunContext {
         share: Some(share),
         node: Some(format!("machine-{}", share.index)),
         run_id: "r".into(),
         workers: 1,
-        ..Started::default()
+        ..RunContext::default()
     };
     let kept = Kept::default();
     let redactor = || Redactor::new(&plan, &[], Salt::new([7; 16]));
@@ -118,7 +119,7 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
         );
     }
     if ends {
-        let end = End {
+        let end = RunEnd {
             ns: seconds * SECOND,
             reason: None,
             cause: None,
@@ -126,7 +127,7 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
             recorded_to_ns: None,
             lines: None,
         };
-        assert!(writer.finish(State::Complete, end).1.is_none());
+        assert!(writer.finish(RunState::Complete, end).1.is_none());
     }
     std::mem::take(&mut *kept.0.lock().unwrap())
 }
@@ -166,7 +167,7 @@ fn a_copy_is_the_record_byte_for_byte() {
     let mut replica = Replica::of(whole.path(), 1);
     let mut seconds = 0;
     for piece in &pieces {
-        let piece = Piece::from_bytes(piece).unwrap();
+        let piece = RecordPiece::from_bytes(piece).unwrap();
         seconds += usize::from(replica.take(&piece).unwrap().is_some());
     }
     assert_eq!(seconds, 4);
@@ -189,10 +190,13 @@ fn a_copy_is_the_record_byte_for_byte() {
     // Without its beginning a piece has no place.
     let mut late = Replica::of(temporary().path(), 2);
     assert!(
-        late.take(&Piece::from_bytes(pieces.last().unwrap()).unwrap())
+        late.take(&RecordPiece::from_bytes(pieces.last().unwrap()).unwrap())
             .is_err()
     );
-    assert!(late.take(&Piece::from_bytes(&pieces[2]).unwrap()).is_err());
+    assert!(
+        late.take(&RecordPiece::from_bytes(&pieces[2]).unwrap())
+            .is_err()
+    );
 }
 
 #[test]
@@ -201,7 +205,7 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
     recorded(first.path(), share(0, 2), 3, true);
     recorded(second.path(), share(1, 2), 3, true);
     recorded(torn.path(), share(1, 2), 2, false);
-    let place = || Place::new(Some(runs.path().to_owned()), 9);
+    let place = || RunLocation::new(Some(runs.path().to_owned()), 9);
     let bring = |folders: &[&Temporary]| -> Vec<PathBuf> {
         folders
             .iter()
@@ -215,14 +219,14 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
         assert_eq!(run.totals.label(label::ALL).slot.counters.issued, 6 * RATE);
         assert_eq!(
             (run.manifest.state, run.manifest.load.planned),
-            (State::Complete, Some(60 * 3 * RATE))
+            (RunState::Complete, Some(60 * 3 * RATE))
         );
         assert_eq!(run.nodes.len(), 2);
         assert!(run.damage.is_empty(), "{:?}", run.damage);
     }
     let gathered = gather(&bring(&[&torn]), &place()).unwrap();
     assert_eq!(gathered.missing, [0]);
-    assert_eq!(gathered.run.manifest.state, State::Interrupted);
+    assert_eq!(gathered.run.manifest.state, RunState::Interrupted);
     assert_eq!(
         gathered.run.totals.label(label::ALL).slot.counters.issued,
         2 * RATE
@@ -245,9 +249,9 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
     for node in 0..3 {
         let mut replica = Replica::of(whole.path(), node);
         for piece in recorded(own.path(), share(node, 3), 5, true) {
-            let piece = Piece::from_bytes(&piece).unwrap();
+            let piece = RecordPiece::from_bytes(&piece).unwrap();
             let unfolded = replica.take(&piece).unwrap();
-            if let (Piece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
+            if let (RecordPiece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
                 count(merger.take(node, unfolded, under_way));
             }
         }
@@ -255,7 +259,7 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
     }
     assert_eq!(issued, 15 * RATE);
     let runs = temporary();
-    let place = Place::new(Some(runs.path().to_owned()), 1);
+    let place = RunLocation::new(Some(runs.path().to_owned()), 1);
     let run: Run = gather(&[whole.path().to_owned()], &place).unwrap().run;
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }
@@ -276,7 +280,7 @@ fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {
         .collect();
     let mut merger = Merger::of(NODES);
     let plan = plan();
-    let manifest = Manifest::new(&plan, Started::default());
+    let manifest = Manifest::new(&plan, RunContext::default());
     let mut writer = Writer::in_memory(
         &manifest,
         &labels(),
@@ -290,9 +294,9 @@ fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {
             let Some(piece) = said[node as usize].get(at) else {
                 continue;
             };
-            let piece = Piece::from_bytes(piece).unwrap();
+            let piece = RecordPiece::from_bytes(piece).unwrap();
             let unfolded = replica.take(&piece).unwrap();
-            if let (Piece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
+            if let (RecordPiece::Leaf { under_way, .. }, Some(unfolded)) = (piece, unfolded) {
                 for merged in merger.take(node, unfolded, under_way) {
                     seconds += 1;
                     writer.interval_of_parts(merged.whole);

@@ -4,7 +4,7 @@
 use record::units;
 use serde::Serialize;
 
-use super::{Outcome, Row, Stage};
+use super::{FinishedStage, StageOutcome, StageRow};
 use analysis::{
     figures::Figure,
     summary::{Stats, Summary},
@@ -39,14 +39,14 @@ pub struct Compared {
 }
 
 /// A value as it is shown, and as it can be reckoned with.
-type Shown = (String, Option<f64>);
+type ShownFigure = (String, Option<f64>);
 /// A figure by its name.
-type Named = (&'static str, fn(&Summary, &Row) -> Option<Shown>);
+type NamedFigure = (&'static str, fn(&Summary, &StageRow) -> Option<ShownFigure>);
 
 /// Those that both stages of a pair have.
-pub(super) fn of(stages: &[Stage<'_>], rows: &[Row]) -> Vec<Comparison> {
+pub(super) fn of(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<Comparison> {
     let ran = |number: usize| match &stages.get(number)?.outcome {
-        Outcome::Ran { page, .. } => Some((&page.summary, &rows[number])),
+        StageOutcome::Ran { page, .. } => Some((&page.summary, &rows[number])),
         _ => None,
     };
     let pairs = rows.iter().enumerate().filter_map(|(number, row)| {
@@ -63,8 +63,8 @@ pub(super) fn of(stages: &[Stage<'_>], rows: &[Row]) -> Vec<Comparison> {
     pairs.collect()
 }
 
-fn figures(before: (&Summary, &Row), after: (&Summary, &Row)) -> Vec<Compared> {
-    let rows: [Named; 9] = [
+fn figures(before: (&Summary, &StageRow), after: (&Summary, &StageRow)) -> Vec<Compared> {
+    let rows: [NamedFigure; 9] = [
         ("Verdict", |_, row| {
             Some((row.verdict.word().to_owned(), None))
         }),
@@ -107,7 +107,7 @@ fn figures(before: (&Summary, &Row), after: (&Summary, &Row)) -> Vec<Compared> {
         }
         let numbers = before.as_ref().zip(after.as_ref());
         let change = numbers.and_then(|(before, after)| change(before.1?, after.1?));
-        let text = |shown: Option<Shown>| shown.map(|(text, _)| text);
+        let text = |shown: Option<ShownFigure>| shown.map(|(text, _)| text);
         Some(Compared {
             name,
             before: text(before),
@@ -118,7 +118,7 @@ fn figures(before: (&Summary, &Row), after: (&Summary, &Row)) -> Vec<Compared> {
     compared.collect()
 }
 
-fn time(summary: &Summary, of: fn(&Stats) -> &Figure) -> Option<Shown> {
+fn time(summary: &Summary, of: fn(&Stats) -> &Figure) -> Option<ShownFigure> {
     let figure = of(summary.all.service.as_ref()?);
     let known = figure.ns.filter(|_| !figure.too_few);
     Some((figure.to_string(), known.map(|ns| ns as f64)))

@@ -6,8 +6,8 @@ use plan::deployment::{Deployment, Scaling};
 use record::units;
 use serde::Serialize;
 
-use super::{Outcome, Planned, Row, Stage, Verdict};
-use analysis::saturation::{Reached, Scope};
+use super::{FinishedStage, Planned, StageOutcome, StageRow, StageVerdict};
+use analysis::saturation::{Reached, ResourceScope};
 
 /// Further away than this from what was tested nothing is estimated.
 const MOST: f64 = 4.0;
@@ -53,15 +53,15 @@ pub struct Bracket {
 }
 
 /// What is known of where the limit lies.
-struct Found<'a> {
-    held: &'a Row,
-    failed: &'a Row,
+struct LimitEvidence<'a> {
+    held: &'a StageRow,
+    failed: &'a StageRow,
     planned: [&'a Planned; 2],
     reached: &'a Reached,
 }
 
 /// What these stages mean for what is meant.
-pub(super) fn of(scaling: Scaling, stages: &[Stage<'_>], rows: &[Row]) -> Projection {
+pub(super) fn of(scaling: Scaling, stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Projection {
     match found(scaling, stages, rows) {
         Ok(found) => Projection {
             scaling,
@@ -82,7 +82,11 @@ pub(super) fn of(scaling: Scaling, stages: &[Stage<'_>], rows: &[Row]) -> Projec
 }
 
 /// Everything that an estimate stands on, or what is missing.
-fn found<'a>(scaling: Scaling, stages: &[Stage<'_>], rows: &'a [Row]) -> Result<Found<'a>, String> {
+fn found<'a>(
+    scaling: Scaling,
+    stages: &[FinishedStage<'_>],
+    rows: &'a [StageRow],
+) -> Result<LimitEvidence<'a>, String> {
     let reach = scaling.reach();
     if reach > MOST {
         return Err(format!(
@@ -97,14 +101,16 @@ fn found<'a>(scaling: Scaling, stages: &[Stage<'_>], rows: &'a [Row]) -> Result<
             other.name
         ));
     }
-    let ran = rows.iter().filter(|row| row.verdict != Verdict::NotRun);
+    let ran = rows
+        .iter()
+        .filter(|row| row.verdict != StageVerdict::NotRun);
     let Some(failed) = ran.into_iter().find(|row| !row.verdict.holds()) else {
         return Err(
             "no stage failed, so what was tested may sustain more than any of them, and nobody knows how much"
                 .to_owned(),
         );
     };
-    if failed.verdict != Verdict::Fail {
+    if failed.verdict != StageVerdict::Fail {
         return Err(format!(
             "{} came out as {}, so where the limit lies was not measured",
             failed.name,
@@ -134,7 +140,7 @@ fn found<'a>(scaling: Scaling, stages: &[Stage<'_>], rows: &'a [Row]) -> Result<
             units::count(skipped)
         ));
     }
-    Ok(Found {
+    Ok(LimitEvidence {
         held,
         failed,
         planned,
@@ -143,8 +149,11 @@ fn found<'a>(scaling: Scaling, stages: &[Stage<'_>], rows: &'a [Row]) -> Result<
 }
 
 /// The highest load that was sustained, and how many of its arrivals were not let in.
-fn sustained<'a>(stages: &[Stage<'_>], rows: &'a [Row]) -> Result<(&'a Row, u64), String> {
-    let rate = |row: &Row| {
+fn sustained<'a>(
+    stages: &[FinishedStage<'_>],
+    rows: &'a [StageRow],
+) -> Result<(&'a StageRow, u64), String> {
+    let rate = |row: &StageRow| {
         let planned = row.planned.as_ref();
         planned.map_or(0.0, |planned| planned.arrivals_per_second)
     };
@@ -156,14 +165,14 @@ fn sustained<'a>(stages: &[Stage<'_>], rows: &'a [Row]) -> Result<(&'a Row, u64)
         return Err("no stage holds, so what is sustained lies below all of them".to_owned());
     };
     let skipped = match &stage.outcome {
-        Outcome::Ran { page, .. } => page.summary.arrivals.as_ref(),
+        StageOutcome::Ran { page, .. } => page.summary.arrivals.as_ref(),
         _ => None,
     };
     Ok((row, skipped.map_or(0, |arrivals| arrivals.skipped)))
 }
 
 /// What each instance ran out of when the stage failed, or why nothing of that kind is known.
-fn limit(tested: Deployment, failed: &Row) -> Result<&Reached, String> {
+fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     let Some(saturation) = &failed.saturation else {
         return Err(format!(
             "nothing of the service was measured in {}, so what saturated is not known: name its metrics under `server`",
@@ -177,7 +186,7 @@ fn limit(tested: Deployment, failed: &Row) -> Result<&Reached, String> {
         let sentence = saturation.sentence.trim_end_matches('.');
         return Err(format!("in {}: {sentence}", failed.name));
     };
-    if let Scope::Shared(what) = Scope::of(reached) {
+    if let ResourceScope::Shared(what) = ResourceScope::of(reached) {
         return Err(format!(
             "what saturated is {what}, and more instances do not bring more of it"
         ));
@@ -198,7 +207,7 @@ fn limit(tested: Deployment, failed: &Row) -> Result<&Reached, String> {
     Ok(reached)
 }
 
-fn estimate(scaling: Scaling, found: &Found<'_>) -> Estimate {
+fn estimate(scaling: Scaling, found: &LimitEvidence<'_>) -> Estimate {
     let times = scaling.times();
     let bracket = |name: &str, measured: [f64; 2]| Bracket {
         name: name.to_owned(),
@@ -233,7 +242,7 @@ fn estimate(scaling: Scaling, found: &Found<'_>) -> Estimate {
     }
 }
 
-fn sentence(scaling: Scaling, found: &Found<'_>) -> String {
+fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
     let times = scaling.times();
     let [held, failed] = found.planned;
     let span = |of: fn(&Planned) -> f64| {
@@ -263,7 +272,7 @@ fn sentence(scaling: Scaling, found: &Found<'_>) -> String {
     )
 }
 
-fn assumptions(scaling: Scaling, found: &Found<'_>) -> Vec<String> {
+fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
     let (reached, reach) = (found.reached, units::decimal(tenths(scaling.reach())));
     let (tested, meant) = (scaling.tested, scaling.meant);
     let mut texts = vec![

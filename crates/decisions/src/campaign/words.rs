@@ -3,7 +3,9 @@
 
 use record::units;
 
-use super::{CoolDown, Identity, Outcome, Row, Stage, Verdict, mended, recovered};
+use super::{
+    CoolDown, FinishedStage, Identity, StageOutcome, StageRow, StageVerdict, mended, recovered,
+};
 use analysis::summary::{SHARES, Summary, Tone};
 
 /// Of callers' time-outs that would do: the next of these above twice the slowest answer in ten thousand.
@@ -12,7 +14,7 @@ const TIMEOUTS_MS: [u64; 10] = [
 ];
 
 /// The load that a stage was to carry, in the words of a sentence.
-fn load_of(row: &Row) -> String {
+fn load_of(row: &StageRow) -> String {
     let rates = match (&row.planned, row.requests_per_second) {
         (Some(planned), _) => {
             let (arrivals, requests) = (planned.arrivals_per_second, planned.requests_per_second);
@@ -34,11 +36,11 @@ fn load_of(row: &Row) -> String {
 }
 
 /// Stages of one service, each with its number.
-type Group<'a> = (&'a str, Vec<(usize, &'a Row)>);
+type ServiceStages<'a> = (&'a str, Vec<(usize, &'a StageRow)>);
 
 /// By what they load, in the order in which they come up.
-fn groups<'a>(rows: &'a [Row], identity: &'a Identity) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+fn groups<'a>(rows: &'a [StageRow], identity: &'a Identity) -> Vec<ServiceStages<'a>> {
+    let mut groups: Vec<ServiceStages<'a>> = Vec::new();
     for (number, row) in rows.iter().enumerate() {
         let target = row.target.as_deref().unwrap_or(&identity.target);
         match groups.iter_mut().find(|(known, _)| *known == target) {
@@ -50,13 +52,13 @@ fn groups<'a>(rows: &'a [Row], identity: &'a Identity) -> Vec<Group<'a>> {
 }
 
 /// The last stage that holds before one that does not.
-fn highest<'a>(group: &[(usize, &'a Row)]) -> Option<&'a Row> {
+fn highest<'a>(group: &[(usize, &'a StageRow)]) -> Option<&'a StageRow> {
     let holding = group.iter().take_while(|(_, row)| row.verdict.holds());
     holding.last().map(|(_, row)| *row)
 }
 
 /// What came of a campaign.
-pub(super) fn sentence(rows: &[Row], identity: &Identity) -> String {
+pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
     let groups = groups(rows, identity);
     let of_each = groups.iter().map(|(target, group)| {
         let text = of_group(group);
@@ -69,7 +71,7 @@ pub(super) fn sentence(rows: &[Row], identity: &Identity) -> String {
     let mut sentences: Vec<String> = of_each.filter(|text| !text.is_empty()).collect();
     let not_run: Vec<&str> = rows
         .iter()
-        .filter(|row| row.verdict == Verdict::NotRun)
+        .filter(|row| row.verdict == StageVerdict::NotRun)
         .map(|row| row.name.as_str())
         .collect();
     if let Some(names) = listed(&not_run) {
@@ -100,14 +102,14 @@ pub(super) fn sentence(rows: &[Row], identity: &Identity) -> String {
 }
 
 /// What holds of one service and what does not.
-fn of_group(group: &[(usize, &Row)]) -> String {
+fn of_group(group: &[(usize, &StageRow)]) -> String {
     let mut sentences = Vec::new();
     let mut bad = group
         .iter()
         .map(|(_, row)| row)
-        .filter(|row| !row.verdict.holds() && row.verdict != Verdict::NotRun);
+        .filter(|row| !row.verdict.holds() && row.verdict != StageVerdict::NotRun);
     // What failed is named, whatever could not be measured before it.
-    let failed = bad.clone().find(|row| row.verdict == Verdict::Fail);
+    let failed = bad.clone().find(|row| row.verdict == StageVerdict::Fail);
     let first_bad = failed.or_else(|| bad.next());
     match (highest(group), first_bad) {
         (Some(row), None) if group.iter().all(|(_, row)| row.verdict.holds()) => {
@@ -123,10 +125,10 @@ fn of_group(group: &[(usize, &Row)]) -> String {
     }
     if let Some(bad) = first_bad {
         let what = match bad.verdict {
-            Verdict::Fail => "does not hold",
-            Verdict::Inconclusive => "cannot be judged",
-            Verdict::Invalid => "was not measured well enough to say anything",
-            Verdict::CouldNotRun => "could not be run",
+            StageVerdict::Fail => "does not hold",
+            StageVerdict::Inconclusive => "cannot be judged",
+            StageVerdict::Invalid => "was not measured well enough to say anything",
+            StageVerdict::CouldNotRun => "could not be run",
             _ => "did not come to its end",
         };
         let why = if bad.why.is_empty() {
@@ -153,8 +155,8 @@ fn listed(names: &[&str]) -> Option<String> {
 
 /// What follows from it.
 pub(super) fn recommendations(
-    stages: &[Stage<'_>],
-    rows: &[Row],
+    stages: &[FinishedStage<'_>],
+    rows: &[StageRow],
     identity: &Identity,
 ) -> Vec<String> {
     let mut texts = Vec::new();
@@ -180,7 +182,7 @@ pub(super) fn recommendations(
         .zip(rows)
         .rev()
         .find_map(|(stage, row)| match &stage.outcome {
-            Outcome::Ran { page, .. } if row.verdict.holds() => Some((page, row)),
+            StageOutcome::Ran { page, .. } if row.verdict.holds() => Some((page, row)),
             _ => None,
         });
     texts.extend(page.and_then(|(page, row)| timeout(&page.summary, row)));
@@ -190,7 +192,7 @@ pub(super) fn recommendations(
             .zip(rows)
             .rev()
             .find_map(|(stage, row)| match &stage.outcome {
-                Outcome::Ran { page, .. } => warning(&page.summary, row),
+                StageOutcome::Ran { page, .. } => warning(&page.summary, row),
                 _ => None,
             }),
     );
@@ -198,8 +200,10 @@ pub(super) fn recommendations(
 }
 
 /// Of one service.
-fn of_service(group: &[(usize, &Row)], rows: &[Row], with: &str) -> Option<String> {
-    let bad = group.iter().find(|(_, row)| row.verdict == Verdict::Fail);
+fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Option<String> {
+    let bad = group
+        .iter()
+        .find(|(_, row)| row.verdict == StageVerdict::Fail);
     let better = bad.and_then(|(number, _)| mended(rows, *number));
     Some(match (highest(group), bad, better) {
         (_, Some((_, bad)), Some(better)) => format!(
@@ -231,7 +235,7 @@ fn of_service(group: &[(usize, &Row)], rows: &[Row], with: &str) -> Option<Strin
 }
 
 /// A time-out for callers: above twice the slowest answer in ten thousand under the highest load that holds.
-fn timeout(summary: &Summary, row: &Row) -> Option<String> {
+fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     let more = summary
         .percentiles
         .iter()
@@ -249,7 +253,7 @@ fn timeout(summary: &Summary, row: &Row) -> Option<String> {
 }
 
 /// The gravest thing that a stage's own report says, and that is not told of it elsewhere.
-fn warning(summary: &Summary, row: &Row) -> Option<String> {
+fn warning(summary: &Summary, row: &StageRow) -> Option<String> {
     let is_told = |text: &str| {
         let saturation = row.saturation.as_ref();
         saturation.is_some_and(|saturation| saturation.sentence == text)

@@ -1,10 +1,10 @@
 //! What makes runs incomparable, by name: another load, other requests, another tool, another machine, a measurement that cannot be
 //! trusted, a run that did not come to its end. Where the target is, what a run is called and what it is judged by may differ.
 
-use record::{FileFacts, Run, State, clock, sha256};
+use record::{FileFacts, Run, RunState, clock, sha256};
 use serde_json::Value;
 
-use super::{Entrant, Side};
+use super::{ComparedRun, Side};
 use analysis::summary::Summary;
 
 /// What of a plan does not change what was measured: what it is called and judged by, where the target is and what is looked at
@@ -26,7 +26,7 @@ const MAY_DIFFER: [&str; 12] = [
 
 /// Why runs should not be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hindrance {
+pub struct Incompatibility {
     /// In words, with the runs and what differs.
     pub text: String,
     /// Whether it is one run's alone, which could be left out.
@@ -35,16 +35,16 @@ pub struct Hindrance {
     pub is_invalid: bool,
 }
 
-impl Hindrance {
-    fn of_one(text: String) -> Hindrance {
-        Hindrance {
+impl Incompatibility {
+    fn of_one(text: String) -> Incompatibility {
+        Incompatibility {
             is_of_one: true,
-            ..Hindrance::of(text)
+            ..Incompatibility::of(text)
         }
     }
 
-    fn of(text: String) -> Hindrance {
-        Hindrance {
+    fn of(text: String) -> Incompatibility {
+        Incompatibility {
             text,
             is_of_one: false,
             is_invalid: false,
@@ -54,16 +54,16 @@ impl Hindrance {
 
 /// Everything that speaks against comparing these runs, each kind once, with the first run that shows it.
 #[must_use]
-pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Hindrance> {
-    let runs: Vec<&Entrant> = baseline.runs.iter().chain(&candidate.runs).collect();
+pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Incompatibility> {
+    let runs: Vec<&ComparedRun> = baseline.runs.iter().chain(&candidate.runs).collect();
     let Some(first) = runs.first() else {
         return Vec::new();
     };
-    let mut found: Vec<Hindrance> = runs.iter().filter_map(|run| in_itself(run)).collect();
-    let different = |differs: fn(&Entrant, &Entrant) -> Option<String>| {
+    let mut found: Vec<Incompatibility> = runs.iter().filter_map(|run| in_itself(run)).collect();
+    let different = |differs: fn(&ComparedRun, &ComparedRun) -> Option<String>| {
         runs.iter()
             .find_map(|run| differs(first, run))
-            .map(Hindrance::of)
+            .map(Incompatibility::of)
     };
     found.extend(different(tool));
     // A load that differs makes a plan that does.
@@ -77,9 +77,9 @@ pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Hindrance> {
 /// What is wrong with a run whatever it is compared with: behind its name.
 pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
     let how = match summary.run.state {
-        State::Complete => None,
-        State::Running => Some("is under way, or was killed".to_owned()),
-        State::Interrupted => {
+        RunState::Complete => None,
+        RunState::Running => Some("is under way, or was killed".to_owned()),
+        RunState::Interrupted => {
             let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
             Some(format!("was ended early: {by}"))
         }
@@ -99,21 +99,21 @@ pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
     how.or_else(|| (summary.all.count == 0).then(|| "requested nothing".to_owned()))
 }
 
-fn in_itself(run: &Entrant) -> Option<Hindrance> {
+fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
     let summary = &run.summary;
     if let Some(measurement) = &summary.measurement
         && measurement.verdict == "INVALID"
     {
         let why = measurement.reasons.first();
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        return Some(Hindrance {
+        return Some(Incompatibility {
             text: format!("the measurement of {} is INVALID{why}", run.name),
             is_of_one: true,
             is_invalid: true,
         });
     }
     let how = fault(summary, run.run.as_ref())?;
-    Some(Hindrance::of_one(format!("{} {how}", run.name)))
+    Some(Incompatibility::of_one(format!("{} {how}", run.name)))
 }
 
 /// What runs must have in common to be compared, as texts that are the same where [`hindrances`] would find no difference: for whoever
@@ -154,7 +154,7 @@ pub(super) fn remarks(baseline: &Side, candidate: &Side) -> Vec<String> {
     told.collect()
 }
 
-fn tool(first: &Entrant, other: &Entrant) -> Option<String> {
+fn tool(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (measured_by(&first.summary), measured_by(&other.summary));
     if a != b {
         return Some(format!(
@@ -175,7 +175,7 @@ fn measured_by(summary: &Summary) -> &str {
     summary.run.imported_from.as_deref().unwrap_or("Loadline")
 }
 
-fn load(first: &Entrant, other: &Entrant) -> Option<String> {
+fn load(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (&first.summary.run, &other.summary.run);
     if a.door != b.door {
         return Some(format!(
@@ -191,7 +191,7 @@ fn load(first: &Entrant, other: &Entrant) -> Option<String> {
     })
 }
 
-fn plan(first: &Entrant, other: &Entrant) -> Option<String> {
+fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     // A record without its plan is compared by what its manifest says.
     if first.plan.is_null() || other.plan.is_null() {
         return None;
@@ -205,9 +205,9 @@ fn plan(first: &Entrant, other: &Entrant) -> Option<String> {
 }
 
 /// The data that a test reads: of the same name, and not the same.
-fn data(first: &Entrant, other: &Entrant) -> Option<String> {
+fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     // The first one is the test itself, whose plan is compared.
-    let files = |run: &Entrant| {
+    let files = |run: &ComparedRun| {
         let manifest = &run.run.as_ref()?.manifest;
         Some(
             manifest
@@ -229,7 +229,7 @@ fn data(first: &Entrant, other: &Entrant) -> Option<String> {
     ))
 }
 
-fn generator(first: &Entrant, other: &Entrant) -> Option<String> {
+fn generator(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (first.summary.run.workers?, other.summary.run.workers?);
     (a != b).then(|| {
         format!(
@@ -239,7 +239,7 @@ fn generator(first: &Entrant, other: &Entrant) -> Option<String> {
     })
 }
 
-fn machine(first: &Entrant, other: &Entrant) -> Option<String> {
+fn machine(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     let (a, b) = (host(first.run.as_ref()?), host(other.run.as_ref()?));
     (a != b).then(|| {
         format!(

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, LabelId, label};
+use measure::{LabelId, TimeKind, label};
 use plan::{
     criteria::{Metric, Stat},
     rng::{Purpose, Rng},
 };
 use statistics::{Resampled, block_length, resample};
 
-use super::Entrant;
+use super::ComparedRun;
 use analysis::series::Grid;
 
 /// So often a run is drawn again.
@@ -26,7 +26,7 @@ pub(super) fn blur() -> f64 {
 }
 
 /// A row of a run, drawn again.
-pub(super) struct Drawn {
+pub(super) struct BootstrapSamples {
     /// Where the cells begin, in nanoseconds.
     bounds: Vec<f64>,
     sums: Vec<Sum>,
@@ -45,7 +45,7 @@ struct Sum {
 
 /// A stretch of a run.
 #[derive(Default)]
-struct Window {
+struct SampledWindow {
     span_ns: u64,
     ended: u64,
     errors: u64,
@@ -53,9 +53,13 @@ struct Window {
     cells: Vec<(usize, u64)>,
 }
 
-impl Drawn {
+impl BootstrapSamples {
     /// Draws a row of a run again, for a kind of its times; runs of two streams are drawn apart. None where there is too little to draw from.
-    pub fn of(run: &Entrant, (id, kind): (LabelId, Option<Kind>), stream: u64) -> Option<Drawn> {
+    pub fn of(
+        run: &ComparedRun,
+        (id, kind): (LabelId, Option<TimeKind>),
+        stream: u64,
+    ) -> Option<BootstrapSamples> {
         let (windows, bounds) = windows(run, id, kind)?;
         let shown: Vec<f64> = windows
             .iter()
@@ -67,7 +71,7 @@ impl Drawn {
             let Resampled(times) = resample(windows.len(), block, &mut random);
             Sum::of(&windows, &times, bounds.len())
         });
-        Some(Drawn {
+        Some(BootstrapSamples {
             sums: sums.collect(),
             bounds,
         })
@@ -88,7 +92,7 @@ impl Drawn {
 }
 
 impl Sum {
-    fn of(windows: &[Window], times: &[u32], cells: usize) -> Sum {
+    fn of(windows: &[SampledWindow], times: &[u32], cells: usize) -> Sum {
         let mut sum = Sum {
             counts: vec![0; cells],
             ..Sum::default()
@@ -129,7 +133,11 @@ impl Sum {
 }
 
 /// The windows of a row, and where their cells begin.
-fn windows(run: &Entrant, id: LabelId, kind: Option<Kind>) -> Option<(Vec<Window>, Vec<f64>)> {
+fn windows(
+    run: &ComparedRun,
+    id: LabelId,
+    kind: Option<TimeKind>,
+) -> Option<(Vec<SampledWindow>, Vec<f64>)> {
     let history = &run.run.as_ref()?.totals.history;
     let curve = if id == label::ALL {
         &history.all
@@ -138,7 +146,7 @@ fn windows(run: &Entrant, id: LabelId, kind: Option<Kind>) -> Option<(Vec<Window
     };
     let width_ns = curve.width_ns();
     let mut cells: BTreeMap<i32, usize> = BTreeMap::new();
-    let mut windows: Vec<(Window, BTreeMap<i32, u64>)> = Vec::new();
+    let mut windows: Vec<(SampledWindow, BTreeMap<i32, u64>)> = Vec::new();
     let mut reached_ns = 0;
     for (_, point) in curve.points() {
         windows.extend(idle(reached_ns, point.span.0, width_ns));
@@ -149,7 +157,7 @@ fn windows(run: &Entrant, id: LabelId, kind: Option<Kind>) -> Option<(Vec<Window
         }
         cells.extend(rows.keys().map(|row| (*row, 0)));
         let counters = &point.part.slot.counters;
-        let window = Window {
+        let window = SampledWindow {
             span_ns: point.span.1 - point.span.0,
             ended: counters.ended(),
             errors: counters.errors(),
@@ -164,7 +172,7 @@ fn windows(run: &Entrant, id: LabelId, kind: Option<Kind>) -> Option<(Vec<Window
     for (number, place) in cells.values_mut().enumerate() {
         *place = number;
     }
-    let placed = windows.into_iter().map(|(window, rows)| Window {
+    let placed = windows.into_iter().map(|(window, rows)| SampledWindow {
         cells: rows.iter().map(|(row, n)| (cells[row], *n)).collect(),
         ..window
     });
@@ -180,19 +188,19 @@ fn idle(
     from_ns: u64,
     to_ns: u64,
     width_ns: u64,
-) -> impl Iterator<Item = (Window, BTreeMap<i32, u64>)> {
+) -> impl Iterator<Item = (SampledWindow, BTreeMap<i32, u64>)> {
     let starts = (from_ns..to_ns.max(from_ns)).step_by(width_ns.max(1) as usize);
     starts.map(move |start| {
-        let window = Window {
+        let window = SampledWindow {
             span_ns: width_ns.min(to_ns - start),
-            ..Window::default()
+            ..SampledWindow::default()
         };
         (window, BTreeMap::new())
     })
 }
 
 /// What says most of how a window was: the middle of its times, or where it has none how much ended in it.
-fn shown(window: &Window, bounds: &[f64]) -> f64 {
+fn shown(window: &SampledWindow, bounds: &[f64]) -> f64 {
     let middle = Sum::of(std::slice::from_ref(window), &[1], bounds.len()).quantile(0.5, bounds);
     if middle.is_finite() && middle > 0.0 {
         middle.ln()
@@ -205,8 +213,8 @@ fn shown(window: &Window, bounds: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn windows(of: &[(u64, &[(usize, u64)])]) -> Vec<Window> {
-        let window = |(ended, cells): &(u64, &[(usize, u64)])| Window {
+    fn windows(of: &[(u64, &[(usize, u64)])]) -> Vec<SampledWindow> {
+        let window = |(ended, cells): &(u64, &[(usize, u64)])| SampledWindow {
             span_ns: 1_000_000_000,
             ended: *ended,
             errors: 0,

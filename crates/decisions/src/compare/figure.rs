@@ -1,15 +1,15 @@
 //! What is compared: a figure of a run, named as criteria name theirs, and its value. A percentile that lies among requests without
 //! an answer, or has too few samples beyond it, has none.
 
-use measure::Kind;
+use measure::TimeKind;
 use plan::{
-    criteria::{Metric, Span, Stat, fits, parse_subject},
+    criteria::{Metric, SpanFilter, Stat, fits, parse_subject},
     units::GrammarError,
 };
 use record::Model;
 use serde::Serialize;
 
-use super::{Entrant, Side};
+use super::{ComparedRun, Side};
 use analysis::{
     figures::{Figure, Sampled, Stats},
     summary::Row,
@@ -29,7 +29,7 @@ pub struct Subject {
 /// How values are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum FigureUnit {
     /// Nanoseconds; less is better.
     Nanoseconds,
     /// A share of requests; less is better.
@@ -81,21 +81,21 @@ fn is(a: f64, b: f64) -> bool {
 }
 
 /// The time that a report of the first run would speak of first: which, and of what.
-pub(super) fn headline(baseline: &Side) -> (Span, Option<String>) {
+pub(super) fn headline(baseline: &Side) -> (SpanFilter, Option<String>) {
     let Some(first) = baseline.runs.first() else {
-        return (Span::Response, None);
+        return (SpanFilter::Response, None);
     };
     let summary = &first.summary;
     match summary.headline() {
-        Kind::Iteration => {
+        TimeKind::Iteration => {
             // One scenario is all iterations.
             let is_one_of_several = summary.iterations.len() > 1;
             let row = summary.headline_stats().filter(|_| is_one_of_several);
-            (Span::Iteration, row.map(|(row, _)| row.text.clone()))
+            (SpanFilter::Iteration, row.map(|(row, _)| row.text.clone()))
         }
         // What another tool calls a time is called so; of a closed loop it is the service's.
-        Kind::Service if summary.run.imported_from.is_none() => (Span::Service, None),
-        _ => (Span::Response, None),
+        TimeKind::Service if summary.run.imported_from.is_none() => (SpanFilter::Service, None),
+        _ => (SpanFilter::Response, None),
     }
 }
 
@@ -155,9 +155,9 @@ pub(super) fn of_endpoints(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     };
     let subjects = rows.iter().filter(is_known).flat_map(|row| {
         let span = if row.response.is_some() {
-            Span::Response
+            SpanFilter::Response
         } else {
-            Span::Service
+            SpanFilter::Service
         };
         [0.5, 0.99].map(|q| of_time(span, q, Some(row.text.clone())))
     });
@@ -165,13 +165,13 @@ pub(super) fn of_endpoints(baseline: &Side, candidate: &Side) -> Vec<Subject> {
 }
 
 /// A percentile of a time.
-pub(super) fn of_time(span: Span, q: f64, of: Option<String>) -> Subject {
+pub(super) fn of_time(span: SpanFilter, q: f64, of: Option<String>) -> Subject {
     let name = format!("p{}", record::units::decimal(q * 100.0));
     let before = match span {
-        Span::Response => "",
-        Span::Service => "service ",
-        Span::Iteration => "iteration ",
-        Span::Transaction => "transaction ",
+        SpanFilter::Response => "",
+        SpanFilter::Service => "service ",
+        SpanFilter::Iteration => "iteration ",
+        SpanFilter::Transaction => "transaction ",
     };
     plain(
         &format!("{before}{name}"),
@@ -196,7 +196,7 @@ fn quoted(name: &str) -> String {
 impl Subject {
     /// The same, of one kind of time on both sides: where some runs have response times and others none, of service times.
     pub(super) fn alike(self, baseline: &Side, candidate: &Side) -> Subject {
-        let Metric::Time(Span::Response, stat) = self.metric else {
+        let Metric::Time(SpanFilter::Response, stat) = self.metric else {
             return self;
         };
         let rows = baseline.runs.iter().chain(&candidate.runs);
@@ -207,39 +207,43 @@ impl Subject {
         }
         Subject {
             text: format!("service {}", self.text),
-            metric: Metric::Time(Span::Service, stat),
+            metric: Metric::Time(SpanFilter::Service, stat),
             of: self.of,
         }
     }
 
     /// How its values are to be read.
     #[must_use]
-    pub fn unit(&self) -> Unit {
+    pub fn unit(&self) -> FigureUnit {
         match self.metric {
-            Metric::Errors => Unit::Share,
-            Metric::Rate => Unit::PerSecond,
-            _ => Unit::Nanoseconds,
+            Metric::Errors => FigureUnit::Share,
+            Metric::Rate => FigureUnit::PerSecond,
+            _ => FigureUnit::Nanoseconds,
         }
     }
 
     /// Which time of this row it is of; none of what is no time.
-    pub(super) fn kind_in(&self, row: &Row) -> Option<Kind> {
+    pub(super) fn kind_in(&self, row: &Row) -> Option<TimeKind> {
         match self.metric {
             // In a closed loop nothing is due before it is sent.
-            Metric::Time(Span::Response, _) if row.response.is_none() => Some(Kind::Service),
-            Metric::Time(Span::Response, _) => Some(Kind::Response),
-            Metric::Time(Span::Service, _) => Some(Kind::Service),
-            Metric::Time(Span::Iteration | Span::Transaction, _) => Some(Kind::Iteration),
+            Metric::Time(SpanFilter::Response, _) if row.response.is_none() => {
+                Some(TimeKind::Service)
+            }
+            Metric::Time(SpanFilter::Response, _) => Some(TimeKind::Response),
+            Metric::Time(SpanFilter::Service, _) => Some(TimeKind::Service),
+            Metric::Time(SpanFilter::Iteration | SpanFilter::Transaction, _) => {
+                Some(TimeKind::Iteration)
+            }
             _ => None,
         }
     }
 
     /// The rows among which it is one.
-    fn rows<'a>(&self, entrant: &'a Entrant) -> &'a [Row] {
+    fn rows<'a>(&self, entrant: &'a ComparedRun) -> &'a [Row] {
         let summary = &entrant.summary;
         match self.metric {
-            Metric::Time(Span::Iteration, _) => &summary.iterations,
-            Metric::Time(Span::Transaction, _) => &summary.transactions,
+            Metric::Time(SpanFilter::Iteration, _) => &summary.iterations,
+            Metric::Time(SpanFilter::Transaction, _) => &summary.transactions,
             _ => &summary.labels,
         }
     }
@@ -257,7 +261,7 @@ impl Subject {
     }
 
     /// The row that it is of; none where there is none, or several.
-    pub(super) fn row<'a>(&self, entrant: &'a Entrant) -> Option<&'a Row> {
+    pub(super) fn row<'a>(&self, entrant: &'a ComparedRun) -> Option<&'a Row> {
         let summary = &entrant.summary;
         let rows = self.rows(entrant);
         let Some(of) = &self.of else {
@@ -274,7 +278,7 @@ impl Subject {
     }
 
     /// Why a run has no value of it.
-    pub(super) fn missing(&self, entrant: &Entrant) -> &'static str {
+    pub(super) fn missing(&self, entrant: &ComparedRun) -> &'static str {
         let Some(row) = self.row(entrant) else {
             return "has no such row, or several";
         };
@@ -308,7 +312,7 @@ impl Subject {
     }
 
     /// Its value in a run.
-    pub(super) fn value(&self, entrant: &Entrant) -> Option<f64> {
+    pub(super) fn value(&self, entrant: &ComparedRun) -> Option<f64> {
         let row = self.row(entrant)?;
         match self.metric {
             Metric::Errors => row.error_share,
@@ -328,11 +332,11 @@ impl Subject {
 }
 
 /// The statistics of a time; where only service times are known, those are what was asked for as response times of a closed loop.
-fn stats(row: &Row, span: Span) -> Option<&Stats> {
+fn stats(row: &Row, span: SpanFilter) -> Option<&Stats> {
     match span {
-        Span::Response => row.response.as_ref().or(row.service.as_ref()),
-        Span::Service => row.service.as_ref(),
-        Span::Iteration | Span::Transaction => row.iteration.as_ref(),
+        SpanFilter::Response => row.response.as_ref().or(row.service.as_ref()),
+        SpanFilter::Service => row.service.as_ref(),
+        SpanFilter::Iteration | SpanFilter::Transaction => row.iteration.as_ref(),
     }
 }
 

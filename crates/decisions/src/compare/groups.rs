@@ -5,14 +5,16 @@
 use plan::mutant::{self, Mutant};
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
 
-use super::{Asked, Change, Compared, Outcome, Side, Subject, Unit, judge, words};
+use super::{
+    Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Side, Subject, judge, words,
+};
 
 /// Compares these figures, which count as one family.
 pub(super) fn of(
     baseline: &Side,
     candidate: &Side,
     subjects: &[Subject],
-    asked: &Asked,
+    asked: &CompareConfig,
 ) -> Vec<Compared> {
     let mut all: Vec<Compared> = subjects
         .iter()
@@ -37,7 +39,12 @@ pub(super) fn of(
     all
 }
 
-fn compared(baseline: &Side, candidate: &Side, subject: &Subject, asked: &Asked) -> Compared {
+fn compared(
+    baseline: &Side,
+    candidate: &Side,
+    subject: &Subject,
+    asked: &CompareConfig,
+) -> Compared {
     let values = |side: &Side| -> Vec<Option<f64>> {
         let runs = side.runs.iter();
         runs.map(|entrant| subject.value(entrant)).collect()
@@ -48,7 +55,7 @@ fn compared(baseline: &Side, candidate: &Side, subject: &Subject, asked: &Asked)
         baseline: values(baseline),
         candidate: values(candidate),
         change: None,
-        outcome: Outcome::Inconclusive,
+        outcome: FigureOutcome::Inconclusive,
         text: String::new(),
     };
     compared.change = change(
@@ -66,11 +73,11 @@ fn compared(baseline: &Side, candidate: &Side, subject: &Subject, asked: &Asked)
 /// One figure alone, of runs of which nothing else is known: the distance, and what follows.
 #[must_use]
 pub fn one_figure(
-    unit: Unit,
+    unit: FigureUnit,
     baseline: &[f64],
     candidate: &[f64],
-    asked: &Asked,
-) -> Option<(Change, Outcome)> {
+    asked: &CompareConfig,
+) -> Option<(Change, FigureOutcome)> {
     let known = |values: &[f64]| -> Vec<Option<f64>> { values.iter().copied().map(Some).collect() };
     let change = change(unit, &known(baseline), &known(candidate), asked)?;
     let outcome = judge::outcome(unit, &change, asked);
@@ -79,16 +86,16 @@ pub fn one_figure(
 
 /// The distance between what is known of every run; none where something is not.
 pub(super) fn change(
-    unit: Unit,
+    unit: FigureUnit,
     baseline: &[Option<f64>],
     candidate: &[Option<f64>],
-    asked: &Asked,
+    asked: &CompareConfig,
 ) -> Option<Change> {
     let values = || baseline.iter().chain(candidate);
-    if unit != Unit::Share && values().all(|value| *value == Some(0.0)) {
+    if unit != FigureUnit::Share && values().all(|value| *value == Some(0.0)) {
         // Whole milliseconds of a tool that has no finer ones.
         let zeros = [baseline, candidate].map(|side| vec![Some(0.0); side.len()]);
-        return change(Unit::Share, &zeros[0], &zeros[1], asked);
+        return change(FigureUnit::Share, &zeros[0], &zeros[1], asked);
     }
     let known = |values: &[Option<f64>]| -> Option<Vec<f64>> {
         let values = values.iter().copied();
@@ -101,14 +108,14 @@ pub(super) fn change(
     let shift = hodges_lehmann(&first, &second, asked.confidence)?;
     // As bad as the first group by all of the margin.
     let margin = match unit {
-        Unit::Nanoseconds => asked.margin.ln_1p(),
-        Unit::PerSecond => (-asked.margin).ln_1p(),
-        Unit::Share => asked.error_margin,
+        FigureUnit::Nanoseconds => asked.margin.ln_1p(),
+        FigureUnit::PerSecond => (-asked.margin).ln_1p(),
+        FigureUnit::Share => asked.error_margin,
     };
     let at_margin: Vec<f64> = first.iter().map(|value| value + margin).collect();
     let beyond = mann_whitney(&at_margin, &second)?;
     let Tails { lower, upper } = beyond;
-    let tail = if unit == Unit::PerSecond {
+    let tail = if unit == FigureUnit::PerSecond {
         lower
     } else {
         upper
@@ -126,18 +133,18 @@ pub(super) fn change(
 }
 
 /// Where distances are differences: logarithms of times and rates, shares as they are. None of what has no logarithm.
-fn scale(unit: Unit, value: f64) -> Option<f64> {
+fn scale(unit: FigureUnit, value: f64) -> Option<f64> {
     match unit {
-        Unit::Share => Some(value),
-        Unit::Nanoseconds | Unit::PerSecond => (value > 0.0).then(|| value.ln()),
+        FigureUnit::Share => Some(value),
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => (value > 0.0).then(|| value.ln()),
     }
 }
 
 /// A distance as it is told.
-pub(super) fn unscale(unit: Unit, distance: f64) -> f64 {
+pub(super) fn unscale(unit: FigureUnit, distance: f64) -> f64 {
     match unit {
-        Unit::Share => distance,
-        Unit::Nanoseconds | Unit::PerSecond => distance.exp_m1(),
+        FigureUnit::Share => distance,
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => distance.exp_m1(),
     }
 }
 
@@ -147,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    const ASKED: Asked = Asked {
+    const ASKED: CompareConfig = CompareConfig {
         subjects: Vec::new(),
         margin: 0.05,
         error_margin: 0.001,
@@ -165,9 +172,9 @@ mod tests {
         (0..n).map(|_| run()).collect()
     }
 
-    fn of(first: &[Option<f64>], second: &[Option<f64>]) -> (Change, Outcome) {
-        let change = change(Unit::Nanoseconds, first, second, &ASKED).unwrap();
-        let outcome = judge::outcome(Unit::Nanoseconds, &change, &ASKED);
+    fn of(first: &[Option<f64>], second: &[Option<f64>]) -> (Change, FigureOutcome) {
+        let change = change(FigureUnit::Nanoseconds, first, second, &ASKED).unwrap();
+        let outcome = judge::outcome(FigureUnit::Nanoseconds, &change, &ASKED);
         (change, outcome)
     }
 
@@ -182,7 +189,7 @@ mod tests {
             );
             let (change, outcome) = of(&first, &second);
             alarms += usize::from(change.p.unwrap() <= 0.05);
-            regressions += usize::from(outcome == Outcome::Regressed);
+            regressions += usize::from(outcome == FigureOutcome::Regressed);
             let (low, high) = change.interval.unwrap();
             held += usize::from(low <= 0.0 && 0.0 <= high);
         }
@@ -215,8 +222,8 @@ mod tests {
             let base = runs(&mut random, 5, 1e6, 0.01);
             let worse = runs(&mut random, 5, 1.1e6, 0.01);
             let same = runs(&mut random, 5, 1e6, 0.01);
-            found += usize::from(of(&base, &worse).1 == Outcome::Regressed);
-            excluded += usize::from(of(&base, &same).1 == Outcome::NoRegression);
+            found += usize::from(of(&base, &worse).1 == FigureOutcome::Regressed);
+            excluded += usize::from(of(&base, &same).1 == FigureOutcome::NoRegression);
         }
         assert!(found >= 475, "{found} of 500");
         assert!(excluded >= 475, "{excluded} of 500");
@@ -229,7 +236,7 @@ mod tests {
             let first = runs(&mut random, 5, 1e8, 0.02);
             let mut second = runs(&mut random, 5, 1e8, 0.02);
             second[2] = Some(3e10);
-            assert_ne!(of(&first, &second).1, Outcome::Regressed);
+            assert_ne!(of(&first, &second).1, FigureOutcome::Regressed);
         }
     }
 
@@ -239,26 +246,27 @@ mod tests {
             (0..5).map(|i| Some(by * (1000.0 + f64::from(i)))).collect()
         };
         let of = |second: &[Option<f64>]| {
-            let change = change(Unit::PerSecond, &rates(1.0), second, &ASKED).unwrap();
-            judge::outcome(Unit::PerSecond, &change, &ASKED)
+            let change = change(FigureUnit::PerSecond, &rates(1.0), second, &ASKED).unwrap();
+            judge::outcome(FigureUnit::PerSecond, &change, &ASKED)
         };
-        assert_eq!(of(&rates(0.8)), Outcome::Regressed);
-        assert_eq!(of(&rates(1.2)), Outcome::Improved);
-        assert_eq!(of(&rates(0.999)), Outcome::NoRegression);
+        assert_eq!(of(&rates(0.8)), FigureOutcome::Regressed);
+        assert_eq!(of(&rates(1.2)), FigureOutcome::Improved);
+        assert_eq!(of(&rates(0.999)), FigureOutcome::NoRegression);
     }
 
     #[test]
     fn shares_of_errors_are_compared_by_their_difference() {
         let none = vec![Some(0.0); 5];
         let some = vec![Some(0.02); 5];
-        let change = |second: &[Option<f64>]| change(Unit::Share, &none, second, &ASKED).unwrap();
+        let change =
+            |second: &[Option<f64>]| change(FigureUnit::Share, &none, second, &ASKED).unwrap();
         assert_eq!(
-            judge::outcome(Unit::Share, &change(&none), &ASKED),
-            Outcome::NoRegression
+            judge::outcome(FigureUnit::Share, &change(&none), &ASKED),
+            FigureOutcome::NoRegression
         );
         assert_eq!(
-            judge::outcome(Unit::Share, &change(&some), &ASKED),
-            Outcome::Regressed
+            judge::outcome(FigureUnit::Share, &change(&some), &ASKED),
+            FigureOutcome::Regressed
         );
     }
 
@@ -268,6 +276,9 @@ mod tests {
         let first = runs(&mut random, 5, 1e6, 0.01);
         let mut second = first.clone();
         second[4] = None;
-        assert_eq!(change(Unit::Nanoseconds, &first, &second, &ASKED), None);
+        assert_eq!(
+            change(FigureUnit::Nanoseconds, &first, &second, &ASKED),
+            None
+        );
     }
 }

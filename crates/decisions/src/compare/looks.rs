@@ -2,7 +2,7 @@
 //! difference finds one by chance sooner or later; so the looks are few, named beforehand, and share what may be found by chance. Who runs
 //! the pairs is elsewhere.
 
-use super::{CONFIDENCE, Comparison, Outcome};
+use super::{CONFIDENCE, Comparison, FigureOutcome};
 
 /// So few pairs tell chance from change.
 pub const FEWEST: u32 = 4;
@@ -11,17 +11,17 @@ const PLANNED: [u32; 5] = [5, 7, 10, 14, 20];
 
 /// The looks at pairs as they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Looks {
+pub struct InterimPlan {
     /// The pairs after which is looked, in order.
     pub after: Vec<u32>,
 }
 
-impl Looks {
+impl InterimPlan {
     /// Those of so many pairs at most.
     #[must_use]
-    pub fn of(most: u32) -> Looks {
+    pub fn of(most: u32) -> InterimPlan {
         let planned = PLANNED.into_iter().filter(|pairs| *pairs < most);
-        Looks {
+        InterimPlan {
             after: planned.chain([most]).collect(),
         }
     }
@@ -49,7 +49,7 @@ impl Looks {
 /// Whether more pairs are not needed: something has regressed, or everything that is judged is known.
 #[must_use]
 pub fn is_decided(comparison: &Comparison) -> bool {
-    !comparison.method.is_hint() && comparison.verdict != Outcome::Inconclusive
+    !comparison.method.is_hint() && comparison.verdict != FigureOutcome::Inconclusive
 }
 
 /// Whether the first side goes first in a pair: A B, B A, A B, …, or the other way round.
@@ -63,21 +63,21 @@ mod tests {
     use plan::rng::{Purpose, Rng};
 
     use super::{
-        super::{Asked, Change, Unit, groups, judge},
+        super::{Change, CompareConfig, FigureUnit, groups, judge},
         *,
     };
 
     const PAIRS: u32 = 10;
 
     /// What the last look of a simulated comparison of one figure says.
-    struct Seen {
+    struct InterimResult {
         pairs: u32,
         is_different: bool,
-        outcome: Outcome,
+        outcome: FigureOutcome,
     }
 
-    fn asked(confidence: f64) -> Asked {
-        Asked {
+    fn asked(confidence: f64) -> CompareConfig {
+        CompareConfig {
             subjects: Vec::new(),
             margin: 0.05,
             error_margin: 0.001,
@@ -88,8 +88,8 @@ mod tests {
     }
 
     /// Runs of both sides, of which a figure varies by 2 % from one to the next, looked at as planned.
-    fn simulated(random: &mut Rng, by: f64) -> Seen {
-        let looks = Looks::of(PAIRS);
+    fn simulated(random: &mut Rng, by: f64) -> InterimResult {
+        let looks = InterimPlan::of(PAIRS);
         let [mut a, mut b] = [Vec::new(), Vec::new()];
         let mut value = |mean: f64| {
             let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -102,11 +102,11 @@ mod tests {
                 continue;
             };
             let asked = asked(confidence);
-            let change: Change = groups::change(Unit::Nanoseconds, &a, &b, &asked).unwrap();
-            let outcome = judge::outcome(Unit::Nanoseconds, &change, &asked);
-            if outcome != Outcome::Inconclusive || pairs == PAIRS {
+            let change: Change = groups::change(FigureUnit::Nanoseconds, &a, &b, &asked).unwrap();
+            let outcome = judge::outcome(FigureUnit::Nanoseconds, &change, &asked);
+            if outcome != FigureOutcome::Inconclusive || pairs == PAIRS {
                 let (low, high) = change.interval.unwrap();
-                return Seen {
+                return InterimResult {
                     pairs,
                     is_different: low > 0.0 || high < 0.0,
                     outcome,
@@ -119,12 +119,12 @@ mod tests {
     #[test]
     fn the_same_against_the_same_is_called_different_in_one_of_twenty_at_most() {
         let mut random = Rng::keyed(1, Purpose::Resampling, 0, 0);
-        let seen: Vec<Seen> = (0..1000).map(|_| simulated(&mut random, 0.0)).collect();
+        let seen: Vec<InterimResult> = (0..1000).map(|_| simulated(&mut random, 0.0)).collect();
         let alarms = seen.iter().filter(|seen| seen.is_different).count();
         assert!((1..=50).contains(&alarms), "{alarms} of 1000");
         let regressed = seen
             .iter()
-            .filter(|seen| seen.outcome == Outcome::Regressed);
+            .filter(|seen| seen.outcome == FigureOutcome::Regressed);
         assert_eq!(regressed.count(), 0);
         // Nothing is gained by looking before the end unless it often ends there.
         let early = seen.iter().filter(|seen| seen.pairs < PAIRS).count();
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn all_looks_together_may_find_no_more_by_chance_than_one() {
         for most in FEWEST..=20 {
-            let looks = Looks::of(most);
+            let looks = InterimPlan::of(most);
             let spent = looks.after.iter();
             let spent: f64 = spent
                 .map(|pairs| 1.0 - looks.confidence_after(*pairs).unwrap())
@@ -161,8 +161,8 @@ mod tests {
             }
             assert_eq!(looks.after.last(), Some(&most));
         }
-        assert_eq!(Looks::of(10).after, [5, 7, 10]);
-        assert_eq!(Looks::of(10).confidence_after(6), None);
+        assert_eq!(InterimPlan::of(10).after, [5, 7, 10]);
+        assert_eq!(InterimPlan::of(10).confidence_after(6), None);
     }
 
     #[test]

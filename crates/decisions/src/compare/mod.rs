@@ -24,10 +24,10 @@ use analysis::summary::Summary;
 use single::Pair;
 
 pub(crate) use alike::fault;
-pub use alike::{Hindrance, hindrances, likeness};
-pub use figure::{Subject, Unit, read, without_row};
+pub use alike::{Incompatibility, hindrances, likeness};
+pub use figure::{FigureUnit, Subject, read, without_row};
 pub use groups::one_figure;
-pub use looks::{FEWEST, Looks, is_a_first, is_decided};
+pub use looks::{FEWEST, InterimPlan, is_a_first, is_decided};
 pub use quantiles::Quantile;
 pub use words::{amount, change, value};
 
@@ -37,7 +37,7 @@ const ENOUGH: usize = 4;
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A run among those that are compared.
-pub struct Entrant {
+pub struct ComparedRun {
     /// What it is called: its folder's name, or the file's.
     pub name: String,
     /// Its figures.
@@ -53,12 +53,12 @@ pub struct Side {
     /// As the user named it.
     pub name: String,
     /// Its runs.
-    pub runs: Vec<Entrant>,
+    pub runs: Vec<ComparedRun>,
 }
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct CompareConfig {
     /// What is judged; empty: the figures of [`figure::usual`].
     pub subjects: Vec<Subject>,
     /// So much worse, as a share, is still no regression.
@@ -79,9 +79,9 @@ pub struct Comparison {
     /// Version of this format.
     pub schema: u32,
     /// The first group, which the second is measured against.
-    pub baseline: Group,
+    pub baseline: SideSummary,
     /// The second.
-    pub candidate: Group,
+    pub candidate: SideSummary,
     /// How it was compared.
     pub method: Method,
     /// So much worse is still no regression.
@@ -91,7 +91,7 @@ pub struct Comparison {
     /// The margins of what is judged, in words.
     pub margins: String,
     /// All of it in one word.
-    pub verdict: Outcome,
+    pub verdict: FigureOutcome,
     /// And in a sentence.
     pub sentence: String,
     /// 0, 1 or 5.
@@ -110,16 +110,16 @@ pub struct Comparison {
 
 /// A side, as it was compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Group {
+pub struct SideSummary {
     /// As the user named it.
     pub name: String,
     /// Its runs.
-    pub runs: Vec<Told>,
+    pub runs: Vec<RunFacts>,
 }
 
 /// A run of a side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Told {
+pub struct RunFacts {
     /// What it is called.
     pub name: String,
     /// When it began.
@@ -155,7 +155,7 @@ impl Method {
 /// What is said of a figure, and of all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum FigureOutcome {
     /// Better, and not by chance.
     Improved,
     /// Not worse by more than the margin.
@@ -172,7 +172,7 @@ pub struct Compared {
     /// What it is, as it may be asked for.
     pub subject: String,
     /// How its values are to be read.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Of each run of the first group; none where it is not known.
     pub baseline: Vec<Option<f64>>,
     /// Of each run of the second.
@@ -180,7 +180,7 @@ pub struct Compared {
     /// How far the second lies from the first; none where that cannot be said.
     pub change: Option<Change>,
     /// What follows.
-    pub outcome: Outcome,
+    pub outcome: FigureOutcome,
     /// The same in words.
     pub text: String,
 }
@@ -202,7 +202,7 @@ pub struct Change {
 
 /// Compares two groups; both hold a run at least.
 #[must_use]
-pub fn of(baseline: &Side, candidate: &Side, asked: &Asked) -> Comparison {
+pub fn of(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comparison {
     let method = method(baseline, candidate);
     let subjects = if asked.subjects.is_empty() {
         figure::usual(baseline, candidate)
@@ -275,17 +275,17 @@ fn method(baseline: &Side, candidate: &Side) -> Method {
 }
 
 /// The worst of what is judged; where everything holds, the least of it that can be said.
-fn verdict(judged: &[Compared]) -> Outcome {
+fn verdict(judged: &[Compared]) -> FigureOutcome {
     let outcomes = judged.iter().map(|compared| compared.outcome);
-    outcomes.max().unwrap_or(Outcome::Inconclusive)
+    outcomes.max().unwrap_or(FigureOutcome::Inconclusive)
 }
 
-fn exit_code(verdict: Outcome, decides: bool) -> u8 {
+fn exit_code(verdict: FigureOutcome, decides: bool) -> u8 {
     match verdict {
         _ if !decides => 5,
-        Outcome::Improved | Outcome::NoRegression => 0,
-        Outcome::Inconclusive => 5,
-        Outcome::Regressed => 1,
+        FigureOutcome::Improved | FigureOutcome::NoRegression => 0,
+        FigureOutcome::Inconclusive => 5,
+        FigureOutcome::Regressed => 1,
     }
 }
 
@@ -296,14 +296,14 @@ pub fn middle(values: &[Option<f64>]) -> Option<f64> {
     statistics::median(&values?)
 }
 
-fn told(side: &Side) -> Group {
-    let runs = side.runs.iter().map(|entrant| Told {
+fn told(side: &Side) -> SideSummary {
+    let runs = side.runs.iter().map(|entrant| RunFacts {
         name: entrant.name.clone(),
         started_utc: entrant.summary.run.started_utc.clone(),
         requests: entrant.summary.all.count,
         record: entrant.summary.record.clone(),
     });
-    Group {
+    SideSummary {
         name: side.name.clone(),
         runs: runs.collect(),
     }

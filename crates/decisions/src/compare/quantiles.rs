@@ -1,10 +1,10 @@
 //! The whole distribution of the headline time, quantile by quantile: p50 and p99 may move in opposite directions, and a mean of both
 //! would hide it. For looking at: nothing of it is judged.
 
-use measure::Kind;
+use measure::TimeKind;
 use serde::Serialize;
 
-use super::{Change, Compared, Outcome, Side, Subject, figure, middle};
+use super::{Change, Compared, FigureOutcome, Side, Subject, figure, middle};
 
 /// The quantiles that are looked at.
 const LOOKED_AT: [f64; 11] = [
@@ -23,7 +23,7 @@ pub struct Quantile {
     /// How far the second lies from the first.
     pub change: Change,
     /// What would follow if it were judged, alone.
-    pub outcome: Outcome,
+    pub outcome: FigureOutcome,
 }
 
 /// Those that are known of every run, and what they are of.
@@ -48,13 +48,15 @@ pub(super) fn of(
         })
         .collect();
     let time = match span {
-        plan::criteria::Span::Response => Kind::Response,
-        plan::criteria::Span::Service => Kind::Service,
-        plan::criteria::Span::Iteration | plan::criteria::Span::Transaction => Kind::Iteration,
+        plan::criteria::SpanFilter::Response => TimeKind::Response,
+        plan::criteria::SpanFilter::Service => TimeKind::Service,
+        plan::criteria::SpanFilter::Iteration | plan::criteria::SpanFilter::Transaction => {
+            TimeKind::Iteration
+        }
     };
     let of_what = of.map_or_else(
         || match time {
-            Kind::Iteration => "iteration time".to_owned(),
+            TimeKind::Iteration => "iteration time".to_owned(),
             time => format!("{} time of all requests", time.name()),
         },
         |of| format!("{} time of {of}", time.name()),

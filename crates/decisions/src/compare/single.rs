@@ -3,11 +3,12 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use measure::{Kind, LabelId};
+use measure::{LabelId, TimeKind};
 
 use super::{
-    Asked, CONFIDENCE, Change, Compared, Entrant, Outcome, Side, Subject, Unit,
-    drawn::{self, Drawn},
+    CONFIDENCE, Change, CompareConfig, Compared, ComparedRun, FigureOutcome, FigureUnit, Side,
+    Subject,
+    drawn::{self, BootstrapSamples},
     groups, judge, words,
 };
 
@@ -15,11 +16,11 @@ use super::{
 pub(super) struct Pair<'a> {
     sides: [&'a Side; 2],
     /// What was drawn last of each: figures of one row come one after the other.
-    drawn: [RefCell<Option<Known>>; 2],
+    drawn: [RefCell<Option<DrawnRows>>; 2],
 }
 
 /// What was drawn of a row, and of which of its times; nothing where there is too little to draw from.
-type Known = ((LabelId, Option<Kind>), Option<Rc<Drawn>>);
+type DrawnRows = ((LabelId, Option<TimeKind>), Option<Rc<BootstrapSamples>>);
 
 impl<'a> Pair<'a> {
     /// The first run of each side.
@@ -31,7 +32,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Compares these figures.
-    pub fn compare(&self, subjects: &[Subject], asked: &Asked) -> Vec<Compared> {
+    pub fn compare(&self, subjects: &[Subject], asked: &CompareConfig) -> Vec<Compared> {
         let [Some(first), Some(second)] = self.sides.map(|side| side.runs.first()) else {
             return Vec::new();
         };
@@ -43,7 +44,7 @@ impl<'a> Pair<'a> {
                 baseline: vec![values[0]],
                 candidate: vec![values[1]],
                 change: self.change(subject, values, [first, second]),
-                outcome: Outcome::Inconclusive,
+                outcome: FigureOutcome::Inconclusive,
                 text: String::new(),
             };
             match &compared.change {
@@ -62,12 +63,12 @@ impl<'a> Pair<'a> {
         &self,
         subject: &Subject,
         values: [Option<f64>; 2],
-        runs: [&Entrant; 2],
+        runs: [&ComparedRun; 2],
     ) -> Option<Change> {
         let unit = subject.unit();
         let [first, second] = [values[0]?, values[1]?];
         // Nothing has no ratio but to itself.
-        if unit != Unit::Share && first != second && (first <= 0.0 || second <= 0.0) {
+        if unit != FigureUnit::Share && first != second && (first <= 0.0 || second <= 0.0) {
             return None;
         }
         let interval = self
@@ -75,9 +76,9 @@ impl<'a> Pair<'a> {
             .map(|(low, high)| (groups::unscale(unit, low), groups::unscale(unit, high)));
         Some(Change {
             estimate: match unit {
-                Unit::Share => second - first,
-                Unit::Nanoseconds | Unit::PerSecond if first == second => 0.0,
-                Unit::Nanoseconds | Unit::PerSecond => second / first - 1.0,
+                FigureUnit::Share => second - first,
+                FigureUnit::Nanoseconds | FigureUnit::PerSecond if first == second => 0.0,
+                FigureUnit::Nanoseconds | FigureUnit::PerSecond => second / first - 1.0,
             },
             interval,
             confidence: CONFIDENCE,
@@ -87,7 +88,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Where the distance of resamples lies; none where there are too few windows, or where it lies beyond what was answered.
-    fn interval(&self, subject: &Subject, runs: [&Entrant; 2]) -> Option<(f64, f64)> {
+    fn interval(&self, subject: &Subject, runs: [&ComparedRun; 2]) -> Option<(f64, f64)> {
         let figures = |side: usize| {
             self.drawn(side, subject, runs[side])?
                 .figures(&subject.metric)
@@ -95,8 +96,8 @@ impl<'a> Pair<'a> {
         let (first, second) = (figures(0)?, figures(1)?);
         let distances = first.into_iter().zip(second).map(|(first, second)| {
             let distance = match subject.unit() {
-                Unit::Share => second - first,
-                Unit::Nanoseconds | Unit::PerSecond => (second / first).ln(),
+                FigureUnit::Share => second - first,
+                FigureUnit::Nanoseconds | FigureUnit::PerSecond => (second / first).ln(),
             };
             distance.is_finite().then_some(distance)
         });
@@ -105,8 +106,8 @@ impl<'a> Pair<'a> {
         let outside = ((1.0 - CONFIDENCE) / 2.0 * distances.len() as f64) as usize;
         // A time is known as well as a row of the grid is high.
         let blur = match subject.unit() {
-            Unit::Nanoseconds => drawn::blur(),
-            Unit::Share | Unit::PerSecond => 0.0,
+            FigureUnit::Nanoseconds => drawn::blur(),
+            FigureUnit::Share | FigureUnit::PerSecond => 0.0,
         };
         Some((
             distances.get(outside)? - blur,
@@ -114,14 +115,19 @@ impl<'a> Pair<'a> {
         ))
     }
 
-    fn drawn(&self, side: usize, subject: &Subject, run: &Entrant) -> Option<Rc<Drawn>> {
+    fn drawn(
+        &self,
+        side: usize,
+        subject: &Subject,
+        run: &ComparedRun,
+    ) -> Option<Rc<BootstrapSamples>> {
         let row = subject.row(run)?;
         let of = (row.id, subject.kind_in(row));
         let mut known = self.drawn[side].borrow_mut();
         match &*known {
             Some((known_of, drawn)) if *known_of == of => drawn.clone(),
             _ => {
-                let drawn = Drawn::of(run, of, side as u64 + 1).map(Rc::new);
+                let drawn = BootstrapSamples::of(run, of, side as u64 + 1).map(Rc::new);
                 *known = Some((of, drawn.clone()));
                 drawn
             }

@@ -1,11 +1,11 @@
 //! What is not like the rest: a run that lies far from the others of its group, and a stretch of a run that lies far from the rest of
 //! it. Neither is left out of anything; both are named, because a pause that a machine made is no property of what was tested.
 
-use measure::Kind;
+use measure::TimeKind;
 use record::units;
 use statistics::{median, outliers};
 
-use super::{Entrant, Side, figure};
+use super::{ComparedRun, Side, figure};
 use analysis::figures::Sampled;
 
 /// More of a run than this share cannot be unlike the rest of it.
@@ -61,12 +61,12 @@ pub(super) fn of(baseline: &Side, candidate: &Side) -> Vec<String> {
 }
 
 /// The longest stretch of a run that is unlike the rest of it.
-fn stretch(entrant: &Entrant) -> Option<String> {
+fn stretch(entrant: &ComparedRun) -> Option<String> {
     let run = entrant.run.as_ref()?;
     let kind = if entrant.summary.all.response.is_some() {
-        Kind::Response
+        TimeKind::Response
     } else {
-        Kind::Service
+        TimeKind::Service
     };
     let points = run.totals.history.all.points().filter_map(|(_, point)| {
         let ns = Sampled::of(&point.part, kind).quantile(0.5)?;

@@ -2,21 +2,23 @@
 
 use record::units;
 
-use super::{Asked, Change, Compared, Method, Outcome, Side, Subject, Unit, judge};
+use super::{
+    Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Method, Side, Subject, judge,
+};
 
 /// A value of a figure.
 #[must_use]
-pub fn value(unit: Unit, value: f64) -> String {
+pub fn value(unit: FigureUnit, value: f64) -> String {
     match unit {
-        Unit::Nanoseconds => units::time(value.round().max(0.0) as u64),
-        Unit::Share => units::share(value),
-        Unit::PerSecond => format!("{}/s", units::rate(value)),
+        FigureUnit::Nanoseconds => units::time(value.round().max(0.0) as u64),
+        FigureUnit::Share => units::share(value),
+        FigureUnit::PerSecond => format!("{}/s", units::rate(value)),
     }
 }
 
 /// A change with its interval: `+8.1 %  (95 %: +6.2 to +9.9)`, of shares `+0.30 points  (95 %: +0.21 to +0.42)`.
 #[must_use]
-pub fn change(unit: Unit, change: &Change) -> String {
+pub fn change(unit: FigureUnit, change: &Change) -> String {
     let estimate = format!("{} {}", signed(unit, change.estimate), unit_of(unit));
     let Some((low, high)) = change.interval else {
         return estimate;
@@ -29,15 +31,15 @@ pub fn change(unit: Unit, change: &Change) -> String {
     )
 }
 
-fn unit_of(unit: Unit) -> &'static str {
+fn unit_of(unit: FigureUnit) -> &'static str {
     match unit {
-        Unit::Share => "points",
-        Unit::Nanoseconds | Unit::PerSecond => "%",
+        FigureUnit::Share => "points",
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => "%",
     }
 }
 
 /// In percent, or in percentage points, with its sign.
-fn signed(unit: Unit, value: f64) -> String {
+fn signed(unit: FigureUnit, value: f64) -> String {
     let text = unsigned(unit, value.abs());
     let is_nothing = text.chars().all(|c| c == '0' || c == '.');
     let sign = match value {
@@ -48,10 +50,10 @@ fn signed(unit: Unit, value: f64) -> String {
     format!("{sign}{text}")
 }
 
-fn unsigned(unit: Unit, value: f64) -> String {
+fn unsigned(unit: FigureUnit, value: f64) -> String {
     let percent = value * 100.0;
     match unit {
-        Unit::Share => format!("{percent:.2}"),
+        FigureUnit::Share => format!("{percent:.2}"),
         _ if percent >= 999.5 => units::count(percent.round() as u64),
         _ if percent >= 99.95 => format!("{percent:.0}"),
         _ => format!("{percent:.1}"),
@@ -59,22 +61,22 @@ fn unsigned(unit: Unit, value: f64) -> String {
 }
 
 /// The same, rounded up: what is no larger than this is no larger than what is told.
-fn at_most(unit: Unit, value: f64) -> String {
+fn at_most(unit: FigureUnit, value: f64) -> String {
     let step = match unit {
-        Unit::Share => 1e-4,
-        Unit::Nanoseconds | Unit::PerSecond => 1e-3,
+        FigureUnit::Share => 1e-4,
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => 1e-3,
     };
     unsigned(unit, (value / step - 1e-9).ceil() * step)
 }
 
 /// How large a change is, without its sign: `7.1 %`, of shares `0.30 points`.
 #[must_use]
-pub fn amount(unit: Unit, change: f64) -> String {
+pub fn amount(unit: FigureUnit, change: f64) -> String {
     format!("{} {}", unsigned(unit, change.abs()), unit_of(unit))
 }
 
 /// What follows of a figure.
-pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
+pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
     let unit = compared.unit;
     let bound = judge::margin(unit, asked);
     let margin = margin(unit, asked);
@@ -90,10 +92,10 @@ pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
     let (low, high) = judge::worsening(unit, interval);
     match compared.outcome {
         // Without a p-value it is a hint, and hints raise no alarm.
-        Outcome::Regressed if change.p.is_none() => beyond(unit, asked),
-        Outcome::Regressed => format!("REGRESSED {}", beyond(unit, asked)),
-        Outcome::Improved => "improved".to_owned(),
-        Outcome::NoRegression if low.abs() <= bound => {
+        FigureOutcome::Regressed if change.p.is_none() => beyond(unit, asked),
+        FigureOutcome::Regressed => format!("REGRESSED {}", beyond(unit, asked)),
+        FigureOutcome::Improved => "improved".to_owned(),
+        FigureOutcome::NoRegression if low.abs() <= bound => {
             let most = low.abs().max(high.abs());
             if most == 0.0 {
                 return "no change".to_owned();
@@ -104,41 +106,41 @@ pub(super) fn judged(compared: &Compared, asked: &Asked) -> String {
                 unit_of(unit)
             )
         }
-        Outcome::NoRegression => {
+        FigureOutcome::NoRegression => {
             format!(
                 "not worse by more than {} {}",
                 at_most(unit, high.max(0.0)),
                 unit_of(unit)
             )
         }
-        Outcome::Inconclusive if low > bound => format!(
+        FigureOutcome::Inconclusive if low > bound => format!(
             "INCONCLUSIVE: beyond {margin}, but of so many figures one may be by chance (p {:.2})",
             change.p_beyond_margin.unwrap_or(1.0)
         ),
-        Outcome::Inconclusive => format!("INCONCLUSIVE: {margin} lies within the interval"),
+        FigureOutcome::Inconclusive => format!("INCONCLUSIVE: {margin} lies within the interval"),
     }
 }
 
 /// A figure that is shown and not judged raises no alarm.
-pub(super) fn looked_at(mut compared: Compared, asked: &Asked) -> Compared {
-    if compared.outcome == Outcome::Regressed {
+pub(super) fn looked_at(mut compared: Compared, asked: &CompareConfig) -> Compared {
+    if compared.outcome == FigureOutcome::Regressed {
         compared.text = beyond(compared.unit, asked);
     }
     compared
 }
 
-fn beyond(unit: Unit, asked: &Asked) -> String {
+fn beyond(unit: FigureUnit, asked: &CompareConfig) -> String {
     format!("beyond the margin of {}", margin(unit, asked))
 }
 
-fn margin(unit: Unit, asked: &Asked) -> String {
+fn margin(unit: FigureUnit, asked: &CompareConfig) -> String {
     let bound = judge::margin(unit, asked);
     format!("{} {}", without_zeros(unit, bound), unit_of(unit))
 }
 
-fn without_zeros(unit: Unit, value: f64) -> String {
+fn without_zeros(unit: FigureUnit, value: f64) -> String {
     let text = match unit {
-        Unit::Share => format!("{:.3}", value * 100.0),
+        FigureUnit::Share => format!("{:.3}", value * 100.0),
         _ => format!("{:.2}", value * 100.0),
     };
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -188,26 +190,26 @@ pub(super) fn method(
 /// All of it in a sentence.
 pub(super) fn sentence(
     judged: &[Compared],
-    verdict: Outcome,
+    verdict: FigureOutcome,
     method: Method,
-    asked: &Asked,
+    asked: &CompareConfig,
 ) -> String {
-    let of = |outcome: Outcome| -> String {
+    let of = |outcome: FigureOutcome| -> String {
         let those = judged.iter().filter(|compared| compared.outcome == outcome);
         let those: Vec<&str> = those.map(|compared| compared.subject.as_str()).collect();
         those.join(", ")
     };
     let sentence = match verdict {
         _ if judged.is_empty() => "nothing that could be judged was measured".to_owned(),
-        Outcome::Regressed => format!("worse by more than the margin: {}", of(verdict)),
-        Outcome::Inconclusive => format!(
+        FigureOutcome::Regressed => format!("worse by more than the margin: {}", of(verdict)),
+        FigureOutcome::Inconclusive => format!(
             "neither a regression nor its absence is shown of {}",
             of(verdict)
         ),
-        Outcome::NoRegression => {
+        FigureOutcome::NoRegression => {
             format!("nothing is worse by more than {}", margins(judged, asked))
         }
-        Outcome::Improved => "better in all that is judged".to_owned(),
+        FigureOutcome::Improved => "better in all that is judged".to_owned(),
     };
     match method.is_hint() {
         true if asked.hint_decides => format!("by a hint alone: {sentence}"),
@@ -218,13 +220,14 @@ pub(super) fn sentence(
 
 /// The margins of what is judged: `5 %`, `5 % (errors: 0.1 points)`.
 #[must_use]
-pub fn margins(judged: &[Compared], asked: &Asked) -> String {
+pub fn margins(judged: &[Compared], asked: &CompareConfig) -> String {
     let is_there = |is_share: bool| {
         judged
             .iter()
-            .any(|one| (one.unit == Unit::Share) == is_share)
+            .any(|one| (one.unit == FigureUnit::Share) == is_share)
     };
-    let [relative, share] = [Unit::Nanoseconds, Unit::Share].map(|unit| margin(unit, asked));
+    let [relative, share] =
+        [FigureUnit::Nanoseconds, FigureUnit::Share].map(|unit| margin(unit, asked));
     match (is_there(false), is_there(true)) {
         (true, true) => format!("{relative} (errors: {share})"),
         (false, true) => share,

@@ -5,7 +5,7 @@
 use plan::criteria::{Metric, parse_criterion};
 use record::units;
 
-use super::answer::Row;
+use super::answer::ProbeRow;
 use analysis::saturation::THREADS;
 
 /// A service that answers this share of what comes keeps up, and one that answers less than the other does not.
@@ -20,7 +20,7 @@ const AS_SOON: f64 = 1.3;
 /// What happens in the probes that failed, the lowest first, beside those that held; `level` is the lowest that failed in words, `fails`
 /// what does not hold there.
 pub(super) fn told(
-    (rows, held): (&[&Row], &[&Row]),
+    (rows, held): (&[&ProbeRow], &[&ProbeRow]),
     slos: &[String],
     level: &str,
     fails: &str,
@@ -57,7 +57,7 @@ pub(super) fn told(
 }
 
 /// That errors are what fails: those of the most frequent cause.
-fn errors(row: &Row, slos: &[String], level: &str) -> Option<String> {
+fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
     let cause = row.cause.as_ref()?;
     let mut failing = failing(row, slos);
     // Of a percentile, what is never answered lies beyond every bound.
@@ -77,7 +77,7 @@ fn errors(row: &Row, slos: &[String], level: &str) -> Option<String> {
 }
 
 /// What is beyond its bound, and by what share of what was counted for it.
-fn failing<'a>(row: &'a Row, slos: &'a [String]) -> impl Iterator<Item = (Metric, f64)> + 'a {
+fn failing<'a>(row: &'a ProbeRow, slos: &'a [String]) -> impl Iterator<Item = (Metric, f64)> + 'a {
     slos.iter().zip(&row.beyond).filter_map(|(slo, beyond)| {
         let criterion = parse_criterion(slo).ok()?;
         let beyond = (*beyond)?;
@@ -87,12 +87,12 @@ fn failing<'a>(row: &'a Row, slos: &'a [String]) -> impl Iterator<Item = (Metric
 }
 
 /// Whether a time is what fails.
-fn is_late(row: &Row, slos: &[String]) -> bool {
+fn is_late(row: &ProbeRow, slos: &[String]) -> bool {
     failing(row, slos).any(|(metric, _)| matches!(metric, Metric::Time(..)))
 }
 
 /// Whether requests wait for a connection of the test's rather than for the service, which answers as soon as where everything held.
-fn is_held_up_by_us(row: &Row, held: &[&Row]) -> bool {
+fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
     let below = held.iter().filter_map(|row| row.service).max();
     let known = row.wait.zip(row.service).zip(below);
     known.is_some_and(|((wait, service), below)| {
@@ -101,8 +101,8 @@ fn is_held_up_by_us(row: &Row, held: &[&Row]) -> bool {
 }
 
 /// What says that latency grows without bound; none where nothing does.
-fn unbounded(rows: &[&Row], held: &[&Row]) -> Option<String> {
-    let behind: Vec<(&Row, f64, f64)> = rows
+fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
+    let behind: Vec<(&ProbeRow, f64, f64)> = rows
         .iter()
         .filter_map(|row| {
             let (came, answered) = (row.came?, row.answered?);
@@ -110,18 +110,21 @@ fn unbounded(rows: &[&Row], held: &[&Row]) -> Option<String> {
             (is_behind && came > 0.0 && answered > 0.0).then_some((*row, came, answered))
         })
         .collect();
-    let most = |of: &dyn Fn(&(&Row, f64, f64)) -> f64| behind.iter().map(of).fold(0.0, f64::max);
-    let least =
-        |of: &dyn Fn(&(&Row, f64, f64)) -> f64| behind.iter().map(of).fold(f64::INFINITY, f64::min);
+    let most =
+        |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| behind.iter().map(of).fold(0.0, f64::max);
+    let least = |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| {
+        behind.iter().map(of).fold(f64::INFINITY, f64::min)
+    };
     let (came, answered) = (
-        |one: &(&Row, f64, f64)| one.1,
-        |one: &(&Row, f64, f64)| one.2,
+        |one: &(&ProbeRow, f64, f64)| one.1,
+        |one: &(&ProbeRow, f64, f64)| one.2,
     );
     let is_flat = most(&came) >= APART * least(&came) && most(&answered) <= FLAT * least(&answered);
     let grows = behind.iter().find(|(row, ..)| row.grows.is_some());
     // What held was answered as well, and may have been more.
-    let held_most =
-        |of: fn(&Row) -> Option<f64>| held.iter().filter_map(|row| of(row)).fold(0.0, f64::max);
+    let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
+        held.iter().filter_map(|row| of(row)).fold(0.0, f64::max)
+    };
     if !is_flat && grows.is_none() {
         return None;
     }
@@ -154,7 +157,7 @@ fn unbounded(rows: &[&Row], held: &[&Row]) -> Option<String> {
     })
 }
 
-impl Row {
+impl ProbeRow {
     /// Whether as much was answered as came, as far as is known.
     fn keeps_up(&self) -> bool {
         let known = self.came.zip(self.answered);

@@ -1,16 +1,16 @@
 //! Each sentence about what happens above the load line, of probes that show it, and none that they do not show.
 
 use super::*;
-use crate::find::{Cause, search::Why};
+use crate::find::{Cause, search::ProbeReason};
 use analysis::saturation::Reached;
 
 const SLOS: [&str; 2] = ["p99 < 200ms", "errors < 1%"];
 
 /// A probe that failed: its level, what came and what was answered, and the shares beyond both bounds.
-fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> Row {
-    Row {
+fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> ProbeRow {
+    ProbeRow {
         level,
-        why: Why::Near,
+        why: ProbeReason::Near,
         holds: false,
         spoilt: None,
         counted_s: 15.0,
@@ -31,7 +31,7 @@ fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> Row {
     }
 }
 
-fn with_cause(mut row: Row, class: &str, reason: &str, share: f64) -> Row {
+fn with_cause(mut row: ProbeRow, class: &str, reason: &str, share: f64) -> ProbeRow {
     row.cause = Some(Cause {
         reason: reason.to_owned(),
         class: class.to_owned(),
@@ -56,18 +56,19 @@ fn reached(resource: &str, source: &str, limit: &str) -> Reached {
     }
 }
 
-fn said(rows: &[Row]) -> String {
+fn said(rows: &[ProbeRow]) -> String {
     beside(rows, &[], &SLOS)
 }
 
 /// The same beside probes that held.
-fn beside(rows: &[Row], held: &[Row], slos: &[&str]) -> String {
-    let (rows, held): (Vec<&Row>, Vec<&Row>) = (rows.iter().collect(), held.iter().collect());
+fn beside(rows: &[ProbeRow], held: &[ProbeRow], slos: &[&str]) -> String {
+    let (rows, held): (Vec<&ProbeRow>, Vec<&ProbeRow>) =
+        (rows.iter().collect(), held.iter().collect());
     let slos: Vec<String> = slos.iter().map(|slo| (*slo).to_owned()).collect();
     told((&rows, &held), &slos, "420/s", "`p99 < 200ms` is 240 ms").unwrap()
 }
 
-fn overloaded() -> [Row; 2] {
+fn overloaded() -> [ProbeRow; 2] {
     [
         row(425.0, (425.0, 410.0), [0.4, 0.0]),
         row(600.0, (600.0, 418.0), [0.9, 0.0]),

@@ -7,7 +7,7 @@ use statistics::Crossing;
 
 use super::{
     above,
-    search::{self, End, Probed, Why},
+    search::{self, ProbeReason, ProbeResult, SearchEnd},
     sweep::{self, Scaling},
 };
 use analysis::{saturation::Reached, summary::Summary};
@@ -55,7 +55,7 @@ pub enum Ending {
 
 /// What came of a search: `find.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResult {
     /// Version of the format.
     pub schema: u32,
     /// The file, or the URL.
@@ -93,7 +93,7 @@ pub struct Found {
     /// What else must be known.
     pub notes: Vec<String>,
     /// Each probe, in the order in which they were tried.
-    pub probes: Vec<Row>,
+    pub probes: Vec<ProbeRow>,
     /// Levels, and how sure it is that everything holds there; empty where there is no answer.
     pub sure: Vec<(f64, f64)>,
     /// What the command exits with.
@@ -102,12 +102,12 @@ pub struct Found {
 
 /// A probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Row {
+pub struct ProbeRow {
     /// The level.
     pub level: f64,
     /// Why it was tried.
     #[schemars(with = "String")]
-    pub why: Why,
+    pub why: ProbeReason,
     /// Whether everything held.
     pub holds: bool,
     /// Why it does not count: what the generator could not do.
@@ -162,15 +162,15 @@ pub struct Cause {
     pub share: f64,
 }
 
-impl Row {
+impl ProbeRow {
     /// What a probe's record says of it, beside what it was asked.
     #[must_use]
-    pub fn of(summary: &Summary, slos: &[String], level: f64, why: Why) -> Row {
+    pub fn of(summary: &Summary, slos: &[String], level: f64, why: ProbeReason) -> ProbeRow {
         let all = &summary.all;
         let stats = all.response.as_ref().or(all.service.as_ref());
         let seconds = (summary.run.elapsed_ns as f64 / 1e9).max(1e-9);
         let judged = |slo: &String| summary.criteria.iter().find(|judged| judged.text == *slo);
-        Row {
+        ProbeRow {
             level,
             why,
             holds: false,
@@ -238,32 +238,32 @@ impl Over {
     }
 }
 
-impl Found {
+impl SearchResult {
     /// Takes over how the search ended: the answer, or why there is none.
-    pub fn end(&mut self, end: &End, probes: &[Probed]) {
+    pub fn end(&mut self, end: &SearchEnd, probes: &[ProbeResult]) {
         let ending = match end {
-            End::Found(_) => Ending::Found,
-            End::NotEvenLowest => Ending::FailsAtLowest,
-            End::HoldsToMost => Ending::HoldsToMost,
-            End::GeneratorLimited => Ending::GeneratorLimited,
-            End::GeneratorDisturbed => Ending::GeneratorDisturbed,
-            End::Drifts(by) => {
+            SearchEnd::Found(_) => Ending::Found,
+            SearchEnd::NotEvenLowest => Ending::FailsAtLowest,
+            SearchEnd::HoldsToMost => Ending::HoldsToMost,
+            SearchEnd::GeneratorLimited => Ending::GeneratorLimited,
+            SearchEnd::GeneratorDisturbed => Ending::GeneratorDisturbed,
+            SearchEnd::Drifts(by) => {
                 self.forget();
                 self.drift = Some(by.exp() - 1.0);
                 self.told(Ending::Drifts, probes);
                 return;
             }
-            End::OutOfBudget => Ending::OutOfBudget,
+            SearchEnd::OutOfBudget => Ending::OutOfBudget,
         };
         self.forget();
-        if let End::Found(crossing) = end {
+        if let SearchEnd::Found(crossing) = end {
             self.answered(crossing);
         }
         self.told(ending, probes);
     }
 
     /// Takes over that it was interrupted, with what is known; behind each probe, as if it were interrupted now.
-    pub fn interrupted(&mut self, probes: &[Probed]) {
+    pub fn interrupted(&mut self, probes: &[ProbeResult]) {
         self.forget();
         if let Some(crossing) = search::known(probes) {
             self.answered(&crossing);
@@ -272,13 +272,13 @@ impl Found {
     }
 
     /// The service no longer answers.
-    pub fn died(&mut self, probes: &[Probed]) {
+    pub fn died(&mut self, probes: &[ProbeResult]) {
         self.forget();
         self.told(Ending::Died, probes);
     }
 
     /// It could not go on, for this reason.
-    pub fn could_not_go_on(&mut self, why: &str, probes: &[Probed]) {
+    pub fn could_not_go_on(&mut self, why: &str, probes: &[ProbeResult]) {
         self.forget();
         self.told(Ending::CouldNotRun, probes);
         self.sentence = format!("no answer: {why}{}", self.held());
@@ -325,7 +325,7 @@ impl Found {
     }
 
     /// The words and the code of how it ended.
-    fn told(&mut self, ending: Ending, probes: &[Probed]) {
+    fn told(&mut self, ending: Ending, probes: &[ProbeResult]) {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
         // Of a service that changes it would be about another service.
@@ -385,7 +385,10 @@ impl Found {
 
     /// That the service changed, with the probe that says so.
     fn drifts(&self) -> String {
-        let again = self.probes.iter().filter(|row| row.why == Why::Again);
+        let again = self
+            .probes
+            .iter()
+            .filter(|row| row.why == ProbeReason::Again);
         let mut failed = again.filter(|row| row.spoilt.is_none() && !row.holds);
         let word = match self.drift {
             Some(by) if by > 0.0 => "faster",
@@ -426,8 +429,8 @@ impl Found {
     }
 
     /// The probes at which something failed, of those that count.
-    fn failed(&self) -> impl Iterator<Item = &Row> {
-        let fails = |row: &&Row| row.spoilt.is_none() && !row.holds;
+    fn failed(&self) -> impl Iterator<Item = &ProbeRow> {
+        let fails = |row: &&ProbeRow| row.spoilt.is_none() && !row.holds;
         self.probes.iter().filter(fails)
     }
 
@@ -456,7 +459,7 @@ impl Found {
     }
 
     /// What fails in a probe.
-    fn failing(&self, row: &Row) -> String {
+    fn failing(&self, row: &ProbeRow) -> String {
         let slos = self.slos.iter().zip(&row.measured).zip(&row.beyond);
         let failing = slos.filter_map(|((slo, measured), beyond)| {
             let criterion = plan::criteria::parse_criterion(slo).ok()?;
@@ -476,12 +479,12 @@ impl Found {
     /// What happens above the load line, of the probes that failed there; none where nothing held below it.
     fn above_it(&self) -> Option<String> {
         let from = self.estimate.or(self.last_pass)?;
-        let mut rows: Vec<&Row> = self.failed().filter(|row| row.level >= from).collect();
+        let mut rows: Vec<&ProbeRow> = self.failed().filter(|row| row.level >= from).collect();
         rows.sort_by(|a, b| a.level.total_cmp(&b.level));
         let nearest = rows.first()?;
         let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
-        let holds = |row: &&Row| row.spoilt.is_none() && row.holds;
-        let held: Vec<&Row> = self.probes.iter().filter(holds).collect();
+        let holds = |row: &&ProbeRow| row.spoilt.is_none() && row.holds;
+        let held: Vec<&ProbeRow> = self.probes.iter().filter(holds).collect();
         above::told((&rows, &held), &self.slos, &level, &fails)
     }
 }

@@ -1,24 +1,24 @@
 //! What is told of searches that ended in every way, and of none that is untrue.
 
 use super::*;
-use crate::find::{Tally, search::Spoilt};
+use crate::find::{ViolationTally, search::InvalidProbe};
 
 /// A search with these probes: levels, whether they held, and whether they count.
-fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
-    let probed = |(level, holds, counts): &(f64, bool, bool)| Probed {
+fn of(probes: &[(f64, bool, bool)]) -> (SearchResult, Vec<ProbeResult>) {
+    let probed = |(level, holds, counts): &(f64, bool, bool)| ProbeResult {
         level: *level,
-        why: Why::Near,
+        why: ProbeReason::Near,
         spent_s: 4.0,
-        tallies: vec![Tally {
+        tallies: vec![ViolationTally {
             allowed: 0.01,
             seconds: vec![(1_000.0, if *holds { 0.0 } else { 500.0 })],
         }],
         grows: None,
         answered: None,
-        spoilt: (!counts).then_some(Spoilt::Disturbed),
+        spoilt: (!counts).then_some(InvalidProbe::Disturbed),
     };
-    let probed: Vec<Probed> = probes.iter().map(probed).collect();
-    let row = |probed: &Probed| Row {
+    let probed: Vec<ProbeResult> = probes.iter().map(probed).collect();
+    let row = |probed: &ProbeResult| ProbeRow {
         level: probed.level,
         why: probed.why,
         holds: probed.holds(),
@@ -29,7 +29,7 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
         errors: Some(0.0),
         ns: [None; 3],
         measured: vec![Some("300 ms".to_owned())],
-        beyond: probed.tallies.iter().map(Tally::share).collect(),
+        beyond: probed.tallies.iter().map(ViolationTally::share).collect(),
         came: None,
         answered: None,
         wait: None,
@@ -39,7 +39,7 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
         saturated: None,
         run: String::new(),
     };
-    let found = Found {
+    let found = SearchResult {
         schema: 1,
         what: "plan.yml".into(),
         target: None,
@@ -64,7 +64,7 @@ fn of(probes: &[(f64, bool, bool)]) -> (Found, Vec<Probed>) {
     (found, probed)
 }
 
-fn ended(probes: &[(f64, bool, bool)], end: &End) -> (String, Option<String>, u8) {
+fn ended(probes: &[(f64, bool, bool)], end: &SearchEnd) -> (String, Option<String>, u8) {
     let (mut found, probed) = of(probes);
     found.end(end, &probed);
     (found.sentence, found.above, found.exit_code)
@@ -74,7 +74,7 @@ fn ended(probes: &[(f64, bool, bool)], end: &End) -> (String, Option<String>, u8
 fn an_end_without_an_answer_says_what_is_known() {
     let (told, above, code) = ended(
         &[(100.0, true, true), (400.0, false, true)],
-        &End::OutOfBudget,
+        &SearchEnd::OutOfBudget,
     );
     assert_eq!(
         told,
@@ -85,29 +85,29 @@ fn an_end_without_an_answer_says_what_is_known() {
     // What both held and failed lies between all the same.
     let (told, ..) = ended(
         &[(400.0, true, true), (390.0, false, true)],
-        &End::OutOfBudget,
+        &SearchEnd::OutOfBudget,
     );
     assert_eq!(
         told,
         "no answer within the budget: somewhere between 390/s and 400/s"
     );
-    let (told, above, code) = ended(&[(100.0, true, true)], &End::GeneratorLimited);
+    let (told, above, code) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorLimited);
     assert_eq!(
         told,
         "at least 100/s, generator-limited: this machine cannot send more"
     );
     assert_eq!((above, code), (None, 4));
-    let (told, ..) = ended(&[(100.0, true, true)], &End::GeneratorDisturbed);
+    let (told, ..) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorDisturbed);
     assert!(told.ends_with("; everything held at 100/s"), "{told}");
 }
 
 #[test]
 fn what_does_not_count_fails_nothing() {
     let probes = [(2.0, false, false), (5.0, false, true), (1.0, false, true)];
-    let (told, above, code) = ended(&probes, &End::NotEvenLowest);
+    let (told, above, code) = ended(&probes, &SearchEnd::NotEvenLowest);
     assert_eq!(told, "fails even at 1.00/s: `p99 < 200ms` is 300 ms");
     assert_eq!((above, code), (None, 1));
-    let (told, ..) = ended(&[(2.0, false, false)], &End::GeneratorLimited);
+    let (told, ..) = ended(&[(2.0, false, false)], &SearchEnd::GeneratorLimited);
     assert!(told.starts_with("unknown: "), "{told}");
 }
 
@@ -150,10 +150,10 @@ fn a_service_that_drifts_has_no_answer() {
         (110.0, false, true),
         (126.0, false, true),
     ]);
-    probed[2].why = Why::Again;
-    found.probes[2].why = Why::Again;
+    probed[2].why = ProbeReason::Again;
+    found.probes[2].why = ProbeReason::Again;
     found.probes[2].answered = Some(101.2);
-    found.end(&End::Drifts(-0.3), &probed);
+    found.end(&SearchEnd::Drifts(-0.3), &probed);
     assert_eq!(
         found.sentence,
         "no answer: it drifts. The service got slower during the search: 126/s held first and failed later and answered 101/s"

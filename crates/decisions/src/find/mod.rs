@@ -9,6 +9,6 @@ pub mod search;
 pub mod simulated;
 pub mod sweep;
 
-pub use answer::{Cause, Ending, Found, Over, Row};
+pub use answer::{Cause, Ending, Over, ProbeRow, SearchResult};
 pub use probe::{Flow, allowed, flow, tallies, throughput};
-pub use search::Tally;
+pub use search::ViolationTally;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::Kind;
+use measure::TimeKind;
 use plan::{
     Criterion,
     criteria::{Metric, Op, Stat},
@@ -11,7 +11,7 @@ use plan::{
 };
 use record::{Run, history::Curve};
 
-use super::search::Tally;
+use super::search::ViolationTally;
 pub use analysis::steady::Flow;
 use analysis::{
     moments, steady,
@@ -35,17 +35,17 @@ pub fn allowed(criterion: &Criterion) -> Option<f64> {
 
 /// What a probe counted for each criterion: of those that are no question of shares, one sample that says what the verdict says.
 #[must_use]
-pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Tally> {
+pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<ViolationTally> {
     let judged = |criterion: &Criterion| {
         let mut judged = summary.criteria.iter();
         judged.find(|judged| judged.text == criterion.text)
     };
     let tally = |criterion: &Criterion| match allowed(criterion) {
-        Some(allowed) => Tally {
+        Some(allowed) => ViolationTally {
             allowed,
             seconds: seconds(run, criterion),
         },
-        None => Tally {
+        None => ViolationTally {
             allowed: 0.5,
             seconds: match judged(criterion).map(|judged| (judged.judgement, judged.margin)) {
                 Some((Judgement::Pass, _)) => vec![(1.0, 0.0)],
@@ -103,7 +103,7 @@ fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
 }
 
 /// Samples, and those that took longer than the bound.
-fn slow_ones(run: &Run, subject: &Subject, kind: Kind, bound: u64) -> Sums {
+fn slow_ones(run: &Run, subject: &Subject, kind: TimeKind, bound: u64) -> Sums {
     let mut sums = Sums::new();
     let of_kind = run.totals.windows.iter();
     for (_, windows) in of_kind.filter(|((id, known), _)| *known == kind && subject.has_label(*id))

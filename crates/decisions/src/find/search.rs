@@ -36,7 +36,7 @@ const PLAINLY: f64 = 5.0;
 
 /// What is searched, and with what.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct SearchConfig {
     /// The first level.
     pub from: f64,
     /// The lowest that is tried.
@@ -60,7 +60,7 @@ pub struct Asked {
 /// Why a level is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Why {
+pub enum ProbeReason {
     /// Nothing has failed yet.
     Up,
     /// Nothing has held yet.
@@ -73,22 +73,22 @@ pub enum Why {
     Again,
 }
 
-impl Why {
+impl ProbeReason {
     /// Whether the probe goes on for its whole length unless it fails plainly: such probes say how near the answer is.
     #[must_use]
     pub fn is_long(self) -> bool {
-        matches!(self, Why::Near | Why::Again)
+        matches!(self, ProbeReason::Near | ProbeReason::Again)
     }
 
     /// In words.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Why::Up => "everything had held",
-            Why::Down => "nothing had held",
-            Why::Between => "between",
-            Why::Near => "near the load line",
-            Why::Again => "it had held before",
+            ProbeReason::Up => "everything had held",
+            ProbeReason::Down => "nothing had held",
+            ProbeReason::Between => "between",
+            ProbeReason::Near => "near the load line",
+            ProbeReason::Again => "it had held before",
         }
     }
 }
@@ -99,14 +99,14 @@ pub struct Probe {
     /// The level.
     pub level: f64,
     /// Why this one.
-    pub why: Why,
+    pub why: ProbeReason,
     /// The longest that it takes, without settling.
     pub seconds: f64,
 }
 
 /// What a probe counted for one of the bounds, in consecutive seconds: samples, and those beyond it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tally {
+pub struct ViolationTally {
     /// Such a share may lie beyond.
     pub allowed: f64,
     /// Second by second.
@@ -115,26 +115,26 @@ pub struct Tally {
 
 /// A probe that is over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Probed {
+pub struct ProbeResult {
     /// Its level.
     pub level: f64,
     /// Why it was tried.
-    pub why: Why,
+    pub why: ProbeReason,
     /// What it took of the budget, settling and draining with it.
     pub spent_s: f64,
     /// By bound.
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<ViolationTally>,
     /// Whether a backlog grew in it; none where that cannot be said.
     pub grows: Option<bool>,
     /// Answers per second; `None` where that is not known, and of users.
     pub answered: Option<f64>,
     /// Why it does not count, if so.
-    pub spoilt: Option<Spoilt>,
+    pub spoilt: Option<InvalidProbe>,
 }
 
 /// What spoilt a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoilt {
+pub enum InvalidProbe {
     /// The generator could not send as much as planned.
     Limited,
     /// It was held up by something else on its machine: it may go better another time.
@@ -143,16 +143,16 @@ pub enum Spoilt {
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum SearchStep {
     /// A probe.
     Probe(Probe),
     /// Nothing.
-    End(End),
+    End(SearchEnd),
 }
 
 /// How the search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum End {
+pub enum SearchEnd {
     /// With an answer.
     Found(Crossing),
     /// Not even the lowest level holds.
@@ -169,7 +169,7 @@ pub enum End {
     OutOfBudget,
 }
 
-impl Tally {
+impl ViolationTally {
     /// The share that lies beyond.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
@@ -226,11 +226,11 @@ impl Tally {
     }
 }
 
-impl Probed {
+impl ProbeResult {
     /// Whether everything held, as far as was seen. A quick look says that something does not only where it is no chance of a few.
     #[must_use]
     pub fn holds(&self) -> bool {
-        let fails = |tally: &Tally| {
+        let fails = |tally: &ViolationTally| {
             let (n, over) = tally.sums();
             let may = n * tally.allowed;
             let chance = if self.why.is_long() {
@@ -254,30 +254,30 @@ pub fn probe_seed(seed: u64, number: usize) -> u64 {
 
 /// What comes next after these.
 #[must_use]
-pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
+pub fn next(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
     let whole = counting(probes);
     let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
     if limited(asked, probes) {
-        return Step::End(match ended(asked, &whole) {
-            End::OutOfBudget => End::GeneratorLimited,
+        return SearchStep::End(match ended(asked, &whole) {
+            SearchEnd::OutOfBudget => SearchEnd::GeneratorLimited,
             end => end,
         });
     }
     let last = probes.iter().rev().take(DISTURBED);
-    let disturbed = last.filter(|probe| probe.spoilt == Some(Spoilt::Disturbed));
+    let disturbed = last.filter(|probe| probe.spoilt == Some(InvalidProbe::Disturbed));
     if disturbed.count() == DISTURBED {
-        return Step::End(match ended(asked, &whole) {
-            End::OutOfBudget => End::GeneratorDisturbed,
+        return SearchStep::End(match ended(asked, &whole) {
+            SearchEnd::OutOfBudget => SearchEnd::GeneratorDisturbed,
             end => end,
         });
     }
-    let probe = |level: f64, why: Why, seconds: f64| {
+    let probe = |level: f64, why: ProbeReason, seconds: f64| {
         let level = asked.fitted(level);
         let is_over = spent + asked.settle_s + seconds > asked.budget_s;
         if is_over && !probes.is_empty() {
-            Step::End(ended(asked, &whole))
+            SearchStep::End(ended(asked, &whole))
         } else {
-            Step::Probe(Probe {
+            SearchStep::Probe(Probe {
                 level,
                 why,
                 seconds,
@@ -286,28 +286,34 @@ pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
     };
     let quick = |level: f64| asked.probe_s.min((A_FEW / level).clamp(QUICK.0, QUICK.1));
     match bracket(&whole) {
-        (None, None) => probe(asked.from, Why::Up, quick(asked.from)),
+        (None, None) => probe(asked.from, ProbeReason::Up, quick(asked.from)),
         (Some(held), None) if asked.most.is_some_and(|most| held >= most) => {
-            Step::End(End::HoldsToMost)
+            SearchStep::End(SearchEnd::HoldsToMost)
         }
-        (Some(held), None) => probe(held * UP, Why::Up, quick(held * UP)),
+        (Some(held), None) => probe(held * UP, ProbeReason::Up, quick(held * UP)),
         // A service that was cold, or a moment that was bad, is asked once more before anything is made of it.
-        (None, Some(failed)) if whole.len() == 1 => probe(failed, Why::Down, quick(failed)),
-        (None, Some(failed)) if failed <= asked.least => Step::End(End::NotEvenLowest),
-        (None, Some(failed)) => probe(failed / DOWN, Why::Down, quick(failed / DOWN)),
+        (None, Some(failed)) if whole.len() == 1 => probe(failed, ProbeReason::Down, quick(failed)),
+        (None, Some(failed)) if failed <= asked.least => SearchStep::End(SearchEnd::NotEvenLowest),
+        (None, Some(failed)) => probe(failed / DOWN, ProbeReason::Down, quick(failed / DOWN)),
         (Some(held), Some(failed)) if failed / held > NEAR && asked.is_between(held, failed) => {
             let level = (held * failed).sqrt();
-            probe(level, Why::Between, asked.probe_s.min(2.0 * quick(level)))
+            probe(
+                level,
+                ProbeReason::Between,
+                asked.probe_s.min(2.0 * quick(level)),
+            )
         }
         (Some(held), Some(failed)) => {
             match drift::drift(&whole, (held * failed).sqrt().ln()) {
-                Drift::Sure(by) => return Step::End(End::Drifts(by)),
-                Drift::Suspected { level, .. } => return probe(level, Why::Again, asked.probe_s),
+                Drift::Sure(by) => return SearchStep::End(SearchEnd::Drifts(by)),
+                Drift::Suspected { level, .. } => {
+                    return probe(level, ProbeReason::Again, asked.probe_s);
+                }
                 Drift::None | Drift::Likely(_) => {}
             }
             match near(asked, &whole) {
-                Some(level) => probe(level, Why::Near, asked.probe_s),
-                None => Step::End(ended(asked, &whole)),
+                Some(level) => probe(level, ProbeReason::Near, asked.probe_s),
+                None => SearchStep::End(ended(asked, &whole)),
             }
         }
     }
@@ -315,29 +321,29 @@ pub fn next(asked: &Asked, probes: &[Probed]) -> Step {
 
 /// What is known of the answer; `None` before enough was measured near it.
 #[must_use]
-pub fn known(probes: &[Probed]) -> Option<Crossing> {
+pub fn known(probes: &[ProbeResult]) -> Option<Crossing> {
     let whole = counting(probes);
     crossed(&whole).filter(|found| is_measured(&whole, found))
 }
 
 /// How it ends where nothing is left of the budget.
 #[must_use]
-pub fn spent(asked: &Asked, probes: &[Probed]) -> End {
+pub fn spent(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchEnd {
     ended(asked, &counting(probes))
 }
 
 /// The highest level at which everything held, and the lowest at which something did not.
 #[must_use]
-pub fn ends(probes: &[Probed]) -> (Option<f64>, Option<f64>) {
+pub fn ends(probes: &[ProbeResult]) -> (Option<f64>, Option<f64>) {
     bracket(&counting(probes))
 }
 
-fn counting(probes: &[Probed]) -> Vec<&Probed> {
-    let counts = |probe: &&Probed| probe.spoilt.is_none();
+fn counting(probes: &[ProbeResult]) -> Vec<&ProbeResult> {
+    let counts = |probe: &&ProbeResult| probe.spoilt.is_none();
     probes.iter().filter(counts).collect()
 }
 
-impl Asked {
+impl SearchConfig {
     fn fitted(&self, level: f64) -> f64 {
         let level = level
             .max(self.least)
@@ -357,7 +363,7 @@ impl Asked {
 
 /// The highest level that held, and the lowest that did not. A quick look that others contradict was chance: a failure where the same level held
 /// later, or two that are higher; and what held where two that are lower did not.
-fn bracket(whole: &[&Probed]) -> (Option<f64>, Option<f64>) {
+fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     const CONTRADICTED: usize = 2;
     let is_chance = |number: usize| {
         let look = whole[number];
@@ -386,13 +392,13 @@ fn bracket(whole: &[&Probed]) -> (Option<f64>, Option<f64>) {
 
 /// Whether enough was measured near the answer: something that failed and something that held, and more than one long probe. An answer
 /// without them would be about levels that were never tried, with an interval that rests on the curve alone.
-fn is_measured(whole: &[&Probed], found: &Crossing) -> bool {
+fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
     /// In logarithms: of any probe, and of long ones.
     const NEAR_IT: f64 = 0.3;
     const CLOSE: f64 = 0.12;
     const LEAST: usize = 2;
     let estimate = found.estimate();
-    let within = |probe: &Probed, reach: f64| (probe.level.ln() - estimate).abs() < reach;
+    let within = |probe: &ProbeResult, reach: f64| (probe.level.ln() - estimate).abs() < reach;
     let near = |holds: bool| {
         let mut of = whole.iter().filter(|probe| probe.holds() == holds);
         of.any(|probe| within(probe, NEAR_IT))
@@ -402,18 +408,18 @@ fn is_measured(whole: &[&Probed], found: &Crossing) -> bool {
 }
 
 /// Whether the last two probes were more than the generator could send, at the same level or nearly.
-fn limited(asked: &Asked, probes: &[Probed]) -> bool {
+fn limited(asked: &SearchConfig, probes: &[ProbeResult]) -> bool {
     let [.., before, last] = probes else {
         return false;
     };
     [before, last]
         .iter()
-        .all(|probe| probe.spoilt == Some(Spoilt::Limited))
+        .all(|probe| probe.spoilt == Some(InvalidProbe::Limited))
         && asked.fitted(last.level) <= asked.fitted(before.level) * 1.1
 }
 
 /// The next level near the answer; none when it is known well enough.
-fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
+fn near(asked: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     let found = crossed(whole)?;
     let (low, high) = found.interval();
     let estimate = found.estimate();
@@ -458,23 +464,23 @@ fn near(asked: &Asked, whole: &[&Probed]) -> Option<f64> {
 }
 
 /// How it ends with what is known.
-fn ended(asked: &Asked, whole: &[&Probed]) -> End {
+fn ended(asked: &SearchConfig, whole: &[&ProbeResult]) -> SearchEnd {
     let (Some(held), Some(failed)) = bracket(whole) else {
-        return End::OutOfBudget;
+        return SearchEnd::OutOfBudget;
     };
     let drifts = drift::drift(whole, (held * failed).sqrt().ln()).at_the_end();
     if let Some(by) = drifts {
-        return End::Drifts(by);
+        return SearchEnd::Drifts(by);
     }
     if failed / held > NEAR && asked.is_between(held, failed) {
-        return End::OutOfBudget;
+        return SearchEnd::OutOfBudget;
     }
     let found = crossed(whole).filter(|found| is_measured(whole, found));
-    found.map_or(End::OutOfBudget, End::Found)
+    found.map_or(SearchEnd::OutOfBudget, SearchEnd::Found)
 }
 
 /// Where the share beyond the bounds crosses what is allowed, but not above what an overloaded service answers.
-fn crossed(whole: &[&Probed]) -> Option<Crossing> {
+fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     let (held, failed) = bracket(whole);
     let (held, failed) = (held?.ln(), failed?.ln());
     let capacity = capacity(whole);
@@ -500,7 +506,7 @@ fn crossed(whole: &[&Probed]) -> Option<Crossing> {
 
 /// The rate that the service answers while its backlog grows, as a logarithm with its standard deviation: it cannot bear more. `None`
 /// where no backlog grew, or where it bears more than it answers when overloaded.
-fn capacity(whole: &[&Probed]) -> Option<(f64, f64)> {
+fn capacity(whole: &[&ProbeResult]) -> Option<(f64, f64)> {
     /// A service that is overloaded answers less than this share of what arrives.
     const SATURATED: f64 = 0.99;
     /// It bears more where a level held that is higher than what it answers by this factor; less than that takes longer than a probe.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::find::simulated::{
     BUSY_POOL, FULL_POOL, KNOWN, KnownLoadLine, Objective, POOL, SLOWING, SearchStatistics,
-    Service, ServiceTime, config, search,
+    ServiceTime, SimulatedService, config, search,
 };
 
 /// How a search is set up.
@@ -16,10 +16,10 @@ enum Form {
 }
 
 impl Form {
-    fn config(self, seed: u64) -> Asked {
+    fn config(self, seed: u64) -> SearchConfig {
         match self {
             Form::Usual => config(300.0, 15.0, seed),
-            Form::Short => Asked {
+            Form::Short => SearchConfig {
                 from: 100.0,
                 ..config(90.0, 8.0, seed)
             },
@@ -123,7 +123,7 @@ fn the_load_lines_without_a_closed_form_are_right() {
 fn a_full_pool_is_found_where_it_is_full() {
     for seed in 0..10 {
         let (end, _) = search(POOL, FULL_POOL.objective, &config(300.0, 15.0, seed));
-        let End::Found(found) = end else {
+        let SearchEnd::Found(found) = end else {
             panic!("{end:?}")
         };
         // 160/s is all it can do. A little above that the queue grows so slowly that the bound is not exceeded within a probe.
@@ -148,7 +148,7 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
                     bound_s: Some(bound),
                 };
                 let (end, _) = search(service, objective, &form.config(seed));
-                let End::Found(found) = end else {
+                let SearchEnd::Found(found) = end else {
                     panic!("{end:?}")
                 };
                 let estimate = found.estimate().exp();
@@ -159,18 +159,18 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
 }
 
 /// Services that take exponential times: one server, four, and as many as the pool has.
-const SLOW: Service = Service {
+const SLOW: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..KNOWN[0].service
 };
-const FOUR: Service = KNOWN[1].service;
-const EIGHT: Service = Service {
+const FOUR: SimulatedService = KNOWN[1].service;
+const EIGHT: SimulatedService = SimulatedService {
     time: ServiceTime::Exponential,
     ..BUSY_POOL
 };
 
 /// The share of probes of so many seconds in which a backlog is said to grow.
-fn grows(service: Service, times: f64, seconds: usize, probes: u64) -> f64 {
+fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> f64 {
     let rate = times * service.servers as f64 / service.mean_s;
     let objective = Objective {
         allowed: 0.01,
@@ -219,12 +219,12 @@ fn how_often_a_backlog_is_said_to_grow() {
     }
 }
 
-fn probed(level: f64, over: f64, spoilt: Option<Spoilt>) -> Probed {
-    Probed {
+fn probed(level: f64, over: f64, spoilt: Option<InvalidProbe>) -> ProbeResult {
+    ProbeResult {
         level,
-        why: Why::Up,
+        why: ProbeReason::Up,
         spent_s: 4.0,
-        tallies: vec![Tally {
+        tallies: vec![ViolationTally {
             allowed: 0.01,
             seconds: vec![(level, over * level); 3],
         }],
@@ -239,13 +239,18 @@ fn what_fails_at_the_lowest_level_ends_the_search() {
     let asked = config(300.0, 15.0, 1);
     let twice = [10.0, 10.0].map(|level| probed(level, 0.5, None));
     let down = next(&asked, &twice);
-    assert!(matches!(&down, Step::Probe(probe) if probe.level == 2.5 && probe.why == Why::Down));
+    assert!(
+        matches!(&down, SearchStep::Probe(probe) if probe.level == 2.5 && probe.why == ProbeReason::Down)
+    );
     let probes = [10.0, 2.5, 1.0].map(|level| probed(level, 0.5, None));
-    assert_eq!(next(&asked, &probes), Step::End(End::NotEvenLowest));
+    assert_eq!(
+        next(&asked, &probes),
+        SearchStep::End(SearchEnd::NotEvenLowest)
+    );
 }
 
-fn one_look(over: f64) -> Tally {
-    Tally {
+fn one_look(over: f64) -> ViolationTally {
+    ViolationTally {
         allowed: 0.5,
         seconds: vec![(1.0, over)],
     }
@@ -258,13 +263,13 @@ fn a_condition_that_is_no_question_of_shares_fails_by_its_one_look() {
     assert!(!failed.holds());
     failed.tallies = vec![one_look(0.0)];
     assert!(failed.holds());
-    failed.tallies = vec![Tally {
+    failed.tallies = vec![ViolationTally {
         allowed: 0.5,
         seconds: vec![(5.0, 5.0)],
     }];
     assert!(!failed.holds());
     // One of twenty beyond p99 is chance, as long as nobody looks nearer.
-    failed.tallies = vec![Tally {
+    failed.tallies = vec![ViolationTally {
         allowed: 0.01,
         seconds: vec![(20.0, 1.0)],
     }];
@@ -276,16 +281,18 @@ fn a_wrong_first_look_is_asked_again_and_forgotten() {
     let asked = config(300.0, 15.0, 1);
     let mut probes = vec![probed(10.0, 0.5, None)];
     let again = next(&asked, &probes);
-    assert!(matches!(again, Step::Probe(probe) if probe.level == 10.0));
+    assert!(matches!(again, SearchStep::Probe(probe) if probe.level == 10.0));
     probes.push(probed(10.0, 0.0, None));
     let up = next(&asked, &probes);
-    assert!(matches!(up, Step::Probe(probe) if probe.level == 20.0 && probe.why == Why::Up));
+    assert!(
+        matches!(up, SearchStep::Probe(probe) if probe.level == 20.0 && probe.why == ProbeReason::Up)
+    );
     // A failure that two higher levels contradict is none.
     let probes = [(10.0, 0.0), (20.0, 0.5), (22.0, 0.0), (24.0, 0.0)];
     let probes = probes.map(|(level, over)| probed(level, over, None));
     let up = next(&asked, &probes);
     assert!(
-        matches!(&up, Step::Probe(probe) if probe.level == 48.0),
+        matches!(&up, SearchStep::Probe(probe) if probe.level == 48.0),
         "{up:?}"
     );
 }
@@ -294,36 +301,46 @@ fn a_wrong_first_look_is_asked_again_and_forgotten() {
 fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
     let asked = config(300.0, 15.0, 1);
     let looks = [(10.0, 0.0), (20.0, 0.9), (14.0, 0.0), (16.0, 0.9)];
-    let mut probes: Vec<Probed> = looks
+    let mut probes: Vec<ProbeResult> = looks
         .iter()
         .map(|(level, over)| probed(*level, *over, None))
         .collect();
-    let limited = [15.0, 15.0].map(|level| probed(level, 0.9, Some(Spoilt::Limited)));
+    let limited = [15.0, 15.0].map(|level| probed(level, 0.9, Some(InvalidProbe::Limited)));
     let mut without = probes.clone();
     without.extend(limited.clone());
     // Quick probes alone are no answer.
-    assert_eq!(next(&asked, &without), Step::End(End::GeneratorLimited));
-    let near = [(13.8, 0.0), (14.4, 0.0), (15.4, 0.9), (15.8, 0.9)].map(|(level, over)| Probed {
-        why: Why::Near,
-        ..probed(level, over, None)
-    });
+    assert_eq!(
+        next(&asked, &without),
+        SearchStep::End(SearchEnd::GeneratorLimited)
+    );
+    let near =
+        [(13.8, 0.0), (14.4, 0.0), (15.4, 0.9), (15.8, 0.9)].map(|(level, over)| ProbeResult {
+            why: ProbeReason::Near,
+            ..probed(level, over, None)
+        });
     probes.extend(near);
     probes.extend(limited);
     let end = next(&asked, &probes);
-    assert!(matches!(&end, Step::End(End::Found(_))), "{end:?}");
+    assert!(
+        matches!(&end, SearchStep::End(SearchEnd::Found(_))),
+        "{end:?}"
+    );
 }
 
 #[test]
 fn what_holds_everywhere_ends_it_at_the_highest_level() {
-    let asked = Asked {
+    let asked = SearchConfig {
         most: Some(30.0),
         ..config(300.0, 15.0, 1)
     };
     let probes = [10.0, 20.0].map(|level| probed(level, 0.0, None));
     let last = next(&asked, &probes);
-    assert!(matches!(last, Step::Probe(probe) if probe.level == 30.0));
+    assert!(matches!(last, SearchStep::Probe(probe) if probe.level == 30.0));
     let probes = [10.0, 20.0, 30.0].map(|level| probed(level, 0.0, None));
-    assert_eq!(next(&asked, &probes), Step::End(End::HoldsToMost));
+    assert_eq!(
+        next(&asked, &probes),
+        SearchStep::End(SearchEnd::HoldsToMost)
+    );
 }
 
 #[test]
@@ -331,12 +348,15 @@ fn what_the_generator_spoils_is_tried_once_more() {
     let asked = config(300.0, 15.0, 1);
     let mut probes = vec![
         probed(10.0, 0.0, None),
-        probed(20.0, 0.0, Some(Spoilt::Limited)),
+        probed(20.0, 0.0, Some(InvalidProbe::Limited)),
     ];
     let again = next(&asked, &probes);
-    assert!(matches!(again, Step::Probe(probe) if probe.level == 20.0));
-    probes.push(probed(20.0, 0.0, Some(Spoilt::Limited)));
-    assert_eq!(next(&asked, &probes), Step::End(End::GeneratorLimited));
+    assert!(matches!(again, SearchStep::Probe(probe) if probe.level == 20.0));
+    probes.push(probed(20.0, 0.0, Some(InvalidProbe::Limited)));
+    assert_eq!(
+        next(&asked, &probes),
+        SearchStep::End(SearchEnd::GeneratorLimited)
+    );
 }
 
 #[test]
@@ -345,24 +365,30 @@ fn a_machine_that_is_busy_with_something_else_is_given_more_chances_and_then_tol
     let mut probes = vec![probed(10.0, 0.0, None)];
     for _ in 0..DISTURBED {
         let again = next(&asked, &probes);
-        assert!(matches!(again, Step::Probe(probe) if probe.level == 20.0));
-        probes.push(probed(20.0, 0.0, Some(Spoilt::Disturbed)));
+        assert!(matches!(again, SearchStep::Probe(probe) if probe.level == 20.0));
+        probes.push(probed(20.0, 0.0, Some(InvalidProbe::Disturbed)));
     }
-    assert_eq!(next(&asked, &probes), Step::End(End::GeneratorDisturbed));
+    assert_eq!(
+        next(&asked, &probes),
+        SearchStep::End(SearchEnd::GeneratorDisturbed)
+    );
 }
 
 #[test]
 fn a_spent_budget_without_an_answer_is_none() {
     let asked = config(20.0, 15.0, 1);
-    let probes: Vec<Probed> = (0..5)
+    let probes: Vec<ProbeResult> = (0..5)
         .map(|n| probed(10.0 * 2f64.powi(n), 0.0, None))
         .collect();
-    assert_eq!(next(&asked, &probes), Step::End(End::OutOfBudget));
+    assert_eq!(
+        next(&asked, &probes),
+        SearchStep::End(SearchEnd::OutOfBudget)
+    );
 }
 
 #[test]
 fn users_are_whole_numbers() {
-    let asked = Asked {
+    let asked = SearchConfig {
         whole: true,
         from: 3.0,
         ..config(300.0, 15.0, 1)
@@ -373,12 +399,12 @@ fn users_are_whole_numbers() {
         probed(12.0, 0.9, None),
     ];
     for _ in 0..4 {
-        let Step::Probe(probe) = next(&asked, &probes) else {
+        let SearchStep::Probe(probe) = next(&asked, &probes) else {
             break;
         };
         assert_eq!(probe.level, probe.level.round());
         let over = if probe.level > 8.0 { 0.9 } else { 0.0 };
-        probes.push(Probed {
+        probes.push(ProbeResult {
             why: probe.why,
             ..probed(probe.level, over, None)
         });
@@ -399,8 +425,8 @@ fn each_probe_has_a_seed_of_its_own() {
 #[test]
 fn contradicting_probes_have_what_held_probed_again() {
     let asked = config(300.0, 15.0, 1);
-    let long = |level: f64, over: f64, answered: f64| Probed {
-        why: Why::Near,
+    let long = |level: f64, over: f64, answered: f64| ProbeResult {
+        why: ProbeReason::Near,
         spent_s: 17.0,
         answered: Some(answered),
         ..probed(level, over, None)
@@ -413,17 +439,17 @@ fn contradicting_probes_have_what_held_probed_again() {
         long(150.0, 0.5, 140.0),
         long(130.0, 0.5, 120.0),
     ]);
-    let Step::Probe(again) = next(&asked, &probes) else {
+    let SearchStep::Probe(again) = next(&asked, &probes) else {
         panic!("the search ended")
     };
-    assert_eq!((again.level, again.why), (160.0, Why::Again));
-    probes.push(Probed {
-        why: Why::Again,
+    assert_eq!((again.level, again.why), (160.0, ProbeReason::Again));
+    probes.push(ProbeResult {
+        why: ProbeReason::Again,
         ..long(160.0, 0.9, 110.0)
     });
     let end = next(&asked, &probes);
     assert!(
-        matches!(end, Step::End(End::Drifts(by)) if by < -0.1),
+        matches!(end, SearchStep::End(SearchEnd::Drifts(by)) if by < -0.1),
         "{end:?}"
     );
 }

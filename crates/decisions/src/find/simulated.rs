@@ -4,7 +4,9 @@
 use measure::confidence::Standing;
 use plan::rng::{Purpose, Rng};
 
-use super::search::{Asked, End, Probed, Step, Tally, Why, next, probe_seed};
+use super::search::{
+    ProbeReason, ProbeResult, SearchConfig, SearchEnd, SearchStep, ViolationTally, next, probe_seed,
+};
 
 /// The distribution of how long a request takes once it is being served.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +39,7 @@ pub enum Discipline {
 
 /// A simulated service and how requests arrive at it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Service {
+pub struct SimulatedService {
     /// Servers side by side.
     pub servers: usize,
     /// Mean service time, in seconds.
@@ -65,27 +67,27 @@ pub struct KnownLoadLine {
     /// In words.
     pub name: &'static str,
     /// The service.
-    pub service: Service,
+    pub service: SimulatedService,
     /// What must hold.
     pub objective: Objective,
     /// The rate up to which it holds.
     pub load_line: f64,
 }
 
-const ONE: Service = Service {
+const ONE: SimulatedService = SimulatedService {
     servers: 1,
     mean_s: 0.001,
     has_random_arrivals: true,
     time: ServiceTime::Exponential,
     discipline: Discipline::Queue,
 };
-const FOUR: Service = Service {
+const FOUR: SimulatedService = SimulatedService {
     servers: 4,
     mean_s: 0.010,
     ..ONE
 };
 /// Eight servers of 50 ms each and evenly spaced arrivals: 160/s is the most that they can do.
-pub const POOL: Service = Service {
+pub const POOL: SimulatedService = SimulatedService {
     servers: 8,
     mean_s: 0.050,
     has_random_arrivals: false,
@@ -93,7 +95,7 @@ pub const POOL: Service = Service {
     discipline: Discipline::Queue,
 };
 /// The same pool with random arrivals.
-pub const BUSY_POOL: Service = Service {
+pub const BUSY_POOL: SimulatedService = SimulatedService {
     has_random_arrivals: true,
     ..POOL
 };
@@ -113,7 +115,7 @@ const REFUSED: Objective = Objective {
 /// A pool whose service times grow by 2 % with every 1,000 requests. No rate is its load line.
 pub const SLOWING: KnownLoadLine = KnownLoadLine {
     name: "8 × 50 ms, 2 % slower after every 1,000 requests",
-    service: Service {
+    service: SimulatedService {
         discipline: Discipline::Slowing(0.02),
         ..BUSY_POOL
     },
@@ -151,7 +153,7 @@ pub const KNOWN: [KnownLoadLine; 8] = [
     },
     KnownLoadLine {
         name: "8 × 100 ms exponential, p95 < 400 ms",
-        service: Service {
+        service: SimulatedService {
             servers: 8,
             mean_s: 0.100,
             ..ONE
@@ -167,7 +169,7 @@ pub const KNOWN: [KnownLoadLine; 8] = [
     },
     KnownLoadLine {
         name: "8 × 50 ms lognormal, p99 < 250 ms",
-        service: Service {
+        service: SimulatedService {
             time: ServiceTime::Lognormal(0.7),
             ..BUSY_POOL
         },
@@ -176,7 +178,7 @@ pub const KNOWN: [KnownLoadLine; 8] = [
     },
     KnownLoadLine {
         name: "limiter of 40/s that answers 429, errors < 5 %",
-        service: Service {
+        service: SimulatedService {
             servers: 1,
             mean_s: 0.001,
             time: ServiceTime::Fixed,
@@ -194,7 +196,7 @@ pub const KNOWN: [KnownLoadLine; 8] = [
     },
     KnownLoadLine {
         name: "30 connections of 300 ms, errors < 1 %",
-        service: Service {
+        service: SimulatedService {
             servers: 30,
             mean_s: 0.300,
             time: ServiceTime::Fixed,
@@ -208,7 +210,7 @@ pub const KNOWN: [KnownLoadLine; 8] = [
 
 /// What a probe counted, second by second.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct ProbeCounts {
     /// Samples, and those beyond the objective.
     pub counted: Vec<(f64, f64)>,
     /// Arrivals.
@@ -217,7 +219,7 @@ pub struct Seen {
     pub went: Vec<f64>,
 }
 
-impl Seen {
+impl ProbeCounts {
     /// Whether a backlog grew in the first `until` seconds of a load of this rate; `None` where that cannot be decided.
     #[must_use]
     pub fn grows(&self, rate: f64, until: usize) -> Option<bool> {
@@ -228,8 +230,8 @@ impl Seen {
 
 /// A search of this budget with probes of this length, both in seconds.
 #[must_use]
-pub fn config(budget_s: f64, probe_s: f64, seed: u64) -> Asked {
-    Asked {
+pub fn config(budget_s: f64, probe_s: f64, seed: u64) -> SearchConfig {
+    SearchConfig {
         from: 10.0,
         least: 1.0,
         most: None,
@@ -250,7 +252,7 @@ struct Servers {
 }
 
 impl Servers {
-    fn new(service: &Service) -> Servers {
+    fn new(service: &SimulatedService) -> Servers {
         let tokens = match service.discipline {
             Discipline::TokenBucket { burst, .. } => burst,
             _ => 0.0,
@@ -286,7 +288,7 @@ fn earliest(times: &mut [f64]) -> Option<&mut f64> {
     times.iter_mut().min_by(|a, b| a.total_cmp(b))
 }
 
-impl Service {
+impl SimulatedService {
     /// What a probe counts of a load of this rate that began `settle_s` before; `served` is how many requests the service has had so far.
     #[must_use]
     pub fn load(
@@ -295,10 +297,10 @@ impl Service {
         objective: Objective,
         (settle_s, seconds): (f64, usize),
         (seed, served): (u64, f64),
-    ) -> Seen {
+    ) -> ProbeCounts {
         let mut random = Rng::keyed(seed, Purpose::Resampling, 12, 0);
         let mut servers = Servers::new(&self);
-        let mut seen = Seen {
+        let mut seen = ProbeCounts {
             counted: vec![(0.0, 0.0); seconds],
             came: vec![0.0; seconds],
             went: vec![0.0; seconds],
@@ -380,30 +382,34 @@ impl Service {
 
 /// Runs a whole search: how it ended, and its probes.
 #[must_use]
-pub fn search(service: Service, objective: Objective, config: &Asked) -> (End, Vec<Probed>) {
-    let mut probes: Vec<Probed> = Vec::new();
+pub fn search(
+    service: SimulatedService,
+    objective: Objective,
+    config: &SearchConfig,
+) -> (SearchEnd, Vec<ProbeResult>) {
+    let mut probes: Vec<ProbeResult> = Vec::new();
     let mut served = 0.0;
     loop {
         match next(config, &probes) {
-            Step::End(end) => return (end, probes),
-            Step::Probe(probe) => {
+            SearchStep::End(end) => return (end, probes),
+            SearchStep::Probe(probe) => {
                 let seed = probe_seed(config.seed, probes.len());
                 let seconds = probe.seconds.ceil() as usize;
                 let length = (config.settle_s, seconds);
                 let seen = service.load(probe.level, objective, length, (seed, served));
-                let tally = |until: usize| Tally {
+                let tally = |until: usize| ViolationTally {
                     allowed: objective.allowed,
                     seconds: seen.counted[..until].to_vec(),
                 };
                 let is_over = |until: &usize| match probe.why {
-                    Why::Near => tally(*until).fails_plainly(),
-                    Why::Again => false,
+                    ProbeReason::Near => tally(*until).fails_plainly(),
+                    ProbeReason::Again => false,
                     _ => tally(*until).standing() != Standing::Open,
                 };
                 let until = (3..seconds).find(is_over).unwrap_or(seconds);
                 served += probe.level * (until as f64 + config.settle_s);
                 let answered = seen.went[..until].iter().sum::<f64>() / until as f64;
-                probes.push(Probed {
+                probes.push(ProbeResult {
                     level: probe.level,
                     why: probe.why,
                     spent_s: until as f64 + config.settle_s,
@@ -435,7 +441,7 @@ impl SearchStatistics {
     pub fn of_searches(
         known: &KnownLoadLine,
         searches: u64,
-        config: impl Fn(u64) -> Asked,
+        config: impl Fn(u64) -> SearchConfig,
     ) -> SearchStatistics {
         let mut statistics = SearchStatistics {
             covered: 0,
@@ -447,9 +453,9 @@ impl SearchStatistics {
             let config = config(seed);
             let (end, probes) = search(known.service, known.objective, &config);
             let spent: f64 = probes.iter().map(|probe| probe.spent_s).sum();
-            statistics.drifted += usize::from(matches!(end, End::Drifts(_)));
+            statistics.drifted += usize::from(matches!(end, SearchEnd::Drifts(_)));
             let found = match end {
-                End::Found(found) if spent <= config.budget_s => found,
+                SearchEnd::Found(found) if spent <= config.budget_s => found,
                 _ => {
                     statistics.errors.push(f64::INFINITY);
                     continue;

@@ -5,15 +5,15 @@ use record::units;
 use serde::Serialize;
 use statistics::{LEAST_LEVEL, LEAST_P, TOO_CORRELATED, WINDOW, levels};
 
-use super::{Of, Past};
-use crate::compare::{Subject, Unit};
+use super::{IndexedRun, RowSubject};
+use crate::compare::{FigureUnit, Subject};
 
 /// A level that is so much higher or lower, as a share, is another one, where nobody says otherwise.
 pub const MARGIN: f64 = 0.03;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct TrendConfig {
     /// The figure.
     pub subject: Subject,
     /// Levels of times and rates that differ by less, as a share, are one.
@@ -26,17 +26,17 @@ pub struct Asked {
 
 /// A figure over runs, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Course {
+pub struct MetricTrend {
     /// Version of this format.
     pub schema: u32,
     /// The figure, as it may be asked for.
     pub subject: String,
     /// How its values are to be read.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Levels that differ by less are one.
     pub margin: f64,
     /// The runs that count.
-    pub values: Vec<Value>,
+    pub values: Vec<TrendPoint>,
     /// Where the figure went to another level.
     pub shifts: Vec<Shifted>,
     /// Correlation of neighbouring runs about their level: 0 for independent runs, at most 1.
@@ -51,7 +51,7 @@ pub struct Course {
 
 /// The figure in a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Value {
+pub struct TrendPoint {
     /// The run.
     pub run: String,
     /// When it began.
@@ -95,7 +95,7 @@ pub struct Apart {
     /// Why.
     pub why: String,
     /// They.
-    pub runs: Vec<Value>,
+    pub runs: Vec<TrendPoint>,
 }
 
 /// Why there is no course.
@@ -113,10 +113,10 @@ pub enum NoCourse {
 ///
 /// # Errors
 /// When there is nothing to show.
-pub fn course(runs: &[Past], asked: &Asked) -> Result<Course, NoCourse> {
+pub fn course(runs: &[IndexedRun], asked: &TrendConfig) -> Result<MetricTrend, NoCourse> {
     let newest = runs.last().ok_or(NoCourse::NoRuns)?;
-    let value = |run: &Past| known(run, asked);
-    let counts = |run: &Past| run.fault.is_none() && value(run).is_some();
+    let value = |run: &IndexedRun| known(run, asked);
+    let counts = |run: &IndexedRun| run.fault.is_none() && value(run).is_some();
     let measure = runs.iter().rev().find(|run| counts(run));
     let measure = measure.ok_or_else(|| match &newest.fault {
         Some(fault) if runs.iter().all(|run| run.fault.is_some()) => {
@@ -124,7 +124,7 @@ pub fn course(runs: &[Past], asked: &Asked) -> Result<Course, NoCourse> {
         }
         _ => NoCourse::NoValue(rows_of(newest, asked)),
     })?;
-    let (mut values, mut apart): (Vec<Value>, Vec<Apart>) = (Vec::new(), Vec::new());
+    let (mut values, mut apart): (Vec<TrendPoint>, Vec<Apart>) = (Vec::new(), Vec::new());
     for run in runs {
         let told = told(run, value(run));
         match why_apart(run, measure, told.value, asked.anyway) {
@@ -140,7 +140,7 @@ pub fn course(runs: &[Past], asked: &Asked) -> Result<Course, NoCourse> {
     }
     let unit = asked.subject.unit();
     let (shifts, correlation) = shifts(&values, unit, asked);
-    Ok(Course {
+    Ok(MetricTrend {
         schema: 1,
         subject: asked.subject.text.clone(),
         unit,
@@ -155,13 +155,13 @@ pub fn course(runs: &[Past], asked: &Asked) -> Result<Course, NoCourse> {
 }
 
 /// The value of the figure, where that has a level: nothing has no ratio to anything.
-fn known(run: &Past, asked: &Asked) -> Option<f64> {
+fn known(run: &IndexedRun, asked: &TrendConfig) -> Option<f64> {
     let value = run.value(&asked.subject)?;
-    (asked.subject.unit() == Unit::Share || value > 0.0).then_some(value)
+    (asked.subject.unit() == FigureUnit::Share || value > 0.0).then_some(value)
 }
 
-fn told(run: &Past, value: Option<f64>) -> Value {
-    Value {
+fn told(run: &IndexedRun, value: Option<f64>) -> TrendPoint {
+    TrendPoint {
         run: run.run.clone(),
         began_utc: run.began_utc.clone(),
         name: run.name.clone(),
@@ -172,7 +172,12 @@ fn told(run: &Past, value: Option<f64>) -> Value {
     }
 }
 
-fn why_apart(run: &Past, measure: &Past, value: Option<f64>, anyway: bool) -> Option<String> {
+fn why_apart(
+    run: &IndexedRun,
+    measure: &IndexedRun,
+    value: Option<f64>,
+    anyway: bool,
+) -> Option<String> {
     if let Some(fault) = &run.fault {
         // What it was is the run's own: the kind of it gathers them.
         let kind = fault.split(':').next().unwrap_or(fault);
@@ -193,28 +198,28 @@ fn why_apart(run: &Past, measure: &Past, value: Option<f64>, anyway: bool) -> Op
 }
 
 /// What there is where a figure was looked for; of all requests nothing but they.
-fn rows_of(run: &Past, asked: &Asked) -> Vec<String> {
-    use plan::criteria::{Metric, Span};
+fn rows_of(run: &IndexedRun, asked: &TrendConfig) -> Vec<String> {
+    use plan::criteria::{Metric, SpanFilter};
     let of = match asked.subject.metric {
-        Metric::Time(Span::Iteration, _) => Of::Iteration,
-        Metric::Time(Span::Transaction, _) => Of::Transaction,
+        Metric::Time(SpanFilter::Iteration, _) => RowSubject::Iteration,
+        Metric::Time(SpanFilter::Transaction, _) => RowSubject::Transaction,
         _ if asked.subject.of.is_none() => return Vec::new(),
-        _ => Of::Endpoint,
+        _ => RowSubject::Endpoint,
     };
     let rows = run.rows.iter().filter(|row| row.of == of);
     rows.map(|row| row.label.clone()).collect()
 }
 
-fn margin(unit: Unit, asked: &Asked) -> f64 {
+fn margin(unit: FigureUnit, asked: &TrendConfig) -> f64 {
     match unit {
-        Unit::Share => asked.error_margin,
-        Unit::Nanoseconds | Unit::PerSecond => asked.margin,
+        FigureUnit::Share => asked.error_margin,
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => asked.margin,
     }
 }
 
 /// The shifts, and the correlation of neighbouring runs about the levels between them.
-fn shifts(values: &[Value], unit: Unit, asked: &Asked) -> (Vec<Shifted>, f64) {
-    let is_ratio = unit != Unit::Share;
+fn shifts(values: &[TrendPoint], unit: FigureUnit, asked: &TrendConfig) -> (Vec<Shifted>, f64) {
+    let is_ratio = unit != FigureUnit::Share;
     let series = values.iter().filter_map(|value| value.value);
     let series: Vec<f64> = series
         .map(|value| if is_ratio { value.ln() } else { value })
@@ -236,14 +241,14 @@ fn shifts(values: &[Value], unit: Unit, asked: &Asked) -> (Vec<Shifted>, f64) {
             } else {
                 distance
             },
-            worse: (distance > 0.0) != (unit == Unit::PerSecond),
+            worse: (distance > 0.0) != (unit == FigureUnit::PerSecond),
             p: point.p,
         })
     });
     (changed.collect(), levels.correlation)
 }
 
-fn method(unit: Unit, asked: &Asked) -> String {
+fn method(unit: FigureUnit, asked: &TrendConfig) -> String {
     format!(
         "A shift is one that runs of one level show less often than once in {} times, by E-divisive means and Student's test \
          over windows of {WINDOW} runs; smaller ones than {} are not told. The test counts with neighbouring runs that are alike. A level is {LEAST_LEVEL} runs at least, of times and rates \
@@ -253,7 +258,12 @@ fn method(unit: Unit, asked: &Asked) -> String {
     )
 }
 
-fn sentence(values: &[Value], shifts: &[Shifted], correlation: f64, asked: &Asked) -> String {
+fn sentence(
+    values: &[TrendPoint],
+    shifts: &[Shifted],
+    correlation: f64,
+    asked: &TrendConfig,
+) -> String {
     let least = 2 * LEAST_LEVEL;
     let runs = values.len();
     let count = if runs == 1 {
@@ -293,14 +303,14 @@ fn sentence(values: &[Value], shifts: &[Shifted], correlation: f64, asked: &Aske
 #[cfg(test)]
 mod tests {
     use plan::rng::{Purpose, Rng};
-    use record::{Model, State};
+    use record::{Model, RunState};
 
     use super::*;
-    use crate::past::{Row, Times};
-    use plan::criteria::Span;
+    use crate::past::{IndexedRow, RowTimes};
+    use plan::criteria::SpanFilter;
 
-    fn run(number: usize, p99_ns: f64) -> Past {
-        Past {
+    fn run(number: usize, p99_ns: f64) -> IndexedRun {
+        IndexedRun {
             run: format!("run-{number}"),
             began_ns: number as u64,
             began_utc: String::new(),
@@ -310,22 +320,22 @@ mod tests {
             revision: None,
             load: "100/s".into(),
             model: Model::Open,
-            state: State::Complete,
+            state: RunState::Complete,
             elapsed_ns: 1,
             measurement: Some("VALID".into()),
             criteria: None,
             exit_code: 0,
             fault: None,
             likeness: vec![("load".into(), "100/s".into()), ("plan".into(), "a".into())],
-            headline: (Span::Response, None),
-            rows: vec![Row {
-                of: Of::All,
+            headline: (SpanFilter::Response, None),
+            rows: vec![IndexedRow {
+                of: RowSubject::All,
                 label: String::new(),
                 count: 1000,
                 error_share: Some(0.0),
                 per_second: Some(100.0),
-                times: vec![Times {
-                    span: Span::Response,
+                times: vec![RowTimes {
+                    span: SpanFilter::Response,
                     mean: None,
                     percentiles: [None, None, None, Some(p99_ns), None],
                     max: None,
@@ -336,7 +346,7 @@ mod tests {
     }
 
     /// So many runs of which the figure varies by 2 %, and is higher by 7 % from the 40th on.
-    fn sixty(seed: u64) -> Vec<Past> {
+    fn sixty(seed: u64) -> Vec<IndexedRun> {
         let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
         let value = |i: usize| if i >= 40 { 1.07e7 } else { 1e7 };
@@ -345,8 +355,8 @@ mod tests {
             .collect()
     }
 
-    fn asked(text: &str) -> Asked {
-        Asked {
+    fn asked(text: &str) -> TrendConfig {
+        TrendConfig {
             subject: crate::compare::read(text).unwrap(),
             margin: MARGIN,
             error_margin: 0.001,
@@ -409,7 +419,7 @@ mod tests {
             ]
         );
         assert_eq!((why.len(), found.values.len()), (4, 56));
-        let anyway = Asked {
+        let anyway = TrendConfig {
             anyway: true,
             ..asked("p99")
         };
@@ -433,8 +443,8 @@ mod tests {
         );
         // Of all requests no endpoint is told in the place of what is not kept.
         let mut runs = sixty(1);
-        let endpoint = |label: &str| Row {
-            of: Of::Endpoint,
+        let endpoint = |label: &str| IndexedRow {
+            of: RowSubject::Endpoint,
             label: label.into(),
             ..runs[59].rows[0].clone()
         };

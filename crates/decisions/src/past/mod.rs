@@ -4,19 +4,19 @@
 mod course;
 mod of_run;
 
-use plan::criteria::{Metric, Span, Stat, fits};
-use record::{Model, State};
+use plan::criteria::{Metric, SpanFilter, Stat, fits};
+use record::{Model, RunState};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::Subject;
 use analysis::verdict::Judgement;
 
-pub use course::{Apart, Asked, Course, MARGIN, NoCourse, Shifted, Value, course};
+pub use course::{Apart, MARGIN, MetricTrend, NoCourse, Shifted, TrendConfig, TrendPoint, course};
 pub use of_run::of;
 
 /// A run, as the index has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Past {
+pub struct IndexedRun {
     /// Its folder's name.
     pub run: String,
     /// When it began, in nanoseconds since 1970.
@@ -36,7 +36,7 @@ pub struct Past {
     /// The model of the load.
     pub model: Model,
     /// Whether it came to its end.
-    pub state: State,
+    pub state: RunState,
     /// From the start to the last completion or the end of the load.
     pub elapsed_ns: u64,
     /// VALID, DEGRADED or INVALID; none where nothing was measured.
@@ -50,9 +50,9 @@ pub struct Past {
     /// What others must have in common with it to be compared: what, and what it is.
     pub likeness: Vec<(String, String)>,
     /// The time that its report speaks of first, and of what: none of all requests.
-    pub headline: (Span, Option<String>),
+    pub headline: (SpanFilter, Option<String>),
     /// Its rows, that of all requests first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<IndexedRow>,
     /// Whether its record is still there. Not kept: whoever reads the index looks.
     pub recorded: bool,
 }
@@ -60,7 +60,7 @@ pub struct Past {
 /// What a row is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Of {
+pub enum RowSubject {
     /// All requests.
     All,
     /// An endpoint.
@@ -73,9 +73,9 @@ pub enum Of {
 
 /// The key figures of all requests, of an endpoint, of what spans requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct IndexedRow {
     /// What it is of.
-    pub of: Of,
+    pub of: RowSubject,
     /// Its name; empty of all requests.
     pub label: String,
     /// Those that ended.
@@ -85,14 +85,14 @@ pub struct Row {
     /// So many per second.
     pub per_second: Option<f64>,
     /// Its times.
-    pub times: Vec<Times>,
+    pub times: Vec<RowTimes>,
 }
 
 /// A time of a row, in nanoseconds. What lies among requests without an answer, or has too few beyond it, is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Times {
+pub struct RowTimes {
     /// Which time.
-    pub span: Span,
+    pub span: SpanFilter,
     /// Its mean.
     pub mean: Option<f64>,
     /// Its percentiles, as [`QUANTILES`].
@@ -104,32 +104,34 @@ pub struct Times {
 /// The percentiles that are kept.
 pub const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
-impl Past {
+impl IndexedRun {
     /// The row of all requests.
     #[must_use]
-    pub fn all(&self) -> Option<&Row> {
-        self.rows.iter().find(|row| row.of == Of::All)
+    pub fn all(&self) -> Option<&IndexedRow> {
+        self.rows.iter().find(|row| row.of == RowSubject::All)
     }
 
     /// The headline time, with the row that it is of.
     #[must_use]
-    pub fn headline_times(&self) -> Option<&Times> {
+    pub fn headline_times(&self) -> Option<&RowTimes> {
         let (span, label) = &self.headline;
-        let is_it = |row: &&Row| match span {
-            Span::Iteration => row.of == Of::Iteration && Some(&row.label) == label.as_ref(),
-            _ => row.of == Of::All,
+        let is_it = |row: &&IndexedRow| match span {
+            SpanFilter::Iteration => {
+                row.of == RowSubject::Iteration && Some(&row.label) == label.as_ref()
+            }
+            _ => row.of == RowSubject::All,
         };
         let row = self.rows.iter().find(is_it)?;
         row.times.iter().find(|times| times.span == *span)
     }
 
     /// The row that a figure is of; none where there is none, or several.
-    fn row(&self, subject: &Subject) -> Option<&Row> {
+    fn row(&self, subject: &Subject) -> Option<&IndexedRow> {
         let of = match subject.metric {
-            Metric::Time(Span::Iteration, _) => Of::Iteration,
-            Metric::Time(Span::Transaction, _) => Of::Transaction,
-            _ if subject.of.is_none() => Of::All,
-            _ => Of::Endpoint,
+            Metric::Time(SpanFilter::Iteration, _) => RowSubject::Iteration,
+            Metric::Time(SpanFilter::Transaction, _) => RowSubject::Transaction,
+            _ if subject.of.is_none() => RowSubject::All,
+            _ => RowSubject::Endpoint,
         };
         let rows = || self.rows.iter().filter(move |row| row.of == of);
         let Some(label) = &subject.of else {
@@ -156,23 +158,23 @@ impl Past {
 }
 
 /// The only one of these.
-fn one_of<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
+fn one_of<'a>(mut rows: impl Iterator<Item = &'a IndexedRow>) -> Option<&'a IndexedRow> {
     let row = rows.next()?;
     rows.next().is_none().then_some(row)
 }
 
-impl Row {
+impl IndexedRow {
     /// A time; where only service times are known, those are what was asked for as response times of a closed loop.
-    fn time(&self, span: Span) -> Option<&Times> {
-        let of = |span: Span| self.times.iter().find(|times| times.span == span);
+    fn time(&self, span: SpanFilter) -> Option<&RowTimes> {
+        let of = |span: SpanFilter| self.times.iter().find(|times| times.span == span);
         match span {
-            Span::Response => of(Span::Response).or_else(|| of(Span::Service)),
+            SpanFilter::Response => of(SpanFilter::Response).or_else(|| of(SpanFilter::Service)),
             span => of(span),
         }
     }
 }
 
-impl Times {
+impl RowTimes {
     fn value(&self, stat: Stat) -> Option<f64> {
         match stat {
             Stat::Mean => self.mean,

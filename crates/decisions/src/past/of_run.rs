@@ -1,10 +1,10 @@
 //! What the index keeps of a run, taken from its record and its summary. Both are without secrets, and nothing else is looked at.
 
-use plan::criteria::Span;
+use plan::criteria::SpanFilter;
 use record::Run;
 use serde_json::Value;
 
-use super::{Of, Past, Row, Times};
+use super::{IndexedRow, IndexedRun, RowSubject, RowTimes};
 use crate::compare;
 use analysis::{
     figures::{Figure, Stats},
@@ -13,7 +13,7 @@ use analysis::{
 
 /// A run for the index; `plan` is what it was to do, as its record has it.
 #[must_use]
-pub fn of(run: &Run, summary: &Summary, plan: &Value) -> Past {
+pub fn of(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
     let manifest = &run.manifest;
     let about = manifest.about.as_ref();
     let dir = run.dir.as_deref().and_then(|dir| dir.file_name());
@@ -24,7 +24,7 @@ pub fn of(run: &Run, summary: &Summary, plan: &Value) -> Past {
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         format!("its measurement is INVALID{why}")
     });
-    Past {
+    IndexedRun {
         run: dir.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         began_ns: summary.run.started_wall_ns,
         began_utc: summary.run.started_utc.clone(),
@@ -50,44 +50,47 @@ pub fn of(run: &Run, summary: &Summary, plan: &Value) -> Past {
     }
 }
 
-fn headline(summary: &Summary) -> (Span, Option<String>) {
+fn headline(summary: &Summary) -> (SpanFilter, Option<String>) {
     match summary.headline() {
-        measure::Kind::Iteration => {
+        measure::TimeKind::Iteration => {
             let row = summary.headline_stats().map(|(row, _)| row.text.clone());
-            (Span::Iteration, row)
+            (SpanFilter::Iteration, row)
         }
-        measure::Kind::Response => (Span::Response, None),
-        _ => (Span::Service, None),
+        measure::TimeKind::Response => (SpanFilter::Response, None),
+        _ => (SpanFilter::Service, None),
     }
 }
 
-fn rows(summary: &Summary) -> Vec<Row> {
-    let all = [(Of::All, &summary.all)].into_iter();
-    let endpoints = summary.labels.iter().map(|row| (Of::Endpoint, row));
-    let iterations = summary.iterations.iter().map(|row| (Of::Iteration, row));
+fn rows(summary: &Summary) -> Vec<IndexedRow> {
+    let all = [(RowSubject::All, &summary.all)].into_iter();
+    let endpoints = summary.labels.iter().map(|row| (RowSubject::Endpoint, row));
+    let iterations = summary
+        .iterations
+        .iter()
+        .map(|row| (RowSubject::Iteration, row));
     let transactions = summary.transactions.iter();
-    let transactions = transactions.map(|row| (Of::Transaction, row));
+    let transactions = transactions.map(|row| (RowSubject::Transaction, row));
     let rows = all.chain(endpoints).chain(iterations).chain(transactions);
     rows.map(|(of, row)| of_row(of, row)).collect()
 }
 
-fn of_row(of: Of, row: &summary::Row) -> Row {
+fn of_row(of: RowSubject, row: &summary::Row) -> IndexedRow {
     let spanning = match of {
-        Of::Transaction => Span::Transaction,
-        _ => Span::Iteration,
+        RowSubject::Transaction => SpanFilter::Transaction,
+        _ => SpanFilter::Iteration,
     };
     let times = [
-        (Span::Service, &row.service),
-        (Span::Response, &row.response),
+        (SpanFilter::Service, &row.service),
+        (SpanFilter::Response, &row.response),
         (spanning, &row.iteration),
     ];
     let times = times.into_iter().filter_map(|(span, stats)| {
         let stats = stats.as_ref()?;
         Some(of_time(span, stats))
     });
-    Row {
+    IndexedRow {
         of,
-        label: if of == Of::All {
+        label: if of == RowSubject::All {
             String::new()
         } else {
             row.text.clone()
@@ -99,10 +102,10 @@ fn of_row(of: Of, row: &summary::Row) -> Row {
     }
 }
 
-fn of_time(span: Span, stats: &Stats) -> Times {
+fn of_time(span: SpanFilter, stats: &Stats) -> RowTimes {
     let known = |figure: &Figure| figure.ns.map(|ns| ns as f64);
     let figures = [&stats.p50, &stats.p90, &stats.p95, &stats.p99, &stats.p999];
-    Times {
+    RowTimes {
         span,
         mean: stats.mean_ns,
         percentiles: figures.map(known),

@@ -2,7 +2,7 @@
 //! looks, not at the ends of intervals.
 
 use plan::{StopRule, criteria::Metric, units::SECOND};
-use record::{Run, server::Series, units};
+use record::{Run, server::MetricSeries, units};
 
 use analysis::verdict::server_bounds;
 
@@ -28,7 +28,7 @@ pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Opt
 
 fn one(
     rule: &StopRule,
-    series: &Series,
+    series: &MetricSeries,
     bound: f64,
     (from_ns, now_ns): (u64, u64),
 ) -> Option<String> {

@@ -11,24 +11,24 @@ mod seen;
 
 use std::collections::VecDeque;
 
-use measure::{Interval, Kind, Slot};
+use measure::{Interval, Slot, TimeKind};
 use plan::{
     Load, Plan, StopRule,
-    criteria::{MessageFate, Metric, Span, Stat},
+    criteria::{MessageFate, Metric, SpanFilter, Stat},
 };
-use record::{Part, Run, units};
+use record::{LabelTotals, Run, units};
 
 use analysis::{
     figures::Sampled,
     verdict::{Subject, bound, kind_of},
 };
 use probing::Probing;
-use seen::Seen;
+use seen::RuleWindow;
 
 /// The rules of a run, watching.
 #[derive(Debug)]
-pub struct Rules {
-    rules: Vec<Watched>,
+pub struct StopRules {
+    rules: Vec<WatchedRule>,
     /// Whose rate the guard looks at.
     load: Load,
     /// Of a probe of a search.
@@ -37,7 +37,7 @@ pub struct Rules {
 
 /// A rule that fired.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fired {
+pub struct FiredRule {
     /// The rule.
     pub rule: StopRule,
     /// As users write it; of the guard, what it is.
@@ -47,20 +47,20 @@ pub struct Fired {
 }
 
 #[derive(Debug)]
-struct Watched {
+struct WatchedRule {
     rule: StopRule,
     is_guard: bool,
     /// The window, the oldest first.
-    seconds: VecDeque<Seen>,
+    seconds: VecDeque<RuleWindow>,
     /// Since when it has looked without a break.
     from_ns: u64,
 }
 
-impl Rules {
+impl StopRules {
     /// None: somebody else watches the run.
     #[must_use]
-    pub fn none() -> Rules {
-        Rules {
+    pub fn none() -> StopRules {
+        StopRules {
             rules: Vec::new(),
             load: Load::Once,
             probing: None,
@@ -69,12 +69,12 @@ impl Rules {
 
     /// The plan's rules, and the guard where the plan has one.
     #[must_use]
-    pub fn of(plan: &Plan) -> Rules {
+    pub fn of(plan: &Plan) -> StopRules {
         let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
         let own = plan.stop.iter().map(|rule| (rule.clone(), false));
         let rules = own.chain(guard.map(|rule| (rule, true)));
-        Rules {
-            rules: rules.map(Watched::new).collect(),
+        StopRules {
+            rules: rules.map(WatchedRule::new).collect(),
             load: plan.load.clone(),
             probing: Probing::of(plan),
         }
@@ -86,7 +86,7 @@ impl Rules {
     }
 
     /// The next interval is complete: the first rule that fires by it. `run` has it already.
-    pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<Fired> {
+    pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<FiredRule> {
         let mut fired = None;
         for watched in &mut self.rules {
             let measured = watched.look(interval, run);
@@ -109,9 +109,9 @@ fn so_far(interval: &Interval, what: &str) -> u64 {
         .unwrap_or(0)
 }
 
-impl Watched {
-    fn new((rule, is_guard): (StopRule, bool)) -> Watched {
-        Watched {
+impl WatchedRule {
+    fn new((rule, is_guard): (StopRule, bool)) -> WatchedRule {
+        WatchedRule {
             rule,
             is_guard,
             seconds: VecDeque::new(),
@@ -144,7 +144,7 @@ impl Watched {
         let all = self
             .seconds
             .iter()
-            .fold(Seen::default(), |all, seen| all.and(*seen));
+            .fold(RuleWindow::default(), |all, seen| all.and(*seen));
         let held = all.holds(when) == Some(true)
             && !self.seconds.iter().any(|seen| seen.contradicts(when))
             && !self.is_a_burst();
@@ -158,12 +158,12 @@ impl Watched {
         if !seen::is_counted(when) {
             return false;
         }
-        let mut seconds: Vec<Seen> = self.seconds.iter().map(|seen| seen.alone()).collect();
+        let mut seconds: Vec<RuleWindow> = self.seconds.iter().map(|seen| seen.alone()).collect();
         seconds.sort_by(|one, other| one.share().total_cmp(&other.share()));
         if !seen::is_upward(when.op) {
             seconds.reverse();
         }
-        let mut together = Seen::default();
+        let mut together = RuleWindow::default();
         seconds.iter().any(|seen| {
             together = together.and(*seen);
             together.contradicts(when)
@@ -178,13 +178,16 @@ impl Watched {
         is_now.then_some(subject)
     }
 
-    fn seen(&self, interval: &Interval, subject: &Subject) -> Seen {
+    fn seen(&self, interval: &Interval, subject: &Subject) -> RuleWindow {
         let ns = interval.span.1.saturating_sub(interval.span.0);
         let figures = &interval.run;
         let (n, over, late, sum) = match &self.rule.when.metric {
             Metric::Time(span, stat) => self.times(interval, subject, (*span, *stat)),
             Metric::LatenessP99 => {
-                let late = Sampled::of(&Part::of(&slot(interval, subject)), Kind::Lateness);
+                let late = Sampled::of(
+                    &LabelTotals::of(&slot(interval, subject)),
+                    TimeKind::Lateness,
+                );
                 let bound_ns = bound(&self.rule.when) as u64;
                 (late.count(), late.above(bound_ns), 0, 0.0)
             }
@@ -220,7 +223,7 @@ impl Watched {
             }
             Metric::Server(..) => (0, 0, 0, 0.0),
         };
-        Seen {
+        RuleWindow {
             ns,
             n,
             over,
@@ -233,9 +236,9 @@ impl Watched {
         &self,
         interval: &Interval,
         subject: &Subject,
-        (span, stat): (Span, Stat),
+        (span, stat): (SpanFilter, Stat),
     ) -> (u64, u64, u64, f64) {
-        let times = Sampled::of(&Part::of(&slot(interval, subject)), kind_of(span));
+        let times = Sampled::of(&LabelTotals::of(&slot(interval, subject)), kind_of(span));
         if stat == Stat::Mean {
             let answered = times.count() - times.unanswered();
             let sum = times.mean_ns().unwrap_or_default() * answered as f64;
@@ -249,14 +252,14 @@ impl Watched {
         (times.count(), times.above(bound_ns), late.sum(), 0.0)
     }
 
-    fn fired(&self, measured: String) -> Fired {
+    fn fired(&self, measured: String) -> FiredRule {
         let rule = self.rule.clone();
         let text = if self.is_guard {
             guard::TEXT.to_owned()
         } else {
             format!("{} for {}", rule.when.text, units::duration(rule.for_ns))
         };
-        Fired {
+        FiredRule {
             rule,
             text,
             measured,

@@ -5,8 +5,8 @@ use measure::{Interval, confidence::Standing};
 use plan::{Criterion, Plan, StopRule, criteria::Ending};
 use record::Run;
 
-use super::{Fired, Watched, seen::Seen};
-use crate::find::{Tally, allowed};
+use super::{FiredRule, WatchedRule, seen::RuleWindow};
+use crate::find::{ViolationTally, allowed};
 
 /// Nothing is decided in fewer seconds.
 const LEAST: usize = 3;
@@ -15,14 +15,14 @@ const LEAST: usize = 3;
 #[derive(Debug)]
 pub(super) struct Probing {
     ends: plan::Probing,
-    watched: Vec<Watched>,
+    watched: Vec<WatchedRule>,
 }
 
 impl Probing {
     /// Of the plan of a probe that may end before its time.
     pub fn of(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
-            Watched::new((
+            WatchedRule::new((
                 StopRule {
                     when: criterion.clone(),
                     for_ns: 0,
@@ -40,7 +40,7 @@ impl Probing {
     }
 
     /// The next interval is complete: whether it is found out, and what.
-    pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<Fired> {
+    pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<FiredRule> {
         for watched in &mut self.watched {
             let subject = watched.subject(interval, run);
             if let Some(subject) = subject.filter(|_| allowed(&watched.rule.when).is_some()) {
@@ -52,9 +52,9 @@ impl Probing {
             .watched
             .iter()
             .map(|watched| Some((watched, tally(watched)?)));
-        let tallies: Vec<Option<(&Watched, Tally)>> = tallies.collect();
+        let tallies: Vec<Option<(&WatchedRule, ViolationTally)>> = tallies.collect();
         let known = || tallies.iter().flatten();
-        let fails = |tally: &Tally| match self.ends {
+        let fails = |tally: &ViolationTally| match self.ends {
             plan::Probing::UntilDecided => tally.standing() == Standing::Above,
             plan::Probing::UntilPlain => tally.fails_plainly(),
             plan::Probing::AtItsEnd => false,
@@ -71,22 +71,22 @@ impl Probing {
 }
 
 /// What was seen up to now; none where that is too little, or nothing that can be counted.
-fn tally(watched: &Watched) -> Option<Tally> {
+fn tally(watched: &WatchedRule) -> Option<ViolationTally> {
     let last = watched.seconds.len().checked_sub(1)?;
-    let counted = |(number, seen): (usize, &Seen)| {
+    let counted = |(number, seen): (usize, &RuleWindow)| {
         // Who is late ends later, or is late still: he counts once.
         let seen = if number == last { seen.alone() } else { *seen };
         (seen.n as f64, seen.over as f64)
     };
-    (watched.seconds.len() >= LEAST).then_some(Tally {
+    (watched.seconds.len() >= LEAST).then_some(ViolationTally {
         allowed: allowed(&watched.rule.when)?,
         seconds: watched.seconds.iter().enumerate().map(counted).collect(),
     })
 }
 
-fn fired(watched: &Watched, tally: &Tally, ends: Ending) -> Fired {
+fn fired(watched: &WatchedRule, tally: &ViolationTally, ends: Ending) -> FiredRule {
     let share = tally.share().unwrap_or_default();
-    Fired {
+    FiredRule {
         rule: StopRule {
             ends,
             ..watched.rule.clone()

@@ -20,7 +20,7 @@ const DEVIATIONS: f64 = 3.0;
 
 /// What was seen of a stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct RuleWindow {
     /// How long.
     pub ns: u64,
     /// Samples: of a time, those that ended; of a share, what it is a share of; of a level, looks at it.
@@ -33,10 +33,10 @@ pub(super) struct Seen {
     pub sum: f64,
 }
 
-impl Seen {
+impl RuleWindow {
     /// With what came behind it. Who was late at the end of what came before has ended since, or is late still.
-    pub fn and(self, next: Seen) -> Seen {
-        Seen {
+    pub fn and(self, next: RuleWindow) -> RuleWindow {
+        RuleWindow {
             ns: self.ns + next.ns,
             n: self.n + next.n,
             over: self.over + next.over,
@@ -46,9 +46,9 @@ impl Seen {
     }
 
     /// A second without those before and behind it: who was late at its end is one of its samples.
-    pub fn alone(self) -> Seen {
+    pub fn alone(self) -> RuleWindow {
         let (n, over) = self.with_late();
-        Seen {
+        RuleWindow {
             n,
             over,
             late: 0,
@@ -155,10 +155,10 @@ impl Seen {
                 let mean = self.mean().unwrap_or_default().round() as u64;
                 format!("the mean of {} was {}", count(self.n), time(mean))
             }
-            Metric::Time(plan::criteria::Span::Iteration, _) => {
+            Metric::Time(plan::criteria::SpanFilter::Iteration, _) => {
                 format!("{} of {} iterations took longer", count(over), count(n))
             }
-            Metric::Time(plan::criteria::Span::Transaction, _) => {
+            Metric::Time(plan::criteria::SpanFilter::Transaction, _) => {
                 format!("{} of {} transactions took longer", count(over), count(n))
             }
             Metric::Time(..) => of_all("took longer"),
@@ -215,12 +215,12 @@ mod tests {
         plan::criteria::parse_criterion(text).unwrap()
     }
 
-    fn samples(n: u64, over: u64) -> Seen {
-        Seen {
+    fn samples(n: u64, over: u64) -> RuleWindow {
+        RuleWindow {
             ns: SECOND,
             n,
             over,
-            ..Seen::default()
+            ..RuleWindow::default()
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(samples(100, 6).holds(&slow), Some(true));
         assert_eq!(samples(19, 19).holds(&slow), None);
         // Nothing ends any more, and what is under way has been so for longer than that.
-        let stuck = Seen {
+        let stuck = RuleWindow {
             late: 20,
             ..samples(0, 0)
         };
@@ -261,14 +261,14 @@ mod tests {
     #[test]
     fn a_level_must_hold_all_the_time() {
         let many = when("in-flight > 50");
-        let level = |mean: f64| Seen {
+        let level = |mean: f64| RuleWindow {
             sum: mean * 100.0,
             ..samples(100, 0)
         };
         assert_eq!(level(60.0).holds(&many), Some(true));
         assert!(!level(51.0).contradicts(&many));
         assert!(level(50.0).contradicts(&many));
-        assert!(Seen::default().contradicts(&many));
+        assert!(RuleWindow::default().contradicts(&many));
         assert_eq!(level(60.0).and(level(30.0)).mean(), Some(45.0));
     }
 }

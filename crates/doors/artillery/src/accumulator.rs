@@ -31,13 +31,13 @@ pub struct Accumulator {
     extended: bool,
     /// URLs that were none, as far as they are told apart.
     urls: BTreeSet<String>,
-    counts: Counts,
+    counts: HotCounts,
     part: Tally,
 }
 
 /// Everything counted so often that a map by name would be felt.
 #[derive(Default)]
-struct Counts {
+struct HotCounts {
     created: Vec<u64>,
     requests: u64,
     /// None before the first body.
@@ -64,7 +64,7 @@ struct Counts {
     rate_span: Option<(u64, u64)>,
 }
 
-impl Counts {
+impl HotCounts {
     /// Counters that are there as soon as one can be counted: Artillery tells of failures when a user has ended, even when none failed, of
     /// what has come, even if it was nothing, and of all three of Apdex.
     fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
@@ -118,7 +118,7 @@ impl Accumulator {
             apdex_ns: apdex_ms.map(|ms| (ms * MS as f64) as u64),
             extended: false,
             urls: BTreeSet::new(),
-            counts: Counts::default(),
+            counts: HotCounts::default(),
             part: Tally::default(),
         }
     }
@@ -165,7 +165,7 @@ impl Accumulator {
     }
 
     /// The head of an answer, in whole milliseconds of the wall clock as the original takes them.
-    fn head(&mut self, event: &Head<'_>, ms: f64) {
+    fn head(&mut self, event: &ResponseCounts<'_>, ms: f64) {
         let own = event.last && event.endpoint.is_none();
         let answers = &mut self.counts.answers;
         let entry = answers.entry((event.step, event.status, own)).or_default();
@@ -189,7 +189,7 @@ impl Accumulator {
 }
 
 /// What is counted of an answer's head.
-struct Head<'a> {
+struct ResponseCounts<'a> {
     step: u32,
     status: u16,
     last: bool,
@@ -237,7 +237,7 @@ impl accumulator::Accumulator for Accumulator {
                 server_ms,
             } => {
                 widen(&mut counts.histogram_span, at);
-                let head = Head {
+                let head = ResponseCounts {
                     step,
                     status,
                     last,

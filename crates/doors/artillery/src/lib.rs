@@ -15,4 +15,4 @@ mod words;
 
 pub use accumulator::Accumulator;
 pub use command::Artillery;
-pub use read::{Given, Scripts, load, load_text, translate_text};
+pub use read::{ArtilleryInputs, ArtilleryScripts, load, load_text, translate_text};

@@ -7,15 +7,18 @@ use std::{
 };
 
 use bridge::Bridge;
-use engine::Options;
+use engine::EngineOptions;
 use plan::{Share, units::MILLISECOND};
-use record::{EventKind, State};
+use record::{EventKind, RunState};
 use serde::{Deserialize, Serialize};
-use session::{Ended, Hosts, Job, NotRun, Parent, Part, SharedVoice, divide, inputs, live};
+use session::{
+    Coordinator, FinishedRun, Hosts, Job, RunPartOrder, SharedVoice, StartError, divide, inputs,
+    live,
+};
 
 use crate::{
-    running::{DRAIN_NS, Told, lines, tell},
-    test::{LOCUST, Test},
+    running::{DRAIN_NS, TestSummary, lines, tell},
+    test::{LOCUST, LocustTest},
 };
 
 /// Workers have their part by then, as a rule. One that comes later begins when it comes.
@@ -24,8 +27,8 @@ const LEAD_NS: u64 = 250 * MILLISECOND;
 /// What all workers are told; each knows its number beside it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Handed {
-    pub test: Test,
-    pub part: Part,
+    pub test: LocustTest,
+    pub part: RunPartOrder,
     /// How many there were when the test began.
     pub processes: u64,
     /// Whose clocks the part's zero is told by.
@@ -52,7 +55,7 @@ impl Handed {
     }
 
     /// The part of the process of a number; numbers behind the others are of processes that come late.
-    pub fn part_of(&self, number: u64) -> Part {
+    pub fn part_of(&self, number: u64) -> RunPartOrder {
         let mut part = self.part.clone();
         part.share = Share {
             index: number,
@@ -73,7 +76,7 @@ impl Handed {
 }
 
 /// The job that all processes of a test have in common.
-pub(crate) fn job(test: &Test, options: Options) -> Result<Job, Vec<String>> {
+pub(crate) fn job(test: &LocustTest, options: EngineOptions) -> Result<Job, Vec<String>> {
     Ok(Job {
         hosts: Hosts::BesideDoor,
         hears_signals: false,
@@ -84,8 +87,8 @@ pub(crate) fn job(test: &Test, options: Options) -> Result<Job, Vec<String>> {
 
 /// A test that other processes carry out.
 pub struct Conducting {
-    parent: Parent,
-    test: Test,
+    parent: Coordinator,
+    test: LocustTest,
     /// The run's folder.
     pub record: PathBuf,
 }
@@ -96,7 +99,7 @@ impl Conducting {
     /// # Errors
     /// Why there is none, a line each.
     pub fn begin(
-        test: Test,
+        test: LocustTest,
         processes: u64,
         voice: &SharedVoice,
     ) -> Result<Conducting, Vec<String>> {
@@ -109,12 +112,12 @@ impl Conducting {
         }
         // Nobody here sends anything: it is asked for all the same, of a plan that does not say what is sent.
         let (_, driver) = Bridge::new(1).map_err(|error| refused(error.to_string()))?;
-        let options = Options {
+        let options = EngineOptions {
             driver: Some(driver),
             workers: Some(1),
             seed: inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?,
             drain_ns: Some(DRAIN_NS),
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let job = Job {
             exports,
@@ -122,8 +125,8 @@ impl Conducting {
         };
         let divided = divide(job, processes, voice).map_err(|why| lines(&why.problems))?;
         let parent = divided.begin(LEAD_NS).map_err(|why| match why {
-            NotRun::Refused(refused) => lines(&refused.problems),
-            NotRun::Before { why, .. } => vec![why],
+            StartError::Refused(refused) => lines(&refused.problems),
+            StartError::Before { why, .. } => vec![why],
         })?;
         let record = parent.dir().to_owned();
         Ok(Conducting {
@@ -156,7 +159,7 @@ impl Conducting {
     #[must_use]
     pub fn has_ended(&self, number: u64) -> Option<bool> {
         let manifest = record::read_manifest(&self.folder(number)).ok()?;
-        Some(manifest.state != State::Running)
+        Some(manifest.state != RunState::Running)
     }
 
     /// Where the process of a number keeps its part.
@@ -182,11 +185,11 @@ impl Conducting {
 
     /// Reads what all have left, and tells how the test came out.
     #[must_use]
-    pub fn end(self) -> Told {
+    pub fn end(self) -> TestSummary {
         let record = shown(&self.record);
         match self.parent.ended() {
             Ok(ended) => finish(ended),
-            Err(error) => Told {
+            Err(error) => TestSummary {
                 lines: vec![error.to_string()],
                 failed: true,
                 record: Some(record),
@@ -195,7 +198,7 @@ impl Conducting {
     }
 }
 
-fn finish(ended: Ended) -> Told {
+fn finish(ended: FinishedRun) -> TestSummary {
     tell(|door| {
         ended.finish(door);
     })

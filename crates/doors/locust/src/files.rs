@@ -1,13 +1,13 @@
 //! Locustfiles, by their names. Nothing here reads Python: whoever runs one hands it over.
 
-use formats::{Inputs, LoadErrors, Reader};
+use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
 
 /// Python files.
 #[derive(Debug)]
 pub struct Locustfiles;
 
-impl Reader for Locustfiles {
+impl TestFileReader for Locustfiles {
     fn reads(&self) -> &'static str {
         "a locustfile ends in .py"
     }

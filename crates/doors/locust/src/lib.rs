@@ -14,36 +14,36 @@ mod natively;
 mod running;
 mod test;
 
-use formats::Reader;
+use formats::TestFileReader;
 use record::Run;
-use session::{Card, FrontDoor, Programs, SharedVoice, exit};
+use session::{ExternalTool, FrontDoor, FrontEndInfo, SharedVoice, exit};
 
 pub use conducting::Conducting;
 pub use files::Locustfiles;
-pub use running::{Running, Told};
-pub use test::{Test, check_wishes};
+pub use running::{RunningTest, TestSummary};
+pub use test::{LocustTest, check_wishes};
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]
 pub struct Locust;
 
 impl FrontDoor for Locust {
-    fn card(&self) -> Card {
-        Card {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
             name: "locust",
             about: "Run a locustfile as `locust` would, with the requests sent by our engine",
             usage: "OPTIONS",
-            takes: "What locust takes; see docs/locust.md",
+            takes: "What locust takes; see docs/reference/locust.md",
             explains_itself: true,
-            ..Card::default()
+            ..FrontEndInfo::default()
         }
     }
 
-    fn reader(&self) -> &'static dyn Reader {
+    fn reader(&self) -> &'static dyn TestFileReader {
         &Locustfiles
     }
 
-    fn programs(&self) -> Option<&'static dyn Programs> {
+    fn programs(&self) -> Option<&'static dyn ExternalTool> {
         Some(&natively::PythonFiles)
     }
 

@@ -2,7 +2,7 @@
 //! What Locust has no word for is refused.
 
 use plan::units::SECOND;
-use session::{Asked, Programs};
+use session::{ExternalTool, RunOptions};
 
 use crate::interpreter;
 
@@ -10,18 +10,18 @@ use crate::interpreter;
 #[derive(Debug)]
 pub(crate) struct PythonFiles;
 
-impl Programs for PythonFiles {
+impl ExternalTool for PythonFiles {
     fn runs(&self, what: &str) -> bool {
         what.ends_with(".py") && !what.contains("://")
     }
 
-    fn run(&self, asked: &Asked<'_>, variables: &[(&str, String)]) -> Result<u8, String> {
+    fn run(&self, asked: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String> {
         match interpreter::become_locust(&command_line(asked)?, variables)? {}
     }
 }
 
 /// Locust's command line for what Loadline's flags ask for.
-fn command_line(asked: &Asked<'_>) -> Result<Vec<String>, String> {
+fn command_line(asked: &RunOptions<'_>) -> Result<Vec<String>, String> {
     if let Some(flag) = asked.unfit {
         return Err(format!(
             "{flag} has no meaning for a locustfile, which Locust runs: leave it out, or see `loadline locust --help`"
@@ -52,8 +52,8 @@ fn command_line(asked: &Asked<'_>) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
-    fn asked<'a>(arguments: &'a [String]) -> Asked<'a> {
-        Asked {
+    fn asked<'a>(arguments: &'a [String]) -> RunOptions<'a> {
+        RunOptions {
             what: "tests/locustfile.py",
             target: Some("http://127.0.0.1:8080"),
             duration_ns: Some(90 * SECOND),
@@ -81,12 +81,12 @@ mod tests {
 
     #[test]
     fn what_locust_cannot_say_is_refused() {
-        let half = Asked {
+        let half = RunOptions {
             duration_ns: Some(SECOND / 2),
             ..asked(&[])
         };
         assert!(command_line(&half).unwrap_err().contains("whole seconds"));
-        let once = Asked {
+        let once = RunOptions {
             unfit: Some("--once"),
             ..asked(&[])
         };

@@ -9,16 +9,18 @@ use std::{
 
 use analysis::{page::Page, summary::Summary};
 use bridge::Bridge;
-use engine::{Line, Options, StopHandle};
-use measure::{Fault, Interval, label::Group};
+use engine::{EngineOptions, OutputLine, StopHandle};
+use measure::{Fault, Interval, label::LabelGroup};
 use plan::{Load, Problem, units::SECOND};
 use record::{Run, units};
 use report::console::criteria;
-use session::{Door, Job, NotRun, Observer, Outcome, SharedVoice, exit, inputs, live, prepare};
+use session::{
+    Door, Job, Observer, RunOutcome, SharedVoice, StartError, exit, inputs, live, prepare,
+};
 
 use crate::{
     conducting::{Handed, job},
-    test::Test,
+    test::LocustTest,
 };
 
 /// What is under way when the test is over has been given up by Locust already.
@@ -26,7 +28,7 @@ pub(crate) const DRAIN_NS: u64 = SECOND;
 
 /// How a test came out.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct TestSummary {
     /// What there is to say of it, line by line.
     pub lines: Vec<String>,
     /// Whether a criterion failed or could not be decided.
@@ -37,9 +39,9 @@ pub struct Told {
 
 /// A test that runs.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningTest {
     bridge: Arc<Bridge>,
-    thread: JoinHandle<Told>,
+    thread: JoinHandle<TestSummary>,
     /// Whether tasks are started by a schedule.
     pub has_arrivals: bool,
     /// Where the record is, from the start.
@@ -48,21 +50,21 @@ pub struct Running {
     pub live_view: Option<String>,
 }
 
-impl Running {
+impl RunningTest {
     /// Starts it: requests may be sent when this returns. Where somebody watches there is a live view without being asked for.
     ///
     /// # Errors
     /// Why it cannot start, a line each.
     pub fn begin(
-        test: &Test,
+        test: &LocustTest,
         is_watched: bool,
         voice: &SharedVoice,
-    ) -> Result<Running, Vec<String>> {
+    ) -> Result<RunningTest, Vec<String>> {
         let refused = |line: String| vec![line];
         let (exports, mut live) = live::beside_a_door().map_err(refused)?;
         live.view = live.view.or(is_watched.then_some(0));
         let seed = inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?;
-        Running::start(voice, seed, |options| {
+        RunningTest::start(voice, seed, |options| {
             let job = job(test, options)?;
             Ok(Job {
                 live,
@@ -80,7 +82,7 @@ impl Running {
         handed: &str,
         number: u64,
         voice: &SharedVoice,
-    ) -> Result<Running, Vec<String>> {
+    ) -> Result<RunningTest, Vec<String>> {
         let handed = Handed::read(handed)?;
         if !handed.is_here() {
             return Err(vec![format!(
@@ -89,7 +91,7 @@ impl Running {
             )]);
         }
         let seed = handed.part.seed;
-        Running::start(voice, seed, |options| {
+        RunningTest::start(voice, seed, |options| {
             Ok(job(&handed.test, options)?.part(handed.part_of(number)))
         })
     }
@@ -97,18 +99,18 @@ impl Running {
     fn start(
         voice: &SharedVoice,
         seed: u64,
-        job: impl FnOnce(Options) -> Result<Job, Vec<String>>,
-    ) -> Result<Running, Vec<String>> {
+        job: impl FnOnce(EngineOptions) -> Result<Job, Vec<String>>,
+    ) -> Result<RunningTest, Vec<String>> {
         let refused = |line: String| vec![line];
         let (bridge, driver) = Bridge::new(1).map_err(|error| refused(error.to_string()))?;
         let bridge = Arc::new(bridge);
-        let job = job(Options {
+        let job = job(EngineOptions {
             workers: Some(1),
             seed,
             drain_ns: Some(DRAIN_NS),
             driver: Some(driver),
             stop: StopHandle::default(),
-            ..Options::default()
+            ..EngineOptions::default()
         })?;
         let is_part = job.part.is_some();
         let has_arrivals = matches!(job.plan.load, Load::Open { .. });
@@ -136,7 +138,7 @@ impl Running {
             let told = thread.join().unwrap_or_default();
             return Err(told.lines);
         };
-        Ok(Running {
+        Ok(RunningTest {
             bridge,
             thread,
             has_arrivals,
@@ -153,9 +155,9 @@ impl Running {
 
     /// Ends it, and tells how it came out.
     #[must_use]
-    pub fn end(self) -> Told {
+    pub fn end(self) -> TestSummary {
         self.bridge.end();
-        self.thread.join().unwrap_or(Told {
+        self.thread.join().unwrap_or(TestSummary {
             lines: vec!["the engine's thread died: the record ends where it did".to_owned()],
             failed: true,
             record: self.record,
@@ -169,12 +171,12 @@ pub(crate) fn lines(problems: &[Problem]) -> Vec<String> {
 
 /// Nobody but Python prints: what there is to say is kept for it.
 struct Behind<'t> {
-    told: &'t Mutex<Told>,
+    told: &'t Mutex<TestSummary>,
     began: Option<mpsc::Sender<Option<String>>>,
 }
 
 /// What a door that finishes a run is told.
-pub(crate) fn tell(finish: impl FnOnce(&mut dyn Door)) -> Told {
+pub(crate) fn tell(finish: impl FnOnce(&mut dyn Door)) -> TestSummary {
     let (told, began) = (Mutex::default(), None);
     finish(&mut Behind { told: &told, began });
     told.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -191,11 +193,11 @@ impl Observer for Behind<'_> {
 
     fn interval(&mut self, _: &Interval, _: &Run) {}
 
-    fn line(&mut self, _: &Line) {}
+    fn line(&mut self, _: &OutputLine) {}
 }
 
 impl Behind<'_> {
-    fn tell(&self, change: impl FnOnce(&mut Told)) {
+    fn tell(&self, change: impl FnOnce(&mut TestSummary)) {
         change(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -209,10 +211,10 @@ impl Door for Behind<'_> {
         self
     }
 
-    fn not_run(&mut self, why: &NotRun) -> u8 {
+    fn not_run(&mut self, why: &StartError) -> u8 {
         let said = match why {
-            NotRun::Refused(refused) => lines(&refused.problems),
-            NotRun::Before { why, .. } => vec![why.clone()],
+            StartError::Refused(refused) => lines(&refused.problems),
+            StartError::Before { why, .. } => vec![why.clone()],
         };
         self.tell(|told| (told.lines, told.failed) = (said, true));
         exit::COULD_NOT_RUN
@@ -230,7 +232,7 @@ impl Door for Behind<'_> {
         }
     }
 
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let failed = exit::is_failed(outcome) || outcome.error.is_some() || !outcome.files_written;
         self.tell(|told| {
             told.failed |= failed;
@@ -247,7 +249,7 @@ impl Door for Behind<'_> {
 fn by_others(summary: &Summary) -> u64 {
     let labels = summary.labels.iter();
     labels
-        .filter(|row| row.group == Group::Script)
+        .filter(|row| row.group == LabelGroup::Script)
         .map(|row| row.count)
         .sum()
 }

@@ -13,7 +13,7 @@ pub(crate) const LOCUST: &str = "locust";
 
 /// What is known of a test before it starts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Test {
+pub struct LocustTest {
     /// The base host, as the first user class has it.
     pub target: Option<String>,
     /// So many users at most, as far as anybody knows.
@@ -31,11 +31,11 @@ pub struct Test {
     pub checks: String,
 }
 
-impl Test {
+impl LocustTest {
     /// With what the environment asks for.
     #[must_use]
-    pub fn with_environment(self) -> Test {
-        Test {
+    pub fn with_environment(self) -> LocustTest {
+        LocustTest {
             checks: rules::checks(),
             ..self
         }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use engine::run::Beside;
+use engine::run::BackgroundWork;
 use plan::Plan;
 use record::Run;
 use session::inputs;
 
-use crate::{print, run, told::Told};
+use crate::{print, run, told::MqttAccumulator};
 
 /// What the messages of a run call it: as good as any that no other run at this server has.
 #[must_use]
@@ -23,11 +23,11 @@ pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
 
 /// Who drives the clients of a plan that has some. All processes of a run give its messages the same stamp; of one process it is any.
 #[must_use]
-pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<Beside> {
+pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWork> {
     let beside = plan.beside.as_ref()?;
     let own = plan.loads_beside();
     let peak = own.iter().flatten().map(plan::Load::peak_rate).sum();
-    let driver = mqtt_driver::maker(mqtt_driver::Settings {
+    let driver = mqtt_driver::maker(mqtt_driver::DriverConfig {
         work: Arc::new(beside.mqtt.clone()),
         flat_out: false,
         own,
@@ -36,10 +36,10 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<Beside> {
         limit: None,
         clients: None,
     });
-    Some(Beside {
+    Some(BackgroundWork {
         driver,
         workers: run::workers(None, Some(peak), &beside.mqtt),
-        door: Some(Arc::new(|| Box::new(Told::default()))),
+        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
     })
 }
 

@@ -2,7 +2,7 @@
 
 /// How emqtt-bench gives a value to an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Value {
+enum OptionValue {
     /// The value must follow.
     Needed,
     /// `true` or `false` may follow.
@@ -12,59 +12,59 @@ enum Value {
 /// An option that is accepted and dropped.
 struct Harmless {
     names: &'static [&'static str],
-    value: Value,
+    value: OptionValue,
     note: &'static str,
 }
 
 const DROPPED: [Harmless; 10] = [
     Harmless {
         names: &["--qoe", "-Q"],
-        value: Value::Switch,
+        value: OptionValue::Switch,
         note: "every connect, subscribe and publish is timed anyway",
     },
     Harmless {
         names: &["--qoelog"],
-        value: Value::Needed,
+        value: OptionValue::Needed,
         note: "no such file is written: the record has the times",
     },
     Harmless {
         names: &["--lowmem", "-l"],
-        value: Value::Switch,
+        value: OptionValue::Switch,
         note: "idle connections hold no buffers anyway",
     },
     Harmless {
         names: &["--shortids"],
-        value: Value::Switch,
+        value: OptionValue::Switch,
         note: "client identifiers begin with --prefix TEXT",
     },
     Harmless {
         names: &["--num-retry-connect", "--reconnect"],
-        value: Value::Needed,
+        value: OptionValue::Needed,
         note: "a lost connection is always tried again, and counted",
     },
     Harmless {
         names: &["--retry-interval"],
-        value: Value::Needed,
+        value: OptionValue::Needed,
         note: "messages are sent again on a new connection only",
     },
     Harmless {
         names: &["--wait-before-publishing", "-w"],
-        value: Value::Switch,
+        value: OptionValue::Switch,
         note: "publishing starts after all connects anyway",
     },
     Harmless {
         names: &["--min-random-wait", "--max-random-wait"],
-        value: Value::Needed,
+        value: OptionValue::Needed,
         note: "messages are spread evenly anyway",
     },
     Harmless {
         names: &["--payload-hdrs"],
-        value: Value::Needed,
+        value: OptionValue::Needed,
         note: "payloads of 28 bytes and more carry a stamp of our own instead",
     },
     Harmless {
         names: &["--keep-connected", "--log_to"],
-        value: Value::Needed,
+        value: OptionValue::Needed,
         note: "it has no meaning here",
     },
 ];
@@ -85,8 +85,8 @@ pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {
         if let Some(of) = DROPPED.iter().find(|of| of.names.contains(&name)) {
             match of.value {
                 _ if own.is_some() => {}
-                Value::Needed => drop(arguments.next()),
-                Value::Switch => drop(arguments.next_if(|text| is_truth(text))),
+                OptionValue::Needed => drop(arguments.next()),
+                OptionValue::Switch => drop(arguments.next_if(|text| is_truth(text))),
             }
             notes.push(format!(
                 "{name} of emqtt-bench changes nothing: {}",

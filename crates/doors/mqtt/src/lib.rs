@@ -15,14 +15,14 @@ mod run;
 mod told;
 mod unsupported;
 
-use formats::{Inputs, LoadErrors, Reader};
+use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
 use record::Run;
-use session::{Card, FrontDoor, SharedVoice};
+use session::{FrontDoor, FrontEndInfo, SharedVoice};
 
 pub use read::{named_phase, open_load, plan_for};
 pub use run::{RunPrinter, driver_counts, not_a_command, ready};
-pub use told::Told;
+pub use told::MqttAccumulator;
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]
@@ -32,18 +32,18 @@ pub struct Mqtt {
 }
 
 impl FrontDoor for Mqtt {
-    fn card(&self) -> Card {
-        Card {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
             name: "mqtt",
             about: "Load an MQTT server: connections, publishers, subscribers; alone, Pepeunit's load test",
             usage: "conn|pub|sub> <OPTIONS",
-            takes: "The options of emqtt-bench for the same ideas; see docs/mqtt.md",
+            takes: "The options of emqtt-bench for the same ideas; see docs/reference/mqtt.md",
             explains_itself: true,
-            ..Card::default()
+            ..FrontEndInfo::default()
         }
     }
 
-    fn reader(&self) -> &'static dyn Reader {
+    fn reader(&self) -> &'static dyn TestFileReader {
         &NoFiles
     }
 
@@ -60,7 +60,7 @@ impl FrontDoor for Mqtt {
 #[derive(Debug)]
 struct NoFiles;
 
-impl Reader for NoFiles {
+impl TestFileReader for NoFiles {
     fn reads(&self) -> &'static str {
         "MQTT load is told on the command line: loadline mqtt"
     }

@@ -10,7 +10,7 @@ use record::{
     Run,
     units::{count, time},
 };
-use session::Outcome;
+use session::RunOutcome;
 
 /// What the driver has told, of a whole run.
 pub(crate) fn told(run: &Run) -> Tally {
@@ -32,7 +32,7 @@ pub fn nobody_came_in(run: &Run) -> bool {
 }
 
 /// Writes the summary with the ledger in it.
-pub fn write_json(path: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
+pub fn write_json(path: &Path, outcome: &RunOutcome<'_>) -> Result<(), String> {
     let mut json = serde_json::to_value(outcome.summary).map_err(|e| e.to_string())?;
     json["mqtt"] = serde_json::json!(told(outcome.run).counters);
     std::fs::write(path, format!("{json:#}\n"))

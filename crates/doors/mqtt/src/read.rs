@@ -19,15 +19,15 @@ use crate::files;
     about = "Load an MQTT server; without a command: Pepeunit's load test (loadline mqtt pepeunit --help)",
     disable_help_flag = true
 )]
-pub struct Command {
+pub struct MqttCommand {
     /// What clients do.
     #[command(subcommand)]
-    pub what: What,
+    pub what: MqttSubcommand,
 }
 
 /// What clients do.
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum MqttSubcommand {
     /// Connect, and stay
     Conn(Common),
     /// Connect and publish
@@ -218,14 +218,14 @@ pub struct Sub {
 /// How long clients stay when nobody says.
 const DURATION_NS: u64 = 60 * SECOND;
 
-impl What {
+impl MqttSubcommand {
     /// What all three take.
     #[must_use]
     pub fn common(&self) -> &Common {
         match self {
-            What::Conn(common) => common,
-            What::Pub(publish) => &publish.common,
-            What::Sub(subscribe) => &subscribe.common,
+            MqttSubcommand::Conn(common) => common,
+            MqttSubcommand::Pub(publish) => &publish.common,
+            MqttSubcommand::Sub(subscribe) => &subscribe.common,
         }
     }
 
@@ -233,8 +233,8 @@ impl What {
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         match self {
-            What::Pub(publish) => publish.limit(),
-            What::Conn(_) | What::Sub(_) => None,
+            MqttSubcommand::Pub(publish) => publish.limit(),
+            MqttSubcommand::Conn(_) | MqttSubcommand::Sub(_) => None,
         }
     }
 
@@ -245,9 +245,9 @@ impl What {
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {
-            What::Conn(_) => common.connecting("conn", Vec::new())?,
-            What::Sub(sub) => common.connecting("sub", sub.filters()?)?,
-            What::Pub(publish) => publish.plan()?,
+            MqttSubcommand::Conn(_) => common.connecting("conn", Vec::new())?,
+            MqttSubcommand::Sub(sub) => common.connecting("sub", sub.filters()?)?,
+            MqttSubcommand::Pub(publish) => publish.plan()?,
         };
         plan.http.verify_tls = !common.insecure;
         plan.http.tls.no_alpn = true;
@@ -567,7 +567,7 @@ mod tests {
 
     fn plan_of(line: &str) -> Result<Plan, String> {
         let words = ["mqtt"].into_iter().chain(line.split(' '));
-        let command = Command::try_parse_from(words).map_err(|e| e.to_string())?;
+        let command = MqttCommand::try_parse_from(words).map_err(|e| e.to_string())?;
         command.what.plan()
     }
 

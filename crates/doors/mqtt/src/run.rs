@@ -7,19 +7,21 @@ use std::{
 
 use analysis::page::Page;
 use clap::Parser;
-use engine::{Line, Options};
+use engine::{EngineOptions, OutputLine};
 use measure::{
-    Interval, Kind,
-    label::{Group, Role},
+    Interval, TimeKind,
+    label::{LabelGroup, Role},
+    summary::KindTimes,
     summary::Quantile,
-    summary::Times,
 };
 use plan::{Load, Note, Problem, Work};
 use record::{Run, units};
 use report::console;
-use session::{Door, Hosts, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs};
+use session::{
+    Door, Hosts, Job, Observer, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
+};
 
-use crate::{harmless, print, read::Command, told::Told, unsupported};
+use crate::{harmless, print, read::MqttCommand, told::MqttAccumulator, unsupported};
 
 /// Messages per second that one worker is trusted with.
 const PER_WORKER: f64 = 150_000.0;
@@ -48,7 +50,7 @@ pub fn command(
     }
     let (arguments, notes) = harmless::taken(arguments);
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
-    let command = match Command::try_parse_from(line) {
+    let command = match MqttCommand::try_parse_from(line) {
         Ok(command) => command,
         Err(error) => return not_a_command(&error, "loadline mqtt pub --help", voice),
     };
@@ -76,7 +78,7 @@ pub fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8
     exit::BAD_INPUT
 }
 
-fn job(command: &Command, notes: Vec<String>) -> Result<Job, String> {
+fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
     let common = command.what.common();
     let mut plan = command.what.plan()?;
     let notes = notes.into_iter().map(|text| Note { at: None, text });
@@ -85,7 +87,7 @@ fn job(command: &Command, notes: Vec<String>) -> Result<Job, String> {
         return Err("no MQTT".to_owned());
     };
     let seed = common.seed.unwrap_or_else(inputs::random_seed);
-    let driver = mqtt_driver::maker(mqtt_driver::Settings {
+    let driver = mqtt_driver::maker(mqtt_driver::DriverConfig {
         work: Arc::new(work.clone()),
         flat_out: matches!(plan.load, Load::Closed { .. }),
         own: Vec::new(),
@@ -95,15 +97,15 @@ fn job(command: &Command, notes: Vec<String>) -> Result<Job, String> {
         limit: command.what.limit(),
         clients: None,
     });
-    let options = Options {
+    let options = EngineOptions {
         workers: Some(workers(common.workers, plan.peak_rate(), work)),
         seed,
         drain_ns: Some(common.drain_ns()?),
         pacing_slack_ns: session::pacing::from_flag(common.pacing_slack.as_deref())?,
         sources: common.sources(),
-        door: Some(Arc::new(|| Box::new(Told::default()))),
+        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
         driver: Some(driver),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     Ok(Job {
         hosts: Hosts::Native(Vec::new()),
@@ -138,13 +140,13 @@ fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
 ///
 /// # Errors
 /// Whatever keeps the run from starting.
-pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, NotRun> {
+pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
         _ => 0,
     };
     let ready = session::descriptors_for(clients)
-        .map_err(|problem: Problem| session::Refused::from(vec![problem]))
+        .map_err(|problem: Problem| session::RunRefused::from(vec![problem]))
         .and_then(|()| session::prepare(job, voice))?;
     if let Some(line) = hosts::first_line(ready.plan()) {
         voice.say(&format_args!("loadline: {line}"));
@@ -199,14 +201,14 @@ impl Door for RunPrinter {
         &mut self.shows
     }
 
-    fn not_run(&mut self, why: &NotRun) -> u8 {
+    fn not_run(&mut self, why: &StartError) -> u8 {
         match why {
-            NotRun::Refused(refused) => {
+            StartError::Refused(refused) => {
                 for problem in &refused.problems {
                     self.shows.voice.error(problem);
                 }
             }
-            NotRun::Before { why, .. } => self.shows.voice.error(why),
+            StartError::Before { why, .. } => self.shows.voice.error(why),
         }
         exit::of_not_run(why)
     }
@@ -222,7 +224,7 @@ impl Door for RunPrinter {
         }
     }
 
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let voice = &self.shows.voice;
         voice.out(&print::ledger(outcome.run));
         voice.out(&self.found.0);
@@ -264,7 +266,7 @@ impl Observer for Shows {
         for label in &run.labels {
             let slot = interval.label(label.id);
             let ok = slot.counters.ok;
-            let is_message = label.group == Group::Mqtt && label.name.starts_with("PUBLISH");
+            let is_message = label.group == LabelGroup::Mqtt && label.name.starts_with("PUBLISH");
             if is_message {
                 published += ok;
             }
@@ -272,7 +274,7 @@ impl Observer for Shows {
                 delivered += ok;
             }
             if ok > 0 && label.group.role() != Role::Iteration && label.id > 1 {
-                let of = Times::of(&slot, Kind::Response);
+                let of = KindTimes::of(&slot, TimeKind::Response);
                 let at = |q| match of.quantile(q) {
                     Quantile::Ns(ns) => units::time(ns),
                     Quantile::Empty => "-".to_owned(),
@@ -294,8 +296,8 @@ impl Observer for Shows {
         self.voice.out(&line);
     }
 
-    fn line(&mut self, line: &Line) {
-        if let Line::Remark(text) = line {
+    fn line(&mut self, line: &OutputLine) {
+        if let OutputLine::Remark(text) = line {
             self.voice.warning(text);
         }
     }

@@ -4,11 +4,11 @@ use measure::accumulator::{Accumulator, Event, Tally};
 
 /// The accumulator of this door.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct MqttAccumulator {
     tally: Tally,
 }
 
-impl Accumulator for Told {
+impl Accumulator for MqttAccumulator {
     fn event(&mut self, _: u64, event: &Event<'_>) {
         if let Event::Told { name, value } = event {
             let counter = self.tally.counters.entry((*name).to_owned());

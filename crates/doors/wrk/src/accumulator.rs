@@ -6,7 +6,7 @@
 
 use measure::{
     Histogram,
-    accumulator::{self, Cells, Counts, Event, Loss, Tally},
+    accumulator::{self, Cells, Event, Loss, Tally, ValueCounts},
 };
 
 const MS: u64 = 1_000_000;
@@ -21,7 +21,7 @@ const MAX_RATE: u64 = 10_000_000;
 
 /// What was asked for: kept beside the figures, for whoever renders them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct WrkSettings {
     /// Whether it is wrk2's report.
     pub paced: bool,
     /// Threads as given.
@@ -43,12 +43,12 @@ pub struct Settings {
 /// wrk's accumulator for one thread.
 #[derive(Debug)]
 pub struct Accumulator {
-    settings: Settings,
+    settings: WrkSettings,
     /// The thread's number.
     thread: u64,
     counters: Counters,
-    latency: Latency,
-    rate: Rate,
+    latency: ThreadLatency,
+    rate: ThreadRate,
     told: bool,
 }
 
@@ -67,7 +67,7 @@ struct Counters {
 
 /// Latencies of one thread.
 #[derive(Debug)]
-enum Latency {
+enum ThreadLatency {
     /// wrk's: a cell for each microsecond.
     Exact(Cells),
     /// wrk2's.
@@ -93,7 +93,7 @@ struct Calibration {
 
 /// The thread's rate, sampled at ticks. Seen at the next event behind each: nothing changes in between.
 #[derive(Debug, Default)]
-struct Rate {
+struct ThreadRate {
     /// When the stretch under way began.
     since: u64,
     next_tick: u64,
@@ -103,7 +103,7 @@ struct Rate {
     samples: Vec<u64>,
 }
 
-impl Rate {
+impl ThreadRate {
     fn begin(&mut self, now: u64, every: u64) {
         (self.since, self.next_tick, self.every, self.answers) = (now, now + every, every, 0);
     }
@@ -130,25 +130,25 @@ impl Rate {
 impl Accumulator {
     /// The figures of a thread.
     #[must_use]
-    pub fn new(settings: Settings, thread: u64) -> Accumulator {
+    pub fn new(settings: WrkSettings, thread: u64) -> Accumulator {
         Accumulator {
             settings,
             thread,
             counters: Counters::default(),
             latency: if settings.paced {
-                Latency::Paced(Box::default())
+                ThreadLatency::Paced(Box::default())
             } else {
-                Latency::Exact(Cells::default())
+                ThreadLatency::Exact(Cells::default())
             },
-            rate: Rate::default(),
+            rate: ThreadRate::default(),
             told: false,
         }
     }
 
     fn begin(&mut self, now: u64) {
         match &mut self.latency {
-            Latency::Exact(_) => self.rate.begin(now, TICK_NS),
-            Latency::Paced(paced) => {
+            ThreadLatency::Exact(_) => self.rate.begin(now, TICK_NS),
+            ThreadLatency::Paced(paced) => {
                 let connections = self.settings.connections / self.settings.threads.max(1);
                 let after = CALIBRATE_NS + CALIBRATE_PER_CONNECTION_NS * connections;
                 paced.calibrate_at = Some(now + after);
@@ -159,7 +159,7 @@ impl Accumulator {
     /// Everything that was due until now, before something new is counted.
     #[inline]
     fn until(&mut self, now: u64) {
-        if let Latency::Paced(paced) = &mut self.latency
+        if let ThreadLatency::Paced(paced) = &mut self.latency
             && let Some(at) = paced.calibrate_at.filter(|at| *at <= now)
         {
             match paced.calibrate() {
@@ -181,8 +181,8 @@ impl Accumulator {
         let (response_ns, service_ns) = times;
         match &mut self.latency {
             // The original has one latency per batch, up to its last answer.
-            Latency::Exact(_) if !last => {}
-            Latency::Exact(cells) => {
+            ThreadLatency::Exact(_) if !last => {}
+            ThreadLatency::Exact(cells) => {
                 let us = service_ns / US;
                 if us < self.settings.timeout_ns / US {
                     cells.record(us);
@@ -191,7 +191,7 @@ impl Accumulator {
                     self.counters.late += 1;
                 }
             }
-            Latency::Paced(paced) => {
+            ThreadLatency::Paced(paced) => {
                 if last || !self.settings.per_batch {
                     paced.corrected.record(response_ns / US);
                     paced.uncorrected.record(service_ns / US);
@@ -285,7 +285,7 @@ impl accumulator::Accumulator for Accumulator {
                 part.counters.insert(name.into(), n);
             }
         }
-        let mut counts = |name: String, counts: Counts| {
+        let mut counts = |name: String, counts: ValueCounts| {
             if !counts.pairs().is_empty() {
                 part.counts.insert(name, counts);
             }
@@ -293,11 +293,11 @@ impl accumulator::Accumulator for Accumulator {
         let samples = std::mem::take(&mut self.rate.samples);
         counts(
             "rate".into(),
-            Counts::of(samples.into_iter().map(|rate| (rate, 1)).collect()),
+            ValueCounts::of(samples.into_iter().map(|rate| (rate, 1)).collect()),
         );
         match &mut self.latency {
-            Latency::Exact(cells) => counts("latency".into(), cells.take()),
-            Latency::Paced(paced) => {
+            ThreadLatency::Exact(cells) => counts("latency".into(), cells.take()),
+            ThreadLatency::Paced(paced) => {
                 let early = paced.calibrate_at.is_some();
                 for (name, histogram) in [
                     ("latency", &mut paced.corrected),
@@ -322,15 +322,15 @@ impl accumulator::Accumulator for Accumulator {
 
     fn finish(&mut self) -> Tally {
         // A run that was too short to calibrate reports what it has.
-        if let Latency::Paced(paced) = &mut self.latency {
+        if let ThreadLatency::Paced(paced) = &mut self.latency {
             paced.calibrate_at = None;
         }
         self.take()
     }
 }
 
-fn cells_of(histogram: &Histogram) -> Counts {
-    Counts::of(histogram.cells().map(|(low, _, n)| (low, n)).collect())
+fn cells_of(histogram: &Histogram) -> ValueCounts {
+    ValueCounts::of(histogram.cells().map(|(low, _, n)| (low, n)).collect())
 }
 
 #[cfg(test)]
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
     use accumulator::Accumulator as _;
 
-    const SETTINGS: Settings = Settings {
+    const SETTINGS: WrkSettings = WrkSettings {
         paced: false,
         threads: 2,
         connections: 10,
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn wrk2_forgets_what_came_before_its_calibration() {
-        let paced = Settings {
+        let paced = WrkSettings {
             paced: true,
             ..SETTINGS
         };

@@ -1,21 +1,21 @@
 //! What a script's `done` sees of a run: the report's own figures, behind the functions that Lua calls.
 
-use script::lua::Figures;
+use script::lua::DistributionFigures;
 
-use crate::print::{Latency, Spectrum, Statistics, WrkReport};
+use crate::print::{PrintedLatency, Spectrum, Statistics, WrkReport};
 
 /// Latency and rates.
-pub fn of(report: &WrkReport) -> (Figures, Figures) {
+pub fn of(report: &WrkReport) -> (DistributionFigures, DistributionFigures) {
     let latency = match &report.latency {
-        Latency::Wrk { shown, .. } => of_statistics(shown),
-        Latency::Wrk2 { corrected, .. } => of_spectrum(corrected),
+        PrintedLatency::Wrk { shown, .. } => of_statistics(shown),
+        PrintedLatency::Wrk2 { corrected, .. } => of_spectrum(corrected),
     };
     (latency, of_statistics(&report.rate))
 }
 
-fn of_statistics(statistics: &Statistics) -> Figures {
+fn of_statistics(statistics: &Statistics) -> DistributionFigures {
     let (a, b) = (statistics.clone(), statistics.clone());
-    Figures {
+    DistributionFigures {
         min: a.min() as f64,
         max: a.max() as f64,
         mean: a.mean(),
@@ -26,9 +26,9 @@ fn of_statistics(statistics: &Statistics) -> Figures {
     }
 }
 
-fn of_spectrum(spectrum: &Spectrum) -> Figures {
+fn of_spectrum(spectrum: &Spectrum) -> DistributionFigures {
     let (a, b) = (spectrum.clone(), spectrum.clone());
-    Figures {
+    DistributionFigures {
         min: a.min() as f64,
         max: a.max() as f64,
         mean: a.mean(),

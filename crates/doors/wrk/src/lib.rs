@@ -16,39 +16,39 @@ mod screen;
 mod scripts;
 mod test;
 
-use formats::Reader;
+use formats::TestFileReader;
 use record::Run;
-use session::{Card, FrontDoor, SharedVoice, exit};
+use session::{FrontDoor, FrontEndInfo, SharedVoice, exit};
 
-pub use accumulator::{Accumulator, Settings};
+pub use accumulator::{Accumulator, WrkSettings};
 pub use run::accumulators;
 pub use script::lua::print_to_stderr;
-pub use scripts::Scripts;
-pub use test::{Strictness, Test};
+pub use scripts::LuaScripts;
+pub use test::{Strictness, WrkTest};
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]
 pub struct Wrk;
 
 impl FrontDoor for Wrk {
-    fn card(&self) -> Card {
-        Card {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
             name: "wrk",
             about: "Run a benchmark as `wrk` or `wrk2` would: their flags, their scripts, their output",
             usage: "OPTIONS> <URL",
-            takes: "What wrk takes; see docs/wrk.md",
+            takes: "What wrk takes; see docs/reference/wrk.md",
             links: &["wrk", "wrk2"],
             takes_any_bytes: true,
             lost_output: exit::PASS,
-            ..Card::default()
+            ..FrontEndInfo::default()
         }
     }
 
-    fn reader(&self) -> &'static dyn Reader {
-        &Scripts
+    fn reader(&self) -> &'static dyn TestFileReader {
+        &LuaScripts
     }
 
-    fn scripts(&self) -> Option<&'static dyn session::Scripts> {
+    fn scripts(&self) -> Option<&'static dyn session::ScriptLoader> {
         Some(&native::LuaFiles)
     }
 

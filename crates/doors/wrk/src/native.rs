@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use engine::{Options, RunError};
+use engine::{EngineOptions, RunError};
 use measure::accumulator::Tally;
-use plan::{FirstArrival, Load, Phase, Plan, Pool, Rate, Shape, units::SECOND};
-use script::lua::{self, Trouble};
-use session::{Asked, Ended, Scripted, Scripts, SharedVoice, exit};
+use plan::{FirstArrival, Load, Phase, Plan, PoolPolicy, Rate, Shape, units::SECOND};
+use script::lua::{self, ScriptError};
+use session::{FinishedRun, RunOptions, ScriptLoader, ScriptRun, SharedVoice, exit};
 
 use crate::{
     print::WrkReport,
-    read::{Command, Persona, parts},
+    read::{Persona, WrkCommand, parts},
     run::accumulators,
-    test::{Strictness, Test},
+    test::{Strictness, WrkTest},
 };
 
 /// Connections of a run that says nothing of them: as many as wrk has.
@@ -22,13 +22,13 @@ const CONNECTIONS: u32 = 10;
 #[derive(Debug)]
 pub(crate) struct LuaFiles;
 
-impl Scripts for LuaFiles {
+impl ScriptLoader for LuaFiles {
     fn runs(&self, what: &str) -> bool {
         let suffix = Path::new(what).extension();
         !what.contains("://") && suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("lua"))
     }
 
-    fn read(&self, asked: &Asked<'_>) -> Result<(Plan, Box<dyn Scripted>), String> {
+    fn read(&self, asked: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String> {
         let command = command(asked)?;
         let plan = plan(&command, asked.rate, asked.insecure)?;
         let lua = Lua {
@@ -43,22 +43,22 @@ impl Scripts for LuaFiles {
 
 /// A script on its way through a run.
 struct Lua {
-    command: Command,
+    command: WrkCommand,
     target: String,
     /// Once it is ready.
-    test: Option<Test>,
+    test: Option<WrkTest>,
     /// What it died of.
-    trouble: Option<Trouble>,
+    trouble: Option<ScriptError>,
 }
 
-impl Scripted for Lua {
+impl ScriptRun for Lua {
     fn ready(
         &mut self,
         plan: &Plan,
-        options: &mut Options,
+        options: &mut EngineOptions,
         voice: &SharedVoice,
     ) -> Result<(), (String, u8)> {
-        let test = Test::ready(&self.command, Strictness::Native, &options.stop, voice)
+        let test = WrkTest::ready(&self.command, Strictness::Native, &options.stop, voice)
             .map_err(|trouble| (words(&trouble), code(&trouble)))?;
         options.workers = Some(test.threads());
         options.driver = Some(test.driver(plan, options.seed));
@@ -68,7 +68,7 @@ impl Scripted for Lua {
         Ok(())
     }
 
-    fn ended(&mut self, ended: &Ended, counted: Tally) {
+    fn ended(&mut self, ended: &FinishedRun, counted: Tally) {
         lua::flush_output();
         let Some(test) = &self.test else { return };
         self.trouble = test.failure();
@@ -95,7 +95,7 @@ impl Scripted for Lua {
 }
 
 /// The command that the flags come to.
-fn command(flags: &Asked<'_>) -> Result<Command, String> {
+fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     if flags.routed {
         return Err(
             "--resolve and --unix do not go with a script of wrk's, which looks up addresses itself (`wrk.lookup`)".to_owned(),
@@ -128,7 +128,7 @@ fn command(flags: &Asked<'_>) -> Result<Command, String> {
     }
     let mut arguments = vec![url.to_owned()];
     arguments.extend_from_slice(flags.arguments);
-    Ok(Command {
+    Ok(WrkCommand {
         persona: if flags.rate.is_some() {
             Persona::Wrk2
         } else {
@@ -153,7 +153,7 @@ fn command(flags: &Asked<'_>) -> Result<Command, String> {
 }
 
 /// The plan of that command; none where there are not enough descriptors.
-fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
+fn plan(command: &WrkCommand, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
     let mut plan = command.plan();
     if let Some(rate) = rate {
         let mut phase = Phase::new(command.duration_ns, Shape::Rate(rate));
@@ -163,7 +163,7 @@ fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Plan, S
             first: FirstArrival::AtStart,
         };
         let connections = u32::try_from(command.connections).unwrap_or(u32::MAX);
-        plan.http.pool = Pool::Shared(connections);
+        plan.http.pool = PoolPolicy::Shared(connections);
     }
     plan.http.verify_tls = !insecure;
     plan.http.tls.no_alpn = false;
@@ -172,11 +172,11 @@ fn plan(command: &Command, rate: Option<Rate>, insecure: bool) -> Result<Plan, S
 }
 
 /// What kept a script from running, in our own words.
-fn words(trouble: &Trouble) -> String {
+fn words(trouble: &ScriptError) -> String {
     match trouble {
-        Trouble::Script(message) => format!("the script failed: {message}"),
-        Trouble::Load(message) => format!("the script does not load: {message}"),
-        Trouble::Request(flaw) => {
+        ScriptError::Script(message) => format!("the script failed: {message}"),
+        ScriptError::Load(message) => format!("the script does not load: {message}"),
+        ScriptError::Request(flaw) => {
             format!("the script's request() does not answer a whole request: {flaw}")
         }
         other => other.to_string(),
@@ -184,9 +184,9 @@ fn words(trouble: &Trouble) -> String {
 }
 
 /// And the code for it.
-fn code(trouble: &Trouble) -> u8 {
+fn code(trouble: &ScriptError) -> u8 {
     match trouble {
-        Trouble::Script(_) | Trouble::Load(_) | Trouble::Request(_) => exit::BAD_INPUT,
-        Trouble::Place(_) | Trouble::Memory => exit::COULD_NOT_RUN,
+        ScriptError::Script(_) | ScriptError::Load(_) | ScriptError::Request(_) => exit::BAD_INPUT,
+        ScriptError::Place(_) | ScriptError::Memory => exit::COULD_NOT_RUN,
     }
 }

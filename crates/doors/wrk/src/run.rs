@@ -10,22 +10,23 @@ use std::{
 };
 
 use analysis::summary::Summary;
-use engine::{Options, RunError, StopHandle, run::DoorMaker};
+use engine::{EngineOptions, RunError, StopHandle, run::DoorMaker};
 use plan::units::MILLISECOND;
 use record::{Run, units};
 use report::console::criteria;
-use script::lua::{self, Trouble};
+use script::lua::{self, ScriptError};
 
 use session::{
-    Door, Ended, Job, NotRun, Observer, Outcome, SharedVoice, exit, hosts, inputs, live,
+    Door, FinishedRun, Job, Observer, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
+    live,
 };
 
 use crate::{
-    accumulator::{Accumulator, Settings},
+    accumulator::{Accumulator, WrkSettings},
     print::{Goodput, WrkReport},
-    read::{self, Command, Persona},
+    read::{self, Persona, WrkCommand},
     screen::Screen,
-    test::{Strictness, Test},
+    test::{Strictness, WrkTest},
 };
 
 /// wrk's code for whatever keeps a test from running.
@@ -50,13 +51,13 @@ pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u
 }
 
 /// A line for standard error, behind which nothing comes.
-type Refusal = String;
+type RunRefusal = String;
 
-fn told(trouble: Trouble) -> Refusal {
+fn told(trouble: ScriptError) -> RunRefusal {
     trouble.to_string()
 }
 
-fn carry_out(command: &Command, voice: &SharedVoice) -> Result<u8, Refusal> {
+fn carry_out(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> {
     let stop = StopHandle::default();
     let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
@@ -67,8 +68,8 @@ fn carry_out(command: &Command, voice: &SharedVoice) -> Result<u8, Refusal> {
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
     let seed = inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
-    let test = Test::ready(command, Strictness::AsWrk, &stop, voice).map_err(told)?;
-    let options = Options {
+    let test = WrkTest::ready(command, Strictness::AsWrk, &stop, voice).map_err(told)?;
+    let options = EngineOptions {
         workers: usize::try_from(command.threads).ok(),
         seed,
         drain_ns: Some(DRAIN_NS),
@@ -76,7 +77,7 @@ fn carry_out(command: &Command, voice: &SharedVoice) -> Result<u8, Refusal> {
         driver: Some(test.driver(&plan, seed)),
         doing: Some(test.doing()),
         stop,
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let job = Job {
         live,
@@ -95,21 +96,21 @@ fn carry_out(command: &Command, voice: &SharedVoice) -> Result<u8, Refusal> {
     }))
 }
 
-fn lines(problems: &[plan::Problem]) -> Refusal {
+fn lines(problems: &[plan::Problem]) -> RunRefusal {
     let lines: Vec<String> = problems.iter().map(|p| format!("loadline: {p}")).collect();
     lines.join("\n")
 }
 
 /// wrk's door: its report behind the run, its codes.
 struct Wrk<'a> {
-    command: &'a Command,
+    command: &'a WrkCommand,
     voice: &'a SharedVoice,
     screen: Screen<'a>,
-    test: Test,
+    test: WrkTest,
     /// What wrk prints; none where the script died or did not come back.
     report: Option<WrkReport>,
     /// What the script died of.
-    trouble: Option<Refusal>,
+    trouble: Option<RunRefusal>,
 }
 
 impl Door for Wrk<'_> {
@@ -121,15 +122,15 @@ impl Door for Wrk<'_> {
         &mut self.screen
     }
 
-    fn not_run(&mut self, why: &NotRun) -> u8 {
+    fn not_run(&mut self, why: &StartError) -> u8 {
         let line = match why {
-            NotRun::Refused(refused) => lines(&refused.problems),
-            NotRun::Before { why, .. } => format!("loadline: {why}"),
+            StartError::Refused(refused) => lines(&refused.problems),
+            StartError::Before { why, .. } => format!("loadline: {why}"),
         };
         last_line(&line, self.voice)
     }
 
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &FinishedRun) {
         if let Some(trouble) = self.test.failure() {
             self.trouble = Some(told(trouble));
             return;
@@ -149,7 +150,7 @@ impl Door for Wrk<'_> {
     }
 
     /// wrk knows no code for a file that cannot be written: a line has said so.
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         if let Some(report) = &self.report {
             own_lines(outcome.summary, report, outcome.run, self.voice);
             if let Some(path) = &self.command.json {
@@ -174,15 +175,15 @@ impl Door for Wrk<'_> {
 }
 
 /// Behind this line nothing comes.
-fn last_line(line: &Refusal, voice: &SharedVoice) -> u8 {
+fn last_line(line: &RunRefusal, voice: &SharedVoice) -> u8 {
     lua::flush_output();
     voice.say(line);
     FAILED
 }
 
 /// Counts wrk's own figures in each thread.
-pub fn accumulators(command: &Command) -> DoorMaker {
-    let settings = Settings {
+pub fn accumulators(command: &WrkCommand) -> DoorMaker {
+    let settings = WrkSettings {
         paced: command.persona == Persona::Wrk2,
         threads: command.threads,
         connections: command.connections,

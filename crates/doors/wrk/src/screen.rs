@@ -1,18 +1,18 @@
 //! Hears of a run behind wrk's door: prints what wrk prints meanwhile, and keeps wrk's own figures for the report - the record has
 //! them too, but a record that could not be written must not cost anyone the report.
 
-use engine::Line;
+use engine::OutputLine;
 use measure::{Interval, accumulator::Tally};
 use record::Run;
 use script::lua;
 
 use session::{Observer, SharedVoice};
 
-use crate::{print, read::Command};
+use crate::{print, read::WrkCommand};
 
 /// Prints what wrk prints while the test runs.
 pub struct Screen<'a> {
-    command: &'a Command,
+    command: &'a WrkCommand,
     voice: &'a SharedVoice,
     /// wrk's figures so far.
     pub part: Tally,
@@ -20,7 +20,7 @@ pub struct Screen<'a> {
 
 impl<'a> Screen<'a> {
     /// For a command.
-    pub fn new(command: &'a Command, voice: &'a SharedVoice) -> Screen<'a> {
+    pub fn new(command: &'a WrkCommand, voice: &'a SharedVoice) -> Screen<'a> {
         Screen {
             command,
             voice,
@@ -50,5 +50,5 @@ impl Observer for Screen<'_> {
         self.part.merge(interval.door.clone());
     }
 
-    fn line(&mut self, _: &Line) {}
+    fn line(&mut self, _: &OutputLine) {}
 }

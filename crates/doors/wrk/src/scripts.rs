@@ -1,13 +1,13 @@
 //! wrk's scripts among test files: told by their names, and run by themselves, because only running one tells what it sends.
 
-use formats::{Inputs, LoadErrors, Reader};
+use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
 
 /// Lua files.
 #[derive(Debug)]
-pub struct Scripts;
+pub struct LuaScripts;
 
-impl Reader for Scripts {
+impl TestFileReader for LuaScripts {
     fn reads(&self) -> &'static str {
         "a wrk script in .lua"
     }

@@ -7,18 +7,18 @@ use engine::{
     StopHandle,
     driver::{
         Driver,
-        batch::{BatchDriver, Drawn, Pace, Turns},
+        batch::{BatchDriver, BatchPace, Drawn, Turns},
     },
     run::DriverMaker,
     watchdog::Doing,
 };
-use measure::label::Group;
-use plan::{Arrivals, Load, Plan, Schedule, Shape};
-use script::lua::{Given, Script, Summary, Trouble};
+use measure::label::LabelGroup;
+use plan::{ArrivalProcess, Load, Plan, Schedule, Shape};
+use script::lua::{Script, ScriptContext, ScriptError, Summary};
 
 use session::SharedVoice;
 
-use crate::{figures, print::WrkReport, read::Command};
+use crate::{figures, print::WrkReport, read::WrkCommand};
 
 /// Whose manners a test has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Strictness {
 }
 
 /// A command with its states.
-pub struct Test {
+pub struct WrkTest {
     script: Script,
     origin: Origin,
     threads: usize,
@@ -41,28 +41,28 @@ pub struct Test {
     as_wrk: bool,
 }
 
-impl Test {
+impl WrkTest {
     /// Loads the script, finds the target, makes the threads' states.
     pub fn ready(
-        command: &Command,
+        command: &WrkCommand,
         strictness: Strictness,
         stop: &StopHandle,
         voice: &SharedVoice,
-    ) -> Result<Test, Trouble> {
-        let mut test = Test::load(command, (strictness, stop), voice)?;
+    ) -> Result<WrkTest, ScriptError> {
+        let mut test = WrkTest::load(command, (strictness, stop), voice)?;
         test.script.resolve()?;
         test.script.prepare(&mut |line| voice.say(&line))?;
         Ok(test)
     }
 
     fn load(
-        command: &Command,
+        command: &WrkCommand,
         (strictness, stop): (Strictness, &StopHandle),
         voice: &SharedVoice,
-    ) -> Result<Test, Trouble> {
+    ) -> Result<WrkTest, ScriptError> {
         let parts = &command.parts;
         let threads = usize::try_from(command.threads).unwrap_or(usize::MAX);
-        let given = Given {
+        let given = ScriptContext {
             scheme: parts.scheme.clone(),
             host: parts.host.clone(),
             port: parts.port.clone(),
@@ -73,7 +73,7 @@ impl Test {
             must_load: strictness == Strictness::Native,
             threads,
         };
-        Ok(Test {
+        Ok(WrkTest {
             script: Script::load(given, stop.clone(), &mut |line| voice.say(&line))?,
             origin: Origin {
                 tls: parts.tls(),
@@ -105,9 +105,9 @@ impl Test {
                 let label = given.labels.all().iter().skip(2).find(|l| l.group == group);
                 label.map_or(measure::label::OTHER, |label| label.id)
             };
-            let (label, iteration) = (of(Group::Request), of(Group::Iteration));
+            let (label, iteration) = (of(LabelGroup::Request), of(LabelGroup::Iteration));
             let connections = given.share.of_first(all);
-            let pace = turns.as_ref().map(|turns| Pace {
+            let pace = turns.as_ref().map(|turns| BatchPace {
                 turns: turns(),
                 share: given.share,
                 connections,
@@ -135,12 +135,12 @@ impl Test {
     }
 
     /// What the script died of while the test ran.
-    pub fn failure(&self) -> Option<Trouble> {
+    pub fn failure(&self) -> Option<ScriptError> {
         self.script.failure()
     }
 
     /// Calls the script's `done`.
-    pub fn done(&self, report: &WrkReport) -> Result<(), Trouble> {
+    pub fn done(&self, report: &WrkReport) -> Result<(), ScriptError> {
         let errors = &report.errors;
         let summary = Summary {
             duration_us: report.runtime_us,
@@ -169,7 +169,7 @@ fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send 
     // A schedule has whole arrivals alone: of a rate that does not fill the time with them the last part of one is not sent.
     let in_all = u128::from(rate.count) * u128::from(first.duration_ns);
     let is_whole = in_all.is_multiple_of(rate.per_ns.max(1).into());
-    let drawn = (first.arrivals == Arrivals::Poisson || !is_whole).then(|| plan.load.clone());
+    let drawn = (first.arrivals == ArrivalProcess::Poisson || !is_whole).then(|| plan.load.clone());
     Some(move || match &drawn {
         None => Turns::Even(rate),
         Some(load) => Drawn::of(Schedule::new(load, seed)),

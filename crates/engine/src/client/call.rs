@@ -8,21 +8,21 @@ use plan::mutant::{self, Mutant};
 use super::{
     Client, Purpose,
     exchange::{Exchange, Moments, OneAnswer},
-    pool::{Conn, OriginId, Pool},
+    pool::{Conn, ConnectionPool, OriginId},
     request::{BuildError, Built, Override},
-    transport::{Lost, Transport},
+    transport::{Transport, TransportError},
 };
 use crate::{
     deadlines::{Cut, Limit},
     trace,
-    worker::Line,
+    worker::OutputLine,
 };
-use codec::{Answer, Target, Want, cookies::Jar, encode::Charset, url};
+use codec::{Response, Target, Want, cookies::Jar, encode::Charset, url};
 
 /// The caller's connections, cookie jar and time limit.
 pub struct Agent<'u> {
     /// Own connections. Unused with a shared pool.
-    pub pool: &'u Pool,
+    pub pool: &'u ConnectionPool,
     /// Ends its waits.
     pub limit: &'u Rc<Limit>,
     /// Its cookies.
@@ -62,7 +62,7 @@ pub trait Caller {
     /// A request is about to be sent: the first, or one after a redirect.
     fn sending(&mut self, now_ns: u64);
     /// A response is redirected. Its data is dropped afterwards.
-    fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Answer);
+    fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response);
     /// Builds the request for a redirect. Fails if it cannot be sent.
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError>;
     /// The server set a malformed cookie.
@@ -182,13 +182,19 @@ impl Client {
             };
         }
         if worker.common.trace {
-            worker.emit(Line::Trace(trace::request(&request.target.origin, bytes)));
+            worker.emit(OutputLine::Trace(trace::request(
+                &request.target.origin,
+                bytes,
+            )));
         }
         let result = self
             .exchange(&mut conn, bytes, (method, want), agent.limit, exchange)
             .await;
         if worker.common.trace {
-            worker.emit(Line::Trace(trace::answer(&exchange.answer, result.err())));
+            worker.emit(OutputLine::Trace(trace::answer(
+                &exchange.answer,
+                result.err(),
+            )));
         }
         result?;
         self.keep(conn, pool, origin, exchange.moments.done);
@@ -219,16 +225,18 @@ impl Client {
             .transport
             .exchange(&self.io(), bytes, limit, &mut watch)
             .await;
-        exchange.answer = Answer::of(&mut conn.transport.replies().reply, want);
+        exchange.answer = Response::of(&mut conn.transport.replies().reply, want);
         let carried = conn.carried;
         conn.carried += 1;
         match ended {
             Ok(_) => Ok(()),
             // Nothing of this response arrived: a reused connection was closed.
-            Err(Lost(fault, _)) if exchange.moments.bytes_in == read_before && carried > 0 => {
+            Err(TransportError(fault, _))
+                if exchange.moments.bytes_in == read_before && carried > 0 =>
+            {
                 Err(fault.on_kept())
             }
-            Err(Lost(fault, _)) => Err(fault),
+            Err(TransportError(fault, _)) => Err(fault),
         }
     }
 
@@ -254,7 +262,7 @@ impl Client {
     }
 
     /// Keeps a reusable connection.
-    fn keep(&self, mut conn: Box<Conn>, pool: &Pool, origin: OriginId, now_ns: u64) {
+    fn keep(&self, mut conn: Box<Conn>, pool: &ConnectionPool, origin: OriginId, now_ns: u64) {
         debug_assert_eq!(conn.origin, origin);
         if conn.transport.is_reusable() {
             conn.idle_since_ns = now_ns;
@@ -304,7 +312,7 @@ impl Client {
 impl Exchange {
     /// Resets the data of a redirected hop, which is counted separately.
     fn forget_hop(&mut self) {
-        self.answer = Answer::default();
+        self.answer = Response::default();
         self.moments.head = 0;
         self.moments.done = 0;
         self.moments.opening = Opening::default();
@@ -312,7 +320,7 @@ impl Exchange {
 }
 
 /// Target of a redirect, if it is followed.
-fn redirect_of<'a>(call: &Call<'_>, answer: &'a Answer) -> Option<(Redirects, &'a str)> {
+fn redirect_of<'a>(call: &Call<'_>, answer: &'a Response) -> Option<(Redirects, &'a str)> {
     let redirects = matches!(answer.status, 300..=304 | 307 | 308);
     call.redirects.filter(|_| redirects).zip(answer.location())
 }

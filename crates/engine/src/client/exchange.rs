@@ -5,14 +5,14 @@ use std::rc::Rc;
 use measure::{Fault, sample::Intended};
 use plan::Timeouts;
 
-use super::transport::{Next, Watch};
+use super::transport::{ExchangeObserver, ResponseExpectation};
 use crate::{
     clock::Clock,
     deadlines::{Cut, Limit, NEVER},
     memory::{Held, Memory},
     worker::Worker,
 };
-use codec::{Answer, Want, reply::Reply};
+use codec::{Response, Want, reply::Reply};
 
 /// Timestamps in nanoseconds from the start of the run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -106,7 +106,7 @@ pub struct Exchange {
     /// Timestamps.
     pub moments: Moments,
     /// The response so far.
-    pub answer: Answer,
+    pub answer: Response,
     /// Time limits.
     pub limits: Limits,
     /// Memory of the response.
@@ -128,7 +128,7 @@ impl Exchange {
                 started,
                 ..Moments::default()
             },
-            answer: Answer::default(),
+            answer: Response::default(),
             limits: Limits::from(started, timeouts),
             kept: Held::nothing(memory),
         }
@@ -175,9 +175,9 @@ impl OneAnswer<'_> {
     }
 }
 
-impl Watch for OneAnswer<'_> {
-    fn next(&self) -> Next {
-        Next {
+impl ExchangeObserver for OneAnswer<'_> {
+    fn next(&self) -> ResponseExpectation {
+        ResponseExpectation {
             keep: self.want.keep(),
             to_head: self.to_head,
             more: false,

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use measure::Fault;
 
-use super::transport::{Io, Lost, Stage, Transport, Watch};
+use super::transport::{ExchangeObserver, ExchangeStage, Transport, TransportError, WorkerBuffers};
 use crate::{
     deadlines::Limit,
     net::{Stream, fault::socket_fault},
@@ -47,10 +47,10 @@ impl Http1 {
     }
 
     /// Writes what fits. Ready when nothing more can be written.
-    fn poll_write<W: Watch>(
+    fn poll_write<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,
-        io: &Io<'_>,
+        io: &WorkerBuffers<'_>,
         request: &[u8],
         out: &mut Outgoing,
         watch: &mut W,
@@ -81,10 +81,10 @@ impl Http1 {
     }
 
     /// Reads until the last response is complete.
-    fn poll_answers<W: Watch>(
+    fn poll_answers<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,
-        io: &Io<'_>,
+        io: &WorkerBuffers<'_>,
         limit: &Limit,
         watch: &mut W,
     ) -> Poll<Result<u64, Fault>> {
@@ -105,10 +105,10 @@ impl Http1 {
     }
 
     /// Reads what is available, up to the end of the last response. Returns when that was.
-    fn poll_some<W: Watch>(
+    fn poll_some<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,
-        io: &Io<'_>,
+        io: &WorkerBuffers<'_>,
         watch: &mut W,
     ) -> Poll<Result<Option<u64>, Fault>> {
         let (mut buffer, mut heads) = (io.buffer.borrow_mut(), io.heads.borrow_mut());
@@ -163,7 +163,7 @@ impl Http1 {
     fn poll_discard(
         &mut self,
         cx: &mut Context<'_>,
-        io: &Io<'_>,
+        io: &WorkerBuffers<'_>,
         rest: u64,
     ) -> Option<Poll<std::io::Result<usize>>> {
         let mut scratch = io.scratch.borrow_mut();
@@ -175,10 +175,10 @@ impl Http1 {
     }
 
     /// Counts discarded bytes. Returns when the last response was complete.
-    fn thrown<W: Watch>(
+    fn thrown<W: ExchangeObserver>(
         &mut self,
         thrown: std::io::Result<usize>,
-        io: &Io<'_>,
+        io: &WorkerBuffers<'_>,
         watch: &mut W,
     ) -> Result<Option<u64>, Fault> {
         let n = thrown.map_err(|e| socket_fault(&e))?;
@@ -200,7 +200,7 @@ impl Http1 {
 }
 
 /// Nothing to read or write: ready only when the limit expires.
-fn waits<W: Watch>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
+fn waits<W: ExchangeObserver>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
     loop {
         let cut = ready!(limit.poll(cx));
         if let Some(fault) = watch.cut(cut) {
@@ -210,13 +210,13 @@ fn waits<W: Watch>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault
 }
 
 impl Transport for Http1 {
-    async fn exchange<W: Watch>(
+    async fn exchange<W: ExchangeObserver>(
         &mut self,
-        io: &Io<'_>,
+        io: &WorkerBuffers<'_>,
         request: &[u8],
         limit: &Limit,
         watch: &mut W,
-    ) -> Result<u64, Lost> {
+    ) -> Result<u64, TransportError> {
         let mut out = Outgoing::default();
         self.replies.begin();
         std::future::poll_fn(|cx| {
@@ -228,9 +228,11 @@ impl Transport for Http1 {
                 let read = ready!(self.poll_answers(cx, io, limit, watch));
                 // The rest of the request would corrupt the next one.
                 self.replies.reply.keep_alive &= out.flushed;
-                return Poll::Ready(read.map_err(|fault| Lost(fault, Stage::Read)));
+                return Poll::Ready(
+                    read.map_err(|fault| TransportError(fault, ExchangeStage::Read)),
+                );
             };
-            let lost = Err(Lost(broken, Stage::Write));
+            let lost = Err(TransportError(broken, ExchangeStage::Write));
             // A server that rejects a large body may respond and hang up before it was sent. The
             // response counts.
             let hung_up = matches!(broken, Fault::BrokenPipe | Fault::Reset) && out.written > 0;

@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-use measure::{Fault, Kind, LabelId, Outcome, accumulator::Opening, sample::Intended};
+use measure::{Fault, LabelId, OutcomeClass, TimeKind, accumulator::Opening, sample::Intended};
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
@@ -29,16 +29,16 @@ use codec::{Origin, heads::Heads};
 pub use exchange::{Exchange, Limits, Moments};
 use hosts::{Hosts, Ruling};
 pub use http1::Http1;
-use pool::{Conn, OpenCount, OriginId, Pool};
+use pool::{Conn, ConnectionPool, OpenCount, OriginId};
 pub use request::{BuildError, Built, Override};
-use transport::Io;
+use transport::WorkerBuffers;
 
 /// Maximum number of bytes kept of an unrequested failure body.
 pub const EXCERPT: usize = 1024;
 
 /// Settings shared by all workers of a run.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct HttpClientConfig {
     /// Connection settings.
     pub http: plan::Http,
     /// TLS configuration.
@@ -51,10 +51,14 @@ pub struct Settings {
     pub origins: Vec<Origin>,
 }
 
-impl Settings {
+impl HttpClientConfig {
     /// Creates settings and loads TLS files. Fails with a message for the user.
-    pub fn new(http: &plan::Http, hosts: Hosts, sources: Vec<IpAddr>) -> Result<Settings, String> {
-        Ok(Settings {
+    pub fn new(
+        http: &plan::Http,
+        hosts: Hosts,
+        sources: Vec<IpAddr>,
+    ) -> Result<HttpClientConfig, String> {
+        Ok(HttpClientConfig {
             tls: tls::config(http)?,
             http: http.clone(),
             sources,
@@ -71,7 +75,7 @@ pub struct Client {
     hosts: Hosts,
     connector: Connector,
     /// This worker's part of a shared pool.
-    shared: Option<Pool>,
+    shared: Option<ConnectionPool>,
     origins: RefCell<Vec<Origin>>,
     heads: RefCell<Heads>,
     scratch: RefCell<Vec<u8>>,
@@ -89,7 +93,7 @@ pub struct Purpose {
 impl Client {
     /// Creates the client of a worker.
     #[must_use]
-    pub fn new(worker: &Rc<Worker>, settings: Settings) -> Client {
+    pub fn new(worker: &Rc<Worker>, settings: HttpClientConfig) -> Client {
         let http = settings.http;
         Client {
             connector: Connector::new(worker.clock.clone(), &http, settings.tls, settings.sources),
@@ -112,7 +116,7 @@ impl Client {
 
     /// Connects to a simulated server.
     #[cfg(test)]
-    pub(crate) fn simulated(&mut self, server: &Rc<crate::simulation::Server>) {
+    pub(crate) fn simulated(&mut self, server: &Rc<crate::simulation::SimulatedServer>) {
         self.connector.simulated = Some(Rc::clone(server));
     }
 
@@ -123,8 +127,8 @@ impl Client {
     }
 
     /// Buffers that the worker lends to a connection during an exchange.
-    pub(crate) fn io(&self) -> Io<'_> {
-        Io {
+    pub(crate) fn io(&self) -> WorkerBuffers<'_> {
+        WorkerBuffers {
             clock: &self.worker.clock,
             buffer: &self.worker.buffer,
             heads: &self.heads,
@@ -160,11 +164,11 @@ impl Client {
         recorder.run.opened += 1;
         let intended = purpose.intended.unwrap_or(Intended::after_previous(now, 0));
         let mut time = |kind, ns| {
-            recorder.time(now, purpose.label, intended, (kind, Outcome::Ok), ns);
+            recorder.time(now, purpose.label, intended, (kind, OutcomeClass::Ok), ns);
         };
-        time(Kind::Connect, opened.connect_ns);
+        time(TimeKind::Connect, opened.connect_ns);
         if let Some(ns) = opened.tls_ns {
-            time(Kind::Tls, ns);
+            time(TimeKind::Tls, ns);
         }
         let stream = opened.stream.with_read_interest();
         let mut transport = Http1::over(stream.map_err(|e| socket_fault(&e))?);

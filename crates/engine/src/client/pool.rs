@@ -57,7 +57,7 @@ struct Semaphores {
 
 /// Idle connections, with a limit for shared pools.
 #[derive(Debug)]
-pub struct Pool {
+pub struct ConnectionPool {
     #[allow(
         clippy::vec_box,
         reason = "taken and put back at each request: what moves is small, and users carry no room for two"
@@ -67,11 +67,11 @@ pub struct Pool {
     semaphores: Option<Semaphores>,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Creates the pool of one virtual user.
     #[must_use]
-    pub fn own() -> Pool {
-        Pool {
+    pub fn own() -> ConnectionPool {
+        ConnectionPool {
             idle: RefCell::default(),
             semaphores: None,
         }
@@ -79,8 +79,8 @@ impl Pool {
 
     /// Creates a pool with a maximum number of connections per origin.
     #[must_use]
-    pub fn shared(connections: usize) -> Pool {
-        Pool {
+    pub fn shared(connections: usize) -> ConnectionPool {
+        ConnectionPool {
             idle: RefCell::default(),
             semaphores: Some(Semaphores {
                 size: connections,
@@ -129,7 +129,7 @@ impl Pool {
     }
 
     /// Moves the idle connections of another pool here.
-    pub fn take_over(&self, other: &Pool) {
+    pub fn take_over(&self, other: &ConnectionPool) {
         self.idle.borrow_mut().append(&mut other.idle.borrow_mut());
     }
 
@@ -146,12 +146,12 @@ impl Pool {
 
 /// The pool of one of `workers` workers. `None` if each user has its own.
 #[must_use]
-pub fn of_worker(plan: plan::Pool, worker: usize, workers: usize) -> Option<Pool> {
+pub fn of_worker(plan: plan::PoolPolicy, worker: usize, workers: usize) -> Option<ConnectionPool> {
     match plan {
-        plan::Pool::PerUser => None,
-        plan::Pool::Shared(n) => {
+        plan::PoolPolicy::PerUser => None,
+        plan::PoolPolicy::Shared(n) => {
             let (n, workers) = (n as usize, workers.max(1));
-            Some(Pool::shared(
+            Some(ConnectionPool::shared(
                 n / workers + usize::from(worker < n % workers),
             ))
         }

@@ -24,13 +24,13 @@ pub trait Transport {
     /// complete.
     ///
     /// Fails with the cause, including an expired limit unless the observer continues.
-    async fn exchange<W: Watch>(
+    async fn exchange<W: ExchangeObserver>(
         &mut self,
-        io: &Io<'_>,
+        io: &WorkerBuffers<'_>,
         request: &[u8],
         limit: &Limit,
         watch: &mut W,
-    ) -> Result<u64, Lost>;
+    ) -> Result<u64, TransportError>;
 
     /// Whether it can be reused.
     fn is_reusable(&self) -> bool;
@@ -41,7 +41,7 @@ pub trait Transport {
 
 /// Resources that a worker lends to a connection during an exchange.
 #[derive(Debug)]
-pub struct Io<'w> {
+pub struct WorkerBuffers<'w> {
     /// The clock.
     pub clock: &'w Clock,
     /// The receive buffer.
@@ -53,9 +53,9 @@ pub struct Io<'w> {
 }
 
 /// Observes an exchange and decides what is kept.
-pub trait Watch {
+pub trait ExchangeObserver {
     /// What to keep of the next response.
-    fn next(&self) -> Next;
+    fn next(&self) -> ResponseExpectation;
     /// The first write is about to start.
     fn begins(&mut self, clock: &Clock) {
         let _ = clock;
@@ -90,7 +90,7 @@ pub trait Watch {
 
 /// Expectations of the next response.
 #[derive(Debug, Clone, Copy)]
-pub struct Next {
+pub struct ResponseExpectation {
     /// Parts to keep.
     pub keep: Keep,
     /// Whether the request was HEAD, so that the response has no body.
@@ -101,11 +101,11 @@ pub struct Next {
 
 /// Why an exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lost(pub Fault, pub Stage);
+pub struct TransportError(pub Fault, pub ExchangeStage);
 
 /// Stage of a failed exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum ExchangeStage {
     /// There was no connection.
     Connect,
     /// The request was being written.

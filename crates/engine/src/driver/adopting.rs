@@ -12,7 +12,7 @@ use plan::{
 };
 
 use crate::{
-    adoptions::{self, Adoptions, View},
+    adoptions::{self, ShardTakeover, TakeoverView},
     course::{KNOWN_NS, LOOK_NS},
     worker::Worker,
 };
@@ -29,7 +29,7 @@ pub(super) struct Adopting<'a> {
     schedule: &'a Schedule,
     /// Index of the worker, and number of workers.
     place: (u64, u64),
-    view: View,
+    view: TakeoverView,
     /// Shares by their next arrival; numbers follow time.
     coming: BinaryHeap<Coming<'a>>,
     /// Time before the last check. While arrivals are dense, no newer time is needed.
@@ -38,7 +38,7 @@ pub(super) struct Adopting<'a> {
 
 impl<'a> Adopting<'a> {
     pub fn of(
-        adoptions: &Adoptions,
+        adoptions: &ShardTakeover,
         schedule: &'a Schedule,
         own: Share,
         place: (u64, u64),

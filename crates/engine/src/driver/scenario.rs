@@ -11,10 +11,10 @@ use std::{
 use measure::{
     Fault, NoAnswer,
     accumulator::Event,
-    sample::{Ended, Intended},
+    sample::{Intended, RequestOutcome},
 };
 use plan::{
-    Load, Shape, Share, Stay, UserPhase,
+    ActivePeriod, Load, Shape, Share, UserPhase,
     mutant::{self, Mutant},
     units::{MILLISECOND, SECOND},
 };
@@ -22,14 +22,14 @@ use plan::{
 use super::{
     Driver,
     adopting::Adopting,
-    steered::{Arrivals, Crew, Steered},
+    steered::{Steered, UserPool, WorkerArrivals},
 };
 use crate::{
-    client::{Client, Settings},
-    course::{Course, LOOK_NS},
+    client::{Client, HttpClientConfig},
+    course::{LOOK_NS, LoadControl},
     memory,
     program::Program,
-    user::{self, Env, Start, UserState, hook::Hooks},
+    user::{self, Env, IterationStart, UserState, hook::Hooks},
     worker::Worker,
 };
 
@@ -39,7 +39,7 @@ pub struct ScenarioDriver {
     /// This worker's copy of the program.
     pub program: Program,
     /// Settings of its client.
-    pub settings: Settings,
+    pub settings: HttpClientConfig,
     /// Hooks for requests and responses.
     pub hooks: Option<Arc<dyn Hooks>>,
 }
@@ -80,11 +80,11 @@ async fn open(env: &Rc<Env>) {
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
     let mut arrivals = match (&worker.common.course, &worker.common.adoptions) {
-        (Some(course), _) => Arrivals::Steered(Steered::of(course, share)),
+        (Some(course), _) => WorkerArrivals::Steered(Steered::of(course, share)),
         (None, Some(adoptions)) => {
-            Arrivals::Adopting(Adopting::of(adoptions, schedule, share, worker.place()))
+            WorkerArrivals::Adopting(Adopting::of(adoptions, schedule, share, worker.place()))
         }
-        (None, None) => Arrivals::Planned(schedule.shard(share.index, share.of)),
+        (None, None) => WorkerArrivals::Planned(schedule.shard(share.index, share.of)),
     };
     while let Some(planned) = arrivals.next(worker).await {
         let mut arrival = planned;
@@ -134,7 +134,7 @@ async fn open(env: &Rc<Env>) {
             continue;
         }
         worker.recorder.borrow_mut().run.started += 1;
-        let start = Start {
+        let start = IterationStart {
             number: arrival.number,
             intended: Intended::scheduled(arrival.intended_ns),
             scenario: env.program.draw.of(arrival.number),
@@ -180,16 +180,16 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
     let worker = &env.worker;
     let share = worker.share();
     let end_ns = env.program.schedule.end_ns();
-    let whole = Stay {
+    let whole = ActivePeriod {
         from_ns: 0,
         until_ns: end_ns,
     };
-    let mut stays: Vec<(Stay, u32, Rc<Cell<u64>>)> = Vec::new();
+    let mut stays: Vec<(ActivePeriod, u32, Rc<Cell<u64>>)> = Vec::new();
     for user in (0..users).filter(|user| share.has(u64::from(*user))) {
         let own = if phases.is_empty() {
             vec![whole]
         } else {
-            Stay::all(phases, user, end_ns)
+            ActivePeriod::all(phases, user, end_ns)
         };
         let rounds: Rc<Cell<u64>> = Rc::default();
         stays.extend(own.into_iter().map(|stay| (stay, user, Rc::clone(&rounds))));
@@ -228,11 +228,11 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
 
 /// Like `closed`, for a load that can be changed: the driver starts users, which stop by
 /// themselves.
-async fn closed_steered(env: &Rc<Env>, course: &Course) {
+async fn closed_steered(env: &Rc<Env>, course: &LoadControl) {
     let worker = &env.worker;
     let share = worker.share();
     let end_ns = env.program.schedule.end_ns();
-    let crew = Rc::new(Crew::of(course));
+    let crew = Rc::new(UserPool::of(course));
     let mut known = crew.version();
     let mut coming = crew.coming(share, 0);
     loop {
@@ -262,7 +262,7 @@ async fn closed_steered(env: &Rc<Env>, course: &Course) {
 }
 
 /// Starts a user of a changeable load, unless it is running.
-fn begin(env: &Rc<Env>, crew: &Rc<Crew>, user: u32) {
+fn begin(env: &Rc<Env>, crew: &Rc<UserPool>, user: u32) {
     let member = crew.member(user);
     if member.goes_on.replace(true) {
         return;
@@ -315,7 +315,7 @@ fn caps(load: &Load, share: Share) -> Vec<Option<u32>> {
     }
 }
 
-fn spawn(env: Rc<Env>, start: Start) {
+fn spawn(env: Rc<Env>, start: IterationStart) {
     // Registered before its task first runs, so that waiting for all users includes it.
     let state = UserState::default();
     let place = env.worker.enter(&state.limit);
@@ -357,7 +357,7 @@ async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u
             break;
         };
         worker.recorder.borrow_mut().run.started += 1;
-        let start = Start {
+        let start = IterationStart {
             number,
             intended: Intended::after_previous(now, 0),
             scenario: env.program.draw.of(number),
@@ -384,8 +384,8 @@ struct BackOff {
 }
 
 impl BackOff {
-    fn after(&self, ended: Ended) -> Option<u64> {
-        let Ended::Unanswered(fault) = ended else {
+    fn after(&self, ended: RequestOutcome) -> Option<u64> {
+        let RequestOutcome::Unanswered(fault) = ended else {
             self.refused.set(0);
             return None;
         };

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::Driver;
 use crate::{
-    client::{Client, Settings},
+    client::{Client, HttpClientConfig},
     program::Program,
     user::{self, Env, UserState},
     worker::Worker,
@@ -36,7 +36,7 @@ impl SetupResult {
 /// Runs the first scenario once.
 pub(crate) struct SetupDriver {
     pub program: Program,
-    pub settings: Settings,
+    pub settings: HttpClientConfig,
     pub result: SetupResult,
 }
 

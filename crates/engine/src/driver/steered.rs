@@ -14,12 +14,12 @@ use plan::{
 
 use super::adopting::Adopting;
 use crate::{
-    course::{Course, KNOWN_NS, LOOK_NS, View},
+    course::{KNOWN_NS, LOOK_NS, LoadControl, LoadView},
     worker::Worker,
 };
 
 /// Arrivals of one worker.
-pub(super) enum Arrivals<'a> {
+pub(super) enum WorkerArrivals<'a> {
     /// As planned.
     Planned(Shard<'a>),
     /// Of a load that can be changed.
@@ -30,13 +30,13 @@ pub(super) enum Arrivals<'a> {
 
 /// The next arrivals of a load that can be changed.
 pub(super) struct Steered {
-    view: View,
+    view: LoadView,
     next: u64,
     step: u64,
 }
 
 impl Steered {
-    pub fn of(course: &Course, share: Share) -> Steered {
+    pub fn of(course: &LoadControl, share: Share) -> Steered {
         Steered {
             view: course.view(),
             next: share.index,
@@ -77,13 +77,13 @@ impl Steered {
     }
 }
 
-impl Arrivals<'_> {
+impl WorkerArrivals<'_> {
     /// The next arrival. `None` if there will be no more.
     pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
         match self {
-            Arrivals::Planned(shard) => shard.next(),
-            Arrivals::Steered(steered) => steered.next(worker).await,
-            Arrivals::Adopting(adopting) => adopting.next(worker).await,
+            WorkerArrivals::Planned(shard) => shard.next(),
+            WorkerArrivals::Steered(steered) => steered.next(worker).await,
+            WorkerArrivals::Adopting(adopting) => adopting.next(worker).await,
         }
     }
 
@@ -91,15 +91,15 @@ impl Arrivals<'_> {
     /// replaces it.
     pub fn is_due(&mut self, arrival: Arrival) -> bool {
         match self {
-            Arrivals::Planned(_) | Arrivals::Adopting(_) => true,
-            Arrivals::Steered(steered) => steered.is_due(arrival),
+            WorkerArrivals::Planned(_) | WorkerArrivals::Adopting(_) => true,
+            WorkerArrivals::Steered(steered) => steered.is_due(arrival),
         }
     }
 }
 
 /// Users of one worker, of a closed load that can be changed.
-pub(super) struct Crew {
-    view: RefCell<View>,
+pub(super) struct UserPool {
+    view: RefCell<LoadView>,
     /// By number, including those of other workers.
     users: RefCell<Vec<Rc<Member>>>,
     /// Number of users in the plan.
@@ -123,10 +123,10 @@ const BEYOND: u64 = 1 << 60;
 /// without patterns.
 const STRIDE: u64 = 1_000_003;
 
-impl Crew {
-    pub fn of(course: &Course) -> Crew {
+impl UserPool {
+    pub fn of(course: &LoadControl) -> UserPool {
         let view = course.view();
-        Crew {
+        UserPool {
             planned: view.state().users(),
             view: RefCell::new(view),
             users: RefCell::default(),
@@ -205,7 +205,7 @@ mod tests {
             per_second: 1.0,
             users: MOST_USERS,
         };
-        let crew = Crew::of(&Course::of(&load, &Schedule::new(&load, 1), most));
+        let crew = UserPool::of(&LoadControl::of(&load, &Schedule::new(&load, 1), most));
         assert_eq!(
             [(0, 0), (2, 0), (0, 1)].map(|(user, round)| crew.number(user, round)),
             [0, 2, 3]

@@ -56,7 +56,7 @@ pub struct Connector {
     sources: Vec<IpAddr>,
     next_source: std::cell::Cell<usize>,
     #[cfg(test)]
-    pub(crate) simulated: Option<Rc<crate::simulation::Server>>,
+    pub(crate) simulated: Option<Rc<crate::simulation::SimulatedServer>>,
 }
 
 #[derive(Debug, Clone)]
@@ -117,7 +117,7 @@ impl Connector {
     ) -> Result<Opened, Fault> {
         #[cfg(test)]
         if let Some(server) = &self.simulated {
-            let stream = Stream::Simulated(crate::simulation::Server::connect(server));
+            let stream = Stream::Simulated(crate::simulation::SimulatedServer::connect(server));
             return Ok(Opened {
                 stream,
                 lookup_ns: 0,

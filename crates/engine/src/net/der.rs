@@ -23,13 +23,13 @@ fn names(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((parts.issuer, parts.subject))
 }
 
-struct Parts<'a> {
+struct CertificateParts<'a> {
     issuer: &'a [u8],
     validity: &'a [u8],
     subject: &'a [u8],
 }
 
-fn parts(certificate: &[u8]) -> Option<Parts<'_>> {
+fn parts(certificate: &[u8]) -> Option<CertificateParts<'_>> {
     const VERSION: u8 = 0xa0;
     let (_, certificate, _) = element(certificate)?;
     let (_, mut rest, _) = element(certificate)?;
@@ -41,7 +41,7 @@ fn parts(certificate: &[u8]) -> Option<Parts<'_>> {
     let (_, issuer, rest) = element(rest)?;
     let (_, validity, rest) = element(rest)?;
     let (_, subject, _) = element(rest)?;
-    Some(Parts {
+    Some(CertificateParts {
         issuer,
         validity,
         subject,

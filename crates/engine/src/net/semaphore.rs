@@ -13,11 +13,11 @@ use crate::deadlines::{Cut, Limit};
 #[derive(Debug)]
 pub struct Semaphore {
     free: Cell<usize>,
-    line: RefCell<VecDeque<Rc<Place>>>,
+    line: RefCell<VecDeque<Rc<WaiterSlot>>>,
 }
 
 #[derive(Debug, Default)]
-struct Place {
+struct WaiterSlot {
     called: Cell<bool>,
     gone: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -43,7 +43,7 @@ impl Semaphore {
             self.free.set(self.free.get() - 1);
             return Ok(Permit(Rc::clone(self)));
         }
-        let place = Rc::new(Place::default());
+        let place = Rc::new(WaiterSlot::default());
         self.line.borrow_mut().push_back(Rc::clone(&place));
         let waiting = Waiting {
             semaphore: self,
@@ -69,7 +69,7 @@ impl Semaphore {
 
 struct Waiting<'a> {
     semaphore: &'a Rc<Semaphore>,
-    place: Rc<Place>,
+    place: Rc<WaiterSlot>,
 }
 
 impl Waiting<'_> {

@@ -1,7 +1,7 @@
 //! Compiled captures and checks.
 
 use plan::{
-    scenario::{Capture, Check, Group, Index, Source},
+    scenario::{Capture, CaptureSource, Index, RegexGroup, ResponseCheck},
     template::Template,
 };
 use query::{
@@ -11,7 +11,7 @@ use query::{
 };
 use serde_json::Value;
 
-use super::Looks;
+use super::Interest;
 
 /// A compiled capture.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub enum CaptureFrom {
     /// An XPath, and whether one of several nodes is picked at random.
     XPath(XPathSource, bool),
     /// A regular expression and a group.
-    Regexp(Box<Regexp>, Group),
+    Regexp(Box<Regexp>, RegexGroup),
 }
 
 /// A query that is compiled in advance unless templated.
@@ -61,19 +61,19 @@ pub type XPathSource = Compiled<XPath>;
 #[derive(Debug, Clone)]
 pub enum Checking {
     /// As in the plan.
-    Plain(Check),
+    Plain(ResponseCheck),
     /// A JSONPath that yields any value, or this one.
     Json(PathSource, Option<Template>),
 }
 
 pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
     let from = match &capture.from {
-        Source::Json { path, pick } => {
+        CaptureSource::Json { path, pick } => {
             let read = |text: &str| JsonPath::parse(text).map_err(|e| e.to_string());
             CaptureFrom::Json(compiled_or_failing(path, read), *pick)
         }
-        Source::Header(name) => CaptureFrom::Header(name.clone()),
-        Source::Selector {
+        CaptureSource::Header(name) => CaptureFrom::Header(name.clone()),
+        CaptureSource::Selector {
             selector,
             attribute,
             index,
@@ -82,11 +82,11 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
             let selector = compiled(selector, "CSS selector", read)?;
             CaptureFrom::Selector(selector, attribute.clone(), *index)
         }
-        Source::XPath { path, pick } => {
+        CaptureSource::XPath { path, pick } => {
             let read = |text: &str| XPath::parse(text).map_err(|e| e.to_string());
             CaptureFrom::XPath(compiled_or_failing(path, read), *pick)
         }
-        Source::Regexp {
+        CaptureSource::Regexp {
             pattern,
             flags,
             group,
@@ -107,7 +107,7 @@ pub(super) fn capturing(capture: &Capture) -> Result<Capturing, String> {
 
 /// Captures that can be extracted in one pass over the text: plain JSON paths, unless the step
 /// needs the whole document anyway.
-pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Looks) -> Vec<usize> {
+pub(super) fn picked(captures: &[Capturing], checks: &[Checking], looks: Interest) -> Vec<usize> {
     let is_of_json = |from: &CaptureFrom| matches!(from, CaptureFrom::Json(..));
     let is_read = looks.answers || checks.iter().any(|c| matches!(c, Checking::Json(..)));
     let of_json = captures.iter().enumerate();
@@ -135,10 +135,12 @@ impl CaptureFrom {
     }
 }
 
-pub(super) fn checking(check: &Check) -> Result<Checking, String> {
+pub(super) fn checking(check: &ResponseCheck) -> Result<Checking, String> {
     Ok(match check {
-        Check::JsonEquals(path, value) => Checking::Json(path_source(path)?, Some(value.clone())),
-        Check::JsonExists(path) => Checking::Json(path_source(path)?, None),
+        ResponseCheck::JsonEquals(path, value) => {
+            Checking::Json(path_source(path)?, Some(value.clone()))
+        }
+        ResponseCheck::JsonExists(path) => Checking::Json(path_source(path)?, None),
         other => Checking::Plain(other.clone()),
     })
 }

@@ -3,9 +3,9 @@
 use plan::Request;
 
 /// Declares what hooks need.
-pub trait Looking {
+pub trait HookInterest {
     /// Needs for a step and its responses.
-    fn looks(&self, request: &Request) -> Looks;
+    fn looks(&self, request: &Request) -> Interest;
     /// Whether hooks may read any variable. Some are created only if used.
     fn reads_all_variables(&self) -> bool {
         false
@@ -18,7 +18,7 @@ pub trait Looking {
 
 /// What a hook needs of a step and its responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Looks {
+pub struct Interest {
     /// The response's headers.
     pub headers: bool,
     /// The response's body.

@@ -12,9 +12,9 @@ mod stencil;
 
 use std::sync::Arc;
 
-use measure::{LabelId, Labels, label::Group};
+use measure::{LabelId, Labels, label::LabelGroup};
 use plan::{
-    Draw, Load, Plan, Rules, Schedule, Variable,
+    Draw, FailureRules, Load, Plan, Schedule, Variable,
     scenario::{
         Block, BlockKind, Branch, Jitter, Loop, LoopCount, LoopRange, Over, Parallel, Step,
         ThinkTime,
@@ -25,7 +25,7 @@ use query::filtrex::Expression;
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
-pub use looks::{Looking, Looks};
+pub use looks::{HookInterest, Interest};
 pub use request::RequestStep;
 pub use sizes::sizes;
 
@@ -49,7 +49,7 @@ pub struct Program {
     /// Connection settings.
     pub http: plan::Http,
     /// What counts as a failure, and what it ends.
-    pub rules: Rules,
+    pub rules: FailureRules,
     /// Which content encodings are decoded.
     pub unpacking: Unpacking,
     /// The load.
@@ -182,7 +182,7 @@ impl Program {
     pub fn compile(
         plan: &Plan,
         seed: u64,
-        looking: Option<&dyn Looking>,
+        looking: Option<&dyn HookInterest>,
     ) -> Result<Program, Vec<plan::Problem>> {
         let mut problems = plan.problems();
         let mut compiler = Compiler {
@@ -225,12 +225,12 @@ impl Program {
             draw: plan.draw(seed),
             target: plan.target.clone(),
             // All uses of a variable name are in the scenarios' own texts.
-            uses_uuid: looking.is_some_and(Looking::reads_all_variables)
+            uses_uuid: looking.is_some_and(HookInterest::reads_all_variables)
                 || serde_json::to_string(&plan.scenarios())
                     .is_ok_and(|text| text.contains("$uuid")),
             without_excerpts: plan.without_excerpts,
             secret_variables: plan.secret_variables.clone(),
-            tells_errors: looking.is_some_and(Looking::tells_errors),
+            tells_errors: looking.is_some_and(HookInterest::tells_errors),
             origins: compiler.origins,
             labels: compiler.labels,
         })
@@ -338,7 +338,7 @@ fn tables(payloads: Vec<plan::Payload>) -> (Constants, Vec<plan::Payload>) {
 
 struct Compiler<'a> {
     plan: &'a Plan,
-    looking: Option<&'a dyn Looking>,
+    looking: Option<&'a dyn HookInterest>,
     labels: Labels,
     requests: Vec<RequestStep>,
     groups: Vec<CompiledGroup>,
@@ -363,10 +363,10 @@ impl Compiler<'_> {
         // Requests get the first numbers, because users see them in the record.
         for (index, scenario) in plan.scenarios().iter().enumerate() {
             let name = scenario.shown(index);
-            scenarios[index].label = self.labels.id(Group::Iteration, "", &name);
+            scenarios[index].label = self.labels.id(LabelGroup::Iteration, "", &name);
         }
         for group in &mut self.groups {
-            group.label = self.labels.id(Group::Transaction, "", &group.name);
+            group.label = self.labels.id(LabelGroup::Transaction, "", &group.name);
         }
         let pausing = self.groups.iter().filter(|group| group.pauses);
         let pausing: Vec<LabelId> = pausing.map(|group| group.label).collect();
@@ -380,9 +380,9 @@ impl Compiler<'_> {
         for step in steps {
             match step {
                 Step::Request(request) => {
-                    let label = self
-                        .labels
-                        .id(Group::Request, &request.method, &request.label);
+                    let label =
+                        self.labels
+                            .id(LabelGroup::Request, &request.method, &request.label);
                     let looks = self.looking.map(|looking| looking.looks(request));
                     match RequestStep::compile(
                         request,

@@ -6,7 +6,7 @@ use std::{borrow::Cow, io::ErrorKind, path::Path};
 use plan::{
     media,
     rng::Rng,
-    scenario::{Part, PartContent},
+    scenario::{MultipartPart, PartContent},
 };
 use query::Scope;
 
@@ -22,7 +22,7 @@ pub fn boundary(rng: &mut Rng) -> String {
 
 /// Encodes the body. Fails with the operating system's name of a file error.
 pub fn body(
-    parts: &[Part],
+    parts: &[MultipartPart],
     boundary: &str,
     scope: &dyn Scope,
     rng: &mut Rng,
@@ -120,12 +120,12 @@ mod tests {
     #[test]
     fn parts_are_encoded() {
         let parts = [
-            Part {
+            MultipartPart {
                 name: "field".into(),
                 content: PartContent::Text(Template::from("value1")),
                 content_type: None,
             },
-            Part {
+            MultipartPart {
                 name: "a\"b".into(),
                 content: PartContent::File {
                     name: "x.png".into(),

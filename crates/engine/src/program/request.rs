@@ -6,17 +6,17 @@ use measure::LabelId;
 use plan::{
     Plan, Problem,
     rng::{Purpose, Rng},
-    scenario::{Body, Check, PairValues, Request, Source},
+    scenario::{CaptureSource, PairValues, Request, RequestBody, ResponseCheck},
     template::{Piece, Template},
 };
 use query::Scope;
 use serde_json::{Map, Value};
 
 use super::{
-    Looks,
+    Interest,
     captures::{Capturing, Checking, capturing, checking, picked},
     multipart,
-    stencil::Stencil,
+    stencil::HeadTemplate,
 };
 use crate::client::{BuildError, Built, Override};
 use codec::{
@@ -37,7 +37,7 @@ pub struct RequestStep {
     /// The whole request, where nothing in it is templated.
     pub fixed: Option<Built>,
     /// The same where texts that users fill in are all that is missing.
-    pub(super) stencil: Option<Stencil>,
+    pub(super) stencil: Option<HeadTemplate>,
     /// Whether it goes to the test's target, whatever fills it in.
     pub goes_to_target: bool,
     /// What of the answer is looked at.
@@ -51,7 +51,7 @@ pub struct RequestStep {
     /// The step's own name.
     pub name: Option<Template>,
     /// What a front door's hook looks at.
-    pub looks: Looks,
+    pub looks: Interest,
     /// How header values become bytes.
     pub charset: Charset,
 }
@@ -61,7 +61,7 @@ impl RequestStep {
     pub(super) fn compile(
         spec: &Request,
         (index, label): (usize, LabelId),
-        (plan, looks): (&Plan, Looks),
+        (plan, looks): (&Plan, Interest),
         origins: &mut Vec<Origin>,
     ) -> Result<RequestStep, Problem> {
         let problem = |message: String| Problem {
@@ -111,10 +111,10 @@ impl RequestStep {
                 .ok();
         }
         if step.fixed.is_none() {
-            step.stencil = Stencil::of(spec, &plan.target, step.charset);
+            step.stencil = HeadTemplate::of(spec, &plan.target, step.charset);
         }
         let fixed = step.fixed.as_ref().map(|built| &built.target.origin);
-        let known = fixed.or(step.stencil.as_ref().map(Stencil::origin));
+        let known = fixed.or(step.stencil.as_ref().map(HeadTemplate::origin));
         if let Some(origin) = known.filter(|origin| !origins.contains(origin)) {
             origins.push(origin.clone());
         }
@@ -198,7 +198,7 @@ impl RequestStep {
         if body.is_none() {
             // What describes a body stays behind with it: a length without one would be waited for.
             headers.retain(|(name, _)| {
-                matches!(spec.body, Body::None)
+                matches!(spec.body, RequestBody::None)
                     || !["content-type", "content-length", "transfer-encoding"]
                         .iter()
                         .any(|h| name.eq_ignore_ascii_case(h))
@@ -409,8 +409,8 @@ fn body_bytes(
 ) -> Result<Option<Vec<u8>>, BuildError> {
     let mut text = String::new();
     match &spec.body {
-        Body::None => return Ok(None),
-        Body::Multipart(parts) => {
+        RequestBody::None => return Ok(None),
+        RequestBody::Multipart(parts) => {
             let boundary = multipart::boundary(rng);
             if !headers
                 .iter()
@@ -422,18 +422,18 @@ fn body_bytes(
             let bytes = multipart::body(parts, &boundary, scope, rng);
             return bytes.map(Some).map_err(BuildError::File);
         }
-        Body::Json(template) => {
+        RequestBody::Json(template) => {
             let written = template.write_json(scope, rng, &mut text);
             if written.is_err() || is_falsy(&text) {
                 return Ok(None);
             }
         }
-        Body::Text(template) => {
+        RequestBody::Text(template) => {
             if template.write_text(scope, rng, &mut text).is_err() {
                 return Ok(None);
             }
         }
-        Body::Form(pairs) => Pairs {
+        RequestBody::Form(pairs) => Pairs {
             pairs,
             values: spec.pair_values,
             is_query: false,
@@ -473,13 +473,15 @@ fn is_fixed(spec: &Request) -> bool {
         && is_fixed_body(&spec.body)
 }
 
-fn is_fixed_body(body: &Body) -> bool {
+fn is_fixed_body(body: &RequestBody) -> bool {
     match body {
-        Body::None => true,
-        Body::Json(template) | Body::Text(template) => template.as_literal().is_some(),
-        Body::Form(form) => fixed_pairs(form),
+        RequestBody::None => true,
+        RequestBody::Json(template) | RequestBody::Text(template) => {
+            template.as_literal().is_some()
+        }
+        RequestBody::Form(form) => fixed_pairs(form),
         // Its boundary is another one each time.
-        Body::Multipart(_) => false,
+        RequestBody::Multipart(_) => false,
     }
 }
 
@@ -489,18 +491,23 @@ fn fixed_pairs(pairs: &[(Template, Template)]) -> bool {
         .all(|(name, value)| name.as_literal().is_some() && value.as_literal().is_some())
 }
 
-fn want(spec: &Request, looks: Looks) -> Want {
-    let body = |source: &Source| !matches!(source, Source::Header(_));
-    let header = |source: &Source| matches!(source, Source::Header(_));
+fn want(spec: &Request, looks: Interest) -> Want {
+    let body = |source: &CaptureSource| !matches!(source, CaptureSource::Header(_));
+    let header = |source: &CaptureSource| matches!(source, CaptureSource::Header(_));
     Want {
         headers: spec.captures.iter().any(|c| header(&c.from))
-            || spec.checks.iter().any(|c| matches!(c, Check::Header(..)))
+            || spec
+                .checks
+                .iter()
+                .any(|c| matches!(c, ResponseCheck::Header(..)))
             || looks.headers,
         body: spec.captures.iter().any(|c| body(&c.from))
             || spec.checks.iter().any(|c| {
                 matches!(
                     c,
-                    Check::JsonEquals(..) | Check::JsonExists(_) | Check::BodyContains(_)
+                    ResponseCheck::JsonEquals(..)
+                        | ResponseCheck::JsonExists(_)
+                        | ResponseCheck::BodyContains(_)
                 )
             })
             || looks.body,

@@ -3,7 +3,7 @@
 
 use plan::{
     Plan, Problem,
-    profile::Sent,
+    profile::RequestBytes,
     rng::{Purpose, Rng},
 };
 
@@ -15,9 +15,9 @@ const USERS: u64 = 20;
 
 /// Mean size of the requests of each endpoint. Omits those that cannot be built before the run.
 /// Fails with all problems of the plan.
-pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<Sent>, Vec<Problem>> {
+pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<RequestBytes>, Vec<Problem>> {
     let program = Program::compile(plan, seed, None)?;
-    let mut sizes: Vec<(Sent, Vec<u64>)> = Vec::new();
+    let mut sizes: Vec<(RequestBytes, Vec<u64>)> = Vec::new();
     for step in &program.requests {
         let made = (0..USERS).filter_map(|number| {
             let vars = Vars::new(&program, number);
@@ -26,7 +26,7 @@ pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<Sent>, Vec<Problem>> {
             Some(built.bytes.len() as u64)
         });
         let made: Vec<u64> = made.collect();
-        let sent = Sent {
+        let sent = RequestBytes {
             method: step.spec.method.clone(),
             name: step.spec.label.clone(),
             bytes: 0,
@@ -36,9 +36,9 @@ pub fn sizes(plan: &Plan, seed: u64) -> Result<Vec<Sent>, Vec<Problem>> {
             None => sizes.push((sent, made)),
         }
     }
-    let mean = |(sent, made): (Sent, Vec<u64>)| {
+    let mean = |(sent, made): (RequestBytes, Vec<u64>)| {
         let bytes = made.iter().sum::<u64>().checked_div(made.len() as u64)?;
-        Some(Sent { bytes, ..sent })
+        Some(RequestBytes { bytes, ..sent })
     };
     Ok(sizes.into_iter().filter_map(mean).collect())
 }

@@ -7,7 +7,7 @@ use std::{cell::RefCell, fmt::Write};
 
 use plan::{
     rng::Rng,
-    scenario::{Body, Request},
+    scenario::{Request, RequestBody},
     template::{Piece, Template},
 };
 use query::Scope;
@@ -26,13 +26,13 @@ const SPARE: usize = 64;
 
 /// A request with gaps.
 #[derive(Debug)]
-pub(super) struct Stencil {
+pub(super) struct HeadTemplate {
     origin: Origin,
     /// Bytes up to the path.
     method: Vec<u8>,
     path: Template,
     /// Parts from after the path to the body's length, or to the blank line.
-    head: Vec<Part>,
+    head: Vec<HeadPart>,
     charset: Charset,
     body: Filling,
     spare: RefCell<Vec<Built>>,
@@ -42,7 +42,7 @@ pub(super) struct Stencil {
 
 /// A part of the head.
 #[derive(Debug, Clone)]
-enum Part {
+enum HeadPart {
     /// Constant bytes.
     Bytes(Vec<u8>),
     /// A header value.
@@ -58,10 +58,10 @@ enum Filling {
     Text(Template),
 }
 
-impl Clone for Stencil {
+impl Clone for HeadTemplate {
     /// A copy for another worker, with its own buffers.
-    fn clone(&self) -> Stencil {
-        Stencil {
+    fn clone(&self) -> HeadTemplate {
+        HeadTemplate {
             origin: self.origin.clone(),
             method: self.method.clone(),
             path: self.path.clone(),
@@ -74,12 +74,12 @@ impl Clone for Stencil {
     }
 }
 
-impl Stencil {
+impl HeadTemplate {
     /// Compiles a request. `None` if anything about it is unusual.
-    pub(super) fn of(spec: &Request, base: &str, charset: Charset) -> Option<Stencil> {
+    pub(super) fn of(spec: &Request, base: &str, charset: Charset) -> Option<HeadTemplate> {
         let is_usual = spec.query.is_none() && spec.basic_auth.is_none();
         let (origin, path) = address(&spec.url, base).filter(|_| is_usual)?;
-        let mut head = Head::default();
+        let mut head = HeadBuilder::default();
         head.bytes.extend_from_slice(b" HTTP/1.1\r\nHost: ");
         head.bytes
             .extend_from_slice(origin.host_header().as_bytes());
@@ -93,7 +93,7 @@ impl Stencil {
             head.header(name, value, charset)?;
         }
         let body = filling(&spec.body)?;
-        let is_empty = matches!(spec.body, Body::None);
+        let is_empty = matches!(spec.body, RequestBody::None);
         if let Filling::Bytes(bytes) = &body
             && !says_length
             && (!is_empty || encode::says_empty(&spec.method))
@@ -103,7 +103,7 @@ impl Stencil {
         if says_length && !matches!(body, Filling::Bytes(_)) {
             return None;
         }
-        Some(Stencil {
+        Some(HeadTemplate {
             origin,
             method: format!("{} ", spec.method).into_bytes(),
             path,
@@ -173,8 +173,8 @@ impl Stencil {
         let mut text = self.text.borrow_mut();
         for part in &self.head {
             match part {
-                Part::Bytes(part) => bytes.extend_from_slice(part),
-                Part::Value(value) => {
+                HeadPart::Bytes(part) => bytes.extend_from_slice(part),
+                HeadPart::Value(value) => {
                     text.clear();
                     value.write_text(scope, rng, &mut text).ok()?;
                     if !encode::value(bytes, &text, self.charset) {
@@ -209,12 +209,12 @@ impl Stencil {
 
 /// A head under construction.
 #[derive(Debug, Default)]
-struct Head {
-    parts: Vec<Part>,
+struct HeadBuilder {
+    parts: Vec<HeadPart>,
     bytes: Vec<u8>,
 }
 
-impl Head {
+impl HeadBuilder {
     /// Appends a header. `None` if it cannot be sent as is.
     fn header(&mut self, name: &str, value: &Template, charset: Charset) -> Option<()> {
         if let Some(literal) = value.as_literal() {
@@ -225,14 +225,14 @@ impl Head {
         self.bytes.extend_from_slice(name.as_bytes());
         self.bytes.extend_from_slice(b": ");
         self.parts
-            .push(Part::Bytes(std::mem::take(&mut self.bytes)));
-        self.parts.push(Part::Value(value.clone()));
+            .push(HeadPart::Bytes(std::mem::take(&mut self.bytes)));
+        self.parts.push(HeadPart::Value(value.clone()));
         self.bytes.extend_from_slice(b"\r\n");
         Some(())
     }
 
-    fn end(mut self) -> Vec<Part> {
-        self.parts.push(Part::Bytes(self.bytes));
+    fn end(mut self) -> Vec<HeadPart> {
+        self.parts.push(HeadPart::Bytes(self.bytes));
         self.parts
     }
 }
@@ -268,7 +268,7 @@ fn address(address: &Template, base: &str) -> Option<(Origin, Template)> {
 }
 
 /// Compiles the body. `None` if it needs more than text.
-fn filling(body: &Body) -> Option<Filling> {
+fn filling(body: &RequestBody) -> Option<Filling> {
     let fixed = |template: &Template, json: bool| {
         let literal = template.as_literal()?;
         let mut text = String::new();
@@ -280,17 +280,17 @@ fn filling(body: &Body) -> Option<Filling> {
         Some(text)
     };
     match body {
-        Body::None => Some(Filling::Bytes(Vec::new())),
-        Body::Json(template) => match fixed(template, true) {
+        RequestBody::None => Some(Filling::Bytes(Vec::new())),
+        RequestBody::Json(template) => match fixed(template, true) {
             Some(text) if is_falsy(&text) => None,
             Some(text) => Some(Filling::Bytes(text.into_bytes())),
             None => Some(Filling::Json(template.clone())),
         },
-        Body::Text(template) => match fixed(template, false) {
+        RequestBody::Text(template) => match fixed(template, false) {
             Some(text) => Some(Filling::Bytes(text.into_bytes())),
             None => Some(Filling::Text(template.clone())),
         },
-        Body::Form(_) | Body::Multipart(_) => None,
+        RequestBody::Form(_) | RequestBody::Multipart(_) => None,
     }
 }
 

@@ -2,13 +2,13 @@ use measure::LabelId;
 use plan::{
     Load, Plan, Shape,
     rng::{Purpose, Rng},
-    scenario::{Body, Request},
+    scenario::{Request, RequestBody},
     template::Template,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::program::{Looks, RequestStep};
+use crate::program::{Interest, RequestStep};
 
 const BASE: &str = "http://127.0.0.1:8080/api";
 
@@ -27,10 +27,10 @@ fn step(spec: &Request, latin1: bool) -> RequestStep {
     );
     plan.http.latin1 = latin1;
     let own = (0, LabelId::default());
-    RequestStep::compile(spec, own, (&plan, Looks::default()), &mut Vec::new()).unwrap()
+    RequestStep::compile(spec, own, (&plan, Interest::default()), &mut Vec::new()).unwrap()
 }
 
-fn request(method: &str, url: &str, headers: &[(&str, &str)], body: Body) -> Request {
+fn request(method: &str, url: &str, headers: &[(&str, &str)], body: RequestBody) -> Request {
     let template = |text: &str| Template::parse_text(text).unwrap();
     Request {
         headers: headers
@@ -83,7 +83,7 @@ fn common_request_is_filled_in() {
         "POST",
         "/Patient/{{ id }}?q={{ $randomNumber(1, 9) }}",
         &[("Authorization", "Bearer {{ token }}"), ("x-a", "b")],
-        Body::Json(body.unwrap()),
+        RequestBody::Json(body.unwrap()),
     );
     let step = step(&spec, false);
     let user = scope(json!({"id": "p1", "token": "t"}));
@@ -107,7 +107,7 @@ fn common_request_is_filled_in() {
 #[test]
 fn unusual_request_falls_back_to_build() {
     let step = step(
-        &request("GET", "/a/{{ v }}", &[("x", "{{ h }}")], Body::None),
+        &request("GET", "/a/{{ v }}", &[("x", "{{ h }}")], RequestBody::None),
         false,
     );
     for (v, h, is_filled) in [
@@ -142,7 +142,7 @@ fn request_for_another_host_keeps_it() {
         ("http://u:p@h/{{ v }}", false),
         ("https://h/{{ v }}?a=b", true),
     ] {
-        let step = step(&request("PUT", url, &[], Body::None), false);
+        let step = step(&request("PUT", url, &[], RequestBody::None), false);
         assert_eq!(step.stencil.is_some(), is_known, "{url}");
         assert!(!step.goes_to_target);
         for v in ["a", "/a", "@other/a", "http://other/a", "a b"] {
@@ -187,10 +187,10 @@ proptest! {
     ) {
         let template = |text: &str| Template::parse_text(text).unwrap();
         let body = match kind {
-            0 => Body::None,
-            1 => Body::Json(Template::map(vec![(template("k"), template(&body)), (template(&body), template("v"))])),
-            2 => Body::Json(template(&body)),
-            _ => Body::Text(template(&body)),
+            0 => RequestBody::None,
+            1 => RequestBody::Json(Template::map(vec![(template("k"), template(&body)), (template(&body), template("v"))])),
+            2 => RequestBody::Json(template(&body)),
+            _ => RequestBody::Text(template(&body)),
         };
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let url = if slash { format!("/{url}") } else { url };

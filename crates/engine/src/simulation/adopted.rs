@@ -1,26 +1,26 @@
 //! Simulates the loss of a process: others send what they take over once, at its moment, and
 //! nothing else is missing.
 
-use plan::Arrivals;
+use plan::ArrivalProcess;
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    adoptions::Refused,
-    run::{Options, Prepared},
+    adoptions::TakeoverRefusal,
+    run::{EngineOptions, Prepared},
     stop::Cause,
 };
 
 /// Moments of requests in simulated time, and counts (due, started).
 #[derive(Debug, Default)]
-struct Seen {
+struct ArrivalTimes {
     moments: Vec<u64>,
     due: u64,
     started: u64,
 }
 
-impl Seen {
-    fn add(&mut self, other: Seen) {
+impl ArrivalTimes {
+    fn add(&mut self, other: ArrivalTimes) {
         self.moments.extend(other.moments);
         self.due += other.due;
         self.started += other.started;
@@ -29,17 +29,22 @@ impl Seen {
 
 /// Takeovers and when they are requested.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct PlannedTakeover {
     at_ns: u64,
     share: Share,
     from_ns: u64,
 }
 
 /// One process with workers that is told to take over shares and to end.
-fn process(plan: &Plan, (share, workers): (Share, usize), told: &[Told], end: Option<u64>) -> Seen {
-    let mut seen = Seen::default();
+fn process(
+    plan: &Plan,
+    (share, workers): (Share, usize),
+    told: &[PlannedTakeover],
+    end: Option<u64>,
+) -> ArrivalTimes {
+    let mut seen = ArrivalTimes::default();
     for index in 0..workers {
-        let adoptions = Adoptions::default();
+        let adoptions = ShardTakeover::default();
         adoptions.open(share, &Schedule::new(&plan.load, 1));
         let stop = StopHandle::default();
         let (asked, next) = (adoptions.clone(), Cell::new(0));
@@ -48,7 +53,10 @@ fn process(plan: &Plan, (share, workers): (Share, usize), told: &[Told], end: Op
             while let Some(told) = told.get(next.get()).filter(|told| told.at_ns <= at) {
                 next.set(next.get() + 1);
                 let answer = asked.adopt(told.share, told.from_ns, || told.at_ns);
-                assert!(matches!(answer, Ok(()) | Err(Refused::Over)), "{answer:?}");
+                assert!(
+                    matches!(answer, Ok(()) | Err(TakeoverRefusal::Over)),
+                    "{answer:?}"
+                );
             }
             if end.is_some_and(|end| at >= end) {
                 stopped.stop(Cause::Limit("its lease".into()));
@@ -70,7 +78,7 @@ fn process(plan: &Plan, (share, workers): (Share, usize), told: &[Told], end: Op
         };
         let intervals = simulate_around(plan, model, held_up, around);
         let count = |of: fn(&Interval) -> u64| intervals.iter().map(of).sum::<u64>();
-        seen.add(Seen {
+        seen.add(ArrivalTimes {
             moments: moments.take(),
             due: count(|interval| interval.run.due),
             started: count(|interval| interval.run.started),
@@ -90,10 +98,10 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
         (gone.due, gone.started),
         (gone.moments.len() as u64, gone.due)
     );
-    let mut sent = Seen::default();
+    let mut sent = ArrivalTimes::default();
     for index in 0..of - 1 {
-        let told = Told {
-            at_ns: from_ns - Adoptions::AHEAD_NS,
+        let told = PlannedTakeover {
+            at_ns: from_ns - ShardTakeover::AHEAD_NS,
             share: lost.part(index, of - 1),
             from_ns,
         };
@@ -122,7 +130,7 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
 
 fn at_random(rate: u64, seconds: u64) -> Load {
     let mut phase = Phase::new(seconds * SECOND, Shape::Rate(Rate::per_second(rate)));
-    phase.arrivals = Arrivals::Poisson;
+    phase.arrivals = ArrivalProcess::Poisson;
     Load::Open {
         phases: vec![phase],
         first: FirstArrival::AtStart,
@@ -132,12 +140,12 @@ fn at_random(rate: u64, seconds: u64) -> Load {
 #[test]
 fn takeover_sends_at_full_rate_from_its_moment() {
     let lost = Share { index: 1, of: 2 };
-    let told = Told {
+    let told = PlannedTakeover {
         at_ns: 3 * SECOND,
         share: lost,
         from_ns: 4 * SECOND,
     };
-    let test = plan(open(100, 8), Pool::PerUser);
+    let test = plan(open(100, 8), PoolPolicy::PerUser);
     let own = Share { index: 0, of: 2 };
     let seen = process(&test, (own, 1), &[told], None);
     assert_eq!(
@@ -151,9 +159,9 @@ fn takeover_sends_at_full_rate_from_its_moment() {
         Phase::new(5 * SECOND, Shape::Count(1)),
     ];
     let first = FirstArrival::AfterOneGap;
-    let few = plan(Load::Open { phases, first }, Pool::PerUser);
+    let few = plan(Load::Open { phases, first }, PoolPolicy::PerUser);
     let lost = Share { index: 2, of: 3 };
-    let told = Told {
+    let told = PlannedTakeover {
         share: lost,
         ..told
     };
@@ -165,17 +173,17 @@ fn takeover_sends_at_full_rate_from_its_moment() {
 #[test]
 fn arrival_at_the_end_is_sent_only_if_due() {
     // The first poll after the moment falls on an arrival.
-    let test = plan(open(2, 5), Pool::PerUser);
+    let test = plan(open(2, 5), PoolPolicy::PerUser);
     lose(&test, 2, 1, (490_000_001, 800 * MILLISECOND));
 }
 
 #[test]
 fn second_loss_includes_earlier_takeover() {
-    let test = plan(at_random(80, 12), Pool::PerUser);
+    let test = plan(at_random(80, 12), PoolPolicy::PerUser);
     let schedule = Schedule::new(&test.load, 1);
     let share = |index| Share { index, of: 3 };
     let (first, second) = (4 * SECOND, 8 * SECOND);
-    let told = |share, from_ns| Told {
+    let told = |share, from_ns| PlannedTakeover {
         at_ns: from_ns - SECOND,
         share,
         from_ns,
@@ -212,8 +220,8 @@ fn second_loss_includes_earlier_takeover() {
 #[test]
 fn delayed_worker_sends_taken_over_arrivals_late() {
     let own = Share { index: 0, of: 2 };
-    let test = plan(open(100, 8), Pool::PerUser);
-    let adoptions = Adoptions::default();
+    let test = plan(open(100, 8), PoolPolicy::PerUser);
+    let adoptions = ShardTakeover::default();
     adoptions.open(own, &Schedule::new(&test.load, 1));
     let (asked, once) = (adoptions.clone(), Cell::new(false));
     let held_up = move |at: u64| {
@@ -246,13 +254,13 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
 fn takeover_requires_scenarios_and_permission() {
     let answer = |load: Load, adopts: bool| {
         let own = Share { index: 0, of: 2 };
-        let options = Options {
+        let options = EngineOptions {
             adopts,
             share: own,
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let adoptions = options.adoptions.clone();
-        let prepared = Prepared::new(&plan(load, Pool::PerUser), options);
+        let prepared = Prepared::new(&plan(load, PoolPolicy::PerUser), options);
         assert!(prepared.is_ok());
         adoptions.adopt(Share { index: 1, of: 2 }, SECOND, || 0)
     };
@@ -262,7 +270,7 @@ fn takeover_requires_scenarios_and_permission() {
         answer(closed(4, 8), true),
         answer(Load::Once, true),
     ] {
-        assert_eq!(refused, Err(Refused::NotHere));
+        assert_eq!(refused, Err(TakeoverRefusal::NotHere));
     }
 }
 
@@ -275,7 +283,7 @@ fn phase() -> impl Strategy<Value = Phase> {
     (300..2500u64, shape, any::<bool>()).prop_map(|(ms, shape, at_random)| {
         let mut phase = Phase::new(ms * MILLISECOND, shape);
         if at_random {
-            phase.arrivals = Arrivals::Poisson;
+            phase.arrivals = ArrivalProcess::Poisson;
         }
         phase
     })
@@ -292,7 +300,7 @@ proptest! {
         workers in 1..3usize,
     ) {
         let first = if after { FirstArrival::AfterOneGap } else { FirstArrival::AtStart };
-        let test = plan(Load::Open { phases, first }, Pool::PerUser);
+        let test = plan(Load::Open { phases, first }, PoolPolicy::PerUser);
         let end_ns = Schedule::new(&test.load, 1).end_ns();
         let lost_ns = (end_ns as f64 * lost) as u64;
         for of in [2, 3, 5] {

@@ -1,11 +1,11 @@
 //! Simulates users and steps: changing numbers of users, branches, conditions.
 
 use plan::{
-    Load, Plan, Pool, Request, Step, UserPhase,
+    Load, Plan, PoolPolicy, Request, Step, UserPhase,
     scenario::{Block, BlockKind, Branch, Loop, LoopCount, LoopRange},
     units::{MILLISECOND, SECOND},
 };
-use query::filtrex::{Expression, Names};
+use query::filtrex::{Expression, NameSource};
 
 use measure::label;
 
@@ -26,7 +26,7 @@ fn users_are_active_as_computed() {
         phases: vec![phase(0, 10), phase(10, 10), phase(10, 0)],
     };
     let intervals = simulate(
-        &plan(load, Pool::PerUser),
+        &plan(load, PoolPolicy::PerUser),
         Box::new(|arrival| Some(arrival + 10 * MILLISECOND)),
     );
     let all = total(&intervals, label::ALL).counters;
@@ -56,11 +56,11 @@ pub(super) fn named(plan: &Plan, label: &str) -> Step {
 
 #[test]
 fn branches_and_conditions_are_followed() {
-    let mut plan = plan(open(200, 20), Pool::PerUser);
+    let mut plan = plan(open(200, 20), PoolPolicy::PerUser);
     let [often, seldom, round, never] =
         ["often", "seldom", "round", "never"].map(|label| named(&plan, label));
     let only_if = |text: &str, step: Step| {
-        let condition = Expression::parse(text, Names::Variables).expect("a condition");
+        let condition = Expression::parse(text, NameSource::Variables).expect("a condition");
         Step::Block(Block {
             by: BlockKind::If(condition),
             steps: vec![step],

@@ -1,15 +1,15 @@
 //! Simulates groups: their times and results.
 
 use plan::{
-    Load, Plan, Pool, Step,
+    Load, Plan, PoolPolicy, Step,
     scenario::{Block, BlockKind, Branch, Loop, LoopCount, LoopRange, Parallel, Think, ThinkTime},
     units::{MILLISECOND, SECOND},
 };
 
 use measure::{
-    Interval, Kind, Label, NoAnswer, Outcome, Slot,
-    label::{self, Group},
-    summary::{Quantile, Times},
+    Interval, Label, NoAnswer, OutcomeClass, Slot, TimeKind,
+    label::{self, LabelGroup},
+    summary::{KindTimes, Quantile},
 };
 
 use super::{Model, flows::named, near, open, plan, simulate_held_up, stalling, total};
@@ -34,7 +34,7 @@ struct Grouped {
 }
 
 impl Grouped {
-    fn run(load: Load, pool: Pool, steps: Vec<Step>, model: Model) -> Grouped {
+    fn run(load: Load, pool: PoolPolicy, steps: Vec<Step>, model: Model) -> Grouped {
         let mut plan = plan(load, pool);
         plan.work.scenarios_mut()[0].steps = steps;
         Grouped::held_up(&plan, model, |at| at)
@@ -49,14 +49,14 @@ impl Grouped {
     }
 
     fn p95_ms(&self, name: &str) -> f64 {
-        let slot = self.slot(Group::Transaction, name);
-        match Times::of(&slot, Kind::Iteration).quantile(0.95) {
+        let slot = self.slot(LabelGroup::Transaction, name);
+        match KindTimes::of(&slot, TimeKind::Iteration).quantile(0.95) {
             Quantile::Ns(ns) => ns as f64 / MILLISECOND as f64,
             other => panic!("{other:?}"),
         }
     }
 
-    fn slot(&self, group: Group, name: &str) -> Slot {
+    fn slot(&self, group: LabelGroup, name: &str) -> Slot {
         let mut labels = self.labels.iter();
         let label = labels.find(|label| label.group == group && label.name == name);
         total(&self.intervals, label.expect("a label").id)
@@ -65,13 +65,13 @@ impl Grouped {
     /// Number of ok transactions, with minimum and maximum in milliseconds, with and without
     /// pauses.
     fn ok(&self, name: &str) -> (u64, [u64; 2], Option<[u64; 2]>) {
-        let slot = self.slot(Group::Transaction, name);
+        let slot = self.slot(LabelGroup::Transaction, name);
         let ends = |kind| {
-            let times = slot.histogram(kind, Outcome::Ok)?;
+            let times = slot.histogram(kind, OutcomeClass::Ok)?;
             Some([times.min()?, times.max()?].map(|ns| ns / MILLISECOND))
         };
-        let times = ends(Kind::Iteration).unwrap_or_default();
-        (slot.counters.ok, times, ends(Kind::Unpaused))
+        let times = ends(TimeKind::Iteration).unwrap_or_default();
+        (slot.counters.ok, times, ends(TimeKind::Unpaused))
     }
 }
 
@@ -81,7 +81,7 @@ fn after(ns: u64) -> Model {
 
 #[test]
 fn groups_have_times_with_and_without_pauses() {
-    let base = plan(open(10, 10), Pool::PerUser);
+    let base = plan(open(10, 10), PoolPolicy::PerUser);
     let get = || named(&base, "/");
     let steps = vec![
         get(),
@@ -96,7 +96,12 @@ fn groups_have_times_with_and_without_pauses() {
         ),
         get(),
     ];
-    let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+    let run = Grouped::run(
+        open(10, 10),
+        PoolPolicy::PerUser,
+        steps,
+        after(10 * MILLISECOND),
+    );
     // From the end of the previous step to the end of the group's last: a pause between groups is
     // in neither.
     assert_eq!(run.ok("Buy"), (100, [180, 180], Some([30, 30])));
@@ -105,12 +110,12 @@ fn groups_have_times_with_and_without_pauses() {
     // Requests are counted once, as requests and in iterations.
     let all = total(&run.intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok), (500, 500));
-    let iterations = run.slot(Group::Iteration, "0");
+    let iterations = run.slot(LabelGroup::Iteration, "0");
     assert_eq!(
         (iterations.counters.ok, iterations.counters.bytes_in),
         (100, 0)
     );
-    let times = iterations.histogram(Kind::Iteration, Outcome::Ok);
+    let times = iterations.histogram(TimeKind::Iteration, OutcomeClass::Ok);
     assert_eq!(
         times.and_then(measure::Histogram::max),
         Some(200 * MILLISECOND)
@@ -119,32 +124,32 @@ fn groups_have_times_with_and_without_pauses() {
 
 #[test]
 fn first_group_starts_at_the_intended_arrival() {
-    let base = plan(open(1000, 20), Pool::Shared(10));
+    let base = plan(open(1000, 20), PoolPolicy::Shared(10));
     let steps = vec![
         group("First", vec![named(&base, "/")]),
         group("Second", vec![named(&base, "/")]),
     ];
     let model = stalling(MILLISECOND, SECOND, 10 * SECOND);
-    let run = Grouped::run(open(1000, 20), Pool::Shared(10), steps, model);
-    let first = run.slot(Group::Transaction, "First");
+    let run = Grouped::run(open(1000, 20), PoolPolicy::Shared(10), steps, model);
+    let first = run.slot(LabelGroup::Transaction, "First");
     assert_eq!((first.counters.issued, first.counters.ok), (20_000, 20_000));
     // Waiting during the stall, or for one of ten connections, is part of the group.
     assert!(run.p95_ms("First") > 400.0, "{}", run.p95_ms("First"));
     // The two groups add up to the iteration.
     let sum = |slot: &Slot| {
-        let times = slot.histogram(Kind::Iteration, Outcome::Ok);
+        let times = slot.histogram(TimeKind::Iteration, OutcomeClass::Ok);
         times.map(measure::Histogram::sum)
     };
-    let second = sum(&run.slot(Group::Transaction, "Second"));
+    let second = sum(&run.slot(LabelGroup::Transaction, "Second"));
     assert_eq!(
         sum(&first).zip(second).map(|(a, b)| a + b),
-        sum(&run.slot(Group::Iteration, "0"))
+        sum(&run.slot(LabelGroup::Iteration, "0"))
     );
 }
 
 #[test]
 fn lateness_is_in_the_first_group() {
-    let mut plan = plan(open(1000, 20), Pool::PerUser);
+    let mut plan = plan(open(1000, 20), PoolPolicy::PerUser);
     plan.work.scenarios_mut()[0].steps = vec![
         group("First", vec![named(&plan, "/")]),
         group("Second", vec![named(&plan, "/")]),
@@ -168,7 +173,7 @@ fn failed_iteration_fails_its_groups() {
         requests += 1;
         (requests % 3 != 0).then_some(arrival + MILLISECOND)
     });
-    let mut plan = plan(open(1, 10), Pool::PerUser);
+    let mut plan = plan(open(1, 10), PoolPolicy::PerUser);
     plan.http.timeouts.total_ns = Some(100 * MILLISECOND);
     let get = || named(&plan, "/");
     let steps = vec![
@@ -183,11 +188,11 @@ fn failed_iteration_fails_its_groups() {
     let run = Grouped::held_up(&plan, model, |at| at);
     assert_eq!(run.ok("Whole"), (10, [1, 1], None));
     for (name, took) in [("Outer", 101), ("Inner", 100)] {
-        let slot = run.slot(Group::Transaction, name);
+        let slot = run.slot(LabelGroup::Transaction, name);
         let counted = &slot.counters;
         assert_eq!((counted.issued, counted.ok), (10, 0), "{name}");
         assert_eq!(counted.unanswered[NoAnswer::Timeout as usize], 10, "{name}");
-        let times = slot.histogram(Kind::Iteration, Outcome::Unanswered);
+        let times = slot.histogram(TimeKind::Iteration, OutcomeClass::Unanswered);
         let longest = times.and_then(measure::Histogram::max).unwrap_or(0);
         // A time-out is accurate to a tick.
         assert!(
@@ -195,13 +200,13 @@ fn failed_iteration_fails_its_groups() {
             "{name}: {longest}"
         );
     }
-    let never = run.slot(Group::Transaction, "Never").counters;
+    let never = run.slot(LabelGroup::Transaction, "Never").counters;
     assert_eq!((never.issued, never.ended()), (0, 0));
 }
 
 #[test]
 fn groups_in_loops_count_each_round() {
-    let base = plan(open(10, 10), Pool::PerUser);
+    let base = plan(open(10, 10), PoolPolicy::PerUser);
     let get = || named(&base, "/");
     let thrice = |steps| {
         Step::Loop(Loop {
@@ -229,7 +234,12 @@ fn groups_in_loops_count_each_round() {
         group("All", vec![thrice(vec![group("Round", vec![get()])])]),
         group("Last", vec![leaving]),
     ];
-    let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+    let run = Grouped::run(
+        open(10, 10),
+        PoolPolicy::PerUser,
+        steps,
+        after(10 * MILLISECOND),
+    );
     assert_eq!(run.ok("All"), (100, [30, 30], None));
     assert_eq!(run.ok("Round"), (300, [10, 10], None));
     // An exiting user completes its group.
@@ -241,19 +251,24 @@ fn groups_in_loops_count_each_round() {
 
 #[test]
 fn groups_of_one_name_share_a_row() {
-    let base = plan(open(10, 1), Pool::PerUser);
+    let base = plan(open(10, 1), PoolPolicy::PerUser);
     let get = || named(&base, "/");
     let steps = vec![
         group("Look", vec![get()]),
         group("Look", vec![pause(5 * MILLISECOND), get()]),
     ];
-    let run = Grouped::run(open(10, 1), Pool::PerUser, steps, after(10 * MILLISECOND));
+    let run = Grouped::run(
+        open(10, 1),
+        PoolPolicy::PerUser,
+        steps,
+        after(10 * MILLISECOND),
+    );
     assert_eq!(run.ok("Look"), (20, [10, 15], Some([10, 10])));
 }
 
 #[test]
 fn parallel_steps_are_in_the_groups_time() {
-    let base = plan(open(10, 10), Pool::PerUser);
+    let base = plan(open(10, 10), PoolPolicy::PerUser);
     let get = || named(&base, "/");
     let side_by_side = Step::Parallel(Parallel {
         steps: vec![
@@ -263,7 +278,12 @@ fn parallel_steps_are_in_the_groups_time() {
         limit: 2,
     });
     let steps = vec![group("Both", vec![side_by_side])];
-    let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+    let run = Grouped::run(
+        open(10, 10),
+        PoolPolicy::PerUser,
+        steps,
+        after(10 * MILLISECOND),
+    );
     assert_eq!((run.ok("One").0, run.ok("Two").0), (100, 100));
     // On one connection: the second waits for the first.
     assert_eq!(run.ok("Two"), (100, [120, 120], Some([20, 20])));
@@ -272,7 +292,7 @@ fn parallel_steps_are_in_the_groups_time() {
 
 #[test]
 fn parallel_pause_counts_if_it_delays_the_end() {
-    let base = plan(open(10, 10), Pool::PerUser);
+    let base = plan(open(10, 10), PoolPolicy::PerUser);
     let get = || named(&base, "/");
     let beside = |ns| {
         let steps = vec![
@@ -281,7 +301,12 @@ fn parallel_pause_counts_if_it_delays_the_end() {
         ];
         let both = Step::Parallel(Parallel { steps, limit: 2 });
         let steps = vec![group("Both", vec![both])];
-        let run = Grouped::run(open(10, 10), Pool::PerUser, steps, after(10 * MILLISECOND));
+        let run = Grouped::run(
+            open(10, 10),
+            PoolPolicy::PerUser,
+            steps,
+            after(10 * MILLISECOND),
+        );
         assert_eq!(run.ok("Busy"), (100, [40, 40], None));
         run.ok("Both")
     };
@@ -299,7 +324,7 @@ fn failed_branch_fails_enclosing_groups() {
         requests += 1;
         (requests % 2 != 0).then_some(arrival + MILLISECOND)
     });
-    let mut plan = plan(open(1, 10), Pool::PerUser);
+    let mut plan = plan(open(1, 10), PoolPolicy::PerUser);
     plan.http.timeouts.total_ns = Some(100 * MILLISECOND);
     let side_by_side = Step::Parallel(Parallel {
         steps: vec![
@@ -312,7 +337,7 @@ fn failed_branch_fails_enclosing_groups() {
     let run = Grouped::held_up(&plan, model, |at| at);
     assert_eq!(run.ok("One"), (10, [1, 1], None));
     for name in ["Two", "Both"] {
-        let counted = run.slot(Group::Transaction, name).counters;
+        let counted = run.slot(LabelGroup::Transaction, name).counters;
         let timeouts = counted.unanswered[NoAnswer::Timeout as usize];
         assert_eq!(
             (counted.issued, counted.ok, timeouts),

@@ -6,11 +6,11 @@ use super::*;
 /// Verdict on a simulated run.
 fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
-    let started = record::Started {
+    let started = record::RunContext {
         door: "run".into(),
         workers: 1,
         seed: 1,
-        ..record::Started::default()
+        ..record::RunContext::default()
     };
     let manifest = record::Manifest::new(plan, started);
     let labels = program.labels.all();
@@ -23,7 +23,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
         let host = record::HostSample::default();
         assert!(writer.interval(interval, &host).is_none());
     }
-    let end = record::End {
+    let end = record::RunEnd {
         ns: intervals.last().map_or(0, |interval| interval.span.1),
         reason: None,
         cause: None,
@@ -31,7 +31,7 @@ fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Meas
         recorded_to_ns: None,
         lines: None,
     };
-    let (run, _) = writer.finish(record::State::Complete, end);
+    let (run, _) = writer.finish(record::RunState::Complete, end);
     let summary = analysis::summarise(&run);
     summary.measurement.expect("something was measured")
 }
@@ -50,8 +50,8 @@ fn calm(seed: u64) -> impl Fn(u64) -> u64 {
 fn only_interrupted_runs_are_invalid() {
     let model = || -> Model { Box::new(|arrival| Some(arrival + 20 * MILLISECOND)) };
     let plans = [
-        plan(open(50, 2), Pool::PerUser),
-        plan(closed(1, 2), Pool::PerUser),
+        plan(open(50, 2), PoolPolicy::PerUser),
+        plan(closed(1, 2), PoolPolicy::PerUser),
     ];
     for plan in &plans {
         for seed in 0..500 {

@@ -1,15 +1,15 @@
 //! Simulates processes that share a run: their counts add up to those of one process, bit for bit.
 
-use plan::Arrivals;
+use plan::ArrivalProcess;
 use proptest::prelude::*;
-use record::{Frame, HostSample, Totals};
+use record::{HostSample, IntervalRecord, Totals};
 
 use super::*;
 
 /// Adds the intervals of one process to a run's totals.
 fn add(totals: &mut Totals, intervals: &[Interval]) {
     for interval in intervals {
-        totals.add(&Frame::of(interval, &HostSample::default()), &[]);
+        totals.add(&IntervalRecord::of(interval, &HostSample::default()), &[]);
     }
 }
 
@@ -23,7 +23,7 @@ fn counted(totals: &Totals) -> String {
         text.push_str(&format!("{key:?} {counters:?}\n"));
         for (kind, outcome, times) in part.slot.histograms() {
             // The number of level samples depends on the process.
-            if kind != Kind::Stall {
+            if kind != TimeKind::Stall {
                 let cells: Vec<_> = times.cells().collect();
                 let exact = (times.count(), times.sum(), times.min(), times.max());
                 text.push_str(&format!("  {kind:?} {outcome:?} {exact:?} {cells:?}\n"));
@@ -59,7 +59,7 @@ fn phase() -> impl Strategy<Value = Phase> {
     (300..2500u64, shape, any::<bool>()).prop_map(|(ms, shape, at_random)| {
         let mut phase = Phase::new(ms * MILLISECOND, shape);
         if at_random {
-            phase.arrivals = Arrivals::Poisson;
+            phase.arrivals = ArrivalProcess::Poisson;
         }
         phase
     })
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn shares_add_up_bit_for_bit(phases in prop::collection::vec(phase(), 1..4), salt: u64) {
         let first = FirstArrival::AtStart;
-        let mut plan = plan(Load::Open { phases, first }, Pool::PerUser);
+        let mut plan = plan(Load::Open { phases, first }, PoolPolicy::PerUser);
         plan.http.timeouts.total_ns = Some(SECOND);
         let on_time = |at| at;
         let mut whole = Totals::default();

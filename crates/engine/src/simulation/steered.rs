@@ -4,27 +4,27 @@ use plan::UserPhase;
 use proptest::prelude::*;
 
 use super::*;
-use crate::course::{Change, KNOWN_NS, LEAD_NS, Most, Refused, Wanted};
+use crate::course::{AdjustedLoad, Change, ChangeRefusal, KNOWN_NS, LEAD_NS, Most};
 
 const MOST: Most = Most {
     per_second: 1e6,
     users: 1_000,
 };
 
-fn rate(per_second: u64) -> Wanted {
-    Wanted::Rate(Rate::per_second(per_second))
+fn rate(per_second: u64) -> AdjustedLoad {
+    AdjustedLoad::Rate(Rate::per_second(per_second))
 }
 
-type Answers = Vec<Result<Change, Refused>>;
+type Answers = Vec<Result<Change, ChangeRefusal>>;
 
 /// Runs a plan with changes requested at given moments. Returns intervals, load and results.
 fn steer(
     plan: &Plan,
     model: Model,
     share: Share,
-    asked: &[(u64, Wanted)],
-) -> (Vec<Interval>, Course, Answers) {
-    let course = Course::of(&plan.load, &Schedule::new(&plan.load, 1), MOST);
+    asked: &[(u64, AdjustedLoad)],
+) -> (Vec<Interval>, LoadControl, Answers) {
+    let course = LoadControl::of(&plan.load, &Schedule::new(&plan.load, 1), MOST);
     let (next, answers) = (Cell::new(0), RefCell::new(Vec::new()));
     let (asking, told) = (course.clone(), &answers);
     let held_up = |at: u64| {
@@ -54,7 +54,7 @@ fn seen() -> (Rc<RefCell<Vec<u64>>>, Model) {
     (seen, model)
 }
 
-fn planned(course: &Course) -> Vec<u64> {
+fn planned(course: &LoadControl) -> Vec<u64> {
     let schedule = course.state().schedule;
     schedule
         .shard(0, 1)
@@ -78,7 +78,7 @@ fn changed_load_is_sent_once_at_its_moments() {
     ];
     let (arrived, model) = seen();
     let (intervals, course, answers) = steer(
-        &plan(open(50, 10), Pool::PerUser),
+        &plan(open(50, 10), PoolPolicy::PerUser),
         model,
         Share::WHOLE,
         &asked,
@@ -95,14 +95,14 @@ fn changed_load_is_sent_once_at_its_moments() {
     );
     let by_second: Vec<u64> = intervals.iter().map(|interval| interval.run.due).collect();
     assert_eq!(by_second[..5], [50, 25 + 40, 80, 41, 0]);
-    let fixed = Refused::Fixed(plan::load::Fixed::Over);
+    let fixed = ChangeRefusal::Fixed(plan::load::Fixed::Over);
     assert_eq!(answers[3], Err(fixed));
     assert_eq!(course.state().changes.len(), 3);
 }
 
 #[test]
 fn delayed_worker_sends_changed_arrivals() {
-    let course = Course::of(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
+    let course = LoadControl::of(&open(100, 6), &Schedule::new(&open(100, 6), 1), MOST);
     let (asking, asked) = (course.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         // Nothing runs from 1 s to 4 s. The change is requested then and starts before any poll.
@@ -116,7 +116,7 @@ fn delayed_worker_sends_changed_arrivals() {
     };
     let (arrived, model) = seen();
     let intervals = simulate_course(
-        &plan(open(100, 6), Pool::PerUser),
+        &plan(open(100, 6), PoolPolicy::PerUser),
         model,
         held_up,
         Share::WHOLE,
@@ -140,18 +140,18 @@ fn delayed_worker_sends_changed_arrivals() {
 
 #[test]
 fn late_change_is_revoked() {
-    let course = Course::of(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
+    let course = LoadControl::of(&open(50, 4), &Schedule::new(&open(50, 4), 1), MOST);
     let (asking, asked) = (course.clone(), Cell::new(false));
     let held_up = move |at: u64| {
         if at > SECOND && !asked.replace(true) {
             let clock = Cell::new(at);
             let refused = asking.change(rate(500), || clock.replace(at + LEAD_NS - KNOWN_NS + 1));
-            assert_eq!(refused, Err(Refused::TooLate));
+            assert_eq!(refused, Err(ChangeRefusal::TooLate));
         }
         at
     };
     let intervals = simulate_course(
-        &plan(open(50, 4), Pool::PerUser),
+        &plan(open(50, 4), PoolPolicy::PerUser),
         quick(),
         held_up,
         Share::WHOLE,
@@ -163,13 +163,13 @@ fn late_change_is_revoked() {
 #[test]
 fn changed_users_start_and_stop() {
     let users = [
-        (2 * SECOND, Wanted::Users(5)),
-        (5 * SECOND, Wanted::Users(0)),
-        (7 * SECOND, Wanted::Users(2)),
+        (2 * SECOND, AdjustedLoad::Users(5)),
+        (5 * SECOND, AdjustedLoad::Users(0)),
+        (7 * SECOND, AdjustedLoad::Users(2)),
     ];
     let slow: Model = Box::new(|arrival| Some(arrival + 100 * MILLISECOND));
     let (intervals, course, answers) = steer(
-        &plan(closed(3, 10), Pool::PerUser),
+        &plan(closed(3, 10), PoolPolicy::PerUser),
         slow,
         Share::WHOLE,
         &users,
@@ -199,18 +199,21 @@ fn ramp_of_users_follows_the_plan() {
         duration_ns: 9 * SECOND,
         phases: vec![phase(0, 4, 3), phase(4, 4, 3), phase(4, 0, 3)],
     };
-    let test = plan(load, Pool::PerUser);
+    let test = plan(load, PoolPolicy::PerUser);
     let slow = || -> Model { Box::new(|arrival| Some(arrival + 90 * MILLISECOND)) };
-    let counted = |asked: &[(u64, Wanted)]| {
+    let counted = |asked: &[(u64, AdjustedLoad)]| {
         let (intervals, _, answers) = steer(&test, slow(), Share::WHOLE, asked);
         (total(&intervals, label::ALL).counters.ok, answers)
     };
     let as_planned = simulate(&test, slow());
-    let (ok, answers) = counted(&[(SECOND, Wanted::Users(9)), (7 * SECOND, Wanted::Users(9))]);
-    let ramp = Refused::Fixed(plan::load::Fixed::Ramp);
+    let (ok, answers) = counted(&[
+        (SECOND, AdjustedLoad::Users(9)),
+        (7 * SECOND, AdjustedLoad::Users(9)),
+    ]);
+    let ramp = ChangeRefusal::Fixed(plan::load::Fixed::Ramp);
     assert_eq!(answers, [Err(ramp), Err(ramp)]);
     assert_eq!(ok, total(&as_planned, label::ALL).counters.ok);
-    let (more, answers) = counted(&[(4 * SECOND, Wanted::Users(8))]);
+    let (more, answers) = counted(&[(4 * SECOND, AdjustedLoad::Users(8))]);
     assert!(answers[0].is_ok());
     assert!(more > ok + 4 * 15, "{more} {ok}");
 }
@@ -224,7 +227,7 @@ proptest! {
     ) {
         let mut asked: Vec<_> = asked.iter().map(|(ms, per_second)| (ms * MILLISECOND, rate(*per_second))).collect();
         asked.sort_by_key(|(at, _)| *at);
-        let test = plan(open(40, 9), Pool::PerUser);
+        let test = plan(open(40, 9), PoolPolicy::PerUser);
         let (mut all, mut due) = (Vec::new(), 0);
         let mut schedule = Vec::new();
         for index in 0..of {

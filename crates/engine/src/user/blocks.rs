@@ -3,37 +3,41 @@
 use measure::Fault;
 use query::filtrex::Expression;
 
-use super::{End, User, walk::Walked};
-use crate::{program::Choose, worker::Line};
+use super::{IterationAbort, User, walk::StepTrace};
+use crate::{program::Choose, worker::OutputLine};
 
 impl User<'_> {
     /// Evaluates a request's condition as the original tool does. Ends the iteration if it cannot
     /// be evaluated.
-    pub(super) fn condition(&mut self, condition: &Expression) -> Result<bool, End> {
+    pub(super) fn condition(&mut self, condition: &Expression) -> Result<bool, IterationAbort> {
         let is_true = condition.is_true(&self.vars, &mut self.rng);
         self.unless_given_up(condition, is_true)
     }
 
-    fn unless_given_up(&self, condition: &Expression, is_true: bool) -> Result<bool, End> {
+    fn unless_given_up(
+        &self,
+        condition: &Expression,
+        is_true: bool,
+    ) -> Result<bool, IterationAbort> {
         match self.vars.take_gave_up() {
             None => Ok(is_true),
             Some(why) => {
                 let name = format!("condition `{}` {why}", condition.text());
-                Err(End::Named(name, Fault::Declared))
+                Err(IterationAbort::Named(name, Fault::Declared))
             }
         }
     }
 
     /// Whether a block runs.
-    pub(super) fn is_true(&mut self, condition: &Expression) -> Result<bool, End> {
+    pub(super) fn is_true(&mut self, condition: &Expression) -> Result<bool, IterationAbort> {
         let is_true = condition.holds(&self.vars, &mut self.rng);
         let is_true = self.unless_given_up(condition, is_true)?;
         if self.worker.common.walks {
             let what = format!("if {}", condition.text());
-            self.worker.emit(Line::Step(if is_true {
-                Walked::Goes(what, "true".to_owned())
+            self.worker.emit(OutputLine::Step(if is_true {
+                StepTrace::Goes(what, "true".to_owned())
             } else {
-                Walked::LeftOut(what, "its condition is not true")
+                StepTrace::LeftOut(what, "its condition is not true")
             }));
         }
         Ok(is_true)
@@ -58,7 +62,7 @@ impl User<'_> {
                 choose.total
             );
             self.worker
-                .emit(Line::Step(Walked::Goes("choose".to_owned(), how)));
+                .emit(OutputLine::Step(StepTrace::Goes("choose".to_owned(), how)));
         }
         begins
     }

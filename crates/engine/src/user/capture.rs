@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use measure::Failure;
 use plan::{
-    scenario::{Check, Group, Index},
+    scenario::{Index, RegexGroup, ResponseCheck},
     template::Template,
 };
 use query::{
     jsonpath::{JsonPath, pick},
-    markup::{Found, Selector, Tree, XPath},
+    markup::{Selector, Tree, XPath, XPathResult},
 };
 use serde_json::Value;
 
@@ -17,10 +17,10 @@ use super::User;
 use crate::{
     memory,
     program::{CaptureFrom, Checking, Compiled, PathSource, RequestStep},
-    worker::Line,
+    worker::OutputLine,
 };
 use codec::{
-    Answer,
+    Response,
     content::{self, Unpacking, Unreadable},
     reply::MAX_BODY,
 };
@@ -49,7 +49,7 @@ const ONLY_FIRST: [&str; 18] = [
 
 /// A response under inspection.
 pub struct Inspection<'a> {
-    pub(super) answer: &'a Answer,
+    pub(super) answer: &'a Response,
     body: Option<Result<Cow<'a, [u8]>, Unreadable>>,
     text: Option<Option<Cow<'a, str>>>,
     json: Option<Option<Value>>,
@@ -65,7 +65,7 @@ pub struct Inspection<'a> {
 
 impl<'a> Inspection<'a> {
     /// Creates an inspection with a memory limit for decoded data.
-    pub fn of(answer: &'a Answer, room: u64, unpacking: Unpacking) -> Inspection<'a> {
+    pub fn of(answer: &'a Response, room: u64, unpacking: Unpacking) -> Inspection<'a> {
         Inspection {
             answer,
             room,
@@ -82,7 +82,7 @@ impl<'a> Inspection<'a> {
 
     /// The response as received.
     #[must_use]
-    pub fn answer(&self) -> &'a Answer {
+    pub fn answer(&self) -> &'a Response {
         self.answer
     }
 
@@ -302,7 +302,7 @@ impl User<'_> {
             };
             if self.worker.common.trace && self.program.is_secret(path.root()) {
                 for secret in plan::secret::leaves(&value) {
-                    self.worker.emit(Line::Secret(secret));
+                    self.worker.emit(OutputLine::Secret(secret));
                 }
             }
             self.vars.store(path, value);
@@ -367,15 +367,15 @@ impl User<'_> {
                 let read = |text: &str| XPath::parse(text).ok();
                 let path = self.compiled(source, read)?;
                 match path.find(seen.xml()?) {
-                    Found::Nodes(texts) if texts.is_empty() => None,
-                    Found::Nodes(texts) if !pick => Some(texts.into()),
-                    Found::Nodes(mut texts) => {
+                    XPathResult::Nodes(texts) if texts.is_empty() => None,
+                    XPathResult::Nodes(texts) if !pick => Some(texts.into()),
+                    XPathResult::Nodes(mut texts) => {
                         let at = self.rng.below(texts.len() as u64) as usize;
                         Some(Value::String(texts.swap_remove(at)))
                     }
-                    Found::Text(text) => Some(Value::String(text)),
-                    Found::Number(n) => query::value::number(n).map(Value::Number),
-                    Found::Bool(yes) => Some(Value::Bool(yes)),
+                    XPathResult::Text(text) => Some(Value::String(text)),
+                    XPathResult::Number(n) => query::value::number(n).map(Value::Number),
+                    XPathResult::Bool(yes) => Some(Value::Bool(yes)),
                 }
             }
             CaptureFrom::Regexp(regex, group) => {
@@ -389,8 +389,8 @@ impl User<'_> {
                     }
                 };
                 let range = match group {
-                    Group::Index(index) => found.group(*index),
-                    Group::Name(name) => found.named_group(name),
+                    RegexGroup::Index(index) => found.group(*index),
+                    RegexGroup::Name(name) => found.named_group(name),
                 }?;
                 Some(Value::String(text[range].to_owned()))
             }
@@ -455,16 +455,16 @@ impl User<'_> {
                     }
                 }
             }
-            Checking::Plain(Check::Status(codes)) => codes.contains(&seen.answer.status),
-            Checking::Plain(Check::Header(name, wanted)) => {
+            Checking::Plain(ResponseCheck::Status(codes)) => codes.contains(&seen.answer.status),
+            Checking::Plain(ResponseCheck::Header(name, wanted)) => {
                 let wanted = text(self, wanted);
                 seen.header(name).as_deref() == Some(wanted.as_str())
             }
-            Checking::Plain(Check::BodyContains(wanted)) => {
+            Checking::Plain(ResponseCheck::BodyContains(wanted)) => {
                 let wanted = text(self, wanted);
                 seen.text().is_some_and(|body| body.contains(&wanted))
             }
-            Checking::Plain(Check::JsonEquals(..) | Check::JsonExists(_)) => false,
+            Checking::Plain(ResponseCheck::JsonEquals(..) | ResponseCheck::JsonExists(_)) => false,
         }
     }
 }

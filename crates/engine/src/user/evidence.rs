@@ -2,10 +2,12 @@
 //! excerpt of the response. Values of variables are replaced by the variables' names, because they
 //! may be secret.
 
-use measure::{Failure, interval::Told, sample::Ended};
+use measure::{Failure, interval::FailureDetail, sample::RequestOutcome};
 use plan::rng::Rng;
 
-use super::{End, User, capture::Inspection, ongoing::Ongoing, vars::Vars, walk::excerpt};
+use super::{
+    IterationAbort, User, capture::Inspection, ongoing::Ongoing, vars::Vars, walk::excerpt,
+};
 use crate::client::EXCERPT;
 
 /// Maximum bytes of a found value.
@@ -21,15 +23,15 @@ impl User<'_> {
     pub(super) fn told(
         &self,
         ongoing: &Ongoing<'_>,
-        (ended, result): (Ended, &Result<(), End>),
+        (ended, result): (RequestOutcome, &Result<(), IterationAbort>),
         drawn_from: Rng,
-    ) -> Told {
+    ) -> FailureDetail {
         if self.program.without_excerpts {
             return without_excerpts(ongoing, ended);
         }
         let step = ongoing.step;
         let answer = &ongoing.exchange.answer;
-        let has_answer = answer.status > 0 && !matches!(ended, Ended::Unanswered(_));
+        let has_answer = answer.status > 0 && !matches!(ended, RequestOutcome::Unanswered(_));
         let mut witness = self.clone();
         witness.rng = drawn_from;
         let mut seen = Inspection::of(answer, self.worker.memory.left(), self.program.unpacking);
@@ -55,15 +57,19 @@ impl User<'_> {
             .filter(|text| !text.is_empty());
         let spec = &step.spec;
         let more = match (result, &ongoing.unexpected) {
-            (Err(End::Named(name, _) | End::Unsendable(name, ..)), _) => format!(": {name}"),
+            (Err(IterationAbort::Named(name, _) | IterationAbort::Unsendable(name, ..)), _) => {
+                format!(": {name}")
+            }
             (_, Some(what)) => format!(": {what}"),
-            _ if !found.is_empty() && !matches!(ended, Ended::Failed(Failure::Status(_))) => {
+            _ if !found.is_empty()
+                && !matches!(ended, RequestOutcome::Failed(Failure::Status(_))) =>
+            {
                 format!(": {}", found.join("; "))
             }
             _ if answer.status > 0 => format!(": status {}", answer.status),
             _ => String::new(),
         };
-        Told {
+        FailureDetail {
             detail: format!("{} {}{more}", spec.method, spec.url_text),
             found,
             body,
@@ -72,14 +78,14 @@ impl User<'_> {
 }
 
 /// Details without excerpts: only the counted name, because texts may contain captured values.
-fn without_excerpts(ongoing: &Ongoing<'_>, ended: Ended) -> Told {
+fn without_excerpts(ongoing: &Ongoing<'_>, ended: RequestOutcome) -> FailureDetail {
     let spec = &ongoing.step.spec;
     let more = match (ended, ongoing.exchange.answer.status) {
-        (Ended::Unanswered(fault), 0) => format!(": {}", fault.text()),
+        (RequestOutcome::Unanswered(fault), 0) => format!(": {}", fault.text()),
         (_, 0) => String::new(),
         (_, status) => format!(": status {status}"),
     };
-    Told {
+    FailureDetail {
         detail: format!("{} {}{more}", spec.method, spec.url_text),
         found: Vec::new(),
         body: None,

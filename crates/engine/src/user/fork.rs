@@ -4,21 +4,21 @@
 
 use std::{collections::VecDeque, pin::Pin, rc::Rc, task::Poll};
 
-use super::{End, User, UserState};
+use super::{IterationAbort, User, UserState};
 use crate::{
-    client::pool::Pool,
+    client::pool::ConnectionPool,
     deadlines::Limit,
     program::{Fork, Op},
 };
 
 /// A running branch. Yields its result and duration.
-type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), End>, u64)> + 'f>>;
+type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), IterationAbort>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
     /// Runs all branches to their end. The first error then ends the user. No request in flight is
     /// left unrecorded.
-    pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), End> {
-        let pool = Rc::new(Pool::shared(1));
+    pub(super) async fn fork(&mut self, ops: &'a [Op], fork: &Fork) -> Result<(), IterationAbort> {
+        let pool = Rc::new(ConnectionPool::shared(1));
         pool.take_over(&self.state.pool);
         let own: Vec<UserState> = fork
             .branches
@@ -71,7 +71,12 @@ impl<'a> User<'a> {
     }
 
     /// Runs a branch, and ends its open groups.
-    async fn whole(&mut self, ops: &'a [Op], from: usize, to: usize) -> (Result<(), End>, u64) {
+    async fn whole(
+        &mut self,
+        ops: &'a [Op],
+        from: usize,
+        to: usize,
+    ) -> (Result<(), IterationAbort>, u64) {
         let at = self.worker.clock.now();
         let result = self.flow(ops, from, to).await;
         self.end_groups(&result);
@@ -114,7 +119,7 @@ fn without_pauses(spent: &[Spent], limit: usize) -> u64 {
 
 /// Runs futures with limited concurrency to their end. Returns the first error in time, and each
 /// duration; `None` for those not started because of an error.
-async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), End>, Vec<u64>) {
+async fn all(waiting: Vec<Branch<'_>>, limit: usize) -> (Result<(), IterationAbort>, Vec<u64>) {
     let mut took = vec![0; waiting.len()];
     let mut waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
     let mut running: Vec<(usize, Branch<'_>)> = Vec::new();

@@ -1,13 +1,13 @@
 //! Groups of a virtual user (transactions) and their times.
 
-use measure::sample::{Ended, Intended};
+use measure::sample::{Intended, RequestOutcome};
 
-use super::{End, User, count, walk::Walked};
-use crate::worker::Line;
+use super::{IterationAbort, User, count, walk::StepTrace};
+use crate::worker::OutputLine;
 
 /// An open group.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Open {
+pub(super) struct OpenGroup {
     /// Its index in the program.
     index: usize,
     /// When its first step was due: the user's arrival, or the end of the previous step.
@@ -25,19 +25,19 @@ impl User<'_> {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.issued(now, group.label, since);
         drop(recorder);
-        self.open.push(Open {
+        self.open.push(OpenGroup {
             index,
             since,
             paused_ns: self.paused_ns,
         });
         if self.worker.common.walks {
-            let begins = Walked::GroupBegins(group.name.clone());
-            self.worker.emit(Line::Step(begins));
+            let begins = StepTrace::GroupBegins(group.name.clone());
+            self.worker.emit(OutputLine::Step(begins));
         }
     }
 
     /// Closes the innermost group.
-    pub(super) fn end_group(&mut self, ended: Ended) {
+    pub(super) fn end_group(&mut self, ended: RequestOutcome) {
         let Some(open) = self.open.pop() else { return };
         let group = &self.program.groups[open.index];
         let now = self.worker.clock.now();
@@ -54,19 +54,22 @@ impl User<'_> {
         drop(recorder);
         if self.worker.common.walks {
             let took_ns = now.saturating_sub(open.since.ns());
-            let ends = Walked::GroupEnds {
+            let ends = StepTrace::GroupEnds {
                 name: group.name.clone(),
                 took_ns,
                 paused_ns: paused_ns.min(took_ns),
-                failed: !matches!(ended, Ended::Ok),
+                failed: !matches!(ended, RequestOutcome::Ok),
             };
-            self.worker.emit(Line::Step(ends));
+            self.worker.emit(OutputLine::Step(ends));
         }
     }
 
     /// Closes all open groups with the result of an aborted iteration, innermost first.
-    pub(super) fn end_groups(&mut self, result: &Result<(), End>) {
-        let ended = result.as_ref().err().map_or(Ended::Ok, End::ended);
+    pub(super) fn end_groups(&mut self, result: &Result<(), IterationAbort>) {
+        let ended = result
+            .as_ref()
+            .err()
+            .map_or(RequestOutcome::Ok, IterationAbort::ended);
         while !self.open.is_empty() {
             self.end_group(ended);
         }

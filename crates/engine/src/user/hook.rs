@@ -10,12 +10,12 @@ use plan::rng::Rng;
 pub use super::{capture::Inspection, vars::Vars};
 use crate::{
     client::Built,
-    program::{Looking, RequestStep},
-    worker::{Line, Worker},
+    program::{HookInterest, RequestStep},
+    worker::{OutputLine, Worker},
 };
 
 /// Creates the hooks of a run, and declares what they need.
-pub trait Hooks: Looking + Send + Sync {
+pub trait Hooks: HookInterest + Send + Sync {
     /// Creates the hook of one worker.
     fn hook(&self) -> Box<dyn AnswerHook>;
 }
@@ -24,16 +24,16 @@ pub trait Hooks: Looking + Send + Sync {
 pub trait AnswerHook {
     /// Called before a request is sent. Returns a name for it, reported with its response, if the
     /// step has none.
-    fn call(&mut self, _asked: &mut Asked<'_>) -> Option<String> {
+    fn call(&mut self, _asked: &mut RequestContext<'_>) -> Option<String> {
         None
     }
 
     /// Called for a complete, readable response, after captures. Fails the request by an error.
-    fn answered(&mut self, answered: &mut Answered<'_, '_>) -> Result<(), Unexpected>;
+    fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected>;
 }
 
 /// A request before it is sent.
-pub struct Asked<'u> {
+pub struct RequestContext<'u> {
     /// Its step.
     pub step: &'u RequestStep,
     /// The plan's target.
@@ -47,7 +47,7 @@ pub struct Asked<'u> {
 }
 
 /// A response with its context.
-pub struct Answered<'u, 'a> {
+pub struct ResponseContext<'u, 'a> {
     /// The step of its request.
     pub step: &'u RequestStep,
     /// The plan's target.
@@ -64,7 +64,7 @@ pub struct Answered<'u, 'a> {
     pub(crate) now_ns: u64,
 }
 
-impl Answered<'_, '_> {
+impl ResponseContext<'_, '_> {
     /// Reports a metric to the front end's accumulator.
     pub fn tell(&self, name: &str, value: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
@@ -73,7 +73,7 @@ impl Answered<'_, '_> {
 
     /// Prints a text unchanged, including secrets. It is not recorded.
     pub fn print(&self, text: String) {
-        self.worker.emit(Line::Text(text));
+        self.worker.emit(OutputLine::Text(text));
     }
 }
 

@@ -1,46 +1,54 @@
 //! Evaluates a response: result of the request, continuation of the iteration, and the recorded
 //! sample.
 
-use measure::{Failure, Fault, Sample, accumulator::Event, sample::Ended};
+use measure::{Failure, Fault, Sample, accumulator::Event, sample::RequestOutcome};
 use plan::{
     mutant::{self, Mutant},
     rng::Rng,
 };
 
 use super::{
-    End, User,
+    IterationAbort, User,
     capture::{CaptureFailed, Inspection},
-    hook::{Answered, Unexpected},
+    hook::{ResponseContext, Unexpected},
     ongoing::Ongoing,
 };
 use crate::{
     client::{Built, Moments},
     program::RequestStep,
 };
-use codec::{Answer, content::Unreadable};
+use codec::{Response, content::Unreadable};
 
 impl User<'_> {
     /// Evaluates a response. Returns how the request ended, and fails if the iteration ends.
     pub(super) fn judge(
         &mut self,
         ongoing: &mut Ongoing<'_>,
-        result: Result<(), End>,
-    ) -> (Ended, Result<(), End>) {
+        result: Result<(), IterationAbort>,
+    ) -> (RequestOutcome, Result<(), IterationAbort>) {
         match result {
-            Err(End::Fault(fault, step)) => {
-                return (Ended::Unanswered(fault), Err(End::Fault(fault, step)));
-            }
-            Err(End::Named(name, fault)) => {
-                return (Ended::Unanswered(fault), Err(End::Named(name, fault)));
-            }
-            Err(End::Unsendable(name, fault, step)) => {
+            Err(IterationAbort::Fault(fault, step)) => {
                 return (
-                    Ended::Unanswered(fault),
-                    Err(End::Unsendable(name, fault, step)),
+                    RequestOutcome::Unanswered(fault),
+                    Err(IterationAbort::Fault(fault, step)),
                 );
             }
-            Err(end @ End::Answered(failure, ..)) => return (Ended::Failed(failure), Err(end)),
-            Err(other) => return (Ended::Ok, Err(other)),
+            Err(IterationAbort::Named(name, fault)) => {
+                return (
+                    RequestOutcome::Unanswered(fault),
+                    Err(IterationAbort::Named(name, fault)),
+                );
+            }
+            Err(IterationAbort::Unsendable(name, fault, step)) => {
+                return (
+                    RequestOutcome::Unanswered(fault),
+                    Err(IterationAbort::Unsendable(name, fault, step)),
+                );
+            }
+            Err(end @ IterationAbort::Answered(failure, ..)) => {
+                return (RequestOutcome::Failed(failure), Err(end));
+            }
+            Err(other) => return (RequestOutcome::Ok, Err(other)),
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.exchange.answer);
@@ -50,8 +58,8 @@ impl User<'_> {
             // Its content is unknown, which is a generator fault.
             let fault = Fault::OutOfMemory;
             ongoing.unexpected = None;
-            ended = Ended::Unanswered(fault);
-            result = Err(End::Fault(fault, Some(ongoing.step.index)));
+            ended = RequestOutcome::Unanswered(fault);
+            result = Err(IterationAbort::Fault(fault, Some(ongoing.step.index)));
         }
         drop(seen);
         ongoing.exchange.answer = answer;
@@ -61,9 +69,9 @@ impl User<'_> {
     fn verdict(
         &mut self,
         ongoing: &mut Ongoing<'_>,
-        answer: &Answer,
+        answer: &Response,
         seen: &mut Inspection<'_>,
-    ) -> (Ended, Result<(), End>) {
+    ) -> (RequestOutcome, Result<(), IterationAbort>) {
         let step = ongoing.step;
         let rules = self.program.rules;
         if step.want.body
@@ -73,8 +81,8 @@ impl User<'_> {
                 Unreadable::TooLarge => {
                     let fault = Fault::BodyTooLarge;
                     return (
-                        Ended::Unanswered(fault),
-                        Err(End::Fault(fault, Some(step.index))),
+                        RequestOutcome::Unanswered(fault),
+                        Err(IterationAbort::Fault(fault, Some(step.index))),
                     );
                 }
                 Unreadable::Unknown(encoding) => format!("encoding {encoding} is not supported"),
@@ -83,8 +91,8 @@ impl User<'_> {
             ongoing.unexpected = Some(what);
             let failure = status_failure(step, rules.status_fails, answer.status)
                 .unwrap_or(Failure::Encoding);
-            let end = End::Answered(failure, Fault::BadEncoding, step.index);
-            return (Ended::Failed(failure), Err(end));
+            let end = IterationAbort::Answered(failure, Fault::BadEncoding, step.index);
+            return (RequestOutcome::Failed(failure), Err(end));
         }
         let captured = self.capture(step, seen);
         // Expected values may use captured ones. Checks run even if a capture failed.
@@ -99,7 +107,10 @@ impl User<'_> {
                 ongoing.unexpected = Some(what);
                 let failure = Failure::Check(kind);
                 if let Some(error) = ends_user {
-                    return (Ended::Failed(failure), Err(End::Unexpected(kind, error)));
+                    return (
+                        RequestOutcome::Failed(failure),
+                        Err(IterationAbort::Unexpected(kind, error)),
+                    );
                 }
                 Some(failure)
             }
@@ -110,7 +121,10 @@ impl User<'_> {
             // A wrong status explains more than a missing value.
             let failure =
                 status_failure(step, rules.status_fails, answer.status).unwrap_or(Failure::Capture);
-            return (Ended::Failed(failure), Err(End::Capture));
+            return (
+                RequestOutcome::Failed(failure),
+                Err(IterationAbort::Capture),
+            );
         }
         let stranded = (ongoing.stranded && !step.spec.expected_status.contains(&answer.status))
             .then_some(Failure::Status(answer.status));
@@ -119,11 +133,12 @@ impl User<'_> {
             .or_else(|| self.failed_check(step, seen))
             .or(unexpected);
         match failure {
-            None => (Ended::Ok, Ok(())),
-            Some(failure) if rules.failure_ends_iteration => {
-                (Ended::Failed(failure), Err(End::Failed(failure)))
-            }
-            Some(failure) => (Ended::Failed(failure), Ok(())),
+            None => (RequestOutcome::Ok, Ok(())),
+            Some(failure) if rules.failure_ends_iteration => (
+                RequestOutcome::Failed(failure),
+                Err(IterationAbort::Failed(failure)),
+            ),
+            Some(failure) => (RequestOutcome::Failed(failure), Ok(())),
         }
     }
 
@@ -138,7 +153,7 @@ impl User<'_> {
         let Some(hook) = self.hook.as_ref().filter(|_| step.looks.answers) else {
             return Ok(());
         };
-        hook.borrow_mut().answered(&mut Answered {
+        hook.borrow_mut().answered(&mut ResponseContext {
             step,
             base: &self.program.target,
             sent,
@@ -154,8 +169,8 @@ impl User<'_> {
     pub(super) fn book(
         &self,
         ongoing: &Ongoing<'_>,
-        ended: Ended,
-        result: &Result<(), End>,
+        ended: RequestOutcome,
+        result: &Result<(), IterationAbort>,
         drawn_from: Rng,
     ) {
         let exchange = &ongoing.exchange;
@@ -175,13 +190,15 @@ impl User<'_> {
         };
         let mut recorder = self.worker.recorder.borrow_mut();
         if status.is_some() {
-            let complete =
-                !matches!(ended, Ended::Unanswered(_)) && !matches!(result, Err(End::Answered(..)));
+            let complete = !matches!(ended, RequestOutcome::Unanswered(_))
+                && !matches!(result, Err(IterationAbort::Answered(..)));
             let step = (ongoing.step.index, ongoing.called.as_deref());
             let came = (moments, &exchange.answer);
             door_answer(&mut recorder, step, came, self.worker, complete);
         }
-        if mutant::is(Mutant::DropTimeouts) && ended == Ended::Unanswered(Fault::ResponseTimeout) {
+        if mutant::is(Mutant::DropTimeouts)
+            && ended == RequestOutcome::Unanswered(Fault::ResponseTimeout)
+        {
             return;
         }
         recorder.sample(&sample);
@@ -197,7 +214,7 @@ impl User<'_> {
 pub(super) fn door_answer(
     recorder: &mut measure::Recorder,
     (step, called): (u32, Option<&str>),
-    (moments, answer): (&Moments, &Answer),
+    (moments, answer): (&Moments, &Response),
     worker: &crate::worker::Worker,
     last: bool,
 ) {

@@ -17,7 +17,7 @@ use std::{collections::HashMap, rc::Rc};
 use measure::{
     Fault, LabelId, Recorder,
     accumulator::{Event, Reason},
-    sample::{Ended, Intended},
+    sample::{Intended, RequestOutcome},
 };
 use plan::{
     rng::{Purpose, Rng},
@@ -29,21 +29,21 @@ use query::Scope;
 use serde_json::{Map, Value};
 
 use crate::{
-    client::{Client, pool::Pool},
+    client::{Client, pool::ConnectionPool},
     deadlines::Limit,
     memory::Held,
     program::{Enter, Op, Program},
-    worker::{Line, Worker},
+    worker::{OutputLine, Worker},
 };
 pub use capture::Inspection;
 use codec::cookies::Jar;
-use groups::Open;
+use groups::OpenGroup;
 use hook::WorkerHook;
 pub use vars::{Vars, uuid};
 
 /// Start of an iteration.
 #[derive(Debug, Clone, Copy)]
-pub struct Start {
+pub struct IterationStart {
     /// Number of its arrival, or of its iteration in a closed model.
     pub number: u64,
     /// Intended start.
@@ -68,7 +68,7 @@ pub struct Env {
 #[derive(Debug)]
 pub struct UserState {
     /// Its connections, shared by parallel branches.
-    pub pool: Rc<Pool>,
+    pub pool: Rc<ConnectionPool>,
     /// Ends its waits.
     pub limit: Rc<Limit>,
 }
@@ -76,7 +76,7 @@ pub struct UserState {
 impl Default for UserState {
     fn default() -> Self {
         UserState {
-            pool: Rc::new(Pool::own()),
+            pool: Rc::new(ConnectionPool::own()),
             limit: Rc::default(),
         }
     }
@@ -84,7 +84,7 @@ impl Default for UserState {
 
 /// Why an iteration ended early.
 #[derive(Debug)]
-enum End {
+enum IterationAbort {
     /// A request had no complete response, or the run ended.
     Fault(Fault, Option<u32>),
     /// A failed request.
@@ -103,17 +103,21 @@ enum End {
     Left,
 }
 
-impl End {
+impl IterationAbort {
     /// The result recorded for everything that it ends.
-    fn ended(&self) -> Ended {
+    fn ended(&self) -> RequestOutcome {
         match self {
-            End::Fault(fault, _) | End::Unsendable(_, fault, _) | End::Named(_, fault) => {
-                Ended::Unanswered(*fault)
+            IterationAbort::Fault(fault, _)
+            | IterationAbort::Unsendable(_, fault, _)
+            | IterationAbort::Named(_, fault) => RequestOutcome::Unanswered(*fault),
+            IterationAbort::Failed(failure) | IterationAbort::Answered(failure, ..) => {
+                RequestOutcome::Failed(*failure)
             }
-            End::Failed(failure) | End::Answered(failure, ..) => Ended::Failed(*failure),
-            End::Capture => Ended::Failed(measure::Failure::Capture),
-            End::Unexpected(kind, _) => Ended::Failed(measure::Failure::Check(kind)),
-            End::Left => Ended::Ok,
+            IterationAbort::Capture => RequestOutcome::Failed(measure::Failure::Capture),
+            IterationAbort::Unexpected(kind, _) => {
+                RequestOutcome::Failed(measure::Failure::Check(kind))
+            }
+            IterationAbort::Left => RequestOutcome::Ok,
         }
     }
 }
@@ -130,7 +134,7 @@ struct User<'a> {
     jar: Jar,
     loops: Vec<Round>,
     /// Open groups, the innermost last.
-    open: Vec<Open>,
+    open: Vec<OpenGroup>,
     /// Memory of its variables, shared with parallel branches.
     held: Rc<Held>,
     /// Memory of each captured variable.
@@ -150,7 +154,7 @@ struct Round {
 }
 
 /// Runs one iteration, records it, and returns its result.
-pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
+pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> RequestOutcome {
     let (worker, program) = (&env.worker, &env.program);
     let begun = worker.clock.now();
     let scenario = &program.scenarios[start.scenario];
@@ -172,7 +176,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     let mut told = None;
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
-        Ok(()) | Err(End::Left) => {
+        Ok(()) | Err(IterationAbort::Left) => {
             recorder.run.left += u64::from(result.is_err());
             recorder.door(
                 now,
@@ -180,16 +184,22 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
                     session_ns: now.saturating_sub(begun),
                 },
             );
-            Ended::Ok
+            RequestOutcome::Ok
         }
         Err(end) => {
             let (reason, step) = match &end {
-                End::Fault(fault, step) => (Some(Reason::Fault(*fault)), *step),
-                End::Answered(_, fault, step) => (Some(Reason::Fault(*fault)), Some(*step)),
-                End::Capture => (Some(Reason::Capture), None),
-                End::Unsendable(name, _, step) => (Some(Reason::Named(name)), Some(*step)),
-                End::Unexpected(_, name) | End::Named(name, _) => (Some(Reason::Named(name)), None),
-                End::Failed(_) | End::Left => (None, None),
+                IterationAbort::Fault(fault, step) => (Some(Reason::Fault(*fault)), *step),
+                IterationAbort::Answered(_, fault, step) => {
+                    (Some(Reason::Fault(*fault)), Some(*step))
+                }
+                IterationAbort::Capture => (Some(Reason::Capture), None),
+                IterationAbort::Unsendable(name, _, step) => {
+                    (Some(Reason::Named(name)), Some(*step))
+                }
+                IterationAbort::Unexpected(_, name) | IterationAbort::Named(name, _) => {
+                    (Some(Reason::Named(name)), None)
+                }
+                IterationAbort::Failed(_) | IterationAbort::Left => (None, None),
             };
             if let Some(reason) = reason {
                 recorder.door(now, &Event::UserFailed { reason, step });
@@ -204,7 +214,7 @@ pub async fn run(env: &Env, state: &UserState, start: Start) -> Ended {
     count(&mut recorder, now, counted, times, ended);
     drop(recorder);
     if let Some(error) = told {
-        worker.emit(Line::Error(error));
+        worker.emit(OutputLine::Error(error));
     }
     ended
 }
@@ -215,7 +225,7 @@ fn count(
     now: u64,
     (label, pauses): (LabelId, bool),
     (intended, paused_ns): (Intended, u64),
-    ended: Ended,
+    ended: RequestOutcome,
 ) {
     // After a network fault it has no last response, and ranks above completed ones.
     recorder.iteration(now, label, intended, ended);
@@ -226,7 +236,7 @@ fn count(
 
 /// Runs the first scenario once, unrecorded. Returns its variables, or what ended it.
 pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, String> {
-    let start = Start {
+    let start = IterationStart {
         number: 0,
         intended: Intended::after_previous(env.worker.clock.now(), 0),
         scenario: 0,
@@ -238,21 +248,25 @@ pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, St
     };
     ended
         .or_else(|end| match end {
-            End::Left => Ok(()),
+            IterationAbort::Left => Ok(()),
             other => Err(other),
         })
         .map(|()| user.vars.into_own())
         .map_err(|end| match end {
-            End::Fault(fault, _) | End::Answered(_, fault, _) => fault.text().to_owned(),
-            End::Failed(failure) => failure.to_string(),
-            End::Capture => "Failed capture or match".to_owned(),
-            End::Named(name, _) | End::Unsendable(name, ..) | End::Unexpected(_, name) => name,
-            End::Left => String::new(),
+            IterationAbort::Fault(fault, _) | IterationAbort::Answered(_, fault, _) => {
+                fault.text().to_owned()
+            }
+            IterationAbort::Failed(failure) => failure.to_string(),
+            IterationAbort::Capture => "Failed capture or match".to_owned(),
+            IterationAbort::Named(name, _)
+            | IterationAbort::Unsendable(name, ..)
+            | IterationAbort::Unexpected(_, name) => name,
+            IterationAbort::Left => String::new(),
         })
 }
 
 impl<'a> User<'a> {
-    fn new(env: &'a Env, state: &'a UserState, start: Start) -> User<'a> {
+    fn new(env: &'a Env, state: &'a UserState, start: IterationStart) -> User<'a> {
         let (worker, program) = (&env.worker, &env.program);
         User {
             worker,
@@ -273,7 +287,7 @@ impl<'a> User<'a> {
     }
 
     /// Runs the operations of a range.
-    async fn flow(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), End> {
+    async fn flow(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), IterationAbort> {
         let mut at = from;
         while let Some(op) = ops.get(at).filter(|_| at < to) {
             at += 1;
@@ -288,7 +302,7 @@ impl<'a> User<'a> {
                 Op::Log(template) => self.log(template),
                 Op::Leave(share) => {
                     if self.rng.unit() < *share {
-                        return Err(End::Left);
+                        return Err(IterationAbort::Left);
                     }
                 }
                 Op::If(block) => {
@@ -299,7 +313,7 @@ impl<'a> User<'a> {
                 Op::Choose(choose) => at = self.choose(choose),
                 Op::Jump(to) => at = *to,
                 Op::Begin(index) => self.begin_group(*index),
-                Op::End => self.end_group(Ended::Ok),
+                Op::End => self.end_group(RequestOutcome::Ok),
                 Op::Enter(enter) => {
                     if !self.enter_loop(enter) {
                         at = enter.behind;
@@ -320,9 +334,9 @@ impl<'a> User<'a> {
     }
 
     /// Yields, so that a loop without requests does not block others or outlive the run.
-    async fn breathe(&self) -> Result<(), End> {
+    async fn breathe(&self) -> Result<(), IterationAbort> {
         if self.state.limit.is_aborted() {
-            return Err(End::Fault(Fault::Unfinished, None));
+            return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }
         if !tokio::task::coop::has_budget_remaining() {
             tokio::task::yield_now().await;
@@ -334,7 +348,7 @@ impl<'a> User<'a> {
     fn log(&mut self, template: &Template) {
         let text = template.to_text(&self.vars, &mut self.rng);
         let secrets = self.secrets();
-        self.worker.emit(Line::Log { text, secrets });
+        self.worker.emit(OutputLine::Log { text, secrets });
     }
 
     /// Current values of the secret variables.
@@ -344,13 +358,17 @@ impl<'a> User<'a> {
         values.flat_map(plan::secret::leaves).collect()
     }
 
-    async fn think(&mut self, time: &ThinkTime, jitter: Option<Jitter>) -> Result<(), End> {
+    async fn think(
+        &mut self,
+        time: &ThinkTime,
+        jitter: Option<Jitter>,
+    ) -> Result<(), IterationAbort> {
         let base = match time {
             ThinkTime::Fixed(ns) => *ns as f64,
             ThinkTime::Templated(template) => {
                 let value = template.eval(&self.vars, &mut self.rng);
                 think_ns(value.as_ref()).ok_or_else(|| {
-                    End::Named(
+                    IterationAbort::Named(
                         format!("Invalid think time: {}", query::value::text(value.as_ref())),
                         Fault::Declared,
                     )
@@ -365,7 +383,8 @@ impl<'a> User<'a> {
         let ns = (base + spread * (2.0 * self.rng.unit() - 1.0))
             .clamp(0.0, units::MAX_DURATION as f64) as u64;
         if self.worker.common.walks {
-            self.worker.emit(Line::Step(walk::Walked::Thinks(ns)));
+            self.worker
+                .emit(OutputLine::Step(walk::StepTrace::Thinks(ns)));
         }
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);
@@ -378,7 +397,7 @@ impl<'a> User<'a> {
             Ok(()) => ns,
             Err(_) => self.worker.clock.now().saturating_sub(now).min(ns),
         };
-        slept.map_err(|_| End::Fault(Fault::Unfinished, None))
+        slept.map_err(|_| IterationAbort::Fault(Fault::Unfinished, None))
     }
 
     fn enter_loop(&mut self, enter: &Enter) -> bool {

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use measure::{Failure, Fault, accumulator::Event, outcome::ProtocolFault, sample::Intended};
 use plan::rng::Rng;
 
-use super::{End, User, hook::Asked, judge::door_answer, ongoing::Ongoing, vars::Vars};
+use super::{
+    IterationAbort, User, hook::RequestContext, judge::door_answer, ongoing::Ongoing, vars::Vars,
+};
 use crate::{
     client::{
         Agent, BuildError, Built, Call, CallError, Caller, Exchange, Moments, Override, Redirects,
@@ -14,10 +16,10 @@ use crate::{
     program::{Program, RequestStep},
     worker::Worker,
 };
-use codec::Answer;
+use codec::Response;
 
 impl User<'_> {
-    pub(super) async fn request(&mut self, index: usize) -> Result<(), End> {
+    pub(super) async fn request(&mut self, index: usize) -> Result<(), IterationAbort> {
         let worker = self.worker;
         let step = &self.program.requests[index];
         let goes_ahead = self.goes_ahead(step);
@@ -30,7 +32,7 @@ impl User<'_> {
         let intended = self.due;
         let started = worker.clock.now();
         if worker.is_without_lease(started) {
-            return Err(End::Fault(Fault::Unfinished, None));
+            return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }
         worker.requests_began(started, step.label, 1);
         worker
@@ -79,7 +81,7 @@ impl User<'_> {
 
     /// Why the step is skipped by probability or condition, if so. Fails if the condition cannot be
     /// evaluated.
-    fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, End> {
+    fn goes_ahead(&mut self, step: &RequestStep) -> Result<Option<&'static str>, IterationAbort> {
         let chance = step.spec.probability;
         if chance.is_some_and(|percent| self.rng.unit() * 100.0 >= percent) {
             return Ok(Some("by chance, as its probability says"));
@@ -92,13 +94,13 @@ impl User<'_> {
     }
 
     /// Builds and sends the request.
-    async fn carry_out(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
+    async fn carry_out(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
         let step = ongoing.step;
         if let Some(name) = &step.spec.fails_with {
             return Err(if name.starts_with("ERR_") {
-                End::Unsendable(name.clone(), Fault::Declared, step.index)
+                IterationAbort::Unsendable(name.clone(), Fault::Declared, step.index)
             } else {
-                End::Named(name.clone(), Fault::Declared)
+                IterationAbort::Named(name.clone(), Fault::Declared)
             });
         }
         let drawn_from = self.rng.clone();
@@ -128,7 +130,7 @@ impl User<'_> {
         request: &Built,
         drawn_from: Rng,
         ongoing: &mut Ongoing<'_>,
-    ) -> Result<(), End> {
+    ) -> Result<(), IterationAbort> {
         let step = ongoing.step;
         let most = step.spec.max_redirects;
         let redirects = Redirects {
@@ -161,16 +163,23 @@ impl User<'_> {
         let sent = self.client.send(&mut agent, &call, &mut teller, exchange);
         match sent.await {
             Ok(()) => Ok(()),
-            Err(CallError::Fault(fault)) => Err(End::Fault(fault, Some(step.index))),
+            Err(CallError::Fault(fault)) => Err(IterationAbort::Fault(fault, Some(step.index))),
             Err(CallError::TooManyRedirects(most)) => {
                 ongoing.unexpected = Some(format!("{most} followed"));
                 let fault = Fault::TooManyRedirects;
-                Err(End::Answered(Failure::RedirectLimit, fault, step.index))
+                Err(IterationAbort::Answered(
+                    Failure::RedirectLimit,
+                    fault,
+                    step.index,
+                ))
             }
             Err(CallError::Location) => {
                 // The server's error, unlike an invalid URL of the test.
                 let fault = Fault::Protocol(ProtocolFault::Header);
-                Err(End::Named("Invalid URL - Location".to_owned(), fault))
+                Err(IterationAbort::Named(
+                    "Invalid URL - Location".to_owned(),
+                    fault,
+                ))
             }
             Err(CallError::Stranded(host)) => {
                 ongoing.unexpected = Some(format!("redirect to `{host}` not followed"));
@@ -182,29 +191,40 @@ impl User<'_> {
     }
 
     /// Checks that the host of a templated URL may be loaded.
-    fn goes_to(&self, host: &str, ongoing: &mut Ongoing<'_>) -> Result<(), End> {
+    fn goes_to(&self, host: &str, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
         if self.client.may_go_to(host, "values of the run lead there") {
             return Ok(());
         }
         ongoing.unexpected = Some(format!("`{host}` is not named by the test"));
-        Err(End::Fault(Fault::HostNotAllowed, Some(ongoing.step.index)))
+        Err(IterationAbort::Fault(
+            Fault::HostNotAllowed,
+            Some(ongoing.step.index),
+        ))
     }
 
     /// Maps a build error to the words of Artillery's client.
-    fn build_end(&self, step: &RequestStep, error: BuildError) -> End {
+    fn build_end(&self, step: &RequestStep, error: BuildError) -> IterationAbort {
         let index = step.index;
         match error {
             BuildError::Url(url) if !url.starts_with("http") => {
-                End::Named(format!("Invalid URL - {}", self.hidden(url)), Fault::BadUrl)
+                IterationAbort::Named(format!("Invalid URL - {}", self.hidden(url)), Fault::BadUrl)
             }
             BuildError::Url(url) if !url.starts_with("http:") && !url.starts_with("https:") => {
-                End::Unsendable("ERR_UNSUPPORTED_PROTOCOL".to_owned(), Fault::BadUrl, index)
+                IterationAbort::Unsendable(
+                    "ERR_UNSUPPORTED_PROTOCOL".to_owned(),
+                    Fault::BadUrl,
+                    index,
+                )
             }
             BuildError::Url(_) => {
-                End::Unsendable("ERR_INVALID_URL".to_owned(), Fault::BadUrl, index)
+                IterationAbort::Unsendable("ERR_INVALID_URL".to_owned(), Fault::BadUrl, index)
             }
-            BuildError::Header(_) => End::Named("ERR_INVALID_CHAR".to_owned(), Fault::Declared),
-            BuildError::File(name) => End::Unsendable(name.to_owned(), Fault::Declared, index),
+            BuildError::Header(_) => {
+                IterationAbort::Named("ERR_INVALID_CHAR".to_owned(), Fault::Declared)
+            }
+            BuildError::File(name) => {
+                IterationAbort::Unsendable(name.to_owned(), Fault::Declared, index)
+            }
         }
     }
 
@@ -217,7 +237,7 @@ impl User<'_> {
     /// Name of a request from the worker's hook, if needed.
     fn called(&mut self, step: &RequestStep, request: &Built) -> Option<String> {
         let hook = self.hook.as_ref().filter(|_| step.looks.calls)?;
-        let name = hook.borrow_mut().call(&mut Asked {
+        let name = hook.borrow_mut().call(&mut RequestContext {
             step,
             base: &self.program.target,
             request,
@@ -227,7 +247,11 @@ impl User<'_> {
         Some(self.hidden(name))
     }
 
-    fn set_cookies_of_step(&mut self, step: &RequestStep, request: &Built) -> Result<(), End> {
+    fn set_cookies_of_step(
+        &mut self,
+        step: &RequestStep,
+        request: &Built,
+    ) -> Result<(), IterationAbort> {
         for (name, value) in &step.spec.cookies {
             let value = value.to_text(&self.vars, &mut self.rng);
             // A line break would start another header, and headers are limited to Latin-1.
@@ -258,7 +282,7 @@ impl Caller for Teller<'_> {
         recorder.door(now_ns, &Event::RequestSent);
     }
 
-    fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Answer) {
+    fn redirected(&mut self, intended: Intended, moments: &Moments, answer: &Response) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.redirected(moments.head, self.step.label, intended);
         let step = (self.step.index, self.called);

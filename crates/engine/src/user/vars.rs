@@ -14,7 +14,7 @@ use crate::program::Program;
 /// Variables of one virtual user.
 #[derive(Clone)]
 pub struct Vars<'a> {
-    own: Named,
+    own: NamedValues,
     constants: &'a Map<String, Value>,
     /// Why an expression could not be evaluated, until taken.
     gave_up: RefCell<Option<String>>,
@@ -23,9 +23,9 @@ pub struct Vars<'a> {
 /// Values by name in order of creation. Linear search: users have few variables, and this beats
 /// hashing.
 #[derive(Debug, Clone, Default)]
-struct Named(Vec<(String, Value)>);
+struct NamedValues(Vec<(String, Value)>);
 
-impl Named {
+impl NamedValues {
     fn get(&self, name: &str) -> Option<&Value> {
         self.0
             .iter()
@@ -42,7 +42,7 @@ impl Named {
     }
 }
 
-impl Slots for Named {
+impl Slots for NamedValues {
     fn known(&mut self, name: &str) -> Option<&mut Value> {
         let mut own = self.0.iter_mut();
         own.find(|(own, _)| own == name).map(|(_, value)| value)
@@ -71,7 +71,7 @@ impl Scope for Vars<'_> {
 impl<'a> Vars<'a> {
     /// Initial variables of an arrival. Rows and elements are functions of (seed, number).
     pub fn new(program: &'a Program, number: u64) -> Vars<'a> {
-        let mut own = Named::default();
+        let mut own = NamedValues::default();
         for (index, payload) in program.payloads.iter().enumerate() {
             take_row(payload, index as u64, number, program.seed, &mut own);
         }
@@ -174,7 +174,7 @@ impl<'a> Vars<'a> {
     }
 }
 
-fn take_row(payload: &plan::Payload, index: u64, number: u64, seed: u64, into: &mut Named) {
+fn take_row(payload: &plan::Payload, index: u64, number: u64, seed: u64, into: &mut NamedValues) {
     let rows = payload.rows.len() as u64;
     if rows == 0 {
         return;

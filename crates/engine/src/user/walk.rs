@@ -1,17 +1,17 @@
 //! Step trace for `--once`. Re-evaluates captures and checks on a clone with the same RNG state, so
 //! tracing cannot change the result. The caller hides secrets.
 
-use measure::{Failure, sample::Ended};
+use measure::{Failure, sample::RequestOutcome};
 use plan::{
-    scenario::{Check, Source},
+    scenario::{CaptureSource, ResponseCheck},
     template::Template,
 };
 use serde_json::Value;
 
-use super::{End, User, capture::Inspection, ongoing::Ongoing};
+use super::{IterationAbort, User, capture::Inspection, ongoing::Ongoing};
 use crate::{
     program::{Capturing, Checking, RequestStep},
-    worker::Line,
+    worker::OutputLine,
 };
 
 /// Maximum bytes of a body.
@@ -20,9 +20,9 @@ const HIDDEN: &str = "‹redacted›";
 
 /// A step of a virtual user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Walked {
+pub enum StepTrace {
     /// A request.
-    Request(Box<Asked>),
+    Request(Box<RequestTrace>),
     /// A think time in nanoseconds.
     Thinks(u64),
     /// A skipped step: its method and URL as written, and why.
@@ -46,7 +46,7 @@ pub enum Walked {
 
 /// A finished request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestTrace {
     /// Name of its row, without the method.
     pub name: Option<String>,
     /// Its method.
@@ -58,7 +58,7 @@ pub struct Asked {
     /// From when the worker handled it to the last byte read, or until given up, in nanoseconds.
     pub took_ns: u64,
     /// Results of captures and checks.
-    pub found: Vec<Found>,
+    pub found: Vec<CheckResult>,
     /// Why it failed, if it did.
     pub failed: Option<String>,
     /// Excerpt of the body, if it failed.
@@ -67,19 +67,19 @@ pub struct Asked {
 
 /// Result of a capture or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct CheckResult {
     /// Whether it is as expected.
     pub holds: bool,
     /// Description.
     pub text: String,
 }
 
-impl Walked {
+impl StepTrace {
     /// Maps all texts.
     #[must_use]
-    pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> Walked {
+    pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> StepTrace {
         match self {
-            Walked::Request(mut asked) => {
+            StepTrace::Request(mut asked) => {
                 asked.url = change(&asked.url);
                 let texts = [&mut asked.name, &mut asked.failed, &mut asked.body];
                 for text in texts.into_iter().flatten() {
@@ -88,23 +88,23 @@ impl Walked {
                 for found in &mut asked.found {
                     found.text = change(&found.text);
                 }
-                Walked::Request(asked)
+                StepTrace::Request(asked)
             }
-            Walked::LeftOut(what, why) => Walked::LeftOut(change(&what), why),
-            Walked::Goes(what, how) => Walked::Goes(change(&what), how),
-            Walked::GroupBegins(name) => Walked::GroupBegins(change(&name)),
-            Walked::GroupEnds {
+            StepTrace::LeftOut(what, why) => StepTrace::LeftOut(change(&what), why),
+            StepTrace::Goes(what, how) => StepTrace::Goes(change(&what), how),
+            StepTrace::GroupBegins(name) => StepTrace::GroupBegins(change(&name)),
+            StepTrace::GroupEnds {
                 name,
                 took_ns,
                 paused_ns,
                 failed,
-            } => Walked::GroupEnds {
+            } => StepTrace::GroupEnds {
                 name: change(&name),
                 took_ns,
                 paused_ns,
                 failed,
             },
-            thinks @ Walked::Thinks(_) => thinks,
+            thinks @ StepTrace::Thinks(_) => thinks,
         }
     }
 }
@@ -115,8 +115,8 @@ impl User<'_> {
         &mut self,
         ongoing: &Ongoing<'_>,
         url: Option<String>,
-        ended: Ended,
-        result: &Result<(), End>,
+        ended: RequestOutcome,
+        result: &Result<(), IterationAbort>,
     ) {
         let step = ongoing.step;
         let exchange = &ongoing.exchange;
@@ -126,7 +126,8 @@ impl User<'_> {
             self.worker.memory.left(),
             self.program.unpacking,
         );
-        let has_answer = exchange.answer.status > 0 && !matches!(ended, Ended::Unanswered(_));
+        let has_answer =
+            exchange.answer.status > 0 && !matches!(ended, RequestOutcome::Unanswered(_));
         let found = if has_answer {
             self.findings(step, &mut seen)
         } else {
@@ -134,23 +135,25 @@ impl User<'_> {
         };
         let is_told = found.iter().any(|found| !found.holds);
         let failed = match (ended, result) {
-            (_, Err(End::Named(name, _) | End::Unsendable(name, ..))) => Some(name.clone()),
-            (Ended::Unanswered(fault), _) => Some(match &ongoing.unexpected {
+            (_, Err(IterationAbort::Named(name, _) | IterationAbort::Unsendable(name, ..))) => {
+                Some(name.clone())
+            }
+            (RequestOutcome::Unanswered(fault), _) => Some(match &ongoing.unexpected {
                 Some(what) => format!("{}: {what}", fault.text()),
                 None => fault.text().to_owned(),
             }),
             // The found value says more than the counted name.
-            (Ended::Failed(Failure::Capture | Failure::Check(_)), _)
+            (RequestOutcome::Failed(Failure::Capture | Failure::Check(_)), _)
                 if is_told && ongoing.unexpected.is_none() =>
             {
                 None
             }
-            (Ended::Failed(Failure::Status(_)), _) if checks_status(step) => None,
-            (Ended::Failed(failure), _) => Some(match &ongoing.unexpected {
+            (RequestOutcome::Failed(Failure::Status(_)), _) if checks_status(step) => None,
+            (RequestOutcome::Failed(failure), _) => Some(match &ongoing.unexpected {
                 Some(what) => format!("{failure}: {what}"),
                 None => failure.to_string(),
             }),
-            (Ended::Ok, _) => None,
+            (RequestOutcome::Ok, _) => None,
         };
         let body = (failed.is_some() || is_told)
             .then(|| {
@@ -159,7 +162,7 @@ impl User<'_> {
             })
             .flatten()
             .filter(|text| !text.is_empty());
-        let asked = Asked {
+        let asked = RequestTrace {
             name: step.spec.name.clone(),
             method: step.spec.method.clone(),
             url: self.hidden(url.unwrap_or_else(|| step.spec.url_text.clone())),
@@ -169,18 +172,23 @@ impl User<'_> {
             failed: failed.map(|why| self.hidden(why)),
             body,
         };
-        let asked = Walked::Request(Box::new(asked));
-        self.worker.emit(Line::Step(asked));
+        let asked = StepTrace::Request(Box::new(asked));
+        self.worker.emit(OutputLine::Step(asked));
     }
 
     /// Traces a skipped step.
     pub(super) fn tell_left_out(&self, step: &RequestStep, why: &'static str) {
         let what = format!("{} {}", step.spec.method, step.spec.url_text);
-        self.worker.emit(Line::Step(Walked::LeftOut(what, why)));
+        self.worker
+            .emit(OutputLine::Step(StepTrace::LeftOut(what, why)));
     }
 
     /// Results of captures and checks, on a user in the state before the evaluation.
-    pub(super) fn findings(&mut self, step: &RequestStep, seen: &mut Inspection<'_>) -> Vec<Found> {
+    pub(super) fn findings(
+        &mut self,
+        step: &RequestStep,
+        seen: &mut Inspection<'_>,
+    ) -> Vec<CheckResult> {
         let mut all = Vec::new();
         for (capture, spec) in step.captures.iter().zip(&step.spec.captures) {
             let source = self.source(&spec.from);
@@ -201,7 +209,7 @@ impl User<'_> {
         name: Option<&str>,
         source: &str,
         seen: &mut Inspection<'_>,
-    ) -> Found {
+    ) -> CheckResult {
         let value = self
             .find(&capture.from, seen)
             .filter(|value| *value != Value::String(String::new()));
@@ -241,31 +249,36 @@ impl User<'_> {
                 (true, text)
             }
         };
-        Found { holds, text }
+        CheckResult { holds, text }
     }
 
-    fn checked(&mut self, check: &Checking, spec: &Check, seen: &mut Inspection<'_>) -> Found {
+    fn checked(
+        &mut self,
+        check: &Checking,
+        spec: &ResponseCheck,
+        seen: &mut Inspection<'_>,
+    ) -> CheckResult {
         let holds = self.passes(check, seen);
         let text = match (check, spec) {
-            (Checking::Plain(Check::Status(codes)), _) => {
+            (Checking::Plain(ResponseCheck::Status(codes)), _) => {
                 let status = seen.answer().status;
                 let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
                 differs(holds, "status", &status.to_string(), &codes.join(" or "))
             }
-            (Checking::Plain(Check::Header(name, wanted)), _) => {
+            (Checking::Plain(ResponseCheck::Header(name, wanted)), _) => {
                 let is = seen.header(name);
                 let is = is.map_or("missing".to_owned(), |is| format!("{is:?}"));
                 let wanted = format!("{:?}", self.text_of(wanted));
                 differs(holds, &format!("header {name}"), &is, &wanted)
             }
-            (Checking::Plain(Check::BodyContains(wanted)), _) => {
+            (Checking::Plain(ResponseCheck::BodyContains(wanted)), _) => {
                 let wanted = self.text_of(wanted);
                 let verb = if holds { "holds" } else { "does not hold" };
                 format!("body {verb} {wanted:?}")
             }
             (
                 Checking::Json(path, wanted),
-                Check::JsonEquals(source, _) | Check::JsonExists(source),
+                ResponseCheck::JsonEquals(source, _) | ResponseCheck::JsonExists(source),
             ) => {
                 let source = self.text_of(source);
                 let found = self.path(path).zip(seen.json());
@@ -292,7 +305,7 @@ impl User<'_> {
             }
             (_, spec) => format!("check {}", spec.kind()),
         };
-        Found { holds, text }
+        CheckResult { holds, text }
     }
 
     fn text_of(&mut self, template: &Template) -> String {
@@ -300,18 +313,23 @@ impl User<'_> {
     }
 
     /// Source of a capture in the words of a test file.
-    fn source(&mut self, source: &Source) -> String {
+    fn source(&mut self, source: &CaptureSource) -> String {
         match source {
-            Source::Json { path, .. } | Source::XPath { path, .. } => self.text_of(path),
-            Source::Header(name) => format!("header {}", self.text_of(name)),
-            Source::Selector { selector, .. } => format!("selector {}", self.text_of(selector)),
-            Source::Regexp { pattern, flags, .. } => format!("/{pattern}/{flags}"),
+            CaptureSource::Json { path, .. } | CaptureSource::XPath { path, .. } => {
+                self.text_of(path)
+            }
+            CaptureSource::Header(name) => format!("header {}", self.text_of(name)),
+            CaptureSource::Selector { selector, .. } => {
+                format!("selector {}", self.text_of(selector))
+            }
+            CaptureSource::Regexp { pattern, flags, .. } => format!("/{pattern}/{flags}"),
         }
     }
 }
 
 fn checks_status(step: &RequestStep) -> bool {
-    let is_of_status = |check: &Checking| matches!(check, Checking::Plain(Check::Status(_)));
+    let is_of_status =
+        |check: &Checking| matches!(check, Checking::Plain(ResponseCheck::Status(_)));
     step.checks.iter().any(is_of_status)
 }
 

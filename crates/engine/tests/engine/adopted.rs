@@ -1,6 +1,6 @@
 //! Takeover of another process's share during a run, in real time.
 
-use engine::{Adoptions, clock::Clock};
+use engine::{ShardTakeover, clock::Clock};
 use plan::{Schedule, Share};
 
 use super::*;
@@ -8,7 +8,7 @@ use super::*;
 /// Takes over a share after the first interval.
 struct TakesOver {
     kept: Kept,
-    adoptions: Adoptions,
+    adoptions: ShardTakeover,
     zero: Zero,
     lost: Share,
     from_ns: Option<u64>,
@@ -17,7 +17,7 @@ struct TakesOver {
 impl Sink for TakesOver {
     fn interval(&mut self, interval: Interval) {
         if self.from_ns.is_none() {
-            let from_ns = Clock::system(self.zero).now() + 2 * Adoptions::AHEAD_NS;
+            let from_ns = Clock::system(self.zero).now() + 2 * ShardTakeover::AHEAD_NS;
             let told = self
                 .adoptions
                 .adopt(self.lost, from_ns, || Clock::system(self.zero).now());
@@ -26,27 +26,27 @@ impl Sink for TakesOver {
         self.kept.interval(interval);
     }
 
-    fn line(&mut self, line: Line) {
+    fn line(&mut self, line: OutputLine) {
         self.kept.line(line);
     }
 }
 
 #[test]
 fn taken_over_arrivals_are_sent_by_all_workers() {
-    let lab = lab::Lab::start("sum", &lab::Options::default()).expect("a lab");
+    let lab = lab::Lab::start("sum", &lab::LabOptions::default()).expect("a lab");
     let target = format!("http://{}", lab.address());
     let steps = vec![request(get("/sum?a=1&b=2"))];
     let test = plan(&target, rate(200, 4 * SECOND), steps);
     // The gap between own arrivals is longer than the workers may sleep.
     let (own, lost) = (Share { index: 0, of: 50 }, Share { index: 3, of: 20 });
-    let adoptions = Adoptions::default();
-    let options = Options {
+    let adoptions = ShardTakeover::default();
+    let options = EngineOptions {
         adopts: true,
         adoptions: adoptions.clone(),
         share: own,
         workers: Some(2),
         drain_ns: Some(5 * SECOND),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let prepared = Prepared::new(&test, options).expect("a plan that compiles");
     let zero = Zero::in_ns(5 * MILLISECOND);

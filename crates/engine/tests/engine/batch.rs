@@ -13,7 +13,7 @@ use codec::{
 };
 use engine::{
     Cause, StopHandle,
-    driver::batch::{Batch, BatchDriver, Pace, Source, Turns},
+    driver::batch::{Batch, BatchDriver, BatchPace, BatchSource, Turns},
 };
 
 use super::{
@@ -28,7 +28,7 @@ struct Fixed {
     seen: Arc<Mutex<VecDeque<(u16, String)>>>,
 }
 
-impl Source for Fixed {
+impl BatchSource for Fixed {
     fn next(&mut self, _: usize, batch: &mut Batch) -> bool {
         let more = self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -87,7 +87,7 @@ fn drive_until(
     let (connections, until_ns, left) = (given.connections, given.until_ns, given.times);
     let pace = given.rate;
     let pace = move || {
-        pace.map(|rate| Pace {
+        pace.map(|rate| BatchPace {
             turns: Turns::Even(Rate::per_second(rate)),
             share: plan::Share::WHOLE,
             connections: connections as u64,
@@ -95,7 +95,7 @@ fn drive_until(
     };
     let batch = batch.clone();
     let driver = Arc::new(
-        move |given: engine::run::Given| -> Box<dyn engine::driver::Driver> {
+        move |given: engine::run::DriverContext| -> Box<dyn engine::driver::Driver> {
             Box::new(BatchDriver {
                 settings: given.client,
                 origin: origin.clone(),
@@ -112,11 +112,11 @@ fn drive_until(
             })
         },
     );
-    let options = Options {
+    let options = EngineOptions {
         drain_ns: Some(SECOND),
         stop: stop.clone(),
         driver: Some(driver),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
     let mut kept = Kept::default();
@@ -150,7 +150,7 @@ fn connections_send_their_sources_requests() {
 
 #[test]
 fn batched_requests_get_a_response_each() {
-    let lab = lab::Lab::start("truth", &lab::Options::default()).expect("a lab");
+    let lab = lab::Lab::start("truth", &lab::LabOptions::default()).expect("a lab");
     let given = Given {
         connections: 2,
         until_ns: 2 * SECOND,
@@ -171,9 +171,9 @@ fn batched_requests_get_a_response_each() {
 
 #[test]
 fn silent_server_is_given_up() {
-    let options = lab::Options {
+    let options = lab::LabOptions {
         extra: vec![("mode".into(), "never".into())],
-        ..lab::Options::default()
+        ..lab::LabOptions::default()
     };
     let lab = lab::Lab::start("truth", &options).expect("a lab");
     let given = Given {
@@ -200,9 +200,9 @@ fn pace_and_due_count_are_independent_of_server() {
         "service=0",
     ];
     let extra = stall.map(|pair| pair.split_once('=').expect("a pair"));
-    let options = lab::Options {
+    let options = lab::LabOptions {
         extra: extra.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
-        ..lab::Options::default()
+        ..lab::LabOptions::default()
     };
     let lab = lab::Lab::start("truth", &options).expect("a lab");
     let given = Given {
@@ -219,7 +219,7 @@ fn pace_and_due_count_are_independent_of_server() {
     // Each request due in the stall waits until its end.
     let response = kept.total(2);
     let response = response
-        .histogram(measure::Kind::Response, measure::Outcome::Ok)
+        .histogram(measure::TimeKind::Response, measure::OutcomeClass::Ok)
         .expect("answers");
     let slow = response.above(30 * MILLISECOND);
     // 300 ms at 200 a second, plus other pauses of the machine.
@@ -229,9 +229,9 @@ fn pace_and_due_count_are_independent_of_server() {
 
 #[test]
 fn long_bodies_are_discarded_and_counted() {
-    let options = lab::Options {
+    let options = lab::LabOptions {
         extra: vec![("body".into(), "300000".into())],
-        ..lab::Options::default()
+        ..lab::LabOptions::default()
     };
     let lab = lab::Lab::start("truth", &options).expect("a lab");
     let given = Given {
@@ -270,8 +270,8 @@ fn waiting_requests_count_as_in_flight() {
         let (kept, _) = drive(&url, &batch(GET, 1), &given);
         let all = kept.total(label::ALL);
         assert!(all.counters.issued > 0 && all.counters.ok == 0);
-        let waits = measure::Outcome::ALL.map(|outcome| {
-            let waits = all.histogram(measure::Kind::Wait, outcome);
+        let waits = measure::OutcomeClass::ALL.map(|outcome| {
+            let waits = all.histogram(measure::TimeKind::Wait, outcome);
             waits.map_or(0, measure::Histogram::sum)
         });
         let time = waits.iter().sum::<u128>();

@@ -95,7 +95,7 @@ fn undecodable_body_fails_only_readers() {
         let plain = run(&plan(&peer.url(), Load::Once, vec![request(get(&path))]));
         assert_eq!(plain.total(label::ALL).counters.ok, 1);
         let mut wants = get(&path);
-        wants.checks = vec![Check::BodyContains(Template::Literal(json!("h")))];
+        wants.checks = vec![ResponseCheck::BodyContains(Template::Literal(json!("h")))];
         let mut wanting = plan(&peer.url(), Load::Once, vec![request(wants)]);
         let all = run(&wanting).total(label::ALL).counters;
         assert_eq!(all.failures.0, [(Failure::Encoding, 1)], "{encoding}");
@@ -121,7 +121,7 @@ fn early_response_counts() {
         // Closing with unread bytes resets the connection.
     });
     let mut post = Request::new("POST", Template::Literal(json!("/")), "/");
-    post.body = plan::scenario::Body::Text(Template::Literal(json!("x".repeat(16 << 20))));
+    post.body = plan::scenario::RequestBody::Text(Template::Literal(json!("x".repeat(16 << 20))));
     let all = run(&plan(&url, Load::Once, vec![request(post)]))
         .total(label::ALL)
         .counters;
@@ -162,9 +162,9 @@ fn requests_after_the_drain_are_unfinished() {
     let plan = plan(&peer.url(), rate(20, SECOND / 2), vec![request(get("/"))]);
     let all = run_with(
         &plan,
-        Options {
+        EngineOptions {
             drain_ns: Some(SECOND / 5),
-            ..Options::default()
+            ..EngineOptions::default()
         },
     )
     .total(label::ALL)
@@ -193,9 +193,9 @@ fn endless_loop_ends_with_the_run() {
     ] {
         let kept = run_with(
             &plan(&peer.url(), Load::Once, steps),
-            Options {
+            EngineOptions {
                 drain_ns: Some(SECOND / 10),
-                ..Options::default()
+                ..EngineOptions::default()
             },
         );
         let iteration = kept.total(kept_iteration(&kept)).counters;
@@ -249,7 +249,7 @@ fn early_responder_keeps_its_connection() {
     });
     let mut upload = get("/");
     upload.method = "POST".into();
-    upload.body = plan::scenario::Body::Text(Template::Literal("x".repeat(BODY).into()));
+    upload.body = plan::scenario::RequestBody::Text(Template::Literal("x".repeat(BODY).into()));
     let steps = vec![request(upload.clone()), request(upload)];
     let kept = run(&plan(&format!("http://{address}"), Load::Once, steps));
     let all = kept.total(label::ALL).counters;

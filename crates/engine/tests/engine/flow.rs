@@ -2,10 +2,10 @@
 
 use engine::{
     Cause,
-    walk::{Asked, Walked},
+    walk::{RequestTrace, StepTrace},
 };
 
-use measure::{Kind, Outcome};
+use measure::{OutcomeClass, TimeKind};
 use plan::scenario::{Think, ThinkTime};
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 
 #[test]
 fn open_run_matches_counts_of_the_lab() {
-    let lab = lab::Lab::start("sum", &lab::Options::default()).expect("a lab");
+    let lab = lab::Lab::start("sum", &lab::LabOptions::default()).expect("a lab");
     let plan = plan(
         &format!("http://{}", lab.address()),
         rate(500, SECOND),
@@ -43,10 +43,10 @@ fn arrivals_are_split_over_workers() {
     let plan = plan(&peer.url(), rate(300, SECOND), vec![request(get("/"))]);
     let kept = run_with(
         &plan,
-        Options {
+        EngineOptions {
             workers: Some(3),
             drain_ns: Some(SECOND),
-            ..Options::default()
+            ..EngineOptions::default()
         },
     );
     assert_eq!(kept.total(label::ALL).counters.ok, 300);
@@ -70,13 +70,13 @@ fn captures_templates_and_loops_work() {
     let parse = |value| Template::parse(&value).expect("a template");
     let mut create = Request::new("POST", parse(json!("/Patient")), "/Patient");
     create.body =
-        plan::scenario::Body::Json(parse(json!({"n": "{{ n }}", "i": "{{ $loopCount }}"})));
+        plan::scenario::RequestBody::Json(parse(json!({"n": "{{ n }}", "i": "{{ $loopCount }}"})));
     create.headers = vec![
         ("authorization".into(), parse(json!("{{ auth }}"))),
         ("x-none".into(), parse(json!("{{ nothing }}"))),
     ];
     let capture = |path: &str, name: &str| Capture {
-        from: Source::Json {
+        from: CaptureSource::Json {
             path: parse(json!(path)),
             pick: true,
         },
@@ -137,7 +137,7 @@ fn failed_checks_and_statuses_are_failed_requests() {
         }
     });
     let mut checked = get("/");
-    checked.checks = vec![Check::BodyContains(
+    checked.checks = vec![ResponseCheck::BodyContains(
         Template::parse(&json!("bye")).expect("a template"),
     )];
     let mut expected = get("/404");
@@ -173,7 +173,7 @@ fn redirects_and_cookies_are_followed() {
         Template::parse(&json!("/301")).expect("a template"),
         "/301",
     );
-    post.body = plan::scenario::Body::Text(Template::Literal(json!("b")));
+    post.body = plan::scenario::RequestBody::Text(Template::Literal(json!("b")));
     let mut keeps = post.clone();
     keeps.redirects_keep_method = true;
     let mut plan = plan(
@@ -208,7 +208,7 @@ fn redirect_drops_host_and_length() {
         )
     });
     let mut post = Request::new("POST", Template::Literal(json!("/")), "/");
-    post.body = plan::scenario::Body::Text(Template::Literal(json!("b")));
+    post.body = plan::scenario::RequestBody::Text(Template::Literal(json!("b")));
     post.headers = [
         ("host", "a.test"),
         ("content-length", "1"),
@@ -237,13 +237,13 @@ fn shared_pool_limits_connections_without_lateness() {
         ok("x")
     });
     let mut plan = plan(&peer.url(), rate(100, SECOND / 5), vec![request(get("/"))]);
-    plan.http.pool = Pool::Shared(1);
+    plan.http.pool = PoolPolicy::Shared(1);
     let kept = run(&plan);
     assert_eq!(kept.total(label::ALL).counters.ok, 20);
     assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 1);
     let wait = kept
         .total(label::ALL)
-        .histogram(measure::Kind::Wait, measure::Outcome::Ok)
+        .histogram(measure::TimeKind::Wait, measure::OutcomeClass::Ok)
         .and_then(measure::Histogram::max);
     // Twenty requests of 20 ms in sequence, offered in 200 ms: the last waits about 200 ms.
     assert!(wait.is_some_and(|ns| ns > 100 * MILLISECOND), "{wait:?}");
@@ -258,7 +258,7 @@ fn user_limit_skips_arrivals_by_phase() {
     let mut capped = Phase::new(SECOND / 5, Shape::Rate(Rate::per_second(50)));
     capped.max_users = Some(2);
     let mut poisson = Phase::new(SECOND / 5, Shape::Rate(Rate::per_second(50)));
-    poisson.arrivals = Arrivals::Poisson;
+    poisson.arrivals = ArrivalProcess::Poisson;
     let load = Load::Open {
         phases: vec![capped, poisson],
         first: FirstArrival::AtStart,
@@ -294,15 +294,17 @@ fn logs_and_traces_are_emitted() {
     let log = Step::Log(Template::parse(&json!("loop {{ $uuid }}")).expect("a template"));
     let kept = run_with(
         &plan(&peer.url(), Load::Once, vec![log, request(get("/x"))]),
-        Options {
+        EngineOptions {
             trace: true,
-            ..Options::default()
+            ..EngineOptions::default()
         },
     );
-    assert!(matches!(&kept.lines[0], Line::Log { text, .. } if text.len() == 5 + 36));
-    assert!(matches!(&kept.lines[1], Line::Trace(text) if text.contains("> GET /x HTTP/1.1")));
+    assert!(matches!(&kept.lines[0], OutputLine::Log { text, .. } if text.len() == 5 + 36));
     assert!(
-        matches!(&kept.lines[2], Line::Trace(text) if text.contains("< 200") && text.contains("< hello"))
+        matches!(&kept.lines[1], OutputLine::Trace(text) if text.contains("> GET /x HTTP/1.1"))
+    );
+    assert!(
+        matches!(&kept.lines[2], OutputLine::Trace(text) if text.contains("< 200") && text.contains("< hello"))
     );
 }
 
@@ -316,7 +318,7 @@ fn redirect_keeps_the_body() {
     });
     let template = |text: &str| Template::parse(&json!(text)).expect("a template");
     let mut post = Request::new("POST", template("/{{ $randomString(8) }}"), "/");
-    post.body = plan::scenario::Body::Text(template("{{ $randomString(16) }}"));
+    post.body = plan::scenario::RequestBody::Text(template("{{ $randomString(16) }}"));
     let plan = plan(&peer.url(), Load::Once, vec![request(post)]);
     assert_eq!(run(&plan).total(label::ALL).counters.ok, 1);
     let seen = peer.seen.lock().expect("no panic");
@@ -362,9 +364,9 @@ fn run_does_not_wait_for_resolver() {
     let (answer, waiting) = std::sync::mpsc::channel();
     let waiting = Arc::new(Mutex::new(waiting));
     let plan = plan("http://127.0.0.1:1", Load::Once, vec![request(get("/"))]);
-    let options = Options {
+    let options = EngineOptions {
         driver: Some(Arc::new(move |_| Box::new(Lookup(Arc::clone(&waiting))))),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let prepared = Prepared::new(&plan, options).expect("compiles");
     // Would hang otherwise.
@@ -383,15 +385,15 @@ impl Sink for StopAtOnce {
         }
         self.1.intervals.push(interval);
     }
-    fn line(&mut self, _: Line) {}
+    fn line(&mut self, _: OutputLine) {}
 }
 
 fn stopped(plan: &Plan, drain_ns: u64) -> Kept {
     let stop = StopHandle::default();
-    let options = Options {
+    let options = EngineOptions {
         stop: stop.clone(),
         drain_ns: Some(drain_ns),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let mut sink = StopAtOnce(stop, Kept::default());
     let prepared = Prepared::new(plan, options).expect("compiles");
@@ -440,15 +442,15 @@ fn second_stop_aborts() {
             *self.2.lock().expect("no panic") = true;
             self.1.intervals.push(interval);
         }
-        fn line(&mut self, _: Line) {}
+        fn line(&mut self, _: OutputLine) {}
     }
     let mut sink = Stopper(handle, Kept::default(), Arc::clone(&started));
     let plan = plan(&peer.url(), rate(20, 60 * SECOND), vec![request(get("/"))]);
     let prepared = Prepared::new(
         &plan,
-        Options {
+        EngineOptions {
             stop: stop.clone(),
-            ..Options::default()
+            ..EngineOptions::default()
         },
     )
     .expect("compiles");
@@ -469,7 +471,7 @@ fn steps_of_a_user_are_reported() {
     let peer = Peer::start(|_| ok(r#"{"id":7}"#));
     let mut asks = get("/x");
     let capture = |name: &str, path: &str| Capture {
-        from: Source::Json {
+        from: CaptureSource::Json {
             path: Template::from(path),
             pick: true,
         },
@@ -478,10 +480,10 @@ fn steps_of_a_user_are_reported() {
         equals: None,
     };
     asks.captures = vec![capture("id", "$.id"), capture("gone", "$.gone")];
-    asks.checks = vec![Check::Status(vec![200, 201])];
-    let walks = Options {
+    asks.checks = vec![ResponseCheck::Status(vec![200, 201])];
+    let walks = EngineOptions {
         walks: true,
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let plan = plan(
         &peer.url(),
@@ -493,11 +495,11 @@ fn steps_of_a_user_are_reported() {
         ],
     );
     let kept = run_with(&plan, walks);
-    let told: Vec<&Asked> = kept
+    let told: Vec<&RequestTrace> = kept
         .lines
         .iter()
         .map(|line| match line {
-            Line::Step(Walked::Request(asked)) => &**asked,
+            OutputLine::Step(StepTrace::Request(asked)) => &**asked,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -522,7 +524,7 @@ fn steps_of_a_user_are_reported() {
     );
     assert_eq!(told[1].body.as_deref(), Some(r#"{"id":7}"#));
     // Nothing is reported by default.
-    assert!(run_with(&plan, Options::default()).lines.is_empty());
+    assert!(run_with(&plan, EngineOptions::default()).lines.is_empty());
 }
 
 #[test]
@@ -539,16 +541,19 @@ fn iteration_time_without_pauses_is_recorded() {
     let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));
     let times = |kind| {
         let slot = kept.total(3);
-        let times = slot.histogram(kind, Outcome::Ok);
+        let times = slot.histogram(kind, OutcomeClass::Ok);
         times.map(|times| (times.count(), times.sum()))
     };
-    let (n, took) = times(Kind::Iteration).expect("iterations");
-    let (same, without) = times(Kind::Unpaused).expect("iterations without pauses");
+    let (n, took) = times(TimeKind::Iteration).expect("iterations");
+    let (same, without) = times(TimeKind::Unpaused).expect("iterations without pauses");
     assert_eq!((n, same), (20, 20));
     // Exact: lateness after a pause is not part of the pause.
     assert_eq!(took - without, u128::from(20 * 2 * PAUSE));
     let steps = vec![request(get("/"))];
     let kept = run(&plan(&peer.url(), rate(20, SECOND), steps));
     let none = kept.total(3);
-    assert!(none.histogram(Kind::Unpaused, Outcome::Ok).is_none());
+    assert!(
+        none.histogram(TimeKind::Unpaused, OutcomeClass::Ok)
+            .is_none()
+    );
 }

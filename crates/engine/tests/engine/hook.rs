@@ -1,14 +1,14 @@
 //! Hooks of a front end.
 
 use engine::{
-    Looking, Looks,
-    hook::{AnswerHook, Answered, Asked, Hooks, Unexpected},
+    HookInterest, Interest,
+    hook::{AnswerHook, Hooks, RequestContext, ResponseContext, Unexpected},
 };
 use measure::accumulator::{Accumulator, Event, Tally};
 use plan::Extension;
 
 use super::{
-    Arc, Failure, Kept, Line, Load, Options, Request, get, label,
+    Arc, EngineOptions, Failure, Kept, Load, OutputLine, Request, get, label,
     peer::{Peer, ok},
     plan, request, run_with,
 };
@@ -16,15 +16,15 @@ use super::{
 /// Requires a word in every response whose step says so.
 struct Words;
 
-impl Looking for Words {
-    fn looks(&self, request: &Request) -> Looks {
+impl HookInterest for Words {
+    fn looks(&self, request: &Request) -> Interest {
         let wants = request.extension.is_some();
-        Looks {
+        Interest {
             body: wants,
             sent: wants,
             calls: wants,
             answers: wants,
-            ..Looks::default()
+            ..Interest::default()
         }
     }
 }
@@ -39,11 +39,11 @@ impl Hooks for Words {
 struct Seen(u64);
 
 impl AnswerHook for Seen {
-    fn call(&mut self, asked: &mut Asked<'_>) -> Option<String> {
+    fn call(&mut self, asked: &mut RequestContext<'_>) -> Option<String> {
         Some(format!("call {}", asked.request.url()))
     }
 
-    fn answered(&mut self, answered: &mut Answered<'_, '_>) -> Result<(), Unexpected> {
+    fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected> {
         self.0 += 1;
         answered.tell("seen", self.0);
         let extension = answered.step.spec.extension.as_ref();
@@ -96,10 +96,10 @@ fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> Kept {
     });
     let mut steps = Vec::from(steps);
     steps.push(request(get("/never")));
-    let options = Options {
+    let options = EngineOptions {
         hooks,
         door: Some(Arc::new(|| Box::new(Heard::default()))),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     run_with(&plan(&peer.url(), Load::Once, steps), options)
 }
@@ -108,12 +108,12 @@ fn once(peer: &Peer, hooks: Option<Arc<dyn Hooks>>) -> Kept {
 fn hook_receives_records_prints_and_fails() {
     let peer = Peer::start(|_| ok("hello"));
     let kept = once(&peer, Some(Arc::new(Words)));
-    let lines: Vec<&Line> = kept.lines.iter().collect();
+    let lines: Vec<&OutputLine> = kept.lines.iter().collect();
     assert_eq!(
         lines,
         [
-            &Line::Text("/b hello in hello\n".into()),
-            &Line::Text("/c good-bye in hello\n".into())
+            &OutputLine::Text("/b hello in hello\n".into()),
+            &OutputLine::Text("/c good-bye in hello\n".into())
         ]
     );
     let all = kept.total(label::ALL).counters;

@@ -1,13 +1,13 @@
 //! Keeps the output of a run for tests.
 
-use engine::{Line, Sink};
+use engine::{OutputLine, Sink};
 use measure::{Interval, Slot};
 
 /// Output of a run.
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) intervals: Vec<Interval>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<OutputLine>,
 }
 
 impl Sink for Kept {
@@ -15,7 +15,7 @@ impl Sink for Kept {
         self.intervals.push(interval);
     }
 
-    fn line(&mut self, line: Line) {
+    fn line(&mut self, line: OutputLine) {
         self.lines.push(line);
     }
 }

@@ -4,12 +4,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use engine::{Line, Options, Prepared, Sink, StopHandle, Zero};
+use engine::{EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero};
 use measure::{Failure, Interval, NoAnswer, label};
 use plan::{
-    Arrivals, FirstArrival, Format, Load, Phase, Plan, Pool, Rate, Request, Scenario, Shape, Step,
-    Template, Variable,
-    scenario::{Capture, Check, Loop, LoopCount, LoopRange, Source},
+    ArrivalProcess, FirstArrival, Format, Load, Phase, Plan, PoolPolicy, Rate, Request, Scenario,
+    Shape, Step, Template, Variable,
+    scenario::{Capture, CaptureSource, Loop, LoopCount, LoopRange, ResponseCheck},
     units::{MILLISECOND, SECOND},
 };
 use serde_json::json;
@@ -59,7 +59,7 @@ fn request(request: Request) -> Step {
     Step::Request(Box::new(request))
 }
 
-fn run_with(plan: &Plan, options: Options) -> Kept {
+fn run_with(plan: &Plan, options: EngineOptions) -> Kept {
     let mut kept = Kept::default();
     let prepared = Prepared::new(plan, options).expect("a plan that compiles");
     prepared
@@ -71,9 +71,9 @@ fn run_with(plan: &Plan, options: Options) -> Kept {
 fn run(plan: &Plan) -> Kept {
     run_with(
         plan,
-        Options {
+        EngineOptions {
             drain_ns: Some(5 * SECOND),
-            ..Options::default()
+            ..EngineOptions::default()
         },
     )
 }

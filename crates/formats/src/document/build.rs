@@ -7,7 +7,7 @@ use query::value;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::{
-    Data, Dialect, Document, Entry, Mark, Node, SyntaxError,
+    Dialect, Document, Entry, Mark, Node, NodeData, SyntaxError,
     event::{Scalar, collection_tag},
     scalar,
     surrogates::{self, Joined},
@@ -197,8 +197,8 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         let data = match content {
-            Content::List(items) => Data::List(items),
-            Content::Map(map) => Data::Map(map.entries),
+            Content::List(items) => NodeData::List(items),
+            Content::Map(map) => NodeData::Map(map.entries),
         };
         let node = Node {
             mark,
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
         let node = Node {
             mark,
             inset: scalar.inset(),
-            data: Data::Scalar(value),
+            data: NodeData::Scalar(value),
         };
         if anchor > 0 {
             self.anchors.insert(anchor, (node.clone(), size));
@@ -353,7 +353,7 @@ impl MapFrame {
     /// `<<`: adds the missing keys of one or several mappings.
     fn merge(&mut self, source: &Node, mark: Mark) -> Result<(), SyntaxError> {
         match &source.data {
-            Data::Map(entries) => {
+            NodeData::Map(entries) => {
                 for entry in entries {
                     if !self.seen.contains_key(&entry.key) {
                         self.seen
@@ -363,7 +363,7 @@ impl MapFrame {
                 }
                 Ok(())
             }
-            Data::List(items) if items.iter().all(Node::is_map) => {
+            NodeData::List(items) if items.iter().all(Node::is_map) => {
                 items.iter().try_for_each(|item| self.merge(item, mark))
             }
             _ => Err(SyntaxError {

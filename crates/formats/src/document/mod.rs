@@ -53,12 +53,12 @@ pub struct Node {
     /// Columns from the mark to the first character of the text. `None` if unknown (blocks, folded
     /// lines).
     pub inset: Option<usize>,
-    pub data: Data,
+    pub data: NodeData,
 }
 
 /// The value of a node.
 #[derive(Debug, Clone)]
-pub enum Data {
+pub enum NodeData {
     /// Null, boolean, number or text.
     Scalar(Value),
     List(Vec<Node>),
@@ -94,14 +94,14 @@ impl Node {
         Node {
             mark,
             inset: None,
-            data: Data::Scalar(value.into()),
+            data: NodeData::Scalar(value.into()),
         }
     }
 
     /// Converts a JSON value, with one position for all of it (command-line options).
     pub fn from_value(mark: Mark, value: Value) -> Node {
         let data = match value {
-            Value::Array(items) => Data::List(
+            Value::Array(items) => NodeData::List(
                 items
                     .into_iter()
                     .map(|item| Node::from_value(mark, item))
@@ -113,16 +113,16 @@ impl Node {
                     key_mark: mark,
                     value: Node::from_value(mark, item),
                 };
-                Data::Map(map.into_iter().map(entry).collect())
+                NodeData::Map(map.into_iter().map(entry).collect())
             }
-            scalar => Data::Scalar(scalar),
+            scalar => NodeData::Scalar(scalar),
         };
         let mut node = Node {
             mark,
             inset: None,
             data,
         };
-        if let Data::Scalar(scalar) = &mut node.data {
+        if let NodeData::Scalar(scalar) = &mut node.data {
             value::normalise(scalar);
         }
         node
@@ -131,9 +131,9 @@ impl Node {
     /// The value without positions.
     pub fn to_value(&self) -> Value {
         match &self.data {
-            Data::Scalar(value) => value.clone(),
-            Data::List(items) => items.iter().map(Node::to_value).collect(),
-            Data::Map(entries) => {
+            NodeData::Scalar(value) => value.clone(),
+            NodeData::List(items) => items.iter().map(Node::to_value).collect(),
+            NodeData::Map(entries) => {
                 let pairs = entries
                     .iter()
                     .map(|entry| (entry.key.clone(), entry.value.to_value()));
@@ -154,7 +154,7 @@ impl Node {
 
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.data {
-            Data::Map(entries) => entries
+            NodeData::Map(entries) => entries
                 .iter_mut()
                 .find(|entry| entry.key == key)
                 .map(|entry| &mut entry.value),
@@ -164,10 +164,10 @@ impl Node {
 
     /// Sets a key. A node that is not a mapping becomes one.
     pub fn set(&mut self, key: &str, value: Node) {
-        if !matches!(self.data, Data::Map(_)) {
-            self.data = Data::Map(Vec::new());
+        if !matches!(self.data, NodeData::Map(_)) {
+            self.data = NodeData::Map(Vec::new());
         }
-        if let Data::Map(entries) = &mut self.data {
+        if let NodeData::Map(entries) = &mut self.data {
             match entries.iter_mut().find(|entry| entry.key == key) {
                 Some(entry) => entry.value = value,
                 None => entries.push(Entry {
@@ -183,7 +183,7 @@ impl Node {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         match &self.data {
-            Data::Map(entries) => entries,
+            NodeData::Map(entries) => entries,
             _ => &[],
         }
     }
@@ -191,7 +191,7 @@ impl Node {
     #[must_use]
     pub fn as_list(&self) -> Option<&[Node]> {
         match &self.data {
-            Data::List(items) => Some(items),
+            NodeData::List(items) => Some(items),
             _ => None,
         }
     }
@@ -199,7 +199,7 @@ impl Node {
     #[must_use]
     pub fn as_scalar(&self) -> Option<&Value> {
         match &self.data {
-            Data::Scalar(value) => Some(value),
+            NodeData::Scalar(value) => Some(value),
             _ => None,
         }
     }
@@ -216,20 +216,20 @@ impl Node {
 
     #[must_use]
     pub fn is_map(&self) -> bool {
-        matches!(self.data, Data::Map(_))
+        matches!(self.data, NodeData::Map(_))
     }
 
     #[must_use]
     pub fn is_null(&self) -> bool {
-        matches!(self.data, Data::Scalar(Value::Null))
+        matches!(self.data, NodeData::Scalar(Value::Null))
     }
 
     /// Whether it is true as a condition in JavaScript.
     pub fn is_truthy(&self) -> bool {
         match &self.data {
-            Data::Scalar(Value::Null | Value::Bool(false)) => false,
-            Data::Scalar(Value::Number(n)) => n.as_f64() != Some(0.0),
-            Data::Scalar(Value::String(text)) => !text.is_empty(),
+            NodeData::Scalar(Value::Null | Value::Bool(false)) => false,
+            NodeData::Scalar(Value::Number(n)) => n.as_f64() != Some(0.0),
+            NodeData::Scalar(Value::String(text)) => !text.is_empty(),
             _ => true,
         }
     }
@@ -242,12 +242,12 @@ impl Node {
     /// Type of the node, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.data {
-            Data::Scalar(Value::Null) => "nothing",
-            Data::Scalar(Value::Bool(_)) => "true or false",
-            Data::Scalar(Value::Number(_)) => "a number",
-            Data::Scalar(_) => "text",
-            Data::List(_) => "a list",
-            Data::Map(_) => "a mapping",
+            NodeData::Scalar(Value::Null) => "nothing",
+            NodeData::Scalar(Value::Bool(_)) => "true or false",
+            NodeData::Scalar(Value::Number(_)) => "a number",
+            NodeData::Scalar(_) => "text",
+            NodeData::List(_) => "a list",
+            NodeData::Map(_) => "a mapping",
         }
     }
 

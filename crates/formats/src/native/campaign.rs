@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Inputs, LoadErrors,
-    document::{Data, Entry, Mark, Node},
+    document::{Entry, Mark, Node, NodeData},
     files::{ReadFile, from_disk, from_text},
     findings::Findings,
     nearest::nearest,
@@ -32,7 +32,7 @@ pub struct Campaign {
     pub name: String,
     /// The base URL, or the embedded target (`lab:NAME`). `None` if all stages are other tools'.
     pub target: Option<String>,
-    pub stages: Vec<Stage>,
+    pub stages: Vec<PlannedStage>,
     /// Wait between stages and after the last. `None` for no wait.
     pub cool_down: Option<CoolDown>,
     /// The tested and the target deployment.
@@ -46,7 +46,7 @@ pub struct Campaign {
 }
 
 #[derive(Debug, Clone)]
-pub struct Stage {
+pub struct PlannedStage {
     pub name: String,
     pub work: Work,
     pub on_fail: OnFail,
@@ -62,12 +62,12 @@ pub enum Work {
     /// The campaign's scenarios with a load.
     Load(Box<Plan>),
     /// Another tool's command line, without `loadline`.
-    Command(Command),
+    Command(StageCommand),
 }
 
 /// Another tool's command line. Additional settings are passed as text.
 #[derive(Debug, Clone, Default)]
-pub struct Command {
+pub struct StageCommand {
     pub words: Vec<String>,
     pub criteria: Vec<String>,
     pub stop: Vec<String>,
@@ -113,7 +113,7 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
     let mut findings = Findings::default();
     let root = open_plan(inputs, read, &mut findings);
     let campaign = root.and_then(|root| {
-        Reader {
+        CampaignReader {
             inputs,
             read,
             findings: &mut findings,
@@ -200,7 +200,7 @@ fn first_name(stages: &Node) -> Option<&str> {
 fn of_stage(root: &Node, stage: &Node) -> Node {
     let mut plan = root.clone();
     let name = stage.get("name").map(Node::text).unwrap_or_default();
-    if let Data::Map(entries) = &mut plan.data {
+    if let NodeData::Map(entries) = &mut plan.data {
         entries
             .retain(|entry| !model::CAMPAIGN.contains(&entry.key.as_str()) && entry.key != "load");
     }
@@ -231,20 +231,20 @@ fn joined(common: Option<&Node>, own: &Node) -> Node {
         (Some(common), Some(own_items)) => Node {
             mark: own.mark,
             inset: None,
-            data: Data::List(common.iter().chain(own_items).cloned().collect()),
+            data: NodeData::List(common.iter().chain(own_items).cloned().collect()),
         },
         (None, Some(_)) if common.is_some() => common.cloned().unwrap_or_else(|| own.clone()),
         _ => own.clone(),
     }
 }
 
-struct Reader<'a> {
+struct CampaignReader<'a> {
     inputs: &'a Inputs,
     read: ReadFile<'a>,
     findings: &'a mut Findings,
 }
 
-impl Reader<'_> {
+impl CampaignReader<'_> {
     fn campaign(&mut self, root: &Node) -> Option<Campaign> {
         let Some(stages) = root.entry("stages") else {
             let text = "this plan has no `stages`: `loadline run` runs it";
@@ -271,7 +271,7 @@ impl Reader<'_> {
             }
         }
         let mut names: Vec<(String, Mark)> = Vec::new();
-        let stages: Vec<Stage> = items
+        let stages: Vec<PlannedStage> = items
             .iter()
             .filter_map(|item| self.stage(root, item, &mut names))
             .collect();
@@ -305,7 +305,7 @@ impl Reader<'_> {
         root: &Node,
         node: &Node,
         names: &mut Vec<(String, Mark)>,
-    ) -> Option<Stage> {
+    ) -> Option<PlannedStage> {
         if entries(node, "stage", model::STAGE, self.findings).is_empty() {
             return None;
         }
@@ -362,7 +362,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        Some(Stage {
+        Some(PlannedStage {
             name: text,
             work,
             on_fail,
@@ -391,7 +391,7 @@ impl Reader<'_> {
     }
 
     /// A list of words, or a text without quotes.
-    fn command(&mut self, root: &Node, stage: &Node, run: &Node) -> Option<Command> {
+    fn command(&mut self, root: &Node, stage: &Node, run: &Node) -> Option<StageCommand> {
         let words = match run.as_list() {
             Some(items) => items
                 .iter()
@@ -429,7 +429,7 @@ impl Reader<'_> {
             translate::rule_texts(all.as_ref(), key, self.findings)
         };
         let (criteria, stop) = (texts("criteria"), texts("stop"));
-        Some(Command {
+        Some(StageCommand {
             words,
             criteria,
             stop,

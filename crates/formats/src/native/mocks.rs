@@ -5,7 +5,7 @@ pub(super) mod schema;
 
 use plan::{
     Template,
-    mocks::{Body, Fault, Latency, Mock, Reference, Route, Segment, parse_fault},
+    mocks::{Fault, Mock, MockBody, MockLatency, MockRoute, Reference, RouteSegment, parse_fault},
 };
 
 use super::{
@@ -31,7 +31,7 @@ const KNOWN: [&str; 4] = ["query", "body", "remembered", "$uuid"];
 const NO_BODY: [u16; 2] = [204, 304];
 
 /// Looks up latencies of a recorded run, or explains why there are none.
-pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<Latency, String>;
+pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<MockLatency, String>;
 
 /// Loads the mocks of a plan; empty if it has none. Checks only keys of the rest.
 ///
@@ -85,8 +85,8 @@ pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<Stri
 
 /// Placeholder for recorded latencies, if the mocks are not served.
 #[expect(clippy::unnecessary_wraps, reason = "it stands where a record is read")]
-fn unread(_: &Reference) -> Result<Latency, String> {
-    Ok(Latency::Constant(0))
+fn unread(_: &Reference) -> Result<MockLatency, String> {
+    Ok(MockLatency::Constant(0))
 }
 
 fn of(node: Option<&Node>, recorded: Recorded<'_>, findings: &mut Findings) -> Vec<Mock> {
@@ -117,7 +117,7 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
     let usual = node
         .get("latency")
         .and_then(|node| latency::read(node, recorded, findings));
-    let routes: Vec<Route> = match node.get("routes") {
+    let routes: Vec<MockRoute> = match node.get("routes") {
         Some(routes) => list(routes, "routes", findings)
             .iter()
             .filter_map(|item| route(item, (usual.as_ref(), recorded), findings))
@@ -147,9 +147,9 @@ fn mock(entry: &Entry, recorded: Recorded<'_>, findings: &mut Findings) -> Mock 
 
 fn route(
     node: &Node,
-    (usual, recorded): (Option<&Latency>, Recorded<'_>),
+    (usual, recorded): (Option<&MockLatency>, Recorded<'_>),
     findings: &mut Findings,
-) -> Option<Route> {
+) -> Option<MockRoute> {
     let is_method = |entry: &&Entry| METHODS.contains(&entry.key.as_str());
     let methods: Vec<&Entry> = node.entries().iter().filter(is_method).collect();
     let keys: Vec<&str> = model::ROUTE.iter().chain(METHODS).copied().collect();
@@ -168,7 +168,7 @@ fn route(
         }
     };
     let path = path(&entry.value, findings)?;
-    let pattern = Route::pieces(&path);
+    let pattern = MockRoute::pieces(&path);
     let mut templates = Templates {
         strict: true,
         ..Templates::default()
@@ -184,11 +184,11 @@ fn route(
     let body = match (of("json", findings), of("body", findings)) {
         (Some(_), Some(_)) => {
             findings.problem(node.mark, "an answer has `json` or `body`, not both");
-            Body::Empty
+            MockBody::Empty
         }
-        (Some(json), None) => Body::Json(json),
-        (None, Some(text)) => Body::Text(text),
-        (None, None) => Body::Empty,
+        (Some(json), None) => MockBody::Json(json),
+        (None, Some(text)) => MockBody::Text(text),
+        (None, None) => MockBody::Empty,
     };
     let headers = node.get("headers").map_or_else(Vec::new, |node| {
         let named = read::map(node, "headers", findings).iter();
@@ -203,14 +203,14 @@ fn route(
         Some(node) => latency::read(node, recorded, findings),
         None => usual.cloned(),
     };
-    Some(Route {
+    Some(MockRoute {
         method: entry.key.to_ascii_uppercase(),
         path,
         pattern,
         status,
         headers,
         body,
-        latency: latency.unwrap_or(Latency::Constant(0)),
+        latency: latency.unwrap_or(MockLatency::Constant(0)),
         remember,
         recall,
         forget,
@@ -218,11 +218,16 @@ fn route(
 }
 
 /// Checks that every variable of a response exists.
-fn variables(templates: &Templates, pattern: &[Segment], recalls: bool, findings: &mut Findings) {
+fn variables(
+    templates: &Templates,
+    pattern: &[RouteSegment],
+    recalls: bool,
+    findings: &mut Findings,
+) {
     let mut known: std::collections::BTreeSet<String> =
         KNOWN.iter().map(|name| (*name).to_owned()).collect();
     for piece in pattern {
-        if let Segment::Variable(name) = piece {
+        if let RouteSegment::Variable(name) = piece {
             known.insert(name.clone());
         }
     }
@@ -304,14 +309,14 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
     Some(path)
 }
 
-fn status(node: Option<&Node>, body: &Body, findings: &mut Findings) -> u16 {
+fn status(node: Option<&Node>, body: &MockBody, findings: &mut Findings) -> u16 {
     const USUAL: u16 = 200;
     let Some(node) = node else { return USUAL };
     let Some(status) = read::whole(node, "status", 200, findings) else {
         return USUAL;
     };
     match u16::try_from(status).ok().filter(|status| *status <= 599) {
-        Some(status) if NO_BODY.contains(&status) && !matches!(body, Body::Empty) => {
+        Some(status) if NO_BODY.contains(&status) && !matches!(body, MockBody::Empty) => {
             findings.problem(node.mark, format!("an answer of {status} has no body"));
             USUAL
         }

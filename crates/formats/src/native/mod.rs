@@ -12,7 +12,7 @@ mod translate;
 use plan::Plan;
 
 use crate::{
-    Inputs, LoadErrors, Reader, Sample,
+    FileSample, Inputs, LoadErrors, TestFileReader,
     document::{Dialect, Mark, Node},
     files::{Noting, ReadFile, from_disk, from_text},
     findings::Findings,
@@ -23,12 +23,12 @@ use crate::{
 #[derive(Debug)]
 pub struct Plans;
 
-impl Reader for Plans {
+impl TestFileReader for Plans {
     fn reads(&self) -> &'static str {
         "a native plan begins with `loadline: 1`"
     }
 
-    fn detects(&self, file: &Sample<'_>) -> bool {
+    fn detects(&self, file: &FileSample<'_>) -> bool {
         // A broken file still goes to its reader, which reports the position of the error.
         let entries = file.root().map_or(&[][..], |root| root.entries());
         let has = |key: &str| entries.iter().any(|entry| entry.key == key);

@@ -18,7 +18,7 @@ pub fn schema() -> Value {
     let more = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": TITLE,
-        "description": "docs/plan.md says what everything means.",
+        "description": "docs/reference/plan.md says what everything means.",
         "not": { "required": ["steps", "scenarios"] },
         "$defs": definitions(),
     });

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use formats::{Inputs, LoadErrors, Reader, Sample, detect, native::Plans};
+use formats::{FileSample, Inputs, LoadErrors, TestFileReader, detect, native::Plans};
 use plan::Plan;
 
 /// Accepts files with a key `toy`, and names that end in `.toy`.
 struct Toys;
 
-impl Reader for Toys {
+impl TestFileReader for Toys {
     fn reads(&self) -> &'static str {
         "a toy has a `toy`"
     }
@@ -17,7 +17,7 @@ impl Reader for Toys {
         &["toy"]
     }
 
-    fn detects(&self, file: &Sample<'_>) -> bool {
+    fn detects(&self, file: &FileSample<'_>) -> bool {
         file.root().is_some_and(|root| root.get("toy").is_some())
     }
 
@@ -26,7 +26,7 @@ impl Reader for Toys {
     }
 }
 
-const READERS: [&dyn Reader; 2] = [&Plans, &Toys];
+const READERS: [&dyn TestFileReader; 2] = [&Plans, &Toys];
 
 #[test]
 fn files_are_detected_by_content_and_name() {

@@ -1,10 +1,10 @@
 //! `mocks` of native plans.
 
 use formats::native::{self, mocks};
-use plan::mocks::{Body, FaultKind, Latency, Measured, Reference};
+use plan::mocks::{FaultKind, Measured, MockBody, MockLatency, Reference};
 
 /// There are no recorded runs.
-fn none(reference: &Reference) -> Result<Latency, String> {
+fn none(reference: &Reference) -> Result<MockLatency, String> {
     Err(format!("there is no run {}", reference.run))
 }
 
@@ -47,10 +47,14 @@ fn mocks_are_parsed() {
         (lorota.name.as_str(), lorota.port, chip.port),
         ("lorota", 0, 8001)
     );
-    let names: Vec<String> = lorota.routes.iter().map(plan::mocks::Route::name).collect();
+    let names: Vec<String> = lorota
+        .routes
+        .iter()
+        .map(plan::mocks::MockRoute::name)
+        .collect();
     assert_eq!(names, ["POST /token", "GET /token/{id}"]);
     assert_eq!(lorota.routes[0].status, 201);
-    assert_eq!(lorota.routes[0].latency, Latency::Constant(20_000_000));
+    assert_eq!(lorota.routes[0].latency, MockLatency::Constant(20_000_000));
     assert!(lorota.routes[0].remember.is_some() && lorota.routes[1].recall.is_some());
     assert_eq!(
         lorota.routes[1].latency.percentile_ns(0.99),
@@ -58,7 +62,7 @@ fn mocks_are_parsed() {
     );
     assert_eq!(lorota.faults[0].kind, FaultKind::Latency(5.0));
     assert_eq!(lorota.faults[1].kind, FaultKind::Errors(0.2, 500));
-    let queue = Latency::Queue {
+    let queue = MockLatency::Queue {
         workers: 8,
         service_ns: 8_000_000,
     };
@@ -67,7 +71,7 @@ fn mocks_are_parsed() {
         chip.routes[1].latency.mean_ns().map(f64::round),
         Some(1.1e9)
     );
-    assert!(matches!(chip.routes[2].body, Body::Text(_)));
+    assert!(matches!(chip.routes[2].body, MockBody::Text(_)));
 }
 
 #[test]
@@ -78,7 +82,7 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
         asked.borrow_mut().push(reference.clone());
         let cells = [(5, 5, 200)].into_iter();
         let measured = Measured::of("a run".into(), cells, (5, 5), 5.0);
-        Ok(Latency::Measured(measured.unwrap()))
+        Ok(MockLatency::Measured(measured.unwrap()))
     };
     let mocks = mocks::of_text("plan.yml", text, &known).unwrap();
     let reference = |run: &str, label: &str| Reference {

@@ -5,8 +5,9 @@ use formats::{
     native::{load, translate_text},
 };
 use plan::{
-    Arrivals, FirstArrival, Load, Plan, Pool, Rate, RowOrder, Shape, Step, Template, Variable,
-    scenario::{Body, Check, LoopCount, LoopRange, Over, Source, ThinkTime},
+    ArrivalProcess, FirstArrival, Load, Plan, PoolPolicy, Rate, RowOrder, Shape, Step, Template,
+    Variable,
+    scenario::{CaptureSource, LoopCount, LoopRange, Over, RequestBody, ResponseCheck, ThinkTime},
     units::{MILLISECOND, SECOND},
 };
 use proptest::prelude::*;
@@ -41,7 +42,7 @@ fn steps(text: &str) -> String {
 
 #[test]
 fn documented_example_is_loaded() {
-    let page = include_str!("../../../../docs/plan.md");
+    let page = include_str!("../../../../docs/reference/plan.md");
     let example = page
         .split("```yaml\n")
         .nth(1)
@@ -80,7 +81,7 @@ fn loads_are_parsed() {
     );
     assert_eq!(
         one("{ rate: 90/m, duration: 10s, arrivals: poisson, max-users: 5 }").arrivals,
-        Arrivals::Poisson
+        ArrivalProcess::Poisson
     );
     let ramp = one("[ { name: up, from: 10/s, to: 100/s, duration: 5m } ]");
     assert_eq!(
@@ -557,19 +558,22 @@ fn full_request_is_parsed() {
     assert!(!post.follow_redirects && !post.redirects_keep_method);
     assert!(post.captures[0].strict && !post.captures[2].strict);
     assert!(
-        matches!(&post.captures[1].from, Source::Header(Template::Literal(name)) if name == "etag")
+        matches!(&post.captures[1].from, CaptureSource::Header(Template::Literal(name)) if name == "etag")
     );
     assert!(matches!(
         &post.captures[3].from,
-        Source::Json { pick: false, .. }
+        CaptureSource::Json { pick: false, .. }
     ));
     assert_eq!(
-        post.checks.iter().map(Check::kind).collect::<Vec<_>>(),
+        post.checks
+            .iter()
+            .map(ResponseCheck::kind)
+            .collect::<Vec<_>>(),
         ["status", "json", "json", "header", "body"]
     );
     assert_eq!(post.expected_status, [409, 404]);
-    assert!(matches!(&requests[2].body, Body::Form(pairs) if pairs.len() == 1));
-    assert!(matches!(&requests[3].body, Body::Text(_)));
+    assert!(matches!(&requests[2].body, RequestBody::Form(pairs) if pairs.len() == 1));
+    assert!(matches!(&requests[3].body, RequestBody::Text(_)));
     assert_eq!(plan.secrets, ["x"; 0]);
 }
 
@@ -863,7 +867,7 @@ steps: [ { get: '/{{ id }}/{{ name }}/{{ colour }}/{{ $env.T }}/{{ given }}' } ]
             plan.http.pool,
             plan.http.max_redirects
         ),
-        (Some(5 * SECOND), Pool::Shared(100), 3)
+        (Some(5 * SECOND), PoolPolicy::Shared(100), 3)
     );
     assert!(!plan.http.verify_tls && !plan.http.cookie_jar);
     assert_eq!(

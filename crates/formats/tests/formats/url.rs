@@ -2,7 +2,8 @@
 
 use formats::{BodyOption, UrlOptions, url_plan};
 use plan::{
-    Arrivals, FirstArrival, Load, Pool, Rate, Shape, Template, scenario::Body, units::SECOND,
+    ArrivalProcess, FirstArrival, Load, PoolPolicy, Rate, Shape, Template, scenario::RequestBody,
+    units::SECOND,
 };
 
 use crate::support::{phases, requests};
@@ -27,7 +28,7 @@ fn defaults_are_applied() {
     );
     assert_eq!(plan.secrets, ["p@ss"]);
     assert!(!plan.name.contains("p%40ss"));
-    assert_eq!(plan.http.pool, Pool::Shared(100));
+    assert_eq!(plan.http.pool, PoolPolicy::Shared(100));
     assert!(matches!(
         plan.load,
         Load::Open {
@@ -41,7 +42,7 @@ fn defaults_are_applied() {
         (
             10 * SECOND,
             Shape::Rate(Rate::per_second(10)),
-            Arrivals::Even
+            ArrivalProcess::Even
         )
     );
 }
@@ -52,16 +53,16 @@ fn options_are_applied() {
         rate: Some(Rate::per_second(200)),
         connections: Some(5),
         duration_ns: Some(SECOND),
-        arrivals: Some(Arrivals::Poisson),
+        arrivals: Some(ArrivalProcess::Poisson),
         insecure: true,
         ..UrlOptions::default()
     };
     let plan = url_plan("https://h", &options).unwrap();
     assert_eq!(
         (plan.http.pool, plan.http.verify_tls),
-        (Pool::Shared(5), false)
+        (PoolPolicy::Shared(5), false)
     );
-    assert_eq!(phases(&plan)[0].arrivals, Arrivals::Poisson);
+    assert_eq!(phases(&plan)[0].arrivals, ArrivalProcess::Poisson);
     let closed = url_plan(
         "https://h",
         &UrlOptions {
@@ -95,13 +96,13 @@ fn invalid_urls_are_rejected() {
         ..UrlOptions::default()
     };
     let plan = url_plan("http://x:y@h/p", &options).unwrap();
-    assert_eq!(plan.http.pool, Pool::PerUser);
+    assert_eq!(plan.http.pool, PoolPolicy::PerUser);
     assert!(matches!(plan.load, Load::Closed { users: 3, .. }));
     let request = requests(&plan)[0];
     assert_eq!(request.method, "POST");
     // Braces in a body are literal.
     assert!(
-        matches!(&request.body, Body::Text(text) if *text == Template::from("{{ not a template }}")),
+        matches!(&request.body, RequestBody::Text(text) if *text == Template::from("{{ not a template }}")),
         "{:?}",
         request.body
     );

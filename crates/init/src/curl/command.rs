@@ -6,13 +6,13 @@ use formats::{
 };
 
 use super::{
-    options::{self, Known, Meaning},
+    options::{self, CurlOption, Meaning},
     shell::Word,
 };
 
 /// An option that may come more than once, with its value: a piece of the body, a part of a form.
 #[derive(Debug, Clone)]
-pub struct Data {
+pub struct BodyPiece {
     /// The long name of its option.
     pub how: &'static str,
     pub word: Word,
@@ -20,17 +20,17 @@ pub struct Data {
 
 /// One request's options.
 #[derive(Debug, Clone)]
-pub struct Command {
+pub struct CurlCommand {
     /// Where it begins.
     pub mark: Mark,
     pub url: Option<Word>,
     pub method: Option<Word>,
     pub headers: Vec<Word>,
-    pub data: Vec<Data>,
+    pub data: Vec<BodyPiece>,
     /// Parts of a multipart form.
-    pub parts: Vec<Data>,
+    pub parts: Vec<BodyPiece>,
     /// Addresses of hosts, and what TLS is to go by: options of connections, by their long names.
-    pub travel: Vec<Data>,
+    pub travel: Vec<BodyPiece>,
     pub url_query: Vec<Word>,
     pub user: Option<Word>,
     pub cookies: Vec<Word>,
@@ -47,9 +47,9 @@ pub struct Command {
     pub passed: Vec<String>,
 }
 
-impl Command {
-    fn at(mark: Mark) -> Command {
-        Command {
+impl CurlCommand {
+    fn at(mark: Mark) -> CurlCommand {
+        CurlCommand {
             mark,
             url: None,
             method: None,
@@ -77,11 +77,11 @@ impl Command {
 ///
 /// # Errors
 /// The first word that is not known, or says what a plan cannot.
-pub fn read(words: &[Word], end: Mark) -> Result<Vec<Command>, SyntaxError> {
-    let mut reader = Reader {
+pub fn read(words: &[Word], end: Mark) -> Result<Vec<CurlCommand>, SyntaxError> {
+    let mut reader = CommandReader {
         words: words.iter(),
         commands: Vec::new(),
-        now: Command::at(end),
+        now: CurlCommand::at(end),
         urls: Vec::new(),
     };
     let mut only_urls = false;
@@ -100,23 +100,23 @@ pub fn read(words: &[Word], end: Mark) -> Result<Vec<Command>, SyntaxError> {
     Ok(reader.commands)
 }
 
-struct Reader<'a> {
+struct CommandReader<'a> {
     words: std::slice::Iter<'a, Word>,
-    commands: Vec<Command>,
-    now: Command,
+    commands: Vec<CurlCommand>,
+    now: CurlCommand,
     urls: Vec<Word>,
 }
 
-impl Reader<'_> {
+impl CommandReader<'_> {
     /// A command for each URL: with the same options, as curl has it.
     fn finish(&mut self) -> Result<(), SyntaxError> {
-        let next = Command::at(self.now.mark);
+        let next = CurlCommand::at(self.now.mark);
         let now = std::mem::replace(&mut self.now, next);
         if self.urls.is_empty() {
             return Err(refused(now.mark, "this command line of curl has no URL"));
         }
         for url in self.urls.drain(..) {
-            self.commands.push(Command {
+            self.commands.push(CurlCommand {
                 mark: url.mark,
                 url: Some(url),
                 ..now.clone()
@@ -191,7 +191,7 @@ impl Reader<'_> {
 
     fn take(
         &mut self,
-        known: Known,
+        known: CurlOption,
         value: Option<Word>,
         word: &Word,
         name: &str,
@@ -252,11 +252,11 @@ impl Reader<'_> {
                 })?;
                 self.now.max_time = Some(format!("{}ms", (seconds * 1000.0).round()));
             }
-            how @ ("form" | "form-string") => self.now.parts.push(Data { how, word: value }),
+            how @ ("form" | "form-string") => self.now.parts.push(BodyPiece { how, word: value }),
             how @ ("resolve" | "unix-socket" | "cacert" | "cert" | "key") => {
-                self.now.travel.push(Data { how, word: value });
+                self.now.travel.push(BodyPiece { how, word: value });
             }
-            how => self.now.data.push(Data { how, word: value }),
+            how => self.now.data.push(BodyPiece { how, word: value }),
         }
         Ok(())
     }

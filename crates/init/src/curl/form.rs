@@ -5,12 +5,12 @@ use std::path::Path;
 use formats::{document::SyntaxError, files::ReadFile};
 
 use super::{
-    command::{Data, refused},
+    command::{BodyPiece, refused},
     request::file,
     shell::Word,
 };
 use crate::{
-    draft::{Part, PartContent},
+    draft::{DraftPart, PartContent},
     marks,
     unknowns::Unknowns,
 };
@@ -34,12 +34,12 @@ const TYPES: [(&str, &str); 10] = [
 /// # Errors
 /// The word that a plan cannot say.
 pub fn parts(
-    all: &[Data],
+    all: &[BodyPiece],
     unknowns: &mut Unknowns,
     read: ReadFile<'_>,
-) -> Result<Vec<Part>, SyntaxError> {
+) -> Result<Vec<DraftPart>, SyntaxError> {
     all.iter()
-        .map(|Data { how, word }| part(*how == "form-string", word, unknowns, read))
+        .map(|BodyPiece { how, word }| part(*how == "form-string", word, unknowns, read))
         .collect()
 }
 
@@ -48,7 +48,7 @@ fn part(
     word: &Word,
     unknowns: &mut Unknowns,
     read: ReadFile<'_>,
-) -> Result<Part, SyntaxError> {
+) -> Result<DraftPart, SyntaxError> {
     let Some((name, rest)) = word.text.split_once('=') else {
         return Err(refused(word.mark, "this is no part: write 'name=value'"));
     };
@@ -63,7 +63,7 @@ fn part(
         PartContent::Text(query::value::text(Some(&value)))
     };
     if is_literal {
-        return Ok(Part {
+        return Ok(DraftPart {
             name: name.to_owned(),
             content: plain(rest, unknowns),
             kind: None,
@@ -98,7 +98,7 @@ fn part(
         None => plain(&value, unknowns),
     };
     let kind = said.kind.or_else(|| own_kind(&content));
-    Ok(Part {
+    Ok(DraftPart {
         name: name.to_owned(),
         content,
         kind,

@@ -14,11 +14,11 @@ use formats::{LoadErrors, document::Mark, files::ReadFile};
 use plan::{At, Problem};
 
 use crate::{
-    draft::{self, Draft, Step},
+    draft::{self, Draft, DraftStep},
     marks,
     unknowns::Unknowns,
 };
-use command::Command;
+use command::CurlCommand;
 use shell::{Token, Word};
 
 /// Words that stand before a command and are none: a prompt that was copied with it.
@@ -26,16 +26,16 @@ const PROMPTS: [&str; 3] = ["$", "%", "#"];
 
 /// Where a problem stands.
 #[derive(Clone, Copy)]
-enum Source<'a> {
+enum ErrorSource<'a> {
     File(&'a str),
     /// Words of our own command line, by their number.
     Words,
 }
 
-impl Source<'_> {
+impl ErrorSource<'_> {
     fn problem(self, mark: Mark, message: String) -> LoadErrors {
         LoadErrors::from(match self {
-            Source::File(name) => Problem {
+            ErrorSource::File(name) => Problem {
                 at: Some(At {
                     file: name.to_owned(),
                     line: mark.line,
@@ -43,7 +43,7 @@ impl Source<'_> {
                 }),
                 message,
             },
-            Source::Words => {
+            ErrorSource::Words => {
                 Problem::anywhere(format!("curl, argument {}: {message}", mark.column))
             }
         })
@@ -65,7 +65,7 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
     });
     let words: Vec<Word> = words.collect();
     if let Some(word) = words.iter().find(|word| marks::is_foreign(&word.text)) {
-        return Err(Source::Words.problem(
+        return Err(ErrorSource::Words.problem(
             word.mark,
             "this holds U+FDD0 or U+FDD1, which no text may".to_owned(),
         ));
@@ -76,8 +76,8 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
         column: words.len(),
     };
     let commands =
-        command::read(&words, end).map_err(|e| Source::Words.problem(e.mark, e.message))?;
-    draft(&commands, Source::Words, Unknowns::default(), read)
+        command::read(&words, end).map_err(|e| ErrorSource::Words.problem(e.mark, e.message))?;
+    draft(&commands, ErrorSource::Words, Unknowns::default(), read)
 }
 
 /// A text with command lines, as somebody pasted them.
@@ -85,7 +85,7 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
 /// # Errors
 /// The first place that cannot be part of a plan.
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
-    let source = Source::File(name);
+    let source = ErrorSource::File(name);
     let mut unknowns = Unknowns::default();
     let tokens = shell::tokens(0, text, &mut |name| {
         unknowns.environment(name, "as the shell had it that the line was written for")
@@ -157,18 +157,18 @@ fn shortened(text: &str) -> String {
 }
 
 fn draft(
-    commands: &[Command],
-    source: Source<'_>,
+    commands: &[CurlCommand],
+    source: ErrorSource<'_>,
     unknowns: Unknowns,
     read: ReadFile<'_>,
 ) -> Result<Draft, LoadErrors> {
     let from = match source {
-        Source::File(name) => {
+        ErrorSource::File(name) => {
             let name = if name == "-" { "standard input" } else { name };
             let s = if commands.len() == 1 { "" } else { "s" };
             format!("{} command line{s} of curl in {name}", commands.len())
         }
-        Source::Words => "a command line of curl".to_owned(),
+        ErrorSource::Words => "a command line of curl".to_owned(),
     };
     let mut draft = Draft {
         from,
@@ -186,7 +186,7 @@ fn draft(
         if address.origin != draft.target {
             request.url = format!("{}{}", address.origin, request.url);
         }
-        draft.steps.push(Step::Request(Box::new(request)));
+        draft.steps.push(DraftStep::Request(Box::new(request)));
     }
     settings(&mut draft, commands);
     travel::take_over(commands, &mut draft.http).map_err(|e| source.problem(e.mark, e.message))?;
@@ -199,7 +199,7 @@ fn draft(
         let text = "--resolve is left out: all connections go to the socket.";
         draft.remarks.push(text.to_owned());
     }
-    if let Source::File(name) = source {
+    if let ErrorSource::File(name) = source {
         let path = Path::new(name);
         if let Some(stem) = path
             .file_stem()
@@ -225,7 +225,7 @@ fn draft(
 }
 
 /// Whether certificates are checked, redirects and times are said once where all commands agree.
-fn settings(draft: &mut Draft, commands: &[Command]) {
+fn settings(draft: &mut Draft, commands: &[CurlCommand]) {
     draft.http.insecure = commands.iter().any(|command| command.insecure);
     draft.http.timeout = commands.iter().find_map(|command| command.max_time.clone());
     draft.http.max_redirects = commands.iter().find_map(|command| command.max_redirects);
@@ -235,7 +235,7 @@ fn settings(draft: &mut Draft, commands: &[Command]) {
         return;
     }
     for (step, command) in draft.steps.iter_mut().zip(commands) {
-        if let Step::Request(request) = step
+        if let DraftStep::Request(request) = step
             && !command.follow
         {
             request.follow = Some(false);

@@ -13,7 +13,7 @@ pub enum Meaning {
 
 /// An option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct CurlOption {
     /// Its long name without the dashes.
     pub name: &'static str,
     /// Whether a value follows.
@@ -181,12 +181,12 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
 ];
 
 /// An option by its long name.
-pub fn long(name: &str) -> Option<Known> {
+pub fn long(name: &str) -> Option<CurlOption> {
     find(|(_, long, ..)| *long == name)
 }
 
 /// An option by its letter.
-pub fn short(letter: char) -> Option<Known> {
+pub fn short(letter: char) -> Option<CurlOption> {
     find(|(short, ..)| short.starts_with(letter))
 }
 
@@ -195,9 +195,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|(_, long, ..)| *long)
 }
 
-fn find(is_it: impl Fn(&(&'static str, &'static str, bool, Meaning)) -> bool) -> Option<Known> {
+fn find(
+    is_it: impl Fn(&(&'static str, &'static str, bool, Meaning)) -> bool,
+) -> Option<CurlOption> {
     let (_, name, takes, meaning) = *OPTIONS.iter().find(|option| is_it(option))?;
-    Some(Known {
+    Some(CurlOption {
         name,
         takes,
         meaning,

@@ -8,15 +8,15 @@ use formats::{
 };
 
 use super::{
-    command::{Command, Data, refused},
+    command::{BodyPiece, CurlCommand, refused},
     form,
     shell::Word,
 };
 use crate::{
     address::{self, Address},
     body,
-    draft::{Body, Request},
-    headers::{self, Kept},
+    draft::{DraftBody, DraftRequest},
+    headers::{self, HeaderUse},
     marks,
     unknowns::Unknowns,
 };
@@ -29,10 +29,10 @@ const BODY: &str = "the body";
 /// # Errors
 /// The word that a plan cannot say.
 pub fn of(
-    command: &Command,
+    command: &CurlCommand,
     unknowns: &mut Unknowns,
     read: ReadFile<'_>,
-) -> Result<(Address, Request), SyntaxError> {
+) -> Result<(Address, DraftRequest), SyntaxError> {
     let Some(url) = &command.url else {
         return Err(refused(
             command.mark,
@@ -54,10 +54,10 @@ pub fn of(
             .push(if address.path.contains('?') { '&' } else { '?' });
         address.path.push_str(&more);
     }
-    let mut request = Request {
+    let mut request = DraftRequest {
         method: method(command, data.is_some() || !command.parts.is_empty())?,
         url: body::path(&address.path, unknowns),
-        ..Request::default()
+        ..DraftRequest::default()
     };
     if let (Some(part), Some(_)) = (command.parts.first(), command.data.first()) {
         let why = "a request has one body: give -F or -d, not both";
@@ -67,7 +67,7 @@ pub fn of(
     let is_json = command.data.iter().any(|data| data.how == "json");
     headers(command, &mut request, unknowns)?;
     user(command, &address, &mut request, unknowns);
-    let has = |request: &Request, name: &str| {
+    let has = |request: &DraftRequest, name: &str| {
         request
             .headers
             .iter()
@@ -98,7 +98,7 @@ pub fn of(
         request
             .headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
-        request.body = Body::Multipart(parts);
+        request.body = DraftBody::Multipart(parts);
     }
     if let Some(text) = data {
         write_body(&text, command, &mut request, unknowns);
@@ -106,7 +106,12 @@ pub fn of(
     Ok((address, request))
 }
 
-fn write_body(text: &str, command: &Command, request: &mut Request, unknowns: &mut Unknowns) {
+fn write_body(
+    text: &str,
+    command: &CurlCommand,
+    request: &mut DraftRequest,
+    unknowns: &mut Unknowns,
+) {
     request.body = body::of(text, &mut request.headers, unknowns, BODY);
     let is_form = request
         .headers
@@ -116,20 +121,20 @@ fn write_body(text: &str, command: &Command, request: &mut Request, unknowns: &m
         let text = "curl sends -d as a form. Where the service wants JSON, write content-type: application/json";
         request.comments.push(text.to_owned());
     }
-    if request.body == Body::None {
+    if request.body == DraftBody::None {
         request
             .headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     }
 }
 
-fn has_content_type(command: &Command) -> bool {
+fn has_content_type(command: &CurlCommand) -> bool {
     let mut headers = command.headers.iter();
     headers.any(|word| word.text.to_ascii_lowercase().starts_with("content-type:"))
 }
 
 /// `-H 'Name:'` takes a header away.
-fn removes(command: &Command, name: &str) -> bool {
+fn removes(command: &CurlCommand, name: &str) -> bool {
     let mut headers = command.headers.iter();
     headers.any(|word| {
         word.text
@@ -139,7 +144,7 @@ fn removes(command: &Command, name: &str) -> bool {
     })
 }
 
-fn method(command: &Command, has_body: bool) -> Result<String, SyntaxError> {
+fn method(command: &CurlCommand, has_body: bool) -> Result<String, SyntaxError> {
     let Some(word) = &command.method else {
         return Ok(match (command.head, has_body) {
             (true, _) => "head",
@@ -160,8 +165,8 @@ fn method(command: &Command, has_body: bool) -> Result<String, SyntaxError> {
 }
 
 fn headers(
-    command: &Command,
-    request: &mut Request,
+    command: &CurlCommand,
+    request: &mut DraftRequest,
     unknowns: &mut Unknowns,
 ) -> Result<(), SyntaxError> {
     for word in &command.headers {
@@ -181,7 +186,8 @@ fn headers(
         if !headers::is_name(name) || value.contains(|c: char| c.is_control()) {
             return Err(refused(word.mark, "this is no header: write 'Name: value'"));
         }
-        if value.is_empty() && word.text.contains(':') || headers::of_curl(name, value) == Kept::No
+        if value.is_empty() && word.text.contains(':')
+            || headers::of_curl(name, value) == HeaderUse::No
         {
             continue;
         }
@@ -205,7 +211,12 @@ fn headers(
     Ok(())
 }
 
-fn user(command: &Command, address: &Address, request: &mut Request, unknowns: &mut Unknowns) {
+fn user(
+    command: &CurlCommand,
+    address: &Address,
+    request: &mut DraftRequest,
+    unknowns: &mut Unknowns,
+) {
     let given = command
         .user
         .as_ref()
@@ -223,9 +234,9 @@ fn user(command: &Command, address: &Address, request: &mut Request, unknowns: &
 }
 
 /// All pieces of the body as one text; none where there are none.
-fn data(pieces: &[Data], read: ReadFile<'_>) -> Result<Option<String>, SyntaxError> {
+fn data(pieces: &[BodyPiece], read: ReadFile<'_>) -> Result<Option<String>, SyntaxError> {
     let mut whole: Option<String> = None;
-    for Data { how, word } in pieces {
+    for BodyPiece { how, word } in pieces {
         let text = match *how {
             "data-urlencode" => urlencoded(word, read)?,
             "data-raw" => word.text.clone(),

@@ -2,15 +2,15 @@
 
 use formats::document::SyntaxError;
 
-use super::command::{Command, Data, refused};
+use super::command::{BodyPiece, CurlCommand, refused};
 use crate::{draft::Http, marks};
 
 /// Takes them over from all commands.
 ///
 /// # Errors
 /// The word that a plan cannot say, or that another command says otherwise.
-pub fn take_over(commands: &[Command], http: &mut Http) -> Result<(), SyntaxError> {
-    for Data { how, word } in commands.iter().flat_map(|command| &command.travel) {
+pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), SyntaxError> {
+    for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;
         if marks::has_variables(text) || text.contains("{{") || text.is_empty() {
             let why = format!("--{how}: write the value itself: it is read before the run");

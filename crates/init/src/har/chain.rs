@@ -21,7 +21,7 @@ const LONGEST: usize = 4096;
 struct Origin {
     step: usize,
     /// As a JSONPath, or as a regular expression for an answer's text.
-    path: Place,
+    path: ResponseLocation,
     key: String,
     /// The variable that holds it, once somebody uses it.
     variable: Option<String>,
@@ -29,33 +29,33 @@ struct Origin {
 
 /// Where in an answer a value stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ResponseLocation {
     /// A JSONPath.
     Json(String),
     /// A regular expression, of which the first group is the value.
     Text(String),
 }
 
-impl Place {
+impl ResponseLocation {
     /// As a plan says it.
     pub fn to_value(&self) -> Value {
         match self {
-            Place::Json(path) => Value::from(path.as_str()),
-            Place::Text(pattern) => json!({"regexp": pattern, "group": 1}),
+            ResponseLocation::Json(path) => Value::from(path.as_str()),
+            ResponseLocation::Text(pattern) => json!({"regexp": pattern, "group": 1}),
         }
     }
 
     /// The path's text, where names may be taken from.
     fn text(&self) -> &str {
         match self {
-            Place::Json(path) => path,
-            Place::Text(_) => "",
+            ResponseLocation::Json(path) => path,
+            ResponseLocation::Text(_) => "",
         }
     }
 }
 
 /// What a variable is called: by the step, the key and the path of where its value came up.
-type Name<'n> = dyn Fn(usize, &str, &str) -> String + 'n;
+type VariableName<'n> = dyn Fn(usize, &str, &str) -> String + 'n;
 
 /// All values that answers said first.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ pub struct Chain {
 pub struct Captured {
     pub step: usize,
     pub name: String,
-    pub path: Place,
+    pub path: ResponseLocation,
 }
 
 impl Chain {
@@ -97,7 +97,7 @@ impl Chain {
             {
                 let origin = Origin {
                     step,
-                    path: Place::Text(field.pattern),
+                    path: ResponseLocation::Text(field.pattern),
                     key: field.name,
                     variable: None,
                 };
@@ -140,7 +140,7 @@ impl Chain {
                 {
                     let origin = Origin {
                         step,
-                        path: Place::Json(path.clone()),
+                        path: ResponseLocation::Json(path.clone()),
                         key: key.to_owned(),
                         variable: None,
                     };
@@ -156,7 +156,7 @@ impl Chain {
         &mut self,
         step: usize,
         text: &str,
-        name: &Name,
+        name: &VariableName,
         unknowns: &mut Unknowns,
     ) -> String {
         if let Some(variable) = self.variable(step, text, name, unknowns) {
@@ -179,7 +179,7 @@ impl Chain {
         &mut self,
         step: usize,
         text: &str,
-        name: &Name,
+        name: &VariableName,
         unknowns: &mut Unknowns,
     ) -> Option<String> {
         let origin = self

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use super::entry::Entry;
+use super::entry::HarEntry;
 
 /// Ends of paths that are files for the eye.
 const FILES: [&str; 22] = [
@@ -38,7 +38,7 @@ pub struct LeftOut {
 }
 
 /// The entries that become steps, in the order in which they began, and how many of the others there were.
-pub fn of(mut entries: Vec<Entry>) -> (Vec<Entry>, LeftOut) {
+pub fn of(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
     let mut left = LeftOut::default();
     if entries.iter().all(|entry| entry.time.is_some()) {
         entries.sort_by(|a, b| began(a).total_cmp(&began(b)));
@@ -74,11 +74,11 @@ pub fn of(mut entries: Vec<Entry>) -> (Vec<Entry>, LeftOut) {
     (followed(entries), left)
 }
 
-fn began(entry: &Entry) -> f64 {
+fn began(entry: &HarEntry) -> f64 {
     entry.time.map_or(0.0, |(began, _)| began)
 }
 
-fn is_file(entry: &Entry) -> bool {
+fn is_file(entry: &HarEntry) -> bool {
     if entry.method != "get" {
         return false;
     }
@@ -127,8 +127,8 @@ fn belongs(host: &str, main: &str) -> bool {
 }
 
 /// A redirect is followed by the plan itself: what it led to is no step, its answer is the step's.
-fn followed(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut steps: Vec<Entry> = Vec::new();
+fn followed(entries: Vec<HarEntry>) -> Vec<HarEntry> {
+    let mut steps: Vec<HarEntry> = Vec::new();
     // Steps that still wait for where they were sent to.
     let mut open: Vec<(usize, Url)> = Vec::new();
     for entry in entries {

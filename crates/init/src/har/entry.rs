@@ -11,7 +11,7 @@ use crate::address::{self, Address};
 
 /// A request and its answer.
 #[derive(Debug)]
-pub struct Entry {
+pub struct HarEntry {
     pub method: String,
     /// As it was recorded.
     pub url: String,
@@ -43,7 +43,7 @@ pub struct Entry {
 }
 
 /// What is wrong with an entry: where, and what.
-pub type Broken = (Mark, String);
+pub type BrokenEntry = (Mark, String);
 
 /// Whether a field is null without which there is no request. Browsers write such entries for what
 /// a server pushed.
@@ -60,7 +60,7 @@ pub fn is_incomplete(node: &Node) -> bool {
 ///
 /// # Errors
 /// What of it is missing.
-pub fn read(node: &Node) -> Result<Option<Entry>, Broken> {
+pub fn read(node: &Node) -> Result<Option<HarEntry>, BrokenEntry> {
     let request = child(node, "request", "this entry")?;
     let method = text(child(request, "method", "this request")?)?;
     let url_node = child(request, "url", "this request")?;
@@ -95,7 +95,7 @@ pub fn read(node: &Node) -> Result<Option<Entry>, Broken> {
         .or_else(|| of_header(&answered, "location"));
     let mime = content.get("mimeType").and_then(Node::as_str);
     let kind = node.get("_resourceType").and_then(Node::as_str);
-    Ok(Some(Entry {
+    Ok(Some(HarEntry {
         method: method.to_ascii_lowercase(),
         url,
         address,
@@ -126,7 +126,7 @@ pub fn read(node: &Node) -> Result<Option<Entry>, Broken> {
     }))
 }
 
-fn child<'n>(node: &'n Node, key: &str, what: &str) -> Result<&'n Node, Broken> {
+fn child<'n>(node: &'n Node, key: &str, what: &str) -> Result<&'n Node, BrokenEntry> {
     node.get(key).ok_or_else(|| {
         (
             node.mark,
@@ -135,7 +135,7 @@ fn child<'n>(node: &'n Node, key: &str, what: &str) -> Result<&'n Node, Broken> 
     })
 }
 
-fn text(node: &Node) -> Result<String, Broken> {
+fn text(node: &Node) -> Result<String, BrokenEntry> {
     let text = node.as_str().map(ToOwned::to_owned);
     text.ok_or_else(|| (node.mark, format!("this must be text, not {}", node.kind())))
 }

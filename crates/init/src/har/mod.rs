@@ -20,14 +20,14 @@ use serde_json::Value;
 
 use crate::{
     body,
-    draft::{self, Body, Draft, Request, Step},
-    headers::{self, Kept},
+    draft::{self, Draft, DraftBody, DraftRequest, DraftStep},
+    headers::{self, HeaderUse},
     kind, marks,
     unknowns::Unknowns,
 };
 use chain::Chain;
 use choose::LeftOut;
-use entry::Entry;
+use entry::HarEntry;
 
 /// Pauses are the user's from here on, and nobody's behind the other, in milliseconds.
 const SHORTEST_PAUSE: f64 = 500.0;
@@ -135,7 +135,7 @@ fn file_of(name: &str) -> String {
 }
 
 /// The one that most requests go to.
-fn main_origin(entries: &[Entry]) -> String {
+fn main_origin(entries: &[HarEntry]) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for entry in entries {
         *counts.entry(&entry.address.origin).or_default() += 1;
@@ -184,7 +184,7 @@ fn left_out(left: &LeftOut) -> String {
     }
 }
 
-fn remarks(entries: &[Entry], left: &LeftOut) -> Vec<String> {
+fn remarks(entries: &[HarEntry], left: &LeftOut) -> Vec<String> {
     let mut remarks = Vec::new();
     let left = left_out(left);
     if let Some(left) = left
@@ -218,10 +218,10 @@ fn pages(log: &Node) -> HashMap<String, String> {
 }
 
 fn requests(
-    entries: &[Entry],
+    entries: &[HarEntry],
     target: &str,
     unknowns: &mut Unknowns,
-) -> Result<Vec<Request>, (usize, String)> {
+) -> Result<Vec<DraftRequest>, (usize, String)> {
     let mut chain = Chain::default();
     for (number, entry) in entries.iter().enumerate() {
         sends(entry, &mut chain);
@@ -269,7 +269,7 @@ fn requests(
 }
 
 /// Everything that a request says is told to the chain.
-fn sends(entry: &Entry, chain: &mut Chain) {
+fn sends(entry: &HarEntry, chain: &mut Chain) {
     chain.sends(&entry.url);
     chain.sends(&entry.address.path);
     for (_, value) in &entry.headers {
@@ -295,14 +295,14 @@ fn each_text(value: &Value, tell: &mut dyn FnMut(&str)) {
 
 /// Makes one step of one entry.
 struct Maker<'a> {
-    entries: &'a [Entry],
+    entries: &'a [HarEntry],
     number: usize,
     chain: &'a mut Chain,
     unknowns: &'a mut Unknowns,
 }
 
 impl Maker<'_> {
-    fn request(&mut self, target: &str) -> Result<Request, String> {
+    fn request(&mut self, target: &str) -> Result<DraftRequest, String> {
         let entry = &self.entries[self.number];
         if !formats::methods::METHODS.contains(&entry.method.as_str()) {
             return Err(format!(
@@ -310,14 +310,16 @@ impl Maker<'_> {
                 entry.method
             ));
         }
-        let mut request = Request {
+        let mut request = DraftRequest {
             method: entry.method.clone(),
             url: self.url(target),
-            ..Request::default()
+            ..DraftRequest::default()
         };
         for (name, value) in &entry.headers {
             let has_breaks = value.contains(|c: char| c.is_control());
-            if !headers::is_name(name) || has_breaks || headers::of_browser(name, value) == Kept::No
+            if !headers::is_name(name)
+                || has_breaks
+                || headers::of_browser(name, value) == HeaderUse::No
             {
                 continue;
             }
@@ -347,8 +349,8 @@ impl Maker<'_> {
             }
             request.body = match body::of(&text, &mut request.headers, self.unknowns, "the body") {
                 // Of JSON that the plan cannot write with the same bytes: what is used counts more than its blanks.
-                Body::Text(text) if is_linked => {
-                    body::structured(&text).map_or(Body::Text(text), Body::Json)
+                DraftBody::Text(text) if is_linked => {
+                    body::structured(&text).map_or(DraftBody::Text(text), DraftBody::Json)
                 }
                 body => body,
             };
@@ -429,7 +431,7 @@ impl Maker<'_> {
 }
 
 /// `id` in the answer of `POST /carts` is `cart_id`, `$.user.id` is `user_id`.
-fn variable_of(entry: &Entry, key: &str, path: &str) -> String {
+fn variable_of(entry: &HarEntry, key: &str, path: &str) -> String {
     if !matches!(key, "id" | "uuid" | "") {
         return key.to_owned();
     }
@@ -454,10 +456,10 @@ fn variable_of(entry: &Entry, key: &str, path: &str) -> String {
 }
 
 fn with_pauses(
-    entries: &[Entry],
-    requests: Vec<Request>,
+    entries: &[HarEntry],
+    requests: Vec<DraftRequest>,
     pages: &HashMap<String, String>,
-) -> Vec<Step> {
+) -> Vec<DraftStep> {
     let mut steps = Vec::new();
     let mut ended: Option<f64> = None;
     let mut page: Option<&String> = None;
@@ -465,7 +467,10 @@ fn with_pauses(
         if let Some(((began, _), ended)) = entry.time.zip(ended) {
             let pause = (began - ended).min(LONGEST_PAUSE);
             if pause >= SHORTEST_PAUSE {
-                steps.push(Step::Think(format!("{}s", (pause / 100.0).round() / 10.0)));
+                steps.push(DraftStep::Think(format!(
+                    "{}s",
+                    (pause / 100.0).round() / 10.0
+                )));
             }
         }
         if let Some((_, end)) = entry.time {
@@ -480,7 +485,7 @@ fn with_pauses(
                 request.comments.insert(0, format!("Page: {title}"));
             }
         }
-        steps.push(Step::Request(Box::new(request)));
+        steps.push(DraftStep::Request(Box::new(request)));
     }
     steps
 }

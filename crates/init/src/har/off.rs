@@ -1,13 +1,13 @@
 //! Which requests of a recording are written as comments: those that replace or delete what is there. Whoever recorded them did it once, on
 //! data that they knew; a plan does it again and again.
 
-use crate::draft::Request;
+use crate::draft::DraftRequest;
 
 /// Methods of such requests.
 const CHANGING: [&str; 3] = ["put", "patch", "delete"];
 
 /// Comments them out, but for those whose answer a later step needs. How many there are.
-pub(super) fn comment_out(requests: &mut [Request]) -> usize {
+pub(super) fn comment_out(requests: &mut [DraftRequest]) -> usize {
     let mut count = 0;
     // A cookie is sent once, and kept by whoever has sent it: not by a comment.
     let mut cookies = Vec::new();
@@ -44,10 +44,10 @@ pub(super) fn remark(off: usize, all: usize) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn request(method: &str) -> Request {
-        Request {
+    fn request(method: &str) -> DraftRequest {
+        DraftRequest {
             method: method.to_owned(),
-            ..Request::default()
+            ..DraftRequest::default()
         }
     }
 

@@ -4,12 +4,12 @@
 use std::path::{Component, Path, PathBuf};
 
 use formats::{
-    document::{self, Data, Dialect, Entry, Mark, Node},
+    document::{self, Dialect, Entry, Mark, Node, NodeData},
     files::ReadFile,
 };
 use serde_json::Value;
 
-use super::reference::Broken;
+use super::reference::BrokenReference;
 use crate::kind;
 
 /// The key under which other files are kept in the root, as a list.
@@ -21,7 +21,7 @@ const MAX_FILES: usize = 500;
 ///
 /// # Errors
 /// A reference to the network, or to a file that cannot be read.
-pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, Broken> {
+pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, BrokenReference> {
     let mut root = root.clone();
     let mut bundle = Bundle {
         paths: Vec::new(),
@@ -36,14 +36,14 @@ pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, Brok
         files.push(file);
     }
     if !files.is_empty()
-        && let Data::Map(entries) = &mut root.data
+        && let NodeData::Map(entries) = &mut root.data
     {
         let mark = root.mark;
         entries.push(Entry {
             key: FILES.to_owned(),
             key_mark: mark,
             value: Node {
-                data: Data::List(files),
+                data: NodeData::List(files),
                 ..Node::scalar(mark, Value::Null)
             },
         });
@@ -65,13 +65,13 @@ impl Bundle<'_> {
         node: &mut Node,
         file: &Path,
         number: Option<usize>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), BrokenReference> {
         match &mut node.data {
-            Data::Scalar(_) => Ok(()),
-            Data::List(items) => items
+            NodeData::Scalar(_) => Ok(()),
+            NodeData::List(items) => items
                 .iter_mut()
                 .try_for_each(|item| self.rewrite(item, file, number)),
-            Data::Map(entries) => entries.iter_mut().try_for_each(|entry| {
+            NodeData::Map(entries) => entries.iter_mut().try_for_each(|entry| {
                 match entry.value.as_str().filter(|_| entry.key == "$ref") {
                     Some(reference) => {
                         let target = self.target(reference, file, number, entry.value.mark)?;
@@ -91,7 +91,7 @@ impl Bundle<'_> {
         file: &Path,
         number: Option<usize>,
         mark: Mark,
-    ) -> Result<String, Broken> {
+    ) -> Result<String, BrokenReference> {
         let (path, pointer) = reference.split_once('#').unwrap_or((reference, ""));
         if path.is_empty() {
             return Ok(match number {
@@ -121,7 +121,7 @@ impl Bundle<'_> {
         Ok(format!("#/{FILES}/{number}{pointer}"))
     }
 
-    fn open(&self, path: &Path, mark: Mark) -> Result<Node, Broken> {
+    fn open(&self, path: &Path, mark: Mark) -> Result<Node, BrokenReference> {
         let shown = path.display();
         let bytes = (self.read)(path).map_err(|why| (mark, format!("{shown}: {why}")))?;
         let text =

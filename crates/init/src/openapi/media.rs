@@ -4,15 +4,15 @@ use formats::document::Node;
 use serde_json::Value;
 
 use super::{
-    reference::{Broken, resolved},
-    sample::{self, Sample},
+    reference::{BrokenReference, resolved},
+    sample::{self, ExampleValue},
 };
 
 /// A body with its media type.
 pub struct Content {
     pub kind: String,
     /// None where the type is not one that plans write.
-    pub sample: Option<Sample>,
+    pub sample: Option<ExampleValue>,
     /// Names of further examples.
     pub others: Vec<String>,
 }
@@ -21,7 +21,7 @@ pub struct Content {
 ///
 /// # Errors
 /// A reference that cannot be followed.
-pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, Broken> {
+pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, BrokenReference> {
     let kinds = body.get("content").map(Node::entries).unwrap_or_default();
     let rank = |kind: &str| match kind.split(';').next().unwrap_or_default().trim() {
         "application/json" => 0,
@@ -34,7 +34,7 @@ pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, Broken> {
         return Ok(None);
     };
     let media = resolved(root, &entry.value)?;
-    let said = sample::said(root, media)?.map(|value| Sample {
+    let said = sample::said(root, media)?.map(|value| ExampleValue {
         value,
         guessed: false,
     });
@@ -71,7 +71,7 @@ fn headers_can_hold(kind: &str) -> bool {
 ///
 /// # Errors
 /// A reference that cannot be followed.
-pub fn answer(root: &Node, node: &Node) -> Result<Vec<String>, Broken> {
+pub fn answer(root: &Node, node: &Node) -> Result<Vec<String>, BrokenReference> {
     let answers = node.get("responses").map(Node::entries).unwrap_or_default();
     let Some(success) = answers.iter().find(|answer| answer.key.starts_with('2')) else {
         return Ok(Vec::new());

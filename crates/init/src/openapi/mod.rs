@@ -14,12 +14,12 @@ use formats::{LoadErrors, document::Node, files::ReadFile};
 use url::Url;
 
 use crate::{
-    draft::{self, Draft, Request, Step},
+    draft::{self, Draft, DraftRequest, DraftStep},
     kind,
     unknowns::Unknowns,
 };
 use operation::Operation;
-use reference::{Broken, resolved};
+use reference::{BrokenReference, resolved};
 
 /// The methods that a path may have, in the order in which they are of use.
 const METHODS: [&str; 8] = [
@@ -36,7 +36,7 @@ pub fn from_document(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Draf
         .map_err(|(mark, message)| kind::problem(name, mark, message))
 }
 
-fn made(name: &str, root: &Node) -> Result<Draft, Broken> {
+fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
     let version = root.get("openapi").map(Node::text).unwrap_or_default();
     if !version.starts_with("3.") {
         let mark = root.get("openapi").map_or(root.mark, |node| node.mark);
@@ -73,7 +73,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, Broken> {
         requests.push((number, operation.request(root, &mut draft.unknowns)?));
     }
     requests.sort_by_key(|(number, _)| *number);
-    let requests: Vec<Request> = requests.into_iter().map(|(_, request)| request).collect();
+    let requests: Vec<DraftRequest> = requests.into_iter().map(|(_, request)| request).collect();
     remarks(&mut draft, &requests);
     if requests.iter().all(|request| request.off) {
         draft.steps.push(draft::nothing_yet());
@@ -81,7 +81,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, Broken> {
     draft.steps.extend(
         requests
             .into_iter()
-            .map(|request| Step::Request(Box::new(request))),
+            .map(|request| DraftStep::Request(Box::new(request))),
     );
     Ok(draft)
 }
@@ -115,7 +115,7 @@ fn stem(name: &str, title: &str) -> String {
 }
 
 /// The first server. What is relative has no host: that is the environment's.
-fn target(root: &Node, draft: &mut Draft) -> Result<String, Broken> {
+fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
     let server = root
         .get("servers")
         .and_then(Node::as_list)
@@ -154,7 +154,7 @@ fn target(root: &Node, draft: &mut Draft) -> Result<String, Broken> {
     Ok(text)
 }
 
-fn operations(root: &Node) -> Result<Vec<Operation<'_>>, Broken> {
+fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
     let paths = root.get("paths").map(Node::entries).unwrap_or_default();
     let mut operations = Vec::new();
     for entry in paths.iter().filter(|entry| !entry.key.starts_with("x-")) {
@@ -197,7 +197,7 @@ fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     }
 }
 
-fn remarks(draft: &mut Draft, requests: &[Request]) {
+fn remarks(draft: &mut Draft, requests: &[DraftRequest]) {
     let off = requests.iter().filter(|request| request.off).count();
     if off > 0 {
         draft.remarks.push(format!(

@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use super::{
     media::{Content, answer, content},
-    reference::{Broken, resolved},
-    sample::{self, Sample},
-    style::{self, Style},
+    reference::{BrokenReference, resolved},
+    sample::{self, ExampleValue},
+    style::{self, ParameterStyle},
 };
 use crate::{
-    draft::{Body, Request},
+    draft::{DraftBody, DraftRequest},
     headers, marks,
     unknowns::{Unknowns, is_secret},
     yaml,
@@ -47,7 +47,7 @@ impl<'n> Operation<'n> {
         (path, method): (&str, &'static str),
         item: &'n Node,
         node: &'n Node,
-    ) -> Result<Operation<'n>, Broken> {
+    ) -> Result<Operation<'n>, BrokenReference> {
         let mut parameters: Vec<&Node> = Vec::new();
         // Those of the operation replace those of the path.
         for list in [node, item].map(|node| node.get("parameters").and_then(Node::as_list)) {
@@ -130,9 +130,13 @@ impl<'n> Operation<'n> {
     ///
     /// # Errors
     /// What of it cannot be read.
-    pub fn request(self, root: &Node, unknowns: &mut Unknowns) -> Result<Request, Broken> {
+    pub fn request(
+        self,
+        root: &Node,
+        unknowns: &mut Unknowns,
+    ) -> Result<DraftRequest, BrokenReference> {
         let off = self.is_off();
-        let mut request = Request {
+        let mut request = DraftRequest {
             method: self.method.to_owned(),
             off,
             captures: self
@@ -140,7 +144,7 @@ impl<'n> Operation<'n> {
                 .iter()
                 .map(|(name, path)| (name.clone(), Value::from(path.as_str())))
                 .collect(),
-            ..Request::default()
+            ..DraftRequest::default()
         };
         let about = ["summary", "operationId"]
             .iter()
@@ -170,7 +174,12 @@ impl<'n> Operation<'n> {
         Ok(request)
     }
 
-    fn url(&self, root: &Node, request: &mut Request, asker: &mut Asker<'_>) -> Result<(), Broken> {
+    fn url(
+        &self,
+        root: &Node,
+        request: &mut DraftRequest,
+        asker: &mut Asker<'_>,
+    ) -> Result<(), BrokenReference> {
         let mut rest = self.path.as_str();
         while let Some((before, behind)) = rest.split_once('{') {
             let Some((name, after)) = behind.split_once('}') else {
@@ -187,7 +196,7 @@ impl<'n> Operation<'n> {
             let said = said
                 .zip(parameter)
                 .filter(|(value, _)| !value::text(Some(value)).is_empty())
-                .map(|(value, parameter)| Style::of(parameter, "path").path(name, &value));
+                .map(|(value, parameter)| ParameterStyle::of(parameter, "path").path(name, &value));
             if let Some(parameter) = parameter.filter(|_| !self.given.contains_key(name)) {
                 let told = told_of_others(name, said.as_ref(), parameter);
                 request.comments.extend(told);
@@ -209,9 +218,9 @@ impl<'n> Operation<'n> {
     fn parameters(
         &self,
         root: &Node,
-        request: &mut Request,
+        request: &mut DraftRequest,
         asker: &mut Asker<'_>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), BrokenReference> {
         for parameter in &self.parameters {
             let (name, place) = (text(parameter, "name"), text(parameter, "in"));
             let is_required = parameter.get("required").and_then(Node::as_bool) == Some(true);
@@ -233,7 +242,7 @@ impl<'n> Operation<'n> {
             request
                 .comments
                 .extend(told_of_others(name, said.as_ref(), parameter));
-            let style = Style::of(parameter, place);
+            let style = ParameterStyle::of(parameter, place);
             // What has a media type is no parameter of a style: it is written as that type has it.
             let is_styled = parameter.get("content").is_none();
             let value = match said {
@@ -277,9 +286,9 @@ impl<'n> Operation<'n> {
     fn security(
         &self,
         root: &Node,
-        request: &mut Request,
+        request: &mut DraftRequest,
         asker: &mut Asker<'_>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), BrokenReference> {
         let ways = self.node.get("security").or_else(|| root.get("security"));
         let ways = ways.and_then(Node::as_list).unwrap_or_default();
         if ways.iter().any(|way| way.entries().is_empty()) {
@@ -300,7 +309,7 @@ impl<'n> Operation<'n> {
         Ok(())
     }
 
-    fn write_body(self, request: &mut Request) {
+    fn write_body(self, request: &mut DraftRequest) {
         let Some(Content {
             kind,
             sample,
@@ -309,7 +318,7 @@ impl<'n> Operation<'n> {
         else {
             return;
         };
-        let Some(Sample { value, guessed }) = sample else {
+        let Some(ExampleValue { value, guessed }) = sample else {
             request
                 .comments
                 .push(format!("TO FILL IN: a body of the type {kind}"));
@@ -327,7 +336,7 @@ impl<'n> Operation<'n> {
         }
         let is_form = kind.starts_with("application/x-www-form-urlencoded");
         if is_form && value.is_object() {
-            request.body = Body::Form(pairs(value));
+            request.body = DraftBody::Form(pairs(value));
             return;
         }
         if kind != "application/json" {
@@ -336,10 +345,10 @@ impl<'n> Operation<'n> {
                 .push(("content-type".to_owned(), kind.clone()));
         }
         request.body = match value {
-            Value::String(text) if !kind.contains("json") && text.is_empty() => Body::None,
-            Value::String(text) if !kind.contains("json") => Body::Text(text),
-            value if yaml::holds(&value) => Body::Json(value),
-            value => Body::Text(value::json(&value)),
+            Value::String(text) if !kind.contains("json") && text.is_empty() => DraftBody::None,
+            Value::String(text) if !kind.contains("json") => DraftBody::Text(text),
+            value if yaml::holds(&value) => DraftBody::Json(value),
+            value => DraftBody::Text(value::json(&value)),
         };
     }
 }
@@ -370,7 +379,7 @@ impl Asker<'_> {
     }
 }
 
-fn sign_in(scheme: &Node, request: &mut Request, asker: &mut Asker<'_>) {
+fn sign_in(scheme: &Node, request: &mut DraftRequest, asker: &mut Asker<'_>) {
     let how = (
         text(scheme, "type"),
         text(scheme, "scheme").to_ascii_lowercase(),
@@ -413,7 +422,7 @@ fn text<'n>(node: &'n Node, key: &str) -> &'n str {
 }
 
 /// What a parameter says of its value, itself or by its schema.
-fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, Broken> {
+fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(value) = sample::said(root, parameter)? {
         return Ok(Some(value));
     }

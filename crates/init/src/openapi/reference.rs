@@ -5,7 +5,7 @@ use formats::document::{Mark, Node};
 use crate::address;
 
 /// What is wrong, and where.
-pub type Broken = (Mark, String);
+pub type BrokenReference = (Mark, String);
 
 /// References behind references are followed so far: further is a circle.
 const MOST: usize = 32;
@@ -14,7 +14,7 @@ const MOST: usize = 32;
 ///
 /// # Errors
 /// A reference to nowhere, or in a circle.
-pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, Broken> {
+pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, BrokenReference> {
     let mut at = node;
     for _ in 0..MOST {
         let Some(reference) = at.get("$ref") else {

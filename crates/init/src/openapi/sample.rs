@@ -3,29 +3,29 @@
 use formats::document::Node;
 use serde_json::{Map, Value, json};
 
-use super::reference::{Broken, resolved};
+use super::reference::{BrokenReference, resolved};
 
 /// Schemas in schemas are followed so far.
 const DEEPEST: usize = 12;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub struct ExampleValue {
     pub value: Value,
     /// Nobody said it: it only has the right shape.
     pub guessed: bool,
 }
 
-impl Sample {
-    fn said(value: Value) -> Sample {
-        Sample {
+impl ExampleValue {
+    fn said(value: Value) -> ExampleValue {
+        ExampleValue {
             value,
             guessed: false,
         }
     }
 
-    fn guess(value: Value) -> Sample {
-        Sample {
+    fn guess(value: Value) -> ExampleValue {
+        ExampleValue {
             value,
             guessed: true,
         }
@@ -36,7 +36,7 @@ impl Sample {
 ///
 /// # Errors
 /// A reference that cannot be followed.
-pub fn said(root: &Node, node: &Node) -> Result<Option<Value>, Broken> {
+pub fn said(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(example) = node.get("example") {
         return Ok(Some(example.to_value()));
     }
@@ -79,17 +79,17 @@ pub fn others(node: &Node) -> Vec<String> {
 ///
 /// # Errors
 /// A reference that cannot be followed.
-pub fn of_schema(root: &Node, schema: &Node) -> Result<Sample, Broken> {
+pub fn of_schema(root: &Node, schema: &Node) -> Result<ExampleValue, BrokenReference> {
     sample(root, schema, DEEPEST)
 }
 
-fn sample(root: &Node, schema: &Node, depth: usize) -> Result<Sample, Broken> {
+fn sample(root: &Node, schema: &Node, depth: usize) -> Result<ExampleValue, BrokenReference> {
     let schema = resolved(root, schema)?;
     if let Some(value) = said(root, schema)? {
-        return Ok(Sample::said(value));
+        return Ok(ExampleValue::said(value));
     }
     if depth == 0 {
-        return Ok(Sample::guess(Value::Null));
+        return Ok(ExampleValue::guess(Value::Null));
     }
     if let Some(parts) = schema.get("allOf").and_then(Node::as_list) {
         return all_of(root, schema, parts, depth);
@@ -108,27 +108,32 @@ fn sample(root: &Node, schema: &Node, depth: usize) -> Result<Sample, Broken> {
         "array" => match schema.get("items") {
             Some(items) => {
                 let item = sample(root, items, depth - 1)?;
-                Sample {
+                ExampleValue {
                     value: json!([item.value]),
                     guessed: item.guessed,
                 }
             }
-            None => Sample::guess(json!([])),
+            None => ExampleValue::guess(json!([])),
         },
         "integer" | "number" => {
             let least = schema
                 .get("minimum")
                 .map(Node::to_value)
                 .filter(Value::is_number);
-            Sample::guess(least.unwrap_or_else(|| json!(1)))
+            ExampleValue::guess(least.unwrap_or_else(|| json!(1)))
         }
-        "boolean" => Sample::guess(json!(true)),
-        "null" => Sample::said(Value::Null),
-        _ => Sample::guess(Value::from(text(schema))),
+        "boolean" => ExampleValue::guess(json!(true)),
+        "null" => ExampleValue::said(Value::Null),
+        _ => ExampleValue::guess(Value::from(text(schema))),
     })
 }
 
-fn all_of(root: &Node, schema: &Node, parts: &[Node], depth: usize) -> Result<Sample, Broken> {
+fn all_of(
+    root: &Node,
+    schema: &Node,
+    parts: &[Node],
+    depth: usize,
+) -> Result<ExampleValue, BrokenReference> {
     let mut whole = object(root, schema, depth)?;
     for part in parts {
         let part = sample(root, part, depth - 1)?;
@@ -142,7 +147,7 @@ fn all_of(root: &Node, schema: &Node, parts: &[Node], depth: usize) -> Result<Sa
     Ok(whole)
 }
 
-fn object(root: &Node, schema: &Node, depth: usize) -> Result<Sample, Broken> {
+fn object(root: &Node, schema: &Node, depth: usize) -> Result<ExampleValue, BrokenReference> {
     let mut map = Map::new();
     let mut guessed = false;
     let required = schema
@@ -154,12 +159,12 @@ fn object(root: &Node, schema: &Node, depth: usize) -> Result<Sample, Broken> {
         let property = properties.and_then(|properties| properties.get(name));
         let sample = match property {
             Some(property) => sample(root, property, depth - 1)?,
-            None => Sample::guess(Value::from("string")),
+            None => ExampleValue::guess(Value::from("string")),
         };
         guessed |= sample.guessed;
         map.insert(name.to_owned(), sample.value);
     }
-    Ok(Sample {
+    Ok(ExampleValue {
         value: Value::Object(map),
         guessed,
     })

@@ -8,21 +8,21 @@ use crate::address;
 
 /// What a description says of it, or what holds where it says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style<'n> {
+pub struct ParameterStyle<'n> {
     name: &'n str,
     explode: bool,
 }
 
-impl<'n> Style<'n> {
+impl<'n> ParameterStyle<'n> {
     /// Of a parameter in this place.
-    pub fn of(parameter: &'n Node, place: &str) -> Style<'n> {
+    pub fn of(parameter: &'n Node, place: &str) -> ParameterStyle<'n> {
         let own = match place {
             "query" | "cookie" => "form",
             _ => "simple",
         };
         let name = parameter.get("style").and_then(Node::as_str).unwrap_or(own);
         let explode = parameter.get("explode").and_then(Node::as_bool);
-        Style {
+        ParameterStyle {
             name,
             explode: explode.unwrap_or(name == "form"),
         }
@@ -134,7 +134,7 @@ mod tests {
     fn values_are_written_as_the_specification_has_them() {
         let list = json!(["blue", "black", "brown"]);
         let object = json!({"R": 100, "G": 200, "B": 150});
-        let style = |name, explode| Style { name, explode };
+        let style = |name, explode| ParameterStyle { name, explode };
         let paths = [
             (
                 style("matrix", false),
@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(style.path("color", &list), of_list);
             assert_eq!(style.path("color", &object), of_object);
         }
-        let query = |style: Style<'_>, value: &Value| {
+        let query = |style: ParameterStyle<'_>, value: &Value| {
             let pairs = style.query("color", value.clone());
             Value::Object(pairs.into_iter().collect())
         };

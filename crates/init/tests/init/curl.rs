@@ -2,7 +2,7 @@
 
 use plan::{
     Template,
-    scenario::{Body, PartContent},
+    scenario::{PartContent, RequestBody},
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -28,8 +28,10 @@ fn sent(draft: init::Draft) -> (String, String, Vec<(String, String)>, String) {
         .filter(|(name, _)| name != "user-agent");
     let headers = headers.map(|(name, value)| (name.clone(), evaluated(&plan, value, &[])));
     let body = match &request.body {
-        Body::Json(template) | Body::Text(template) => evaluated(&plan, template, &[]),
-        Body::None => String::new(),
+        RequestBody::Json(template) | RequestBody::Text(template) => {
+            evaluated(&plan, template, &[])
+        }
+        RequestBody::None => String::new(),
         other => panic!("{other:?}"),
     };
     let url = format!("{}{}", plan.target, evaluated(&plan, &request.url, &[]));
@@ -362,7 +364,7 @@ proptest! {
 #[test]
 fn a_template_is_made_for_braces_of_the_source() {
     let (_, plan) = read(words(&["localhost:80", "--data-raw", "{{ user }}"]).unwrap());
-    let Body::Text(template) = &requests(&plan)[0].body else {
+    let RequestBody::Text(template) = &requests(&plan)[0].body else {
         panic!()
     };
     assert!(matches!(template, Template::Text(_)));
@@ -397,7 +399,7 @@ fn forms_with_files_are_parts() {
     assert_eq!(request.method, "POST");
     let said = |name: &str| name.eq_ignore_ascii_case("content-type");
     assert!(!request.headers.iter().any(|(name, _)| said(name)));
-    let Body::Multipart(parts) = &request.body else {
+    let RequestBody::Multipart(parts) = &request.body else {
         panic!("{:?}", request.body)
     };
     let told: Vec<_> = parts

@@ -2,7 +2,7 @@
 
 use plan::{
     Step,
-    scenario::{Body, Source, ThinkTime},
+    scenario::{CaptureSource, RequestBody, ThinkTime},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -150,7 +150,7 @@ fn values_of_answers_are_captured_and_used() {
             .captures
             .iter()
             .map(|capture| {
-                let Source::Json { path, .. } = &capture.from else {
+                let CaptureSource::Json { path, .. } = &capture.from else {
                     panic!()
                 };
                 format!(
@@ -170,7 +170,7 @@ fn values_of_answers_are_captured_and_used() {
         requests[3].url_text,
         "/api/carts/{{ cart_id }}/order?line={{ line }}"
     );
-    let Body::Json(json) = &requests[3].body else {
+    let RequestBody::Json(json) = &requests[3].body else {
         panic!()
     };
     assert!(json.variables().any(|path| path.text() == "cart_id"));
@@ -328,7 +328,7 @@ fn what_a_page_sends_along_unseen_is_captured_anew() {
         .captures
         .iter()
         .map(|capture| match &capture.from {
-            Source::Regexp { pattern, .. } => pattern.clone(),
+            CaptureSource::Regexp { pattern, .. } => pattern.clone(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -339,7 +339,7 @@ fn what_a_page_sends_along_unseen_is_captured_anew() {
             r#"<meta name="csrf-token" content="([^"]*)""#,
         ]
     );
-    let Body::Text(body) = &order.body else {
+    let RequestBody::Text(body) = &order.body else {
         panic!("{text}")
     };
     let named: Vec<_> = body

@@ -14,7 +14,7 @@ use super::topics;
 
 /// A message. Its properties are not forwarded.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(super) struct BrokerMessage {
     pub topic: Rc<str>,
     pub payload: bytes::Bytes,
     pub qos: QoS,
@@ -25,7 +25,7 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) enum Out {
     Publish {
-        message: Message,
+        message: BrokerMessage,
         qos: QoS,
         retain: bool,
         id: u16,
@@ -38,19 +38,19 @@ pub(super) enum Out {
 
 #[derive(Debug, Default)]
 pub(super) struct Broker {
-    sessions: HashMap<String, Session>,
-    retained: HashMap<Rc<str>, Message>,
+    sessions: HashMap<String, BrokerSession>,
+    retained: HashMap<Rc<str>, BrokerMessage>,
     /// Next member of each shared subscription.
     turns: HashMap<String, usize>,
     /// Messages held back until their publisher's next one.
-    held: HashMap<String, Message>,
-    pub counts: Counts,
+    held: HashMap<String, BrokerMessage>,
+    pub counts: BrokerCounts,
     next_connection: u64,
 }
 
 /// The lab's own counts.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct BrokerCounts {
     pub connected: u64,
     pub refused: u64,
     pub received: u64,
@@ -65,10 +65,10 @@ pub(super) struct Counts {
 }
 
 /// A message with its quality of service, and whether it was retained.
-type Given = (Message, QoS, bool);
+type QueuedMessage = (BrokerMessage, QoS, bool);
 
 #[derive(Debug, Default)]
-struct Session {
+struct BrokerSession {
     /// Current connection of the session.
     connection: u64,
     to: Option<UnboundedSender<Out>>,
@@ -76,9 +76,9 @@ struct Session {
     is_brief: bool,
     window: usize,
     filters: HashMap<String, QoS>,
-    waiting: VecDeque<Given>,
+    waiting: VecDeque<QueuedMessage>,
     /// Unacknowledged messages. After PUBREC only the identifier.
-    in_flight: Vec<(u16, Option<Given>)>,
+    in_flight: Vec<(u16, Option<QueuedMessage>)>,
     next_id: u16,
     /// Received messages of QoS 2 that are not released.
     arriving: HashSet<u16>,
@@ -175,7 +175,7 @@ impl Broker {
     }
 
     /// Holds a message back until its publisher's next one.
-    pub fn hold(&mut self, client: &str, message: Message) {
+    pub fn hold(&mut self, client: &str, message: BrokerMessage) {
         let earlier = self.held.insert(client.to_owned(), message);
         if let Some(earlier) = earlier {
             self.deliver(&earlier);
@@ -183,12 +183,12 @@ impl Broker {
     }
 
     /// Takes a publisher's held message.
-    pub fn held(&mut self, client: &str) -> Option<Message> {
+    pub fn held(&mut self, client: &str) -> Option<BrokerMessage> {
         self.held.remove(client)
     }
 
     /// Stores or deletes a retained message.
-    pub fn retain(&mut self, message: &Message) {
+    pub fn retain(&mut self, message: &BrokerMessage) {
         if !message.retain {
             return;
         }
@@ -201,7 +201,7 @@ impl Broker {
     }
 
     /// Delivers a message to all subscribers.
-    pub fn deliver(&mut self, message: &Message) {
+    pub fn deliver(&mut self, message: &BrokerMessage) {
         let mut shared: HashMap<String, Vec<(String, QoS)>> = HashMap::new();
         for (client, session) in &mut self.sessions {
             let mut best: Option<QoS> = None;
@@ -274,8 +274,14 @@ impl Broker {
     }
 }
 
-impl Session {
-    fn give(&mut self, message: &Message, most: QoS, retain: bool, counts: &mut Counts) {
+impl BrokerSession {
+    fn give(
+        &mut self,
+        message: &BrokerMessage,
+        most: QoS,
+        retain: bool,
+        counts: &mut BrokerCounts,
+    ) {
         let qos = message.qos.min(most);
         if qos == QoS::Level0 {
             // Messages of QoS 0 for a disconnected client are dropped.
@@ -296,7 +302,7 @@ impl Session {
     }
 
     /// Sends as much as the limit allows.
-    fn go_on(&mut self, counts: &mut Counts) {
+    fn go_on(&mut self, counts: &mut BrokerCounts) {
         let Some(to) = &self.to else { return };
         while self.in_flight.len() < self.window {
             let Some((message, qos, retain)) = self.waiting.pop_front() else {

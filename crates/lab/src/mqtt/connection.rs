@@ -14,11 +14,11 @@ use tokio::{
 
 use super::{
     Desk,
-    broker::{Coming, Message, Out},
+    broker::{BrokerMessage, Coming, Out},
     faults::Fate,
     frame,
 };
-use speech::{Greeting, Heard, Speech};
+use speech::{ClientRequest, Greeting, Speech};
 
 /// Time limit for CONNECT.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ struct Guest<'a> {
     /// Identity assigned by the gate.
     who: String,
     /// The will.
-    will: Option<Message>,
+    will: Option<BrokerMessage>,
     /// When the next message may be read, if throttled.
     next_read: Instant,
 }
@@ -99,20 +99,22 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
 }
 
 /// Identity of an accepted client, or a refusal by faults, gate or credentials.
-fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, speech::Refusal> {
+fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, speech::ConnectRefusal> {
     if desk.faults.refuses() {
-        return Err(speech::Refusal::Busy);
+        return Err(speech::ConnectRefusal::Busy);
     }
     if let Some(gate) = &desk.gate {
         let who = gate.admits(greeting.username.as_deref().unwrap_or_default());
-        return who.ok_or(speech::Refusal::Password);
+        return who.ok_or(speech::ConnectRefusal::Password);
     }
     let Some((name, password)) = &desk.faults.user else {
         return Ok(String::new());
     };
     let right = greeting.username.as_deref() == Some(name.as_str())
         && greeting.password.as_deref().unwrap_or_default() == password.as_bytes();
-    right.then(String::new).ok_or(speech::Refusal::Password)
+    right
+        .then(String::new)
+        .ok_or(speech::ConnectRefusal::Password)
 }
 
 /// The next packet. `None` at the end of the stream.
@@ -201,40 +203,40 @@ impl Guest<'_> {
         let Some(heard) = self.speech.heard(packet) else {
             return false;
         };
-        if let (Heard::Publish { message, .. }, Some(gate)) = (&heard, &self.desk.gate)
+        if let (ClientRequest::Publish { message, .. }, Some(gate)) = (&heard, &self.desk.gate)
             && message.payload.len() > gate.largest()
         {
             return false;
         }
         let broker = &self.desk.broker;
         match heard {
-            Heard::Publish {
+            ClientRequest::Publish {
                 message,
                 id,
                 is_again,
             } => self.published(message, id, is_again, bytes),
-            Heard::Acknowledged(id) | Heard::Complete(id) => {
+            ClientRequest::Acknowledged(id) | ClientRequest::Complete(id) => {
                 broker.borrow_mut().acknowledged(&self.name, id, false);
             }
-            Heard::Received(id) => broker.borrow_mut().acknowledged(&self.name, id, true),
-            Heard::Released(id) => {
+            ClientRequest::Received(id) => broker.borrow_mut().acknowledged(&self.name, id, true),
+            ClientRequest::Released(id) => {
                 broker.borrow_mut().released(&self.name, id);
                 bytes.extend(self.speech.complete(id));
             }
-            Heard::Subscribe { id, filters } => {
+            ClientRequest::Subscribe { id, filters } => {
                 bytes.extend(self.speech.subscribed(id, &filters));
                 for (filter, qos) in filters {
                     broker.borrow_mut().subscribe(&self.name, &filter, qos);
                 }
             }
-            Heard::Unsubscribe { id, filters } => {
+            ClientRequest::Unsubscribe { id, filters } => {
                 let mut broker = broker.borrow_mut();
                 let had = filters.iter().map(|f| broker.unsubscribe(&self.name, f));
                 let had: Vec<bool> = had.collect();
                 bytes.extend(self.speech.unsubscribed(id, &had));
             }
-            Heard::Ping => bytes.extend([0xd0, 0]),
-            Heard::Disconnect { keeps_will } => {
+            ClientRequest::Ping => bytes.extend([0xd0, 0]),
+            ClientRequest::Disconnect { keeps_will } => {
                 if !keeps_will {
                     self.will = None;
                 }
@@ -244,7 +246,7 @@ impl Guest<'_> {
         true
     }
 
-    fn published(&mut self, message: Message, id: u16, is_again: bool, bytes: &mut Vec<u8>) {
+    fn published(&mut self, message: BrokerMessage, id: u16, is_again: bool, bytes: &mut Vec<u8>) {
         if let Some(per_second) = self.desk.faults.throttle {
             let gap = Duration::from_secs(1) / u32::try_from(per_second).unwrap_or(u32::MAX);
             self.next_read = self.next_read.max(Instant::now()) + gap;
@@ -271,7 +273,7 @@ impl Guest<'_> {
         }
     }
 
-    fn passed_on(&self, message: Message) {
+    fn passed_on(&self, message: BrokerMessage) {
         let mut broker = self.desk.broker.borrow_mut();
         broker.retain(&message);
         let held = broker.held(&self.name);

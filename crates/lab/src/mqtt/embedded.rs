@@ -16,7 +16,7 @@ use tokio::sync::{
 };
 
 use super::{Desk, Gate, faults::Faults, serve};
-use crate::{LabError, Options, listen, sidecar::Sidecar};
+use crate::{LabError, LabOptions, listen, sidecar::Sidecar};
 
 /// A broker with a bound port that does not serve yet.
 pub struct EmbeddedBroker {
@@ -60,11 +60,11 @@ struct Serving {
 /// use or an option is invalid.
 pub fn bind(
     lab: &'static str,
-    options: &Options,
+    options: &LabOptions,
     port: u16,
     gate: Box<dyn Gate>,
 ) -> Result<EmbeddedBroker, LabError> {
-    let own = Options {
+    let own = LabOptions {
         port,
         ..options.clone()
     };

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, time::Duration};
 
-use crate::{LabError, Options, units};
+use crate::{LabError, LabOptions, units};
 
 pub(super) const OPTIONS: &[&str] = &[
     "mode",
@@ -63,7 +63,7 @@ pub(super) enum Fate {
 }
 
 impl Faults {
-    pub fn read(lab: &'static str, options: &Options) -> Result<Faults, LabError> {
+    pub fn read(lab: &'static str, options: &LabOptions) -> Result<Faults, LabError> {
         let bad = |option: &str, value: &str, advice: String| LabError::BadOption {
             lab,
             option: option.to_owned(),

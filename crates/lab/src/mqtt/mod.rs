@@ -24,20 +24,20 @@ use tokio::{
     time::Instant,
 };
 
-use crate::{Bound, Entry, Kind, LabError, Options, listen, plain_token};
-use broker::{Broker, Message};
+use crate::{Bound, LabEntry, LabError, LabKind, LabOptions, listen, plain_token};
+use broker::{Broker, BrokerMessage};
 use faults::Faults;
-use sink::Sink;
+use sink::SinkCounts;
 
 pub use gate::Gate;
 
 const NAME: &str = "mqtt";
 
-pub(crate) const LAB: Entry = Entry {
+pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
     help: "MQTT broker for 3.1.1 and 5 (its counts over HTTP on the same port); mode=broker|sink, drop, duplicate, reorder=EVERY-Nth, refuse=EVERY-Nth, delay=TIME, throttle=MESSAGES/s, user=NAME:PASSWORD",
     extra: faults::OPTIONS,
-    kind: Kind::OwnLoop(bind),
+    kind: LabKind::OwnLoop(bind),
     token: plain_token,
 };
 
@@ -48,16 +48,16 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Desk {
     faults: Faults,
     broker: RefCell<Broker>,
-    sink: RefCell<Sink>,
+    sink: RefCell<SinkCounts>,
     /// Decides about clients and messages of an embedded broker.
     gate: Option<Box<dyn Gate>>,
     /// Delayed deliveries in order.
-    later: Option<UnboundedSender<(Instant, Message)>>,
+    later: Option<UnboundedSender<(Instant, BrokerMessage)>>,
 }
 
 impl Desk {
     /// Delivers a message, immediately or delayed.
-    fn deliver(&self, broker: &mut Broker, message: &Message) {
+    fn deliver(&self, broker: &mut Broker, message: &BrokerMessage) {
         if let Some(gate) = self.gate.as_ref().filter(|_| self.later.is_none()) {
             gate.takes(&message.topic, &message.payload);
         }
@@ -84,7 +84,7 @@ async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<embedded::Ask>>) {
 }
 
 /// Delivers delayed messages.
-async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, Message)>) {
+async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, BrokerMessage)>) {
     while let Some((due, message)) = later.recv().await {
         tokio::time::sleep_until(due).await;
         if let Some(gate) = &desk.gate {
@@ -94,7 +94,7 @@ async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, Messa
     }
 }
 
-fn bind(options: &Options) -> Result<Bound, LabError> {
+fn bind(options: &LabOptions) -> Result<Bound, LabError> {
     let faults = Faults::read(NAME, options)?;
     if let Some(log) = &options.log {
         return Err(LabError::BadOption {
@@ -121,12 +121,12 @@ impl Desk {
     fn new(
         faults: Faults,
         gate: Option<Box<dyn Gate>>,
-    ) -> (Desk, UnboundedReceiver<(Instant, Message)>) {
+    ) -> (Desk, UnboundedReceiver<(Instant, BrokerMessage)>) {
         let (later, delayed) = unbounded_channel();
         let desk = Desk {
             later: (!faults.delay.is_zero()).then_some(later),
             broker: RefCell::new(Broker::default()),
-            sink: RefCell::new(Sink::default()),
+            sink: RefCell::new(SinkCounts::default()),
             gate,
             faults,
         };
@@ -136,7 +136,7 @@ impl Desk {
 
 fn serve(
     listener: TcpListener,
-    (desk, delayed): (Desk, UnboundedReceiver<(Instant, Message)>),
+    (desk, delayed): (Desk, UnboundedReceiver<(Instant, BrokerMessage)>),
     asks: Option<UnboundedReceiver<embedded::Ask>>,
     stopped: oneshot::Receiver<()>,
 ) -> std::io::Result<()> {

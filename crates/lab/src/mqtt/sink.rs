@@ -13,7 +13,7 @@ use super::{Desk, frame};
 
 /// Received messages.
 #[derive(Debug, Default)]
-pub(super) struct Sink {
+pub(super) struct SinkCounts {
     connections: u64,
     messages: u64,
     bytes: u64,
@@ -24,7 +24,7 @@ pub(super) struct Sink {
     next: HashMap<(u32, u32), u64>,
 }
 
-impl Sink {
+impl SinkCounts {
     pub fn to_json(&self) -> Value {
         json!({
             "connected": self.connections,

@@ -7,13 +7,13 @@ pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// A complete response.
 #[derive(Clone)]
-pub(super) struct Answer {
+pub(super) struct WholeResponse {
     pub(super) code: u16,
     pub(super) bytes: Arc<[u8]>,
     head: usize,
 }
 
-impl Answer {
+impl WholeResponse {
     pub(super) fn new(code: u16, kind: &str, body: &[u8], keep_alive: bool) -> Self {
         let connection = if keep_alive {
             ""
@@ -51,25 +51,26 @@ impl Answer {
 
 /// Responses of a mode, for connections that stay open and that close.
 pub(super) struct Answers {
-    ok: [Answer; 2],
-    error: [Answer; 2],
+    ok: [WholeResponse; 2],
+    error: [WholeResponse; 2],
 }
 
 impl Answers {
     pub(super) fn new(body: usize, error_code: u16) -> Self {
         let body: Vec<u8> = b"lab truth: 0".iter().copied().cycle().take(body).collect();
-        let both = |code| [true, false].map(|keep| Answer::new(code, "text/plain", &body, keep));
+        let both =
+            |code| [true, false].map(|keep| WholeResponse::new(code, "text/plain", &body, keep));
         Self {
             ok: both(200),
             error: both(error_code),
         }
     }
 
-    pub(super) fn ok(&self, keep_alive: bool) -> &Answer {
+    pub(super) fn ok(&self, keep_alive: bool) -> &WholeResponse {
         &self.ok[usize::from(!keep_alive)]
     }
 
-    pub(super) fn error(&self, keep_alive: bool) -> &Answer {
+    pub(super) fn error(&self, keep_alive: bool) -> &WholeResponse {
         &self.error[usize::from(!keep_alive)]
     }
 }
@@ -97,7 +98,8 @@ mod tests {
     #[test]
     fn response_has_length_and_connection_header() {
         let answers = Answers::new(14, 418);
-        let text = |answer: &Answer, n: usize| String::from_utf8(answer.bytes[..n].into()).unwrap();
+        let text =
+            |answer: &WholeResponse, n: usize| String::from_utf8(answer.bytes[..n].into()).unwrap();
         let ok = answers.ok(true);
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 14\r\n\r\n";
         assert_eq!(text(ok, ok.length(false)), format!("{head}lab truth: 0la"));

@@ -25,7 +25,7 @@ pub(super) struct Chunked {
 
 /// The body is not chunked correctly.
 #[derive(Debug, PartialEq)]
-pub(super) struct Broken;
+pub(super) struct BrokenChunk;
 
 impl Chunked {
     pub(super) fn new() -> Self {
@@ -36,7 +36,7 @@ impl Chunked {
     }
 
     /// Consumes bytes. Returns how many belong to the body, and whether it has ended.
-    pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), Broken> {
+    pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), BrokenChunk> {
         let mut used = 0;
         while let Some(&byte) = input.get(used) {
             if let At::Data(left) = &mut self.at {
@@ -54,7 +54,7 @@ impl Chunked {
             used += 1;
             self.overhead += 1;
             if self.overhead > MAX_OVERHEAD {
-                return Err(Broken);
+                return Err(BrokenChunk);
             }
             if self.step(byte)? {
                 return Ok((used, true));
@@ -64,11 +64,11 @@ impl Chunked {
     }
 
     /// Consumes a byte that is not data. Lines may end with a bare LF.
-    fn step(&mut self, byte: u8) -> Result<bool, Broken> {
+    fn step(&mut self, byte: u8) -> Result<bool, BrokenChunk> {
         let digit = char::from(byte).to_digit(16);
         self.at = match (&self.at, byte) {
             (At::Size(size, _), _) if let Some(digit) = digit => {
-                let size = size.checked_mul(16).ok_or(Broken)?;
+                let size = size.checked_mul(16).ok_or(BrokenChunk)?;
                 At::Size(size | u64::from(digit), true)
             }
             (At::Size(size, true), b'\n') | (At::Extension(size), b'\n') => match *size {
@@ -83,7 +83,7 @@ impl Chunked {
             (At::Trailer(true), b'\n') => return Ok(true),
             (At::Trailer(true), b'\r') => At::Trailer(true),
             (At::Trailer(_), byte) => At::Trailer(byte == b'\n'),
-            _ => return Err(Broken),
+            _ => return Err(BrokenChunk),
         };
         Ok(false)
     }
@@ -113,10 +113,10 @@ mod tests {
             b"3\r\nabcd",
             b"11111111111111111\r\n",
         ] {
-            assert_eq!(Chunked::new().skip(body), Err(Broken), "{body:?}");
+            assert_eq!(Chunked::new().skip(body), Err(BrokenChunk), "{body:?}");
         }
         let endless = [b"0\r\n".to_vec(), vec![b'a'; 2 * MAX_OVERHEAD]].concat();
-        assert_eq!(Chunked::new().skip(&endless), Err(Broken));
+        assert_eq!(Chunked::new().skip(&endless), Err(BrokenChunk));
     }
 
     proptest! {

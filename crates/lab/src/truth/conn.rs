@@ -9,9 +9,9 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 
-use super::journal::Told;
+use super::journal::RequestEntry;
 use super::mode::When;
-use super::reader::Reader;
+use super::reader::RequestReader;
 
 /// A queued response.
 pub(super) struct Pending {
@@ -21,7 +21,7 @@ pub(super) struct Pending {
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
     /// Log entry. `None` for requests about the lab itself.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<RequestEntry>,
 }
 
 /// The response.
@@ -57,7 +57,7 @@ pub(super) struct Conn {
     /// `None` if the client is gone. Its responses keep their moments, because the work is done
     /// anyway.
     pub(super) socket: Option<OwnedFd>,
-    pub(super) reader: Reader,
+    pub(super) reader: RequestReader,
     pub(super) queue: VecDeque<Pending>,
     pub(super) last_turn: u64,
     pub(super) intake: Intake,
@@ -76,7 +76,7 @@ impl Conn {
         Self {
             number,
             socket: Some(socket),
-            reader: Reader::default(),
+            reader: RequestReader::default(),
             queue: VecDeque::new(),
             last_turn: 0,
             intake: Intake::Requests,

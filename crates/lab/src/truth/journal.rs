@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Log entry of a request; moments and durations in nanoseconds.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct RequestEntry {
     pub(super) id: Option<Box<[u8]>>,
     /// In order of arrival, from 0.
     pub(super) n: u64,
@@ -32,15 +32,15 @@ pub(super) struct Told {
     pub(super) gone: bool,
 }
 
-pub(super) enum Entry {
+pub(super) enum LogEntry {
     Start { start: u64, seed: u64 },
     Stalls(Range<u64>, Windows),
-    Request(Told),
+    Request(RequestEntry),
 }
 
 /// The lab's end of the log.
 pub(super) struct Journal {
-    entries: Sender<Entry>,
+    entries: Sender<LogEntry>,
     writer: JoinHandle<Result<(), LabError>>,
 }
 
@@ -54,7 +54,7 @@ impl Journal {
         Ok(Self { entries, writer })
     }
 
-    pub(super) fn tell(&self, entry: Entry) {
+    pub(super) fn tell(&self, entry: LogEntry) {
         // Fails only if the writer has panicked, which `finish` detects.
         let _ = self.entries.send(entry);
     }
@@ -71,7 +71,7 @@ impl Journal {
     }
 }
 
-fn write_all(mut log: RequestLog, entries: &Receiver<Entry>) -> Result<(), LabError> {
+fn write_all(mut log: RequestLog, entries: &Receiver<LogEntry>) -> Result<(), LabError> {
     // Per thread on Linux. Failure is acceptable.
     let _ = rustix::process::nice(10);
     let mut writer = Writer::default();
@@ -96,9 +96,9 @@ struct Writer {
 }
 
 impl Writer {
-    fn write(&mut self, log: &mut RequestLog, entry: &Entry) {
+    fn write(&mut self, log: &mut RequestLog, entry: &LogEntry) {
         self.line.clear();
-        let unanswered = matches!(entry, Entry::Request(Told { release: None, .. }));
+        let unanswered = matches!(entry, LogEntry::Request(RequestEntry { release: None, .. }));
         let line = if unanswered {
             &mut self.unanswered
         } else {
@@ -110,23 +110,23 @@ impl Writer {
     }
 }
 
-fn format(line: &mut Vec<u8>, entry: &Entry) -> io::Result<()> {
+fn format(line: &mut Vec<u8>, entry: &LogEntry) -> io::Result<()> {
     match entry {
-        Entry::Start { start, seed } => {
+        LogEntry::Start { start, seed } => {
             writeln!(line, r#"{{"start_ns":{start},"seed":{seed}}}"#)
         }
-        Entry::Stalls(range, windows) => {
+        LogEntry::Stalls(range, windows) => {
             for k in range.clone() {
                 let (begin, end) = windows.window(k);
                 writeln!(line, r#"{{"stall":[{begin},{end}]}}"#)?;
             }
             Ok(())
         }
-        Entry::Request(told) => format_request(line, told),
+        LogEntry::Request(told) => format_request(line, told),
     }
 }
 
-fn format_request(line: &mut Vec<u8>, told: &Told) -> io::Result<()> {
+fn format_request(line: &mut Vec<u8>, told: &RequestEntry) -> io::Result<()> {
     let id = told.id.as_deref().map(String::from_utf8_lossy);
     line.extend_from_slice(b"{\"id\":");
     serde_json::to_writer(&mut *line, &id)?;
@@ -136,7 +136,7 @@ fn format_request(line: &mut Vec<u8>, told: &Told) -> io::Result<()> {
     serde_json::to_writer(&mut *line, &told.code)?;
     line.extend_from_slice(b",\"due_ns\":");
     serde_json::to_writer(&mut *line, &told.due)?;
-    let Told {
+    let RequestEntry {
         service, n, conn, ..
     } = told;
     write!(line, r#","service_ns":{service},"n":{n},"conn":{conn}"#)?;
@@ -151,8 +151,8 @@ fn format_request(line: &mut Vec<u8>, told: &Told) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn told(n: u64, release: Option<u64>) -> Entry {
-        Entry::Request(Told {
+    fn told(n: u64, release: Option<u64>) -> LogEntry {
+        LogEntry::Request(RequestEntry {
             id: (n == 0).then(|| (*b"a\"\xff").into()),
             n,
             conn: 3,
@@ -170,7 +170,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("lab-journal-{}.jsonl", std::process::id()));
         let journal = Journal::start(RequestLog::create(&path).unwrap()).unwrap();
         for entry in [
-            Entry::Start { start: 10, seed: 7 },
+            LogEntry::Start { start: 10, seed: 7 },
             told(0, Some(16)),
             told(1, None),
             told(2, Some(17)),

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use super::journal::{Entry, Journal, Told};
-use super::mode::Server;
+use super::journal::{Journal, LogEntry, RequestEntry};
+use super::mode::ModeServer;
 use super::spread::Spread;
 use super::stall::Windows;
 use crate::LabError;
@@ -17,7 +17,7 @@ use crate::LabError;
 /// All paths are one route.
 const ROUTE: &str = "(any)";
 
-pub(super) struct Ledger {
+pub(super) struct LabLedger {
     seed: u64,
     start: Option<u64>,
     received: u64,
@@ -29,7 +29,7 @@ pub(super) struct Ledger {
     journal: Option<Journal>,
 }
 
-impl Ledger {
+impl LabLedger {
     pub(super) fn new(seed: u64, journal: Option<Journal>) -> Self {
         Self {
             seed,
@@ -53,7 +53,7 @@ impl Ledger {
         self.received += 1;
         if self.start.is_none() {
             self.start = Some(arrival);
-            self.tell(Entry::Start {
+            self.tell(LogEntry::Start {
                 start: arrival,
                 seed: self.seed,
             });
@@ -73,38 +73,38 @@ impl Ledger {
     }
 
     /// Counts and logs a request whose connection was reset by the one before it.
-    pub(super) fn swept_away(&mut self, told: Told) {
+    pub(super) fn swept_away(&mut self, told: RequestEntry) {
         self.resets += 1;
-        self.tell(Entry::Request(told));
+        self.tell(LogEntry::Request(told));
     }
 
     /// Counts and logs a request that is never answered.
-    pub(super) fn never(&mut self, told: Told) {
+    pub(super) fn never(&mut self, told: RequestEntry) {
         self.never += 1;
-        self.tell(Entry::Request(told));
+        self.tell(LogEntry::Request(told));
     }
 
     /// Logs a request that still waits when the lab ends.
-    pub(super) fn unanswered(&self, told: Told) {
-        self.tell(Entry::Request(told));
+    pub(super) fn unanswered(&self, told: RequestEntry) {
+        self.tell(LogEntry::Request(told));
     }
 
     /// Logs a released request, after the stalls that ended before it.
-    pub(super) fn released(&self, told: Told, server: &mut Server) {
+    pub(super) fn released(&self, told: RequestEntry, server: &mut ModeServer) {
         if self.journal.is_some() {
             self.stalls(told.release.and_then(|release| server.ended(release)));
-            self.tell(Entry::Request(told));
+            self.tell(LogEntry::Request(told));
         }
     }
 
     /// Logs stalls.
     pub(super) fn stalls(&self, stalls: Option<(Range<u64>, Windows)>) {
         if let Some((range, windows)) = stalls {
-            self.tell(Entry::Stalls(range, windows));
+            self.tell(LogEntry::Stalls(range, windows));
         }
     }
 
-    fn tell(&self, entry: Entry) {
+    fn tell(&self, entry: LogEntry) {
         if let Some(journal) = &self.journal {
             journal.tell(entry);
         }

@@ -22,24 +22,24 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::log::RequestLog;
 use crate::random::seed_or_fresh;
-use crate::{Bound, Entry, Kind, LabError, Options, listen, plain_token};
+use crate::{Bound, LabEntry, LabError, LabKind, LabOptions, listen, plain_token};
 use journal::Journal;
-use ledger::Ledger;
+use ledger::LabLedger;
 use serve::Serve;
-use settings::Settings;
+use settings::TruthConfig;
 
 const NAME: &str = "truth";
 
-pub(crate) const LAB: Entry = Entry {
+pub(crate) const LAB: LabEntry = LabEntry {
     name: NAME,
     help: "reference server: answers any path after a known time, logs arrival and release; mode=constant|table|exponential|stall|slow|never|reset|error",
     extra: settings::OPTIONS,
-    kind: Kind::OwnLoop(bind),
+    kind: LabKind::OwnLoop(bind),
     token: plain_token,
 };
 
-fn bind(options: &Options) -> Result<Bound, LabError> {
-    let settings = Settings::read(options)?;
+fn bind(options: &LabOptions) -> Result<Bound, LabError> {
+    let settings = TruthConfig::read(options)?;
     let seed = seed_or_fresh(options.seed);
     let log = options.log.as_deref().map(RequestLog::create).transpose()?;
     let (listener, address) = listen::on(options)?;
@@ -51,7 +51,7 @@ fn bind(options: &Options) -> Result<Bound, LabError> {
         sidecar: None,
         serve: Box::new(move || {
             let journal = log.map(Journal::start).transpose()?;
-            let ledger = Ledger::new(seed, journal);
+            let ledger = LabLedger::new(seed, journal);
             Serve::new(listener, &stopped, settings, seed, ledger)?.run()
         }),
         stop: Box::new(move || {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::stall::{Rhythm, Stalls, Windows};
-use super::table::Table;
+use super::table::DurationTable;
 use crate::draw::{Draws, For};
 use crate::fifo::Fifo;
 
@@ -14,7 +14,7 @@ pub(super) enum Mode {
     /// The same time for every request.
     Constant { service: u64 },
     /// Times drawn from a table.
-    Table(Table),
+    Table(DurationTable),
     /// A queue with exponential service times.
     Exponential { mean: u64, servers: usize },
     /// The whole server stalls periodically.
@@ -75,7 +75,7 @@ pub(super) enum Fate {
 
 /// State of a mode.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct ModeServer {
     mode: Mode,
     draws: Draws,
     arrived: u64,
@@ -91,7 +91,7 @@ enum Queue {
     Stalls(Option<Stalls>),
 }
 
-impl Server {
+impl ModeServer {
     pub(super) fn new(mode: Mode, seed: u64) -> Self {
         let queue = match mode {
             Mode::Exponential { servers, .. } => Queue::Fifo(Fifo::new(servers)),
@@ -177,7 +177,7 @@ mod tests {
     const N: u64 = 100_000;
 
     fn decisions(mode: Mode, seed: u64) -> Vec<Decision> {
-        let mut server = Server::new(mode, seed);
+        let mut server = ModeServer::new(mode, seed);
         (0..N).map(|n| server.arrive(n * 1000)).collect()
     }
 
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn table_is_drawn_by_weight() {
-        let table = Table::read("1ns:90,10ns:9,100ns:1").unwrap();
+        let table = DurationTable::read("1ns:90,10ns:9,100ns:1").unwrap();
         let all = decisions(Mode::Table(table), 5);
         for (service, expected) in [(1, 0.9), (10, 0.09), (100, 0.01)] {
             let drawn = share(&all, |d| d.service == service);
@@ -283,7 +283,7 @@ mod tests {
             gap: 0,
             service: 0,
         };
-        let mut server = Server::new(mode, 1);
+        let mut server = ModeServer::new(mode, 1);
         assert!(server.ended(u64::MAX).is_none());
         assert_eq!(server.arrive(1000).fate, Fate::Answer { due: 1000 });
         assert_eq!(server.arrive(1055).fate, Fate::Answer { due: 1060 });

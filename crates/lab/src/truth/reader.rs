@@ -13,7 +13,7 @@ const MAX_HEADERS: usize = 128;
 
 /// A complete request.
 #[derive(Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct FinishedRequest {
     /// Value of `x-request-id`, if used.
     pub(super) id: Option<Box<[u8]>>,
     pub(super) target: Target,
@@ -34,32 +34,32 @@ pub(super) enum Target {
 
 /// Status for refusing a connection that cannot be parsed further.
 #[derive(Debug, PartialEq)]
-pub(super) struct Refusal(pub(super) u16);
+pub(super) struct ReadRefusal(pub(super) u16);
 
 /// Parser of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct RequestReader {
     /// Incomplete head.
     partial: Vec<u8>,
     /// The request whose body is being received.
-    body: Option<(Request, Body)>,
+    body: Option<(FinishedRequest, BodyFraming)>,
     wants_continue: bool,
 }
 
 #[derive(Debug)]
-enum Body {
+enum BodyFraming {
     Bytes(u64),
     Chunks(Chunked),
 }
 
-impl Reader {
+impl RequestReader {
     /// Consumes bytes, and appends complete requests.
     pub(super) fn feed(
         &mut self,
         mut input: &[u8],
         wants_ids: bool,
-        requests: &mut Vec<Request>,
-    ) -> Result<(), Refusal> {
+        requests: &mut Vec<FinishedRequest>,
+    ) -> Result<(), ReadRefusal> {
         while !input.is_empty() {
             // The body has started or the response is due, too late for an interim response.
             self.wants_continue = false;
@@ -79,19 +79,19 @@ impl Reader {
 
     fn skip(
         &mut self,
-        request: Request,
-        mut body: Body,
+        request: FinishedRequest,
+        mut body: BodyFraming,
         input: &[u8],
-        requests: &mut Vec<Request>,
-    ) -> Result<usize, Refusal> {
+        requests: &mut Vec<FinishedRequest>,
+    ) -> Result<usize, ReadRefusal> {
         let (used, ended) = match &mut body {
-            Body::Bytes(left) => {
+            BodyFraming::Bytes(left) => {
                 let here = usize::try_from(*left).unwrap_or(usize::MAX);
                 let here = here.min(input.len());
                 *left -= here as u64;
                 (here, *left == 0)
             }
-            Body::Chunks(chunks) => chunks.skip(input).map_err(|_| Refusal(400))?,
+            BodyFraming::Chunks(chunks) => chunks.skip(input).map_err(|_| ReadRefusal(400))?,
         };
         if ended {
             requests.push(request);
@@ -105,8 +105,8 @@ impl Reader {
         &mut self,
         input: &[u8],
         wants_ids: bool,
-        requests: &mut Vec<Request>,
-    ) -> Result<usize, Refusal> {
+        requests: &mut Vec<FinishedRequest>,
+    ) -> Result<usize, ReadRefusal> {
         let before = self.partial.len();
         let head = if before == 0 {
             parse(input, wants_ids)?
@@ -120,7 +120,7 @@ impl Reader {
             }
             return match self.partial.len() {
                 0..=MAX_HEAD => Ok(input.len()),
-                _ => Err(Refusal(431)),
+                _ => Err(ReadRefusal(431)),
             };
         };
         self.partial = Vec::new();
@@ -136,42 +136,42 @@ impl Reader {
     }
 }
 
-struct Head {
-    request: Request,
+struct RequestHead {
+    request: FinishedRequest,
     length: usize,
-    body: Option<Body>,
+    body: Option<BodyFraming>,
     expects_continue: bool,
 }
 
 /// Parses the head at the start of `bytes`, if complete.
-fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<Head>, Refusal> {
+fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefusal> {
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
     let length = match parsed.parse_with_uninit_headers(bytes, &mut headers) {
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return Err(Refusal(431)),
-        Err(_) => return Err(Refusal(400)),
+        Err(httparse::Error::TooManyHeaders) => return Err(ReadRefusal(431)),
+        Err(_) => return Err(ReadRefusal(400)),
     };
     let fields = Fields::read(parsed.headers, wants_ids)?;
     let method = parsed.method.unwrap_or_default();
     let is_1_1 = parsed.version == Some(1);
-    let request = Request {
+    let request = FinishedRequest {
         id: fields.id,
         target: target(parsed.path.unwrap_or_default()),
         is_head: method == "HEAD",
         keep_alive: !fields.close && (is_1_1 || fields.keep_alive),
     };
-    Ok(Some(Head {
+    Ok(Some(RequestHead {
         request,
         length,
         expects_continue: fields.expects_continue && is_1_1,
         body: match (fields.chunked, fields.length) {
             // Both together allow request smuggling.
-            (true, Some(_)) => return Err(Refusal(400)),
-            (true, None) => Some(Body::Chunks(Chunked::new())),
+            (true, Some(_)) => return Err(ReadRefusal(400)),
+            (true, None) => Some(BodyFraming::Chunks(Chunked::new())),
             (false, Some(0) | None) => None,
-            (false, Some(bytes)) => Some(Body::Bytes(bytes)),
+            (false, Some(bytes)) => Some(BodyFraming::Bytes(bytes)),
         },
     }))
 }
@@ -188,7 +188,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn read(headers: &[Header<'_>], wants_ids: bool) -> Result<Self, Refusal> {
+    fn read(headers: &[Header<'_>], wants_ids: bool) -> Result<Self, ReadRefusal> {
         let mut fields = Self::default();
         for Header { name, value } in headers {
             // Comparing lengths first is cheap for most fields.
@@ -197,15 +197,15 @@ impl Fields {
                     fields.id = Some((*value).into());
                 }
                 14 if name.eq_ignore_ascii_case("content-length") => {
-                    let length = length_of(value).ok_or(Refusal(400))?;
+                    let length = length_of(value).ok_or(ReadRefusal(400))?;
                     if fields.length.is_some_and(|other| other != length) {
-                        return Err(Refusal(400));
+                        return Err(ReadRefusal(400));
                     }
                     fields.length = Some(length);
                 }
                 17 if name.eq_ignore_ascii_case("transfer-encoding") => {
                     if fields.chunked || !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                        return Err(Refusal(501));
+                        return Err(ReadRefusal(501));
                     }
                     fields.chunked = true;
                 }

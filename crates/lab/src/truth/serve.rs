@@ -15,11 +15,11 @@ use rustix::event::epoll::EventFlags;
 use super::answers::Answers;
 use super::conn::Intake;
 use super::conns::Conns;
-use super::ledger::Ledger;
-use super::mode::Server;
+use super::ledger::LabLedger;
+use super::mode::ModeServer;
 use super::poll::{Poll, Ready, Wait};
-use super::reader::Request;
-use super::settings::Settings;
+use super::reader::FinishedRequest;
+use super::settings::TruthConfig;
 use crate::{LabError, clock};
 
 /// Spin time before a release: the worst wake-up delay with a free core.
@@ -45,11 +45,11 @@ pub(super) struct Serve {
     /// Release moments of connections, in order of arrival for equal ones.
     turns: BinaryHeap<Reverse<(u64, u64, u64)>>,
     turns_set: u64,
-    server: Server,
+    server: ModeServer,
     answers: Answers,
-    ledger: Ledger,
+    ledger: LabLedger,
     buffer: Vec<u8>,
-    requests: Vec<Request>,
+    requests: Vec<FinishedRequest>,
     /// After a stop: end of the grace period.
     deadline: Option<u64>,
     /// Last reading of the clock.
@@ -61,9 +61,9 @@ impl Serve {
     pub(super) fn new(
         listener: TcpListener,
         stop: &OwnedFd,
-        settings: Settings,
+        settings: TruthConfig,
         seed: u64,
-        ledger: Ledger,
+        ledger: LabLedger,
     ) -> Result<Self, LabError> {
         let open = || {
             let poll = Poll::new()?;
@@ -80,7 +80,7 @@ impl Serve {
             turns: BinaryHeap::new(),
             turns_set: 0,
             answers: Answers::new(settings.body, settings.error_code),
-            server: Server::new(settings.mode, seed),
+            server: ModeServer::new(settings.mode, seed),
             ledger,
             buffer: vec![0; BUFFER],
             requests: Vec::new(),

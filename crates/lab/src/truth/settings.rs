@@ -3,9 +3,9 @@
 
 use super::mode::{Mode, When};
 use super::stall::Rhythm;
-use super::table::Table;
+use super::table::DurationTable;
 use crate::units;
-use crate::{LabError, Options};
+use crate::{LabError, LabOptions};
 
 /// All options. `MODES` assigns them to modes.
 pub(super) const OPTIONS: &[&str] = &[
@@ -31,7 +31,7 @@ const MAX_BODY: u64 = 16 * 1024 * 1024;
 const MAX_SERVERS: u64 = 100_000;
 
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct TruthConfig {
     pub(super) mode: Mode,
     /// Size of a response body in bytes.
     pub(super) body: usize,
@@ -39,9 +39,9 @@ pub(super) struct Settings {
     pub(super) error_code: u16,
 }
 
-impl Settings {
-    pub(super) fn read(options: &Options) -> Result<Self, LabError> {
-        let given = Given(options);
+impl TruthConfig {
+    pub(super) fn read(options: &LabOptions) -> Result<Self, LabError> {
+        let given = TruthOptions(options);
         let name = given.0.extra("mode").unwrap_or("constant");
         let Some(&(name, own)) = MODES.iter().find(|(mode, _)| *mode == name) else {
             let modes: Vec<_> = MODES.iter().map(|(mode, _)| *mode).collect();
@@ -61,12 +61,12 @@ impl Settings {
 }
 
 /// The given pairs with defaults.
-struct Given<'a>(&'a Options);
+struct TruthOptions<'a>(&'a LabOptions);
 
-impl Given<'_> {
+impl TruthOptions<'_> {
     fn mode(&self, name: &str) -> Result<Mode, LabError> {
         Ok(match name {
-            "table" => Mode::Table(self.value("table", "", Table::read)?),
+            "table" => Mode::Table(self.value("table", "", DurationTable::read)?),
             "exponential" => Mode::Exponential {
                 mean: self.value("mean", "1ms", units::duration_above_zero)?,
                 servers: self.size("servers", "1", 1..=MAX_SERVERS)?,

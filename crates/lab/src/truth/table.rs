@@ -4,13 +4,13 @@ use crate::units;
 
 /// Durations with their cumulative share.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
+pub(super) struct DurationTable {
     /// Sorted by cumulative weight.
     rows: Vec<(f64, u64)>,
     total: f64,
 }
 
-impl Table {
+impl DurationTable {
     /// Parses `table=`: `1ms:90,10ms:9`, or a file with one pair per line. A value with a colon is
     /// not a file.
     pub(super) fn read(value: &str) -> Result<Self, String> {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn durations_are_picked_by_weight() {
-        let table = Table::read("1ms:90,10ms:9,5ms:0,100ms:1").unwrap();
+        let table = DurationTable::read("1ms:90,10ms:9,5ms:0,100ms:1").unwrap();
         for (uniform, ms) in [
             (0.0, 1),
             (0.8999, 1),
@@ -94,10 +94,10 @@ mod tests {
         let path = std::env::temp_dir().join(format!("lab-table-{}.txt", std::process::id()));
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            Table::read(path.to_str().unwrap())
+            DurationTable::read(path.to_str().unwrap())
         };
         let table = read("# measured in May\n1ms : 3\n\n 2ms:0.5 # rarely\n");
-        assert_eq!(table, Table::read("1ms:3,2ms:0.5"));
+        assert_eq!(table, DurationTable::read("1ms:3,2ms:0.5"));
         let wrong = read("1ms:3\n2ms\n").unwrap_err();
         assert_eq!(
             wrong,
@@ -105,7 +105,7 @@ mod tests {
         );
         assert!(read("").is_err());
         std::fs::remove_file(&path).unwrap();
-        let missing = Table::read("/nonexistent/table").unwrap_err();
+        let missing = DurationTable::read("/nonexistent/table").unwrap_err();
         assert!(
             missing.starts_with("No such file or directory"),
             "{missing}"
@@ -117,14 +117,14 @@ mod tests {
         for text in [
             ":", "1ms:", "1ms:-1", "1ms:0", "1:1", "1ms:1,", "1ms:1:1", "1ms:1%",
         ] {
-            assert!(Table::read(text).is_err(), "{text}");
+            assert!(DurationTable::read(text).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn any_inline_table_is_handled(text in "[0-9a-z:,. %]{0,20}:[0-9a-z:,. %]{0,20}", at in 0.0..1.0) {
-            if let Ok(table) = Table::read(&text) {
+            if let Ok(table) = DurationTable::read(&text) {
                 let picked = table.pick(at);
                 prop_assert!(table.rows.iter().any(|&(_, ns)| ns == picked));
             }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use lab::Options;
+use lab::LabOptions;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
@@ -20,10 +20,10 @@ fn child() {
     let Some(log) = std::env::var_os(LOG) else {
         return;
     };
-    let options = Options {
+    let options = LabOptions {
         log: Some(log.into()),
         until_stdin_closes: std::env::var_os(UNTIL_STDIN_CLOSES).is_some(),
-        ..Options::default()
+        ..LabOptions::default()
     };
     let name = std::env::var(NAME).unwrap();
     // The test harness uses standard output, so the lab gets standard error.

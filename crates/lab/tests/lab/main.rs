@@ -7,9 +7,9 @@ mod command;
 mod sum;
 mod truth;
 
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 
 /// A lab with default options.
 fn start(name: &str) -> Lab {
-    Lab::start(name, &Options::default()).unwrap()
+    Lab::start(name, &LabOptions::default()).unwrap()
 }

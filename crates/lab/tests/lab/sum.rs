@@ -82,12 +82,12 @@ fn refusals_are_json_and_keep_the_connection() {
 
 #[test]
 fn overloaded_lab_refuses_immediately() {
-    let options = lab::Options {
+    let options = lab::LabOptions {
         extra: vec![
             ("work".into(), "300ms".into()),
             ("max-in-flight".into(), "2".into()),
         ],
-        ..lab::Options::default()
+        ..lab::LabOptions::default()
     };
     let lab = lab::Lab::start("sum", &options).unwrap();
     let address = lab.address();
@@ -117,9 +117,9 @@ fn invalid_limits_are_rejected() {
         ("max-in-flight", "0"),
         ("max-in-flight", "x"),
     ] {
-        let options = lab::Options {
+        let options = lab::LabOptions {
             extra: vec![(option.into(), value.into())],
-            ..lab::Options::default()
+            ..lab::LabOptions::default()
         };
         let error = lab::Lab::start("sum", &options).err().unwrap().to_string();
         assert!(error.contains(&format!("{option}={value}")), "{error}");

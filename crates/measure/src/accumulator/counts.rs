@@ -34,7 +34,7 @@ impl Cells {
     }
 
     /// Returns the counts so far and resets them.
-    pub fn take(&mut self) -> Counts {
+    pub fn take(&mut self) -> ValueCounts {
         let mut pairs = Vec::new();
         if self.count > 0 {
             for (page, cells) in self.pages.iter_mut().enumerate() {
@@ -46,20 +46,20 @@ impl Cells {
             }
             self.count = 0;
         }
-        Counts { pairs }
+        ValueCounts { pairs }
     }
 }
 
 /// Values with their counts, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ValueCounts {
     pairs: Vec<(u64, u64)>,
 }
 
-impl Counts {
+impl ValueCounts {
     /// Builds counts from pairs in any order. Counts of equal values are added.
     #[must_use]
-    pub fn of(mut pairs: Vec<(u64, u64)>) -> Counts {
+    pub fn of(mut pairs: Vec<(u64, u64)>) -> ValueCounts {
         pairs.sort_unstable();
         pairs.dedup_by(|next, first| {
             let same = next.0 == first.0;
@@ -68,7 +68,7 @@ impl Counts {
             }
             same
         });
-        Counts { pairs }
+        ValueCounts { pairs }
     }
 
     /// (value, count) in ascending order of the values.
@@ -84,7 +84,7 @@ impl Counts {
     }
 
     /// Adds other counts.
-    pub fn merge(&mut self, other: &Counts) {
+    pub fn merge(&mut self, other: &ValueCounts) {
         if self.pairs.is_empty() {
             self.pairs.clone_from(&other.pairs);
             return;
@@ -124,12 +124,12 @@ mod tests {
 
     use super::*;
 
-    fn counted(values: &[u64]) -> Counts {
+    fn counted(values: &[u64]) -> ValueCounts {
         let mut cells = Cells::default();
         values.iter().for_each(|v| cells.record(*v));
         assert_eq!(cells.count(), values.len() as u64);
         let counts = cells.take();
-        assert_eq!((cells.count(), cells.take()), (0, Counts::default()));
+        assert_eq!((cells.count(), cells.take()), (0, ValueCounts::default()));
         counts
     }
 
@@ -153,7 +153,7 @@ mod tests {
             merged.merge(&counted(&b));
             prop_assert_eq!(&merged, &counted(&[a.clone(), b.clone()].concat()));
             let pairs = a.iter().chain(&b).map(|v| (*v, 1)).collect();
-            prop_assert_eq!(merged, Counts::of(pairs));
+            prop_assert_eq!(merged, ValueCounts::of(pairs));
         }
     }
 }

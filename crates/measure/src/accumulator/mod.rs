@@ -9,7 +9,7 @@ mod sketch;
 
 use std::collections::BTreeMap;
 
-pub use counts::{Cells, Counts};
+pub use counts::{Cells, ValueCounts};
 pub use event::{Event, KeptReason, Loss, Opening, Reason};
 pub use sketch::Sketch;
 
@@ -37,7 +37,7 @@ pub struct Tally {
     /// Merged as sketches.
     pub sketches: BTreeMap<String, Sketch>,
     /// Merged by adding per value.
-    pub counts: BTreeMap<String, Counts>,
+    pub counts: BTreeMap<String, ValueCounts>,
 }
 
 impl Tally {

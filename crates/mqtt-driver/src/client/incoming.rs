@@ -5,16 +5,16 @@ use std::task::{Context, Poll};
 use engine::net::fault::socket_fault;
 use measure::{
     Failure, Fault, LabelId,
-    sample::{Ended, Intended},
+    sample::{Intended, RequestOutcome},
 };
 use mqtt::{
-    Connack, Event, Next, Packet, Reason, Stage,
+    AckKind, Connack, Event, NextPacket, Packet, Reason,
     packet::{self, put_ack},
     subscribe::Answered,
 };
 
-use super::{Client, Phase, State, finish, put_subscribe};
-use crate::{counts::add, outbox::Sent, shared::Shared};
+use super::{Client, ClientState, Phase, finish, put_subscribe};
+use crate::{counts::add, outbox::SentMessage, shared::DriverState};
 
 /// The largest packet that is taken.
 const MAX_PACKET: usize = 64 << 20;
@@ -23,7 +23,7 @@ const READS: usize = 16;
 
 impl Client {
     /// Reads what is there.
-    pub(super) fn read(&self, shared: &Shared, cx: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn read(&self, shared: &DriverState, cx: &mut Context<'_>) -> Result<(), Fault> {
         for _ in 0..READS {
             let mut state = self.state.borrow_mut();
             let Some(line) = &mut state.line else {
@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// The operation to which bytes that come in are counted: deliveries to the subscription, answers to what is published.
-    fn label_of_reads(&self, shared: &Shared, is_greeting: bool) -> LabelId {
+    fn label_of_reads(&self, shared: &DriverState, is_greeting: bool) -> LabelId {
         match &self.made.outgoing {
             _ if is_greeting => shared.labels.connect,
             Some(outgoing) if self.made.filters.is_empty() => shared.labels.publish(outgoing.qos),
@@ -74,19 +74,19 @@ impl Client {
     /// Every whole packet at the beginning of bytes; how many bytes they were.
     fn packets(
         &self,
-        state: &mut State,
-        shared: &Shared,
+        state: &mut ClientState,
+        shared: &DriverState,
         bytes: &[u8],
         now: u64,
     ) -> Result<usize, Fault> {
         let mut at = 0;
         loop {
             match packet::next(shared.version, &bytes[at..], MAX_PACKET) {
-                Ok(Next::Packet(packet, used)) => {
+                Ok(NextPacket::Packet(packet, used)) => {
                     self.packet(state, shared, &packet, now)?;
                     at += used;
                 }
-                Ok(Next::Partial(_)) => return Ok(at),
+                Ok(NextPacket::Partial(_)) => return Ok(at),
                 Err(why) => {
                     shared
                         .worker
@@ -99,8 +99,8 @@ impl Client {
 
     fn packet(
         &self,
-        state: &mut State,
-        shared: &Shared,
+        state: &mut ClientState,
+        shared: &DriverState,
         packet: &Packet<'_>,
         now: u64,
     ) -> Result<(), Fault> {
@@ -135,16 +135,22 @@ impl Client {
                     Event::Complete(sent) => acknowledged(shared, &sent, Reason::SUCCESS, now),
                     Event::Release(_) => {
                         let id = ack.identifier;
-                        put_ack(line.out(), version, Stage::Released, id, Reason::SUCCESS);
+                        put_ack(line.out(), version, AckKind::Released, id, Reason::SUCCESS);
                     }
                     Event::Forget(reason) => {
-                        put_ack(line.out(), version, Stage::Complete, ack.identifier, reason);
+                        put_ack(
+                            line.out(),
+                            version,
+                            AckKind::Complete,
+                            ack.identifier,
+                            reason,
+                        );
                     }
                     Event::Unknown => {
                         add(&shared.counts.stray, 1);
-                        if ack.stage == Stage::Received {
+                        if ack.stage == AckKind::Received {
                             let (id, why) = (ack.identifier, Reason::NOT_FOUND);
-                            put_ack(line.out(), version, Stage::Released, id, why);
+                            put_ack(line.out(), version, AckKind::Released, id, why);
                         }
                     }
                 }
@@ -172,8 +178,8 @@ impl Client {
 
     fn connack(
         &self,
-        state: &mut State,
-        shared: &Shared,
+        state: &mut ClientState,
+        shared: &DriverState,
         connack: &Connack<'_>,
         now: u64,
     ) -> Result<(), Fault> {
@@ -195,7 +201,7 @@ impl Client {
                 .remark(format!("the server refused a connection: {text}"));
             return Err(Fault::ClosedEarly);
         }
-        finish(shared, &greeting, now, Ended::Ok, String::new);
+        finish(shared, &greeting, now, RequestOutcome::Ok, String::new);
         add(&shared.counts.connected, 1);
         if state.was_up {
             add(&shared.counts.reconnected, 1);
@@ -217,7 +223,7 @@ impl Client {
                 shared,
                 &sent,
                 now,
-                Ended::Unanswered(Fault::Reset),
+                RequestOutcome::Unanswered(Fault::Reset),
                 String::new,
             );
         }
@@ -228,7 +234,7 @@ impl Client {
             return Ok(());
         }
         let intended = Intended::after_previous(now, 0);
-        let mut sent = Sent::new(shared.labels.subscribe, 0, intended, now);
+        let mut sent = SentMessage::new(shared.labels.subscribe, 0, intended, now);
         sent.first_write = now;
         shared.worker.issue(now, sent.label, sent.intended);
         if let (Some(id), Some(line)) = (state.outbox.request(sent), &mut state.line) {
@@ -239,7 +245,13 @@ impl Client {
         Ok(())
     }
 
-    fn subscribed(&self, state: &mut State, shared: &Shared, answered: &Answered<'_>, now: u64) {
+    fn subscribed(
+        &self,
+        state: &mut ClientState,
+        shared: &DriverState,
+        answered: &Answered<'_>,
+        now: u64,
+    ) {
         let Some(sent) = state.outbox.answered(answered.identifier) else {
             return add(&shared.counts.stray, 1);
         };
@@ -248,7 +260,7 @@ impl Client {
         let filters = self.made.filters.iter();
         let refused = answered.reasons().zip(filters);
         let refused = refused.filter(|(reason, _)| reason.is_refusal());
-        let mut ended = (Ended::Ok, Reason::SUCCESS);
+        let mut ended = (RequestOutcome::Ok, Reason::SUCCESS);
         for (reason, (filter, _)) in refused {
             shared.filter_refused(self, filter);
             add(&shared.counts.filters_refused, 1);
@@ -264,18 +276,18 @@ impl Client {
         self.is_up(state, shared, now);
     }
 
-    fn is_up(&self, state: &mut State, shared: &Shared, now: u64) {
+    fn is_up(&self, state: &mut ClientState, shared: &DriverState, now: u64) {
         state.phase = Phase::Up;
         self.settle(state, shared);
         if let Some(intended) = state.arrival.take() {
-            shared.arrived(now, intended, Ended::Ok);
+            shared.arrived(now, intended, RequestOutcome::Ok);
         }
     }
 }
 
-fn acknowledged(shared: &Shared, sent: &Sent, reason: Reason, now: u64) {
+fn acknowledged(shared: &DriverState, sent: &SentMessage, reason: Reason, now: u64) {
     if !reason.is_refusal() {
-        return finish(shared, sent, now, Ended::Ok, String::new);
+        return finish(shared, sent, now, RequestOutcome::Ok, String::new);
     }
     finish(shared, sent, now, turned_down(reason), || {
         reason.to_string()
@@ -283,7 +295,7 @@ fn acknowledged(shared: &Shared, sent: &Sent, reason: Reason, now: u64) {
 }
 
 /// A refusal by the name of its reason.
-fn turned_down(reason: Reason) -> Ended {
+fn turned_down(reason: Reason) -> RequestOutcome {
     let name = reason.name().unwrap_or("unknown reason");
-    Ended::Failed(Failure::Refusal(name))
+    RequestOutcome::Failed(Failure::Refusal(name))
 }

@@ -9,7 +9,7 @@ use std::{
 
 use engine::net::stream::Stream;
 
-pub(super) struct Line {
+pub(super) struct Connection {
     pub stream: Stream,
     /// What has come and is no whole packet yet.
     pub partial: Vec<u8>,
@@ -23,10 +23,10 @@ pub(super) struct Line {
     open: Rc<Cell<u64>>,
 }
 
-impl Line {
-    pub fn new(stream: Stream, open: &Rc<Cell<u64>>) -> Line {
+impl Connection {
+    pub fn new(stream: Stream, open: &Rc<Cell<u64>>) -> Connection {
         open.set(open.get() + 1);
-        Line {
+        Connection {
             stream,
             partial: Vec::new(),
             blocked_since: None,
@@ -81,7 +81,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.open.set(self.open.get().saturating_sub(1));
     }

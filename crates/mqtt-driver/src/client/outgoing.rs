@@ -6,15 +6,15 @@ use std::task::{Context, Poll};
 use engine::net::fault::socket_fault;
 use measure::{
     Fault,
-    sample::{Ended, Intended},
+    sample::{Intended, RequestOutcome},
 };
-use mqtt::{Reason, Stage, Stamp, connect, packet::put_ack};
+use mqtt::{AckKind, Reason, Stamp, connect, packet::put_ack};
 
-use super::{Client, Phase, State, finish};
+use super::{Client, ClientState, Phase, finish};
 use crate::{
     counts::add,
-    outbox::{Next, Sent},
-    shared::Shared,
+    outbox::{NextWrite, SentMessage},
+    shared::DriverState,
 };
 
 /// So many bytes are written at once.
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 48 << 10;
 
 impl Client {
     /// Encodes what there is room for and hands it to the socket.
-    pub(super) fn write(&self, shared: &Shared, cx: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn write(&self, shared: &DriverState, cx: &mut Context<'_>) -> Result<(), Fault> {
         loop {
             let mut state = self.state.borrow_mut();
             let state = &mut *state;
@@ -64,7 +64,7 @@ impl Client {
         }
     }
 
-    fn encode(&self, state: &mut State, shared: &Shared, now: u64) {
+    fn encode(&self, state: &mut ClientState, shared: &DriverState, now: u64) {
         let (Some(line), Some(outgoing)) = (&mut state.line, &self.made.outgoing) else {
             return;
         };
@@ -85,12 +85,12 @@ impl Client {
                     shared.labels.publish(outgoing.qos),
                     Intended::after_previous(now, 0),
                 );
-                outbox.due(Sent::new(label, state.next_sequence, intended, now));
+                outbox.due(SentMessage::new(label, state.next_sequence, intended, now));
                 state.next_sequence += 1;
                 shared.worker.issue(now, label, intended);
             }
             match outbox.next() {
-                Some(Next::Message { id, is_again, sent }) => {
+                Some(NextWrite::Message { id, is_again, sent }) => {
                     let payload = payload.get_or_insert_with(|| outgoing.payload.clone());
                     stamp(payload, self, shared, &sent);
                     let before = line.end();
@@ -98,8 +98,8 @@ impl Client {
                     let at = line.end();
                     outbox.encoded((id, is_again), sent, (at - before) as u32, at);
                 }
-                Some(Next::Release(id)) => {
-                    let (stage, why) = (Stage::Released, Reason::SUCCESS);
+                Some(NextWrite::Release(id)) => {
+                    let (stage, why) = (AckKind::Released, Reason::SUCCESS);
                     put_ack(line.out(), shared.version, stage, id, why);
                 }
                 None => break,
@@ -113,17 +113,17 @@ impl Client {
     }
 
     /// What the socket has taken is sent.
-    fn written(&self, state: &mut State, shared: &Shared, now: u64) {
+    fn written(&self, state: &mut ClientState, shared: &DriverState, now: u64) {
         let Some(line) = &mut state.line else { return };
         let taken = line.taken();
         while let Some(sent) = state.outbox.next_written(taken, now) {
-            finish(shared, &sent, now, Ended::Ok, String::new);
+            finish(shared, &sent, now, RequestOutcome::Ok, String::new);
         }
     }
 }
 
 /// Makes a payload the one of this message.
-fn stamp(payload: &mut Vec<u8>, client: &Client, shared: &Shared, sent: &Sent) {
+fn stamp(payload: &mut Vec<u8>, client: &Client, shared: &DriverState, sent: &SentMessage) {
     let outgoing = client.made.outgoing.as_ref();
     if let Some(groups) = outgoing.and_then(|outgoing| outgoing.groups) {
         let who = u64::from(client.made.global);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mqtt::{Reason, Stage, property::Block};
+use mqtt::{AckKind, Reason, property::Block};
 use proptest::prelude::*;
 
 use super::*;
@@ -45,13 +45,14 @@ impl Peer {
     fn due(&mut self) {
         let sequence = self.outbox.ledger.due;
         let intended = Intended::scheduled(self.now);
-        self.outbox.due(Sent::new(0, sequence, intended, self.now));
+        self.outbox
+            .due(SentMessage::new(0, sequence, intended, self.now));
     }
 
     /// Encodes everything that there is room for.
     fn encode(&mut self) {
         while let Some(next) = self.outbox.next() {
-            let Next::Message { id, is_again, sent } = next else {
+            let NextWrite::Message { id, is_again, sent } = next else {
                 continue;
             };
             self.written += BYTES;
@@ -76,7 +77,7 @@ impl Peer {
         }
     }
 
-    fn ack(&mut self, stage: Stage, id: u16) -> Event<Sent> {
+    fn ack(&mut self, stage: AckKind, id: u16) -> Event<SentMessage> {
         let ack = Ack {
             stage,
             identifier: id,
@@ -94,9 +95,9 @@ impl Peer {
         let (id, sequence) = self.unanswered.remove(0);
         let is_twice = self.outbox.qos == Qos::ExactlyOnce;
         let stage = if is_twice {
-            Stage::Received
+            AckKind::Received
         } else {
-            Stage::Acknowledged
+            AckKind::Acknowledged
         };
         match self.ack(stage, id) {
             Event::Done(..) => self.booked += 1,
@@ -108,7 +109,10 @@ impl Peer {
 
     fn complete(&mut self) {
         if let Some((id, _)) = self.released.pop() {
-            assert!(matches!(self.ack(Stage::Complete, id), Event::Complete(_)));
+            assert!(matches!(
+                self.ack(AckKind::Complete, id),
+                Event::Complete(_)
+            ));
             self.booked += 1;
         }
     }
@@ -136,7 +140,7 @@ impl Peer {
     }
 
     /// Ends, and everything is settled.
-    fn close(mut self) -> Ledger {
+    fn close(mut self) -> MessageLedger {
         self.booked += self.outbox.close().len() as u64;
         self.check();
         let ledger = self.outbox.ledger;
@@ -198,11 +202,11 @@ fn a_server_that_answers_what_it_has_not_got_confuses_nobody() {
     peer.encode();
     // Nothing is taken, and yet the first is acknowledged: whoever says so has it.
     assert!(matches!(
-        peer.ack(Stage::Acknowledged, 1),
+        peer.ack(AckKind::Acknowledged, 1),
         Event::Done(sent, _) if sent.sequence == 0
     ));
-    assert_eq!(peer.ack(Stage::Acknowledged, 1), Event::Unknown);
-    assert_eq!(peer.ack(Stage::Complete, 2), Event::Unknown);
+    assert_eq!(peer.ack(AckKind::Acknowledged, 1), Event::Unknown);
+    assert_eq!(peer.ack(AckKind::Complete, 2), Event::Unknown);
     assert!(peer.outbox.next_written(2 * BYTES, 5).is_none());
     peer.outbox.close();
     let ledger = peer.outbox.ledger;

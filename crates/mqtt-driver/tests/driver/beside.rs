@@ -5,15 +5,15 @@ use std::{pin::Pin, rc::Rc};
 use engine::{
     deadlines::Limit,
     driver::Driver,
-    run::{Beside, Given},
+    run::{BackgroundWork, DriverContext},
     worker::Worker,
 };
-use plan::{Rate, mqtt::Pace, work::External};
+use plan::{Rate, mqtt::PublishPace, work::External};
 
 use super::{peer::*, *};
 
 /// Other work: one arrival, which lasts as long as the load.
-struct Other(Given);
+struct Other(DriverContext);
 
 impl Driver for Other {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
@@ -40,7 +40,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         per_ns: SECOND,
     };
     if let Some(publish) = &mut clients.publish {
-        publish.pace = Some(Pace::Rate(rate));
+        publish.pace = Some(PublishPace::Rate(rate));
     }
     let mqtt = Mqtt {
         host: "127.0.0.1".into(),
@@ -65,7 +65,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         verify_tls: true,
         tls: plan::Tls::default(),
     });
-    let driver = maker(Settings {
+    let driver = maker(DriverConfig {
         work: Arc::new(mqtt),
         flat_out: false,
         own: plan.loads_beside(),
@@ -74,17 +74,17 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         limit: None,
         clients: None,
     });
-    let mut options = Options {
+    let mut options = EngineOptions {
         drain_ns: Some(PATIENT),
         workers: Some(1),
         driver: Some(Arc::new(|given| Box::new(Other(given)))),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let nobody = Prepared::new(&plan, options.clone())
         .err()
         .expect("refused");
     assert!(nobody[0].message.contains("MQTT clients"), "{nobody:?}");
-    options.beside = Some(Beside {
+    options.beside = Some(BackgroundWork {
         driver,
         workers: 1,
         door: Some(Arc::new(|| Box::new(Told::default()))),

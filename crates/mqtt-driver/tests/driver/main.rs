@@ -10,12 +10,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use engine::{Line, Options, Prepared, Sink, StopHandle, Zero};
+use engine::{EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero};
 use measure::{
     Interval, Slot,
     accumulator::{Accumulator, Event, Tally},
 };
-use mqtt_driver::{Settings, maker};
+use mqtt_driver::{DriverConfig, maker};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Shape, Work,
     mqtt::{Arrival, Clients, Mqtt, Payload, Properties, Publishing, Subscribing, Version},
@@ -46,7 +46,7 @@ impl Accumulator for Told {
 #[derive(Default)]
 struct Kept {
     intervals: Vec<Interval>,
-    lines: Vec<Line>,
+    lines: Vec<OutputLine>,
 }
 
 impl Sink for Kept {
@@ -54,7 +54,7 @@ impl Sink for Kept {
         self.intervals.push(interval);
     }
 
-    fn line(&mut self, line: Line) {
+    fn line(&mut self, line: OutputLine) {
         self.lines.push(line);
     }
 }
@@ -88,7 +88,7 @@ impl Kept {
     fn remarks(&self) -> BTreeMap<&str, usize> {
         let mut remarks = BTreeMap::new();
         for line in &self.lines {
-            if let Line::Remark(text) = line {
+            if let OutputLine::Remark(text) = line {
                 *remarks.entry(text.as_str()).or_default() += 1;
             }
         }
@@ -194,7 +194,7 @@ fn run_until(stop: &StopHandle, port: u16, load: Load, version: Version, clients
         connect_every_ns: 0,
         groups: vec![clients],
     };
-    let driver = maker(Settings {
+    let driver = maker(DriverConfig {
         work: Arc::new(work.clone()),
         flat_out: false,
         own: Vec::new(),
@@ -211,13 +211,13 @@ fn run_until(stop: &StopHandle, port: u16, load: Load, version: Version, clients
         load,
         Work::Mqtt(work),
     );
-    let options = Options {
+    let options = EngineOptions {
         drain_ns: Some(PATIENT),
         stop: stop.clone(),
         workers: Some(1),
         door: Some(Arc::new(|| Box::new(Told::default()))),
         driver: Some(driver),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let mut kept = Kept::default();
     let prepared = Prepared::new(&plan, options).expect("a plan that compiles");

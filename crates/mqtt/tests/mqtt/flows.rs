@@ -1,8 +1,8 @@
 //! Complete flows: our session and codec as the client, mqtt-protocol-core as the server.
 
 use mqtt::{
-    Connect, Event, Filter, Next, Packet, Publish, Qos, Reason, Session, Stage, Template, Version,
-    packet, subscribe,
+    AckKind, Connect, Event, Filter, NextPacket, Packet, Publish, Qos, Reason, Session, Template,
+    Version, packet, subscribe,
 };
 use mqtt_protocol_core::mqtt::{
     self as theirs, Connection, common::Cursor, connection::Event as Theirs,
@@ -70,7 +70,7 @@ impl Line {
         let (down, used) = (std::mem::take(&mut self.down), self.came.len());
         let first = packet::next(self.version, &down, usize::MAX).unwrap();
         assert!(
-            matches!(first, Next::Packet(Packet::Connack(c), _) if c.reason == Reason::SUCCESS)
+            matches!(first, NextPacket::Packet(Packet::Connack(c), _) if c.reason == Reason::SUCCESS)
         );
         assert_eq!(used, 1);
     }
@@ -111,7 +111,7 @@ impl Line {
             let (mut at, mut up) = (0, Vec::new());
             while at < down.len() {
                 let next = packet::next(self.version, &down[at..], usize::MAX).unwrap();
-                let Next::Packet(packet, used) = next else {
+                let NextPacket::Packet(packet, used) = next else {
                     panic!("half a packet of the server's")
                 };
                 at += used;
@@ -122,9 +122,9 @@ impl Line {
                     Packet::Ack(ack) => match session.acknowledged(&ack) {
                         Event::Done(what, _) | Event::Complete(what) => over.push(what),
                         Event::Release(_) => {
-                            answer(Stage::Released, ack.identifier, Reason::SUCCESS);
+                            answer(AckKind::Released, ack.identifier, Reason::SUCCESS);
                         }
-                        Event::Forget(reason) => answer(Stage::Complete, ack.identifier, reason),
+                        Event::Forget(reason) => answer(AckKind::Complete, ack.identifier, reason),
                         Event::Unknown => panic!("{ack:?} of nothing"),
                     },
                     Packet::Publish(message) => {

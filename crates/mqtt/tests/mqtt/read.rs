@@ -1,14 +1,14 @@
 //! Parses packets that mqtt-proto encodes as a server.
 
 use bytes::Bytes;
-use mqtt::{Id, Next, Packet, Qos, Reason, Stage, Version, packet};
+use mqtt::{AckKind, Id, NextPacket, Packet, Qos, Reason, Version, packet};
 use mqtt_proto::{Pid, QoS, QosPid, TopicName, v3, v5};
 use proptest::prelude::*;
 
 /// The single packet in these bytes.
 fn whole(version: Version, bytes: &[u8]) -> Packet<'_> {
     match packet::next(version, bytes, usize::MAX) {
-        Ok(Next::Packet(packet, used)) if used == bytes.len() => packet,
+        Ok(NextPacket::Packet(packet, used)) if used == bytes.len() => packet,
         other => panic!("{other:?} of {bytes:?}"),
     }
 }
@@ -54,19 +54,19 @@ proptest! {
             other => panic!("{other:?}"),
         };
         for (packet, expected) in [
-            (v3::Packet::Puback(pid), Stage::Acknowledged), (v3::Packet::Pubrec(pid), Stage::Received),
-            (v3::Packet::Pubrel(pid), Stage::Released), (v3::Packet::Pubcomp(pid), Stage::Complete),
+            (v3::Packet::Puback(pid), AckKind::Acknowledged), (v3::Packet::Pubrec(pid), AckKind::Received),
+            (v3::Packet::Pubrel(pid), AckKind::Released), (v3::Packet::Pubcomp(pid), AckKind::Complete),
         ] {
             prop_assert_eq!(stage(Version::V311, &v3_bytes(packet)), (expected, id, 0));
         }
         let mut refused = v5::Puback::new(pid, v5::PubackReasonCode::NotAuthorized);
         refused.properties.reason_string = Some("no".into());
         for (packet, expected) in [
-            (v5::Packet::from(refused), (Stage::Acknowledged, id, 0x87)),
-            (v5::Puback::new_success(pid).into(), (Stage::Acknowledged, id, 0)),
-            (v5::Pubrec::new(pid, v5::PubrecReasonCode::QuotaExceeded).into(), (Stage::Received, id, 0x97)),
-            (v5::Pubrel::new(pid, v5::PubrelReasonCode::PacketIdentifierNotFound).into(), (Stage::Released, id, 0x92)),
-            (v5::Pubcomp::new_success(pid).into(), (Stage::Complete, id, 0)),
+            (v5::Packet::from(refused), (AckKind::Acknowledged, id, 0x87)),
+            (v5::Puback::new_success(pid).into(), (AckKind::Acknowledged, id, 0)),
+            (v5::Pubrec::new(pid, v5::PubrecReasonCode::QuotaExceeded).into(), (AckKind::Received, id, 0x97)),
+            (v5::Pubrel::new(pid, v5::PubrelReasonCode::PacketIdentifierNotFound).into(), (AckKind::Released, id, 0x92)),
+            (v5::Pubcomp::new_success(pid).into(), (AckKind::Complete, id, 0)),
         ] {
             prop_assert_eq!(stage(Version::V5, &v5_bytes(packet)), expected);
         }

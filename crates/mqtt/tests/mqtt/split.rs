@@ -1,6 +1,6 @@
 //! Frames split at every byte, several in one read, and at the edges of the remaining length.
 
-use mqtt::{Malformed, Next, Packet, Publish, Qos, Template, Version, packet};
+use mqtt::{Malformed, NextPacket, Packet, Publish, Qos, Template, Version, packet};
 use proptest::prelude::*;
 
 /// A stream and a short description of its packets.
@@ -20,7 +20,7 @@ fn stream() -> (Vec<u8>, Vec<String>) {
         packet::put_ack(
             &mut bytes,
             Version::V5,
-            mqtt::Stage::Acknowledged,
+            mqtt::AckKind::Acknowledged,
             77,
             mqtt::Reason(n as u8 | 0x80),
         );
@@ -35,11 +35,11 @@ fn read(bytes: &[u8]) -> (Vec<String>, usize) {
     let (mut told, mut at) = (Vec::new(), 0);
     loop {
         match packet::next(Version::V5, &bytes[at..], usize::MAX).unwrap() {
-            Next::Packet(packet, used) => {
+            NextPacket::Packet(packet, used) => {
                 told.push(format!("{packet:?}"));
                 at += used;
             }
-            Next::Partial(needed) => {
+            NextPacket::Partial(needed) => {
                 assert!(needed > bytes.len() - at, "it asks for what it has");
                 return (told, at);
             }
@@ -65,12 +65,13 @@ fn needed_bytes_match_packet_size() {
     let (bytes, _) = stream();
     let mut at = 0;
     while at < bytes.len() {
-        let Ok(Next::Packet(_, whole)) = packet::next(Version::V5, &bytes[at..], usize::MAX) else {
+        let Ok(NextPacket::Packet(_, whole)) = packet::next(Version::V5, &bytes[at..], usize::MAX)
+        else {
             panic!("no packet at {at}")
         };
         for part in 0..whole {
             let needed = packet::next(Version::V5, &bytes[at..at + part], usize::MAX);
-            let Ok(Next::Partial(needed)) = needed else {
+            let Ok(NextPacket::Partial(needed)) = needed else {
                 panic!("{needed:?}")
             };
             assert!(part < needed && needed <= whole);
@@ -93,20 +94,20 @@ fn messages_at_length_edges_are_parsed() {
         let mut bytes = Vec::new();
         template.put(&mut bytes, 0, false, &payload);
         match packet::next(Version::V311, &bytes, usize::MAX) {
-            Ok(Next::Packet(Packet::Publish(read), used)) => {
+            Ok(NextPacket::Packet(Packet::Publish(read), used)) => {
                 assert_eq!((read.payload, used), (&payload[..], bytes.len()));
             }
             other => panic!("{length}: {other:?}"),
         }
         let short = packet::next(Version::V311, &bytes[..bytes.len() - 1], usize::MAX);
-        assert_eq!(short, Ok(Next::Partial(bytes.len())));
+        assert_eq!(short, Ok(NextPacket::Partial(bytes.len())));
         let too_large = packet::next(Version::V311, &bytes[..10], bytes.len() - 1);
         assert_eq!(too_large, Err(Malformed::TooLarge(bytes.len())));
     }
     // The maximum length. Only the head is parsed.
     let head = [0x30, 0xff, 0xff, 0xff, 0x7f];
     let longest = packet::next(Version::V311, &head, usize::MAX);
-    assert_eq!(longest, Ok(Next::Partial(268_435_460)));
+    assert_eq!(longest, Ok(NextPacket::Partial(268_435_460)));
     let longer = [0x30, 0xff, 0xff, 0xff, 0xff];
     assert_eq!(
         packet::next(Version::V311, &longer, usize::MAX),
@@ -121,10 +122,10 @@ proptest! {
         for version in [Version::V311, Version::V5] {
             let alone = packet::next(version, &bytes, 1000);
             let whole: Vec<u8> = bytes.iter().chain(&more).copied().collect();
-            if let Ok(Next::Packet(..)) = alone {
+            if let Ok(NextPacket::Packet(..)) = alone {
                 prop_assert_eq!(packet::next(version, &whole, 1000), alone);
             }
-            if let Ok(Next::Packet(Packet::Publish(message), _)) = alone {
+            if let Ok(NextPacket::Packet(Packet::Publish(message), _)) = alone {
                 let _ = mqtt::Stamp::of(message.payload);
                 prop_assert!(message.properties.iter().count() <= bytes.len());
             }

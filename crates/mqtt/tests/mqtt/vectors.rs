@@ -1,7 +1,7 @@
 //! Packets byte for byte from the specifications, and what they forbid.
 
 use mqtt::{
-    Connect, Filter, Malformed, Next, Packet, Qos, Version, Will, connect, packet,
+    Connect, Filter, Malformed, NextPacket, Packet, Qos, Version, Will, connect, packet,
     subscribe::put_subscribe,
 };
 
@@ -56,7 +56,7 @@ fn shortest_packets_of_5_are_parsed() {
         (b"\x40\x04\x00\x01\x10\x00", 0x10),
     ] {
         match packet::next(Version::V5, bytes, 100) {
-            Ok(Next::Packet(Packet::Ack(ack), _)) => assert_eq!(ack.reason.0, reason),
+            Ok(NextPacket::Packet(Packet::Ack(ack), _)) => assert_eq!(ack.reason.0, reason),
             other => panic!("{other:?}"),
         }
     }

@@ -1,8 +1,8 @@
 //! mqtt-proto parses the packets that we encode.
 
 use mqtt::{
-    Connect, Filter, Id, Property, Publish, Qos, Reason, Retained, Stage, Template, Version, Will,
-    connect, packet, subscribe,
+    AckKind, Connect, Filter, Id, Property, Publish, Qos, Reason, Retained, Template, Version,
+    Will, connect, packet, subscribe,
 };
 use mqtt_proto::{Pid, QoS, QosPid, v3, v5};
 use proptest::prelude::*;
@@ -219,16 +219,16 @@ proptest! {
         };
         let pid = Pid::try_from(pid).unwrap();
         let plain = |stage| in_v3(&put(Version::V311, stage, Reason(0x97)));
-        prop_assert_eq!(plain(Stage::Acknowledged), v3::Packet::Puback(pid));
-        prop_assert_eq!(plain(Stage::Received), v3::Packet::Pubrec(pid));
-        prop_assert_eq!(plain(Stage::Released), v3::Packet::Pubrel(pid));
-        prop_assert_eq!(plain(Stage::Complete), v3::Packet::Pubcomp(pid));
+        prop_assert_eq!(plain(AckKind::Acknowledged), v3::Packet::Puback(pid));
+        prop_assert_eq!(plain(AckKind::Received), v3::Packet::Pubrec(pid));
+        prop_assert_eq!(plain(AckKind::Released), v3::Packet::Pubrel(pid));
+        prop_assert_eq!(plain(AckKind::Complete), v3::Packet::Pubcomp(pid));
         let five = |stage, reason| in_v5(&put(Version::V5, stage, reason));
-        prop_assert_eq!(five(Stage::Acknowledged, Reason::SUCCESS), v5::Puback::new_success(pid).into());
-        prop_assert_eq!(five(Stage::Acknowledged, Reason(0x97)), v5::Puback::new(pid, v5::PubackReasonCode::QuotaExceeded).into());
-        prop_assert_eq!(five(Stage::Received, Reason(0x10)), v5::Pubrec::new(pid, v5::PubrecReasonCode::NoMatchingSubscribers).into());
-        prop_assert_eq!(five(Stage::Released, Reason::NOT_FOUND), v5::Pubrel::new(pid, v5::PubrelReasonCode::PacketIdentifierNotFound).into());
-        prop_assert_eq!(five(Stage::Complete, Reason::NOT_FOUND), v5::Pubcomp::new(pid, v5::PubcompReasonCode::PacketIdentifierNotFound).into());
+        prop_assert_eq!(five(AckKind::Acknowledged, Reason::SUCCESS), v5::Puback::new_success(pid).into());
+        prop_assert_eq!(five(AckKind::Acknowledged, Reason(0x97)), v5::Puback::new(pid, v5::PubackReasonCode::QuotaExceeded).into());
+        prop_assert_eq!(five(AckKind::Received, Reason(0x10)), v5::Pubrec::new(pid, v5::PubrecReasonCode::NoMatchingSubscribers).into());
+        prop_assert_eq!(five(AckKind::Released, Reason::NOT_FOUND), v5::Pubrel::new(pid, v5::PubrelReasonCode::PacketIdentifierNotFound).into());
+        prop_assert_eq!(five(AckKind::Complete, Reason::NOT_FOUND), v5::Pubcomp::new(pid, v5::PubcompReasonCode::PacketIdentifierNotFound).into());
     }
 }
 

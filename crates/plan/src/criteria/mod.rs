@@ -67,7 +67,7 @@ pub enum Ending {
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// A statistic of a time.
-    Time(Span, Stat),
+    Time(SpanFilter, Stat),
     /// Share (or number) of failed and unanswered requests.
     Errors,
     /// Requests per second.
@@ -99,7 +99,7 @@ pub enum MessageFate {
 /// The time that a statistic is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Span {
+pub enum SpanFilter {
     /// Intended start to last byte read.
     Response,
     /// First byte written to last byte read.
@@ -110,18 +110,18 @@ pub enum Span {
     Transaction,
 }
 
-impl Span {
+impl SpanFilter {
     /// Whether it spans several requests and is no time of a single one.
     #[must_use]
     pub fn spans_requests(self) -> bool {
-        matches!(self, Span::Iteration | Span::Transaction)
+        matches!(self, SpanFilter::Iteration | SpanFilter::Transaction)
     }
 }
 
 impl Metric {
     /// The span, if it covers several requests.
     #[must_use]
-    pub fn over_requests(&self) -> Option<Span> {
+    pub fn over_requests(&self) -> Option<SpanFilter> {
         match self {
             Metric::Time(span, _) if span.spans_requests() => Some(*span),
             _ => None,

@@ -1,6 +1,6 @@
 //! Parser for criteria and stop rules. Errors have a position in the text and repeat the grammar.
 
-use super::{Criterion, Ending, MessageFate, Metric, Op, Span, Stat, StopRule};
+use super::{Criterion, Ending, MessageFate, Metric, Op, SpanFilter, Stat, StopRule};
 use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 
 /// The grammar in one line, for messages and help.
@@ -127,13 +127,13 @@ fn metric(scan: &mut Scan) -> Result<Metric, GrammarError> {
     scan.skip_space();
     let begin = scan.at;
     let (span, word) = match scan.word() {
-        "service" => (Some(Span::Service), scan.word()),
-        "iteration" => (Some(Span::Iteration), scan.word()),
-        "transaction" => (Some(Span::Transaction), scan.word()),
+        "service" => (Some(SpanFilter::Service), scan.word()),
+        "iteration" => (Some(SpanFilter::Iteration), scan.word()),
+        "transaction" => (Some(SpanFilter::Transaction), scan.word()),
         word => (None, word),
     };
     if let Some(stat) = stat(word) {
-        return Ok(Metric::Time(span.unwrap_or(Span::Response), stat));
+        return Ok(Metric::Time(span.unwrap_or(SpanFilter::Response), stat));
     }
     let metric = match (span, word) {
         (None, "errors") => Metric::Errors,
@@ -359,19 +359,19 @@ mod tests {
     fn all_metrics_are_parsed() {
         assert_eq!(
             ok("p99 < 250ms").metric,
-            Metric::Time(Span::Response, Stat::Quantile(0.99))
+            Metric::Time(SpanFilter::Response, Stat::Quantile(0.99))
         );
         assert_eq!(
             ok("service p99.9 < 1s").metric,
-            Metric::Time(Span::Service, Stat::Quantile(0.9990000000000001))
+            Metric::Time(SpanFilter::Service, Stat::Quantile(0.9990000000000001))
         );
         assert_eq!(
             ok("iteration max <= 2 s").metric,
-            Metric::Time(Span::Iteration, Stat::Max)
+            Metric::Time(SpanFilter::Iteration, Stat::Max)
         );
         assert_eq!(
             ok("transaction max of \"Pay\" < 1s").metric,
-            Metric::Time(Span::Transaction, Stat::Max)
+            Metric::Time(SpanFilter::Transaction, Stat::Max)
         );
         assert_eq!(ok("mean<10ms").value, Quantity::Duration(10 * MILLISECOND));
         assert_eq!(ok("errors < 1 %").value, Quantity::Share(0.01));
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(
             parse_subject("iteration  p99 of \"a \\\" b\""),
             Ok((
-                Metric::Time(Span::Iteration, Stat::Quantile(0.99)),
+                Metric::Time(SpanFilter::Iteration, Stat::Quantile(0.99)),
                 Some("a \" b".into())
             ))
         );

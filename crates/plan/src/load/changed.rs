@@ -1,6 +1,6 @@
 //! Changes of a load during a run: what can be changed at a moment, and the resulting load.
 
-use super::{Arrivals, Load, Phase, Shape};
+use super::{ArrivalProcess, Load, Phase, Shape};
 use crate::{Rate, UserPhase};
 
 /// Why the load cannot be changed at a moment.
@@ -53,7 +53,7 @@ impl Load {
             Shape::Pause => Err(Fixed::Pause),
             Shape::Count(_) => Err(Fixed::Count),
             Shape::Staircase { .. } => Err(Fixed::Ramp),
-            Shape::Rate(_) if phase.arrivals == Arrivals::Poisson => Err(Fixed::Poisson),
+            Shape::Rate(_) if phase.arrivals == ArrivalProcess::Poisson => Err(Fixed::Poisson),
             Shape::Rate(rate) => Ok(rate),
         }
     }

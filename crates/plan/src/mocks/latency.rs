@@ -10,11 +10,11 @@ use super::Measured;
 
 /// Latency of responses.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Latency {
+pub enum MockLatency {
     /// A constant, in nanoseconds.
     Constant(u64),
     /// A distribution through percentiles.
-    Curve(Curve),
+    Curve(PercentileCurve),
     /// A measured distribution.
     Measured(Measured),
     /// Periods of slow responses, with a given mean over all time.
@@ -37,14 +37,14 @@ pub enum Latency {
     },
 }
 
-impl Latency {
+impl MockLatency {
     /// Creates episodes with this mean over evenly spaced requests. `None` if the episodes alone
     /// exceed the mean.
     #[must_use]
-    pub fn episodes(mean_ns: u64, every_ns: u64, for_ns: u64, slow_ns: u64) -> Option<Latency> {
+    pub fn episodes(mean_ns: u64, every_ns: u64, for_ns: u64, slow_ns: u64) -> Option<MockLatency> {
         let share = for_ns as f64 / every_ns as f64;
         let quick = (mean_ns as f64 - share * slow_ns as f64) / (1.0 - share);
-        (for_ns < every_ns && quick >= 0.0).then(|| Latency::Episodes {
+        (for_ns < every_ns && quick >= 0.0).then(|| MockLatency::Episodes {
             every_ns,
             for_ns,
             slow_ns,
@@ -56,15 +56,15 @@ impl Latency {
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         match self {
-            Latency::Constant(ns) => Some(*ns as f64),
-            Latency::Curve(curve) => {
+            MockLatency::Constant(ns) => Some(*ns as f64),
+            MockLatency::Curve(curve) => {
                 const STEPS: u32 = 20_000;
                 let middle = |step: u32| (f64::from(step) + 0.5) / f64::from(STEPS);
                 let sum: f64 = (0..STEPS).map(|step| curve.at(middle(step)) as f64).sum();
                 Some(sum / f64::from(STEPS))
             }
-            Latency::Measured(measured) => Some(measured.mean_ns()),
-            Latency::Episodes {
+            MockLatency::Measured(measured) => Some(measured.mean_ns()),
+            MockLatency::Episodes {
                 every_ns,
                 for_ns,
                 slow_ns,
@@ -73,7 +73,7 @@ impl Latency {
                 let share = *for_ns as f64 / *every_ns as f64;
                 Some(share.mul_add(*slow_ns as f64, (1.0 - share) * *quick_ns as f64))
             }
-            Latency::Queue { .. } => None,
+            MockLatency::Queue { .. } => None,
         }
     }
 
@@ -81,10 +81,10 @@ impl Latency {
     #[must_use]
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         match self {
-            Latency::Constant(ns) => Some(*ns),
-            Latency::Curve(curve) => Some(curve.at(q)),
-            Latency::Measured(measured) => Some(measured.at(q)),
-            Latency::Episodes {
+            MockLatency::Constant(ns) => Some(*ns),
+            MockLatency::Curve(curve) => Some(curve.at(q)),
+            MockLatency::Measured(measured) => Some(measured.at(q)),
+            MockLatency::Episodes {
                 every_ns,
                 for_ns,
                 slow_ns,
@@ -93,7 +93,7 @@ impl Latency {
                 let slow = 1.0 - q < *for_ns as f64 / *every_ns as f64;
                 Some(if slow { *slow_ns } else { *quick_ns })
             }
-            Latency::Queue { .. } => None,
+            MockLatency::Queue { .. } => None,
         }
     }
 }
@@ -101,21 +101,21 @@ impl Latency {
 /// A distribution through given percentiles, log-normal between each two. The outer pieces are
 /// extrapolated.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Curve {
+pub struct PercentileCurve {
     /// (normal quantile, logarithm of nanoseconds).
     points: Vec<(f64, f64)>,
     /// Normal quantile beyond which the distribution is cut, on both sides.
     ends: f64,
 }
 
-impl Curve {
+impl PercentileCurve {
     /// Cuts the distribution at p99.99 and p0.01.
     const CUT: f64 = 0.9999;
 
     /// Creates a curve through at least two increasing percentiles (share, nanoseconds). `is_cut`
     /// limits its ends.
     #[must_use]
-    pub fn through(percentiles: &[(f64, u64)], is_cut: bool) -> Option<Curve> {
+    pub fn through(percentiles: &[(f64, u64)], is_cut: bool) -> Option<PercentileCurve> {
         let grows = |pair: &[(f64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1;
         let is_one = percentiles.len() >= 2 && percentiles.windows(2).all(grows);
         let is_inside = percentiles
@@ -123,11 +123,11 @@ impl Curve {
             .all(|&(q, ns)| q > 0.0 && q < 1.0 && ns > 0);
         let last = percentiles.last()?.0;
         let ends = if is_cut {
-            Curve::CUT.max(last)
+            PercentileCurve::CUT.max(last)
         } else {
             1.0 - 1e-9
         };
-        (is_one && is_inside).then(|| Curve {
+        (is_one && is_inside).then(|| PercentileCurve {
             points: percentiles
                 .iter()
                 .map(|&(q, ns)| (normal_quantile(q), (ns as f64).ln()))
@@ -149,8 +149,8 @@ impl Curve {
 
 /// Draws the latency of each request, in order of arrival.
 #[derive(Debug, Clone)]
-pub struct Course {
-    latency: Latency,
+pub struct LatencySampler {
+    latency: MockLatency,
     seed: u64,
     drawn: u64,
     /// When each worker of a queue becomes free.
@@ -170,15 +170,15 @@ pub struct Busy {
     pub utilisation: f64,
 }
 
-impl Course {
+impl LatencySampler {
     /// Creates a sampler at the start of the timeline.
     #[must_use]
-    pub fn new(latency: Latency, seed: u64) -> Course {
+    pub fn new(latency: MockLatency, seed: u64) -> LatencySampler {
         let workers = match latency {
-            Latency::Queue { workers, .. } => workers as usize,
+            MockLatency::Queue { workers, .. } => workers as usize,
             _ => 0,
         };
-        Course {
+        LatencySampler {
             latency,
             seed,
             drawn: 0,
@@ -190,7 +190,7 @@ impl Course {
     /// The utilisation up to now. `None` if it is not a queue.
     #[must_use]
     pub fn busy(&self) -> Option<Busy> {
-        let Latency::Queue {
+        let MockLatency::Queue {
             workers,
             service_ns,
         } = self.latency
@@ -215,10 +215,10 @@ impl Course {
         let n = self.drawn;
         self.drawn += 1;
         let usual = match &self.latency {
-            Latency::Constant(ns) => *ns,
-            Latency::Curve(curve) => curve.at(stratum(self.seed, n)),
-            Latency::Measured(measured) => measured.at(stratum(self.seed, n)),
-            Latency::Episodes {
+            MockLatency::Constant(ns) => *ns,
+            MockLatency::Curve(curve) => curve.at(stratum(self.seed, n)),
+            MockLatency::Measured(measured) => measured.at(stratum(self.seed, n)),
+            MockLatency::Episodes {
                 every_ns,
                 for_ns,
                 slow_ns,
@@ -229,7 +229,7 @@ impl Course {
                 let slow = into >= from && into - from < *for_ns;
                 if slow { *slow_ns } else { *quick_ns }
             }
-            Latency::Queue { service_ns, .. } => {
+            MockLatency::Queue { service_ns, .. } => {
                 let service = whole(*service_ns as f64 * times);
                 self.busy_ns += u128::from(service);
                 return match self.free.peek_mut() {
@@ -326,8 +326,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn sorted(latency: Latency, n: usize) -> Vec<u64> {
-        let mut course = Course::new(latency, 42);
+    fn sorted(latency: MockLatency, n: usize) -> Vec<u64> {
+        let mut course = LatencySampler::new(latency, 42);
         let mut drawn: Vec<u64> = (0..n).map(|_| course.next(0, 1.0)).collect();
         drawn.sort_unstable();
         drawn
@@ -343,8 +343,8 @@ mod tests {
             &[(0.1, 1), (0.5, 2), (0.9, 400 * MS), (0.999, 900 * MS)],
         ] {
             for is_cut in [true, false] {
-                let curve = Curve::through(asked, is_cut).unwrap();
-                let drawn = sorted(Latency::Curve(curve.clone()), N);
+                let curve = PercentileCurve::through(asked, is_cut).unwrap();
+                let drawn = sorted(MockLatency::Curve(curve.clone()), N);
                 for &(q, ns) in asked {
                     let served = drawn[(q * N as f64) as usize] as f64;
                     let off = (served / ns as f64 - 1.0).abs();
@@ -356,7 +356,7 @@ mod tests {
                 let last = *drawn.last().unwrap();
                 let end = curve.at(0.9999);
                 assert!(!is_cut || last <= end, "{last} {end}");
-                let mean = Latency::Curve(curve).mean_ns().unwrap();
+                let mean = MockLatency::Curve(curve).mean_ns().unwrap();
                 let served = drawn.iter().sum::<u64>() as f64 / N as f64;
                 assert!((served / mean - 1.0).abs() < 0.02, "{served} {mean}");
             }
@@ -366,8 +366,8 @@ mod tests {
     /// Each thousand delays has its 99th percentile, not only the long run.
     #[test]
     fn each_thousand_delays_has_requested_percentiles() {
-        let curve = Curve::through(&[(0.5, 120 * MS), (0.99, 900 * MS)], true).unwrap();
-        let mut course = Course::new(Latency::Curve(curve), 7);
+        let curve = PercentileCurve::through(&[(0.5, 120 * MS), (0.99, 900 * MS)], true).unwrap();
+        let mut course = LatencySampler::new(MockLatency::Curve(curve), 7);
         for _ in 0..50 {
             let row = (0..1024).map(|_| course.next(0, 1.0));
             let above = row.filter(|&ns| ns > 900 * MS).count();
@@ -384,16 +384,17 @@ mod tests {
             &[(0.9, 1), (0.5, 2)],
             &[(0.5, 0), (0.9, 1)],
         ] {
-            assert_eq!(Curve::through(wrong, true), None);
+            assert_eq!(PercentileCurve::through(wrong, true), None);
         }
     }
 
     #[test]
     fn episodes_keep_the_mean_and_cluster() {
         let second = 1_000 * MS;
-        let latency = Latency::episodes(1_100 * MS, 60 * second, 5 * second, 3 * second).unwrap();
+        let latency =
+            MockLatency::episodes(1_100 * MS, 60 * second, 5 * second, 3 * second).unwrap();
         assert!((latency.mean_ns().unwrap() / (1_100 * MS) as f64 - 1.0).abs() < 1e-6);
-        let mut course = Course::new(latency.clone(), 1);
+        let mut course = LatencySampler::new(latency.clone(), 1);
         let served: Vec<u64> = (0..6_000)
             .map(|n| course.next(n * second / 100, 1.0))
             .collect();
@@ -403,19 +404,19 @@ mod tests {
         assert_eq!((slow.len(), slow[0], slow[499]), (500, 2_750, 3_249));
         assert_eq!(latency.percentile_ns(0.99), Some(3 * second));
         assert_eq!(
-            Latency::episodes(MS, 60 * second, 5 * second, 3 * second),
+            MockLatency::episodes(MS, 60 * second, 5 * second, 3 * second),
             None
         );
-        assert_eq!(Latency::episodes(MS, second, second, 0), None);
+        assert_eq!(MockLatency::episodes(MS, second, second, 0), None);
     }
 
     #[test]
     fn queue_serves_in_order_of_arrival() {
-        let queue = Latency::Queue {
+        let queue = MockLatency::Queue {
             workers: 2,
             service_ns: 8 * MS,
         };
-        let mut course = Course::new(queue, 1);
+        let mut course = LatencySampler::new(queue, 1);
         let waits: Vec<u64> = (0..4).map(|_| course.next(0, 1.0) / MS).collect();
         assert_eq!(waits, [8, 8, 16, 16]);
         assert_eq!(course.next(100 * MS, 2.0), 16 * MS);
@@ -423,10 +424,13 @@ mod tests {
         let busy = course.busy().unwrap();
         assert!((busy.utilisation - 48.0 / 232.0).abs() < 1e-9, "{busy:?}");
         assert!((busy.per_second - 250.0).abs() < 1e-9, "{busy:?}");
-        assert_eq!(Course::new(Latency::Constant(1), 1).busy(), None);
+        assert_eq!(
+            LatencySampler::new(MockLatency::Constant(1), 1).busy(),
+            None
+        );
         // 10 s of 1,400/s at a capacity of 1,000/s: the backlog is gone 4 s later.
-        let mut course = Course::new(
-            Latency::Queue {
+        let mut course = LatencySampler::new(
+            MockLatency::Queue {
                 workers: 8,
                 service_ns: 8 * MS,
             },

@@ -58,14 +58,14 @@ pub fn parse_reference(text: &str) -> Result<Reference, GrammarError> {
 pub struct Measured {
     /// Description of its source.
     pub source: String,
-    steps: Vec<Step>,
+    steps: Vec<HistogramStep>,
     count: u64,
     mean_ns: f64,
 }
 
 /// Values between two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
+struct HistogramStep {
     low_ns: u64,
     high_ns: u64,
     /// Cumulative number of values, including these.
@@ -85,13 +85,13 @@ impl Measured {
         let mut count = 0;
         let step = |(low, high, n): (u64, u64, u64)| {
             count += n;
-            Step {
+            HistogramStep {
                 low_ns: low.clamp(min_ns, max_ns),
                 high_ns: high.clamp(min_ns, max_ns),
                 up_to: count,
             }
         };
-        let steps: Vec<Step> = cells.filter(|cell| cell.2 > 0).map(step).collect();
+        let steps: Vec<HistogramStep> = cells.filter(|cell| cell.2 > 0).map(step).collect();
         (!steps.is_empty()).then_some(Measured {
             source,
             steps,
@@ -134,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mocks::{Course, Curve, Latency};
+    use crate::mocks::{LatencySampler, MockLatency, PercentileCurve};
 
     fn of(cells: &[(u64, u64, u64)]) -> Measured {
         let ends = (cells[0].0, cells[cells.len() - 1].1);
@@ -185,16 +185,16 @@ mod tests {
     fn draws_have_recorded_percentiles() {
         const MS: u64 = 1_000_000;
         let asked = [(0.5, 20 * MS), (0.95, 60 * MS), (0.99, 150 * MS)];
-        let curve = Curve::through(&asked, true).unwrap();
-        let drawn = |latency: Latency, seed| {
-            let mut course = Course::new(latency, seed);
+        let curve = PercentileCurve::through(&asked, true).unwrap();
+        let drawn = |latency: MockLatency, seed| {
+            let mut course = LatencySampler::new(latency, seed);
             let mut times: Vec<u64> = (0..3_072).map(|_| course.next(0, 1.0)).collect();
             times.sort_unstable();
             times
         };
-        let recorded = drawn(Latency::Curve(curve), 1);
+        let recorded = drawn(MockLatency::Curve(curve), 1);
         let cells: Vec<(u64, u64, u64)> = recorded.iter().map(|ns| (*ns, *ns, 1)).collect();
-        let served = drawn(Latency::Measured(of(&cells)), 2);
+        let served = drawn(MockLatency::Measured(of(&cells)), 2);
         for q in [0.1, 0.5, 0.9, 0.95, 0.99] {
             let rank = (q * 3_072.0) as usize;
             let off = served[rank] as f64 / recorded[rank] as f64 - 1.0;

@@ -8,7 +8,7 @@ use crate::rng::{Purpose, Rng};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Groups {
     /// Texts or numbers.
-    pub value: Value,
+    pub value: PayloadKind,
     /// Length of a text.
     pub letters: u32,
     /// Number of consecutive equal messages of a client.
@@ -17,7 +17,7 @@ pub struct Groups {
 
 /// Kind of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Value {
+pub enum PayloadKind {
     /// Letters and digits that identify client and group, if there is room.
     Text,
     /// The number of the group.
@@ -39,7 +39,7 @@ impl Groups {
     /// Writes the payload of a client's group.
     pub fn write(&self, out: &mut Vec<u8>, client: u64, group: u64) {
         out.clear();
-        if self.value == Value::Number {
+        if self.value == PayloadKind::Number {
             out.extend_from_slice(group.to_string().as_bytes());
             return;
         }
@@ -73,7 +73,7 @@ fn digits(out: &mut Vec<u8>, mut number: u64, count: usize) {
 mod tests {
     use super::*;
 
-    fn groups(value: Value, letters: u32) -> Groups {
+    fn groups(value: PayloadKind, letters: u32) -> Groups {
         Groups {
             value,
             letters,
@@ -83,19 +83,19 @@ mod tests {
 
     #[test]
     fn equal_messages_form_a_group() {
-        let numbers = groups(Value::Number, 15);
+        let numbers = groups(PayloadKind::Number, 15);
         assert_eq!([0, 9, 10, 25].map(|n| numbers.of(n)), [0, 0, 1, 2]);
         assert_eq!(numbers.text(7, 12), "12");
     }
 
     #[test]
     fn text_identifies_client_and_group() {
-        let texts = groups(Value::Text, 15);
+        let texts = groups(PayloadKind::Text, 15);
         let text = texts.text(61, 62);
         assert!(text.starts_with("00001000z") && text.len() == 15, "{text}");
         assert_eq!(text, texts.text(61, 62));
         assert_ne!(text[9..], texts.text(61, 63)[9..]);
-        assert_eq!(groups(Value::Text, 2).text(9, 63), "11");
-        assert_eq!(groups(Value::Text, 0).text(9, 63), "");
+        assert_eq!(groups(PayloadKind::Text, 2).text(9, 63), "11");
+        assert_eq!(groups(PayloadKind::Text, 0).text(9, 63), "");
     }
 }

@@ -7,7 +7,7 @@ use crate::{FirstArrival, Load, Phase, Rate, Shape, units::SECOND};
 /// When the clients of a group publish, together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pace {
+pub enum PublishPace {
     /// At a constant rate during the load.
     Rate(Rate),
     /// By phases of their own.
@@ -21,15 +21,15 @@ pub enum Pace {
     },
 }
 
-impl Pace {
+impl PublishPace {
     /// Returns the messages as a load that starts with the other one. `None` if there is nothing to
     /// follow.
     #[must_use]
     pub fn load(&self, beside: &Load) -> Option<Load> {
         let phases = match self {
-            Pace::Rate(rate) => vec![Phase::new(beside.end_ns(), Shape::Rate(*rate))],
-            Pace::Phases(phases) => phases.clone(),
-            Pace::Follows { volume, full } => {
+            PublishPace::Rate(rate) => vec![Phase::new(beside.end_ns(), Shape::Rate(*rate))],
+            PublishPace::Phases(phases) => phases.clone(),
+            PublishPace::Follows { volume, full } => {
                 let Load::Open { phases, .. } = beside else {
                     return None;
                 };
@@ -88,21 +88,21 @@ mod tests {
         }
     }
 
-    fn messages(pace: &Pace, beside: &Load) -> u64 {
+    fn messages(pace: &PublishPace, beside: &Load) -> u64 {
         Schedule::new(&pace.load(beside).expect("a load"), 1).total()
     }
 
     #[test]
     fn rate_lasts_as_long_as_the_load() {
         let closed = Load::users(5, 30 * SECOND);
-        assert_eq!(messages(&Pace::Rate(rate(40)), &closed), 1200);
+        assert_eq!(messages(&PublishPace::Rate(rate(40)), &closed), 1200);
         let load = open(&[Shape::Pause, Shape::Rate(rate(1))]);
-        assert_eq!(messages(&Pace::Rate(rate(40)), &load), 800);
+        assert_eq!(messages(&PublishPace::Rate(rate(40)), &load), 800);
     }
 
     #[test]
     fn volume_follows_the_load() {
-        let pace = Pace::Follows {
+        let pace = PublishPace::Follows {
             volume: rate(400),
             full: rate(10),
         };

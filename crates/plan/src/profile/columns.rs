@@ -9,7 +9,7 @@ const MOST: usize = 5;
 
 /// A rate of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Column {
+pub struct RateColumn {
     /// `0.5x`, or `20/s` without volumes.
     pub name: String,
     /// Arrivals per second.
@@ -18,7 +18,7 @@ pub struct Column {
 
 /// Returns the columns in ascending order, and the number omitted. With volumes, 1x is always
 /// included.
-pub(super) fn of(load: &Load, full: Option<f64>) -> (Vec<Column>, usize) {
+pub(super) fn of(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) {
     let mut rates: Vec<f64> = full.into_iter().collect();
     if let Load::Open { phases, .. } = load {
         rates.extend(phases.iter().flat_map(|phase| {
@@ -34,7 +34,7 @@ pub(super) fn of(load: &Load, full: Option<f64>) -> (Vec<Column>, usize) {
     if left_out > 0 {
         rates = thinned(&rates, full);
     }
-    let columns = rates.into_iter().map(|rate| Column {
+    let columns = rates.into_iter().map(|rate| RateColumn {
         name: match full {
             Some(full) => format!("{}x", digits(rate / full)),
             None => format!("{}/s", digits(rate)),

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::{Load, Plan, RowOrder, units::SECOND, volume};
 pub use clients::ClientsRow;
-use columns::Column;
+use columns::RateColumn;
 use journey::Journey;
 
 pub use curve::curve;
@@ -31,7 +31,7 @@ pub struct Assumed {
 
 /// Bytes of a request on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct RequestBytes {
     /// Upper case.
     pub method: String,
     /// Name of its label.
@@ -48,7 +48,7 @@ pub struct Profile {
     /// Arrivals per second at 1x. `None` without volumes.
     pub full_per_second: Option<f64>,
     /// The rates that have a column.
-    pub columns: Vec<Column>,
+    pub columns: Vec<RateColumn>,
     /// Number of rates without a column.
     pub columns_left_out: usize,
     /// By scenario.
@@ -58,7 +58,7 @@ pub struct Profile {
     /// Total of all endpoints.
     pub requests_per_second: Vec<f64>,
     /// Concurrency by column.
-    pub under_way: Vec<UnderWay>,
+    pub under_way: Vec<InFlightEstimate>,
     /// Bandwidth by column.
     pub bandwidth: Vec<Bandwidth>,
     /// The phases.
@@ -116,7 +116,7 @@ pub struct EndpointRow {
 
 /// Concurrency by Little's law: rate times duration.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct UnderWay {
+pub struct InFlightEstimate {
     /// Virtual users; a lower bound if the latency is unknown.
     pub users: f64,
     /// Requests. `None` if the latency is unknown.
@@ -168,7 +168,7 @@ pub struct TableRow {
 impl Profile {
     /// Computes the profile of a plan. `sent` has the known sizes of requests.
     #[must_use]
-    pub fn of(plan: &Plan, seed: u64, assumed: Assumed, sent: &[Sent]) -> Profile {
+    pub fn of(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
         let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
         let (columns, columns_left_out) = columns::of(&plan.load, full);
         let journeys: Vec<Journey> = plan
@@ -207,7 +207,7 @@ impl Profile {
             scenarios: scenarios(plan, &journeys, &shares, &columns),
             requests_per_second: rates().map(|rate| rate * requests_of_one).collect(),
             under_way: rates()
-                .map(|rate| UnderWay {
+                .map(|rate| InFlightEstimate {
                     users: rate
                         * (think_ns / SECOND as f64 + requests_of_one * latency.unwrap_or(0.0)),
                     requests: latency.map(|latency| rate * requests_of_one * latency),
@@ -271,7 +271,7 @@ fn scenarios(
     plan: &Plan,
     journeys: &[Journey],
     shares: &[f64],
-    columns: &[Column],
+    columns: &[RateColumn],
 ) -> Vec<ScenarioRow> {
     let rows = plan
         .scenarios()
@@ -293,7 +293,7 @@ fn scenarios(
     .collect()
 }
 
-fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[Column]) -> Vec<EndpointRow> {
+fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[RateColumn]) -> Vec<EndpointRow> {
     let mut rows: Vec<(&journey::Endpoint, f64)> = Vec::new();
     for (journey, share) in journeys.iter().zip(shares) {
         for (endpoint, times) in &journey.calls {
@@ -314,11 +314,12 @@ fn endpoints(journeys: &[Journey], shares: &[f64], columns: &[Column]) -> Vec<En
 }
 
 /// Average bytes sent per iteration. `None` if those of an endpoint are unknown.
-fn bytes_sent(journeys: &[Journey], shares: &[f64], sent: &[Sent]) -> Option<f64> {
+fn bytes_sent(journeys: &[Journey], shares: &[f64], sent: &[RequestBytes]) -> Option<f64> {
     let mut all = 0.0;
     for (journey, share) in journeys.iter().zip(shares) {
         for (endpoint, times) in &journey.calls {
-            let known = |sent: &&Sent| sent.method == endpoint.method && sent.name == endpoint.name;
+            let known =
+                |sent: &&RequestBytes| sent.method == endpoint.method && sent.name == endpoint.name;
             all += sent.iter().find(known)?.bytes as f64 * times * share;
         }
     }

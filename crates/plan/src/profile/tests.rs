@@ -2,10 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Arrivals, FirstArrival, Format, Level, Phase, Rate, Request, Scenario, Shape, Step, Template,
+    ArrivalProcess, FirstArrival, Format, LoadLevel, Phase, Rate, Request, Scenario, Shape, Step,
+    Template,
     scenario::{Loop, LoopCount, LoopRange, Think, ThinkTime},
     units::parse_rate,
-    volume::{Peak, Volume},
+    volume::{PeakRate, Volume},
 };
 
 fn call(method: &str, name: &str) -> Step {
@@ -16,7 +17,7 @@ fn scenario(name: &str, volume: &str, steps: Vec<Step>) -> Scenario {
     Scenario {
         name: Some(name.into()),
         weight: 1,
-        volume: Some(Volume::read(volume, Peak::default()).expect("a volume")),
+        volume: Some(Volume::read(volume, PeakRate::default()).expect("a volume")),
         steps,
     }
 }
@@ -32,7 +33,7 @@ fn plan(scenarios: Vec<Scenario>, levels: &[&str]) -> Plan {
         scenario.weight = weight;
     }
     let phase = |level: &&str| {
-        let rate = Level::read(level)
+        let rate = LoadLevel::read(level)
             .expect("a level")
             .of(full)
             .expect("a rate");
@@ -160,7 +161,7 @@ fn bandwidth_requires_sizes_of_all_endpoints() {
         )],
         &["1x"],
     );
-    let sent = |name: &str, bytes| Sent {
+    let sent = |name: &str, bytes| RequestBytes {
         method: "GET".into(),
         name: name.into(),
         bytes,
@@ -254,7 +255,7 @@ proptest! {
         ];
         let mut plan = plan(vec![scenario("a", "1/s", steps)], &["1x"]);
         if let Load::Open { phases, .. } = &mut plan.load {
-            phases[0].arrivals = Arrivals::Poisson;
+            phases[0].arrivals = ArrivalProcess::Poisson;
         }
         let profile = Profile::of(&plan, 7, Assumed::default(), &[]);
         let (mut round, mut seldom, mut here) = (0.0, 0.0, 1.0 - leave);

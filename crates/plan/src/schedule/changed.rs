@@ -1,6 +1,6 @@
 //! Rate changes of a schedule during a run. Arrivals before the change keep their number and time.
 
-use super::{Part, PartKind, Schedule, Segment};
+use super::{PartKind, RateSegment, Schedule, SchedulePart};
 use crate::Rate;
 
 impl Schedule {
@@ -22,13 +22,13 @@ impl Schedule {
             total: 0,
             ..self.clone()
         };
-        let (before, behind): (Vec<&Part>, Vec<&Part>) =
+        let (before, behind): (Vec<&SchedulePart>, Vec<&SchedulePart>) =
             self.parts.iter().partition(|part| part.phase <= phase);
         for part in before {
             changed.take(part, kept.saturating_sub(part.first));
         }
         let offset = u64::from(self.arrivals_at_ends);
-        let piece = Segment::of_rate(from_ns, rest_ns, rate, offset);
+        let piece = RateSegment::of_rate(from_ns, rest_ns, rate, offset);
         changed.push(phase, PartKind::Even(piece));
         for part in behind {
             changed.take(part, part.count);
@@ -37,10 +37,10 @@ impl Schedule {
     }
 
     /// Takes at most `most` arrivals of a part, from its first one on.
-    fn take(&mut self, part: &Part, most: u64) {
+    fn take(&mut self, part: &SchedulePart, most: u64) {
         let count = part.count.min(most);
         if count > 0 {
-            self.parts.push(Part {
+            self.parts.push(SchedulePart {
                 first: self.total,
                 count,
                 ..part.clone()

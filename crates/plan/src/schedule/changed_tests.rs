@@ -53,7 +53,7 @@ fn only_constant_even_rates_can_be_changed() {
     let shapes = [ramp, Shape::Count(3), Shape::Pause];
     phases.extend(shapes.map(|shape| Phase::new(SECOND, shape)));
     phases.push(Phase {
-        arrivals: Arrivals::Poisson,
+        arrivals: ArrivalProcess::Poisson,
         ..phases[0].clone()
     });
     let load = Load::Open {
@@ -94,7 +94,7 @@ fn changed_users_start_immediately_and_highest_numbers_leave() {
     };
     assert_eq!((*users, *duration_ns), (5, 10 * SECOND));
     let stays = |user| -> Vec<(u64, u64)> {
-        let stays = crate::Stay::all(phases, user, *duration_ns).into_iter();
+        let stays = crate::ActivePeriod::all(phases, user, *duration_ns).into_iter();
         stays
             .map(|stay| (stay.from_ns / SECOND, stay.until_ns / SECOND))
             .collect()

@@ -8,9 +8,9 @@ mod changed;
 mod poisson;
 mod segment;
 
-use crate::{Arrivals, FirstArrival, Load, Phase, Rate, Shape, Share, units::SECOND};
+use crate::{ArrivalProcess, FirstArrival, Load, Phase, Rate, Shape, Share, units::SECOND};
 use poisson::PoissonPhase;
-use segment::Segment;
+use segment::RateSegment;
 
 /// One intended arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Arrival {
 /// The arrivals of an open load, or the single one of [`Load::Once`]. Empty for a closed load.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    parts: Vec<Part>,
+    parts: Vec<SchedulePart>,
     /// End of each phase, in nanoseconds from the start.
     phase_ends: Vec<u64>,
     total: u64,
@@ -34,7 +34,7 @@ pub struct Schedule {
 }
 
 #[derive(Debug, Clone)]
-struct Part {
+struct SchedulePart {
     /// Number of the part's first arrival.
     first: u64,
     count: u64,
@@ -44,7 +44,7 @@ struct Part {
 
 #[derive(Debug, Clone)]
 enum PartKind {
-    Even(Segment),
+    Even(RateSegment),
     Poisson(PoissonPhase),
 }
 
@@ -76,7 +76,7 @@ impl Schedule {
             Load::Once => {
                 schedule.push(
                     0,
-                    PartKind::Even(Segment {
+                    PartKind::Even(RateSegment {
                         start_ns: 0,
                         count: 1,
                         gap_num: 0,
@@ -262,7 +262,7 @@ impl Schedule {
         first: FirstArrival,
         seed: u64,
     ) {
-        if phase.arrivals == Arrivals::Poisson
+        if phase.arrivals == ArrivalProcess::Poisson
             && !matches!(phase.shape, Shape::Count(_) | Shape::Pause)
         {
             self.push(
@@ -279,11 +279,16 @@ impl Schedule {
             Shape::Pause => {}
             Shape::Rate(rate) => self.push(
                 index,
-                PartKind::Even(Segment::of_rate(start_ns, phase.duration_ns, rate, offset)),
+                PartKind::Even(RateSegment::of_rate(
+                    start_ns,
+                    phase.duration_ns,
+                    rate,
+                    offset,
+                )),
             ),
             Shape::Count(count) => self.push(
                 index,
-                PartKind::Even(Segment::of_count(
+                PartKind::Even(RateSegment::of_count(
                     start_ns,
                     phase.duration_ns,
                     count,
@@ -298,7 +303,7 @@ impl Schedule {
                     let length = SECOND.min(phase.duration_ns - step as u64 * SECOND);
                     self.push(
                         index,
-                        PartKind::Even(Segment::of_count(step_start, length, count, offset)),
+                        PartKind::Even(RateSegment::of_count(step_start, length, count, offset)),
                     );
                 }
             }
@@ -311,7 +316,7 @@ impl Schedule {
             PartKind::Poisson(poisson) => poisson.total(),
         };
         if count > 0 {
-            self.parts.push(Part {
+            self.parts.push(SchedulePart {
                 first: self.total,
                 count,
                 phase,
@@ -322,7 +327,7 @@ impl Schedule {
     }
 }
 
-impl Part {
+impl SchedulePart {
     fn arrival(&self, number: u64) -> Arrival {
         let j = number - self.first;
         let intended_ns = match &self.kind {

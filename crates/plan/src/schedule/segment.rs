@@ -4,7 +4,7 @@
 use crate::{Rate, units::SECOND};
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Segment {
+pub(super) struct RateSegment {
     pub start_ns: u64,
     pub count: u64,
     /// Nanoseconds between arrivals, as a fraction.
@@ -14,9 +14,9 @@ pub(super) struct Segment {
     pub offset: u64,
 }
 
-impl Segment {
-    pub fn of_rate(start_ns: u64, duration_ns: u64, rate: Rate, offset: u64) -> Segment {
-        Segment {
+impl RateSegment {
+    pub fn of_rate(start_ns: u64, duration_ns: u64, rate: Rate, offset: u64) -> RateSegment {
+        RateSegment {
             start_ns,
             count: rate.events_in(duration_ns),
             gap_num: rate.per_ns,
@@ -25,8 +25,8 @@ impl Segment {
         }
     }
 
-    pub fn of_count(start_ns: u64, duration_ns: u64, count: u64, offset: u64) -> Segment {
-        Segment {
+    pub fn of_count(start_ns: u64, duration_ns: u64, count: u64, offset: u64) -> RateSegment {
+        RateSegment {
             start_ns,
             count,
             gap_num: duration_ns,

@@ -191,7 +191,7 @@ fn moments_belong_to_their_phase() {
 #[test]
 fn poisson_gaps_are_exponential() {
     let mut phase = Phase::new(10 * MINUTE, Shape::Rate(Rate::per_second(100)));
-    phase.arrivals = Arrivals::Poisson;
+    phase.arrivals = ArrivalProcess::Poisson;
     let schedule = Schedule::new(&open(vec![phase], FirstArrival::AtStart), 42);
     let n = schedule.total() as f64;
     // 60,000 expected, standard deviation 245.
@@ -225,7 +225,7 @@ fn any_phase() -> impl Strategy<Value = Phase> {
     (1u64..6_000, shape, any::<bool>()).prop_map(|(ms, shape, poisson)| {
         let mut phase = Phase::new(ms * 1_000_000, shape);
         if poisson {
-            phase.arrivals = Arrivals::Poisson;
+            phase.arrivals = ArrivalProcess::Poisson;
         }
         phase
     })

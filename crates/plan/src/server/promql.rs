@@ -1,9 +1,9 @@
 //! Parses Prometheus queries in one line. The query itself is not validated.
 
-use super::Place;
+use super::MetricLocation;
 
 /// Parses `URL QUERY`.
-pub(super) fn line(text: &str) -> Result<Place, String> {
+pub(super) fn line(text: &str) -> Result<MetricLocation, String> {
     let (url, query) = text
         .trim()
         .split_once(char::is_whitespace)
@@ -12,7 +12,7 @@ pub(super) fn line(text: &str) -> Result<Place, String> {
 }
 
 /// Creates the place of a query.
-pub(super) fn place(url: &str, query: &str) -> Result<Place, String> {
+pub(super) fn place(url: &str, query: &str) -> Result<MetricLocation, String> {
     // The URL may contain a password, so it is not repeated.
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err("a Prometheus is asked at its http:// or https:// URL".to_owned());
@@ -24,7 +24,7 @@ pub(super) fn place(url: &str, query: &str) -> Result<Place, String> {
                 .to_owned(),
         );
     }
-    Ok(Place::Promql {
+    Ok(MetricLocation::Promql {
         url: url.trim_end_matches('/').to_owned(),
         query: query.to_owned(),
     })

@@ -21,7 +21,7 @@ pub struct Fakery {
     make: Make,
 }
 
-type Make = fn(&mut Source<'_>) -> String;
+type Make = fn(&mut FakeRandom<'_>) -> String;
 
 impl Fakery {
     /// The function with this name, without `$`, in new or old spelling.
@@ -41,7 +41,7 @@ impl Fakery {
 
     /// Appends a value.
     pub fn write(self, rng: &mut Rng, out: &mut String) {
-        out.push_str(&(self.make)(&mut Source(rng)));
+        out.push_str(&(self.make)(&mut FakeRandom(rng)));
     }
 }
 
@@ -66,9 +66,9 @@ impl Serialize for Fakery {
 }
 
 /// Adapts our random numbers to the library.
-struct Source<'a>(&'a mut Rng);
+struct FakeRandom<'a>(&'a mut Rng);
 
-impl TryRng for Source<'_> {
+impl TryRng for FakeRandom<'_> {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
@@ -88,7 +88,7 @@ impl TryRng for Source<'_> {
     }
 }
 
-impl Source<'_> {
+impl FakeRandom<'_> {
     fn below(&mut self, n: u64) -> u64 {
         self.0.below(n)
     }

@@ -12,7 +12,7 @@ use crate::rng::Rng;
 /// A built-in function with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Function {
+pub enum BuiltIn {
     /// A whole number in `min..=max`.
     RandomNumber(i64, i64),
     /// Random characters of `a-zA-Z0-9`.
@@ -22,7 +22,7 @@ pub enum Function {
 }
 
 /// Creates a function from its arguments. A non-number is `None`, as for JavaScript.
-type Read = fn(&[Option<i64>]) -> Result<Function, String>;
+type Read = fn(&[Option<i64>]) -> Result<BuiltIn, String>;
 
 /// All functions: name, syntax, argument parser.
 pub(super) const FUNCTIONS: &[(&str, &str, Read)] = &[
@@ -33,32 +33,32 @@ pub(super) const FUNCTIONS: &[(&str, &str, Read)] = &[
 /// Maximum length of a random text.
 const MAX_LENGTH: i64 = 1 << 20;
 
-fn random_number(arguments: &[Option<i64>]) -> Result<Function, String> {
+fn random_number(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
     let argument = |i: usize| arguments.get(i).copied().flatten();
     let (min, max) = match (argument(0), argument(1)) {
         (Some(a), Some(b)) => (a.min(b), a.max(b)),
         (Some(a), None) | (None, Some(a)) => (0, a),
         (None, None) => (0, 1),
     };
-    Ok(Function::RandomNumber(min, max))
+    Ok(BuiltIn::RandomNumber(min, max))
 }
 
-fn random_string(arguments: &[Option<i64>]) -> Result<Function, String> {
+fn random_string(arguments: &[Option<i64>]) -> Result<BuiltIn, String> {
     match arguments.first().copied().flatten().unwrap_or(10) {
         length if length > MAX_LENGTH => Err(format!("makes at most {MAX_LENGTH} characters")),
-        length => Ok(Function::RandomString(usize::try_from(length).unwrap_or(0))),
+        length => Ok(BuiltIn::RandomString(usize::try_from(length).unwrap_or(0))),
     }
 }
 
-impl Function {
+impl BuiltIn {
     /// The result with its type.
     #[must_use]
     pub fn value(&self, rng: &mut Rng) -> Value {
         let mut text = String::new();
         self.write(rng, &mut text);
         match self {
-            Function::RandomNumber(..) => text.parse::<i64>().map_or(Value::Null, Value::from),
-            Function::RandomString(_) | Function::Fake(_) => Value::String(text),
+            BuiltIn::RandomNumber(..) => text.parse::<i64>().map_or(Value::Null, Value::from),
+            BuiltIn::RandomString(_) | BuiltIn::Fake(_) => Value::String(text),
         }
     }
 
@@ -67,13 +67,13 @@ impl Function {
         const ALPHABET: &[u8; 62] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
         match *self {
-            Function::RandomNumber(min, max) => {
+            BuiltIn::RandomNumber(min, max) => {
                 let offset = rng.below(max.abs_diff(min).saturating_add(1));
                 // Writing into a String cannot fail.
                 let _ = write!(out, "{}", min.saturating_add_unsigned(offset));
             }
-            Function::Fake(fakery) => fakery.write(rng, out),
-            Function::RandomString(length) => {
+            BuiltIn::Fake(fakery) => fakery.write(rng, out),
+            BuiltIn::RandomString(length) => {
                 out.extend((0..length).map(|_| char::from(ALPHABET[rng.below(62) as usize])));
             }
         }

@@ -5,7 +5,7 @@
 
 use super::{
     Fakery, Piece, Template,
-    function::{FUNCTIONS, Function},
+    function::{BuiltIn, FUNCTIONS},
 };
 use query::{path::Path, value::is_js_space};
 
@@ -158,7 +158,7 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
         message,
     };
     if let Some(fakery) = Fakery::named(&name[1..]) {
-        return Ok(Piece::Call(Function::Fake(fakery)));
+        return Ok(Piece::Call(BuiltIn::Fake(fakery)));
     }
     let Some((_, _, read)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
         let known: Vec<&str> = FUNCTIONS.iter().map(|(_, call, _)| *call).collect();

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::{Chance, Misread, Scope, regexp::Regexp};
 use operand::Operand;
-pub use parse::Names;
+pub use parse::NameSource;
 
 /// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
     text: String,
-    root: Node,
+    root: ExpressionNode,
 }
 
 impl serde::Serialize for Expression {
@@ -27,29 +27,29 @@ impl serde::Serialize for Expression {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Node {
+enum ExpressionNode {
     Number(f64),
     Text(String),
     Variable(String),
-    List(Vec<Node>),
-    Minus(Box<Node>),
-    Not(Box<Node>),
-    Binary(Operator, Box<(Node, Node)>),
+    List(Vec<ExpressionNode>),
+    Minus(Box<ExpressionNode>),
+    Not(Box<ExpressionNode>),
+    Binary(FiltrexOperator, Box<(ExpressionNode, ExpressionNode)>),
     Member {
-        item: Box<Node>,
-        list: Box<Node>,
+        item: Box<ExpressionNode>,
+        list: Box<ExpressionNode>,
         negated: bool,
     },
     /// Condition, then, else.
-    Choice(Box<(Node, Node, Node)>),
-    Property(String, Box<Node>),
-    Call(Function, Vec<Node>),
+    Choice(Box<(ExpressionNode, ExpressionNode, ExpressionNode)>),
+    Property(String, Box<ExpressionNode>),
+    Call(FiltrexFunction, Vec<ExpressionNode>),
     /// A call of an unknown function.
     UnknownCall(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum FiltrexOperator {
     Or,
     And,
     Equal,
@@ -68,7 +68,7 @@ enum Operator {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Function {
+enum FiltrexFunction {
     Abs,
     Ceil,
     Floor,
@@ -80,24 +80,24 @@ enum Function {
     Sqrt,
 }
 
-const FUNCTIONS: [(&str, Function); 9] = [
-    ("abs", Function::Abs),
-    ("ceil", Function::Ceil),
-    ("floor", Function::Floor),
-    ("log", Function::Log),
-    ("max", Function::Max),
-    ("min", Function::Min),
-    ("random", Function::Random),
-    ("round", Function::Round),
-    ("sqrt", Function::Sqrt),
+const FUNCTIONS: [(&str, FiltrexFunction); 9] = [
+    ("abs", FiltrexFunction::Abs),
+    ("ceil", FiltrexFunction::Ceil),
+    ("floor", FiltrexFunction::Floor),
+    ("log", FiltrexFunction::Log),
+    ("max", FiltrexFunction::Max),
+    ("min", FiltrexFunction::Min),
+    ("random", FiltrexFunction::Random),
+    ("round", FiltrexFunction::Round),
+    ("sqrt", FiltrexFunction::Sqrt),
 ];
 
 /// Whether an expression over metrics is 1, as evaluated by Artillery's `ensure`. The caller
 /// resolves names of metrics, which may contain any characters. Other names are undefined.
 ///
 /// Fails with the position of a parse error.
-pub fn holds(text: &str, figures: parse::Figures<'_>) -> Result<bool, Misread> {
-    let expression = Expression::parse(text, Names::Figures(figures))?;
+pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Misread> {
+    let expression = Expression::parse(text, NameSource::Figures(figures))?;
     let scope = NoVariables::default();
     let value = expression.root.value(&scope, &mut Middle);
     let is_one = matches!(value, Operand::Number(n) if n == 1.0);
@@ -135,7 +135,7 @@ impl Chance for Middle {
 
 impl Expression {
     /// Parses an expression. Fails with the position of the error.
-    pub fn parse(text: &str, names: Names<'_>) -> Result<Expression, Misread> {
+    pub fn parse(text: &str, names: NameSource<'_>) -> Result<Expression, Misread> {
         parse::parse(text, names).map(|root| Expression {
             text: text.to_owned(),
             root,
@@ -164,7 +164,7 @@ impl Expression {
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.root.visit(&mut |node| {
-            if let Node::Variable(name) = node {
+            if let ExpressionNode::Variable(name) = node {
                 names.push(name.as_str());
             }
         });
@@ -172,24 +172,29 @@ impl Expression {
     }
 }
 
-impl Node {
-    fn visit<'n>(&'n self, see: &mut dyn FnMut(&'n Node)) {
+impl ExpressionNode {
+    fn visit<'n>(&'n self, see: &mut dyn FnMut(&'n ExpressionNode)) {
         see(self);
         match self {
-            Node::Number(_) | Node::Text(_) | Node::Variable(_) | Node::UnknownCall(_) => {}
-            Node::List(items) | Node::Call(_, items) => {
+            ExpressionNode::Number(_)
+            | ExpressionNode::Text(_)
+            | ExpressionNode::Variable(_)
+            | ExpressionNode::UnknownCall(_) => {}
+            ExpressionNode::List(items) | ExpressionNode::Call(_, items) => {
                 items.iter().for_each(|item| item.visit(see));
             }
-            Node::Minus(inner) | Node::Not(inner) | Node::Property(_, inner) => inner.visit(see),
-            Node::Binary(_, sides) => {
+            ExpressionNode::Minus(inner)
+            | ExpressionNode::Not(inner)
+            | ExpressionNode::Property(_, inner) => inner.visit(see),
+            ExpressionNode::Binary(_, sides) => {
                 sides.0.visit(see);
                 sides.1.visit(see);
             }
-            Node::Member { item, list, .. } => {
+            ExpressionNode::Member { item, list, .. } => {
                 item.visit(see);
                 list.visit(see);
             }
-            Node::Choice(parts) => {
+            ExpressionNode::Choice(parts) => {
                 parts.0.visit(see);
                 parts.1.visit(see);
                 parts.2.visit(see);
@@ -199,11 +204,11 @@ impl Node {
 
     fn holds(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         match self {
-            Node::Not(inner) => !inner.holds(scope, rng),
-            Node::Binary(Operator::And, sides) => {
+            ExpressionNode::Not(inner) => !inner.holds(scope, rng),
+            ExpressionNode::Binary(FiltrexOperator::And, sides) => {
                 sides.0.holds(scope, rng) && sides.1.holds(scope, rng)
             }
-            Node::Binary(Operator::Or, sides) => {
+            ExpressionNode::Binary(FiltrexOperator::Or, sides) => {
                 sides.0.holds(scope, rng) || sides.1.holds(scope, rng)
             }
             other => other.value(scope, rng).is_truthy(),
@@ -212,19 +217,19 @@ impl Node {
 
     fn value<'v>(&'v self, scope: &'v dyn Scope, rng: &mut dyn Chance) -> Operand<'v> {
         match self {
-            Node::Number(n) => Operand::Number(*n),
-            Node::Text(text) => Operand::Text(Cow::Borrowed(text)),
-            Node::Variable(name) => Operand::of(scope.get(name)),
-            Node::List(items) => {
+            ExpressionNode::Number(n) => Operand::Number(*n),
+            ExpressionNode::Text(text) => Operand::Text(Cow::Borrowed(text)),
+            ExpressionNode::Variable(name) => Operand::of(scope.get(name)),
+            ExpressionNode::List(items) => {
                 Operand::List(items.iter().map(|item| item.value(scope, rng)).collect())
             }
-            Node::Minus(inner) => Operand::Number(-inner.value(scope, rng).number()),
-            Node::Not(inner) => Operand::truth(!inner.value(scope, rng).is_truthy()),
-            Node::Binary(operator, sides) => {
+            ExpressionNode::Minus(inner) => Operand::Number(-inner.value(scope, rng).number()),
+            ExpressionNode::Not(inner) => Operand::truth(!inner.value(scope, rng).is_truthy()),
+            ExpressionNode::Binary(operator, sides) => {
                 let left = sides.0.value(scope, rng);
                 let is_decided = match operator {
-                    Operator::Or => left.is_truthy(),
-                    Operator::And => !left.is_truthy(),
+                    FiltrexOperator::Or => left.is_truthy(),
+                    FiltrexOperator::And => !left.is_truthy(),
                     _ => false,
                 };
                 if is_decided {
@@ -233,7 +238,7 @@ impl Node {
                 let right = sides.1.value(scope, rng);
                 binary(*operator, left, right, scope)
             }
-            Node::Member {
+            ExpressionNode::Member {
                 item,
                 list,
                 negated,
@@ -246,22 +251,22 @@ impl Node {
                     .any(|other| item.is_same(other));
                 Operand::truth(found != *negated)
             }
-            Node::Choice(parts) => {
+            ExpressionNode::Choice(parts) => {
                 if parts.0.value(scope, rng).is_truthy() {
                     parts.1.value(scope, rng)
                 } else {
                     parts.2.value(scope, rng)
                 }
             }
-            Node::Property(name, object) => object.value(scope, rng).property(name),
-            Node::Call(function, arguments) => {
+            ExpressionNode::Property(name, object) => object.value(scope, rng).property(name),
+            ExpressionNode::Call(function, arguments) => {
                 let numbers = arguments
                     .iter()
                     .map(|argument| argument.value(scope, rng).number())
                     .collect::<Vec<_>>();
                 Operand::Number(call(*function, &numbers, rng))
             }
-            Node::UnknownCall(name) => {
+            ExpressionNode::UnknownCall(name) => {
                 scope.gave_up(format!("unknown function `{name}`"));
                 Operand::Undefined
             }
@@ -284,7 +289,7 @@ fn matches(text: &str, pattern: &str, scope: &dyn Scope) -> bool {
 }
 
 fn binary<'v>(
-    operator: Operator,
+    operator: FiltrexOperator,
     left: Operand<'v>,
     right: Operand<'v>,
     scope: &dyn Scope,
@@ -296,24 +301,28 @@ fn binary<'v>(
         //
         // ` and `&&` return one side, which filtrex converts to a number. The left side was decided
         // before.
-        Operator::Or | Operator::And => Operand::Number(b.number()),
-        Operator::Equal => Operand::truth(a.equals(b)),
-        Operator::Unequal => Operand::truth(!a.equals(b)),
-        Operator::Matches => Operand::truth(matches(&a.text(), &b.text(), scope)),
-        Operator::Less => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_lt)),
-        Operator::AtMost => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_le)),
-        Operator::More => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_gt)),
-        Operator::AtLeast => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_ge)),
-        Operator::Add => left.plus(&right),
-        Operator::Subtract => Operand::Number(a.number() - b.number()),
-        Operator::Multiply => Operand::Number(a.number() * b.number()),
-        Operator::Divide => Operand::Number(a.number() / b.number()),
-        Operator::Remainder => Operand::Number(a.number() % b.number()),
-        Operator::Power => Operand::Number(a.number().powf(b.number())),
+        FiltrexOperator::Or | FiltrexOperator::And => Operand::Number(b.number()),
+        FiltrexOperator::Equal => Operand::truth(a.equals(b)),
+        FiltrexOperator::Unequal => Operand::truth(!a.equals(b)),
+        FiltrexOperator::Matches => Operand::truth(matches(&a.text(), &b.text(), scope)),
+        FiltrexOperator::Less => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_lt)),
+        FiltrexOperator::AtMost => {
+            Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_le))
+        }
+        FiltrexOperator::More => Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_gt)),
+        FiltrexOperator::AtLeast => {
+            Operand::truth(a.order(b).is_some_and(std::cmp::Ordering::is_ge))
+        }
+        FiltrexOperator::Add => left.plus(&right),
+        FiltrexOperator::Subtract => Operand::Number(a.number() - b.number()),
+        FiltrexOperator::Multiply => Operand::Number(a.number() * b.number()),
+        FiltrexOperator::Divide => Operand::Number(a.number() / b.number()),
+        FiltrexOperator::Remainder => Operand::Number(a.number() % b.number()),
+        FiltrexOperator::Power => Operand::Number(a.number().powf(b.number())),
     }
 }
 
-fn call(function: Function, numbers: &[f64], rng: &mut dyn Chance) -> f64 {
+fn call(function: FiltrexFunction, numbers: &[f64], rng: &mut dyn Chance) -> f64 {
     let first = numbers.first().copied().unwrap_or(f64::NAN);
     let extreme = |start: f64, pick: fn(f64, f64) -> f64| {
         // As in JavaScript, NaN makes the result NaN.
@@ -326,15 +335,15 @@ fn call(function: Function, numbers: &[f64], rng: &mut dyn Chance) -> f64 {
         })
     };
     match function {
-        Function::Abs => first.abs(),
-        Function::Ceil => first.ceil(),
-        Function::Floor => first.floor(),
-        Function::Log => first.ln(),
-        Function::Max => extreme(f64::NEG_INFINITY, f64::max),
-        Function::Min => extreme(f64::INFINITY, f64::min),
-        Function::Random => rng.unit(),
-        Function::Round => (first + 0.5).floor(),
-        Function::Sqrt => first.sqrt(),
+        FiltrexFunction::Abs => first.abs(),
+        FiltrexFunction::Ceil => first.ceil(),
+        FiltrexFunction::Floor => first.floor(),
+        FiltrexFunction::Log => first.ln(),
+        FiltrexFunction::Max => extreme(f64::NEG_INFINITY, f64::max),
+        FiltrexFunction::Min => extreme(f64::INFINITY, f64::min),
+        FiltrexFunction::Random => rng.unit(),
+        FiltrexFunction::Round => (first + 0.5).floor(),
+        FiltrexFunction::Sqrt => first.sqrt(),
     }
 }
 

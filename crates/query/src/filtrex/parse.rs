@@ -1,29 +1,29 @@
 //! Parses expressions. All operators are left-associative, in ascending precedence: `? :`, `or`,
 //! `and`, `in`, `== != ~=`, `< <= > >=`, `+ -`, `* / %`, `^`, `not` and `-`, `of`.
 
-use super::{FUNCTIONS, Node, Operator};
+use super::{ExpressionNode, FUNCTIONS, FiltrexOperator};
 use crate::{Misread, cursor::Cursor};
 
 /// Resolves a metric whose name is at the start of a text: length of the name in bytes, and value.
-pub type Figures<'a> = &'a dyn Fn(&str) -> Option<(usize, f64)>;
+pub type FigureResolver<'a> = &'a dyn Fn(&str) -> Option<(usize, f64)>;
 
 /// Meaning of names in an expression.
 #[derive(Clone, Copy)]
-pub enum Names<'a> {
+pub enum NameSource<'a> {
     /// Variables: letters, digits, `_`, `$` and dots, or anything in single quotes.
     Variables,
     /// Metrics, whose names may contain any characters. Other names are undefined. Other functions
     /// fail when called.
-    Figures(Figures<'a>),
+    Figures(FigureResolver<'a>),
 }
 
 /// Maximum nesting.
 const DEEPEST: usize = 64;
 
-type Parsed = Result<Node, Misread>;
+type ParseResult = Result<ExpressionNode, Misread>;
 
-pub(super) fn parse(text: &str, names: Names<'_>) -> Parsed {
-    let mut reader = Reader {
+pub(super) fn parse(text: &str, names: NameSource<'_>) -> ParseResult {
+    let mut reader = ExpressionParser {
         c: Cursor::new(text, DEEPEST, in_name),
         names,
     };
@@ -32,20 +32,20 @@ pub(super) fn parse(text: &str, names: Names<'_>) -> Parsed {
     Ok(node)
 }
 
-struct Reader<'a> {
+struct ExpressionParser<'a> {
     c: Cursor<'a>,
-    names: Names<'a>,
+    names: NameSource<'a>,
 }
 
-impl Reader<'_> {
-    fn deeper(&mut self, read: fn(&mut Self) -> Parsed) -> Parsed {
+impl ExpressionParser<'_> {
+    fn deeper(&mut self, read: fn(&mut Self) -> ParseResult) -> ParseResult {
         self.c.down()?;
         let node = read(self)?;
         self.c.up();
         Ok(node)
     }
 
-    fn choice(&mut self) -> Parsed {
+    fn choice(&mut self) -> ParseResult {
         self.deeper(|r| {
             let condition = r.either()?;
             if !r.c.take("?") {
@@ -56,29 +56,29 @@ impl Reader<'_> {
                 return Err(r.c.error("expected `:` here"));
             }
             let no = r.choice()?;
-            Ok(Node::Choice(Box::new((condition, yes, no))))
+            Ok(ExpressionNode::Choice(Box::new((condition, yes, no))))
         })
     }
 
-    fn either(&mut self) -> Parsed {
+    fn either(&mut self) -> ParseResult {
         let mut node = self.both()?;
         while self.c.word("or") {
             let right = self.both()?;
-            node = self.binary(Operator::Or, node, right)?;
+            node = self.binary(FiltrexOperator::Or, node, right)?;
         }
         Ok(node)
     }
 
-    fn both(&mut self) -> Parsed {
+    fn both(&mut self) -> ParseResult {
         let mut node = self.member()?;
         while self.c.word("and") {
             let right = self.member()?;
-            node = self.binary(Operator::And, node, right)?;
+            node = self.binary(FiltrexOperator::And, node, right)?;
         }
         Ok(node)
     }
 
-    fn member(&mut self) -> Parsed {
+    fn member(&mut self) -> ParseResult {
         let mut node = self.equality()?;
         loop {
             let start = self.c.at;
@@ -88,7 +88,7 @@ impl Reader<'_> {
                 return Ok(node);
             }
             self.c.operator()?;
-            node = Node::Member {
+            node = ExpressionNode::Member {
                 item: Box::new(node),
                 list: Box::new(self.equality()?),
                 negated,
@@ -96,45 +96,52 @@ impl Reader<'_> {
         }
     }
 
-    fn equality(&mut self) -> Parsed {
-        const SYMBOLS: [(&str, Operator); 3] = [
-            ("==", Operator::Equal),
-            ("!=", Operator::Unequal),
-            ("~=", Operator::Matches),
+    fn equality(&mut self) -> ParseResult {
+        const SYMBOLS: [(&str, FiltrexOperator); 3] = [
+            ("==", FiltrexOperator::Equal),
+            ("!=", FiltrexOperator::Unequal),
+            ("~=", FiltrexOperator::Matches),
         ];
         self.chain(&SYMBOLS, Self::relation)
     }
 
-    fn relation(&mut self) -> Parsed {
+    fn relation(&mut self) -> ParseResult {
         // Longer symbols first: `<=` starts with `<`.
-        const SYMBOLS: [(&str, Operator); 4] = [
-            ("<=", Operator::AtMost),
-            (">=", Operator::AtLeast),
-            ("<", Operator::Less),
-            (">", Operator::More),
+        const SYMBOLS: [(&str, FiltrexOperator); 4] = [
+            ("<=", FiltrexOperator::AtMost),
+            (">=", FiltrexOperator::AtLeast),
+            ("<", FiltrexOperator::Less),
+            (">", FiltrexOperator::More),
         ];
         self.chain(&SYMBOLS, Self::sum)
     }
 
-    fn sum(&mut self) -> Parsed {
-        const SYMBOLS: [(&str, Operator); 2] = [("+", Operator::Add), ("-", Operator::Subtract)];
+    fn sum(&mut self) -> ParseResult {
+        const SYMBOLS: [(&str, FiltrexOperator); 2] = [
+            ("+", FiltrexOperator::Add),
+            ("-", FiltrexOperator::Subtract),
+        ];
         self.chain(&SYMBOLS, Self::product)
     }
 
-    fn product(&mut self) -> Parsed {
-        const SYMBOLS: [(&str, Operator); 3] = [
-            ("*", Operator::Multiply),
-            ("/", Operator::Divide),
-            ("%", Operator::Remainder),
+    fn product(&mut self) -> ParseResult {
+        const SYMBOLS: [(&str, FiltrexOperator); 3] = [
+            ("*", FiltrexOperator::Multiply),
+            ("/", FiltrexOperator::Divide),
+            ("%", FiltrexOperator::Remainder),
         ];
         self.chain(&SYMBOLS, Self::power)
     }
 
-    fn power(&mut self) -> Parsed {
-        self.chain(&[("^", Operator::Power)], Self::unary)
+    fn power(&mut self) -> ParseResult {
+        self.chain(&[("^", FiltrexOperator::Power)], Self::unary)
     }
 
-    fn chain(&mut self, symbols: &[(&str, Operator)], read: fn(&mut Self) -> Parsed) -> Parsed {
+    fn chain(
+        &mut self,
+        symbols: &[(&str, FiltrexOperator)],
+        read: fn(&mut Self) -> ParseResult,
+    ) -> ParseResult {
         let mut node = read(self)?;
         while let Some((_, operator)) = symbols.iter().find(|(symbol, _)| self.c.take(symbol)) {
             let right = read(self)?;
@@ -143,61 +150,66 @@ impl Reader<'_> {
         Ok(node)
     }
 
-    fn binary(&mut self, operator: Operator, left: Node, right: Node) -> Parsed {
+    fn binary(
+        &mut self,
+        operator: FiltrexOperator,
+        left: ExpressionNode,
+        right: ExpressionNode,
+    ) -> ParseResult {
         self.c.operator()?;
-        Ok(Node::Binary(operator, Box::new((left, right))))
+        Ok(ExpressionNode::Binary(operator, Box::new((left, right))))
     }
 
-    fn unary(&mut self) -> Parsed {
+    fn unary(&mut self) -> ParseResult {
         self.deeper(|r| {
             if r.c.take("-") {
-                Ok(Node::Minus(Box::new(r.unary()?)))
+                Ok(ExpressionNode::Minus(Box::new(r.unary()?)))
             } else if r.c.word("not") {
-                Ok(Node::Not(Box::new(r.unary()?)))
+                Ok(ExpressionNode::Not(Box::new(r.unary()?)))
             } else {
                 r.property()
             }
         })
     }
 
-    fn property(&mut self) -> Parsed {
+    fn property(&mut self) -> ParseResult {
         let node = self.atom()?;
-        if let Node::Variable(name) = &node
+        if let ExpressionNode::Variable(name) = &node
             && self.c.word("of")
         {
             let name = name.clone();
             let object = self.deeper(Self::property)?;
-            return Ok(Node::Property(name, Box::new(object)));
+            return Ok(ExpressionNode::Property(name, Box::new(object)));
         }
         Ok(node)
     }
 
-    fn atom(&mut self) -> Parsed {
+    fn atom(&mut self) -> ParseResult {
         self.c.space();
-        if let Names::Figures(resolve) = self.names
+        if let NameSource::Figures(resolve) = self.names
             && let Some((length, value)) = resolve(self.c.rest())
         {
             // A metric may start with digits or brackets, so it is tried first.
             self.c.at += length;
-            return Ok(Node::Number(value));
+            return Ok(ExpressionNode::Number(value));
         }
         if self.c.take("(") {
             let mut items = self.items()?;
             return match items.len() {
                 0 => Err(self.c.error("a value is missing here")),
                 1 => Ok(items.swap_remove(0)),
-                _ => Ok(Node::List(items)),
+                _ => Ok(ExpressionNode::List(items)),
             };
         }
         match self.c.rest().chars().next() {
-            Some('"') => self.quoted('"').map(Node::Text),
-            Some('\'') => self.quoted('\'').map(Node::Variable),
+            Some('"') => self.quoted('"').map(ExpressionNode::Text),
+            Some('\'') => self.quoted('\'').map(ExpressionNode::Variable),
             Some(c) if c.is_ascii_digit() => self.number(),
             _ => self.name(),
         }
     }
 
-    fn number(&mut self) -> Parsed {
+    fn number(&mut self) -> ParseResult {
         let rest = self.c.rest();
         let end = rest
             .find(|c: char| !(c.is_ascii_digit() || c == '.'))
@@ -206,7 +218,7 @@ impl Reader<'_> {
             .parse()
             .map_err(|_| self.c.error("this is not a number"))?;
         self.c.at += end;
-        Ok(Node::Number(number))
+        Ok(ExpressionNode::Number(number))
     }
 
     /// Text up to the closing quote. A backslash escapes the quote and itself.
@@ -233,7 +245,7 @@ impl Reader<'_> {
         Err(self.c.error(format!("the closing {quote} is missing")))
     }
 
-    fn name(&mut self) -> Parsed {
+    fn name(&mut self) -> ParseResult {
         let rest = self.c.rest();
         let end = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
         let name = if rest.starts_with('.') {
@@ -245,13 +257,13 @@ impl Reader<'_> {
         if is_call && let Some((_, function)) = FUNCTIONS.iter().find(|(known, _)| *known == name) {
             self.c.at += end;
             self.c.take("(");
-            return Ok(Node::Call(*function, self.items()?));
+            return Ok(ExpressionNode::Call(*function, self.items()?));
         }
-        if is_call && !name.is_empty() && matches!(self.names, Names::Figures(_)) {
+        if is_call && !name.is_empty() && matches!(self.names, NameSource::Figures(_)) {
             self.c.at += end;
             self.c.take("(");
             self.items()?;
-            return Ok(Node::UnknownCall(name.to_owned()));
+            return Ok(ExpressionNode::UnknownCall(name.to_owned()));
         }
         if is_call && !name.is_empty() {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
@@ -267,11 +279,11 @@ impl Reader<'_> {
             }));
         }
         self.c.at += end;
-        Ok(Node::Variable(name.to_owned()))
+        Ok(ExpressionNode::Variable(name.to_owned()))
     }
 
     /// Values between commas up to the closing bracket.
-    fn items(&mut self) -> Result<Vec<Node>, Misread> {
+    fn items(&mut self) -> Result<Vec<ExpressionNode>, Misread> {
         let mut list = Vec::new();
         while !self.c.take(")") {
             if !list.is_empty() && !self.c.take(",") {

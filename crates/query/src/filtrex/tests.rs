@@ -30,7 +30,7 @@ fn variables() -> Map<String, Value> {
 /// The value as JSON, or as JavaScript text if JSON cannot represent it.
 fn value(text: &str) -> Value {
     let vars = variables();
-    let expression = Expression::parse(text, Names::Variables).unwrap();
+    let expression = Expression::parse(text, NameSource::Variables).unwrap();
     let mut rng = Dealt(0);
     match expression.root.value(&vars, &mut rng) {
         Operand::Number(n) => {
@@ -135,15 +135,15 @@ fn invalid_expressions_are_rejected_with_position() {
         ("", 0),
         ("a ?", 3),
     ] {
-        let error = Expression::parse(text, Names::Variables).map_err(|e| e.offset);
+        let error = Expression::parse(text, NameSource::Variables).map_err(|e| e.offset);
         assert_eq!(error.err(), Some(offset), "{text}");
     }
-    assert!(Expression::parse(&"(".repeat(500), Names::Variables).is_err());
-    assert!(Expression::parse(&"-".repeat(500), Names::Variables).is_err());
+    assert!(Expression::parse(&"(".repeat(500), NameSource::Variables).is_err());
+    assert!(Expression::parse(&"-".repeat(500), NameSource::Variables).is_err());
     for more in ["+1", " or 1", " == 1", " in (1)"] {
         let chain = |times: usize| format!("1{}", more.repeat(times));
-        assert!(Expression::parse(&chain(100_000), Names::Variables).is_err());
-        let longest = Expression::parse(&chain(250), Names::Variables).unwrap();
+        assert!(Expression::parse(&chain(100_000), NameSource::Variables).is_err());
+        let longest = Expression::parse(&chain(250), NameSource::Variables).unwrap();
         assert!(longest.is_true(&Map::new(), &mut Dealt(0)));
     }
 }
@@ -195,7 +195,8 @@ fn metrics_may_have_any_name() {
 
 #[test]
 fn variables_are_listed() {
-    let expression = Expression::parse("a > 1 and k of o in (b, 'c d')", Names::Variables).unwrap();
+    let expression =
+        Expression::parse("a > 1 and k of o in (b, 'c d')", NameSource::Variables).unwrap();
     assert_eq!(expression.variables(), ["a", "o", "b", "c d"]);
 }
 
@@ -203,7 +204,7 @@ proptest! {
     #[test]
     fn any_text_is_handled(text in "(x|a|s|http.requests|and|or|not|in|of|max|\"[a-z]\"|[0-9.]|[-+*/%^<>=!?:(), ])*|\\PC*") {
         let _ = holds(&text, &figures);
-        if let Ok(expression) = Expression::parse(&text, Names::Variables) {
+        if let Ok(expression) = Expression::parse(&text, NameSource::Variables) {
             expression.is_true(&variables(), &mut Dealt(0));
         }
     }
@@ -214,7 +215,7 @@ fn logical_operators_accept_texts_in_plans() {
     let scope: Map<String, Value> =
         serde_json::from_str(r#"{ "n": 2, "url": "http://x", "none": "" }"#).unwrap();
     let holds = |text: &str| {
-        let expression = Expression::parse(text, Names::Variables).unwrap();
+        let expression = Expression::parse(text, NameSource::Variables).unwrap();
         expression.holds(&scope, &mut Middle)
     };
     for (text, expected) in [

@@ -5,7 +5,7 @@ use std::{borrow::Cow, cmp::Ordering};
 
 use serde_json::Value;
 
-use super::{JsonPathError, cursor::Cursor, trace::Place};
+use super::{JsonPathError, cursor::Cursor, trace::TracedValue};
 use crate::value;
 
 /// Maximum nesting of parentheses.
@@ -233,14 +233,17 @@ type Js<'a> = Option<Cow<'a, Value>>;
 
 impl Expression {
     /// The value at a place of the document.
-    pub fn eval<'a>(&'a self, place: &Place<'a, '_>) -> Js<'a> {
+    pub fn eval<'a>(&'a self, place: &TracedValue<'a, '_>) -> Js<'a> {
         match self {
             Expression::Literal(literal) => literal.as_ref().map(Cow::Borrowed),
             Expression::This => Some(place.value.clone()),
             Expression::Root => Some(Cow::Borrowed(place.root())),
             Expression::Parent => place.parent.map(|parent| parent.value.clone()),
             Expression::Property => place.name_value().map(Cow::Owned),
-            Expression::ParentProperty => place.parent.and_then(Place::name_value).map(Cow::Owned),
+            Expression::ParentProperty => place
+                .parent
+                .and_then(TracedValue::name_value)
+                .map(Cow::Owned),
             Expression::Member(of, key) => {
                 let key = value::text(key.eval(place).as_deref());
                 super::trace::child(&of.eval(place)?, &key)
@@ -254,7 +257,7 @@ impl Expression {
     }
 
     /// Whether the value is true.
-    pub fn holds<'a>(&'a self, place: &Place<'a, '_>) -> bool {
+    pub fn holds<'a>(&'a self, place: &TracedValue<'a, '_>) -> bool {
         truthy(self.eval(place).as_deref())
     }
 }
@@ -263,7 +266,7 @@ fn binary_value<'a>(
     operator: Operator,
     left: &'a Expression,
     right: &'a Expression,
-    place: &Place<'a, '_>,
+    place: &TracedValue<'a, '_>,
 ) -> Js<'a> {
     let left = left.eval(place);
     match operator {

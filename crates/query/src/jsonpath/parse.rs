@@ -1,8 +1,8 @@
 //! Parses paths: segments between dots and brackets.
 
-use super::{JsonPathError, Segment, cursor::Cursor, expression};
+use super::{JsonPathError, PathSegment, cursor::Cursor, expression};
 
-pub(super) fn path(text: &str) -> Result<Vec<Segment>, JsonPathError> {
+pub(super) fn path(text: &str) -> Result<Vec<PathSegment>, JsonPathError> {
     let mut cursor = Cursor { text, at: 0 };
     let mut segments = Vec::new();
     if text.trim().is_empty() {
@@ -16,7 +16,7 @@ pub(super) fn path(text: &str) -> Result<Vec<Segment>, JsonPathError> {
     while let Some(c) = cursor.peek() {
         match c {
             '.' if cursor.eat("..") => {
-                segments.push(Segment::Descend);
+                segments.push(PathSegment::Descend);
                 match cursor.peek() {
                     None => return cursor.error("`..` needs a name, * or brackets after it"),
                     Some('.') => return cursor.error("three dots mean nothing"),
@@ -37,11 +37,11 @@ pub(super) fn path(text: &str) -> Result<Vec<Segment>, JsonPathError> {
             }
             '^' => {
                 cursor.at += 1;
-                segments.push(Segment::Parent);
+                segments.push(PathSegment::Parent);
             }
             '~' => {
                 cursor.at += 1;
-                segments.push(Segment::Name);
+                segments.push(PathSegment::Name);
             }
             c if c.is_whitespace() && cursor.rest().trim().is_empty() => break,
             c => {
@@ -55,7 +55,7 @@ pub(super) fn path(text: &str) -> Result<Vec<Segment>, JsonPathError> {
 }
 
 /// A name after a dot.
-fn name(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
+fn name(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     let escaped = cursor.eat("`");
     let start = cursor.at;
     let text = cursor.until(&['.', '[', '^', '~']).trim_end();
@@ -63,7 +63,7 @@ fn name(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
         return cursor.error("a name is missing here");
     }
     if escaped {
-        return Ok(Segment::Child(text.to_owned()));
+        return Ok(PathSegment::Child(text.to_owned()));
     }
     if text.starts_with('@') && text.ends_with("()") {
         cursor.at = start;
@@ -73,20 +73,20 @@ fn name(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
 }
 
 /// The segment of an unquoted text.
-fn plain(text: &str, cursor: &Cursor<'_>) -> Result<Segment, JsonPathError> {
+fn plain(text: &str, cursor: &Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     if text == "*" {
-        return Ok(Segment::All);
+        return Ok(PathSegment::All);
     }
     match slice(text) {
         Some(slice) => Ok(slice),
         None if text.contains(['(', ')', '?']) => cursor.error(format!(
             "`{text}`: filters and computed names need brackets"
         )),
-        None => Ok(Segment::Child(text.to_owned())),
+        None => Ok(PathSegment::Child(text.to_owned())),
     }
 }
 
-fn slice(text: &str) -> Option<Segment> {
+fn slice(text: &str) -> Option<PathSegment> {
     let parts: Vec<&str> = text.split(':').map(str::trim).collect();
     let number = |text: &str| {
         if text.is_empty() {
@@ -106,7 +106,7 @@ fn slice(text: &str) -> Option<Segment> {
         .and_then(|step| usize::try_from(step).ok())
         .filter(|step| *step > 0)
         .unwrap_or(1);
-    Some(Segment::Slice {
+    Some(PathSegment::Slice {
         start: start.unwrap_or(0),
         end,
         step,
@@ -114,7 +114,7 @@ fn slice(text: &str) -> Option<Segment> {
 }
 
 /// Content of brackets, after the opening one.
-fn bracket(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
+fn bracket(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     let mut members = Vec::new();
     loop {
         cursor.space();
@@ -135,15 +135,15 @@ fn bracket(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
     Ok(if members.len() == 1 {
         members.remove(0)
     } else {
-        Segment::Union(members)
+        PathSegment::Union(members)
     })
 }
 
-fn member(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
+fn member(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     match cursor.peek() {
         Some(quote @ ('\'' | '"')) => {
             cursor.at += 1;
-            cursor.quoted(quote).map(Segment::Child)
+            cursor.quoted(quote).map(PathSegment::Child)
         }
         Some('?') => {
             cursor.at += 1;
@@ -151,9 +151,9 @@ fn member(cursor: &mut Cursor<'_>) -> Result<Segment, JsonPathError> {
             if cursor.peek() != Some('(') {
                 return cursor.error("a filter needs parentheses: [?(@.name == 'x')]");
             }
-            parenthesised(cursor).map(Segment::Filter)
+            parenthesised(cursor).map(PathSegment::Filter)
         }
-        Some('(') => parenthesised(cursor).map(Segment::Computed),
+        Some('(') => parenthesised(cursor).map(PathSegment::Computed),
         _ => {
             let text = cursor.until(&[']', ',', '[', '(']).trim();
             if text.is_empty() {

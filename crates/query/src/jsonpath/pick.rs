@@ -4,7 +4,7 @@
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::{JsonPath, Segment, trace};
+use super::{JsonPath, PathSegment, trace};
 use crate::path::canonical_index;
 
 /// Maximum number of paths per pass.
@@ -19,7 +19,7 @@ pub fn pick<'p>(
     text: &str,
     paths: impl Iterator<Item = &'p JsonPath>,
 ) -> Option<[Option<Value>; MOST]> {
-    let mut ways: [&[Segment]; MOST] = [&[]; MOST];
+    let mut ways: [&[PathSegment]; MOST] = [&[]; MOST];
     let mut these = 0;
     for (number, path) in paths.take(MOST).enumerate() {
         ways[number] = &path.segments;
@@ -42,7 +42,7 @@ impl JsonPath {
     /// Whether it has only properties and items, and so at most one result.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        let is_child = |segment: &Segment| matches!(segment, Segment::Child(_));
+        let is_child = |segment: &PathSegment| matches!(segment, PathSegment::Child(_));
         !self.segments.is_empty() && self.segments.iter().all(is_child)
     }
 }
@@ -52,7 +52,7 @@ type Some8 = u8;
 
 /// Some paths at a position in the text.
 struct Walk<'w> {
-    ways: &'w [&'w [Segment]; MOST],
+    ways: &'w [&'w [PathSegment]; MOST],
     /// Number of steps taken.
     at: usize,
     these: Some8,
@@ -68,7 +68,7 @@ impl Walk<'_> {
     /// The next step of a path.
     fn next(&self, way: usize) -> Option<&str> {
         match self.ways[way].get(self.at) {
-            Some(Segment::Child(name)) => Some(name),
+            Some(PathSegment::Child(name)) => Some(name),
             _ => None,
         }
     }

@@ -126,7 +126,7 @@ fn depth_and_work_are_bounded() {
         JsonPath::parse(&format!("${}", "..*".repeat(8)))
             .unwrap()
             .find(&tree),
-        Vec::<Found>::new()
+        Vec::<JsonMatch>::new()
     );
     // Dropping the tower would recurse through it.
     std::mem::forget(tower);

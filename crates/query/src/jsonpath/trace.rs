@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Found, Segment};
+use super::{JsonMatch, PathSegment};
 use crate::path::canonical_index;
 
 /// Maximum number of places per search. Beyond it there is no result.
@@ -15,15 +15,15 @@ const MAX_DEPTH: usize = 160;
 
 /// A result.
 pub(super) struct Hit<'a> {
-    pub value: Found<'a>,
+    pub value: JsonMatch<'a>,
     /// Whether the path can have several results.
     pub one_of_many: bool,
 }
 
 /// A value with its ancestors.
-pub(super) struct Place<'a, 'p> {
-    pub value: Found<'a>,
-    pub parent: Option<&'p Place<'a, 'p>>,
+pub(super) struct TracedValue<'a, 'p> {
+    pub value: JsonMatch<'a>,
+    pub parent: Option<&'p TracedValue<'a, 'p>>,
     /// Key or index in the parent.
     name: Option<Name<'a>>,
     root: &'a Value,
@@ -36,7 +36,7 @@ enum Name<'a> {
     Index(usize),
 }
 
-impl<'a> Place<'a, '_> {
+impl<'a> TracedValue<'a, '_> {
     pub fn root(&self) -> &'a Value {
         self.root
     }
@@ -50,8 +50,8 @@ impl<'a> Place<'a, '_> {
 }
 
 /// All results.
-pub(super) fn find<'a>(segments: &'a [Segment], document: &'a Value) -> Vec<Hit<'a>> {
-    let root = Place {
+pub(super) fn find<'a>(segments: &'a [PathSegment], document: &'a Value) -> Vec<Hit<'a>> {
+    let root = TracedValue {
         value: Cow::Borrowed(document),
         parent: None,
         name: None,
@@ -63,7 +63,7 @@ pub(super) fn find<'a>(segments: &'a [Segment], document: &'a Value) -> Vec<Hit<
         steps: 0,
     };
     search.follow(
-        Way {
+        RemainingPath {
             rest: segments,
             many: false,
             depth: 0,
@@ -84,20 +84,20 @@ struct Search<'a> {
 
 /// Remaining segments at a place.
 #[derive(Clone, Copy)]
-struct Way<'a> {
-    rest: &'a [Segment],
+struct RemainingPath<'a> {
+    rest: &'a [PathSegment],
     many: bool,
     depth: usize,
 }
 
-impl Way<'_> {
+impl RemainingPath<'_> {
     fn among_many(self) -> Self {
-        Way { many: true, ..self }
+        RemainingPath { many: true, ..self }
     }
 }
 
 impl<'a> Search<'a> {
-    fn follow(&mut self, way: Way<'a>, place: &Place<'a, '_>) {
+    fn follow(&mut self, way: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
         self.steps += 1;
         if self.steps > MAX_STEPS || way.depth > MAX_DEPTH {
             return;
@@ -109,7 +109,7 @@ impl<'a> Search<'a> {
             }),
             [first, rest @ ..] => self.segment(
                 first,
-                Way {
+                RemainingPath {
                     rest,
                     depth: way.depth + 1,
                     ..way
@@ -119,17 +119,24 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn segment(&mut self, segment: &'a Segment, way: Way<'a>, place: &Place<'a, '_>) {
+    fn segment(
+        &mut self,
+        segment: &'a PathSegment,
+        way: RemainingPath<'a>,
+        place: &TracedValue<'a, '_>,
+    ) {
         match segment {
-            Segment::Child(name) => self.child(name, Name::Key(Cow::Borrowed(name)), way, place),
-            Segment::All => self.children(way.among_many(), place, |search, child| {
+            PathSegment::Child(name) => {
+                self.child(name, Name::Key(Cow::Borrowed(name)), way, place)
+            }
+            PathSegment::All => self.children(way.among_many(), place, |search, child| {
                 search.follow(way.among_many(), child)
             }),
-            Segment::Descend => self.descend(way, place),
-            Segment::Parent => {
+            PathSegment::Descend => self.descend(way, place),
+            PathSegment::Parent => {
                 if let Some(parent) = place.parent {
                     self.follow(
-                        Way {
+                        RemainingPath {
                             many: parent.many,
                             ..way
                         },
@@ -138,14 +145,14 @@ impl<'a> Search<'a> {
                 }
             }
             // A name ends a path, because it has no children.
-            Segment::Name => {
+            PathSegment::Name => {
                 let name = place.name_value().unwrap_or(Value::Null);
                 self.hits.push(Hit {
                     value: Cow::Owned(name),
                     one_of_many: way.many,
                 });
             }
-            Segment::Slice { start, end, step } => {
+            PathSegment::Slice { start, end, step } => {
                 if let Value::Array(items) = place.value.as_ref() {
                     let len = items.len() as i64;
                     let bound = |at: i64| if at < 0 { at.saturating_add(len).max(0) } else { at.min(len) } as usize;
@@ -159,17 +166,17 @@ impl<'a> Search<'a> {
                     }
                 }
             }
-            Segment::Union(members) => members
+            PathSegment::Union(members) => members
                 .iter()
                 .for_each(|member| self.segment(member, way.among_many(), place)),
-            Segment::Filter(expression) => {
+            PathSegment::Filter(expression) => {
                 self.children(way.among_many(), place, |search, child| {
                     if expression.holds(child) {
                         search.follow(way.among_many(), child);
                     }
                 })
             }
-            Segment::Computed(expression) => {
+            PathSegment::Computed(expression) => {
                 if let Some(name) = expression.eval(place) {
                     let text = crate::value::text(Some(&name));
                     self.child(&text, Name::Key(Cow::Owned(text.clone())), way, place);
@@ -179,9 +186,9 @@ impl<'a> Search<'a> {
     }
 
     /// `..`: continues here, and in every list and mapping below.
-    fn descend(&mut self, way: Way<'a>, place: &Place<'a, '_>) {
+    fn descend(&mut self, way: RemainingPath<'a>, place: &TracedValue<'a, '_>) {
         self.follow(way, place);
-        let below = Way {
+        let below = RemainingPath {
             depth: way.depth + 1,
             ..way.among_many()
         };
@@ -195,9 +202,15 @@ impl<'a> Search<'a> {
         });
     }
 
-    fn child(&mut self, name: &str, as_name: Name<'a>, way: Way<'a>, place: &Place<'a, '_>) {
+    fn child(
+        &mut self,
+        name: &str,
+        as_name: Name<'a>,
+        way: RemainingPath<'a>,
+        place: &TracedValue<'a, '_>,
+    ) {
         if let Some(value) = child(&place.value, name) {
-            let child = Place {
+            let child = TracedValue {
                 value,
                 parent: Some(place),
                 name: Some(as_name),
@@ -210,9 +223,9 @@ impl<'a> Search<'a> {
 
     fn children(
         &mut self,
-        way: Way<'a>,
-        place: &Place<'a, '_>,
-        mut visit: impl FnMut(&mut Self, &Place<'a, '_>),
+        way: RemainingPath<'a>,
+        place: &TracedValue<'a, '_>,
+        mut visit: impl FnMut(&mut Self, &TracedValue<'a, '_>),
     ) {
         // Names and lengths have no children.
         let Cow::Borrowed(value) = place.value else {
@@ -222,7 +235,7 @@ impl<'a> Search<'a> {
             let value = Cow::Borrowed(value);
             visit(
                 search,
-                &Place {
+                &TracedValue {
                     value,
                     parent: Some(place),
                     name: Some(name),
@@ -245,7 +258,7 @@ impl<'a> Search<'a> {
 }
 
 /// A property in JavaScript's sense: keys, indices, and the length of lists and texts.
-pub(super) fn child<'a>(value: &Found<'a>, name: &str) -> Option<Found<'a>> {
+pub(super) fn child<'a>(value: &JsonMatch<'a>, name: &str) -> Option<JsonMatch<'a>> {
     match value {
         Cow::Borrowed(value) => match value {
             Value::Object(map) => map.get(name).map(Cow::Borrowed),
@@ -259,7 +272,7 @@ pub(super) fn child<'a>(value: &Found<'a>, name: &str) -> Option<Found<'a>> {
     }
 }
 
-fn of_text<'a>(text: &str, name: &str) -> Option<Found<'a>> {
+fn of_text<'a>(text: &str, name: &str) -> Option<JsonMatch<'a>> {
     match name {
         "length" => Some(Cow::Owned(text.encode_utf16().count().into())),
         _ => text

@@ -12,10 +12,10 @@ use html5ever::{
     tendril::{StrTendril, TendrilSink},
 };
 
-use super::{Kind, NodeId, ROOT, Tree};
+use super::{NodeId, NodeKind, ROOT, Tree};
 
 pub(super) fn parse(text: &str) -> Tree {
-    let sink = Sink {
+    let sink = HtmlSink {
         tree: RefCell::new(Tree::new()),
         names: RefCell::new(vec![QualName::new(None, ns!(), local_name!(""))]),
     };
@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> Tree {
 }
 
 /// Receives the nodes from the algorithm.
-struct Sink {
+struct HtmlSink {
     tree: RefCell<Tree>,
     /// Name by node, in the algorithm's type.
     names: RefCell<Vec<QualName>>,
@@ -42,8 +42,8 @@ impl ElemName for Name<'_> {
     }
 }
 
-impl Sink {
-    fn add(&self, kind: Kind, name: Option<QualName>) -> NodeId {
+impl HtmlSink {
+    fn add(&self, kind: NodeKind, name: Option<QualName>) -> NodeId {
         let name = name.unwrap_or_else(|| QualName::new(None, ns!(), local_name!("")));
         self.names.borrow_mut().push(name);
         self.tree.borrow_mut().add(kind)
@@ -67,13 +67,13 @@ impl Sink {
                 let mut tree = self.tree.borrow_mut();
                 let before = at.checked_sub(1).map(|i| tree.nodes[parent].children[i]);
                 if let Some(before) = before
-                    && let Kind::Text(known) = &mut tree.nodes[before].kind
+                    && let NodeKind::Text(known) = &mut tree.nodes[before].kind
                 {
                     known.push_str(&text);
                     return;
                 }
                 drop(tree);
-                self.add(Kind::Text(text.to_string()), None)
+                self.add(NodeKind::Text(text.to_string()), None)
             }
         };
         let mut tree = self.tree.borrow_mut();
@@ -96,7 +96,7 @@ fn plain(attributes: Vec<Attribute>) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-impl TreeSink for Sink {
+impl TreeSink for HtmlSink {
     type Handle = NodeId;
     type Output = Tree;
     type ElemName<'a> = Name<'a>;
@@ -121,7 +121,7 @@ impl TreeSink for Sink {
         attributes: Vec<Attribute>,
         _: ElementFlags,
     ) -> NodeId {
-        let kind = Kind::Element {
+        let kind = NodeKind::Element {
             name: name.local.to_string(),
             attributes: plain(attributes).collect(),
         };
@@ -129,11 +129,11 @@ impl TreeSink for Sink {
     }
 
     fn create_comment(&self, text: StrTendril) -> NodeId {
-        self.add(Kind::Comment(text.to_string()), None)
+        self.add(NodeKind::Comment(text.to_string()), None)
     }
 
     fn create_pi(&self, _: StrTendril, data: StrTendril) -> NodeId {
-        self.add(Kind::Comment(data.to_string()), None)
+        self.add(NodeKind::Comment(data.to_string()), None)
     }
 
     fn append(&self, parent: &NodeId, child: NodeOrText<NodeId>) {
@@ -185,7 +185,7 @@ impl TreeSink for Sink {
     }
 
     fn add_attrs_if_missing(&self, target: &NodeId, attributes: Vec<Attribute>) {
-        if let Kind::Element {
+        if let NodeKind::Element {
             attributes: known, ..
         } = &mut self.tree.borrow_mut().nodes[*target].kind
         {

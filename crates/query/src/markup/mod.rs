@@ -6,7 +6,7 @@ mod xml;
 mod xpath;
 
 pub use selector::Selector;
-pub use xpath::{Found, XPath};
+pub use xpath::{XPath, XPathResult};
 
 /// A node's number; 0 is the document.
 pub(crate) type NodeId = usize;
@@ -17,18 +17,18 @@ const ROOT: NodeId = 0;
 /// A parsed document.
 #[derive(Debug, Default)]
 pub struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<MarkupNode>,
 }
 
 #[derive(Debug)]
-struct Node {
+struct MarkupNode {
     parent: Option<NodeId>,
     children: Vec<NodeId>,
-    kind: Kind,
+    kind: NodeKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum NodeKind {
     Document,
     Element {
         /// With its prefix as written. Lower case for HTML.
@@ -53,12 +53,12 @@ impl Tree {
 
     fn new() -> Tree {
         let mut tree = Tree::default();
-        tree.add(Kind::Document);
+        tree.add(NodeKind::Document);
         tree
     }
 
-    fn add(&mut self, kind: Kind) -> NodeId {
-        self.nodes.push(Node {
+    fn add(&mut self, kind: NodeKind) -> NodeId {
+        self.nodes.push(MarkupNode {
             parent: None,
             children: Vec::new(),
             kind,
@@ -77,14 +77,14 @@ impl Tree {
     /// Name of an element. `None` for other nodes.
     fn name(&self, id: NodeId) -> Option<&str> {
         match &self.nodes[id].kind {
-            Kind::Element { name, .. } => Some(name),
+            NodeKind::Element { name, .. } => Some(name),
             _ => None,
         }
     }
 
     fn attributes(&self, id: NodeId) -> &[(String, String)] {
         match &self.nodes[id].kind {
-            Kind::Element { attributes, .. } => attributes,
+            NodeKind::Element { attributes, .. } => attributes,
             _ => &[],
         }
     }
@@ -120,11 +120,11 @@ impl Tree {
     /// Concatenated text of a node.
     fn text(&self, id: NodeId) -> String {
         match &self.nodes[id].kind {
-            Kind::Text(text) | Kind::Comment(text) => text.clone(),
+            NodeKind::Text(text) | NodeKind::Comment(text) => text.clone(),
             _ => {
                 let texts = self.below(id).into_iter();
                 let text = |id: NodeId| match &self.nodes[id].kind {
-                    Kind::Text(text) => Some(text.as_str()),
+                    NodeKind::Text(text) => Some(text.as_str()),
                     _ => None,
                 };
                 texts.filter_map(text).collect()

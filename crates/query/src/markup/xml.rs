@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, ParsingOptions};
 
-use super::{Kind, ROOT, Tree};
+use super::{NodeKind, ROOT, Tree};
 
 pub(super) fn parse(text: &str) -> Result<Tree, String> {
     // Document types with entities are common. The parser limits their expansion.
@@ -17,14 +17,14 @@ pub(super) fn parse(text: &str) -> Result<Tree, String> {
     let mut ours = vec![ROOT];
     for node in document.descendants().skip(1) {
         let kind = if node.is_element() {
-            Kind::Element {
+            NodeKind::Element {
                 name: prefixed(&node),
                 attributes: attributes(&node),
             }
         } else if node.is_comment() {
-            Kind::Comment(node.text().unwrap_or_default().to_owned())
+            NodeKind::Comment(node.text().unwrap_or_default().to_owned())
         } else {
-            Kind::Text(node.text().unwrap_or_default().to_owned())
+            NodeKind::Text(node.text().unwrap_or_default().to_owned())
         };
         let id = tree.add(kind);
         let index = node.id().get_usize();

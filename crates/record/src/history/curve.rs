@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, Outcome, Packed, Slot, slot::Counters};
+use measure::{OutcomeClass, Packed, Slot, TimeKind, slot::Counters};
 
-use crate::Part;
+use crate::LabelTotals;
 
 /// Points over time.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct Point {
     /// Start and end, in nanoseconds from the start of the test.
     pub span: (u64, u64),
     /// What was counted.
-    pub part: Part,
+    pub part: LabelTotals,
 }
 
 /// A point in a few bytes.
@@ -35,7 +35,7 @@ pub struct Point {
 struct PackedPoint {
     span: (u64, u64),
     counters: Counters,
-    times: Vec<(Kind, Outcome, Packed)>,
+    times: Vec<(TimeKind, OutcomeClass, Packed)>,
 }
 
 impl Curve {
@@ -167,7 +167,7 @@ impl PackedPoint {
     fn open(&self) -> Point {
         let mut point = Point {
             span: self.span,
-            part: Part::default(),
+            part: LabelTotals::default(),
         };
         point.part.slot.counters = self.counters.clone();
         for (kind, outcome, packed) in &self.times {
@@ -185,16 +185,17 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn part(values: &[u64]) -> Part {
-        let mut part = Part::default();
+    fn part(values: &[u64]) -> LabelTotals {
+        let mut part = LabelTotals::default();
         for value in values {
-            part.slot.record(Kind::Service, Outcome::Ok, *value);
+            part.slot
+                .record(TimeKind::Service, OutcomeClass::Ok, *value);
             part.slot.counters.ok += 1;
         }
         part
     }
 
-    fn add(line: &mut Curve, second: u64, span: (u64, u64), part: &Part) {
+    fn add(line: &mut Curve, second: u64, span: (u64, u64), part: &LabelTotals) {
         line.reach(second, span).add(&part.slot);
     }
 
@@ -253,11 +254,11 @@ mod tests {
             prop_assert_eq!(points.first().map(|(_, p)| p.span.0), Some(0));
             prop_assert_eq!(points.last().map(|(_, p)| p.span.1), Some(seconds.len() as u64 * S));
             prop_assert!(points.windows(2).all(|pair| pair[0].1.span.1 == pair[1].1.span.0));
-            let mut together = Part::default();
+            let mut together = LabelTotals::default();
             points.iter().for_each(|(_, point)| together.slot.add(&point.part.slot));
             let all = part(&seconds.concat());
             prop_assert_eq!(&together.slot.counters, &all.slot.counters);
-            let cells = |part: &Part| part.slot.histogram(Kind::Service, Outcome::Ok).map(|h| h.cells().collect::<Vec<_>>());
+            let cells = |part: &LabelTotals| part.slot.histogram(TimeKind::Service, OutcomeClass::Ok).map(|h| h.cells().collect::<Vec<_>>());
             prop_assert_eq!(cells(&together), cells(&all));
         }
     }

@@ -5,11 +5,11 @@ mod curve;
 
 use std::collections::BTreeMap;
 
-use measure::{Kind, Label, LabelId, Outcome, Slot, label, label::Group};
+use measure::{Label, LabelId, OutcomeClass, Slot, TimeKind, label, label::LabelGroup};
 
 pub use curve::{Curve, Point};
 
-use crate::{Frame, Part};
+use crate::{IntervalRecord, LabelTotals};
 
 /// Points of a chart.
 pub const POINTS: usize = 720;
@@ -22,16 +22,16 @@ const HALVINGS_OF_ALL: u32 = 2;
 const HALVINGS_OF_LABEL: u32 = 4;
 
 /// What a chart of all requests is drawn from.
-const OF_ALL: [Kind; 6] = [
-    Kind::Lateness,
-    Kind::Wait,
-    Kind::Service,
-    Kind::Response,
-    Kind::Connect,
-    Kind::Tls,
+const OF_ALL: [TimeKind; 6] = [
+    TimeKind::Lateness,
+    TimeKind::Wait,
+    TimeKind::Service,
+    TimeKind::Response,
+    TimeKind::Connect,
+    TimeKind::Tls,
 ];
 /// What a label's sparkline, and a criterion on it, is drawn from.
-const OF_LABEL: [Kind; 3] = [Kind::Service, Kind::Response, Kind::Iteration];
+const OF_LABEL: [TimeKind; 3] = [TimeKind::Service, TimeKind::Response, TimeKind::Iteration];
 
 /// A run over time.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl History {
     }
 
     /// Adds an interval; `labels` says which of its labels count iterations.
-    pub fn add(&mut self, frame: &Frame, labels: &[Label]) {
+    pub fn add(&mut self, frame: &IntervalRecord, labels: &[Label]) {
         let second = self.second(frame.span.0);
         // An interval in which nothing was counted is a point all the same: of nothing.
         self.all.reach(second, frame.span);
@@ -81,7 +81,8 @@ impl History {
                 add(self.all.reach(second, frame.span), part, &OF_ALL);
                 continue;
             }
-            let is_iteration = |known: &&Label| known.id == *id && known.group == Group::Iteration;
+            let is_iteration =
+                |known: &&Label| known.id == *id && known.group == LabelGroup::Iteration;
             if labels.iter().any(|known| is_iteration(&known)) {
                 add(self.iterations.reach(second, frame.span), part, &OF_LABEL);
             }
@@ -93,10 +94,10 @@ impl History {
 }
 
 /// Adds a part's counters and these kinds of its times. Failures by reason are in the totals.
-fn add(point: &mut Slot, part: &Part, kinds: &[Kind]) {
+fn add(point: &mut Slot, part: &LabelTotals, kinds: &[TimeKind]) {
     point.counters.add(&part.slot.counters);
     for kind in kinds {
-        for outcome in Outcome::ALL {
+        for outcome in OutcomeClass::ALL {
             if let Some(histogram) = part.slot.histogram(*kind, outcome) {
                 point.histogram_mut(*kind, outcome).add(histogram);
             }

@@ -46,7 +46,7 @@ impl std::fmt::Debug for Salt {
 /// Hides secrets in texts, command lines and JSON.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    names: Names,
+    names: SecretNames,
     values: Values,
     salt: Salt,
 }
@@ -56,7 +56,7 @@ impl Redactor {
     #[must_use]
     pub fn new(plan: &Plan, extra_names: &[String], salt: Salt) -> Redactor {
         let extra = extra_names.iter().chain(&plan.secret_names);
-        let names = Names {
+        let names = SecretNames {
             extra: extra.map(|name| name.to_lowercase()).collect(),
         };
         let mut found = plan.secrets.clone();
@@ -79,7 +79,7 @@ impl Redactor {
     #[must_use]
     pub fn of_names(names: &[String], salt: Salt) -> Redactor {
         Redactor {
-            names: Names {
+            names: SecretNames {
                 extra: names.iter().map(|name| name.to_lowercase()).collect(),
             },
             values: Values::default(),
@@ -151,7 +151,7 @@ impl Redactor {
 /// some megabytes per hundred. Beyond that, names alone protect.
 const MAX_COLUMN_VALUES: usize = 1_000;
 
-fn collect_columns(plan: &Plan, names: &Names, found: &mut Vec<String>) {
+fn collect_columns(plan: &Plan, names: &SecretNames, found: &mut Vec<String>) {
     for payload in &plan.payloads {
         for (column, name) in payload.fields.iter().enumerate() {
             if names.is_secret(name) || plan.secret_variables.contains(name) {
@@ -168,12 +168,12 @@ fn collect_columns(plan: &Plan, names: &Names, found: &mut Vec<String>) {
 
 /// The names whose values are secret.
 #[derive(Debug, Default)]
-struct Names {
+struct SecretNames {
     /// In lower case.
     extra: Vec<String>,
 }
 
-impl Names {
+impl SecretNames {
     fn is_secret(&self, name: &str) -> bool {
         plan::is_secret_name(name) || self.extra.contains(&name.to_lowercase())
     }

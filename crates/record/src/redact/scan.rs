@@ -1,13 +1,13 @@
 //! Secrets in free text, found by the name before them: `token=…` in queries and flags, `Authorization: …` in headers,
 //! `"password":"…"` in JSON, `user:password@` in URLs, `Bearer …`. Templates (`{{ token }}`) are no secrets and stay.
 
-use super::{MARK, Names, Salt};
+use super::{MARK, Salt, SecretNames};
 
 /// From where to where, in bytes.
 type Span = (usize, usize);
 
 /// A text without the secrets that names give away.
-pub(super) fn hide(text: &str, names: &Names, salt: Salt) -> String {
+pub(super) fn hide(text: &str, names: &SecretNames, salt: Salt) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for (from, to) in spans(text, names) {
@@ -20,7 +20,7 @@ pub(super) fn hide(text: &str, names: &Names, salt: Salt) -> String {
 }
 
 /// The secrets that names give away.
-pub(super) fn collect(text: &str, names: &Names, found: &mut Vec<String>) {
+pub(super) fn collect(text: &str, names: &SecretNames, found: &mut Vec<String>) {
     found.extend(
         spans(text, names)
             .into_iter()
@@ -29,7 +29,7 @@ pub(super) fn collect(text: &str, names: &Names, found: &mut Vec<String>) {
 }
 
 /// Where the secrets stand, in order and without overlaps.
-fn spans(text: &str, names: &Names) -> Vec<Span> {
+fn spans(text: &str, names: &SecretNames) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
     while let Some(start) = text[at..].find(is_word).map(|found| at + found) {
@@ -96,7 +96,7 @@ fn password_in_url(text: &str, at: usize) -> Option<Span> {
 }
 
 /// The value that follows a secret name, if one does.
-fn value_after(text: &str, word: Span, names: &Names) -> Option<Span> {
+fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     let (start, end) = word;
     let name = &text[start..end];
     let unquoted = text[end..].trim_start_matches(['"', '\'', '\\']);

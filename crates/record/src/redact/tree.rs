@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Names, Redactor, scan};
+use super::{Redactor, SecretNames, scan};
 
 /// A copy without secrets. `secret` says that the tree stands under a secret name.
 pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
@@ -71,7 +71,7 @@ fn is_template(text: &str) -> bool {
     text.trim_start().starts_with("{{") && text.trim_end().ends_with("}}")
 }
 
-fn is_secret_key(names: &Names, key: &str) -> bool {
+fn is_secret_key(names: &SecretNames, key: &str) -> bool {
     key == "basic_auth" || names.is_secret(key)
 }
 
@@ -80,7 +80,7 @@ fn is_pair(items: &[Value]) -> bool {
     items.len() == 2 && pair_name(&items[0]).is_some()
 }
 
-fn second_is_secret(names: &Names, items: &[Value]) -> bool {
+fn second_is_secret(names: &SecretNames, items: &[Value]) -> bool {
     is_pair(items) && pair_name(&items[0]).is_some_and(|name| names.is_secret(name))
 }
 
@@ -89,11 +89,11 @@ fn pair_name(value: &Value) -> Option<&str> {
 }
 
 /// Every secret of the tree that its names give away.
-pub(super) fn collect(value: &Value, names: &Names, found: &mut Vec<String>) {
+pub(super) fn collect(value: &Value, names: &SecretNames, found: &mut Vec<String>) {
     walk(value, names, false, found);
 }
 
-fn walk(value: &Value, names: &Names, secret: bool, found: &mut Vec<String>) {
+fn walk(value: &Value, names: &SecretNames, secret: bool, found: &mut Vec<String>) {
     match value {
         Value::String(text) if secret && !is_template(text) => match scheme(text) {
             Some((_, rest)) => found.push(rest.trim().to_owned()),

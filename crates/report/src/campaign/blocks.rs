@@ -1,7 +1,7 @@
 //! What a campaign's report says, block by block, before anybody decides how a block looks.
 
 use analysis::series::Constant;
-use decisions::campaign::{Campaign, Comparison, Planned, Rate, Row, recovered};
+use decisions::campaign::{Campaign, Comparison, Planned, StageRow, VolumeRate, recovered};
 use plan::about::About;
 use record::units;
 
@@ -9,7 +9,7 @@ use super::projection;
 use crate::{
     about, mocks,
     profile::rounded,
-    sheet::{Block, Table},
+    sheet::{Block, SheetTable},
     svg,
 };
 
@@ -99,7 +99,7 @@ fn what_for<'a>(about: &About) -> Vec<Block<'a>> {
     let mut blocks: Vec<Block<'_>> = about.objective.iter().cloned().map(Block::Text).collect();
     let rows = about::rows(about);
     if !rows.is_empty() {
-        let mut table = Table::new(&["About", "<"]);
+        let mut table = SheetTable::new(&["About", "<"]);
         for (name, text, link) in rows {
             table.row([name, text], link);
         }
@@ -112,8 +112,8 @@ fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "–".into())
 }
 
-fn profile(campaign: &Campaign) -> Table {
-    let mut table = Table::new(&["Stage", "<Load"]);
+fn profile(campaign: &Campaign) -> SheetTable {
+    let mut table = SheetTable::new(&["Stage", "<Load"]);
     for row in &campaign.stages {
         let load = match &row.target {
             Some(target) => format!("{}, on `{target}`", row.load),
@@ -140,8 +140,8 @@ fn before_and_after<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
 }
 
 /// A stage beside the one whose load it repeats.
-fn compared(comparison: &Comparison) -> Table {
-    let mut table = Table::new(&["", &comparison.before, &comparison.after, "Change"]);
+fn compared(comparison: &Comparison) -> SheetTable {
+    let mut table = SheetTable::new(&["", &comparison.before, &comparison.after, "Change"]);
     for figure in &comparison.figures {
         let cells = [
             figure.name.to_owned(),
@@ -158,7 +158,7 @@ fn compared(comparison: &Comparison) -> Table {
 type Plans<'a> = [(&'a str, &'a Planned)];
 
 /// Arrivals by scenario and requests by endpoint, a column per stage that plans some.
-fn tables(rows: &[Row]) -> Vec<Table> {
+fn tables(rows: &[StageRow]) -> Vec<SheetTable> {
     let planned = rows
         .iter()
         .filter_map(|row| Some((row.name.as_str(), row.planned.as_ref()?)));
@@ -177,15 +177,15 @@ fn tables(rows: &[Row]) -> Vec<Table> {
 fn rates(
     plans: &Plans<'_>,
     (what, unit): (&str, &str),
-    rates: fn(&Planned) -> &[Rate],
+    rates: fn(&Planned) -> &[VolumeRate],
     total: fn(&Planned) -> f64,
-) -> Table {
+) -> SheetTable {
     let first = plans.first().map_or(&[][..], |(_, planned)| rates(planned));
     let has_volumes = first.iter().any(|rate| rate.volume.is_some());
     let mut heads = vec![what.to_owned()];
     heads.extend(has_volumes.then(|| "Volume".to_owned()));
     heads.extend(plans.iter().map(|(name, _)| format!("{name} {unit}")));
-    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = SheetTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for (i, rate) in first.iter().enumerate() {
         let volume = has_volumes.then(|| rate.volume.clone().unwrap_or_default());
         let of_stages = plans.iter().map(|(_, planned)| {
@@ -209,7 +209,7 @@ fn rates(
     table
 }
 
-fn stages<'a>(rows: &[Row]) -> [Block<'a>; 3] {
+fn stages<'a>(rows: &[StageRow]) -> [Block<'a>; 3] {
     let figures = "Requests/s: the mean of the whole stage. Busiest phase: the mean of its phase with the most requests per second, where it has \
                    several. p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, \
                    or too few requests to tell.";
@@ -220,7 +220,7 @@ fn stages<'a>(rows: &[Row]) -> [Block<'a>; 3] {
     ]
 }
 
-fn stage_table(rows: &[Row]) -> Table {
+fn stage_table(rows: &[StageRow]) -> SheetTable {
     let heads = [
         "Stage",
         "<Verdict",
@@ -235,7 +235,7 @@ fn stage_table(rows: &[Row]) -> Table {
         "From (UTC)",
         "To (UTC)",
     ];
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for row in rows {
         let [p50, p95, p99] = row.percentiles.clone();
         let cells = [
@@ -262,7 +262,7 @@ fn clock(utc: &str) -> String {
     utc.replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
-fn recovery(rows: &[Row]) -> Table {
+fn recovery(rows: &[StageRow]) -> SheetTable {
     let heads = [
         "Behind",
         "<The service was back",
@@ -270,7 +270,7 @@ fn recovery(rows: &[Row]) -> Table {
         "Errors at most",
         "For",
     ];
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for row in rows {
         let Some(cool_down) = &row.cool_down else {
             continue;
@@ -301,7 +301,7 @@ fn throughout(constants: &[Constant]) -> Option<String> {
 }
 
 /// How near the services behind the target came to what was asked of them, if there are some.
-fn kept(rows: &[Row]) -> Vec<Block<'static>> {
+fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
     if rows.iter().all(|row| row.mocks.is_empty()) {
         return Vec::new();
     }
@@ -309,7 +309,7 @@ fn kept(rows: &[Row]) -> Vec<Block<'static>> {
         .into_iter()
         .chain(mocks::HEADS.into_iter().skip(1))
         .collect();
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for row in rows {
         for mock in &row.mocks {
             let cells = [row.name.clone()].into_iter().chain(mocks::cells(mock));
@@ -324,7 +324,7 @@ fn kept(rows: &[Row]) -> Vec<Block<'static>> {
 }
 
 /// What gave in first, stage by stage.
-fn saturated(rows: &[Row]) -> Vec<String> {
+fn saturated(rows: &[StageRow]) -> Vec<String> {
     let told = rows.iter().filter_map(|row| {
         let saturation = row.saturation.as_ref()?;
         Some(format!("{}: {}", row.name, saturation.sentence))
@@ -333,10 +333,10 @@ fn saturated(rows: &[Row]) -> Vec<String> {
 }
 
 /// What came of the plan, endpoint by endpoint.
-fn endpoints(campaign: &Campaign) -> Table {
+fn endpoints(campaign: &Campaign) -> SheetTable {
     let names = campaign.stages.iter().map(|row| row.name.as_str());
     let heads: Vec<&str> = ["Endpoint"].into_iter().chain(names).collect();
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for endpoint in &campaign.endpoints {
         let rates = endpoint
             .per_second

@@ -7,7 +7,9 @@ use analysis::{
     series::{self, Columns, Constant},
 };
 
-use crate::svg::{Axis, Chart, Curve, DASHED, File, LINES, Scale, Unit, plot_height, plot_width};
+use crate::svg::{
+    Axis, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height, plot_width,
+};
 
 /// Charts of the server are so many at most: what a page can show.
 const MOST_PANELS: usize = 16;
@@ -18,7 +20,7 @@ const OWN: &str = "host.";
 
 /// What a run is in a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct RunSpan {
     /// The stage's name; none of a look at the service between stages.
     pub stage: Option<String>,
 }
@@ -32,14 +34,14 @@ struct Placed<'a> {
 type Points = Vec<(f64, Option<f64>)>;
 
 /// The axis that all charts of a campaign share.
-struct Course {
+struct TimeAxis {
     end_ns: u64,
     marks: Vec<(f64, String)>,
 }
 
-impl Course {
+impl TimeAxis {
     /// Of these runs; none where nothing was recorded.
-    fn of(runs: &[(Span, &Page)], placed: &[Placed<'_>]) -> Option<Course> {
+    fn of(runs: &[(RunSpan, &Page)], placed: &[Placed<'_>]) -> Option<TimeAxis> {
         let ends = placed.iter().filter_map(|run| {
             let last = run.page.series.points.to_ns.last()?;
             Some(run.from_ns + last)
@@ -48,7 +50,7 @@ impl Course {
             // A look between stages is short: its line stands without a word.
             (run.from_ns as f64, span.stage.clone().unwrap_or_default())
         });
-        Some(Course {
+        Some(TimeAxis {
             end_ns: ends.max()?,
             marks: marks.collect(),
         })
@@ -58,8 +60,8 @@ impl Course {
         &self,
         title: &str,
         y_title: &'static str,
-        y: (Scale, Unit),
-        curves: Vec<Curve>,
+        y: (Scale, AxisUnit),
+        curves: Vec<ChartCurve>,
     ) -> String {
         let values = curves
             .iter()
@@ -68,7 +70,7 @@ impl Course {
             title: title.to_owned(),
             y_title,
             x_title: "time since the start of the campaign",
-            x: Axis::exactly(0.0, self.end_ns as f64, Unit::Time, plot_width()),
+            x: Axis::exactly(0.0, self.end_ns as f64, AxisUnit::Time, plot_width()),
             y: Axis::over(values, y.0, y.1, plot_height()),
             shades: Vec::new(),
             marks: self.marks.clone(),
@@ -86,7 +88,7 @@ pub(super) struct Charts {
 }
 
 /// The charts of these runs, in the order in which they ran.
-pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Charts {
+pub(super) fn of(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
     let placed: Vec<Placed<'_>> = runs
         .iter()
         .map(|(_, page)| Placed {
@@ -98,10 +100,10 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Charts {
             page,
         })
         .collect();
-    let Some(course) = Course::of(runs, &placed) else {
+    let Some(course) = TimeAxis::of(runs, &placed) else {
         return Charts::default();
     };
-    let rates = (Scale::Linear, Unit::Number);
+    let rates = (Scale::Linear, AxisUnit::Number);
     let mut files = vec![
         File {
             name: "throughput.svg".into(),
@@ -119,7 +121,7 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Charts {
             text: course.drawn(
                 "Service time",
                 "log scale",
-                (Scale::Log, Unit::Time),
+                (Scale::Log, AxisUnit::Time),
                 latency(&placed),
             ),
         },
@@ -142,14 +144,14 @@ pub(super) fn of(runs: &[(Span, &Page)], started_wall_ns: u64) -> Charts {
 }
 
 /// Whether a criterion of one of the runs is about a metric.
-fn judged(runs: &[(Span, &Page)], name: &str) -> bool {
+fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {
     let panels = runs.iter().flat_map(|(_, page)| &page.series.server);
     let mut panels = panels.filter(|panel| panel.name == name);
     panels.any(|panel| panel.limit.is_some())
 }
 
 /// A metric of the server's, its instances as lines.
-fn server(course: &Course, number: usize, name: &str, (unit, lines): Panel) -> File {
+fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
     let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
     let common = common(&names);
     let by = common
@@ -165,7 +167,7 @@ fn server(course: &Course, number: usize, name: &str, (unit, lines): Panel) -> F
         None => of,
     };
     let curves = lines.into_iter().zip(LINES);
-    let curves = curves.map(|((of, points), (colour, dashes))| Curve {
+    let curves = curves.map(|((of, points), (colour, dashes))| ChartCurve {
         name: of.map_or_else(String::new, short),
         colour,
         dashes,
@@ -186,7 +188,7 @@ fn server(course: &Course, number: usize, name: &str, (unit, lines): Panel) -> F
         text: course.drawn(
             &title,
             y_title,
-            (Scale::Linear, Unit::Number),
+            (Scale::Linear, AxisUnit::Number),
             curves.collect(),
         ),
     }
@@ -222,14 +224,14 @@ fn joined(runs: &[Placed<'_>], values: impl Fn(&Columns, usize) -> Option<f64>) 
     all
 }
 
-fn throughput(runs: &[Placed<'_>]) -> Vec<Curve> {
+fn throughput(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
     let rate = |counts: fn(&Columns, usize) -> u64| {
         joined(runs, move |points, i| {
             let seconds = (points.to_ns[i] - points.from_ns[i]).max(1) as f64 / 1e9;
             Some(counts(points, i) as f64 / seconds)
         })
     };
-    let curve = |name: &str, (colour, dashes): (&'static str, &'static str), points| Curve {
+    let curve = |name: &str, (colour, dashes): (&'static str, &'static str), points| ChartCurve {
         name: name.to_owned(),
         colour,
         dashes,
@@ -247,9 +249,9 @@ fn throughput(runs: &[Placed<'_>]) -> Vec<Curve> {
     ]
 }
 
-fn latency(runs: &[Placed<'_>]) -> Vec<Curve> {
-    type Column = fn(&Columns) -> &Vec<Option<u64>>;
-    let columns: [(&str, Column); 3] = [
+fn latency(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
+    type PointColumn = fn(&Columns) -> &Vec<Option<u64>>;
+    let columns: [(&str, PointColumn); 3] = [
         ("p50", |points| &points.service.p50),
         ("p95", |points| &points.service.p95),
         ("max", |points| &points.service.max),
@@ -257,7 +259,7 @@ fn latency(runs: &[Placed<'_>]) -> Vec<Curve> {
     let curves = columns
         .into_iter()
         .zip(LINES)
-        .map(|((name, column), (colour, dashes))| Curve {
+        .map(|((name, column), (colour, dashes))| ChartCurve {
             name: name.to_owned(),
             colour,
             dashes,

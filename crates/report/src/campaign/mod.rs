@@ -10,11 +10,11 @@ use decisions::campaign::Campaign;
 
 use crate::sheet::Sheet;
 
-pub use charts::Span;
+pub use charts::RunSpan;
 
 /// The report of a campaign, with the runs of its stages and of its looks at the service between them.
 #[must_use]
-pub fn of(campaign: &Campaign, runs: &[(Span, &Page)]) -> Sheet {
+pub fn of(campaign: &Campaign, runs: &[(RunSpan, &Page)]) -> Sheet {
     let charts = charts::of(runs, campaign.identity.started_wall_ns);
     let blocks = blocks::of(campaign, &charts.files, &charts.constants);
     Sheet::of(&campaign.identity.name, &blocks, charts.files.clone())

@@ -4,7 +4,7 @@ use decisions::campaign::Projection;
 
 use crate::{
     profile::rounded,
-    sheet::{Block, Table},
+    sheet::{Block, SheetTable},
 };
 
 pub(super) fn of<'a>(projection: &Projection) -> Vec<Block<'a>> {
@@ -22,7 +22,7 @@ pub(super) fn of<'a>(projection: &Projection) -> Vec<Block<'a>> {
         "Estimate from",
         "to",
     ];
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for row in &estimate.rows {
         let rates = row.measured.iter().chain(&row.estimated);
         let rates = rates.map(|per_second| rounded(*per_second));

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use decisions::compare::{Change, Comparison, Outcome, Unit};
+use decisions::compare::{Change, Comparison, FigureOutcome, FigureUnit};
 use record::units;
 
 use crate::{svg::File, xml::text as escaped};
@@ -23,7 +23,7 @@ const MOST: f64 = 1.0;
 const LONGEST: usize = 36;
 
 /// A row of the picture.
-struct Row {
+struct ForestRow {
     name: String,
     change: Change,
     tone: Tone,
@@ -39,12 +39,12 @@ enum Tone {
 }
 
 impl Tone {
-    fn of(outcome: Outcome, change: &Change) -> Tone {
+    fn of(outcome: FigureOutcome, change: &Change) -> Tone {
         match outcome {
             _ if change.interval.is_none() => Tone::Unknown,
-            Outcome::Regressed => Tone::Worse,
-            Outcome::Improved => Tone::Better,
-            Outcome::NoRegression | Outcome::Inconclusive => Tone::Neither,
+            FigureOutcome::Regressed => Tone::Worse,
+            FigureOutcome::Improved => Tone::Better,
+            FigureOutcome::NoRegression | FigureOutcome::Inconclusive => Tone::Neither,
         }
     }
 }
@@ -52,15 +52,15 @@ impl Tone {
 /// What is judged and the endpoints in one picture, the quantiles in another; neither of nothing.
 pub(super) fn of(comparison: &Comparison) -> Vec<File> {
     let figures = comparison.judged.iter().chain(&comparison.endpoints);
-    let relative = figures.filter(|compared| compared.unit != Unit::Share);
+    let relative = figures.filter(|compared| compared.unit != FigureUnit::Share);
     let rows = relative.filter_map(|compared| {
-        Some(Row {
+        Some(ForestRow {
             name: compared.subject.clone(),
             change: compared.change?,
             tone: Tone::of(compared.outcome, compared.change.as_ref()?),
         })
     });
-    let quantiles = comparison.quantiles.iter().map(|quantile| Row {
+    let quantiles = comparison.quantiles.iter().map(|quantile| ForestRow {
         name: name(quantile.share),
         change: quantile.change,
         tone: Tone::of(quantile.outcome, &quantile.change),
@@ -72,7 +72,7 @@ pub(super) fn of(comparison: &Comparison) -> Vec<File> {
             format!("Change of each quantile: {}", comparison.quantiles_of),
         ),
     ];
-    let pictures = [rows.collect::<Vec<Row>>(), quantiles.collect()];
+    let pictures = [rows.collect::<Vec<ForestRow>>(), quantiles.collect()];
     let drawn = titles
         .into_iter()
         .zip(pictures)
@@ -94,7 +94,7 @@ pub(super) fn name(share: f64) -> String {
     format!("p{}", units::decimal(share * 100.0))
 }
 
-fn draw(title: &str, rows: &[Row], margin: f64) -> String {
+fn draw(title: &str, rows: &[ForestRow], margin: f64) -> String {
     let ends = rows.iter().flat_map(|row| {
         let (low, high) = row
             .change
@@ -150,7 +150,7 @@ fn draw(title: &str, rows: &[Row], margin: f64) -> String {
     out
 }
 
-fn line(out: &mut String, row: &Row, y: f64, x: impl Fn(f64) -> f64, reach: f64) {
+fn line(out: &mut String, row: &ForestRow, y: f64, x: impl Fn(f64) -> f64, reach: f64) {
     let change = &row.change;
     let (low, high) = change
         .interval

@@ -3,11 +3,11 @@
 mod forest;
 
 use analysis::verdict::Judgement;
-use decisions::compare::{Compared, Comparison, Group, Outcome, change, value};
+use decisions::compare::{Compared, Comparison, FigureOutcome, SideSummary, change, value};
 use record::units;
 
 use crate::{
-    sheet::{Block, Sheet, Table},
+    sheet::{Block, Sheet, SheetTable},
     svg,
 };
 
@@ -81,9 +81,9 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
 /// A hint judges nothing.
 fn judgement(comparison: &Comparison) -> Option<Judgement> {
     (!comparison.method.is_hint()).then_some(match comparison.verdict {
-        Outcome::Improved | Outcome::NoRegression => Judgement::Pass,
-        Outcome::Inconclusive => Judgement::Inconclusive,
-        Outcome::Regressed => Judgement::Fail,
+        FigureOutcome::Improved | FigureOutcome::NoRegression => Judgement::Pass,
+        FigureOutcome::Inconclusive => Judgement::Inconclusive,
+        FigureOutcome::Regressed => Judgement::Fail,
     })
 }
 
@@ -94,7 +94,7 @@ fn runs(n: usize) -> String {
     }
 }
 
-fn table(comparison: &Comparison, all: &[Compared]) -> Table {
+fn table(comparison: &Comparison, all: &[Compared]) -> SheetTable {
     let heads = [
         "Figure",
         &comparison.baseline.name,
@@ -102,7 +102,7 @@ fn table(comparison: &Comparison, all: &[Compared]) -> Table {
         "Change",
         "<",
     ];
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for compared in all {
         let middle = |values: &[Option<f64>]| {
             decisions::compare::middle(values)
@@ -121,28 +121,31 @@ fn table(comparison: &Comparison, all: &[Compared]) -> Table {
     table
 }
 
-fn quantiles(comparison: &Comparison) -> Table {
+fn quantiles(comparison: &Comparison) -> SheetTable {
     let heads = [
         "Quantile",
         &comparison.baseline.name,
         &comparison.candidate.name,
         "Change",
     ];
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for quantile in &comparison.quantiles {
         let cells = [
             forest::name(quantile.share),
             units::time(quantile.baseline_ns as u64),
             units::time(quantile.candidate_ns as u64),
-            change(decisions::compare::Unit::Nanoseconds, &quantile.change),
+            change(
+                decisions::compare::FigureUnit::Nanoseconds,
+                &quantile.change,
+            ),
         ];
         table.row(cells, None);
     }
     table
 }
 
-fn of_group(group: &Group) -> Table {
-    let mut table = Table::new(&[&group.name, "<Began", "Requests"]);
+fn of_group(group: &SideSummary) -> SheetTable {
+    let mut table = SheetTable::new(&[&group.name, "<Began", "Requests"]);
     for run in &group.runs {
         let cells = [
             run.name.clone(),

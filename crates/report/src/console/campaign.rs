@@ -1,7 +1,7 @@
 //! A campaign on the console: a row per stage, then what came of it in sentences. Figures are `analysis`'.
 
 use analysis::verdict::Judgement;
-use decisions::campaign::{Campaign, Comparison, Row};
+use decisions::campaign::{Campaign, Comparison, StageRow};
 use record::units;
 
 use super::text::{Columns, wrap};
@@ -107,7 +107,7 @@ fn beside(comparison: &Comparison) -> Option<String> {
     })
 }
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &StageRow) -> [String; 8] {
     let dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     let [p50, p95, p99] = row.percentiles.clone();
     [

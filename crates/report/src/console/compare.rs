@@ -1,6 +1,6 @@
 //! A comparison on the console: what is judged, line by line, then how far to believe it, then all of it in a sentence.
 
-use decisions::compare::{Comparison, Method, Outcome, change, middle, value};
+use decisions::compare::{Comparison, FigureOutcome, Method, change, middle, value};
 
 use super::text::{Columns, cut, wrap};
 
@@ -83,8 +83,8 @@ fn word(comparison: &Comparison) -> &'static str {
         return "";
     }
     match comparison.verdict {
-        Outcome::Regressed => "REGRESSED  ",
-        Outcome::Inconclusive => "INCONCLUSIVE  ",
-        Outcome::NoRegression | Outcome::Improved => "PASS  ",
+        FigureOutcome::Regressed => "REGRESSED  ",
+        FigureOutcome::Inconclusive => "INCONCLUSIVE  ",
+        FigureOutcome::NoRegression | FigureOutcome::Improved => "PASS  ",
     }
 }

@@ -2,7 +2,7 @@
 
 use decisions::{
     compare::value,
-    past::{Apart, Course, Shifted},
+    past::{Apart, MetricTrend, Shifted},
 };
 
 use super::text::{Columns, cut, wrap};
@@ -16,7 +16,7 @@ const MOST_NAMED: usize = 3;
 
 /// The text, ending with a line feed.
 #[must_use]
-pub fn course_in(course: &Course, columns: Columns) -> String {
+pub fn course_in(course: &MetricTrend, columns: Columns) -> String {
     let mut text = format!("\n{}\n\n{}\n\n", course.subject, chart(course, columns));
     for (number, changed) in course.shifts.iter().enumerate() {
         text += &wrap(&told(course, number + 1, changed), 2, columns);
@@ -33,7 +33,7 @@ pub fn course_in(course: &Course, columns: Columns) -> String {
 }
 
 /// A dot per run, the oldest on the left; where there are more runs than columns, several share one. Below it the changes by number.
-fn chart(course: &Course, columns: Columns) -> String {
+fn chart(course: &MetricTrend, columns: Columns) -> String {
     let values: Vec<f64> = course.values.iter().filter_map(|run| run.value).collect();
     let (low, high) = range(&values);
     let [top, bottom] = [high, low].map(|end| value(course.unit, end));
@@ -93,7 +93,7 @@ fn range(values: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-fn told(course: &Course, number: usize, changed: &Shifted) -> String {
+fn told(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
     let way = if changed.change > 0.0 { "+" } else { "-" };
     let by = decisions::compare::amount(course.unit, changed.change);
     let sense = if changed.worse { "worse" } else { "better" };

@@ -1,6 +1,6 @@
 //! The end of a search on the console: the load line, and what happens above it. Figures are `analysis`'.
 
-use decisions::find::{Ending, Found};
+use decisions::find::{Ending, SearchResult};
 
 use super::text::{Columns, wrap};
 
@@ -9,7 +9,7 @@ const INDENT: usize = 16;
 
 /// The end of a search, ending with a line feed.
 #[must_use]
-pub fn found_in(found: &Found, columns: Columns) -> String {
+pub fn found_in(found: &SearchResult, columns: Columns) -> String {
     let line =
         |name: &str, text: &str| wrap(&format!("{name:<INDENT$}{text}"), INDENT, columns) + "\n";
     let mut out = String::from("\n");

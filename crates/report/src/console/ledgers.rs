@@ -1,6 +1,6 @@
 //! The two ledgers as sums that a reader can check, and a loud word when one does not add up.
 
-use analysis::summary::{Arrivals, Requests, Summary};
+use analysis::summary::{ArrivalLedger, Requests, Summary};
 
 use record::units::count;
 
@@ -23,7 +23,7 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn arrivals(ledger: &Arrivals) -> Vec<String> {
+fn arrivals(ledger: &ArrivalLedger) -> Vec<String> {
     let mut lines = Vec::new();
     let started = count(ledger.started);
     if let (Some(planned), Some(unsent)) = (ledger.planned, ledger.unsent) {

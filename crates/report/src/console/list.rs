@@ -1,8 +1,8 @@
 //! Runs in a list, newest first: what came of each in figures, below that what it was. Figures are `analysis`'.
 
 use analysis::verdict::Judgement;
-use decisions::past::{Past, QUANTILES};
-use record::{State, units};
+use decisions::past::{IndexedRun, QUANTILES};
+use record::{RunState, units};
 
 use super::text::{Columns, wrap};
 
@@ -22,7 +22,7 @@ const REVISION: usize = 7;
 
 /// The list, ending with a line feed.
 #[must_use]
-pub fn list_in(runs: &[Past], columns: Columns) -> String {
+pub fn list_in(runs: &[IndexedRun], columns: Columns) -> String {
     let cells: Vec<[String; 7]> = runs.iter().map(cells).collect();
     let width = |column: usize| {
         let cells = cells.iter().map(|row| row[column].chars().count());
@@ -51,7 +51,7 @@ pub fn list_in(runs: &[Past], columns: Columns) -> String {
     text
 }
 
-fn cells(run: &Past) -> [String; 7] {
+fn cells(run: &IndexedRun) -> [String; 7] {
     let all = run.all();
     let times = run.headline_times();
     let time = |place: usize| {
@@ -81,7 +81,7 @@ fn place(q: f64) -> usize {
 }
 
 /// What came of it: whether the measurement can be trusted goes first where it cannot.
-fn verdict(run: &Past) -> String {
+fn verdict(run: &IndexedRun) -> String {
     let criteria = run.criteria.map(|criteria| match criteria {
         Judgement::Pass => "PASS",
         Judgement::Fail => "FAIL",
@@ -96,7 +96,7 @@ fn verdict(run: &Past) -> String {
     }
 }
 
-fn what(run: &Past) -> String {
+fn what(run: &IndexedRun) -> String {
     let revision = run.revision.as_deref().map(|revision| {
         let short: String = revision.chars().take(REVISION).collect();
         format!("git {short}")
@@ -104,10 +104,10 @@ fn what(run: &Past) -> String {
     let tags = (!run.tags.is_empty()).then(|| run.tags.join(", "));
     let degraded = run.measurement.as_deref() == Some("DEGRADED") && run.criteria.is_some();
     let state = match run.state {
-        State::Complete => None,
-        State::Running if run.recorded => Some("under way, or killed".to_owned()),
-        State::Running => Some("killed".to_owned()),
-        State::Interrupted => Some("ended early".to_owned()),
+        RunState::Complete => None,
+        RunState::Running if run.recorded => Some("under way, or killed".to_owned()),
+        RunState::Running => Some("killed".to_owned()),
+        RunState::Interrupted => Some("ended early".to_owned()),
     };
     let gone = (!run.recorded).then(|| "record deleted".to_owned());
     let parts = [
@@ -123,7 +123,7 @@ fn what(run: &Past) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-fn foot(runs: &[Past]) -> String {
+fn foot(runs: &[IndexedRun]) -> String {
     let count = match runs.len() {
         1 => "1 run".to_owned(),
         n => format!("{} runs", units::count(n as u64)),

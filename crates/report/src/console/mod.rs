@@ -17,12 +17,12 @@ mod trial;
 use crate::{mocks, nodes, printable};
 
 use record::{
-    FirstError, State,
+    FirstError, RunState,
     units::{self, count},
 };
 
 use analysis::{
-    summary::{Confidence, ErrorRow, Level, Stats, Summary},
+    summary::{Confidence, ErrorRow, LevelStats, Stats, Summary},
     verdict::{Judged, Judgement},
 };
 use plan::work::DEFAULT;
@@ -36,7 +36,7 @@ pub use course::course_in;
 pub use find::found_in;
 pub use list::list_in;
 pub use progress::progress_line;
-pub use screen::{Line, Style, plain, screen};
+pub use screen::{StyledLine, TextStyle, plain, screen};
 pub use screen_model::{Busy, ScreenModel};
 pub use text::Columns;
 pub use trial::{is_through, trial_in};
@@ -115,9 +115,9 @@ fn identity(summary: &Summary, columns: Columns) -> String {
     let when = when.split('.').next().unwrap_or_default();
     let state = match run.state {
         _ if run.record_ends_ns.is_some() => "",
-        State::Complete => "",
-        State::Running => " · not finished",
-        State::Interrupted => " · ended early",
+        RunState::Complete => "",
+        RunState::Running => " · not finished",
+        RunState::Interrupted => " · ended early",
     };
     let cut = run.record_ends_ns.map_or_else(String::new, |ns| {
         format!(" · the record ends at {}", units::duration(ns))
@@ -217,7 +217,7 @@ fn facts(summary: &Summary, columns: Columns) -> String {
     lines.extend(confidence(summary));
     lines.extend(stats("Lateness", &summary.lateness).map(|line| line + " (the generator's)"));
     lines.extend(stats("Wait", &summary.wait).map(|line| line + " (for a connection)"));
-    let level = |level: Level| {
+    let level = |level: LevelStats| {
         format!(
             "mean {}, max {}",
             units::decimal((level.mean * 100.0).round() / 100.0),

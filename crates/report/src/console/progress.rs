@@ -1,6 +1,6 @@
 //! One line about the newest second, for watching a run.
 
-use measure::{Interval, Kind, label, summary::Quantile, summary::Times};
+use measure::{Interval, TimeKind, label, summary::KindTimes, summary::Quantile};
 
 use record::units::{count, duration, rate, time};
 
@@ -16,7 +16,7 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
     } else {
         0.0
     };
-    let times = Times::of(&all, Kind::Response);
+    let times = KindTimes::of(&all, TimeKind::Response);
     let shown = |q: f64| match times.quantile(q) {
         Quantile::Empty => "-".to_owned(),
         Quantile::Ns(ns) => time(ns),

@@ -24,7 +24,7 @@ const KEY: usize = 11;
 
 /// What a piece of text means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum TextStyle {
     /// Nothing special.
     Plain,
     /// The title.
@@ -40,11 +40,11 @@ pub enum Style {
 }
 
 /// A line: pieces of text with their styles.
-pub type Line = Vec<(Style, String)>;
+pub type StyledLine = Vec<(TextStyle, String)>;
 
 /// The screen's lines, none wider than `width`.
 #[must_use]
-pub fn screen(model: &ScreenModel, width: usize) -> Vec<Line> {
+pub fn screen(model: &ScreenModel, width: usize) -> Vec<StyledLine> {
     let width = width.min(WIDEST);
     let room = width.max(NARROWEST);
     let mut lines = vec![
@@ -66,13 +66,13 @@ pub fn screen(model: &ScreenModel, width: usize) -> Vec<Line> {
 
 /// The text alone.
 #[must_use]
-pub fn plain(line: &Line) -> String {
+pub fn plain(line: &StyledLine) -> String {
     let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
     text.trim_end().to_owned()
 }
 
 /// What is run and, as far as there is room, with which load.
-fn title(model: &ScreenModel, room: usize) -> Line {
+fn title(model: &ScreenModel, room: usize) -> StyledLine {
     let title = cut(&model.title, room);
     let left = room.saturating_sub(title.chars().count() + 3);
     let load = if left < 10 {
@@ -80,7 +80,7 @@ fn title(model: &ScreenModel, room: usize) -> Line {
     } else {
         format!(" · {}", begun(&model.load, left))
     };
-    vec![(Style::Title, title), (Style::Plain, load)]
+    vec![(TextStyle::Title, title), (TextStyle::Plain, load)]
 }
 
 /// The beginning of a text that has no room: of a load it says most.
@@ -93,11 +93,11 @@ fn begun(text: &str, room: usize) -> String {
 }
 
 /// How far the run is: in words, as a bar, and in which phase.
-fn progress(model: &ScreenModel, room: usize) -> Line {
+fn progress(model: &ScreenModel, room: usize) -> StyledLine {
     let whole = |ns: u64| units::duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
     let elapsed = whole(model.elapsed_ns);
     if model.end_ns == 0 {
-        return vec![(Style::Plain, elapsed)];
+        return vec![(TextStyle::Plain, elapsed)];
     }
     let (head, phase) = match &model.phase {
         _ if model.elapsed_ns > model.end_ns + 1_000_000_000 => {
@@ -118,30 +118,30 @@ fn progress(model: &ScreenModel, room: usize) -> Line {
     let share = (model.elapsed_ns as f64 / model.end_ns as f64).min(1.0);
     let full = (share * length as f64).round() as usize;
     vec![
-        (Style::Plain, head),
-        (Style::Good, "█".repeat(full)),
-        (Style::Key, "░".repeat(length - full)),
-        (Style::Plain, phase),
+        (TextStyle::Plain, head),
+        (TextStyle::Good, "█".repeat(full)),
+        (TextStyle::Key, "░".repeat(length - full)),
+        (TextStyle::Plain, phase),
     ]
 }
 
 /// The nodes, as many as there is room for.
-fn nodes(model: &ScreenModel) -> Vec<Line> {
+fn nodes(model: &ScreenModel) -> Vec<StyledLine> {
     let shown = model.nodes.iter().take(NODES);
-    let mut lines: Vec<Line> = shown
-        .map(|line| vec![(Style::Plain, line.clone())])
+    let mut lines: Vec<StyledLine> = shown
+        .map(|line| vec![(TextStyle::Plain, line.clone())])
         .collect();
     let more = model.nodes.len().saturating_sub(NODES);
     if more > 0 {
         lines.push(vec![(
-            Style::Key,
+            TextStyle::Key,
             format!("and {} more nodes", count(more as u64)),
         )]);
     }
     lines
 }
 
-fn arrivals(model: &ScreenModel) -> Line {
+fn arrivals(model: &ScreenModel) -> StyledLine {
     let (due, started, skipped) = model.arrivals;
     let mut text = match model.planned {
         Some(planned) => format!("{} planned · {} due · ", count(planned), count(due)),
@@ -157,7 +157,7 @@ fn arrivals(model: &ScreenModel) -> Line {
     keyed("Arrivals", text)
 }
 
-fn requests(model: &ScreenModel, room: usize) -> Line {
+fn requests(model: &ScreenModel, room: usize) -> StyledLine {
     let (in_flight, _) = model.under_way;
     let now = model.rates.last().copied().unwrap_or(0.0);
     let text = format!(
@@ -168,7 +168,7 @@ fn requests(model: &ScreenModel, room: usize) -> Line {
     );
     let left = room.saturating_sub(KEY + text.chars().count());
     let mut line = keyed("Requests", text);
-    line.push((Style::Good, sparkline(&model.rates, left)));
+    line.push((TextStyle::Good, sparkline(&model.rates, left)));
     line
 }
 
@@ -185,7 +185,7 @@ fn sparkline(figures: &[f64], room: usize) -> String {
 }
 
 /// Percentiles now and so far, below each other.
-fn times(model: &ScreenModel) -> [Line; 2] {
+fn times(model: &ScreenModel) -> [StyledLine; 2] {
     let name = match model.time {
         "response" => "Response",
         "iteration" => "Iteration",
@@ -204,7 +204,7 @@ fn times(model: &ScreenModel) -> [Line; 2] {
     [row(name, "now", model.now), row("", "run", model.so_far)]
 }
 
-fn errors(model: &ScreenModel) -> Line {
+fn errors(model: &ScreenModel) -> StyledLine {
     if model.errors == 0 {
         return keyed("Errors", "0".to_owned());
     }
@@ -214,11 +214,11 @@ fn errors(model: &ScreenModel) -> Line {
         .map(|(n, reason)| format!("{} × {reason}", count(*n)))
         .collect();
     let text = format!("{} ({share}): {}", count(model.errors), causes.join(" · "));
-    vec![key("Errors"), (Style::Bad, text)]
+    vec![key("Errors"), (TextStyle::Bad, text)]
 }
 
 /// The busiest labels; figures at the right edge.
-fn labels(model: &ScreenModel, room: usize) -> Vec<Line> {
+fn labels(model: &ScreenModel, room: usize) -> Vec<StyledLine> {
     if model.labels.is_empty() {
         return Vec::new();
     }
@@ -228,7 +228,10 @@ fn labels(model: &ScreenModel, room: usize) -> Vec<Line> {
     };
     let heads = figures(["requests", "now /s", "errors", "service p95"]);
     let width = room.saturating_sub(heads.chars().count() + 1);
-    let mut lines = vec![vec![(Style::Key, format!("{:<width$}{heads}", "Label"))]];
+    let mut lines = vec![vec![(
+        TextStyle::Key,
+        format!("{:<width$}{heads}", "Label"),
+    )]];
     let line = |busy: &Busy| {
         let p95 = busy.p95.map_or_else(|| "–".to_owned(), |p95| p95.value());
         let cells = [
@@ -239,33 +242,33 @@ fn labels(model: &ScreenModel, room: usize) -> Vec<Line> {
         ];
         let text = figures(cells.each_ref().map(String::as_str));
         let name = format!("{:<width$}", cut(&busy.text, width));
-        vec![(Style::Plain, name), (Style::Plain, text)]
+        vec![(TextStyle::Plain, name), (TextStyle::Plain, text)]
     };
     lines.extend(model.labels.iter().map(line));
     lines
 }
 
-fn generator(model: &ScreenModel) -> Line {
+fn generator(model: &ScreenModel) -> StyledLine {
     let mut line = vec![key("Generator")];
     let Some((verdict, lateness)) = &model.measurement else {
         // Its first moments decide nothing.
-        line.push((Style::Plain, "too early to tell".to_owned()));
+        line.push((TextStyle::Plain, "too early to tell".to_owned()));
         return line;
     };
     let style = match verdict.as_str() {
-        "VALID" => Style::Good,
-        "DEGRADED" => Style::Unsure,
-        _ => Style::Bad,
+        "VALID" => TextStyle::Good,
+        "DEGRADED" => TextStyle::Unsure,
+        _ => TextStyle::Bad,
     };
     line.push((style, verdict.clone()));
     let lateness = lateness.map_or_else(String::new, |ns| format!(" · lateness p99 {}", time(ns)));
     let rest = format!(" so far{lateness} · CPU {}", units::share(model.cpu));
-    line.push((Style::Plain, rest));
+    line.push((TextStyle::Plain, rest));
     line
 }
 
 /// Those that fail first: a line has room for a few only.
-fn criteria(criteria: &[Judged]) -> Line {
+fn criteria(criteria: &[Judged]) -> StyledLine {
     let mut sorted: Vec<&Judged> = criteria.iter().collect();
     sorted.sort_by_key(|judged| match judged.judgement {
         Judgement::Fail => 0,
@@ -275,34 +278,34 @@ fn criteria(criteria: &[Judged]) -> Line {
     let mut line = vec![key("Criteria")];
     for (i, judged) in sorted.into_iter().enumerate() {
         let (style, word) = match judged.judgement {
-            Judgement::Pass => (Style::Good, "PASS"),
-            Judgement::Fail => (Style::Bad, "FAIL"),
-            Judgement::Inconclusive => (Style::Unsure, "INCONCLUSIVE"),
+            Judgement::Pass => (TextStyle::Good, "PASS"),
+            Judgement::Fail => (TextStyle::Bad, "FAIL"),
+            Judgement::Inconclusive => (TextStyle::Unsure, "INCONCLUSIVE"),
         };
         if i > 0 {
-            line.push((Style::Plain, " · ".to_owned()));
+            line.push((TextStyle::Plain, " · ".to_owned()));
         }
         line.push((style, word.to_owned()));
         let measured = judged.measured.as_ref();
         let measured = measured.map_or_else(String::new, |measured| format!(", {measured}"));
-        line.push((Style::Plain, format!(" {}{measured}", judged.text)));
+        line.push((TextStyle::Plain, format!(" {}{measured}", judged.text)));
     }
     line
 }
 
-fn key(name: &str) -> (Style, String) {
-    (Style::Key, format!("{name:<KEY$}"))
+fn key(name: &str) -> (TextStyle, String) {
+    (TextStyle::Key, format!("{name:<KEY$}"))
 }
 
-fn keyed(name: &str, text: String) -> Line {
-    vec![key(name), (Style::Plain, text)]
+fn keyed(name: &str, text: String) -> StyledLine {
+    vec![key(name), (TextStyle::Plain, text)]
 }
 
 /// A line of at most so many characters; what the terminal would obey instead of showing it is replaced.
-fn fit(line: Line, width: usize) -> Line {
+fn fit(line: StyledLine, width: usize) -> StyledLine {
     let mut left = width;
     let whole: usize = line.iter().map(|(_, text)| text.chars().count()).sum();
-    let mut fitted = Line::new();
+    let mut fitted = StyledLine::new();
     for (style, text) in line {
         let mut text: String = text
             .chars()

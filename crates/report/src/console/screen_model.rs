@@ -3,12 +3,12 @@
 
 use crate::nodes;
 use measure::{
-    Interval, Kind, Label, LabelId,
+    Interval, Label, LabelId, TimeKind,
     interval::RunPart,
-    label::{self, Group, Role},
+    label::{self, LabelGroup, Role},
 };
 
-use record::{Part, Run};
+use record::{LabelTotals, Run};
 
 use analysis::{
     figures::{self, Sampled},
@@ -115,12 +115,12 @@ impl ScreenModel {
             load: manifest.load.text.clone(),
             end_ns: manifest.load.end_ns,
             planned: manifest.load.planned,
-            time: Kind::Service.name(),
+            time: TimeKind::Service.name(),
             ..ScreenModel::default()
         }
     }
 
-    fn counts(&mut self, run: &Run, interval: &Interval, all: &Part) {
+    fn counts(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
         self.elapsed_ns = interval.span.1;
         self.phase = newest::phase(run, interval.phase as usize)
             .map(|phase| (phase.name, phase.number, phase.of));
@@ -150,13 +150,13 @@ impl ScreenModel {
         self.cpu = work.fold(0.0, f64::max);
     }
 
-    fn times(&mut self, run: &Run, interval: &Interval, all: &Part) {
+    fn times(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
         let kind = newest::headline(run, all);
         self.time = kind.name();
         let now = newest::timed(run, interval, kind);
-        let mut so_far = Part::default();
-        if kind == Kind::Iteration {
-            for label in run.labels_of(Group::Iteration) {
+        let mut so_far = LabelTotals::default();
+        if kind == TimeKind::Iteration {
+            for label in run.labels_of(LabelGroup::Iteration) {
                 so_far.add(&run.totals.label(label.id));
             }
         } else {
@@ -172,7 +172,7 @@ impl ScreenModel {
         self.so_far = stats.map(|stats| [stats.p50, stats.p95, stats.p99, stats.max]);
     }
 
-    fn judge(&mut self, run: &Run, interval: &Interval, all: &Part) {
+    fn judge(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
         let arrivals = figures::arrivals(run);
         let requests = figures::requests(run, &all.slot.counters);
         self.measurement = verdict::measurement::of(run, &arrivals, &requests)
@@ -186,7 +186,7 @@ fn per_second(n: u64, (from, to): (u64, u64)) -> f64 {
 }
 
 /// Most frequent first.
-fn causes(all: &Part) -> Vec<(u64, String)> {
+fn causes(all: &LabelTotals) -> Vec<(u64, String)> {
     let failed = all.failures.iter().map(|(reason, n)| (*n, reason.clone()));
     let faults = all.slot.counters.faults.0.iter();
     let mut causes: Vec<_> = failed
@@ -220,7 +220,7 @@ fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
             count,
             per_second: per_second(now, interval.span),
             errors: part.slot.counters.errors(),
-            p95: Sampled::of(&part, Kind::Service)
+            p95: Sampled::of(&part, TimeKind::Service)
                 .stats()
                 .map(|stats| stats.p95),
         }

@@ -20,7 +20,7 @@ const UNPAUSED: &str = "  without pauses";
 
 /// The table, with its footnotes.
 pub(super) fn of(summary: &Summary, columns: Columns) -> String {
-    let mut lines = vec![Line {
+    let mut lines = vec![TableLine {
         label: match &summary.run.imported_from {
             Some(tool) => format!("by {tool}"),
             None => "service".into(),
@@ -28,16 +28,16 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
         cells: HEADS.map(str::to_owned),
     }];
     for row in summary.request_rows() {
-        lines.push(Line::of(&row.text, row, row.service.as_ref()));
+        lines.push(TableLine::of(&row.text, row, row.service.as_ref()));
         if row.response.is_some() {
-            lines.push(Line::times(RESPONSE, row.response.as_ref()));
+            lines.push(TableLine::times(RESPONSE, row.response.as_ref()));
         }
     }
     let over_requests = [summary.iteration_rows(), summary.transactions.as_slice()];
     for row in over_requests.into_iter().flatten() {
-        lines.push(Line::of(&row.called(), row, row.iteration.as_ref()));
+        lines.push(TableLine::of(&row.called(), row, row.iteration.as_ref()));
         if row.unpaused.is_some() {
-            lines.push(Line::times(UNPAUSED, row.unpaused.as_ref()));
+            lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
         }
     }
     let (mut text, left_out) = layout(&lines, columns);
@@ -121,14 +121,14 @@ fn intervals(stats: &Stats) -> Vec<String> {
     told.collect()
 }
 
-struct Line {
+struct TableLine {
     label: String,
     cells: [String; 9],
 }
 
-impl Line {
-    fn of(label: &str, row: &Row, stats: Option<&Stats>) -> Line {
-        let mut line = Line::times(label, stats);
+impl TableLine {
+    fn of(label: &str, row: &Row, stats: Option<&Stats>) -> TableLine {
+        let mut line = TableLine::times(label, stats);
         let cells = [
             ("count", units::count(row.count)),
             ("errors", units::count(row.errors)),
@@ -140,7 +140,7 @@ impl Line {
         line
     }
 
-    fn times(label: &str, stats: Option<&Stats>) -> Line {
+    fn times(label: &str, stats: Option<&Stats>) -> TableLine {
         let mut cells: [String; 9] = Default::default();
         if let Some(stats) = stats {
             let figures = [stats.p50, stats.p90, stats.p95, stats.p99, stats.p999];
@@ -149,7 +149,7 @@ impl Line {
             }
             cells[8] = stats.max.value();
         }
-        Line {
+        TableLine {
             label: label.to_owned(),
             cells,
         }
@@ -168,7 +168,7 @@ fn percentile(figure: Figure, max: Figure) -> String {
 }
 
 /// The table, and the heads of the columns for which there is no room.
-fn layout(lines: &[Line], columns: Columns) -> (String, Vec<&'static str>) {
+fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) {
     let width = |text: &str| text.chars().count();
     let widths: [usize; 9] = std::array::from_fn(|i| {
         lines
@@ -194,7 +194,7 @@ fn layout(lines: &[Line], columns: Columns) -> (String, Vec<&'static str>) {
     }
     let room = columns.count().saturating_sub(taken(&shown));
     let label_width = labels.min(room).max(MIN_LABEL);
-    let render = |line: &Line| {
+    let render = |line: &TableLine| {
         let label = cut(&line.label, label_width);
         let mut text = format!("{label:<label_width$}");
         let cells = line.cells.iter().zip(widths).zip(shown);

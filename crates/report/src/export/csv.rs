@@ -1,4 +1,4 @@
-//! A run over time as CSV: a row per interval and label, streamed from the record. Columns are described in `docs/exports.md`;
+//! A run over time as CSV: a row per interval and label, streamed from the record. Columns are described in `docs/reference/exports.md`;
 //! their units are in their names.
 
 use std::{
@@ -7,13 +7,13 @@ use std::{
 };
 
 use measure::{
-    Kind, Label, LabelId,
+    Label, LabelId, TimeKind,
     interval::Gauge,
     label,
-    label::{Group, Role},
+    label::{LabelGroup, Role},
 };
 
-use record::{Frame, Part, Run, utc};
+use record::{IntervalRecord, LabelTotals, Run, utc};
 
 use analysis::figures::Sampled;
 
@@ -42,7 +42,7 @@ pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
             .chain(ids.into_iter().filter(|id| *id != label::ALL))
         {
             let part = frame.label(id);
-            let row = Line {
+            let row = CsvRow {
                 run,
                 frame: &frame,
                 label: run.label(id),
@@ -71,23 +71,23 @@ fn paced(run: &Run) -> BTreeSet<LabelId> {
 }
 
 /// One row.
-struct Line<'a> {
+struct CsvRow<'a> {
     run: &'a Run,
-    frame: &'a Frame,
+    frame: &'a IntervalRecord,
     label: Option<&'a Label>,
     id: LabelId,
-    part: &'a Part,
+    part: &'a LabelTotals,
     paced: bool,
 }
 
-impl Line<'_> {
+impl CsvRow<'_> {
     fn cells(&self) -> Vec<String> {
         let mut cells = self.place();
         cells.extend(self.counts());
         let iteration = self.spans_requests();
-        cells.extend(self.times(Kind::Service, !iteration));
-        cells.extend(self.times(Kind::Response, !iteration && self.paced));
-        cells.extend(self.times(Kind::Iteration, iteration));
+        cells.extend(self.times(TimeKind::Service, !iteration));
+        cells.extend(self.times(TimeKind::Response, !iteration && self.paced));
+        cells.extend(self.times(TimeKind::Iteration, iteration));
         cells.extend(self.levels());
         let counters = &self.part.slot.counters;
         cells.extend([counters.bytes_out, counters.bytes_in].map(|n| n.to_string()));
@@ -105,12 +105,12 @@ impl Line<'_> {
             .and_then(|phase| phase.name.clone());
         let group = match self.group() {
             _ if self.id == label::ALL => "all",
-            Some(Group::Request) | None => "request",
-            Some(Group::Iteration) => "iteration",
-            Some(Group::Transaction) => "transaction",
-            Some(Group::Mqtt) => "mqtt",
-            Some(Group::Script) => "script",
-            Some(Group::Custom) => "custom",
+            Some(LabelGroup::Request) | None => "request",
+            Some(LabelGroup::Iteration) => "iteration",
+            Some(LabelGroup::Transaction) => "transaction",
+            Some(LabelGroup::Mqtt) => "mqtt",
+            Some(LabelGroup::Script) => "script",
+            Some(LabelGroup::Custom) => "custom",
         };
         let label = self
             .label
@@ -152,7 +152,7 @@ impl Line<'_> {
 
     /// p50, p95, p99 and the largest, in milliseconds. One that falls among requests without an answer has no number, unless all
     /// of them were given up for taking too long: then it is the time after which they were.
-    fn times(&self, kind: Kind, wanted: bool) -> [String; 4] {
+    fn times(&self, kind: TimeKind, wanted: bool) -> [String; 4] {
         let sampled = Sampled::of(self.part, kind);
         [0.5, 0.95, 0.99, 1.0].map(|q| {
             let figure = sampled.quantile(q).filter(|_| wanted);
@@ -168,7 +168,7 @@ impl Line<'_> {
             0 => String::new(),
             n => format!("{:.3}", gauge.sum as f64 / n as f64),
         };
-        let lateness = Sampled::of(self.part, Kind::Lateness).quantile(0.99);
+        let lateness = Sampled::of(self.part, TimeKind::Lateness).quantile(0.99);
         let lateness = lateness.and_then(|figure| figure.ns);
         [
             self.of_all(mean(run.in_flight)),
@@ -193,7 +193,7 @@ impl Line<'_> {
             .is_some_and(|group| group.role() == Role::Iteration)
     }
 
-    fn group(&self) -> Option<Group> {
+    fn group(&self) -> Option<LabelGroup> {
         self.label.map(|label| label.group)
     }
 }

@@ -24,12 +24,12 @@ pub fn junit(summary: &Summary) -> String {
     let criterion = |judged: &Judged| {
         let mut case = criterion(judged);
         let doubted = invalid.filter(|_| judged.stands != Some(true));
-        if let (Outcome::Failure(why), Some(m)) = (&case.outcome, doubted) {
+        if let (CaseResult::Failure(why), Some(m)) = (&case.outcome, doubted) {
             let why = format!(
                 "{why}; but the measurement is invalid: {}",
                 m.reasons.join("; ")
             );
-            case.outcome = Outcome::Error("invalid", why);
+            case.outcome = CaseResult::Error("invalid", why);
         }
         case
     };
@@ -57,12 +57,12 @@ pub(super) struct Suite<'a> {
 
 impl Suite<'_> {
     pub(super) fn text(&self, cases: &[Case]) -> String {
-        let count = |wanted: fn(&Outcome) -> bool| {
+        let count = |wanted: fn(&CaseResult) -> bool| {
             let outcomes = cases.iter().map(|case| &case.outcome);
             outcomes.filter(|outcome| wanted(outcome)).count()
         };
-        let failures = count(|outcome| matches!(outcome, Outcome::Failure(_)));
-        let errors = count(|outcome| matches!(outcome, Outcome::Error(..)));
+        let failures = count(|outcome| matches!(outcome, CaseResult::Failure(_)));
+        let errors = count(|outcome| matches!(outcome, CaseResult::Error(..)));
         let name = attribute(self.name);
         let numbers = format!(
             "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"0\" time=\"{}\"",
@@ -97,10 +97,10 @@ impl Suite<'_> {
 pub(super) struct Case {
     pub name: String,
     pub elapsed_ns: u64,
-    pub outcome: Outcome,
+    pub outcome: CaseResult,
 }
 
-pub(super) enum Outcome {
+pub(super) enum CaseResult {
     Passed,
     /// It does not hold: why, in a line.
     Failure(String),
@@ -118,9 +118,9 @@ impl Case {
             seconds(self.elapsed_ns)
         );
         let (element, kind, message) = match &self.outcome {
-            Outcome::Passed => return out.push_str("/>\n"),
-            Outcome::Failure(message) => ("failure", "criterion", message),
-            Outcome::Error(kind, message) => ("error", *kind, message),
+            CaseResult::Passed => return out.push_str("/>\n"),
+            CaseResult::Failure(message) => ("failure", "criterion", message),
+            CaseResult::Error(kind, message) => ("error", *kind, message),
         };
         let _ = writeln!(
             out,
@@ -151,9 +151,9 @@ fn criterion(judged: &Judged) -> Case {
         name: judged.text.clone(),
         elapsed_ns: 0,
         outcome: match judged.judgement {
-            Judgement::Pass => Outcome::Passed,
-            Judgement::Fail => Outcome::Failure(why),
-            Judgement::Inconclusive => Outcome::Error("inconclusive", why),
+            Judgement::Pass => CaseResult::Passed,
+            Judgement::Fail => CaseResult::Failure(why),
+            Judgement::Inconclusive => CaseResult::Error("inconclusive", why),
         },
     }
 }
@@ -162,18 +162,18 @@ fn criterion(judged: &Judged) -> Case {
 fn measurement(summary: &Summary) -> Case {
     let requests = &summary.requests;
     let outcome = match &summary.measurement {
-        None => Outcome::Error("nothing-measured", "nothing was requested".to_owned()),
+        None => CaseResult::Error("nothing-measured", "nothing was requested".to_owned()),
         Some(measurement) if measurement.verdict == "INVALID" => {
-            Outcome::Error("invalid", measurement.line())
+            CaseResult::Error("invalid", measurement.line())
         }
-        Some(_) if requests.ok + requests.failed == 0 => Outcome::Error(
+        Some(_) if requests.ok + requests.failed == 0 => CaseResult::Error(
             "no-answer",
             format!(
                 "none of {} requests was ever answered",
                 units::count(requests.issued)
             ),
         ),
-        Some(_) => Outcome::Passed,
+        Some(_) => CaseResult::Passed,
     };
     Case {
         name: "measurement".to_owned(),

@@ -3,11 +3,11 @@
 
 use analysis::verdict::Judgement;
 use decisions::{
-    compare::{Compared, Outcome as Compares, change},
-    gate::{Criterion, Gate, Verdict},
+    compare::{Compared, FigureOutcome as Compares, change},
+    gate::{Criterion, Gate, GateVerdict},
 };
 
-use super::junit::{Case, Outcome, Suite, timestamp};
+use super::junit::{Case, CaseResult, Suite, timestamp};
 
 /// What a comparison ends with that has decided nothing.
 const OPEN: u8 = 5;
@@ -52,10 +52,10 @@ fn compared(one: &Compared, gate: &Gate, is_open: bool) -> Case {
         name: format!("{} against {baseline}", one.subject),
         elapsed_ns: 0,
         outcome: match one.outcome {
-            _ if is_open => Outcome::Error("inconclusive", why),
-            Compares::Improved | Compares::NoRegression => Outcome::Passed,
-            Compares::Inconclusive => Outcome::Error("inconclusive", why),
-            Compares::Regressed => Outcome::Failure(why),
+            _ if is_open => CaseResult::Error("inconclusive", why),
+            Compares::Improved | Compares::NoRegression => CaseResult::Passed,
+            Compares::Inconclusive => CaseResult::Error("inconclusive", why),
+            Compares::Regressed => CaseResult::Failure(why),
         },
     }
 }
@@ -72,9 +72,9 @@ fn criterion(one: &Criterion, gate: &Gate) -> Case {
         name: one.text.clone(),
         elapsed_ns: 0,
         outcome: match one.judgement {
-            Judgement::Pass => Outcome::Passed,
-            Judgement::Fail => Outcome::Failure(why),
-            Judgement::Inconclusive => Outcome::Error("inconclusive", why),
+            Judgement::Pass => CaseResult::Passed,
+            Judgement::Fail => CaseResult::Failure(why),
+            Judgement::Inconclusive => CaseResult::Error("inconclusive", why),
         },
     }
 }
@@ -82,14 +82,14 @@ fn criterion(one: &Criterion, gate: &Gate) -> Case {
 /// Whether the figures can be trusted, and could be compared. It carries the runs' time.
 fn measurement(gate: &Gate) -> Case {
     let outcome = match gate.verdict {
-        Verdict::Invalid => Outcome::Error("invalid", gate.sentence.clone()),
-        Verdict::Unanswered => Outcome::Error("no-answer", gate.sentence.clone()),
-        Verdict::Incomparable => Outcome::Error("not-compared", gate.sentence.clone()),
+        GateVerdict::Invalid => CaseResult::Error("invalid", gate.sentence.clone()),
+        GateVerdict::Unanswered => CaseResult::Error("no-answer", gate.sentence.clone()),
+        GateVerdict::Incomparable => CaseResult::Error("not-compared", gate.sentence.clone()),
         // A rule that stopped a run: no criterion says so.
-        Verdict::Failed if gate.runs.iter().any(|run| run.ended_by.is_some()) => {
-            Outcome::Failure(gate.sentence.clone())
+        GateVerdict::Failed if gate.runs.iter().any(|run| run.ended_by.is_some()) => {
+            CaseResult::Failure(gate.sentence.clone())
         }
-        _ => Outcome::Passed,
+        _ => CaseResult::Passed,
     };
     Case {
         name: "measurement".to_owned(),

@@ -1,14 +1,14 @@
 //! Prometheus' text exposition (version 0.0.4) of a run so far: counters and gauges that only grow or tell the present, and classic
-//! histograms in seconds. Names are described in `docs/exports.md`. How it is served is not its business.
+//! histograms in seconds. Names are described in `docs/reference/exports.md`. How it is served is not its business.
 
 use std::fmt::Write as _;
 
 use measure::{
-    Histogram, Kind, NoAnswer, Outcome,
-    label::{self, Group, Role},
+    Histogram, NoAnswer, OutcomeClass, TimeKind,
+    label::{self, LabelGroup, Role},
 };
 
-use record::{IntervalRow, Model, Part, Run, State};
+use record::{IntervalRow, LabelTotals, Model, Run, RunState};
 
 /// What an answer with this text must say that it is.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -110,7 +110,7 @@ impl Page {
             "From the start to the end of the last interval in these figures.",
             seconds(u128::from(run.totals.last_end_ns())),
         );
-        let running = u8::from(manifest.state == State::Running);
+        let running = u8::from(manifest.state == RunState::Running);
         self.one(
             "loadline_running",
             "gauge",
@@ -190,13 +190,13 @@ impl Page {
         self.durations(
             "loadline_request_duration_seconds",
             "Service time: first byte written to last byte read. Requests without a complete answer are in +Inf.",
-            ("label", Kind::Service),
+            ("label", TimeKind::Service),
             &rows,
         );
     }
 
     fn iterations(&mut self, run: &Run) {
-        let rows = parts(run, |group| group == Group::Iteration);
+        let rows = parts(run, |group| group == LabelGroup::Iteration);
         self.outcomes(
             "loadline_iterations_total",
             "Iterations of a scenario that ended.",
@@ -206,14 +206,14 @@ impl Page {
         self.durations(
             "loadline_iteration_duration_seconds",
             "Intended arrival to the last answer of the iteration. Iterations without their last answer are in +Inf.",
-            ("scenario", Kind::Iteration),
+            ("scenario", TimeKind::Iteration),
             &rows,
         );
     }
 
     /// Only of plans that have some: whoever scrapes others is not told of what they lack.
     fn transactions(&mut self, run: &Run) {
-        let rows = parts(run, |group| group == Group::Transaction);
+        let rows = parts(run, |group| group == LabelGroup::Transaction);
         if rows.is_empty() {
             return;
         }
@@ -226,19 +226,19 @@ impl Page {
         self.durations(
             "loadline_transaction_duration_seconds",
             "From when the first step of a group was due to the end of its last. Those that did not come to their end are in +Inf.",
-            ("transaction", Kind::Iteration),
+            ("transaction", TimeKind::Iteration),
             &rows,
         );
     }
 
-    fn outcomes(&mut self, metric: &str, help: &str, tag: &str, rows: &[(String, Part)]) {
+    fn outcomes(&mut self, metric: &str, help: &str, tag: &str, rows: &[(String, LabelTotals)]) {
         self.metric(metric, "counter", help);
         for (name, part) in rows {
             let counters = &part.slot.counters;
             let figures = [
-                (Outcome::Ok, counters.ok),
-                (Outcome::Failed, counters.failed),
-                (Outcome::Unanswered, counters.without_answer()),
+                (OutcomeClass::Ok, counters.ok),
+                (OutcomeClass::Failed, counters.failed),
+                (OutcomeClass::Unanswered, counters.without_answer()),
             ];
             for (outcome, n) in figures {
                 self.sample(metric, &[(tag, name), ("outcome", outcome.name())], n);
@@ -251,17 +251,17 @@ impl Page {
         &mut self,
         metric: &str,
         help: &str,
-        (tag, kind): (&str, Kind),
-        rows: &[(String, Part)],
+        (tag, kind): (&str, TimeKind),
+        rows: &[(String, LabelTotals)],
     ) {
         self.metric(metric, "histogram", help);
         for (name, part) in rows {
             let histograms = |outcome| part.slot.histogram(kind, outcome);
-            let answered: Vec<&Histogram> = [Outcome::Ok, Outcome::Failed]
+            let answered: Vec<&Histogram> = [OutcomeClass::Ok, OutcomeClass::Failed]
                 .into_iter()
                 .filter_map(histograms)
                 .collect();
-            let all = Outcome::ALL.into_iter().filter_map(histograms);
+            let all = OutcomeClass::ALL.into_iter().filter_map(histograms);
             let sum = all.map(Histogram::sum).sum();
             self.buckets(
                 metric,
@@ -339,7 +339,7 @@ impl Page {
             "Intended start to the moment at which the generator turned to it: the generator's fault, and nothing else.",
         );
         let all = run.totals.label(label::ALL);
-        let lateness = all.slot.histogram(Kind::Lateness, Outcome::Ok);
+        let lateness = all.slot.histogram(TimeKind::Lateness, OutcomeClass::Ok);
         let known: Vec<&Histogram> = lateness.into_iter().collect();
         let whole = known
             .iter()
@@ -384,8 +384,8 @@ impl Page {
 
 /// What was counted under each name of these groups, in the order of the labels' numbers; labels that are shown alike are one. All
 /// requests together are left out: a sum over the labels must not count them twice.
-fn parts(run: &Run, wanted: fn(Group) -> bool) -> Vec<(String, Part)> {
-    let mut parts: Vec<(String, Part)> = Vec::new();
+fn parts(run: &Run, wanted: fn(LabelGroup) -> bool) -> Vec<(String, LabelTotals)> {
+    let mut parts: Vec<(String, LabelTotals)> = Vec::new();
     let labels = run.labels.iter();
     for label in labels.filter(|label| label.id != label::ALL && wanted(label.group)) {
         let part = run.totals.label(label.id);

@@ -1,8 +1,10 @@
 //! The charts of a search, all against the load that was offered: how sure a level is, what came of it, how long it took.
 
-use decisions::find::{Found, Over, Row, sweep::Scaling};
+use decisions::find::{Over, ProbeRow, SearchResult, sweep::Scaling};
 
-use crate::svg::{Axis, Chart, Curve, DASHED, File, Scale, Shade, Unit, plot_height, plot_width};
+use crate::svg::{
+    Axis, AxisUnit, Chart, ChartCurve, DASHED, File, Scale, Shade, plot_height, plot_width,
+};
 
 const BLUE: &str = "#0072b2";
 const GREEN: &str = "#009e73";
@@ -13,8 +15,8 @@ const GREY: &str = "#999999";
 type Points = Vec<(f64, Option<f64>)>;
 
 /// The charts; none where nothing counts.
-pub(super) fn of(found: &Found) -> Vec<File> {
-    let rows: Vec<&Row> = found
+pub(super) fn of(found: &SearchResult) -> Vec<File> {
+    let rows: Vec<&ProbeRow> = found
         .probes
         .iter()
         .filter(|row| row.spoilt.is_none())
@@ -41,13 +43,13 @@ pub(super) fn of(found: &Found) -> Vec<File> {
 fn dots<'a>(
     name: &str,
     colour: &'static str,
-    rows: impl Iterator<Item = &'a &'a Row>,
-    value: impl Fn(&Row) -> Option<f64>,
-) -> Curve {
+    rows: impl Iterator<Item = &'a &'a ProbeRow>,
+    value: impl Fn(&ProbeRow) -> Option<f64>,
+) -> ChartCurve {
     let points: Points = rows
         .flat_map(|row| [(row.level, value(row)), (row.level, None)])
         .collect();
-    Curve {
+    ChartCurve {
         name: name.to_owned(),
         colour,
         dashes: "",
@@ -56,8 +58,8 @@ fn dots<'a>(
     }
 }
 
-fn line(name: &str, colour: &'static str, dashes: &'static str, points: Points) -> Curve {
-    Curve {
+fn line(name: &str, colour: &'static str, dashes: &'static str, points: Points) -> ChartCurve {
+    ChartCurve {
         name: name.to_owned(),
         colour,
         dashes,
@@ -67,10 +69,10 @@ fn line(name: &str, colour: &'static str, dashes: &'static str, points: Points) 
 }
 
 fn chart(
-    found: &Found,
+    found: &SearchResult,
     title: &str,
     (x, y, y_title): (Axis, Axis, &'static str),
-    curves: Vec<Curve>,
+    curves: Vec<ChartCurve>,
 ) -> String {
     let interval = found.interval.iter();
     Chart {
@@ -99,13 +101,13 @@ fn chart(
 }
 
 /// How sure a level is, with the probes that were near: those that held above, those that failed below.
-fn sure(found: &Found, rows: &[&Row]) -> File {
+fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let (from, to) = (found.sure[0].0, found.sure[found.sure.len() - 1].0);
     let margin = (to - from) * 0.15;
     let (from, to) = (from - margin, to + margin);
-    let within = |row: &&&Row| from <= row.level && row.level <= to;
-    let x = Axis::exactly(from, to, Unit::Number, plot_width());
-    let y = Axis::exactly(0.0, 100.0, Unit::Number, plot_height());
+    let within = |row: &&&ProbeRow| from <= row.level && row.level <= to;
+    let x = Axis::exactly(from, to, AxisUnit::Number, plot_width());
+    let y = Axis::exactly(0.0, 100.0, AxisUnit::Number, plot_height());
     let curve = found
         .sure
         .iter()
@@ -130,7 +132,7 @@ fn sure(found: &Found, rows: &[&Row]) -> File {
 }
 
 /// What users got, and what the law gives them.
-fn law(found: &Found, scaling: &Scaling, rows: &[&Row]) -> File {
+fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
     let most = scaling
         .curve
         .iter()
@@ -138,8 +140,8 @@ fn law(found: &Found, scaling: &Scaling, rows: &[&Row]) -> File {
         .fold(1.0, f64::max);
     let measured = rows.iter().map(|row| row.goodput);
     let values = measured.chain(scaling.curve.iter().map(|(_, per_second)| *per_second));
-    let y = Axis::over(values, Scale::Linear, Unit::Number, plot_height());
-    let x = Axis::exactly(0.0, most, Unit::Number, plot_width());
+    let y = Axis::over(values, Scale::Linear, AxisUnit::Number, plot_height());
+    let x = Axis::exactly(0.0, most, AxisUnit::Number, plot_width());
     let curve = scaling
         .curve
         .iter()
@@ -162,17 +164,17 @@ fn law(found: &Found, scaling: &Scaling, rows: &[&Row]) -> File {
     }
 }
 
-fn all_levels(rows: &[&Row]) -> Axis {
+fn all_levels(rows: &[&ProbeRow]) -> Axis {
     let levels = rows.iter().map(|row| row.level);
-    Axis::over(levels, Scale::Linear, Unit::Number, plot_width())
+    Axis::over(levels, Scale::Linear, AxisUnit::Number, plot_width())
 }
 
-fn latency(found: &Found, rows: &[&Row]) -> File {
-    let at = |i: usize| move |row: &Row| row.ns[i].map(|ns| ns as f64);
+fn latency(found: &SearchResult, rows: &[&ProbeRow]) -> File {
+    let at = |i: usize| move |row: &ProbeRow| row.ns[i].map(|ns| ns as f64);
     let values = rows
         .iter()
         .flat_map(|row| row.ns.iter().flatten().map(|ns| *ns as f64));
-    let y = Axis::over(values, Scale::Log, Unit::Time, plot_height());
+    let y = Axis::over(values, Scale::Log, AxisUnit::Time, plot_height());
     let curves = vec![
         dots("p50", BLUE, rows.iter(), at(0)),
         dots("p95", ORANGE, rows.iter(), at(1)),
@@ -190,11 +192,11 @@ fn latency(found: &Found, rows: &[&Row]) -> File {
     }
 }
 
-fn goodput(found: &Found, rows: &[&Row]) -> File {
+fn goodput(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let most = rows.iter().map(|row| row.level).fold(0.0, f64::max);
     let values = rows.iter().map(|row| row.goodput);
     let values = values.chain((found.over == Over::Rate).then_some(most));
-    let y = Axis::over(values, Scale::Linear, Unit::Number, plot_height());
+    let y = Axis::over(values, Scale::Linear, AxisUnit::Number, plot_height());
     let mut curves = vec![dots("answered well", GREEN, rows.iter(), |row| {
         Some(row.goodput)
     })];

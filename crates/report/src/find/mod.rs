@@ -3,24 +3,24 @@
 mod charts;
 
 use analysis::verdict::Judgement;
-use decisions::find::{Ending, Found, Over, Row, sweep::Scaling};
+use decisions::find::{Ending, Over, ProbeRow, SearchResult, sweep::Scaling};
 use record::units;
 
 use crate::{
     derived,
-    sheet::{Block, Sheet, Table},
+    sheet::{Block, Sheet, SheetTable},
     svg,
 };
 
 /// The report of a search.
 #[must_use]
-pub fn of(found: &Found) -> Sheet {
+pub fn of(found: &SearchResult) -> Sheet {
     let charts = charts::of(found);
     let blocks = blocks(found, &charts);
     Sheet::of(&title(found), &blocks, charts.clone())
 }
 
-fn blocks<'a>(found: &Found, charts: &'a [svg::File]) -> Vec<Block<'a>> {
+fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     let mut blocks = vec![
         Block::Title(title(found)),
         Block::Verdict(judgement(found), sentence(found)),
@@ -81,14 +81,14 @@ fn blocks<'a>(found: &Found, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     blocks
 }
 
-fn title(found: &Found) -> String {
+fn title(found: &SearchResult) -> String {
     match found.ending {
         Ending::Swept => format!("How {} scales", found.what),
         _ => format!("The load line of {}", found.what),
     }
 }
 
-fn sentence(found: &Found) -> String {
+fn sentence(found: &SearchResult) -> String {
     let mut letters = found.sentence.chars();
     match (found.ending, letters.next()) {
         (Ending::Swept, Some(first)) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
@@ -96,7 +96,7 @@ fn sentence(found: &Found) -> String {
     }
 }
 
-fn judgement(found: &Found) -> Option<Judgement> {
+fn judgement(found: &SearchResult) -> Option<Judgement> {
     match found.ending {
         Ending::Swept => None,
         Ending::Found | Ending::HoldsToMost => Some(Judgement::Pass),
@@ -111,8 +111,8 @@ fn judgement(found: &Found) -> Option<Judgement> {
     }
 }
 
-fn law(scaling: &Scaling) -> Table {
-    let mut table = Table::new(&["", "Value", "95 % from", "to"]);
+fn law(scaling: &Scaling) -> SheetTable {
+    let mut table = SheetTable::new(&["", "Value", "95 % from", "to"]);
     let number = |value: f64| format!("{value:.5}");
     for (name, (value, low, high)) in [("s", scaling.serial), ("k", scaling.crosstalk)] {
         table.row(
@@ -125,7 +125,7 @@ fn law(scaling: &Scaling) -> Table {
     table
 }
 
-fn probes(found: &Found) -> Table {
+fn probes(found: &SearchResult) -> SheetTable {
     let mut heads = vec![
         "Load",
         "<",
@@ -137,7 +137,7 @@ fn probes(found: &Found) -> Table {
         "p99",
     ];
     heads.extend(found.slos.iter().map(String::as_str));
-    let mut table = Table::new(&heads);
+    let mut table = SheetTable::new(&heads);
     for row in &found.probes {
         let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), units::time);
         let mut cells = vec![
@@ -158,7 +158,7 @@ fn probes(found: &Found) -> Table {
     table
 }
 
-fn word(row: &Row) -> &'static str {
+fn word(row: &ProbeRow) -> &'static str {
     match (&row.spoilt, row.holds) {
         (Some(_), _) => "INVALID",
         (None, true) => "PASS",
@@ -166,7 +166,7 @@ fn word(row: &Row) -> &'static str {
     }
 }
 
-fn why(row: &Row) -> String {
+fn why(row: &ProbeRow) -> String {
     row.spoilt
         .as_ref()
         .map_or_else(|| row.why.word().to_owned(), Clone::clone)

@@ -2,7 +2,7 @@
 
 use super::{
     sections::section,
-    table::{Table, escaped},
+    table::{MarkdownTable, escaped},
 };
 use crate::mocks;
 use analysis::summary::Summary;
@@ -11,7 +11,7 @@ pub fn kept(summary: &Summary) -> String {
     if summary.mocks.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&mocks::HEADS);
+    let mut table = MarkdownTable::new(&mocks::HEADS);
     for row in &summary.mocks {
         table.row(mocks::cells(row));
     }

@@ -2,7 +2,7 @@
 
 use super::{
     sections::section,
-    table::{Table, escaped},
+    table::{MarkdownTable, escaped},
 };
 use crate::nodes;
 use analysis::summary::Summary;
@@ -11,7 +11,7 @@ pub fn table(summary: &Summary) -> String {
     if summary.nodes.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&nodes::HEADS);
+    let mut table = MarkdownTable::new(&nodes::HEADS);
     for row in &summary.nodes {
         table.row(nodes::cells(row));
     }

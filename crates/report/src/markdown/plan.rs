@@ -2,14 +2,14 @@
 
 use super::{
     sections::{figure, rates_are, section},
-    table::Table,
+    table::MarkdownTable,
 };
 use crate::console;
 use analysis::summary::Summary;
 use record::units::{self, count};
 
 pub fn plan(summary: &Summary) -> String {
-    let mut table = Table::new(&[
+    let mut table = MarkdownTable::new(&[
         "Phase",
         "<Load",
         "Planned",
@@ -56,7 +56,7 @@ fn scenarios(summary: &Summary) -> String {
         return String::new();
     }
     let rate = |rate: Option<f64>| rate.map_or_else(|| "–".into(), units::rate);
-    let mut table = Table::new(&[
+    let mut table = MarkdownTable::new(&[
         "Scenario",
         "Planned",
         "Planned/h",
@@ -98,7 +98,7 @@ pub fn recovery(summary: &Summary) -> String {
     let Some(recovery) = &summary.recovery else {
         return String::new();
     };
-    let mut table = Table::new(&["", ""]);
+    let mut table = MarkdownTable::new(&["", ""]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     if let Some(after) = &recovery.after_load {
         row(

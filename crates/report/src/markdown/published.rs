@@ -1,7 +1,7 @@
 //! The tables of published load-test reports, on demand: requests by endpoint, percentiles as Locust prints them, and the rate of
 //! each endpoint by phase.
 
-use super::table::Table;
+use super::table::MarkdownTable;
 use analysis::summary::{Figure, Row, SHARES, Summary};
 use record::units;
 
@@ -45,8 +45,8 @@ fn told(row: &Row, figure: &str, text: String) -> String {
     }
 }
 
-fn requests(summary: &Summary) -> Table {
-    let mut table = Table::new(&[
+fn requests(summary: &Summary) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&[
         "Endpoint",
         "# Requests",
         "# Failures",
@@ -67,7 +67,7 @@ fn requests(summary: &Summary) -> Table {
     table
 }
 
-fn percentiles(summary: &Summary) -> Table {
+fn percentiles(summary: &Summary) -> MarkdownTable {
     let heads: Vec<String> = SHARES
         .iter()
         .map(|share| format!("{}%", units::decimal(share * 100.0)))
@@ -76,7 +76,7 @@ fn percentiles(summary: &Summary) -> Table {
         .into_iter()
         .chain(heads.iter().map(String::as_str))
         .chain(["# reqs"]);
-    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
     let cell = |figure: &Figure| match (figure.ns, figure.at_least_ns) {
         _ if figure.too_few || figure.not_given => "–".to_owned(),
         (Some(ns), _) => milliseconds(ns as f64),
@@ -103,10 +103,10 @@ fn percentiles(summary: &Summary) -> Table {
 }
 
 /// A column per phase; of a run without phases the whole run's.
-fn rates(summary: &Summary) -> Table {
+fn rates(summary: &Summary) -> MarkdownTable {
     let whole = |row: &Row| vec![told(row, "per_second", units::rate(row.per_second))];
     if summary.phases.len() < 2 {
-        let mut table = Table::new(&["endpoint", "RPS"]);
+        let mut table = MarkdownTable::new(&["endpoint", "RPS"]);
         for row in &summary.labels {
             table.row([row.text.clone()].into_iter().chain(whole(row)));
         }
@@ -121,7 +121,7 @@ fn rates(summary: &Summary) -> Table {
     let heads = ["endpoint"]
         .into_iter()
         .chain(heads.iter().map(String::as_str));
-    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
     for row in &summary.labels {
         let of_phase = summary
             .phases

@@ -1,6 +1,6 @@
 //! What saturated first: the section of `report.md` that ranks the resources which reached their limits.
 
-use super::{sections::section, table::Table};
+use super::{sections::section, table::MarkdownTable};
 use analysis::summary::Summary;
 use plan::units::SECOND;
 use record::units;
@@ -13,7 +13,7 @@ pub fn saturation(summary: &Summary) -> String {
     if saturation.reached.is_empty() {
         return section("What saturated first", &sentence);
     }
-    let mut table = Table::new(&[
+    let mut table = MarkdownTable::new(&[
         "Resource",
         "<Limit",
         "<Instances",

@@ -1,6 +1,6 @@
 //! The sections of `report.md`, in the order in which they are read. A section without anything to say is empty.
 
-use super::table::{Table, escaped};
+use super::table::{MarkdownTable, escaped};
 use crate::{about, console};
 use analysis::{
     summary::{Conclusion, Confidence, ErrorRow, Figure, Row, Stats, Summary, Tone},
@@ -8,7 +8,7 @@ use analysis::{
 };
 use plan::about::About;
 use record::{
-    Manifest, State,
+    Manifest, RunState,
     units::{self, count},
 };
 
@@ -52,10 +52,10 @@ pub fn head(summary: &Summary) -> String {
             .map(|m| format!("measurement **{}**", m.verdict)),
     );
     words.extend(match run.state {
-        State::Complete => None,
-        State::Running if run.record_ends_ns.is_some() => None,
-        State::Running => Some("**not finished**".to_owned()),
-        State::Interrupted => Some(format!(
+        RunState::Complete => None,
+        RunState::Running if run.record_ends_ns.is_some() => None,
+        RunState::Running => Some("**not finished**".to_owned()),
+        RunState::Interrupted => Some(format!(
             "**ended early** by {}",
             escaped(run.ended_by.as_deref().unwrap_or("a signal"))
         )),
@@ -64,7 +64,7 @@ pub fn head(summary: &Summary) -> String {
         run.record_ends_ns
             .map(|ns| format!("**the record ends at {}**", units::duration(ns))),
     );
-    let mut table = Table::new(&["", "", "<"]);
+    let mut table = MarkdownTable::new(&["", "", "<"]);
     let glance = summary.verdict.glance.iter();
     for figure in glance.chain(&summary.verdict.figures) {
         table.row([
@@ -113,7 +113,7 @@ pub fn head(summary: &Summary) -> String {
 }
 
 pub fn criteria(summary: &Summary) -> String {
-    let mut table = Table::new(&[
+    let mut table = MarkdownTable::new(&[
         "Criterion",
         "<Verdict",
         "Measured",
@@ -159,7 +159,7 @@ pub(super) fn figure(figure: Option<&Figure>) -> String {
 }
 
 pub fn endpoints(summary: &Summary) -> String {
-    let mut table = Table::new(&[
+    let mut table = MarkdownTable::new(&[
         "Endpoint",
         "Requests",
         "Requests/s",
@@ -289,7 +289,7 @@ pub fn errors(summary: &Summary) -> String {
         let rows = summary.labels.iter().find(|row| row.id == *id);
         rows.map_or_else(|| id.to_string(), |row| row.text.clone())
     };
-    let mut table = Table::new(&[
+    let mut table = MarkdownTable::new(&[
         "Cause",
         "Count",
         "Of all requests",
@@ -365,7 +365,7 @@ pub fn concurrency(summary: &Summary) -> String {
             units::share(off.max(0.001))
         ));
     }
-    let mut table = Table::new(&["", "p50", "p99", "max"]);
+    let mut table = MarkdownTable::new(&["", "p50", "p99", "max"]);
     for (name, stats) in [
         ("wait for a connection", &summary.wait),
         ("TCP connect", &summary.connect),
@@ -435,7 +435,7 @@ pub fn about(about: Option<&About>) -> String {
     let mut blocks: Vec<String> = about.objective.iter().map(|text| escaped(text)).collect();
     let rows = about::rows(about);
     if !rows.is_empty() {
-        let mut table = Table::new(&["", "<"]);
+        let mut table = MarkdownTable::new(&["", "<"]);
         for (name, text, _) in rows {
             table.row([name, text]);
         }
@@ -479,7 +479,7 @@ pub fn provenance(summary: &Summary, manifest: &Manifest) -> String {
         ));
     }
     lines.extend(summary.record.clone().map(|record| ("record", record)));
-    let mut table = Table::new(&["", "<"]);
+    let mut table = MarkdownTable::new(&["", "<"]);
     for (name, text) in lines {
         table.row([name.to_owned(), text]);
     }

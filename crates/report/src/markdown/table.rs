@@ -1,7 +1,7 @@
 //! Tables in GitHub's Markdown: aligned, so that they can be read in the file as well.
 
 /// A table with its head.
-pub struct Table {
+pub struct MarkdownTable {
     rows: Vec<Vec<String>>,
     /// By column: whether it holds figures, which stand on the right.
     figures: Vec<bool>,
@@ -9,14 +9,14 @@ pub struct Table {
     plain: bool,
 }
 
-impl Table {
+impl MarkdownTable {
     /// A table with these columns. The first is text; the others are figures, unless their head begins with `<`.
-    pub fn new(heads: &[&str]) -> Table {
+    pub fn new(heads: &[&str]) -> MarkdownTable {
         let is_figure = |(i, head): (usize, &&str)| i > 0 && !head.starts_with('<');
         let names = heads
             .iter()
             .map(|head| head.trim_start_matches('<').to_owned());
-        Table {
+        MarkdownTable {
             rows: vec![names.collect()],
             figures: heads.iter().enumerate().map(is_figure).collect(),
             plain: false,
@@ -24,10 +24,10 @@ impl Table {
     }
 
     /// The same for a terminal: what is in the cells stands there as it is, but for what would move the cursor.
-    pub fn as_text(heads: &[&str]) -> Table {
-        Table {
+    pub fn as_text(heads: &[&str]) -> MarkdownTable {
+        MarkdownTable {
             plain: true,
-            ..Table::new(heads)
+            ..MarkdownTable::new(heads)
         }
     }
 
@@ -54,7 +54,7 @@ impl Table {
 /// there is no padding at all.
 const MOST_PADDED: usize = 200;
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for MarkdownTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let columns = self.rows[0].len();
         let width = |i: usize| {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_table_is_aligned_and_its_cells_are_text() {
-        let mut table = Table::new(&["name", "n"]);
+        let mut table = MarkdownTable::new(&["name", "n"]);
         table.row(["a|b".into(), "1".into()]);
         table.row(["<script>".into(), "23,456".into()]);
         assert_eq!(

@@ -5,7 +5,7 @@ mod page;
 mod paper;
 
 use analysis::verdict::Judgement;
-use decisions::campaign::Verdict;
+use decisions::campaign::StageVerdict;
 
 use crate::svg;
 
@@ -42,21 +42,21 @@ pub(crate) enum Block<'a> {
     Verdict(Option<Judgement>, String),
     Text(String),
     List(Vec<String>),
-    Table(Table),
+    Table(SheetTable),
     Chart(&'a svg::File),
 }
 
 /// A table. The first column is text, the others are figures unless their heads begin with `<`.
-pub(crate) struct Table {
+pub(crate) struct SheetTable {
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
     /// Where the first cell of a row leads to.
     pub links: Vec<Option<String>>,
 }
 
-impl Table {
-    pub fn new(heads: &[&str]) -> Table {
-        Table {
+impl SheetTable {
+    pub fn new(heads: &[&str]) -> SheetTable {
+        SheetTable {
             heads: heads.iter().map(|head| (*head).to_owned()).collect(),
             rows: Vec::new(),
             links: Vec::new(),
@@ -80,15 +80,15 @@ fn word(verdict: Option<Judgement>) -> Option<&'static str> {
 
 /// Whether a cell is a verdict, and which.
 fn is_verdict(cell: &str) -> Option<&'static str> {
-    let is = |verdict: Verdict| verdict.word() == cell;
-    if is(Verdict::Pass) {
+    let is = |verdict: StageVerdict| verdict.word() == cell;
+    if is(StageVerdict::Pass) {
         return Some("good");
     }
     [
-        Verdict::Fail,
-        Verdict::Invalid,
-        Verdict::CouldNotRun,
-        Verdict::Inconclusive,
+        StageVerdict::Fail,
+        StageVerdict::Invalid,
+        StageVerdict::CouldNotRun,
+        StageVerdict::Inconclusive,
     ]
     .into_iter()
     .any(is)

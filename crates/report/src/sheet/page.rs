@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use analysis::verdict::Judgement;
 
-use super::{Block, Table, is_verdict, word};
+use super::{Block, SheetTable, is_verdict, word};
 use crate::{
     markdown::table::code_span,
     xml::{attribute, text},
@@ -91,7 +91,7 @@ fn add(out: &mut String, block: &Block<'_>) {
     };
 }
 
-fn grid(table: &Table) -> String {
+fn grid(table: &SheetTable) -> String {
     let is_text = |column: usize| column == 0 || table.heads[column].starts_with('<');
     let class = |column: usize, cell: &str| match (is_verdict(cell), is_text(column)) {
         (Some(tone), _) if column > 0 => format!(" class=\"text {tone}\""),

@@ -1,6 +1,6 @@
 //! A report as Markdown that GitHub shows.
 
-use super::{Block, CHARTS, Table, word};
+use super::{Block, CHARTS, SheetTable, word};
 use crate::markdown::table::{self, escaped};
 
 pub(super) fn of(blocks: &[Block<'_>]) -> String {
@@ -31,7 +31,7 @@ fn block(block: &Block<'_>) -> String {
 }
 
 /// A table, and what its rows lead to below it.
-fn grid(grid: &Table) -> String {
+fn grid(grid: &SheetTable) -> String {
     // The mark of a column of text stays what it is.
     let heads = grid.heads.iter().map(|head| match head.strip_prefix('<') {
         Some(head) => format!("<{}", escaped(head)),
@@ -39,7 +39,7 @@ fn grid(grid: &Table) -> String {
     });
     let heads: Vec<String> = heads.collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let mut table = table::Table::new(&heads);
+    let mut table = table::MarkdownTable::new(&heads);
     grid.rows
         .iter()
         .for_each(|row| table.row(row.iter().cloned()));

@@ -13,7 +13,7 @@ pub enum Scale {
 
 /// What the values are, which decides how a tick is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum AxisUnit {
     /// Nanoseconds.
     Time,
     /// Plain numbers.
@@ -26,7 +26,7 @@ pub enum Unit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     scale: Scale,
-    unit: Unit,
+    unit: AxisUnit,
     low: f64,
     high: f64,
     pixels: f64,
@@ -35,7 +35,12 @@ pub struct Axis {
 impl Axis {
     /// An axis that holds all of these values.
     #[must_use]
-    pub fn over(values: impl Iterator<Item = f64>, scale: Scale, unit: Unit, pixels: f64) -> Axis {
+    pub fn over(
+        values: impl Iterator<Item = f64>,
+        scale: Scale,
+        unit: AxisUnit,
+        pixels: f64,
+    ) -> Axis {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in
             values.filter(|value| value.is_finite() && (scale == Scale::Linear || *value > 0.0))
@@ -69,7 +74,7 @@ impl Axis {
 
     /// An axis from exactly here to there.
     #[must_use]
-    pub fn exactly(low: f64, high: f64, unit: Unit, pixels: f64) -> Axis {
+    pub fn exactly(low: f64, high: f64, unit: AxisUnit, pixels: f64) -> Axis {
         let high = if high <= low { low + 1.0 } else { high };
         Axis {
             scale: Scale::Linear,
@@ -116,13 +121,13 @@ impl Axis {
 
     fn text(&self, value: f64) -> String {
         match self.unit {
-            Unit::Time => units::duration(value.round() as u64),
+            AxisUnit::Time => units::duration(value.round() as u64),
             // A longer label would be cut off at the left edge of the chart.
-            Unit::Number if value >= 1e6 => large(value),
-            Unit::Number if value >= 1000.0 => units::count(value.round() as u64),
-            Unit::Number => units::decimal(value),
-            Unit::Nines if value <= 1.0 => "0 %".into(),
-            Unit::Nines => format!("{} %", units::decimal(100.0 * (1.0 - 1.0 / value))),
+            AxisUnit::Number if value >= 1e6 => large(value),
+            AxisUnit::Number if value >= 1000.0 => units::count(value.round() as u64),
+            AxisUnit::Number => units::decimal(value),
+            AxisUnit::Nines if value <= 1.0 => "0 %".into(),
+            AxisUnit::Nines => format!("{} %", units::decimal(100.0 * (1.0 - 1.0 / value))),
         }
     }
 }
@@ -146,10 +151,10 @@ fn large(value: f64) -> String {
 }
 
 /// A round step that makes four to eight ticks: 1, 2 or 5 of a power of ten; of times, what people count seconds and minutes in.
-fn step(range: f64, unit: Unit) -> f64 {
+fn step(range: f64, unit: AxisUnit) -> f64 {
     const SECOND: f64 = 1e9;
     let rough = range / 7.0;
-    if unit == Unit::Time && rough > 10.0 * SECOND {
+    if unit == AxisUnit::Time && rough > 10.0 * SECOND {
         let people = [
             15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0,
         ];
@@ -177,37 +182,47 @@ mod tests {
         let rate = Axis::over(
             [3.0, 1_180.0].into_iter(),
             Scale::Linear,
-            Unit::Number,
+            AxisUnit::Number,
             100.0,
         );
         assert_eq!(
             texts(&rate),
             ["0", "200", "400", "600", "800", "1,000", "1,200"]
         );
-        let time = Axis::over([80_000.0, 2.1e9].into_iter(), Scale::Log, Unit::Time, 100.0);
+        let time = Axis::over(
+            [80_000.0, 2.1e9].into_iter(),
+            Scale::Log,
+            AxisUnit::Time,
+            100.0,
+        );
         assert_eq!(
             texts(&time),
             ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s"]
         );
-        let run = Axis::exactly(0.0, 315e9, Unit::Time, 100.0);
+        let run = Axis::exactly(0.0, 315e9, AxisUnit::Time, 100.0);
         assert_eq!(
             texts(&run),
             ["0 s", "1 min", "2 min", "3 min", "4 min", "5 min"]
         );
-        let short = Axis::exactly(0.0, 2e9, Unit::Time, 100.0);
+        let short = Axis::exactly(0.0, 2e9, AxisUnit::Time, 100.0);
         assert_eq!(texts(&short), ["0 s", "500 ms", "1 s", "1.5 s", "2 s"]);
-        let nines = Axis::over([1.0, 1_000.0].into_iter(), Scale::Log, Unit::Nines, 100.0);
+        let nines = Axis::over(
+            [1.0, 1_000.0].into_iter(),
+            Scale::Log,
+            AxisUnit::Nines,
+            100.0,
+        );
         assert_eq!(texts(&nines), ["0 %", "90 %", "99 %", "99.9 %"]);
     }
 
     #[test]
     fn a_label_fits_the_margin() {
-        let bytes = Axis::over([2e8].into_iter(), Scale::Linear, Unit::Number, 100.0);
+        let bytes = Axis::over([2e8].into_iter(), Scale::Linear, AxisUnit::Number, 100.0);
         assert_eq!(texts(&bytes), ["0", "50 M", "100 M", "150 M", "200 M"]);
         for power in 0..30 {
             for scale in [Scale::Linear, Scale::Log] {
                 let most = 10f64.powi(power) * 1.7;
-                let axis = Axis::over([1.0, most].into_iter(), scale, Unit::Number, 100.0);
+                let axis = Axis::over([1.0, most].into_iter(), scale, AxisUnit::Number, 100.0);
                 for text in texts(&axis) {
                     assert!(text.chars().count() <= 9, "{text}");
                 }
@@ -217,15 +232,15 @@ mod tests {
 
     #[test]
     fn values_find_their_place_whatever_they_are() {
-        let axis = Axis::over([1e6, 1e8].into_iter(), Scale::Log, Unit::Time, 100.0);
+        let axis = Axis::over([1e6, 1e8].into_iter(), Scale::Log, AxisUnit::Time, 100.0);
         assert_eq!(
             [1e6, 1e7, 1e8, 0.0, 1e12].map(|v| axis.at(v).round()),
             [0.0, 50.0, 100.0, 0.0, 100.0]
         );
         for scale in [Scale::Linear, Scale::Log] {
-            let empty = Axis::over(std::iter::empty(), scale, Unit::Number, 100.0);
+            let empty = Axis::over(std::iter::empty(), scale, AxisUnit::Number, 100.0);
             assert!(empty.at(5.0).is_finite() && !empty.ticks().is_empty());
-            let one = Axis::over([0.0].into_iter(), scale, Unit::Number, 100.0);
+            let one = Axis::over([0.0].into_iter(), scale, AxisUnit::Number, 100.0);
             assert!(one.at(0.0).is_finite() && one.ticks().len() < 20);
         }
     }

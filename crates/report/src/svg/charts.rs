@@ -1,10 +1,10 @@
 //! Which charts stand beside a report in Markdown, and what is in them.
 
-use measure::Kind;
+use measure::TimeKind;
 
-use super::{Axis, Chart, Curve, File, Scale, Shade, Unit, plot_height, plot_width};
+use super::{Axis, AxisUnit, Chart, ChartCurve, File, Scale, Shade, plot_height, plot_width};
 use analysis::{
-    series::{Columns, Series, Times},
+    series::{Columns, Series, TimeColumns},
     summary::Summary,
 };
 
@@ -47,8 +47,8 @@ fn over_time(
     series: &Series,
     title: String,
     y_title: &'static str,
-    y: (Scale, Unit),
-    curves: Vec<Curve>,
+    y: (Scale, AxisUnit),
+    curves: Vec<ChartCurve>,
 ) -> Chart {
     let end = series.points.to_ns.last().copied().unwrap_or(1);
     let values = curves
@@ -60,7 +60,7 @@ fn over_time(
         title,
         y_title,
         x_title: "time since the start",
-        x: Axis::exactly(0.0, end as f64, Unit::Time, plot_width()),
+        x: Axis::exactly(0.0, end as f64, AxisUnit::Time, plot_width()),
         y: Axis::over(values, y.0, y.1, plot_height()),
         shades: late
             .map(|(from, to)| Shade {
@@ -94,7 +94,7 @@ fn per_second(points: &Columns, counts: &[Count]) -> Vec<(f64, Option<f64>)> {
 
 fn throughput(summary: &Summary, series: &Series) -> File {
     let points = &series.points;
-    let line = |name: &str, colour, dashes, filled, counts: &[Count]| Curve {
+    let line = |name: &str, colour, dashes, filled, counts: &[Count]| ChartCurve {
         name: name.to_owned(),
         colour,
         dashes,
@@ -127,7 +127,7 @@ fn throughput(summary: &Summary, series: &Series) -> File {
         series,
         "Requests per second".into(),
         "per second",
-        (Scale::Linear, Unit::Number),
+        (Scale::Linear, AxisUnit::Number),
         curves,
     );
     File {
@@ -168,9 +168,9 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
         .errors
         .iter()
         .filter(|(_, counts)| counts.iter().any(|n| *n > 0));
-    let curves: Vec<Curve> = came
+    let curves: Vec<ChartCurve> = came
         .zip(ERRORS.iter().cycle())
-        .map(|((name, counts), (colour, dashes))| Curve {
+        .map(|((name, counts), (colour, dashes))| ChartCurve {
             name: name.to_string(),
             colour,
             dashes,
@@ -185,7 +185,7 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
         return None;
     }
     let title = "Errors per second, by class".to_owned();
-    let y = (Scale::Linear, Unit::Number);
+    let y = (Scale::Linear, AxisUnit::Number);
     let chart = over_time(summary, series, title, "per second", y, curves);
     Some(File {
         name: "errors.svg".into(),
@@ -194,10 +194,10 @@ fn errors(summary: &Summary, series: &Series) -> Option<File> {
     })
 }
 
-fn times(points: &Columns, kind: Kind) -> &Times {
+fn times(points: &Columns, kind: TimeKind) -> &TimeColumns {
     match kind {
-        Kind::Response => &points.response,
-        Kind::Iteration => &points.iteration,
+        TimeKind::Response => &points.response,
+        TimeKind::Iteration => &points.iteration,
         _ => &points.service,
     }
 }
@@ -205,7 +205,7 @@ fn times(points: &Columns, kind: Kind) -> &Times {
 fn latency(summary: &Summary, series: &Series) -> File {
     let points = &series.points;
     let headline = summary.headline();
-    let curve = |name: &str, colour, dashes, column: &Vec<Option<u64>>| Curve {
+    let curve = |name: &str, colour, dashes, column: &Vec<Option<u64>>| ChartCurve {
         name: name.to_owned(),
         colour,
         dashes,
@@ -222,7 +222,7 @@ fn latency(summary: &Summary, series: &Series) -> File {
         curve("p99", RED, "", &shown.p99),
         curve("max", BLACK, "", &shown.max),
     ];
-    if headline != Kind::Service {
+    if headline != TimeKind::Service {
         curves.push(curve("p99 service", RED, DASHED, &points.service.p99));
     }
     let name = summary.headline_name();
@@ -232,7 +232,7 @@ fn latency(summary: &Summary, series: &Series) -> File {
         series,
         title,
         "log scale",
-        (Scale::Log, Unit::Time),
+        (Scale::Log, AxisUnit::Time),
         curves,
     );
     File {
@@ -244,11 +244,11 @@ fn latency(summary: &Summary, series: &Series) -> File {
 
 fn percentiles(series: &Series) -> Option<File> {
     let colours = [(BLUE, ""), (ORANGE, DASHED)];
-    let curves: Vec<Curve> = series
+    let curves: Vec<ChartCurve> = series
         .distribution
         .iter()
         .zip(colours)
-        .map(|(distribution, (colour, dashes))| Curve {
+        .map(|(distribution, (colour, dashes))| ChartCurve {
             name: match distribution.time.as_str() {
                 "response" => "response".to_owned(),
                 "iteration" => "iteration".to_owned(),
@@ -277,13 +277,13 @@ fn percentiles(series: &Series) -> Option<File> {
         x: Axis::over(
             all().map(|(x, _)| *x),
             Scale::Log,
-            Unit::Nines,
+            AxisUnit::Nines,
             plot_width(),
         ),
         y: Axis::over(
             all().filter_map(|(_, y)| *y),
             Scale::Log,
-            Unit::Time,
+            AxisUnit::Time,
             plot_height(),
         ),
         shades: Vec::new(),
@@ -299,7 +299,7 @@ fn percentiles(series: &Series) -> Option<File> {
 
 fn concurrency(summary: &Summary, series: &Series) -> File {
     let points = &series.points;
-    let curve = |name: &str, colour, dashes, filled, column: &Vec<Option<f64>>| Curve {
+    let curve = |name: &str, colour, dashes, filled, column: &Vec<Option<f64>>| ChartCurve {
         name: name.to_owned(),
         colour,
         dashes,
@@ -319,7 +319,7 @@ fn concurrency(summary: &Summary, series: &Series) -> File {
         series,
         "Concurrency".into(),
         "requests",
-        (Scale::Linear, Unit::Number),
+        (Scale::Linear, AxisUnit::Number),
         curves,
     );
     File {

@@ -6,7 +6,7 @@ mod charts;
 
 use std::fmt::Write;
 
-pub use axis::{Axis, Scale, Unit};
+pub use axis::{Axis, AxisUnit, Scale};
 pub use charts::{DASHED, LINES, of};
 
 use crate::xml::text as escaped;
@@ -30,7 +30,7 @@ pub struct File {
 }
 
 /// A line or an area of a chart.
-pub struct Curve {
+pub struct ChartCurve {
     /// Its name in the legend.
     pub name: String,
     /// Its colour.
@@ -64,7 +64,7 @@ pub struct Chart {
     /// Its y axis, `plot_height()` pixels long.
     pub y: Axis,
     /// What it shows.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<ChartCurve>,
     /// Where the generator was late.
     pub shades: Vec<Shade>,
     /// Names at places of the x axis.
@@ -178,7 +178,7 @@ impl Chart {
     }
 
     /// A path for each stretch without a gap.
-    fn curve(&self, out: &mut String, curve: &Curve) {
+    fn curve(&self, out: &mut String, curve: &ChartCurve) {
         let stretches = curve.points.split(|(_, value)| value.is_none());
         for stretch in stretches.filter(|stretch| !stretch.is_empty()) {
             let known = stretch

@@ -6,9 +6,10 @@ use analysis::{
     verdict::Judgement,
 };
 use decisions::campaign::{
-    self, Campaign, CoolDown, Identity, Outcome, Planned, Rate, Stage, Verdict,
+    self, Campaign, CoolDown, FinishedStage, Identity, Planned, StageOutcome, StageVerdict,
+    VolumeRate,
 };
-use report::campaign::Span;
+use report::campaign::RunSpan;
 
 use crate::support::{self, Folder};
 
@@ -47,7 +48,7 @@ fn judged(text: &str, code: u8) -> Page {
 }
 
 fn planned(times: f64) -> Planned {
-    let rate = |name: &str, volume: Option<&str>, per_second: f64| Rate {
+    let rate = |name: &str, volume: Option<&str>, per_second: f64| VolumeRate {
         name: name.into(),
         volume: volume.map(Into::into),
         per_second: per_second * times,
@@ -99,24 +100,24 @@ fn of_pages(
     own: &[(Option<&str>, Option<usize>)],
 ) -> Campaign {
     let planned = planned(1.0);
-    let stages: Vec<Stage<'_>> = codes
+    let stages: Vec<FinishedStage<'_>> = codes
         .iter()
         .zip(pages)
         .enumerate()
-        .map(|(number, ((name, code), page))| Stage {
+        .map(|(number, ((name, code), page))| FinishedStage {
             name,
             load: "open, 50/s",
             target: own.get(number).and_then(|own| own.0),
             against: own.get(number).and_then(|own| own.1),
             planned: Some(&planned),
             outcome: match code {
-                Some(3) => Outcome::CouldNotRun("no route"),
-                Some(code) => Outcome::Ran {
+                Some(3) => StageOutcome::CouldNotRun("no route"),
+                Some(code) => StageOutcome::Ran {
                     page,
                     code: *code,
                     report: "1-a/r/report.html",
                 },
-                None => Outcome::NotRun,
+                None => StageOutcome::NotRun,
             },
             cool_down: cool_down.filter(|_| number == 1),
         })
@@ -131,7 +132,10 @@ fn the_sentence_says_what_holds_and_what_does_not() {
         all.sentence,
         "All 2 stages hold, up to whole (50.1 arrivals and 210 requests per second)."
     );
-    assert_eq!((all.verdict, all.stages[0].verdict), (None, Verdict::Ran));
+    assert_eq!(
+        (all.verdict, all.stages[0].verdict),
+        (None, StageVerdict::Ran)
+    );
     assert!(
         all.recommendations[0].starts_with("Proceed: nothing up to whole"),
         "{:?}",
@@ -279,7 +283,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
     assert!(other.recommendations[0].starts_with("What made small fail is mended"));
     assert!(other.recommendations[1].starts_with("Do not plan for more than large"));
 
-    let named = |name: &str| Span {
+    let named = |name: &str| RunSpan {
         stage: Some(name.into()),
     };
     let run = page();
@@ -294,12 +298,12 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
 fn what_runs_exit_with_is_told_apart() {
     let summary = page().summary;
     for (code, verdict) in [
-        (0, Verdict::Ran),
-        (1, Verdict::Fail),
-        (5, Verdict::Inconclusive),
-        (130, Verdict::Unfinished),
-        (143, Verdict::Unfinished),
-        (101, Verdict::Fail),
+        (0, StageVerdict::Ran),
+        (1, StageVerdict::Fail),
+        (5, StageVerdict::Inconclusive),
+        (130, StageVerdict::Unfinished),
+        (143, StageVerdict::Unfinished),
+        (101, StageVerdict::Fail),
     ] {
         assert_eq!(campaign::judged(&summary, code), verdict, "{code}");
     }
@@ -307,7 +311,7 @@ fn what_runs_exit_with_is_told_apart() {
     if let Some(measurement) = &mut invalid.measurement {
         measurement.verdict = "INVALID".into();
     }
-    assert_eq!(campaign::judged(&invalid, 4), Verdict::Invalid);
+    assert_eq!(campaign::judged(&invalid, 4), StageVerdict::Invalid);
 }
 
 #[test]
@@ -315,21 +319,21 @@ fn a_door_that_knows_one_code_for_all_of_it_hides_nothing() {
     let mut summary = page().summary;
     summary.criteria = vec![crate::export::judged("p95 < 1s", Judgement::Inconclusive)];
     summary.verdict.criteria = Some(Judgement::Inconclusive);
-    assert_eq!(campaign::judged(&summary, 1), Verdict::Inconclusive);
+    assert_eq!(campaign::judged(&summary, 1), StageVerdict::Inconclusive);
     summary.run.stopped = Some(Stopped {
         at_ns: 1,
         text: "a rule".into(),
     });
-    assert_eq!(campaign::judged(&summary, 1), Verdict::Fail);
+    assert_eq!(campaign::judged(&summary, 1), StageVerdict::Fail);
     summary.run.stopped = None;
     if let Some(measurement) = &mut summary.measurement {
         measurement.verdict = "INVALID".into();
     }
-    assert_eq!(campaign::judged(&summary, 1), Verdict::Invalid);
+    assert_eq!(campaign::judged(&summary, 1), StageVerdict::Invalid);
     summary.criteria.clear();
     assert_eq!(
         campaign::judged(&summary, 1),
-        Verdict::Fail,
+        StageVerdict::Fail,
         "the tool's own reasons"
     );
 }
@@ -342,7 +346,7 @@ fn page_and_paper_say_the_same() {
         Some(&back),
     );
     let runs = [page(), page()];
-    let named = |name: Option<&str>| Span {
+    let named = |name: Option<&str>| RunSpan {
         stage: name.map(Into::into),
     };
     let report = report::campaign::of(

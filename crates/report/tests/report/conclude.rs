@@ -3,7 +3,8 @@
 use analysis::{
     conclusions,
     summary::{
-        AfterLoad, Behaviour, Figure, Peak, Recovery, Row, Steady, Stretch, Summary, Tone, Trend,
+        AfterLoad, Behaviour, Figure, PeakRecovery, Recovery, Row, Steady, Summary, Tone, Trend,
+        TrendSpan,
     },
 };
 
@@ -108,8 +109,8 @@ fn an_endpoint_without_answers_is_slower_than_any_that_answers() {
     );
 }
 
-fn stretch(requests: f64, in_flight: f64) -> Stretch {
-    Stretch {
+fn stretch(requests: f64, in_flight: f64) -> TrendSpan {
+    TrendSpan {
         from_ns: 0,
         to_ns: 1,
         due_per_second: 100.0,
@@ -121,7 +122,7 @@ fn stretch(requests: f64, in_flight: f64) -> Stretch {
     }
 }
 
-fn course(first: Stretch, last: Stretch) -> Summary {
+fn course(first: TrendSpan, last: TrendSpan) -> Summary {
     let mut summary = healthy();
     summary.trend = Some(Trend {
         best: first.clone(),
@@ -182,7 +183,7 @@ fn a_rise_that_is_a_peak_which_was_recovered_from_is_no_news() {
     (last.from_ns, last.to_ns) = (30 * SECOND, 40 * SECOND);
     let mut summary = course(first, last);
     assert!(said(&summary, "course").unwrap().contains("rose"));
-    let peak = |end_s: u64, settled_s: Option<u64>| Peak {
+    let peak = |end_s: u64, settled_s: Option<u64>| PeakRecovery {
         phase: 0,
         end_ns: end_s * SECOND,
         issued_per_second: 300.0,
@@ -197,7 +198,7 @@ fn a_rise_that_is_a_peak_which_was_recovered_from_is_no_news() {
         slow_to_the_end: settled_s.is_none(),
         is_metastable: false,
     };
-    let mut rose = |peak: Peak| {
+    let mut rose = |peak: PeakRecovery| {
         summary.recovery = Some(Recovery {
             after_load: None,
             peak: Some(peak),

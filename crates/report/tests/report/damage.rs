@@ -7,7 +7,7 @@ use std::{
 
 use analysis::{page, summary::Summary};
 use measure::accumulator::Tally;
-use record::{Cut, HostSample, Run, State};
+use record::{HostSample, Run, RunState, Truncation};
 use report::derived;
 
 use crate::support::{
@@ -69,7 +69,7 @@ fn says_only_what_is_there(dir: &Path, damaged: bool, word: &str) {
     let (run, summary) = open(dir);
     let at_ns = run.totals.last_end_ns();
     assert!(at_ns < WHOLE);
-    let cut = Cut {
+    let cut = Truncation {
         at_ns,
         of_ns: Some(WHOLE),
         damaged,
@@ -171,7 +171,7 @@ fn a_disk_that_filled_is_no_damage_and_no_loss_to_the_run_itself() {
         warned += usize::from(warning.is_some());
     }
     assert_eq!(warned, 1);
-    let (live, _) = broken.finish(State::Complete, end());
+    let (live, _) = broken.finish(RunState::Complete, end());
     assert!(live.is_whole() && analysis::summarise(&live).run.record_ends_ns.is_none());
     says_only_what_is_there(&dir, false, "the record could not be written any further");
 }
@@ -246,7 +246,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
     let folder = Folder::new();
     let plan = plan(&[]);
     let dir = writer_of_all(&folder.0.join("runs"), &plan, 2)
-        .finish(State::Complete, end())
+        .finish(RunState::Complete, end())
         .0
         .dir
         .unwrap();
@@ -255,7 +255,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
         for interval in intervals() {
             writer.interval(&interval, &Default::default());
         }
-        writer.finish(State::Complete, end());
+        writer.finish(RunState::Complete, end());
     }
     let counters = dir.join("parts/1/counters.jsonl");
     let mut content = fs::read(&counters).unwrap();

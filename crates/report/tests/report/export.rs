@@ -6,8 +6,8 @@ use analysis::{
     summary::Summary,
     verdict::{Judged, Judgement},
 };
-use measure::{Labels, label::Group};
-use record::{Run, State};
+use measure::{Labels, label::LabelGroup};
+use record::{Run, RunState};
 use report::export;
 
 use crate::support::{
@@ -202,7 +202,7 @@ fn csv_of_a_killed_run_has_what_was_finished() {
     let torn = fs::read_to_string(&counters).unwrap() + "{\"i\":2,\"label\":0,\"iss";
     fs::write(&counters, torn).unwrap();
     let run = Run::open(&dir).unwrap();
-    assert_eq!(run.manifest.state, State::Running);
+    assert_eq!(run.manifest.state, RunState::Running);
     let rows = csv_of(&run);
     let ends = rows.iter().filter(|row| row["group"] == "all");
     assert_eq!(ends.count(), 2);
@@ -216,11 +216,11 @@ fn csv_of_a_killed_run_has_what_was_finished() {
 fn csv_adds_processes_up_and_holds_any_name() {
     let folder = Folder::new();
     let mut names = Labels::default();
-    names.id(Group::Request, "GET", "/cart");
-    names.id(Group::Request, "", "=cmd(), \"x\"");
-    names.id(Group::Iteration, "", "checkout");
+    names.id(LabelGroup::Request, "GET", "/cart");
+    names.id(LabelGroup::Request, "", "=cmd(), \"x\"");
+    names.id(LabelGroup::Iteration, "", "checkout");
     let whole = writer_of_all(&folder.0, &plan(&[]), 2)
-        .finish(State::Complete, end())
+        .finish(RunState::Complete, end())
         .0;
     let dir = whole.dir.clone().unwrap();
     // Two processes of the same run; the third label of the second is another's.
@@ -450,9 +450,9 @@ fn prometheus_histograms_never_fall() {
 fn prometheus_takes_any_name() {
     let folder = Folder::new();
     let mut names = Labels::default();
-    names.id(Group::Request, "", "say \"hi\\\"\nto");
-    names.id(Group::Request, "GET", "/x");
-    names.id(Group::Iteration, "", "checkout");
+    names.id(LabelGroup::Request, "", "say \"hi\\\"\nto");
+    names.id(LabelGroup::Request, "GET", "/x");
+    names.id(LabelGroup::Iteration, "", "checkout");
     let mut writer = writer(&folder.0, &plan(&[]), names.all());
     for interval in intervals() {
         writer.interval(&interval, &Default::default());

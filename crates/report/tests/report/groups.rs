@@ -6,10 +6,10 @@ use analysis::{
     verdict::{self, Judgement},
 };
 use measure::{
-    Fault, Intended, Interval, Kind, Labels, Outcome, Recorder, cuts::Cuts, label::Group,
-    sample::Ended,
+    Fault, Intended, Interval, Labels, OutcomeClass, Recorder, TimeKind, cuts::Cuts,
+    label::LabelGroup, sample::RequestOutcome,
 };
-use record::{HostSample, Run, State};
+use record::{HostSample, Run, RunState};
 use report::export;
 
 use crate::support::{Folder, MS, SECOND, WALL, end, labels, plan, snapshots, write, writer};
@@ -25,7 +25,7 @@ const fn took(k: u64) -> u64 {
 
 fn all_labels() -> Labels {
     let mut labels = labels();
-    assert_eq!(labels.id(Group::Transaction, "", "pay"), PAY);
+    assert_eq!(labels.id(LabelGroup::Transaction, "", "pay"), PAY);
     labels
 }
 
@@ -34,13 +34,13 @@ fn with_transactions() -> Vec<Interval> {
     let schedule = plan(&[]).schedule(1);
     let cuts = Cuts::new(WALL, schedule.phase_ends());
     let mut recorder = Recorder::new(1, cuts, all_labels().all().len(), None);
-    let mut ends: Vec<(u64, u64, Ended)> = schedule
+    let mut ends: Vec<(u64, u64, RequestOutcome)> = schedule
         .shard(0, 1)
         .map(|arrival| {
             let ended = if arrival.number % 20 == 7 {
-                Ended::Unanswered(Fault::ResponseTimeout)
+                RequestOutcome::Unanswered(Fault::ResponseTimeout)
             } else {
-                Ended::Ok
+                RequestOutcome::Ok
             };
             let at = arrival.intended_ns;
             (at + took(arrival.number), at, ended)
@@ -68,7 +68,7 @@ fn run(folder: &Folder, criteria: &[&str]) -> Run {
     for interval in with_transactions() {
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
     }
-    writer.finish(State::Complete, end()).0
+    writer.finish(RunState::Complete, end()).0
 }
 
 /// What must not know of transactions.
@@ -109,7 +109,10 @@ fn transactions_are_counted_beside_everything_else() {
     let [row] = summary.transactions.as_slice() else {
         panic!("{:?}", summary.transactions);
     };
-    assert_eq!((row.group, row.text.as_str()), (Group::Transaction, "pay"));
+    assert_eq!(
+        (row.group, row.text.as_str()),
+        (LabelGroup::Transaction, "pay")
+    );
     assert_eq!((row.count, row.errors, row.bytes_in), (40, 2, 0));
     assert_eq!((&row.service, &row.response), (&None, &None));
     let mean = |stats: &Option<analysis::summary::Stats>| stats.as_ref().unwrap().mean_ns.unwrap();
@@ -151,7 +154,7 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
     let values: Vec<_> = judged.iter().map(|judged| judged.value).collect();
     let slot = |id| run.totals.label(id).slot;
     let mean = slot(PAY)
-        .histogram(Kind::Iteration, Outcome::Ok)
+        .histogram(TimeKind::Iteration, OutcomeClass::Ok)
         .unwrap()
         .mean();
     assert_eq!(values[0], mean);

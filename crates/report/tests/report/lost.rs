@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use analysis::summary::Summary;
-use decisions::compare::{self, Entrant, Side};
+use decisions::compare::{self, ComparedRun, Side};
 use measure::Interval;
 use plan::{Plan, Share};
 use proptest::prelude::*;
-use record::{Event, EventKind, HostSample, NodeLost, Run, State};
+use record::{Event, EventKind, HostSample, NodeLost, Run, RunState};
 use report::{console, markdown};
 
 use crate::support::{
@@ -28,7 +28,7 @@ struct How {
     closes: bool,
     /// Whether anybody tells of it.
     told: bool,
-    ends: State,
+    ends: RunState,
 }
 
 const HOW: How = How {
@@ -37,7 +37,7 @@ const HOW: How = How {
     recorded: 1,
     closes: false,
     told: true,
-    ends: State::Complete,
+    ends: RunState::Complete,
 };
 
 const LOST: Share = Share { index: 2, of: 3 };
@@ -95,7 +95,7 @@ fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
         }
         if !is_lost || how.closes {
             let ends = if is_lost {
-                State::Interrupted
+                RunState::Interrupted
             } else {
                 how.ends
             };
@@ -321,13 +321,13 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
 fn a_run_that_ended_early_plans_what_was_due_by_then() {
     // The others say what was due; of the lost one its event does.
     let ended = How {
-        ends: State::Interrupted,
+        ends: RunState::Interrupted,
         ..HOW
     };
     let (_, ended) = summary(ended, &[]);
     assert_eq!(ledger(&ended), (40, 37, 1, 2));
     let nobody = How {
-        ends: State::Interrupted,
+        ends: RunState::Interrupted,
         taken_over_from_ns: None,
         ..HOW
     };
@@ -348,7 +348,7 @@ fn it_is_no_baseline() {
     let whole = support::write(&folder.0, &plan(&[]));
     let side = |summary: &Summary| Side {
         name: "a".into(),
-        runs: vec![Entrant {
+        runs: vec![ComparedRun {
             name: "a".into(),
             summary: summary.clone(),
             run: None,

@@ -3,14 +3,14 @@
 use std::{fs, path::Path};
 
 use measure::Interval;
-use record::{HostSample, Run, State};
+use record::{HostSample, Run, RunState};
 use report::{console, markdown};
 use serde_json::{Value, json};
 
 use crate::support::{self, Folder, SECOND, end, labels, plan, writer_of_all, writer_of_part};
 
 /// A run of two processes with half of the arrivals each.
-fn run(folder: &Path, ends: State) -> std::path::PathBuf {
+fn run(folder: &Path, ends: RunState) -> std::path::PathBuf {
     let plan = plan(&[]);
     let whole = writer_of_all(folder, &plan, 2).finish(ends, end()).0;
     let dir = whole.dir.unwrap();
@@ -55,7 +55,7 @@ fn what_is_of_another_run_is_refused() {
     ];
     for (field, value, said) in changes {
         let folder = Folder::new();
-        let dir = run(&folder.0, State::Complete);
+        let dir = run(&folder.0, RunState::Complete);
         assert!(Run::open(&dir).is_ok());
         change(&dir.join("parts/1/manifest.json"), |manifest| {
             manifest[field] = value.clone();
@@ -68,7 +68,7 @@ fn what_is_of_another_run_is_refused() {
     }
     // Clocks that nobody knows any better may differ as much.
     let folder = Folder::new();
-    let dir = run(&folder.0, State::Complete);
+    let dir = run(&folder.0, RunState::Complete);
     change(&dir.join("parts/1/manifest.json"), |manifest| {
         manifest["start"]["wall_ns"] = json!(support::WALL + 3_000_000);
         manifest["start"]["uncertainty_ns"] = json!(5_000_000);
@@ -78,7 +78,7 @@ fn what_is_of_another_run_is_refused() {
 
 #[test]
 fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
-    for (ends, planned) in [(State::Complete, 40), (State::Interrupted, 40)] {
+    for (ends, planned) in [(RunState::Complete, 40), (RunState::Interrupted, 40)] {
         let folder = Folder::new();
         let dir = run(&folder.0, ends);
         let all = analysis::summarise(&Run::open(&dir).unwrap())
@@ -105,7 +105,7 @@ fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
         assert!(markdown::of(&page).text.contains(said));
     }
     let folder = Folder::new();
-    let dir = run(&folder.0, State::Complete);
+    let dir = run(&folder.0, RunState::Complete);
     fs::write(dir.join("parts/0/manifest.json"), "{").unwrap();
     let run = Run::open(&dir).unwrap();
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use analysis::{
     page,
-    summary::{Peak, ScenarioRow},
+    summary::{PeakRecovery, ScenarioRow},
 };
 
 use super::{
@@ -82,11 +82,11 @@ fn what_was_under_way_when_the_load_ended_is_told() {
     }
 }
 
-fn peak(slow_until: u64) -> (Peak, Vec<String>) {
+fn peak(slow_until: u64) -> (PeakRecovery, Vec<String>) {
     peak_of(World::Peak(slow_until))
 }
 
-fn peak_of(world: World) -> (Peak, Vec<String>) {
+fn peak_of(world: World) -> (PeakRecovery, Vec<String>) {
     let page = page::of(&run(world, &[]));
     let text = report::markdown::of(&page).text;
     assert!(text.contains("## Recovery\n"), "{text}");

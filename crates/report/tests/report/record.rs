@@ -5,7 +5,9 @@ use std::{collections::BTreeSet, fs, path::Path};
 use measure::{Interval, accumulator::Tally};
 use plan::rng::{Purpose, Rng};
 use proptest::prelude::*;
-use record::{HostSample, Manifest, Place, Run, Started, State, Writer, redact::Redactor};
+use record::{
+    HostSample, Manifest, Run, RunContext, RunLocation, RunState, Writer, redact::Redactor,
+};
 
 use crate::support::{
     self, Folder, SECOND, WALL, end, intervals, labels, plan, write, writer, writer_of_all,
@@ -43,7 +45,7 @@ fn what_is_read_is_what_was_written() {
     let written = write(&folder.0, &plan(&["p95 < 250ms"]));
     let read = Run::open(written.dir.as_deref().unwrap()).unwrap();
     assert_eq!(read.manifest, written.manifest);
-    assert_eq!(read.manifest.state, State::Complete);
+    assert_eq!(read.manifest.state, RunState::Complete);
     assert_eq!(read.labels, written.labels);
     assert_eq!(read.events, written.events);
     assert_eq!(figures(&read), figures(&written));
@@ -216,7 +218,7 @@ fn processes_add_up() {
     let whole = write(&folder.0.join("whole"), &plan);
     // A coordinator that counts nothing itself, and two processes with half of the arrivals each.
     let dir = writer_of_all(&folder.0.join("runs"), &plan, 2)
-        .finish(State::Complete, end())
+        .finish(RunState::Complete, end())
         .0
         .dir
         .unwrap();
@@ -226,7 +228,7 @@ fn processes_add_up() {
             let interval = Interval::merge(vec![snapshot], 2, |id| id == 2 || id == 3);
             writer.interval(&interval, &HostSample::default());
         }
-        writer.finish(State::Complete, end());
+        writer.finish(RunState::Complete, end());
     }
     let run = Run::open(&dir).unwrap();
     assert!(run.damage.is_empty() && run.missing.is_empty());
@@ -256,14 +258,14 @@ fn processes_add_up() {
 fn a_process_with_other_numbers_for_its_labels() {
     let folder = Folder::new();
     let plan = plan(&[]);
-    let dir = writer_of_all(&folder.0.join("runs"), &plan, 2).finish(State::Complete, end());
+    let dir = writer_of_all(&folder.0.join("runs"), &plan, 2).finish(RunState::Complete, end());
     let dir = dir.0.dir.unwrap();
     let [_, part] = [0, 1].map(|process| {
         let mut writer = writer_of_part(&dir, &plan, labels().all(), (process, 2));
         for interval in intervals() {
             writer.interval(&interval, &HostSample::default());
         }
-        writer.finish(State::Complete, end()).0.dir.unwrap()
+        writer.finish(RunState::Complete, end()).0.dir.unwrap()
     });
     let swap = |text: String| {
         text.replace("\"id\":2,", "\"id\":9,")
@@ -302,17 +304,17 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
     let make = |second: u64| {
         let mut manifest = Manifest::new(
             &plan,
-            Started {
+            RunContext {
                 wall_ns: WALL + second * SECOND,
                 ..support::started()
             },
         );
         // Of a process that is gone: pids end well below this.
         manifest.pid = u32::MAX;
-        let place = Place::new(Some(folder.0.clone()), 1);
+        let place = RunLocation::new(Some(folder.0.clone()), 1);
         Writer::create(&place, &manifest, &plan, &[], Redactor::default())
             .unwrap()
-            .finish(State::Complete, end())
+            .finish(RunState::Complete, end())
     };
     for stranger in ["20200101T000000Z-0000", "notes", "20200101T000000Z-zzzz"] {
         fs::create_dir(folder.0.join(stranger)).unwrap();
@@ -321,13 +323,13 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
     // Still running, as far as anybody knows: this very process writes it.
     let alive = Manifest::new(
         &plan,
-        Started {
+        RunContext {
             wall_ns: WALL - SECOND,
             ..support::started()
         },
     );
     Writer::create(
-        &Place::new(Some(folder.0.clone()), 1),
+        &RunLocation::new(Some(folder.0.clone()), 1),
         &alive,
         &plan,
         &[],
@@ -362,7 +364,7 @@ fn a_run_goes_on_without_its_record() {
     let manifest = Manifest::new(&plan, support::started());
     let blocked = folder.0.join("file");
     fs::write(&blocked, "").unwrap();
-    let place = Place::new(Some(blocked), 1);
+    let place = RunLocation::new(Some(blocked), 1);
     let error = Writer::create(
         &place,
         &manifest,
@@ -389,8 +391,8 @@ fn a_run_goes_on_without_its_record() {
         warnings.extend(broken.interval(&interval, &HostSample::default()));
         assert!(memory.interval(&interval, &HostSample::default()).is_none());
     }
-    let (broken, last) = broken.finish(State::Complete, end());
-    let (memory, none) = memory.finish(State::Complete, end());
+    let (broken, last) = broken.finish(RunState::Complete, end());
+    let (memory, none) = memory.finish(RunState::Complete, end());
     assert!(none.is_none() && last.is_none());
     assert_eq!(warnings.len(), 1);
     let warning = warnings[0].to_string();

@@ -3,12 +3,14 @@
 use std::{fs, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use measure::{Fault, Intended, Interval, interval::FirstSeen, label::Group, sample::Ended};
-use plan::scenario::Body;
+use measure::{
+    Fault, Intended, Interval, interval::FirstSeen, label::LabelGroup, sample::RequestOutcome,
+};
+use plan::scenario::RequestBody;
 use plan::{Note, Phase, Plan, Request, Scenario, Shape, Step, Template, Variable};
 use proptest::prelude::*;
 use record::{
-    End, Event, EventKind, HostSample, Manifest, Place, Started, State, Writer,
+    Event, EventKind, HostSample, Manifest, RunContext, RunEnd, RunLocation, RunState, Writer,
     redact::{Redactor, Salt},
 };
 use serde_json::json;
@@ -61,7 +63,7 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
         ("X-Pin".into(), Template::from(secret)),
     ];
     let body = json!({ "user": "ada", "password": secret, "pin": secret });
-    request.body = Body::Json(Template::Literal(body));
+    request.body = RequestBody::Json(Template::Literal(body));
     request.basic_auth = Some((Template::from("ada"), Template::from(secret)));
     let steps = vec![Step::Request(Box::new(request))];
     plan.work = plan::Work::Scenarios(vec![Scenario {
@@ -94,7 +96,7 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
     let texts = forms(secret);
     let mut labels = labels();
     for text in &texts {
-        labels.id(Group::Request, "GET", &format!("/x?a={text}"));
+        labels.id(LabelGroup::Request, "GET", &format!("/x?a={text}"));
     }
     let flag = format!("--token={secret}");
     let command = ["loadline", &flag, "--api-key", secret, secret]
@@ -102,12 +104,12 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
         .to_vec();
     let manifest = Manifest::new(
         &plan,
-        Started {
+        RunContext {
             command,
             ..started()
         },
     );
-    let place = Place::new(Some(folder.0.join("runs")), 1);
+    let place = RunLocation::new(Some(folder.0.join("runs")), 1);
     let redactor = Redactor::new(&plan, extra, Salt::default());
     let mut writer = Writer::create(&place, &manifest, &plan, labels.all(), redactor).unwrap();
     let mut interval: Interval = intervals().remove(0);
@@ -119,7 +121,7 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
             id,
             Intended::scheduled(1),
             5,
-            Ended::Unanswered(Fault::BadUrl),
+            RequestOutcome::Unanswered(Fault::BadUrl),
             None,
         );
         let detail = format!("GET /x?a={text} Authorization: Basic {text}");
@@ -139,7 +141,7 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
     let reason = Some(format!("stopped by {secret}"));
     assert!(
         writer
-            .finish(State::Interrupted, End { reason, ..end() })
+            .finish(RunState::Interrupted, RunEnd { reason, ..end() })
             .1
             .is_none()
     );

@@ -4,38 +4,38 @@ use std::{fs::OpenOptions, io::Write as _, path::Path};
 
 use analysis::{series, verdict::Judgement};
 use record::{
-    HostSample, Manifest, Place, Run, State, Writer,
+    HostSample, Manifest, Run, RunLocation, RunState, Writer,
     redact::Redactor,
-    server::{Descriptor, Look, Reading},
+    server::{Descriptor, MetricReading, SourceReading},
 };
 
 use crate::support::{Folder, SECOND, end, intervals, labels, plan, started};
 
 /// A busy second, a gap of a second, an idle one; a disk that was read throughout.
-fn looks() -> Vec<Look> {
-    let look = |tenths: u64, cpu: f64| Look {
+fn looks() -> Vec<SourceReading> {
+    let look = |tenths: u64, cpu: f64| SourceReading {
         at_ns: tenths * SECOND / 10,
         source: "host".into(),
         readings: Ok(vec![
-            Reading {
+            MetricReading {
                 of: Descriptor::gauge("cpu", "%"),
                 value: cpu,
             },
-            Reading {
+            MetricReading {
                 of: Descriptor::counter("read", "B").of("sda"),
                 value: tenths as f64 * 100.0,
             },
-            Reading {
+            MetricReading {
                 of: Descriptor::gauge("queue", "").of("a"),
                 value: 3.0,
             },
-            Reading {
+            MetricReading {
                 of: Descriptor::gauge("queue", "").of("b"),
                 value: 8.0,
             },
         ]),
     };
-    let gap = Look {
+    let gap = SourceReading {
         at_ns: 2 * SECOND,
         source: "host".into(),
         readings: Err("token=s3cr3t-value cannot be read".into()),
@@ -46,14 +46,14 @@ fn looks() -> Vec<Look> {
 fn run(folder: &Path, criteria: &[&str]) -> Run {
     let plan = plan(criteria);
     let manifest = Manifest::new(&plan, started());
-    let place = Place::new(Some(folder.to_owned()), 1);
+    let place = RunLocation::new(Some(folder.to_owned()), 1);
     let redactor = Redactor::default();
     let mut writer = Writer::create(&place, &manifest, &plan, labels().all(), redactor).unwrap();
     assert!(writer.server(&looks()).is_none());
     for interval in intervals() {
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
     }
-    let (written, warning) = writer.finish(State::Complete, end());
+    let (written, warning) = writer.finish(RunState::Complete, end());
     assert!(warning.is_none());
     let dir = written.dir.clone().unwrap();
     // The process died in the middle of a line.
@@ -127,7 +127,7 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
 
 #[test]
 fn what_cannot_be_judged_is_known_before() {
-    let mut server = record::server::Server::default();
+    let mut server = record::server::ServerMetrics::default();
     server.declare("host", Descriptor::gauge("cpu", "%"));
     for name in ["lo", "others"] {
         server.declare("host", Descriptor::counter("network-in", "B").of(name));

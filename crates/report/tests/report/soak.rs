@@ -3,15 +3,17 @@
 
 use std::fs;
 
-use measure::{Interval, Kind, LabelId, Labels, Outcome, interval::Gauge, label::Group};
+use measure::{
+    Interval, LabelId, Labels, OutcomeClass, TimeKind, interval::Gauge, label::LabelGroup,
+};
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape,
     rng::{Purpose, Rng},
 };
 use record::{
-    End, HostSample, Manifest, State, Writer,
+    HostSample, Manifest, RunEnd, RunState, Writer,
     redact::{Redactor, Salt},
-    server::{Descriptor, Look, Reading},
+    server::{Descriptor, MetricReading, SourceReading},
 };
 
 use crate::support::{SECOND, end, started};
@@ -41,9 +43,9 @@ fn anonymous() -> u64 {
 fn labels() -> Labels {
     let mut labels = Labels::default();
     for n in 0..NAMES {
-        labels.id(Group::Request, "GET", &format!("/item/{n}"));
+        labels.id(LabelGroup::Request, "GET", &format!("/item/{n}"));
     }
-    labels.id(Group::Iteration, "", "browse");
+    labels.id(LabelGroup::Iteration, "", "browse");
     labels
 }
 
@@ -77,10 +79,10 @@ fn interval(second: u64) -> Interval {
             let spread = rng.unit();
             let service_ns = (1e6 * 100f64.powf(spread * spread)) as u64;
             let times = [
-                (Kind::Lateness, 20_000 + rng.below(50_000)),
-                (Kind::Wait, 10_000 + rng.below(20_000)),
-                (Kind::Service, service_ns),
-                (Kind::Response, service_ns + 80_000),
+                (TimeKind::Lateness, 20_000 + rng.below(50_000)),
+                (TimeKind::Wait, 10_000 + rng.below(20_000)),
+                (TimeKind::Service, service_ns),
+                (TimeKind::Response, service_ns + 80_000),
             ];
             for label in [0, name as LabelId + 1] {
                 let slot = interval.slots.entry((label, 0)).or_default();
@@ -88,14 +90,14 @@ fn interval(second: u64) -> Interval {
                 slot.counters.ok += 1;
                 slot.counters.bytes_in += 500;
                 for (kind, ns) in times {
-                    slot.histogram_mut(kind, Outcome::Ok).record(ns);
+                    slot.histogram_mut(kind, OutcomeClass::Ok).record(ns);
                 }
             }
             let whole = interval.slots.entry((NAMES as LabelId + 1, 0)).or_default();
             whole.counters.issued += 1;
             whole.counters.ok += 1;
             whole
-                .histogram_mut(Kind::Iteration, Outcome::Ok)
+                .histogram_mut(TimeKind::Iteration, OutcomeClass::Ok)
                 .record(service_ns + 80_000);
         }
     }
@@ -117,7 +119,7 @@ fn interval(second: u64) -> Interval {
     interval
 }
 
-fn look(second: u64) -> Look {
+fn look(second: u64) -> SourceReading {
     let mut rng = Rng::keyed(2, Purpose::Sampling, second, 0);
     let reading = |n: usize| {
         let of = Descriptor::gauge(&format!("metric-{n}"), "");
@@ -126,9 +128,9 @@ fn look(second: u64) -> Look {
         } else {
             rng.below(1_000) as f64
         };
-        Reading { of, value }
+        MetricReading { of, value }
     };
-    Look {
+    SourceReading {
         at_ns: second * SECOND + 500_000 + second % 7_919,
         source: "host".into(),
         readings: Ok((0..METRICS).map(reading).collect()),
@@ -156,8 +158,8 @@ fn soak(seconds: u64, moments: &[u64]) -> (Vec<u64>, u64) {
         }
     }
     let (run, _) = writer.finish(
-        State::Complete,
-        End {
+        RunState::Complete,
+        RunEnd {
             ns: seconds * SECOND,
             ..end()
         },

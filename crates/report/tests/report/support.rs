@@ -11,15 +11,15 @@ use measure::{
     accumulator::{Accumulator, Event, Tally},
     cuts::Cuts,
     interval::Snapshot,
-    label::Group,
-    sample::Ended,
+    label::LabelGroup,
+    sample::RequestOutcome,
 };
 use plan::{
     FirstArrival, Format, Load, Note, Phase, Plan, Rate, Shape, Share, criteria::parse_criterion,
     schedule::Arrival,
 };
 use record::{
-    End, HostSample, Manifest, Place, Run, Started, State, Writer,
+    HostSample, Manifest, Run, RunContext, RunEnd, RunLocation, RunState, Writer,
     redact::{Redactor, Salt},
 };
 
@@ -74,14 +74,14 @@ pub fn plan(criteria: &[&str]) -> Plan {
 
 pub fn labels() -> Labels {
     let mut labels = Labels::default();
-    labels.id(Group::Request, "GET", "/cart");
-    labels.id(Group::Request, "POST", "/order");
-    labels.id(Group::Iteration, "", "checkout");
+    labels.id(LabelGroup::Request, "GET", "/cart");
+    labels.id(LabelGroup::Request, "POST", "/order");
+    labels.id(LabelGroup::Iteration, "", "checkout");
     labels
 }
 
-pub fn started() -> Started {
-    Started {
+pub fn started() -> RunContext {
+    RunContext {
         version: "0.1.0".into(),
         command: vec!["loadline".into(), "run".into(), "shop.yml".into()],
         door: "run".into(),
@@ -90,7 +90,7 @@ pub fn started() -> Started {
         wall_ns: WALL,
         monotonic_ns: 5 * SECOND,
         run_id: "4711".into(),
-        ..Started::default()
+        ..RunContext::default()
     }
 }
 
@@ -98,7 +98,7 @@ pub fn sample(
     label: u16,
     intended: Intended,
     service_ns: u64,
-    ended: Ended,
+    ended: RequestOutcome,
     status: Option<u16>,
 ) -> Sample {
     let started_ns = intended.ns() + 20_000;
@@ -175,7 +175,7 @@ pub fn snapshots_of(
             2,
             Intended::scheduled(at),
             MS + arrival.number * 10_000,
-            Ended::Ok,
+            RequestOutcome::Ok,
             Some(200),
         );
         recorder.issued(at, 2, Intended::scheduled(at));
@@ -195,9 +195,9 @@ pub fn snapshots_of(
         );
         let intended = Intended::after_previous(first.done_ns, 0);
         let (ended, status) = match arrival.number % 20 {
-            3 => (Ended::Failed(Failure::Status(500)), Some(500)),
-            7 => (Ended::Unanswered(Fault::ResponseTimeout), None),
-            _ => (Ended::Ok, Some(201)),
+            3 => (RequestOutcome::Failed(Failure::Status(500)), Some(500)),
+            7 => (RequestOutcome::Unanswered(Fault::ResponseTimeout), None),
+            _ => (RequestOutcome::Ok, Some(201)),
         };
         let second = sample(
             3,
@@ -234,8 +234,8 @@ pub fn intervals_with(door: Box<dyn Accumulator>) -> Vec<Interval> {
         .collect()
 }
 
-pub fn end() -> End {
-    End {
+pub fn end() -> RunEnd {
+    RunEnd {
         ns: 3 * SECOND + 10 * MS,
         reason: None,
         cause: None,
@@ -267,18 +267,18 @@ pub fn write_all(runs: &Path, plan: &Plan, intervals: Vec<Interval>) -> Run {
                 .is_none()
         );
     }
-    let (run, warning) = writer.finish(State::Complete, end());
+    let (run, warning) = writer.finish(RunState::Complete, end());
     assert!(warning.is_none());
     run
 }
 
 /// A writer of the whole of a run that so many processes carry out.
 pub fn writer_of_all(runs: &Path, plan: &Plan, processes: u64) -> Writer {
-    let started = Started {
+    let started = RunContext {
         processes: Some(processes),
         ..started()
     };
-    let place = Place::new(Some(runs.to_owned()), 0xbeef);
+    let place = RunLocation::new(Some(runs.to_owned()), 0xbeef);
     let manifest = Manifest::new(plan, started);
     let redactor = Redactor::new(plan, &[], Salt::default());
     Writer::create(&place, &manifest, plan, labels().all(), redactor).unwrap()
@@ -291,7 +291,7 @@ pub fn writer_of_part(
     labels: &[Label],
     (index, of): (u64, u64),
 ) -> Writer {
-    let started = Started {
+    let started = RunContext {
         share: Some(Share { index, of }),
         ..started()
     };
@@ -302,7 +302,7 @@ pub fn writer_of_part(
 }
 
 pub fn writer(runs: &Path, plan: &Plan, labels: &[Label]) -> Writer {
-    let place = Place::new(Some(runs.to_owned()), 0xbeef);
+    let place = RunLocation::new(Some(runs.to_owned()), 0xbeef);
     let manifest = Manifest::new(plan, started());
     Writer::create(
         &place,

@@ -4,15 +4,15 @@ use analysis::{
     summary::Summary,
     verdict::{Judged, Judgement},
 };
-use measure::{Fault, Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
+use measure::{Fault, Intended, Interval, Recorder, cuts::Cuts, sample::RequestOutcome};
 use plan::Plan;
-use record::{Event, EventKind, HostSample, Manifest, Run, State, Writer, redact::Redactor};
+use record::{Event, EventKind, HostSample, Manifest, Run, RunState, Writer, redact::Redactor};
 use report::console;
 
 use crate::support::{Folder, MS, SECOND, end, intervals, labels, plan, sample, started, write};
 
 /// A run in memory.
-fn in_memory(plan: &Plan, intervals: &[Interval], state: State) -> Run {
+fn in_memory(plan: &Plan, intervals: &[Interval], state: RunState) -> Run {
     let manifest = Manifest::new(plan, started());
     let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
     for interval in intervals {
@@ -22,13 +22,13 @@ fn in_memory(plan: &Plan, intervals: &[Interval], state: State) -> Run {
 }
 
 /// One interval of requests `GET /cart` that all end in the same way, a millisecond apart, each taking so long.
-fn alike(n: u64, took_ns: u64, ended: Ended) -> Interval {
+fn alike(n: u64, took_ns: u64, ended: RequestOutcome) -> Interval {
     let mut recorder = Recorder::new(0, Cuts::new(0, &[2 * SECOND, 3 * SECOND]), 5, None);
     for i in 0..n {
         let intended = Intended::scheduled(i * MS);
-        let status = matches!(ended, Ended::Ok).then_some(200);
+        let status = matches!(ended, RequestOutcome::Ok).then_some(200);
         let mut sample = sample(2, intended, took_ns, ended, status);
-        if matches!(ended, Ended::Unanswered(Fault::Refused)) {
+        if matches!(ended, RequestOutcome::Unanswered(Fault::Refused)) {
             sample.first_write_ns = None;
         }
         recorder.issued(intended.ns(), 2, intended);
@@ -39,7 +39,7 @@ fn alike(n: u64, took_ns: u64, ended: Ended) -> Interval {
 }
 
 fn judge(intervals: &[Interval], criterion: &str) -> Judged {
-    let run = in_memory(&plan(&[criterion]), intervals, State::Complete);
+    let run = in_memory(&plan(&[criterion]), intervals, RunState::Complete);
     analysis::summarise(&run).criteria.remove(0)
 }
 
@@ -77,7 +77,7 @@ fn the_whole_text() {
 #[test]
 fn few_samples_decide_only_what_is_plain() {
     use Judgement::{Fail, Inconclusive, Pass};
-    let fast = |n| [alike(n, 2 * MS, Ended::Ok)];
+    let fast = |n| [alike(n, 2 * MS, RequestOutcome::Ok)];
     assert_eq!(judgement(&fast(100), "p95 < 50ms"), Pass);
     assert_eq!(judgement(&fast(100), "p99 < 50ms"), Inconclusive);
     assert_eq!(judgement(&fast(100), "p99 < 1ms"), Fail);
@@ -100,7 +100,7 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
     let timeouts = [alike(
         400,
         500 * MS,
-        Ended::Unanswered(Fault::ResponseTimeout),
+        RequestOutcome::Unanswered(Fault::ResponseTimeout),
     )];
     let judged = judge(&timeouts, "p99 < 10s");
     assert_eq!((judged.judgement, judged.value), (Judgement::Fail, None));
@@ -108,8 +108,12 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
     assert_eq!(judgement(&timeouts, "p99 > 10s"), Judgement::Pass);
     assert_eq!(judgement(&timeouts, "mean < 10s"), Judgement::Inconclusive);
 
-    let refused = [alike(400, 5 * MS, Ended::Unanswered(Fault::Refused))];
-    let run = in_memory(&plan(&[]), &refused, State::Complete);
+    let refused = [alike(
+        400,
+        5 * MS,
+        RequestOutcome::Unanswered(Fault::Refused),
+    )];
+    let run = in_memory(&plan(&[]), &refused, RunState::Complete);
     let summary = analysis::summarise(&run);
     assert_eq!(summary.exit_code, 3);
     assert!(summary.all.service.is_none(), "nothing was ever written");
@@ -122,10 +126,10 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
 
     // One in a hundred is refused before anything is written, and is still part of the service times.
     let mixed = [
-        alike(990, 2 * MS, Ended::Ok),
-        alike(10, 2 * MS, Ended::Unanswered(Fault::Refused)),
+        alike(990, 2 * MS, RequestOutcome::Ok),
+        alike(10, 2 * MS, RequestOutcome::Unanswered(Fault::Refused)),
     ];
-    let service = analysis::summarise(&in_memory(&plan(&[]), &mixed, State::Complete))
+    let service = analysis::summarise(&in_memory(&plan(&[]), &mixed, RunState::Complete))
         .all
         .service
         .unwrap();
@@ -175,7 +179,7 @@ fn criteria_of_labels_and_phases() {
 fn a_closed_loop_plans_nothing() {
     let mut plan = plan(&["unsent < 1%"]);
     plan.load = plan::Load::users(50, 3 * SECOND);
-    let run = in_memory(&plan, &intervals(), State::Complete);
+    let run = in_memory(&plan, &intervals(), RunState::Complete);
     let summary = analysis::summarise(&run);
     let arrivals = summary.arrivals.clone().unwrap();
     assert_eq!(
@@ -212,7 +216,7 @@ fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
             interval.run.spin_ns = vec![0];
             interval.run.waiting_ns = vec![length * waiting / 100];
         }
-        let run = in_memory(&plan, &intervals, State::Complete);
+        let run = in_memory(&plan, &intervals, RunState::Complete);
         analysis::summarise(&run).measurement.unwrap()
     };
     assert_eq!(verdict(80, 20).verdict, "VALID");
@@ -229,7 +233,7 @@ fn a_closed_loop_without_enough_cpu_is_a_lower_bound() {
 
 #[test]
 fn a_run_that_was_ended_early_counts_what_was_due() {
-    let run = in_memory(&plan(&[]), &intervals()[..3], State::Interrupted);
+    let run = in_memory(&plan(&[]), &intervals()[..3], RunState::Interrupted);
     let summary = analysis::summarise(&run);
     let arrivals = summary.arrivals.as_ref().unwrap();
     assert_eq!(
@@ -251,7 +255,7 @@ fn a_killed_run_has_requests_under_way() {
     slot.counters.issued += 2;
     intervals[2].run.due += 1;
     intervals[2].run.started += 1;
-    let run = in_memory(&plan(&[]), &intervals, State::Running);
+    let run = in_memory(&plan(&[]), &intervals, RunState::Running);
     let summary = analysis::summarise(&run);
     assert_eq!(
         (summary.requests.under_way, summary.requests.adds_up),
@@ -265,7 +269,7 @@ fn a_killed_run_has_requests_under_way() {
     );
     assert!(text.contains("its first 2 s"), "{text}");
     // The same figures at the end of a whole run are a fault, and it is said.
-    let run = in_memory(&plan(&[]), &intervals, State::Complete);
+    let run = in_memory(&plan(&[]), &intervals, RunState::Complete);
     let text = console::summary_text(&analysis::summarise(&run));
     assert_eq!(text.matches("DOES NOT ADD UP").count(), 2, "{text}");
 }
@@ -274,8 +278,8 @@ fn a_killed_run_has_requests_under_way() {
 fn rates_end_with_the_last_completion_or_the_load() {
     let quick = analysis::summarise(&in_memory(
         &plan(&[]),
-        &[alike(300, MS, Ended::Ok)],
-        State::Complete,
+        &[alike(300, MS, RequestOutcome::Ok)],
+        RunState::Complete,
     ));
     assert_eq!(
         quick.run.elapsed_ns,
@@ -283,9 +287,9 @@ fn rates_end_with_the_last_completion_or_the_load() {
         "the load lasts longer than its last answer"
     );
     assert!((quick.all.per_second - 100.0).abs() < 1e-9);
-    let mut late = alike(300, MS, Ended::Ok);
+    let mut late = alike(300, MS, RequestOutcome::Ok);
     late.run.last_end_ns = 6 * SECOND;
-    let late = analysis::summarise(&in_memory(&plan(&[]), &[late], State::Complete));
+    let late = analysis::summarise(&in_memory(&plan(&[]), &[late], RunState::Complete));
     assert!((late.all.per_second - 50.0).abs() < 1e-9);
 }
 
@@ -295,10 +299,10 @@ fn warnings_of_the_run_and_lost_lines_are_notes() {
     let manifest = Manifest::new(&plan, started());
     let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
     writer.event(&Event::new(5, EventKind::Warning, "more than 200 labels"));
-    let mut interval = alike(1, MS, Ended::Ok);
+    let mut interval = alike(1, MS, RequestOutcome::Ok);
     interval.run.lines_lost = 1234;
     writer.interval(&interval, &HostSample::default());
-    let notes = analysis::summarise(&writer.finish(State::Complete, end()).0).notes;
+    let notes = analysis::summarise(&writer.finish(RunState::Complete, end()).0).notes;
     assert_eq!(
         notes[..2],
         ["`think: 0.5` is half a second", "more than 200 labels"]
@@ -332,11 +336,11 @@ fn what_is_not_answered_has_no_service_time() {
     for (took_ns, is_shown) in [(0, false), (5 * MS, true)] {
         let mut run = in_memory(
             &plan(&[]),
-            &[alike(200, took_ns, Ended::Ok)],
-            State::Complete,
+            &[alike(200, took_ns, RequestOutcome::Ok)],
+            RunState::Complete,
         );
         for label in run.labels.iter_mut().filter(|label| label.id == 2) {
-            label.group = measure::label::Group::Mqtt;
+            label.group = measure::label::LabelGroup::Mqtt;
         }
         let summary = analysis::summarise(&run);
         let row = &summary.labels[0];

@@ -2,12 +2,12 @@
 //! judged by themselves, and how young a run may be to be stamped.
 
 use analysis::verdict::{Judgement, Measurement};
-use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::Ended};
+use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::RequestOutcome};
 use plan::{Load, Plan};
 use record::{
-    Frame, HostSample, Manifest, Run, State, Writer,
+    HostSample, IntervalRecord, Manifest, Run, RunState, Writer,
     redact::Redactor,
-    server::{Descriptor, Look, Reading},
+    server::{Descriptor, MetricReading, SourceReading},
 };
 
 use crate::support::{MS, SECOND, WALL, end, labels, plan, sample, started};
@@ -30,7 +30,13 @@ impl Told {
         for k in 0..n {
             let at = k * SECOND / self.each_second;
             let intended = Intended::scheduled(at);
-            let mut sample = sample(2, intended, (self.took_ns)(k), Ended::Ok, Some(200));
+            let mut sample = sample(
+                2,
+                intended,
+                (self.took_ns)(k),
+                RequestOutcome::Ok,
+                Some(200),
+            );
             let late = (self.late_ns)(k);
             for moment in [&mut sample.started_ns, &mut sample.done_ns] {
                 *moment += late;
@@ -41,7 +47,7 @@ impl Told {
             recorder.run.due += 1;
             recorder.issued(at, 2, intended);
             recorder.sample(&sample);
-            recorder.iteration(sample.done_ns, 4, intended, Ended::Ok);
+            recorder.iteration(sample.done_ns, 4, intended, RequestOutcome::Ok);
         }
         for look in 0..self.seconds * 100 {
             recorder.stall(look * 10 * MS, (self.stall_ns)(look));
@@ -55,11 +61,11 @@ impl Told {
         let manifest = Manifest::new(plan, started());
         let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
         for second in 0..=self.seconds {
-            let cpu = Reading {
+            let cpu = MetricReading {
                 of: Descriptor::gauge("cpu", "%"),
                 value: 50.0,
             };
-            let look = Look {
+            let look = SourceReading {
                 at_ns: second * SECOND,
                 source: "host".into(),
                 readings: Ok(vec![cpu]),
@@ -69,7 +75,7 @@ impl Told {
         for interval in self.intervals() {
             assert!(writer.interval(&interval, host).is_none());
         }
-        writer.finish(State::Interrupted, end()).0
+        writer.finish(RunState::Interrupted, end()).0
     }
 }
 
@@ -144,11 +150,11 @@ fn a_cause_that_two_figures_show_is_said_once() {
 
 #[test]
 fn no_share_of_the_time_is_above_one() {
-    let frame = Frame {
+    let frame = IntervalRecord {
         span: (0, SECOND),
         steal_ns: vec![1_080 * MS],
         host_ns: 0,
-        ..Frame::default()
+        ..IntervalRecord::default()
     };
     assert_eq!(frame.row().host_length_ns(), SECOND);
     let stolen = Told {
@@ -356,7 +362,7 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
     let mut recorder = Recorder::new(0, Cuts::new(WALL, &[2 * SECOND, 3 * SECOND]), 5, None);
     // Due in the first phase, taken up in the second.
     let intended = Intended::scheduled(2 * SECOND - MS);
-    let mut late = sample(2, intended, MS, Ended::Ok, Some(200));
+    let mut late = sample(2, intended, MS, RequestOutcome::Ok, Some(200));
     for moment in [&mut late.started_ns, &mut late.done_ns] {
         *moment += 50 * MS;
     }
@@ -375,7 +381,7 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
         let interval = Interval::merge(vec![snapshot], 1, |id| id == 2);
         assert!(writer.interval(&interval, &HostSample::default()).is_none());
     }
-    let run = writer.finish(State::Complete, end()).0;
+    let run = writer.finish(RunState::Complete, end()).0;
     let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].measured.as_deref(), Some("50.0 ms"), "{judged:?}");
     assert_eq!(judged[1].measured, None, "{judged:?}");

@@ -2,13 +2,14 @@
 //! was starved. 100 arrivals a second for 40 s, one request each.
 
 use measure::{
-    Failure, Fault, Intended, Recorder, Sample, cuts::Cuts, label::Group, sample::Ended,
+    Failure, Fault, Intended, Recorder, Sample, cuts::Cuts, label::LabelGroup,
+    sample::RequestOutcome,
 };
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Scenario, Shape, criteria::parse_criterion,
 };
 use record::{
-    End, HostSample, Manifest, Run, State, Writer,
+    HostSample, Manifest, Run, RunEnd, RunState, Writer,
     redact::{Redactor, Salt},
 };
 
@@ -75,12 +76,13 @@ struct Answer {
     late_ns: u64,
     wait_ns: u64,
     service_ns: u64,
-    ended: Ended,
+    ended: RequestOutcome,
 }
 
 fn answer(world: World, k: u64) -> Answer {
     let quick = MS + (k * 7919 % 1000) * 1_000;
-    let (mut late_ns, mut wait_ns, mut service_ns, mut ended) = (5_000, 20_000, quick, Ended::Ok);
+    let (mut late_ns, mut wait_ns, mut service_ns, mut ended) =
+        (5_000, 20_000, quick, RequestOutcome::Ok);
     match world {
         World::Healthy | World::Once | World::Killed | World::Empty => {}
         World::Peak(end) if (PEAK.0 * SECOND..end * SECOND).contains(&intended(world, k)) => {
@@ -89,12 +91,14 @@ fn answer(world: World, k: u64) -> Answer {
         World::Peak(_) | World::Queue { .. } => {}
         // A queue that grows by a quarter of what arrives.
         World::Overloaded => wait_ns = k * SECOND / RATE / 4,
-        World::Erring if k.is_multiple_of(5) => ended = Ended::Failed(Failure::Status(503)),
+        World::Erring if k.is_multiple_of(5) => {
+            ended = RequestOutcome::Failed(Failure::Status(503))
+        }
         World::Erring => {}
         World::Starved => late_ns = 30 * MS + (k % 50) * MS,
         World::NeverAnswered => {
             service_ns = 0;
-            ended = Ended::Unanswered(Fault::Refused);
+            ended = RequestOutcome::Unanswered(Fault::Refused);
         }
     }
     Answer {
@@ -162,7 +166,7 @@ fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
             let started_ns = intended + what.late_ns;
             let first_write_ns = started_ns + what.wait_ns;
             let done_ns = first_write_ns + what.service_ns;
-            let answered = !matches!(what.ended, Ended::Unanswered(_));
+            let answered = !matches!(what.ended, RequestOutcome::Unanswered(_));
             let sample = Sample {
                 label: 2,
                 intended: Intended::scheduled(intended),
@@ -171,7 +175,11 @@ fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
                 first_read_ns: answered.then_some(done_ns),
                 done_ns,
                 ended: what.ended,
-                status: answered.then_some(if what.ended == Ended::Ok { 200 } else { 503 }),
+                status: answered.then_some(if what.ended == RequestOutcome::Ok {
+                    200
+                } else {
+                    503
+                }),
                 bytes_out: 100,
                 bytes_in: 500,
             };
@@ -186,8 +194,8 @@ fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
 pub fn run(world: World, criteria: &[&str]) -> Run {
     let plan = plan(world, criteria);
     let mut labels = measure::Labels::default();
-    labels.id(Group::Request, "GET", "/cart");
-    labels.id(Group::Iteration, "", "checkout");
+    labels.id(LabelGroup::Request, "GET", "/cart");
+    labels.id(LabelGroup::Iteration, "", "checkout");
     let manifest = Manifest::new(&plan, started());
     let redactor = || Redactor::new(&plan, &[], Salt::default());
     let mut writer = Writer::in_memory(&manifest, labels.all(), redactor());
@@ -246,7 +254,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         run.live = false;
         return run;
     }
-    let end = End {
+    let end = RunEnd {
         ns: last,
         reason: None,
         cause: None,
@@ -254,5 +262,5 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
         recorded_to_ns: None,
         lines: None,
     };
-    writer.finish(State::Complete, end).0
+    writer.finish(RunState::Complete, end).0
 }

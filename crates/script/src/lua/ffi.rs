@@ -17,7 +17,7 @@ use sys::lua_State;
 
 /// A value passed into or out of a state.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum LuaValue {
     /// `nil`
     Nil,
     /// A boolean.
@@ -27,50 +27,50 @@ pub enum Value {
     /// A string of any bytes.
     Text(Vec<u8>),
     /// Pairs of a table.
-    Table(Vec<(Value, Value)>),
+    Table(Vec<(LuaValue, LuaValue)>),
     /// Type of a value that cannot be passed.
     Other(String),
 }
 
-impl Value {
-    pub fn text(text: &str) -> Value {
-        Value::Text(text.as_bytes().to_vec())
+impl LuaValue {
+    pub fn text(text: &str) -> LuaValue {
+        LuaValue::Text(text.as_bytes().to_vec())
     }
 
     /// The string, if it is one (numbers are not).
     pub fn as_text(&self) -> Option<String> {
         match self {
-            Value::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            LuaValue::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
             _ => None,
         }
     }
 }
 
 /// A Rust function callable from scripts. It receives the calling state.
-pub type Function = Box<dyn Fn(&State, Vec<Value>) -> Result<Vec<Value>, String> + Send>;
+pub type Function = Box<dyn Fn(&LuaState, Vec<LuaValue>) -> Result<Vec<LuaValue>, String> + Send>;
 
 /// Name and value of a header. The value is owned if it spans several lines.
 pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 
 /// A value kept inside a state.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept(c_int);
+pub struct LuaRef(c_int);
 
 /// A Lua state. Never closed, like in wrk: scripts may have started what only the end of the
 /// process stops.
 #[derive(Debug)]
-pub struct State(*mut lua_State);
+pub struct LuaState(*mut lua_State);
 
 // SAFETY: a state has one owner: it is not `Clone`, every method borrows it, and borrowed states
 // passed to our functions do not outlive the call on the same thread.
-unsafe impl Send for State {}
+unsafe impl Send for LuaState {}
 
 /// Maximum depth of tables passed.
 const DEPTH: u32 = 100;
 
-impl State {
+impl LuaState {
     /// Creates a state with all standard libraries. `None` if out of memory.
-    pub fn new() -> Option<State> {
+    pub fn new() -> Option<LuaState> {
         // SAFETY: no preconditions; a null pointer is rejected before use.
         unsafe {
             let raw = sys::luaL_newstate();
@@ -78,7 +78,7 @@ impl State {
                 return None;
             }
             sys::luaL_openlibs(raw);
-            Some(State(raw))
+            Some(LuaState(raw))
         }
     }
 
@@ -98,8 +98,8 @@ impl State {
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
-        beside: (&'static CStr, &Value),
-    ) -> Kept {
+        beside: (&'static CStr, &LuaValue),
+    ) -> LuaRef {
         // SAFETY: the pointers come from leaked boxes and stay valid; names end in nulls.
         unsafe {
             sys::lua_newtable(self.0);
@@ -116,7 +116,7 @@ impl State {
     }
 
     /// Keeps a field of a kept table.
-    pub fn field(&self, table: Kept, name: &CStr) -> Kept {
+    pub fn field(&self, table: LuaRef, name: &CStr) -> LuaRef {
         // SAFETY: as in `call`.
         unsafe {
             sys::lua_rawgeti(self.0, sys::LUA_REGISTRYINDEX, table.0.into());
@@ -127,19 +127,19 @@ impl State {
     }
 
     /// Keeps the name of a global, so that reading it creates no string.
-    pub fn key(&self, name: &str) -> Kept {
-        self.push(&Value::text(name));
+    pub fn key(&self, name: &str) -> LuaRef {
+        self.push(&LuaValue::text(name));
         self.keep()
     }
 
     /// Calls a field of a kept table. Returns `results` values.
     pub fn call(
         &self,
-        table: Kept,
+        table: LuaRef,
         field: &CStr,
-        arguments: &[Value],
+        arguments: &[LuaValue],
         results: c_int,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Vec<LuaValue>, String> {
         // SAFETY: kept values are in the registry as long as the state lives; fields are read from
         // our tables without metatables, which runs no code; the stack is restored.
         unsafe {
@@ -156,8 +156,8 @@ impl State {
     }
 
     /// The value of a global, as a script sees it.
-    pub fn get_global(&self, name: &str) -> Value {
-        self.push(&Value::text(name));
+    pub fn get_global(&self, name: &str) -> LuaValue {
+        self.push(&LuaValue::text(name));
         // SAFETY: replaces one value; read without running code.
         unsafe {
             sys::lua_rawget(self.0, sys::LUA_GLOBALSINDEX);
@@ -167,8 +167,8 @@ impl State {
         }
     }
 
-    pub fn set_global(&self, name: &str, value: &Value) {
-        self.push(&Value::text(name));
+    pub fn set_global(&self, name: &str, value: &LuaValue) {
+        self.push(&LuaValue::text(name));
         self.push(value);
         // SAFETY: takes name and value from the stack; set without running code.
         unsafe { sys::lua_rawset(self.0, sys::LUA_GLOBALSINDEX) };
@@ -177,7 +177,7 @@ impl State {
     /// Calls a global function that returns bytes, or `instead` if there is none. The bytes replace
     /// `out`, which is empty for other results.
     #[inline]
-    pub fn bytes(&self, name: Kept, instead: Kept, out: &mut Vec<u8>) -> Result<(), String> {
+    pub fn bytes(&self, name: LuaRef, instead: LuaRef, out: &mut Vec<u8>) -> Result<(), String> {
         // SAFETY: as in `call`; the text's pointer is used before its value leaves the stack.
         unsafe {
             if !self.push_function(name) {
@@ -197,7 +197,7 @@ impl State {
 
     /// Calls a global function that returns a number. 0 for another result, or without such a
     /// function.
-    pub fn number(&self, name: Kept) -> Result<f64, String> {
+    pub fn number(&self, name: LuaRef) -> Result<f64, String> {
         // SAFETY: as in `bytes`.
         unsafe {
             if !self.push_function(name) {
@@ -212,7 +212,7 @@ impl State {
 
     /// Identity of a global function. `None` if it is not a function.
     #[inline]
-    pub fn identity(&self, name: Kept) -> Option<usize> {
+    pub fn identity(&self, name: LuaRef) -> Option<usize> {
         // SAFETY: the pointer is only compared, never dereferenced.
         unsafe {
             self.push_function(name).then(|| {
@@ -226,7 +226,7 @@ impl State {
     /// Calls a global function with a number, and optionally a table of texts and a text.
     pub fn tell<'a>(
         &self,
-        name: Kept,
+        name: LuaRef,
         number: u16,
         table: Option<&mut dyn Iterator<Item = Header<'a>>>,
         text: Option<&[u8]>,
@@ -257,7 +257,7 @@ impl State {
 
     /// Pushes a global if it is a function.
     #[inline]
-    unsafe fn push_function(&self, name: Kept) -> bool {
+    unsafe fn push_function(&self, name: LuaRef) -> bool {
         // SAFETY: the kept name is in the registry; globals are read without running code.
         unsafe {
             sys::lua_rawgeti(self.0, sys::LUA_REGISTRYINDEX, name.0.into());
@@ -283,7 +283,7 @@ impl State {
     }
 
     /// Runs a text with a kept value as argument, and keeps its result.
-    pub fn run_with(&self, name: &CStr, text: &str, argument: Kept) -> Result<Kept, String> {
+    pub fn run_with(&self, name: &CStr, text: &str, argument: LuaRef) -> Result<LuaRef, String> {
         // SAFETY: as in `run`.
         unsafe {
             let code =
@@ -298,9 +298,9 @@ impl State {
     }
 
     /// Moves the top of the stack into the registry.
-    fn keep(&self) -> Kept {
+    fn keep(&self) -> LuaRef {
         // SAFETY: every caller has a value on top of the stack.
-        Kept(unsafe { sys::luaL_ref(self.0, sys::LUA_REGISTRYINDEX) })
+        LuaRef(unsafe { sys::luaL_ref(self.0, sys::LUA_REGISTRYINDEX) })
     }
 
     /// Returns the error message; `?` if it is not a text, like LuaJIT.
@@ -328,19 +328,19 @@ impl State {
         }
     }
 
-    fn push(&self, value: &Value) {
+    fn push(&self, value: &LuaValue) {
         // SAFETY: pushes one value each; a table's pairs are set without running code. The stack is
         // grown first.
         unsafe {
             sys::lua_checkstack(self.0, 4);
             match value {
-                Value::Nil | Value::Other(_) => sys::lua_pushnil(self.0),
-                Value::Bool(b) => sys::lua_pushboolean(self.0, c_int::from(*b)),
-                Value::Number(n) => sys::lua_pushnumber(self.0, *n),
-                Value::Text(bytes) => self.push_bytes(bytes),
-                Value::Table(pairs) => {
+                LuaValue::Nil | LuaValue::Other(_) => sys::lua_pushnil(self.0),
+                LuaValue::Bool(b) => sys::lua_pushboolean(self.0, c_int::from(*b)),
+                LuaValue::Number(n) => sys::lua_pushnumber(self.0, *n),
+                LuaValue::Text(bytes) => self.push_bytes(bytes),
+                LuaValue::Table(pairs) => {
                     sys::lua_newtable(self.0);
-                    for (key, value) in pairs.iter().filter(|(key, _)| *key != Value::Nil) {
+                    for (key, value) in pairs.iter().filter(|(key, _)| *key != LuaValue::Nil) {
                         self.push(key);
                         self.push(value);
                         sys::lua_rawset(self.0, -3);
@@ -350,18 +350,18 @@ impl State {
         }
     }
 
-    fn value(&self, index: c_int, depth: u32) -> Value {
+    fn value(&self, index: c_int, depth: u32) -> LuaValue {
         // SAFETY: the index is that of a value on the stack; iterating restores the stack, and keys
         // are never converted to strings in place, which would break the iteration.
         unsafe {
             match sys::lua_type(self.0, index) {
-                sys::LUA_TNIL | sys::LUA_TNONE => Value::Nil,
-                sys::LUA_TBOOLEAN => Value::Bool(sys::lua_toboolean(self.0, index) != 0),
-                sys::LUA_TNUMBER => Value::Number(sys::lua_tonumber(self.0, index)),
+                sys::LUA_TNIL | sys::LUA_TNONE => LuaValue::Nil,
+                sys::LUA_TBOOLEAN => LuaValue::Bool(sys::lua_toboolean(self.0, index) != 0),
+                sys::LUA_TNUMBER => LuaValue::Number(sys::lua_tonumber(self.0, index)),
                 sys::LUA_TSTRING => {
                     let mut length = 0;
                     let text = sys::lua_tolstring(self.0, index, &raw mut length);
-                    Value::Text(std::slice::from_raw_parts(text.cast(), length).to_vec())
+                    LuaValue::Text(std::slice::from_raw_parts(text.cast(), length).to_vec())
                 }
                 sys::LUA_TTABLE if depth > 0 => {
                     let mut pairs = Vec::new();
@@ -372,11 +372,11 @@ impl State {
                         pairs.push((self.value(top - 1, depth - 1), self.value(top, depth - 1)));
                         sys::lua_pop(self.0, 1);
                     }
-                    Value::Table(pairs)
+                    LuaValue::Table(pairs)
                 }
                 other => {
                     let name = CStr::from_ptr(sys::lua_typename(self.0, other));
-                    Value::Other(name.to_string_lossy().into_owned())
+                    LuaValue::Other(name.to_string_lossy().into_owned())
                 }
             }
         }
@@ -391,8 +391,8 @@ unsafe extern "C-unwind" fn call_ours(raw: *mut lua_State) -> c_int {
     unsafe {
         let results = {
             let function = &*sys::lua_touserdata(raw, sys::lua_upvalueindex(1)).cast::<Function>();
-            let state = State(raw);
-            let arguments: Vec<Value> = (1..=sys::lua_gettop(raw))
+            let state = LuaState(raw);
+            let arguments: Vec<LuaValue> = (1..=sys::lua_gettop(raw))
                 .map(|index| state.value(index, DEPTH))
                 .collect();
             let called = catch_unwind(AssertUnwindSafe(|| function(&state, arguments)));

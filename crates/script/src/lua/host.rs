@@ -16,18 +16,18 @@ use std::{
 use engine::StopHandle;
 
 use super::{
-    Given, Machine,
-    ffi::{Function, State, Value},
+    Machine, ScriptContext,
+    ffi::{Function, LuaState, LuaValue},
 };
 
 /// Time limit for connecting to an address.
 const TRY: Duration = Duration::from_secs(10);
 
 /// Shared by all states of a run.
-pub(super) struct Shared {
+pub(super) struct ScriptState {
     pub threads: Vec<Thread>,
     /// Figures for `done`: latency, requests.
-    pub figures: Mutex<Vec<Figures>>,
+    pub figures: Mutex<Vec<DistributionFigures>>,
     /// A final message that ends the run, whatever the script does.
     pub fatal: Mutex<Option<String>>,
     /// Why the last address was unreachable.
@@ -56,7 +56,7 @@ pub(super) struct Thread {
 }
 
 /// Figures of a distribution, for `done`.
-pub struct Figures {
+pub struct DistributionFigures {
     pub min: f64,
     pub max: f64,
     pub mean: f64,
@@ -68,11 +68,11 @@ pub struct Figures {
     pub nth: Box<dyn Fn(usize) -> Option<(u64, u64)> + Send>,
 }
 
-impl Shared {
-    pub(super) fn new(threads: usize, stop: StopHandle) -> Shared {
+impl ScriptState {
+    pub(super) fn new(threads: usize, stop: StopHandle) -> ScriptState {
         let mut list = Vec::new();
         list.resize_with(threads, Thread::default);
-        Shared {
+        ScriptState {
             threads: list,
             figures: Mutex::default(),
             fatal: Mutex::default(),
@@ -89,8 +89,8 @@ impl Shared {
         self.stop.fail("the script failed");
     }
 
-    fn thread(&self, number: &Value) -> Result<&Thread, String> {
-        let Value::Number(number) = number else {
+    fn thread(&self, number: &LuaValue) -> Result<&Thread, String> {
+        let LuaValue::Number(number) = number else {
             return Err("no thread".into());
         };
         self.threads
@@ -104,17 +104,18 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-type Called = Result<Vec<Value>, String>;
+type Called = Result<Vec<LuaValue>, String>;
 
 /// Functions of a state: of the main one, or of a thread.
 pub(super) fn functions(
-    shared: &Arc<Shared>,
+    shared: &Arc<ScriptState>,
     own: Option<usize>,
 ) -> Vec<(&'static CStr, Function)> {
-    let with = |function: fn(&Shared, Option<usize>, &State, &[Value]) -> Called| -> Function {
-        let shared = Arc::clone(shared);
-        Box::new(move |state, arguments| function(&shared, own, state, &arguments))
-    };
+    let with =
+        |function: fn(&ScriptState, Option<usize>, &LuaState, &[LuaValue]) -> Called| -> Function {
+            let shared = Arc::clone(shared);
+            Box::new(move |state, arguments| function(&shared, own, state, &arguments))
+        };
     vec![
         (c"lookup", with(|shared, _, _, a| look_up(shared, a))),
         (c"connect", with(|shared, _, _, a| connect(shared, a))),
@@ -135,7 +136,7 @@ pub(super) fn functions(
             with(|shared, _, _, a| {
                 let address = *lock(&shared.thread(first(a))?.address);
                 Ok(vec![
-                    address.map_or(Value::Nil, |a| Value::text(&a.to_string())),
+                    address.map_or(LuaValue::Nil, |a| LuaValue::text(&a.to_string())),
                 ])
             }),
         ),
@@ -149,7 +150,7 @@ pub(super) fn functions(
         (
             c"time_us",
             with(|_, _, _, _| {
-                Ok(vec![Value::Number(
+                Ok(vec![LuaValue::Number(
                     (engine::clock::wall_ns() / 1000) as f64,
                 )])
             }),
@@ -158,8 +159,8 @@ pub(super) fn functions(
             c"distribution",
             with(|shared, _, _, a| {
                 of_figures(shared, a, |f, _| {
-                    let field = |name, value| (Value::text(name), Value::Number(value));
-                    vec![Value::Table(vec![
+                    let field = |name, value| (LuaValue::text(name), LuaValue::Number(value));
+                    vec![LuaValue::Table(vec![
                         field("min", f.min),
                         field("max", f.max),
                         field("mean", f.mean),
@@ -172,7 +173,7 @@ pub(super) fn functions(
         (
             c"percentile",
             with(|shared, _, _, a| {
-                of_figures(shared, a, |f, p| vec![Value::Number((f.percentile)(p))])
+                of_figures(shared, a, |f, p| vec![LuaValue::Number((f.percentile)(p))])
             }),
         ),
         (
@@ -180,7 +181,10 @@ pub(super) fn functions(
             with(|shared, _, _, a| {
                 of_figures(shared, a, |f, n| {
                     let (value, count) = (f.nth)(n as usize).unwrap_or((0, 0));
-                    vec![Value::Number(value as f64), Value::Number(count as f64)]
+                    vec![
+                        LuaValue::Number(value as f64),
+                        LuaValue::Number(count as f64),
+                    ]
                 })
             }),
         ),
@@ -188,27 +192,33 @@ pub(super) fn functions(
 }
 
 /// Information about the run for a state.
-pub(super) fn given(given: &Given) -> Value {
-    let text = |name: &str, text: &str| (Value::text(name), Value::text(text));
+pub(super) fn given(given: &ScriptContext) -> LuaValue {
+    let text = |name: &str, text: &str| (LuaValue::text(name), LuaValue::text(text));
     let headers = given.headers.iter().map(|(name, value)| text(name, value));
     let mut pairs = vec![
         text("scheme", &given.scheme),
         text("host", &given.host),
         text("service", given.port.as_deref().unwrap_or(&given.scheme)),
         text("path", &given.path),
-        (Value::text("headers"), Value::Table(headers.collect())),
-        (Value::text("path_more"), Value::Text(path_more(given))),
+        (
+            LuaValue::text("headers"),
+            LuaValue::Table(headers.collect()),
+        ),
+        (
+            LuaValue::text("path_more"),
+            LuaValue::Text(path_more(given)),
+        ),
         text("json", JSON),
         text("cpath_more", &cpath_more()),
     ];
     pairs.extend(given.port.as_deref().map(|port| text("port", port)));
-    Value::Table(pairs)
+    LuaValue::Table(pairs)
 }
 
 const JSON: &str = include_str!("json.lua");
 
 /// Additional module paths: the script's folder, then Debian's.
-fn path_more(given: &Given) -> Vec<u8> {
+fn path_more(given: &ScriptContext) -> Vec<u8> {
     let mut path = Vec::new();
     let folder = given.script.as_deref().and_then(Path::parent);
     if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
@@ -230,25 +240,25 @@ fn cpath_more() -> String {
     )
 }
 
-fn first(arguments: &[Value]) -> &Value {
-    arguments.first().unwrap_or(&Value::Nil)
+fn first(arguments: &[LuaValue]) -> &LuaValue {
+    arguments.first().unwrap_or(&LuaValue::Nil)
 }
 
-fn text(value: Option<&Value>) -> String {
-    value.and_then(Value::as_text).unwrap_or_default()
+fn text(value: Option<&LuaValue>) -> String {
+    value.and_then(LuaValue::as_text).unwrap_or_default()
 }
 
-fn address(value: Option<&Value>) -> Result<SocketAddr, String> {
+fn address(value: Option<&LuaValue>) -> Result<SocketAddr, String> {
     text(value).parse().map_err(|_| "no address".to_owned())
 }
 
 fn of_figures(
-    shared: &Shared,
-    arguments: &[Value],
-    answer: impl Fn(&Figures, f64) -> Vec<Value>,
+    shared: &ScriptState,
+    arguments: &[LuaValue],
+    answer: impl Fn(&DistributionFigures, f64) -> Vec<LuaValue>,
 ) -> Called {
     let number = |i: usize| match arguments.get(i) {
-        Some(Value::Number(n)) => *n,
+        Some(LuaValue::Number(n)) => *n,
         _ => 0.0,
     };
     let figures = lock(&shared.figures);
@@ -257,7 +267,12 @@ fn of_figures(
 }
 
 /// A thread's global, from the calling state or one that is not running.
-fn get(shared: &Shared, own: Option<usize>, state: &State, arguments: &[Value]) -> Called {
+fn get(
+    shared: &ScriptState,
+    own: Option<usize>,
+    state: &LuaState,
+    arguments: &[LuaValue],
+) -> Called {
     let name = text(arguments.get(1));
     let value = if is_own(own, arguments) {
         state.get_global(&name)
@@ -269,9 +284,14 @@ fn get(shared: &Shared, own: Option<usize>, state: &State, arguments: &[Value]) 
     Ok(vec![value])
 }
 
-fn set(shared: &Shared, own: Option<usize>, state: &State, arguments: &[Value]) -> Called {
+fn set(
+    shared: &ScriptState,
+    own: Option<usize>,
+    state: &LuaState,
+    arguments: &[LuaValue],
+) -> Called {
     let name = text(arguments.get(1));
-    let value = arguments.get(2).unwrap_or(&Value::Nil);
+    let value = arguments.get(2).unwrap_or(&LuaValue::Nil);
     transferable(value)?;
     if is_own(own, arguments) {
         state.set_global(&name, value);
@@ -288,14 +308,14 @@ fn set(shared: &Shared, own: Option<usize>, state: &State, arguments: &[Value]) 
 
 const RUNNING: &str = "the thread is running";
 
-fn is_own(own: Option<usize>, arguments: &[Value]) -> bool {
-    own.is_some_and(|own| *first(arguments) == Value::Number(own as f64))
+fn is_own(own: Option<usize>, arguments: &[LuaValue]) -> bool {
+    own.is_some_and(|own| *first(arguments) == LuaValue::Number(own as f64))
 }
 
-fn transferable(value: &Value) -> Result<(), String> {
+fn transferable(value: &LuaValue) -> Result<(), String> {
     match value {
-        Value::Other(kind) => Err(format!("cannot transfer '{kind}' to thread")),
-        Value::Table(pairs) => pairs.iter().try_for_each(|(key, value)| {
+        LuaValue::Other(kind) => Err(format!("cannot transfer '{kind}' to thread")),
+        LuaValue::Table(pairs) => pairs.iter().try_for_each(|(key, value)| {
             transferable(key)?;
             transferable(value)
         }),
@@ -303,7 +323,7 @@ fn transferable(value: &Value) -> Result<(), String> {
     }
 }
 
-fn look_up(shared: &Shared, arguments: &[Value]) -> Called {
+fn look_up(shared: &ScriptState, arguments: &[LuaValue]) -> Called {
     let (name, service) = (text(arguments.first()), text(arguments.get(1)));
     let found = port_of(&service).and_then(|port| {
         let found = (name.as_str(), port).to_socket_addrs();
@@ -315,11 +335,11 @@ fn look_up(shared: &Shared, arguments: &[Value]) -> Called {
     });
     match found {
         Ok(addresses) => {
-            let number = |i: usize| Value::Number(i as f64 + 1.0);
+            let number = |i: usize| LuaValue::Number(i as f64 + 1.0);
             let pairs = addresses
                 .enumerate()
-                .map(|(i, address)| (number(i), Value::text(&address.to_string())));
-            Ok(vec![Value::Table(pairs.collect())])
+                .map(|(i, address)| (number(i), LuaValue::text(&address.to_string())));
+            Ok(vec![LuaValue::Table(pairs.collect())])
         }
         Err(reason) => {
             // wrk ends here, whatever the script does.
@@ -351,12 +371,12 @@ fn port_of(service: &str) -> Result<u16, String> {
     }
 }
 
-fn connect(shared: &Shared, arguments: &[Value]) -> Called {
+fn connect(shared: &ScriptState, arguments: &[LuaValue]) -> Called {
     let reached = TcpStream::connect_timeout(&address(arguments.first())?, TRY);
     if let Err(error) = &reached {
         let reason = error.to_string();
         let words = reason.split(" (os error").next().unwrap_or(&reason);
         *lock(&shared.unreachable) = Some(words.to_owned());
     }
-    Ok(vec![Value::Bool(reached.is_ok())])
+    Ok(vec![LuaValue::Bool(reached.is_ok())])
 }

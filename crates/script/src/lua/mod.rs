@@ -15,10 +15,10 @@ use std::{
 };
 
 use engine::StopHandle;
-use ffi::{Kept, State, Value};
+use ffi::{LuaRef, LuaState, LuaValue};
 pub use ffi::{flush_output, print_to_stderr};
-pub use host::Figures;
-use host::{HOOKS, Shared, lock};
+pub use host::DistributionFigures;
+use host::{HOOKS, ScriptState, lock};
 pub use requests::Flaw;
 use requests::Requests;
 pub use source::LuaSource;
@@ -27,7 +27,7 @@ const PRELUDE: &str = include_str!("prelude.lua");
 
 /// Information about the run for a script.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct ScriptContext {
     /// Scheme of the URL.
     pub scheme: String,
     /// Host of the URL, without brackets.
@@ -49,7 +49,7 @@ pub struct Given {
 
 /// Why a run cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ScriptError {
     /// The script failed, with LuaJIT's message.
     Script(String),
     /// The script could not be loaded, with LuaJIT's message.
@@ -62,21 +62,21 @@ pub enum Trouble {
     Memory,
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for ScriptError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             // LuaJIT's words for an unprotected call, which wrk uses.
-            Trouble::Script(message) => {
+            ScriptError::Script(message) => {
                 write!(f, "PANIC: unprotected error in call to Lua API ({message})")
             }
-            Trouble::Load(line) | Trouble::Place(line) => f.write_str(line),
-            Trouble::Request(flaw) => flaw.fmt(f),
-            Trouble::Memory => f.write_str("no memory for another Lua state"),
+            ScriptError::Load(line) | ScriptError::Place(line) => f.write_str(line),
+            ScriptError::Request(flaw) => flaw.fmt(f),
+            ScriptError::Memory => f.write_str("no memory for another Lua state"),
         }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for ScriptError {}
 
 /// Hooks of a script, as seen in thread 0 after `init`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -92,33 +92,33 @@ pub struct Hooks {
 /// A state with the functions called in it.
 #[derive(Debug)]
 struct Machine {
-    state: State,
+    state: LuaState,
     /// The prelude's functions.
-    calls: Kept,
+    calls: LuaRef,
     /// Current `wrk.request`.
-    usual_request: Kept,
-    request: Kept,
-    response: Kept,
-    delay: Kept,
+    usual_request: LuaRef,
+    request: LuaRef,
+    response: LuaRef,
+    delay: LuaRef,
 }
 
 impl Machine {
     /// Creates a state and runs the script. Reports and ignores a script that cannot be loaded,
     /// like wrk.
     fn new(
-        given: &Given,
-        shared: &Arc<Shared>,
+        given: &ScriptContext,
+        shared: &Arc<ScriptState>,
         own: Option<usize>,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Machine, Trouble> {
-        let state = State::new().ok_or(Trouble::Memory)?;
+    ) -> Result<Machine, ScriptError> {
+        let state = LuaState::new().ok_or(ScriptError::Memory)?;
         let host = state.functions(
             host::functions(shared, own),
             (c"given", &host::given(given)),
         );
         let calls = state
             .run_with(c"=wrk", PRELUDE, host)
-            .map_err(Trouble::Script)?;
+            .map_err(ScriptError::Script)?;
         let machine = Machine {
             usual_request: state.field(calls, c"request"),
             request: state.key("request"),
@@ -128,7 +128,7 @@ impl Machine {
             state,
         };
         if let Some(own) = own {
-            machine.call(shared, c"own_thread", &[Value::Number(own as f64)], 0)?;
+            machine.call(shared, c"own_thread", &[LuaValue::Number(own as f64)], 0)?;
         }
         if let Some(script) = &given.script {
             // A path with a null is invalid; the empty name will not be found.
@@ -136,7 +136,7 @@ impl Machine {
             if let Err(why) = machine.state.run_file(&path) {
                 machine.trouble(shared)?;
                 if given.must_load {
-                    return Err(Trouble::Load(why));
+                    return Err(ScriptError::Load(why));
                 }
                 say(&format!("{}: {why}", script.display()));
             }
@@ -146,21 +146,21 @@ impl Machine {
 
     fn call(
         &self,
-        shared: &Shared,
+        shared: &ScriptState,
         name: &std::ffi::CStr,
-        arguments: &[Value],
+        arguments: &[LuaValue],
         results: i32,
-    ) -> Result<Vec<Value>, Trouble> {
+    ) -> Result<Vec<LuaValue>, ScriptError> {
         let called = self.state.call(self.calls, name, arguments, results);
         self.trouble(shared)?;
-        called.map_err(Trouble::Script)
+        called.map_err(ScriptError::Script)
     }
 
     /// A failed name lookup ends the run, even if the script handles it.
     #[allow(clippy::unused_self, reason = "asked after every call into this state")]
-    fn trouble(&self, shared: &Shared) -> Result<(), Trouble> {
+    fn trouble(&self, shared: &ScriptState) -> Result<(), ScriptError> {
         match lock(&shared.fatal).clone() {
-            Some(line) => Err(Trouble::Place(line)),
+            Some(line) => Err(ScriptError::Place(line)),
             None => Ok(()),
         }
     }
@@ -168,9 +168,9 @@ impl Machine {
 
 /// States of a run.
 pub struct Script {
-    given: Given,
+    given: ScriptContext,
     main: Machine,
-    shared: Arc<Shared>,
+    shared: Arc<ScriptState>,
     hooks: Hooks,
     /// First request of thread 0.
     first: Requests,
@@ -180,11 +180,11 @@ impl Script {
     /// Creates the main state and loads the script. Warnings go to `say`. Fails if there is no
     /// memory.
     pub fn load(
-        given: Given,
+        given: ScriptContext,
         stop: StopHandle,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Script, Trouble> {
-        let shared = Arc::new(Shared::new(given.threads, stop));
+    ) -> Result<Script, ScriptError> {
+        let shared = Arc::new(ScriptState::new(given.threads, stop));
         let main = Machine::new(&given, &shared, None, say)?;
         Ok(Script {
             given,
@@ -196,14 +196,14 @@ impl Script {
     }
 
     /// Finds addresses that accept a connection. Fails if there is none.
-    pub fn resolve(&self) -> Result<(), Trouble> {
+    pub fn resolve(&self) -> Result<(), ScriptError> {
         let reached = self.main.call(&self.shared, c"resolve", &[], 1)?;
-        if matches!(reached.first(), Some(Value::Number(n)) if *n > 0.0) {
+        if matches!(reached.first(), Some(LuaValue::Number(n)) if *n > 0.0) {
             return Ok(());
         }
         let reason = lock(&self.shared.unreachable).take();
         let given = &self.given;
-        Err(Trouble::Place(format!(
+        Err(ScriptError::Place(format!(
             "unable to connect to {}:{} {}",
             given.host,
             given.port.as_deref().unwrap_or(&given.scheme),
@@ -215,17 +215,17 @@ impl Script {
     /// and validates a first request of thread 0.
     ///
     /// Fails if the script fails or the request is invalid.
-    pub fn prepare(&mut self, say: &mut dyn FnMut(&str)) -> Result<Hooks, Trouble> {
+    pub fn prepare(&mut self, say: &mut dyn FnMut(&str)) -> Result<Hooks, ScriptError> {
         for number in 0..self.given.threads {
             let machine = Machine::new(&self.given, &self.shared, Some(number), say)?;
             let shared = Arc::clone(&self.shared);
             let slot = &shared.threads[number].machine;
             *lock(slot) = Some(machine);
-            let id = Value::Number(number as f64);
+            let id = LuaValue::Number(number as f64);
             self.main.call(&self.shared, c"setup", &[id], 0)?;
             // Taken out while it runs. Access to its own globals uses the calling state.
             let Some(machine) = lock(slot).take() else {
-                return Err(Trouble::Memory);
+                return Err(ScriptError::Memory);
             };
             let prepared = self.prepare_thread(number, &machine);
             *lock(slot) = Some(machine);
@@ -238,16 +238,17 @@ impl Script {
         Ok(self.hooks)
     }
 
-    fn prepare_thread(&mut self, number: usize, machine: &Machine) -> Result<(), Trouble> {
+    fn prepare_thread(&mut self, number: usize, machine: &Machine) -> Result<(), ScriptError> {
         let arguments = self.given.arguments.iter().enumerate();
-        let arguments = arguments.map(|(i, text)| (Value::Number(i as f64), Value::text(text)));
-        let arguments = Value::Table(arguments.collect());
+        let arguments =
+            arguments.map(|(i, text)| (LuaValue::Number(i as f64), LuaValue::text(text)));
+        let arguments = LuaValue::Table(arguments.collect());
         machine.call(&self.shared, c"init", &[arguments], 0)?;
         if number > 0 {
             return Ok(());
         }
         let hooks = machine.call(&self.shared, c"hooks", &[], 3)?;
-        let has = |i: usize| hooks.get(i) == Some(&Value::Bool(true));
+        let has = |i: usize| hooks.get(i) == Some(&LuaValue::Bool(true));
         self.hooks = Hooks {
             request: has(0),
             response: has(1),
@@ -258,8 +259,8 @@ impl Script {
             .state
             .bytes(machine.request, machine.usual_request, &mut bytes);
         machine.trouble(&self.shared)?;
-        asked.map_err(Trouble::Script)?;
-        self.first = requests::check(&bytes).map_err(Trouble::Request)?;
+        asked.map_err(ScriptError::Script)?;
+        self.first = requests::check(&bytes).map_err(ScriptError::Request)?;
         Ok(())
     }
 
@@ -275,31 +276,31 @@ impl Script {
 
     /// Error that ended a script during the run.
     #[must_use]
-    pub fn failure(&self) -> Option<Trouble> {
-        lock(&self.shared.failure).clone().map(Trouble::Script)
+    pub fn failure(&self) -> Option<ScriptError> {
+        lock(&self.shared.failure).clone().map(ScriptError::Script)
     }
 
     /// Calls the script's `done`, if any. Fails if the script fails.
     pub fn done(
         &self,
         summary: &Summary,
-        latency: Figures,
-        requests: Figures,
-    ) -> Result<(), Trouble> {
+        latency: DistributionFigures,
+        requests: DistributionFigures,
+    ) -> Result<(), ScriptError> {
         *lock(&self.shared.figures) = vec![latency, requests];
-        let field = |name: &str, value: u64| (Value::text(name), Value::Number(value as f64));
-        let errors = Value::Table(vec![
+        let field = |name: &str, value: u64| (LuaValue::text(name), LuaValue::Number(value as f64));
+        let errors = LuaValue::Table(vec![
             field("connect", summary.connect),
             field("read", summary.read),
             field("write", summary.write),
             field("status", summary.status),
             field("timeout", summary.timeout),
         ]);
-        let table = Value::Table(vec![
+        let table = LuaValue::Table(vec![
             field("duration", summary.duration_us),
             field("requests", summary.requests),
             field("bytes", summary.bytes),
-            (Value::text("errors"), errors),
+            (LuaValue::text("errors"), errors),
         ]);
         self.main.call(&self.shared, c"done", &[table], 0).map(drop)
     }
@@ -329,7 +330,7 @@ pub struct Summary {
 /// Creates the threads' sources.
 #[derive(Clone)]
 pub struct Sources {
-    shared: Arc<Shared>,
+    shared: Arc<ScriptState>,
     hooks: Hooks,
     first: Requests,
 }

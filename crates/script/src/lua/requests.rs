@@ -56,7 +56,8 @@ pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
         }
         let body = body(request);
         let has_length = |line: &[u8]| value_of(line, b"content-length:").is_some();
-        if matches!(body, Body::Chunked) && request.split(|b| *b == b'\n').any(has_length) {
+        if matches!(body, RequestFraming::Chunked) && request.split(|b| *b == b'\n').any(has_length)
+        {
             return Err(flaw(
                 bytes,
                 head_end - 1,
@@ -64,8 +65,8 @@ pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
             ));
         }
         let end = match body {
-            Body::Length(length) => head_end.checked_add(length),
-            Body::Chunked => chunks(&bytes[head_end..]).map(|n| head_end + n),
+            RequestFraming::Length(length) => head_end.checked_add(length),
+            RequestFraming::Chunked => chunks(&bytes[head_end..]).map(|n| head_end + n),
         };
         at = end
             .filter(|end| *end <= bytes.len())
@@ -91,22 +92,22 @@ pub fn count(bytes: &[u8], found: &mut Requests) -> Option<()> {
         // Without framing headers there is no body; the next request follows.
         at += match body(&rest[..head]) {
             _ if head == rest.len() => head,
-            Body::Length(length) => head.checked_add(length)?,
-            Body::Chunked => head + chunks(&rest[head..])?,
+            RequestFraming::Length(length) => head.checked_add(length)?,
+            RequestFraming::Chunked => head + chunks(&rest[head..])?,
         };
         found.count += 1;
     }
     (at == bytes.len() && found.count > 0).then_some(())
 }
 
-enum Body {
+enum RequestFraming {
     Length(usize),
     Chunked,
 }
 
 /// Body framing by the head.
-fn body(head: &[u8]) -> Body {
-    let mut found = Body::Length(0);
+fn body(head: &[u8]) -> RequestFraming {
+    let mut found = RequestFraming::Length(0);
     let mut rest = head;
     while let Some(end) = memchr::memchr(b'\n', rest) {
         let line = &rest[..end];
@@ -117,14 +118,14 @@ fn body(head: &[u8]) -> Body {
                 if let Some(value) = value_of(line, b"content-length:") {
                     let digits = std::str::from_utf8(value).ok();
                     let length = digits.and_then(|digits| digits.parse().ok());
-                    found = Body::Length(length.unwrap_or(0));
+                    found = RequestFraming::Length(length.unwrap_or(0));
                 }
             }
             Some(b't' | b'T') => {
                 if let Some(value) = value_of(line, b"transfer-encoding:")
                     && value.to_ascii_lowercase().ends_with(b"chunked")
                 {
-                    return Body::Chunked;
+                    return RequestFraming::Chunked;
                 }
             }
             _ => {}

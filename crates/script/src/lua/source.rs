@@ -8,12 +8,12 @@ use std::{
 };
 
 use codec::reply::{Keep, Reply};
-use engine::driver::batch::{Batch, Source};
+use engine::driver::batch::{Batch, BatchSource};
 
 use super::{
     Hooks, Machine,
-    ffi::{Header, Value},
-    host::{Shared, lock},
+    ffi::{Header, LuaValue},
+    host::{ScriptState, lock},
     requests::{self, Requests},
 };
 
@@ -30,7 +30,7 @@ enum Hook {
 
 /// Source of one thread.
 pub struct LuaSource {
-    shared: Arc<Shared>,
+    shared: Arc<ScriptState>,
     thread: usize,
     /// `None` only if the state could not be created.
     machine: Option<Machine>,
@@ -46,7 +46,7 @@ pub struct LuaSource {
 
 impl LuaSource {
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<ScriptState>,
         thread: usize,
         hooks: Hooks,
         usual: Requests,
@@ -136,8 +136,8 @@ impl LuaSource {
         if self.looked_at.0 != identity {
             let parameters = machine.state.call(machine.calls, c"parameters", &[], 1);
             let keep = match parameters.as_deref() {
-                Ok([Value::Number(n)]) if (0.0..=1.0).contains(n) => Keep::Status,
-                Ok([Value::Number(n)]) if *n == 2.0 => Keep::Head,
+                Ok([LuaValue::Number(n)]) if (0.0..=1.0).contains(n) => Keep::Status,
+                Ok([LuaValue::Number(n)]) if *n == 2.0 => Keep::Head,
                 _ => Keep::Body,
             };
             self.looked_at = (identity, keep);
@@ -146,7 +146,7 @@ impl LuaSource {
     }
 }
 
-impl Source for LuaSource {
+impl BatchSource for LuaSource {
     fn next(&mut self, _: usize, batch: &mut Batch) -> bool {
         if self.is_stopped() {
             return false;

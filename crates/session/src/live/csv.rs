@@ -16,7 +16,7 @@ use futures_util::stream;
 use report::export;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::state::Newest;
+use super::state::LatestState;
 
 /// Of a piece of it.
 const PIECE: usize = 64 * 1024;
@@ -24,7 +24,7 @@ const PIECE: usize = 64 * 1024;
 const PIECES: usize = 4;
 
 /// The answer: all intervals that are finished.
-pub async fn of(newest: &Arc<Newest>, seat: OwnedSemaphorePermit) -> Response {
+pub async fn of(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Response {
     let mut states = newest.watch();
     let Some(state) = newest.newer(&mut states, None).await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();

@@ -7,7 +7,7 @@ use axum::response::sse::Event;
 use futures_util::{Stream, stream};
 use tokio::sync::watch;
 
-use super::state::{Newest, State};
+use super::state::{LatestState, LiveState};
 
 /// The share of a core that computing pages may take: after a page that took `t`, the next one is due `t` times this later.
 const REST: u64 = 50;
@@ -16,34 +16,34 @@ const INTERVAL_NS: u64 = 1_000_000_000;
 
 /// What one page has been sent.
 struct Watcher {
-    newest: Arc<Newest>,
-    states: watch::Receiver<Option<Arc<State>>>,
-    sent: Option<Sent>,
+    newest: Arc<LatestState>,
+    states: watch::Receiver<Option<Arc<LiveState>>>,
+    sent: Option<SentState>,
     /// What is still to be told of the state that was sent.
-    now: Option<Arc<State>>,
-    stage: Stage,
+    now: Option<Arc<LiveState>>,
+    stage: StreamStage,
     /// Held for as long as the page listens.
     _seat: tokio::sync::OwnedSemaphorePermit,
 }
 
 #[derive(Clone, Copy)]
-struct Sent {
+struct SentState {
     number: u64,
     width_ns: u64,
     points: usize,
     cpu_ns: u64,
 }
 
-enum Stage {
+enum StreamStage {
     Following,
     /// The last figures are sent; `end`, with where the report will be, is still to come.
-    Told(Arc<State>),
+    Told(Arc<LiveState>),
     Done,
 }
 
 /// The events for one page.
 pub fn stream(
-    newest: Arc<Newest>,
+    newest: Arc<LatestState>,
     seat: tokio::sync::OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     let watcher = Watcher {
@@ -51,7 +51,7 @@ pub fn stream(
         newest,
         sent: None,
         now: None,
-        stage: Stage::Following,
+        stage: StreamStage::Following,
         _seat: seat,
     };
     stream::unfold(watcher, |mut watcher| async move {
@@ -65,16 +65,18 @@ impl Watcher {
         if let Some(state) = self.now.take() {
             return Some(Event::default().event("now").data(state.now()));
         }
-        match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Following => self.stage = Stage::Following,
-            Stage::Told(state) => return Some(Event::default().event("end").data(state.end())),
-            Stage::Done => return None,
+        match std::mem::replace(&mut self.stage, StreamStage::Done) {
+            StreamStage::Following => self.stage = StreamStage::Following,
+            StreamStage::Told(state) => {
+                return Some(Event::default().event("end").data(state.end()));
+            }
+            StreamStage::Done => return None,
         }
         self.rest().await;
         let than = self.sent.map(|sent| sent.number);
         let state = self.newest.newer(&mut self.states, than).await?;
         if state.over {
-            self.stage = Stage::Told(Arc::clone(&state));
+            self.stage = StreamStage::Told(Arc::clone(&state));
         }
         self.now = Some(Arc::clone(&state));
         Some(self.event(&state))
@@ -91,13 +93,13 @@ impl Watcher {
         }
     }
 
-    fn event(&mut self, state: &State) -> Event {
+    fn event(&mut self, state: &LiveState) -> Event {
         let (width_ns, points) = state.extent();
         // Everything is finished but the last point, which goes on growing.
         let known = self
             .sent
             .filter(|sent| sent.width_ns == width_ns && sent.points > 0 && sent.points <= points);
-        self.sent = Some(Sent {
+        self.sent = Some(SentState {
             number: state.number,
             width_ns,
             points,

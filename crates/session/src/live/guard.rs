@@ -10,17 +10,17 @@ use axum::{
 
 /// Names by which a server may be called.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct AllowedNames {
     hosts: Vec<String>,
     port: u16,
     /// Whether another port is taken for ours: where a tunnel may have changed it.
     any_port: bool,
 }
 
-impl Names {
+impl AllowedNames {
     /// This machine's, at this very port.
-    pub fn exactly(port: u16) -> Names {
-        Names {
+    pub fn exactly(port: u16) -> AllowedNames {
+        AllowedNames {
             hosts: vec!["127.0.0.1".into(), "localhost".into()],
             port,
             any_port: false,
@@ -28,8 +28,8 @@ impl Names {
     }
 
     /// This machine's, at any port.
-    pub fn of_this_machine(port: u16) -> Names {
-        let mut names = Names::exactly(port);
+    pub fn of_this_machine(port: u16) -> AllowedNames {
+        let mut names = AllowedNames::exactly(port);
         names.hosts.push("[::1]".into());
         names.any_port = true;
         names
@@ -72,7 +72,7 @@ impl Names {
 }
 
 /// Lets through what comes from this machine under its own name.
-pub async fn local(State(names): State<Names>, request: Request, next: Next) -> Response {
+pub async fn local(State(names): State<AllowedNames>, request: Request, next: Next) -> Response {
     if names.allow(request.headers()) {
         next.run(request).await
     } else {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn only_this_machine_under_its_own_name() {
-        let names = Names::exactly(4711);
+        let names = AllowedNames::exactly(4711);
         let allowed: [&[_]; 4] = [
             &[("host", "127.0.0.1:4711")],
             &[("host", "LocalHost:4711")],
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_tunnel_may_change_the_port_of_the_endpoint() {
-        let names = Names::of_this_machine(9464);
+        let names = AllowedNames::of_this_machine(9464);
         for host in ["127.0.0.1:9000", "localhost", "[::1]:9464", "[::1]"] {
             assert!(names.allow(&headers(&[("host", host)])), "{host}");
         }

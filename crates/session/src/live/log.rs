@@ -7,11 +7,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use engine::{Line, Zero, clock};
+use engine::{OutputLine, Zero, clock};
 use record::{Event, EventKind};
 use serde::Serialize;
 
-use crate::voice::{SharedVoice, Voice};
+use crate::voice::{MessageSink, SharedVoice};
 
 /// So many lines are kept and shown.
 const MOST_LINES: usize = 200;
@@ -22,18 +22,18 @@ const LONGEST: usize = 500;
 #[derive(Debug, Clone)]
 pub struct Log {
     zero_ns: u64,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<LogLines>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    lines: VecDeque<Entry>,
+struct LogLines {
+    lines: VecDeque<LogEntry>,
     gone: usize,
 }
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct LogEntry {
     /// When, in nanoseconds from the start.
     at_ns: u64,
     /// `message` (the test's own), `remark`, `warning`, `error`, `phase`, `stop`.
@@ -43,8 +43,8 @@ pub struct Entry {
 
 /// The newest lines, the oldest of them first.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lines {
-    lines: Vec<Entry>,
+pub struct NewestLines {
+    lines: Vec<LogEntry>,
     /// So many older ones are not among them.
     left_out: usize,
 }
@@ -59,13 +59,16 @@ impl Log {
     }
 
     /// A line of the test's own.
-    pub fn line(&self, line: &Line) {
+    pub fn line(&self, line: &OutputLine) {
         match line {
-            Line::Log { text, .. } | Line::Trace(text) | Line::Text(text) => {
+            OutputLine::Log { text, .. } | OutputLine::Trace(text) | OutputLine::Text(text) => {
                 self.add("message", text);
             }
             // Remarks are events; the others are no lines.
-            Line::Step(_) | Line::Error(_) | Line::Secret(_) | Line::Remark(_) => {}
+            OutputLine::Step(_)
+            | OutputLine::Error(_)
+            | OutputLine::Secret(_)
+            | OutputLine::Remark(_) => {}
         }
     }
 
@@ -78,15 +81,15 @@ impl Log {
     }
 
     /// What was said and what happened, in the order of time.
-    pub fn with(&self, events: &[Event]) -> Lines {
+    pub fn with(&self, events: &[Event]) -> NewestLines {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = events.len().saturating_sub(MOST_LINES);
-        let mut lines: Vec<Entry> = events[newest..].iter().map(Entry::of).collect();
+        let mut lines: Vec<LogEntry> = events[newest..].iter().map(LogEntry::of).collect();
         lines.extend(kept.lines.iter().cloned());
         lines.sort_by_key(|entry| entry.at_ns);
         let more = lines.len().saturating_sub(MOST_LINES);
         lines.drain(..more);
-        Lines {
+        NewestLines {
             lines,
             left_out: newest + kept.gone + more,
         }
@@ -95,7 +98,7 @@ impl Log {
     fn add(&self, kind: &'static str, text: &str) {
         let at_ns = clock::monotonic_ns().saturating_sub(self.zero_ns);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.lines.push_back(Entry {
+        kept.lines.push_back(LogEntry {
             at_ns,
             kind,
             text: cut(text),
@@ -107,9 +110,9 @@ impl Log {
     }
 }
 
-impl Entry {
-    fn of(event: &Event) -> Entry {
-        Entry {
+impl LogEntry {
+    fn of(event: &Event) -> LogEntry {
+        LogEntry {
             at_ns: event.at_ns,
             kind: match event.event {
                 EventKind::PhaseStarted | EventKind::PhaseCompleted => "phase",
@@ -138,7 +141,7 @@ struct Overheard {
     voice: SharedVoice,
 }
 
-impl Voice for Overheard {
+impl MessageSink for Overheard {
     fn say(&self, line: &dyn Display) {
         self.log.add("remark", &line.to_string());
         self.voice.say(line);

@@ -20,11 +20,11 @@ use std::{
 };
 
 use axum::{Router, serve::ListenerExt};
-use engine::{Line, StopHandle, Zero};
+use engine::{OutputLine, StopHandle, Zero};
 use log::Log;
 use measure::Interval;
 use record::Run;
-use state::Newest;
+use state::LatestState;
 pub(crate) use steer::Steering;
 
 use crate::{exports::Exports, voice::SharedVoice};
@@ -36,7 +36,7 @@ const NICENESS: i32 = 15;
 
 /// What is to be looked at.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted {
+pub struct LiveOptions {
     /// The live view, at this port; 0 takes a free one.
     pub view: Option<u16>,
     /// Prometheus' endpoint, at this address.
@@ -48,7 +48,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// A line about what cannot be read, or could not be written at the end.
-pub fn beside_a_door() -> Result<(Exports, Wanted), String> {
+pub fn beside_a_door() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
     exports.can_be_written()?;
@@ -60,27 +60,27 @@ pub fn beside_a_door() -> Result<(Exports, Wanted), String> {
     };
     let view = set("LOADLINE_UI").filter(|text| text != "0").map(|_| port);
     let metrics = exports.metrics;
-    Ok((exports, Wanted { view, metrics }))
+    Ok((exports, LiveOptions { view, metrics }))
 }
 
 /// The ports that a run will be looked at, taken before it begins.
 pub(crate) struct Bound {
-    view: Option<View>,
+    view: Option<LiveView>,
     metrics: Option<TcpListener>,
 }
 
 /// Where the live view will be.
-struct View {
+struct LiveView {
     listener: TcpListener,
     port: u16,
     /// What the address has in it that cannot be guessed.
     token: String,
 }
 
-impl View {
-    fn of(port: u16) -> Result<View, String> {
+impl LiveView {
+    fn of(port: u16) -> Result<LiveView, String> {
         let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
-        Ok(View {
+        Ok(LiveView {
             port: local(&listener)?.port(),
             token: token().map_err(|why| format!("--ui: no random numbers: {why}"))?,
             listener,
@@ -97,17 +97,17 @@ impl Bound {
     ///
     /// # Errors
     /// A line about the port that cannot be had.
-    pub fn of(wanted: Wanted) -> Result<Bound, String> {
+    pub fn of(wanted: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
-            view: wanted.view.map(View::of).transpose()?,
+            view: wanted.view.map(LiveView::of).transpose()?,
             metrics: wanted.metrics.map(metrics).transpose()?,
         })
     }
 
     /// Where the live view will be.
     pub fn view(&self) -> Option<String> {
-        self.view.as_ref().map(View::address)
+        self.view.as_ref().map(LiveView::address)
     }
 
     /// Says where they are, and begins to answer. What cannot be had any more is told: the run goes on without.
@@ -117,7 +117,7 @@ impl Bound {
         stop: &StopHandle,
         voice: &SharedVoice,
     ) -> Live {
-        let newest = Arc::new(Newest::with(Log::from(zero), steering));
+        let newest = Arc::new(LatestState::with(Log::from(zero), steering));
         let servers = self.servers(&newest, stop, voice);
         let servers = servers.unwrap_or_else(|why| {
             voice.warning(&format_args!("no live view: {why}"));
@@ -139,15 +139,15 @@ impl Bound {
 
     fn servers(
         self,
-        newest: &Arc<Newest>,
+        newest: &Arc<LatestState>,
         stop: &StopHandle,
         voice: &SharedVoice,
-    ) -> Result<Vec<Server>, String> {
+    ) -> Result<Vec<LiveServer>, String> {
         let mut servers = Vec::new();
         if let Some(view) = self.view {
             voice.say(&format_args!("live view: {}", view.address()));
             let routes = server::view(Arc::clone(newest), stop.clone(), &view.token, view.port);
-            servers.push(Server {
+            servers.push(LiveServer {
                 listener: view.listener,
                 routes,
             });
@@ -157,7 +157,7 @@ impl Bound {
             voice.say(&format_args!("metrics on http://{address}/metrics"));
             let on_loopback = address.ip().is_loopback();
             let routes = server::metrics(Arc::clone(newest), address.port(), on_loopback);
-            servers.push(Server { listener, routes });
+            servers.push(LiveServer { listener, routes });
         }
         Ok(servers)
     }
@@ -165,12 +165,12 @@ impl Bound {
 
 /// The servers of one run.
 pub(crate) struct Live {
-    newest: Arc<Newest>,
+    newest: Arc<LatestState>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A server that will begin with the runtime.
-struct Server {
+struct LiveServer {
     listener: TcpListener,
     routes: Router,
 }
@@ -191,7 +191,7 @@ impl Live {
     }
 
     /// A line of the test's own, without secrets.
-    pub fn line(&self, line: &Line) {
+    pub fn line(&self, line: &OutputLine) {
         if self.thread.is_some() {
             self.newest.log().line(line);
         }
@@ -237,7 +237,7 @@ fn token() -> io::Result<String> {
 }
 
 /// Answers until the run is over.
-fn work(servers: Vec<Server>, newest: &Arc<Newest>, voice: &SharedVoice) {
+fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice) {
     let thread = rustix::thread::gettid();
     // Not being allowed to is no reason to stop.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
@@ -266,7 +266,7 @@ fn work(servers: Vec<Server>, newest: &Arc<Newest>, voice: &SharedVoice) {
 }
 
 /// Answers on one port; comes back when the run is over and everyone who was listening has been told.
-async fn serve(server: Server, newest: Arc<Newest>, voice: SharedVoice) {
+async fn serve(server: LiveServer, newest: Arc<LatestState>, voice: SharedVoice) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
         // Small events at once, instead of waiting for more to send.
         Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),

@@ -18,8 +18,8 @@ use tokio::sync::Semaphore;
 
 use super::{
     csv, events,
-    guard::{self, Names},
-    state::Newest,
+    guard::{self, AllowedNames},
+    state::LatestState,
 };
 
 /// So many pages may listen at a time.
@@ -29,17 +29,17 @@ const CSV_SEATS: usize = 2;
 
 /// What the live view's routes know.
 #[derive(Clone)]
-struct View {
-    newest: Arc<Newest>,
+struct ServedView {
+    newest: Arc<LatestState>,
     stop: StopHandle,
     seats: Arc<Semaphore>,
     csv_seats: Arc<Semaphore>,
 }
 
 /// The live view's routes, below its token: who does not know it finds nothing.
-pub fn view(newest: Arc<Newest>, stop: StopHandle, token: &str, port: u16) -> Router {
+pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) -> Router {
     let seats = Arc::new(Semaphore::new(SEATS));
-    let view = View {
+    let view = ServedView {
         newest,
         stop,
         seats,
@@ -60,19 +60,19 @@ pub fn view(newest: Arc<Newest>, stop: StopHandle, token: &str, port: u16) -> Ro
         .fallback(nothing_here)
         .layer(middleware::map_response(private))
         .layer(middleware::from_fn_with_state(
-            Names::exactly(port),
+            AllowedNames::exactly(port),
             guard::local,
         ))
         .with_state(view)
 }
 
 /// Prometheus' endpoint. Whoever listens beyond this machine was asked to, and goes by names that we cannot know.
-pub fn metrics(newest: Arc<Newest>, port: u16, on_loopback: bool) -> Router {
+pub fn metrics(newest: Arc<LatestState>, port: u16, on_loopback: bool) -> Router {
     let routes = Router::new()
         .route("/metrics", get(scrape))
         .with_state(newest);
     if on_loopback {
-        let names = Names::of_this_machine(port);
+        let names = AllowedNames::of_this_machine(port);
         routes.layer(middleware::from_fn_with_state(names, guard::local))
     } else {
         routes
@@ -83,7 +83,7 @@ async fn page() -> Html<String> {
     Html(report::html::live())
 }
 
-async fn listen(State(view): State<View>) -> Response {
+async fn listen(State(view): State<ServedView>) -> Response {
     match view.seats.try_acquire_owned() {
         Ok(seat) => Sse::new(events::stream(view.newest, seat)).into_response(),
         Err(_) => {
@@ -93,7 +93,7 @@ async fn listen(State(view): State<View>) -> Response {
     }
 }
 
-async fn so_far(State(view): State<View>) -> Response {
+async fn so_far(State(view): State<ServedView>) -> Response {
     match view.csv_seats.try_acquire_owned() {
         Ok(seat) => csv::of(&view.newest, seat).await,
         Err(_) => {
@@ -103,7 +103,7 @@ async fn so_far(State(view): State<View>) -> Response {
     }
 }
 
-async fn stop_run(State(view): State<View>, headers: HeaderMap) -> Response {
+async fn stop_run(State(view): State<ServedView>, headers: HeaderMap) -> Response {
     if !guard::is_meant(&headers) {
         let why = "sent by another page: use the button, or add the header X-Loadline: stop\n";
         return (StatusCode::FORBIDDEN, why).into_response();
@@ -112,7 +112,11 @@ async fn stop_run(State(view): State<View>, headers: HeaderMap) -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn change_load(State(view): State<View>, headers: HeaderMap, wanted: String) -> Response {
+async fn change_load(
+    State(view): State<ServedView>,
+    headers: HeaderMap,
+    wanted: String,
+) -> Response {
     if !guard::is_meant(&headers) {
         let why = "sent by another page: use the button, or add the header X-Loadline: load\n";
         return (StatusCode::FORBIDDEN, why).into_response();
@@ -133,7 +137,7 @@ async fn nothing_here() -> (StatusCode, &'static str) {
     (StatusCode::NOT_FOUND, why)
 }
 
-async fn scrape(State(newest): State<Arc<Newest>>) -> Response {
+async fn scrape(State(newest): State<Arc<LatestState>>) -> Response {
     let mut states = newest.watch();
     match newest.newer(&mut states, None).await {
         Some(state) => {

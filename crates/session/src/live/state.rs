@@ -23,8 +23,8 @@ use super::{log::Log, steer::Steering};
 
 /// Where the newest copy is.
 #[derive(Debug)]
-pub struct Newest {
-    states: watch::Sender<Option<Arc<State>>>,
+pub struct LatestState {
+    states: watch::Sender<Option<Arc<LiveState>>>,
     /// Intervals that the run has finished.
     intervals: AtomicU64,
     /// The newest second, which is what watchers are shown.
@@ -39,7 +39,7 @@ pub struct Newest {
 
 /// The run at the end of an interval.
 #[derive(Debug)]
-pub struct State {
+pub struct LiveState {
     /// So many intervals were finished.
     pub number: u64,
     /// Whether it is over.
@@ -64,10 +64,10 @@ struct Worked {
     cpu_ns: u64,
 }
 
-impl Newest {
+impl LatestState {
     /// Nothing yet; what is said of the run will be in `log`, and what may be changed of it is asked of `steering`.
-    pub fn with(log: Log, steering: Steering) -> Newest {
-        Newest {
+    pub fn with(log: Log, steering: Steering) -> LatestState {
+        LatestState {
             states: watch::Sender::new(None),
             intervals: AtomicU64::new(0),
             recent: Mutex::default(),
@@ -111,7 +111,7 @@ impl Newest {
     }
 
     fn publish(&self, run: &Run, interval: Option<Arc<Interval>>, over: bool) {
-        let state = State {
+        let state = LiveState {
             number: self.intervals.load(Ordering::Relaxed),
             over,
             run: run.clone(),
@@ -125,7 +125,7 @@ impl Newest {
     }
 
     /// For a watcher.
-    pub fn watch(&self) -> watch::Receiver<Option<Arc<State>>> {
+    pub fn watch(&self) -> watch::Receiver<Option<Arc<LiveState>>> {
         self.states.subscribe()
     }
 
@@ -133,13 +133,13 @@ impl Newest {
     /// never be.
     pub async fn newer(
         &self,
-        states: &mut watch::Receiver<Option<Arc<State>>>,
+        states: &mut watch::Receiver<Option<Arc<LiveState>>>,
         than: Option<u64>,
-    ) -> Option<Arc<State>> {
-        let _waiting = Waiting::begin(&self.waiting);
+    ) -> Option<Arc<LiveState>> {
+        let _waiting = PendingState::begin(&self.waiting);
         loop {
             let state = states.borrow_and_update().clone();
-            let fresh = |state: &Arc<State>| {
+            let fresh = |state: &Arc<LiveState>| {
                 let is_last = state.number >= self.intervals.load(Ordering::Relaxed);
                 state.over || is_last && than.is_none_or(|than| state.number > than)
             };
@@ -153,12 +153,12 @@ impl Newest {
     /// Comes back when the run is over, or will never be.
     pub async fn ended(&self) {
         let mut states = self.states.subscribe();
-        let over = |state: &Option<Arc<State>>| state.as_ref().is_some_and(|state| state.over);
+        let over = |state: &Option<Arc<LiveState>>| state.as_ref().is_some_and(|state| state.over);
         let _ = states.wait_for(over).await;
     }
 }
 
-impl State {
+impl LiveState {
     /// The page as JSON.
     pub fn page(&self) -> Arc<str> {
         Arc::clone(&self.worked().text)
@@ -223,16 +223,16 @@ impl State {
 }
 
 /// Counts a watcher as waiting until it is dropped: also when it goes away meanwhile.
-struct Waiting<'a>(&'a AtomicUsize);
+struct PendingState<'a>(&'a AtomicUsize);
 
-impl Waiting<'_> {
-    fn begin(count: &AtomicUsize) -> Waiting<'_> {
+impl PendingState<'_> {
+    fn begin(count: &AtomicUsize) -> PendingState<'_> {
         count.fetch_add(1, Ordering::Relaxed);
-        Waiting(count)
+        PendingState(count)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingState<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

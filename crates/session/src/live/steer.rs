@@ -2,9 +2,9 @@
 //! becomes of it in the record is written elsewhere.
 
 use engine::{
-    Course, Zero,
+    LoadControl, Zero,
     clock::Clock,
-    course::{Change, Refused, Wanted},
+    course::{AdjustedLoad, Change, ChangeRefusal},
 };
 use plan::{Load, Plan, units};
 use record::units as words;
@@ -15,19 +15,19 @@ const TRIES: usize = 5;
 
 /// The load of a run, for whoever wants another one.
 #[derive(Debug, Clone)]
-pub struct Steering(Kind);
+pub struct Steering(SteeringKind);
 
 #[derive(Debug, Clone)]
-enum Kind {
-    Course(Course, Zero),
+enum SteeringKind {
+    Course(LoadControl, Zero),
     /// It cannot be changed at all, for this reason.
     Fixed(String),
 }
 
 impl Steering {
     /// Of a load that may be changed.
-    pub fn of(course: Course, zero: Zero) -> Steering {
-        Steering(Kind::Course(course, zero))
+    pub fn of(course: LoadControl, zero: Zero) -> Steering {
+        Steering(SteeringKind::Course(course, zero))
     }
 
     /// Of a load that may not: behind another tool's door, of one process of several, or one that drives itself.
@@ -52,19 +52,19 @@ impl Steering {
             None => "what drives this load has a schedule of its own: it cannot be changed here"
                 .to_owned(),
         };
-        Steering(Kind::Fixed(why))
+        Steering(SteeringKind::Fixed(why))
     }
 
     /// For the page: what can be changed now, what it is and at most; or why nothing can.
     pub fn shown(&self) -> Value {
         match &self.0 {
-            Kind::Fixed(why) => json!({"what": null, "why": why}),
-            Kind::Course(course, zero) => match course.now(Clock::system(*zero).now()) {
+            SteeringKind::Fixed(why) => json!({"what": null, "why": why}),
+            SteeringKind::Course(course, zero) => match course.now(Clock::system(*zero).now()) {
                 Err(why) => json!({"what": null, "why": why.to_string()}),
                 Ok(now) => {
                     let (what, most) = match now {
-                        Wanted::Rate(_) => ("rate", course.most().per_second.floor()),
-                        Wanted::Users(_) => ("users", f64::from(course.most().users)),
+                        AdjustedLoad::Rate(_) => ("rate", course.most().per_second.floor()),
+                        AdjustedLoad::Users(_) => ("users", f64::from(course.most().users)),
                     };
                     json!({"what": what, "value": now.figure(), "most": most})
                 }
@@ -78,30 +78,30 @@ impl Steering {
     /// One line of why it stays as it is.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
         let (course, zero) = match &self.0 {
-            Kind::Course(course, zero) => (course, *zero),
-            Kind::Fixed(why) => return Err(why.clone()),
+            SteeringKind::Course(course, zero) => (course, *zero),
+            SteeringKind::Fixed(why) => return Err(why.clone()),
         };
         let wanted = read(wanted)?;
         let clock = Clock::system(zero);
         // This thread is the last to get a turn: what comes too late once need not do so again.
         let tries = (0..TRIES).map(|_| course.change(wanted, || clock.now()));
-        let mut tries = tries.skip_while(|change| *change == Err(Refused::TooLate));
-        let change = tries.next().unwrap_or(Err(Refused::TooLate));
+        let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
+        let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));
         change
             .map(|change| told(&change))
             .map_err(|why| why.to_string())
     }
 }
 
-fn read(wanted: &str) -> Result<Wanted, String> {
+fn read(wanted: &str) -> Result<AdjustedLoad, String> {
     match wanted.trim().split_once('=') {
         Some(("rate", rate)) => {
             let rate = units::parse_rate(rate).map_err(|why| why.to_string())?;
-            Ok(Wanted::Rate(rate))
+            Ok(AdjustedLoad::Rate(rate))
         }
         Some(("users", users)) => {
             let users = users.trim();
-            users.parse().map(Wanted::Users).map_err(|_| {
+            users.parse().map(AdjustedLoad::Users).map_err(|_| {
                 format!("`{users}` is not a valid number of users: write a whole number, 0 or more")
             })
         }
@@ -110,10 +110,10 @@ fn read(wanted: &str) -> Result<Wanted, String> {
 }
 
 fn told(change: &Change) -> String {
-    let figure = |wanted: Wanted| match wanted {
-        Wanted::Rate(rate) => format!("{}/s", words::decimal(rate.as_f64())),
-        Wanted::Users(1) => "1 user".to_owned(),
-        Wanted::Users(users) => format!("{} users", words::count(u64::from(users))),
+    let figure = |wanted: AdjustedLoad| match wanted {
+        AdjustedLoad::Rate(rate) => format!("{}/s", words::decimal(rate.as_f64())),
+        AdjustedLoad::Users(1) => "1 user".to_owned(),
+        AdjustedLoad::Users(users) => format!("{} users", words::count(u64::from(users))),
     };
     let at = words::duration(change.at_ns);
     let (from, to) = (figure(change.from), figure(change.to));
@@ -128,10 +128,10 @@ mod tests {
     fn what_is_asked_for_is_a_rate_or_a_number_of_users() {
         for text in ["rate=80", "rate=80/s\n", "rate=4800/m"] {
             let wanted = read(text).unwrap();
-            assert!(matches!(wanted, Wanted::Rate(_)), "{wanted:?}");
+            assert!(matches!(wanted, AdjustedLoad::Rate(_)), "{wanted:?}");
             assert_eq!(wanted.figure(), 80.0);
         }
-        assert_eq!(read("users= 0 "), Ok(Wanted::Users(0)));
+        assert_eq!(read("users= 0 "), Ok(AdjustedLoad::Users(0)));
         for (wanted, why) in [
             ("rate=-1", "`-1` is negative: a rate is 0 or more"),
             ("rate=fast", "`fast` is not a rate"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 /// A series: its labels, and values by moment, in milliseconds since 1970.
-pub(super) struct Series {
+pub(super) struct AnsweredSeries {
     labels: BTreeMap<String, String>,
     values: Vec<(u64, f64)>,
 }
@@ -13,7 +13,7 @@ pub(super) struct Series {
 /// By moment, in milliseconds since 1970, the value of each instance.
 pub(super) type Steps = BTreeMap<u64, Vec<(String, f64)>>;
 
-impl Series {
+impl AnsweredSeries {
     /// Its labels as the name of one of several; empty where it has none.
     pub fn instance(&self) -> String {
         let pairs = self.labels.iter().filter(|(name, _)| *name != "__name__");
@@ -36,11 +36,11 @@ impl Series {
 }
 
 /// The series of an answer: of a vector one value each, of a matrix several; a scalar is a series without labels.
-pub(super) fn series(data: &Value) -> Result<Vec<Series>, String> {
+pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
     let kind = data.get("resultType").and_then(Value::as_str);
     let result = data.get("result").ok_or("its answer is no Prometheus'")?;
     match kind {
-        Some("scalar") => Ok(vec![Series {
+        Some("scalar") => Ok(vec![AnsweredSeries {
             labels: BTreeMap::new(),
             values: point(result).into_iter().collect(),
         }]),
@@ -53,14 +53,14 @@ pub(super) fn series(data: &Value) -> Result<Vec<Series>, String> {
     }
 }
 
-fn one(series: &Value) -> Series {
+fn one(series: &Value) -> AnsweredSeries {
     let labels = series.get("metric").and_then(Value::as_object);
     let labels = labels.into_iter().flatten();
     let labels =
         labels.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
     let many = series.get("values").and_then(Value::as_array);
     let points = many.into_iter().flatten().chain(series.get("value"));
-    Series {
+    AnsweredSeries {
         labels: labels.collect(),
         values: points.filter_map(point).collect(),
     }
@@ -88,7 +88,7 @@ pub(super) fn scalar(data: &Value) -> Option<f64> {
 }
 
 /// The same by moment. Of more series than are kept the first are.
-pub(super) fn steps(all: &[Series], most: usize) -> Result<Steps, String> {
+pub(super) fn steps(all: &[AnsweredSeries], most: usize) -> Result<Steps, String> {
     let mut steps = Steps::new();
     for one in all.iter().take(most) {
         let instance = one.instance();
@@ -106,7 +106,7 @@ pub(super) fn steps(all: &[Series], most: usize) -> Result<Steps, String> {
 }
 
 /// The longest interval at which targets are scraped that a series may be of.
-pub(super) fn interval_of_targets(data: &Value, series: &[Series]) -> Option<u64> {
+pub(super) fn interval_of_targets(data: &Value, series: &[AnsweredSeries]) -> Option<u64> {
     let targets = data.get("activeTargets")?.as_array()?;
     let is_asked =
         |target: &&Value| series.is_empty() || series.iter().any(|series| series.may_be_of(target));

@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
-use plan::server::Source;
-use record::server::{Descriptor, Reading};
+use plan::server::MetricSource;
+use record::server::{Descriptor, MetricReading};
 
-use super::{Sampler, exporters::Names, exposition};
+use super::{Sampler, exporters::ExporterNames, exposition};
 use crate::{
-    asking::{Base, Request},
+    asking::{Base, BlockingRequest},
     bounded::{self, Deadline, said},
 };
 
@@ -28,7 +28,7 @@ const MOST_BYTES: usize = 1 << 20;
 const MOST_ERRORS: u64 = 4 << 10;
 
 /// How a source is asked.
-enum Asked {
+enum EndpointQuery {
     Url {
         base: Base,
         path: String,
@@ -42,9 +42,9 @@ enum Asked {
 
 /// A source that is asked once a second.
 pub(super) struct Endpoint {
-    source: Source,
-    asked: Asked,
-    names: Names,
+    source: MetricSource,
+    asked: EndpointQuery,
+    names: ExporterNames,
     /// What it said when it was asked first.
     known: Vec<Descriptor>,
     has_answered: bool,
@@ -52,14 +52,14 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// What a URL answers.
-    pub fn url(source: Source, url: &str) -> Result<Endpoint, String> {
+    pub fn url(source: MetricSource, url: &str) -> Result<Endpoint, String> {
         let (base, path) = Base::of_url(url)?;
         let base = base.patient_for(PATIENCE).at_most(MOST_ANSWER);
-        Ok(Endpoint::of(source, Asked::Url { base, path }))
+        Ok(Endpoint::of(source, EndpointQuery::Url { base, path }))
     }
 
     /// A Redis: `redis://[[user]:password@]host[:port]`.
-    pub fn redis(source: Source, url: &str) -> Endpoint {
+    pub fn redis(source: MetricSource, url: &str) -> Endpoint {
         let password = plan::server::password_of(url).map(ToOwned::to_owned);
         let rest = url.trim_start_matches("redis://");
         let rest = rest.split('/').next().unwrap_or_default();
@@ -72,19 +72,19 @@ impl Endpoint {
         } else {
             format!("{host}:6379")
         };
-        Endpoint::of(source, Asked::Redis { address, password })
+        Endpoint::of(source, EndpointQuery::Redis { address, password })
     }
 
     /// What a command writes.
-    pub fn command(source: Source, line: &str) -> Endpoint {
-        Endpoint::of(source, Asked::Command(line.to_owned()))
+    pub fn command(source: MetricSource, line: &str) -> Endpoint {
+        Endpoint::of(source, EndpointQuery::Command(line.to_owned()))
     }
 
-    fn of(source: Source, asked: Asked) -> Endpoint {
+    fn of(source: MetricSource, asked: EndpointQuery) -> Endpoint {
         Endpoint {
             source,
             asked,
-            names: Names::default(),
+            names: ExporterNames::default(),
             known: Vec::new(),
             has_answered: false,
         }
@@ -117,18 +117,18 @@ impl Endpoint {
         self.source.unmatched(&metrics)
     }
 
-    fn ask(&mut self) -> Result<Vec<Reading>, String> {
+    fn ask(&mut self) -> Result<Vec<MetricReading>, String> {
         match &self.asked {
-            Asked::Url { base, path } => {
+            EndpointQuery::Url { base, path } => {
                 let readings = exposition::read(&body(base, path)?)?;
                 let named = self.names.given(readings, engine::clock::monotonic_ns());
                 Ok(exposition::wanted(named, &self.source))
             }
-            Asked::Redis { address, password } => {
+            EndpointQuery::Redis { address, password } => {
                 let text = info(address, password.as_deref())?;
                 Ok(exposition::wanted(exposition::redis(&text), &self.source))
             }
-            Asked::Command(line) => {
+            EndpointQuery::Command(line) => {
                 let readings = exposition::lines(&output(line)?)?;
                 Ok(exposition::wanted(readings, &self.source))
             }
@@ -149,7 +149,7 @@ impl Sampler for Endpoint {
         false
     }
 
-    fn look(&mut self) -> Result<Vec<Reading>, String> {
+    fn look(&mut self) -> Result<Vec<MetricReading>, String> {
         let mut readings = self.ask()?;
         readings.truncate(MOST);
         Ok(readings)
@@ -157,7 +157,7 @@ impl Sampler for Endpoint {
 }
 
 fn body(base: &Base, path: &str) -> Result<String, String> {
-    let answer = base.ask(&Request {
+    let answer = base.ask(&BlockingRequest {
         method: "GET",
         path,
         headers: &[],

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use record::server::{Descriptor, Reading};
+use record::server::{Descriptor, MetricReading};
 
 /// How several readings become one.
 #[derive(Clone, Copy)]
-enum Of {
+enum Aggregate {
     Sum,
     Most,
     /// One for each value of a label.
@@ -16,7 +16,7 @@ enum Of {
 
 /// What becomes of the number.
 #[derive(Clone, Copy)]
-enum Told {
+enum NumberUse {
     /// A level, in this unit.
     Level(&'static str),
     /// Of what only grows, growth per second times this, in this unit.
@@ -26,8 +26,8 @@ enum Told {
 /// A name, and what it is made of: the first of the metrics that is there, where a label has a value if one is named.
 struct Rule {
     name: &'static str,
-    told: Told,
-    of: Of,
+    told: NumberUse,
+    of: Aggregate,
     from: &'static [(&'static str, Option<(&'static str, &'static str)>)],
 }
 
@@ -38,26 +38,26 @@ const HEAP: Option<(&str, &str)> = Some(("area", "heap"));
 const RULES: [Rule; 15] = [
     Rule {
         name: "cpu",
-        told: Told::Growth(1.0, ""),
-        of: Of::Sum,
+        told: NumberUse::Growth(1.0, ""),
+        of: Aggregate::Sum,
         from: &[("process_cpu_seconds_total", None)],
     },
     Rule {
         name: "cpu",
-        told: Told::Growth(1e-9, ""),
-        of: Of::Sum,
+        told: NumberUse::Growth(1e-9, ""),
+        of: Aggregate::Sum,
         from: &[("process_cpu_time_ns_total", None)],
     },
     Rule {
         name: "memory",
-        told: Told::Level("B"),
-        of: Of::Sum,
+        told: NumberUse::Level("B"),
+        of: Aggregate::Sum,
         from: &[("process_resident_memory_bytes", None)],
     },
     Rule {
         name: "heap-used",
-        told: Told::Level("B"),
-        of: Of::Sum,
+        told: NumberUse::Level("B"),
+        of: Aggregate::Sum,
         from: &[
             ("nodejs_heap_size_used_bytes", None),
             ("jvm_memory_used_bytes", HEAP),
@@ -66,8 +66,8 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "heap-max",
-        told: Told::Level("B"),
-        of: Of::Sum,
+        told: NumberUse::Level("B"),
+        of: Aggregate::Sum,
         from: &[
             ("jvm_memory_max_bytes", HEAP),
             ("jvm_memory_bytes_max", HEAP),
@@ -75,8 +75,8 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "gc-time",
-        told: Told::Growth(100.0, "%"),
-        of: Of::Sum,
+        told: NumberUse::Growth(100.0, "%"),
+        of: Aggregate::Sum,
         from: &[
             ("nodejs_gc_duration_seconds_sum", None),
             ("jvm_gc_pause_seconds_sum", None),
@@ -85,26 +85,26 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "event-loop-lag",
-        told: Told::Level("s"),
-        of: Of::Most,
+        told: NumberUse::Level("s"),
+        of: Aggregate::Most,
         from: &[("nodejs_eventloop_lag_seconds", None)],
     },
     Rule {
         name: "event-loop-lag-p50",
-        told: Told::Level("s"),
-        of: Of::Most,
+        told: NumberUse::Level("s"),
+        of: Aggregate::Most,
         from: &[("nodejs_eventloop_lag_p50_seconds", None)],
     },
     Rule {
         name: "event-loop-lag-p99",
-        told: Told::Level("s"),
-        of: Of::Most,
+        told: NumberUse::Level("s"),
+        of: Aggregate::Most,
         from: &[("nodejs_eventloop_lag_p99_seconds", None)],
     },
     Rule {
         name: "threads",
-        told: Told::Level(""),
-        of: Of::Sum,
+        told: NumberUse::Level(""),
+        of: Aggregate::Sum,
         from: &[
             ("jvm_threads_live_threads", None),
             ("jvm_threads_current", None),
@@ -112,32 +112,32 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "handles",
-        told: Told::Level(""),
-        of: Of::Sum,
+        told: NumberUse::Level(""),
+        of: Aggregate::Sum,
         from: &[("nodejs_active_handles_total", None)],
     },
     Rule {
         name: "pool-used",
-        told: Told::Level(""),
-        of: Of::Each("pool"),
+        told: NumberUse::Level(""),
+        of: Aggregate::Each("pool"),
         from: &[("hikaricp_connections_active", None)],
     },
     Rule {
         name: "pool-max",
-        told: Told::Level(""),
-        of: Of::Each("pool"),
+        told: NumberUse::Level(""),
+        of: Aggregate::Each("pool"),
         from: &[("hikaricp_connections_max", None)],
     },
     Rule {
         name: "pool-waiting",
-        told: Told::Level(""),
-        of: Of::Each("pool"),
+        told: NumberUse::Level(""),
+        of: Aggregate::Each("pool"),
         from: &[("hikaricp_connections_pending", None)],
     },
     Rule {
         name: "server-threads-busy",
-        told: Told::Level(""),
-        of: Of::Sum,
+        told: NumberUse::Level(""),
+        of: Aggregate::Sum,
         from: &[
             ("tomcat_threads_busy_threads", None),
             ("jetty_threads_busy", None),
@@ -147,16 +147,16 @@ const RULES: [Rule; 15] = [
 
 /// Gives the names, and remembers what grows.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct ExporterNames {
     before: BTreeMap<String, (f64, u64)>,
 }
 
-impl Names {
+impl ExporterNames {
     /// What was read, with plain names before it. The moment is any clock's that goes on.
-    pub fn given(&mut self, readings: Vec<Reading>, now_ns: u64) -> Vec<Reading> {
-        let mut named: Vec<Reading> = Vec::new();
+    pub fn given(&mut self, readings: Vec<MetricReading>, now_ns: u64) -> Vec<MetricReading> {
+        let mut named: Vec<MetricReading> = Vec::new();
         for rule in &RULES {
-            let is_taken = |known: &Reading| known.of.metric == rule.name;
+            let is_taken = |known: &MetricReading| known.of.metric == rule.name;
             if readings.iter().chain(&named).any(is_taken) {
                 continue;
             }
@@ -174,10 +174,10 @@ impl Names {
         instance: Option<String>,
         value: f64,
         now_ns: u64,
-    ) -> Reading {
+    ) -> MetricReading {
         let (unit, value) = match rule.told {
-            Told::Level(unit) => (unit, value),
-            Told::Growth(scale, unit) => {
+            NumberUse::Level(unit) => (unit, value),
+            NumberUse::Growth(scale, unit) => {
                 let before = self.before.insert(rule.name.to_owned(), (value, now_ns));
                 let grown = before.map(|(before, at)| {
                     let seconds = now_ns.saturating_sub(at).max(1) as f64 / 1e9;
@@ -195,27 +195,27 @@ impl Names {
             Some(instance) => of.of(&instance),
             None => of,
         };
-        Reading { of, value }
+        MetricReading { of, value }
     }
 }
 
 impl Rule {
-    fn values(&self, readings: &[Reading]) -> Vec<(Option<String>, f64)> {
+    fn values(&self, readings: &[MetricReading]) -> Vec<(Option<String>, f64)> {
         for (metric, label) in self.from {
-            let fits = |reading: &&Reading| {
+            let fits = |reading: &&MetricReading| {
                 let wanted =
                     label.is_none_or(|(name, value)| label_of(reading, name) == Some(value));
                 // A JVM says -1 of what has no bound.
                 reading.of.metric == *metric && wanted && reading.value >= 0.0
             };
-            let all: Vec<&Reading> = readings.iter().filter(fits).collect();
+            let all: Vec<&MetricReading> = readings.iter().filter(fits).collect();
             let values = all.iter().map(|reading| reading.value);
             return match self.of {
                 _ if all.is_empty() => continue,
-                Of::Sum => vec![(None, values.sum())],
-                Of::Most => vec![(None, values.fold(0.0, f64::max))],
-                Of::Each(name) => {
-                    let of = |reading: &&Reading| {
+                Aggregate::Sum => vec![(None, values.sum())],
+                Aggregate::Most => vec![(None, values.fold(0.0, f64::max))],
+                Aggregate::Each(name) => {
+                    let of = |reading: &&MetricReading| {
                         (
                             label_of(reading, name).map(ToOwned::to_owned),
                             reading.value,
@@ -230,7 +230,7 @@ impl Rule {
 }
 
 /// The value of a label: `heap` of `area` in `area=heap,id=Eden`.
-fn label_of<'a>(reading: &'a Reading, name: &str) -> Option<&'a str> {
+fn label_of<'a>(reading: &'a MetricReading, name: &str) -> Option<&'a str> {
     let labels = reading.of.instance.as_deref()?.split(',');
     let mut pairs = labels.filter_map(|label| label.split_once('='));
     pairs
@@ -308,7 +308,7 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 
     /// What the plain names are at the second of two looks, a second apart.
     fn told(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
-        let mut names = Names::default();
+        let mut names = ExporterNames::default();
         let mut told = BTreeMap::new();
         for look in 0..2 {
             let text = text
@@ -388,7 +388,7 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
         for number in 0..1000 {
             text += &format!("m{number}_total{{path=\"/a\",code=\"200\"}} {number}\n");
         }
-        let mut names = Names::default();
+        let mut names = ExporterNames::default();
         let before = engine::clock::thread_cpu_ns();
         for look in 0..20 {
             let given = names.given(exposition::read(&text).unwrap(), look);
@@ -401,8 +401,8 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 
     #[test]
     fn a_name_that_is_taken_stays_and_one_that_began_anew_is_unknown() {
-        let mut names = Names::default();
-        let look = |names: &mut Names, text: &str, second: u64| {
+        let mut names = ExporterNames::default();
+        let look = |names: &mut ExporterNames, text: &str, second: u64| {
             let given = names.given(exposition::read(text).unwrap(), second * 1_000_000_000);
             given
                 .into_iter()

@@ -1,12 +1,12 @@
 //! What an endpoint says of itself, in the forms that servers have for it: Prometheus and OpenMetrics text, JSON, nginx's stub status.
 //! Text in, readings out; nothing here asks anybody.
 
-use plan::server::Source;
-use record::server::{Descriptor, Reading};
+use plan::server::MetricSource;
+use record::server::{Descriptor, MetricReading};
 use serde_json::Value;
 
 /// The readings of an answer, in whatever form it is.
-pub(super) fn read(text: &str) -> Result<Vec<Reading>, String> {
+pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
         let value = serde_json::from_str(text).map_err(|why| format!("it is no JSON: {why}"))?;
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Reading>, String> {
 }
 
 /// Only what is wanted, and what the user says of it.
-pub(super) fn wanted(readings: Vec<Reading>, source: &Source) -> Vec<Reading> {
+pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec<MetricReading> {
     let wanted = readings
         .into_iter()
         .filter(|reading| source.wants(&reading.of.metric));
@@ -34,14 +34,14 @@ pub(super) fn wanted(readings: Vec<Reading>, source: &Source) -> Vec<Reading> {
                 Some(instance) => counter.of(instance),
                 None => counter,
             };
-            Reading { of, ..reading }
+            MetricReading { of, ..reading }
         })
         .collect()
 }
 
 /// Prometheus' text format 0.0.4, and OpenMetrics, which is told apart nowhere that matters here. Buckets and quantiles are left out: the
 /// times that users wait are measured by the load.
-fn prometheus(text: &str) -> Result<Vec<Reading>, String> {
+fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut counters = std::collections::BTreeSet::new();
     let mut gauges = std::collections::BTreeSet::new();
     let mut readings = Vec::new();
@@ -81,7 +81,7 @@ fn prometheus(text: &str) -> Result<Vec<Reading>, String> {
             labels if labels.is_empty() => of,
             labels => of.of(&labels),
         };
-        readings.push(Reading { of, value });
+        readings.push(MetricReading { of, value });
     }
     Ok(readings)
 }
@@ -143,20 +143,20 @@ fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
 }
 
 /// Every number of a JSON answer, by its path; of lists, by the place, as several of one metric. Booleans are 0 and 1.
-fn json(value: &Value) -> Vec<Reading> {
+fn json(value: &Value) -> Vec<MetricReading> {
     let mut readings = Vec::new();
     walk(value, "", None, &mut readings);
     readings
 }
 
-fn walk(value: &Value, path: &str, instance: Option<&str>, readings: &mut Vec<Reading>) {
+fn walk(value: &Value, path: &str, instance: Option<&str>, readings: &mut Vec<MetricReading>) {
     let mut add = |value: f64| {
         let of = Descriptor::gauge(if path.is_empty() { "value" } else { path }, "");
         let of = match instance {
             Some(instance) => of.of(instance),
             None => of,
         };
-        readings.push(Reading { of, value });
+        readings.push(MetricReading { of, value });
     };
     match value {
         Value::Number(number) => add(number.as_f64().unwrap_or(f64::NAN)),
@@ -185,7 +185,7 @@ fn walk(value: &Value, path: &str, instance: Option<&str>, readings: &mut Vec<Re
 }
 
 /// nginx's stub status: four lines of fixed form.
-fn nginx(text: &str) -> Vec<Reading> {
+fn nginx(text: &str) -> Vec<MetricReading> {
     let numbers = |line: usize| {
         let words = text
             .lines()
@@ -196,11 +196,11 @@ fn nginx(text: &str) -> Vec<Reading> {
             .filter_map(|word| word.parse::<f64>().ok())
             .collect::<Vec<_>>()
     };
-    let level = |name: &str, value: Option<&f64>| Reading {
+    let level = |name: &str, value: Option<&f64>| MetricReading {
         of: Descriptor::gauge(name, ""),
         value: value.copied().unwrap_or(f64::NAN),
     };
-    let sum = |name: &str, value: Option<&f64>| Reading {
+    let sum = |name: &str, value: Option<&f64>| MetricReading {
         of: Descriptor::counter(name, ""),
         value: value.copied().unwrap_or(f64::NAN),
     };
@@ -233,7 +233,7 @@ const REDIS_SUMS: [&str; 12] = [
 ];
 
 /// The numbers of a Redis' INFO.
-pub(super) fn redis(text: &str) -> Vec<Reading> {
+pub(super) fn redis(text: &str) -> Vec<MetricReading> {
     let fields = text
         .lines()
         .filter_map(|line| line.trim_end().split_once(':'));
@@ -247,13 +247,13 @@ pub(super) fn redis(text: &str) -> Vec<Reading> {
             } else {
                 Descriptor::gauge(name, "")
             };
-            Some(Reading { of, value })
+            Some(MetricReading { of, value })
         })
         .collect()
 }
 
 /// Lines `NAME VALUE`, as commands write them.
-pub(super) fn lines(text: &str) -> Result<Vec<Reading>, String> {
+pub(super) fn lines(text: &str) -> Result<Vec<MetricReading>, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines
         .map(|line| {
@@ -261,7 +261,7 @@ pub(super) fn lines(text: &str) -> Result<Vec<Reading>, String> {
                 .split_once(char::is_whitespace)
                 .and_then(|(name, value)| {
                     let value = value.trim().parse().ok()?;
-                    Some(Reading {
+                    Some(MetricReading {
                         of: Descriptor::gauge(name, ""),
                         value,
                     })
@@ -273,23 +273,23 @@ pub(super) fn lines(text: &str) -> Result<Vec<Reading>, String> {
 
 #[cfg(test)]
 mod tests {
-    use record::server::Sort;
+    use record::server::MetricKind;
 
     use super::*;
 
-    fn source(only: &[&str], counters: &[&str]) -> Source {
+    fn source(only: &[&str], counters: &[&str]) -> MetricSource {
         let owned = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect();
-        Source {
+        MetricSource {
             only: owned(only),
             counters: owned(counters),
             ..plan::server::parse("app=http://x").unwrap()
         }
     }
 
-    fn told(text: &str, source: &Source) -> Vec<(String, Option<String>, bool, f64)> {
+    fn told(text: &str, source: &MetricSource) -> Vec<(String, Option<String>, bool, f64)> {
         let readings = wanted(read(text).unwrap(), source);
-        let told = |one: Reading| {
-            let is_counter = one.of.sort == Sort::Counter;
+        let told = |one: MetricReading| {
+            let is_counter = one.of.sort == MetricKind::Counter;
             (one.of.metric, one.of.instance, is_counter, one.value)
         };
         readings.into_iter().map(told).collect()
@@ -359,7 +359,10 @@ mod tests {
             .into_iter()
             .map(|one| (one.of.sort, one.value))
             .collect();
-        assert_eq!(told, [(Sort::Gauge, 1024.0), (Sort::Counter, 7.0)]);
+        assert_eq!(
+            told,
+            [(MetricKind::Gauge, 1024.0), (MetricKind::Counter, 7.0)]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use record::server::{Descriptor, Reading};
+use record::server::{Descriptor, MetricReading};
 
 use super::Sampler;
 
@@ -31,7 +31,7 @@ impl Sampler for Host {
         all
     }
 
-    fn look(&mut self) -> Result<Vec<Reading>, String> {
+    fn look(&mut self) -> Result<Vec<MetricReading>, String> {
         let stat = read("/proc/stat")?;
         let meminfo = read("/proc/meminfo")?;
         let loadavg = read("/proc/loadavg")?;
@@ -39,7 +39,7 @@ impl Sampler for Host {
         let mut all = Vec::new();
         let mut add = |of, value: Option<f64>| {
             let value = value.unwrap_or(f64::NAN);
-            all.push(Reading { of, value });
+            all.push(MetricReading { of, value });
         };
         add(cpu(), self.busy(&stat));
         add(switches(), number(&stat, "ctxt"));

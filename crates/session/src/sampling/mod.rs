@@ -22,14 +22,14 @@ pub use host::Host;
 use plan::{
     Problem, StopRule,
     criteria::Metric,
-    server::{Place, Source},
+    server::{MetricLocation, MetricSource},
     units::SECOND,
 };
 use postgres::Postgres;
 use processes::{Cgroup, Processes};
 use promql::Promql;
 use record::{
-    server::{Descriptor, Look, Reading, Server},
+    server::{Descriptor, MetricReading, ServerMetrics, SourceReading},
     units,
 };
 
@@ -61,11 +61,11 @@ pub trait Sampler: Send {
     ///
     /// # Errors
     /// Why there is nothing: a gap, of which one warning tells, however often it happens.
-    fn look(&mut self) -> Result<Vec<Reading>, String>;
+    fn look(&mut self) -> Result<Vec<MetricReading>, String>;
     /// What there is to write down at a moment: one look, of now. Whoever asks somebody with a clock of his own has others to tell of,
     /// or none.
-    fn looks(&mut self, now: &Moment) -> Vec<Look> {
-        let look = Look {
+    fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {
+        let look = SourceReading {
             at_ns: now.at_ns,
             source: self.source().to_owned(),
             readings: self.look(),
@@ -119,7 +119,7 @@ pub fn usual() -> Vec<Box<dyn Sampler>> {
 
 /// Who looks at what a plan names; what there is to say of those that answer nothing yet, and of those that have too much to say.
 pub(crate) fn of(
-    sources: &[Source],
+    sources: &[MetricSource],
     voice: &SharedVoice,
 ) -> Result<Vec<Box<dyn Sampler>>, Vec<Problem>> {
     let mut samplers: Vec<Box<dyn Sampler>> = Vec::new();
@@ -149,19 +149,21 @@ pub(crate) fn of(
     }
 }
 
-fn sampler(source: Source, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
+fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
     let name = source.name.clone();
     let mut endpoint = match source.place.clone() {
-        Place::Process(_) | Place::Pid(_) | Place::Port(_) => {
+        MetricLocation::Process(_) | MetricLocation::Pid(_) | MetricLocation::Port(_) => {
             return Ok(looked_at_once(Processes::new(source), voice));
         }
-        Place::Cgroup(folder) => return Ok(looked_at_once(Cgroup::new(source, folder), voice)),
-        Place::Url(url) => Endpoint::url(source, &url)?,
-        Place::Redis(url) => Endpoint::redis(source, &url),
-        Place::Postgres(url) => return asked_once(Postgres::new(source, &url)?, voice),
-        Place::Promql { url, query } => return question(source, (&url, &query), voice),
-        Place::Command(line) => Endpoint::command(source, &line),
-        Place::Lab { .. } => {
+        MetricLocation::Cgroup(folder) => {
+            return Ok(looked_at_once(Cgroup::new(source, folder), voice));
+        }
+        MetricLocation::Url(url) => Endpoint::url(source, &url)?,
+        MetricLocation::Redis(url) => Endpoint::redis(source, &url),
+        MetricLocation::Postgres(url) => return asked_once(Postgres::new(source, &url)?, voice),
+        MetricLocation::Promql { url, query } => return question(source, (&url, &query), voice),
+        MetricLocation::Command(line) => Endpoint::command(source, &line),
+        MetricLocation::Lab { .. } => {
             let why = "the target is no embedded one (lab:NAME): write where it is";
             return Err(format!("{}: {why}", source.name));
         }
@@ -209,7 +211,7 @@ fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sam
 
 /// A question to a Prometheus that has been asked for the first time. One that it does not understand is refused.
 fn question(
-    source: Source,
+    source: MetricSource,
     (url, query): (&str, &str),
     voice: &SharedVoice,
 ) -> Result<Box<dyn Sampler>, String> {
@@ -222,8 +224,8 @@ fn question(
 }
 
 /// What samplers will measure.
-pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> Server {
-    let mut server = Server::default();
+pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> ServerMetrics {
+    let mut server = ServerMetrics::default();
     for sampler in samplers {
         for of in sampler.metrics() {
             server.declare(sampler.source(), of);
@@ -234,7 +236,7 @@ pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> Server {
 
 /// The samplers of a run at work.
 pub(crate) struct Sampling {
-    looks: Receiver<Look>,
+    looks: Receiver<SourceReading>,
     /// The samplers work for as long as these are held.
     go_on: Vec<Sender<()>>,
     /// Sources whose failure has been told.
@@ -255,7 +257,7 @@ impl Sampling {
                 Ok(_) => go_on.push(held),
                 Err(why) => {
                     // Heard by the collector as any other failure.
-                    let _ = sender.send(Look {
+                    let _ = sender.send(SourceReading {
                         at_ns: 0,
                         source,
                         readings: Err(format!("no thread: {why}")),
@@ -271,12 +273,12 @@ impl Sampling {
     }
 
     /// What has been read since it was last asked.
-    pub fn take(&mut self) -> Vec<Look> {
+    pub fn take(&mut self) -> Vec<SourceReading> {
         self.looks.try_iter().collect()
     }
 
     /// Ends it, with what each source has to say at last.
-    pub fn end(&mut self) -> Vec<Look> {
+    pub fn end(&mut self) -> Vec<SourceReading> {
         self.go_on.clear();
         let mut last = Vec::new();
         while let Ok(look) = self.looks.recv_timeout(LAST) {
@@ -286,7 +288,7 @@ impl Sampling {
     }
 
     /// The warning that a look deserves: the first failure of each source.
-    pub fn warning(&mut self, look: &Look) -> Option<String> {
+    pub fn warning(&mut self, look: &SourceReading) -> Option<String> {
         let why = look.readings.as_ref().err()?;
         let first = self.told.insert(look.source.clone());
         first.then(|| {
@@ -301,8 +303,8 @@ impl Sampling {
 
 /// A look without what no reader needs: names that are longer than any metric's, and readings beyond those of any
 /// source. Names are kept once each, so a source that invents new ones would take memory and disk without end.
-fn bounded(mut look: Look) -> Look {
-    let fits = |reading: &Reading| {
+fn bounded(mut look: SourceReading) -> SourceReading {
+    let fits = |reading: &MetricReading| {
         let instance = reading.of.instance.as_deref().unwrap_or_default();
         reading.of.metric.len() + instance.len() <= LONGEST_NAME
     };
@@ -323,7 +325,12 @@ fn bounded(mut look: Look) -> Look {
 }
 
 /// Looks at whole seconds of the wall clock, where intervals are cut, until nobody holds the other end.
-fn work(mut sampler: Box<dyn Sampler>, clock: &Clock, looks: &Sender<Look>, stop: &Receiver<()>) {
+fn work(
+    mut sampler: Box<dyn Sampler>,
+    clock: &Clock,
+    looks: &Sender<SourceReading>,
+    stop: &Receiver<()>,
+) {
     let thread = rustix::thread::gettid();
     // Not being allowed to is no reason to stop.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use plan::server::{Place, Source};
-use record::server::{Descriptor, Reading};
+use plan::server::{MetricLocation, MetricSource};
+use record::server::{Descriptor, MetricReading};
 
 use super::Sampler;
 
@@ -72,13 +72,13 @@ fn switches(pid: u32) -> BTreeMap<(u32, u32), f64> {
 
 /// Looks at processes: by name all that have it, together.
 pub(super) struct Processes {
-    source: Source,
+    source: MetricSource,
     cores: Cores,
     switches: Switches,
 }
 
 impl Processes {
-    pub fn new(source: Source) -> Processes {
+    pub fn new(source: MetricSource) -> Processes {
         Processes {
             source,
             cores: Cores::default(),
@@ -89,15 +89,17 @@ impl Processes {
     /// Which they are now: a process that is started anew has another number.
     fn pids(&self) -> Result<Vec<u32>, String> {
         let found = match &self.source.place {
-            Place::Pid(pid) => vec![*pid],
-            Place::Process(name) => by_name(name),
-            Place::Port(port) => by_port(*port)?,
+            MetricLocation::Pid(pid) => vec![*pid],
+            MetricLocation::Process(name) => by_name(name),
+            MetricLocation::Port(port) => by_port(*port)?,
             _ => Vec::new(),
         };
         if found.is_empty() {
             return Err(match &self.source.place {
-                Place::Port(port) => format!("nobody that may be looked at listens on port {port}"),
-                Place::Process(name) => format!("there is no process {name}"),
+                MetricLocation::Port(port) => {
+                    format!("nobody that may be looked at listens on port {port}")
+                }
+                MetricLocation::Process(name) => format!("there is no process {name}"),
                 _ => "there is no such process".to_owned(),
             });
         }
@@ -114,7 +116,7 @@ impl Sampler for Processes {
         descriptors()
     }
 
-    fn look(&mut self) -> Result<Vec<Reading>, String> {
+    fn look(&mut self) -> Result<Vec<MetricReading>, String> {
         let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
         let mut is_there = false;
         let mut threads = BTreeMap::new();
@@ -138,7 +140,7 @@ impl Sampler for Processes {
         }
         let reading = |of: Descriptor| {
             let value = sums.get(of.metric.as_str()).copied().unwrap_or(f64::NAN);
-            Reading { of, value }
+            MetricReading { of, value }
         };
         Ok(descriptors().into_iter().map(reading).collect())
     }
@@ -232,14 +234,14 @@ fn listener(line: &str, port: u16) -> Option<u64> {
 
 /// Looks at a control group of version 2.
 pub(super) struct Cgroup {
-    source: Source,
+    source: MetricSource,
     folder: String,
     cores: Cores,
     throttled: Cores,
 }
 
 impl Cgroup {
-    pub fn new(source: Source, folder: String) -> Cgroup {
+    pub fn new(source: MetricSource, folder: String) -> Cgroup {
         Cgroup {
             source,
             folder,
@@ -258,7 +260,7 @@ impl Sampler for Cgroup {
         cgroup_descriptors()
     }
 
-    fn look(&mut self) -> Result<Vec<Reading>, String> {
+    fn look(&mut self) -> Result<Vec<MetricReading>, String> {
         let path = Path::new(&self.folder);
         let read = |name: &str| fs::read_to_string(path.join(name));
         let cpu = read("cpu.stat")
@@ -282,7 +284,9 @@ impl Sampler for Cgroup {
             level("pids.current"),
         ];
         let readings = cgroup_descriptors().into_iter().zip(values);
-        Ok(readings.map(|(of, value)| Reading { of, value }).collect())
+        Ok(readings
+            .map(|(of, value)| MetricReading { of, value })
+            .collect())
     }
 }
 
@@ -301,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    fn look(text: &str) -> Result<Vec<Reading>, String> {
+    fn look(text: &str) -> Result<Vec<MetricReading>, String> {
         Processes::new(plan::server::parse(text).unwrap()).look()
     }
 

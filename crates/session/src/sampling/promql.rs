@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use plan::{server::Source, units::SECOND};
+use plan::{server::MetricSource, units::SECOND};
 use record::{
-    server::{Descriptor, Look, Reading},
+    server::{Descriptor, MetricReading, SourceReading},
     units,
 };
 use serde_json::Value;
 
 use super::{Moment, Sampler, answers, exposition};
-use crate::asking::{Base, Request};
+use crate::asking::{Base, BlockingRequest};
 
 /// Behind so long a wait a question has no answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ const METRIC: &str = "value";
 
 /// A question.
 pub(super) struct Promql {
-    source: Source,
+    source: MetricSource,
     base: Base,
     /// What stands before `/api`.
     prefix: String,
@@ -44,7 +44,7 @@ pub(super) struct Promql {
 }
 
 /// Why there is no answer.
-enum Failed {
+enum QueryError {
     /// The question is none.
     Question(String),
     /// Whatever else.
@@ -53,7 +53,7 @@ enum Failed {
 
 impl Promql {
     /// A question to the Prometheus at a URL.
-    pub fn new(source: Source, url: &str, query: &str) -> Result<Promql, String> {
+    pub fn new(source: MetricSource, url: &str, query: &str) -> Result<Promql, String> {
         let (base, prefix) = Base::of_url(url)?;
         Ok(Promql {
             source,
@@ -75,8 +75,8 @@ impl Promql {
         let query = format!("query={}", encoded(&self.query));
         let data = match self.ask("query", &query) {
             Ok(data) => data,
-            Err(Failed::Question(why)) => return Err(why),
-            Err(Failed::Now(why)) => {
+            Err(QueryError::Question(why)) => return Err(why),
+            Err(QueryError::Now(why)) => {
                 let remark = format!(
                     "nothing can be measured of it yet, and it is asked in steps of {}: {why}",
                     units::duration(self.step_ns)
@@ -111,7 +111,7 @@ impl Promql {
     }
 
     /// How often it scrapes what the answer is of; of all it scrapes the longest, where the answer does not say what it is of.
-    fn scrape_interval(&self, series: &[answers::Series]) -> Option<u64> {
+    fn scrape_interval(&self, series: &[answers::AnsweredSeries]) -> Option<u64> {
         let targets = self.ask("targets", "state=active").ok();
         let of_targets = targets.and_then(|data| answers::interval_of_targets(&data, series));
         of_targets.or_else(|| {
@@ -134,15 +134,15 @@ impl Promql {
         })
     }
 
-    fn ask(&self, what: &str, query: &str) -> Result<Value, Failed> {
+    fn ask(&self, what: &str, query: &str) -> Result<Value, QueryError> {
         let path = format!("{}/api/v1/{what}?{query}", self.prefix);
-        let request = Request {
+        let request = BlockingRequest {
             method: "GET",
             path: &path,
             headers: &[],
             body: None,
         };
-        let answer = self.base.ask(&request).map_err(Failed::Now)?;
+        let answer = self.base.ask(&request).map_err(QueryError::Now)?;
         let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
         let field = |name: &str| said.as_ref().and_then(|said| said.get(name));
         if answer.status == 200
@@ -152,9 +152,11 @@ impl Promql {
         }
         let why = field("error").and_then(Value::as_str);
         match (answer.status, why) {
-            (400 | 422, Some(why)) => Err(Failed::Question(format!("the Prometheus says: {why}"))),
-            (200, _) => Err(Failed::Now("its answer is no Prometheus'".to_owned())),
-            (status, _) => Err(Failed::Now(format!("it answers {status}"))),
+            (400 | 422, Some(why)) => {
+                Err(QueryError::Question(format!("the Prometheus says: {why}")))
+            }
+            (200, _) => Err(QueryError::Now("its answer is no Prometheus'".to_owned())),
+            (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
         }
     }
 
@@ -177,7 +179,7 @@ impl Promql {
         );
         match self.ask("query_range", &query) {
             Ok(data) => answers::steps(&answers::series(&data)?, MOST),
-            Err(Failed::Question(why) | Failed::Now(why)) => Err(why),
+            Err(QueryError::Question(why) | QueryError::Now(why)) => Err(why),
         }
     }
 }
@@ -195,13 +197,13 @@ impl Sampler for Promql {
         false
     }
 
-    fn look(&mut self) -> Result<Vec<Reading>, String> {
+    fn look(&mut self) -> Result<Vec<MetricReading>, String> {
         // It has moments of its own to tell of.
         Ok(Vec::new())
     }
 
-    fn looks(&mut self, now: &Moment) -> Vec<Look> {
-        let look = |at_ns, readings| Look {
+    fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {
+        let look = |at_ns, readings| SourceReading {
             at_ns,
             source: self.source.name.clone(),
             readings,
@@ -226,7 +228,7 @@ impl Sampler for Promql {
                     (due.0..=due.1).step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
                 let told = told.map(|step| {
                     let values = steps.get(&(step / 1_000_000)).into_iter().flatten();
-                    let readings = values.map(|(instance, value)| Reading {
+                    let readings = values.map(|(instance, value)| MetricReading {
                         of: of(instance),
                         value: *value,
                     });
@@ -318,7 +320,7 @@ mod tests {
                 is_last: false,
             };
             let looks = asked.looks(&now);
-            let told = |look: Look| (look.at_ns, look.readings.is_err());
+            let told = |look: SourceReading| (look.at_ns, look.readings.is_err());
             looks.into_iter().map(told).collect::<Vec<_>>()
         };
         assert_eq!(looks(2), [(2 * SECOND, false)]);

@@ -10,11 +10,14 @@ mod toy;
 
 use std::{path::PathBuf, sync::Arc};
 
-use engine::{Cause, Line, Options, StopHandle, Verdict};
+use engine::{Cause, EngineOptions, OutputLine, RuleVerdict, StopHandle};
 use measure::{Interval, label};
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, units::SECOND};
-use record::{Run, State};
-use session::{Door, Job, Mute, NotRun, Observer, Outcome, SharedVoice, Window, exit, prepare};
+use record::{Run, RunState};
+use session::{
+    Door, Job, NullSink, Observer, RecentIntervals, RunOutcome, SharedVoice, StartError, exit,
+    prepare,
+};
 
 /// A folder for records that goes when this goes.
 struct Runs(PathBuf);
@@ -35,7 +38,7 @@ impl Drop for Runs {
 #[derive(Default)]
 struct Conductor {
     stop: Option<(StopHandle, Cause)>,
-    window: Window,
+    window: RecentIntervals,
     /// Requests that ended, as the window had them when the first interval was over.
     seen: Option<u64>,
     order: Vec<&'static str>,
@@ -43,7 +46,7 @@ struct Conductor {
 
 impl Observer for Conductor {
     fn started(&mut self, run: &Run) {
-        assert_eq!(run.manifest.state, State::Running);
+        assert_eq!(run.manifest.state, RunState::Running);
         self.order.push("started");
     }
 
@@ -56,7 +59,7 @@ impl Observer for Conductor {
         }
     }
 
-    fn line(&mut self, _: &Line) {}
+    fn line(&mut self, _: &OutputLine) {}
 }
 
 impl Door for Conductor {
@@ -68,7 +71,7 @@ impl Door for Conductor {
         self
     }
 
-    fn not_run(&mut self, why: &NotRun) -> u8 {
+    fn not_run(&mut self, why: &StartError) -> u8 {
         exit::of_not_run(why)
     }
 
@@ -77,7 +80,7 @@ impl Door for Conductor {
         self.order.push("kept");
     }
 
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         self.order.push("code");
         exit::of(outcome)
     }
@@ -102,22 +105,22 @@ fn job(lab: &lab::Lab, runs: &Runs, seconds: u64, stop: &StopHandle) -> Job {
         ..Job::new(
             "run",
             plan,
-            Options {
+            EngineOptions {
                 stop: stop.clone(),
                 drain_ns: Some(SECOND),
-                ..Options::default()
+                ..EngineOptions::default()
             },
         )
     }
 }
 
 fn voice() -> SharedVoice {
-    Arc::new(Mute)
+    Arc::new(NullSink)
 }
 
 #[test]
 fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
-    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let lab = lab::Lab::start("sum", &lab::LabOptions::default()).unwrap();
     let runs = Runs::new("two");
 
     let mut door = Conductor::default();
@@ -125,17 +128,17 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
     let code = first.unwrap().conduct(&mut door);
     assert_eq!(door.order, ["started", "kept", "code"]);
     let run = Run::find(&runs.0, "last").unwrap();
-    assert_eq!(run.manifest.state, State::Complete);
+    assert_eq!(run.manifest.state, RunState::Complete);
     assert_eq!(analysis::summarise(&run).requests.issued, 50);
     // On a machine without a free moment a measurement may be invalid, and the code says so.
     assert!([exit::PASS, exit::INVALID].contains(&code), "{code}");
 
     let stop = StopHandle::default();
     let cause = Cause::Rule {
-        verdict: Verdict::Fail,
+        verdict: RuleVerdict::Fail,
         text: "rate > 1/s".into(),
     };
-    let window = Window::keeping(10 * SECOND);
+    let window = RecentIntervals::keeping(10 * SECOND);
     let mut door = Conductor {
         stop: Some((stop.clone(), cause.clone())),
         window: window.clone(),
@@ -148,7 +151,7 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
     assert!([exit::FAIL, exit::INVALID].contains(&code), "{code}");
     let run = Run::find(&runs.0, "last").unwrap();
     let end = run.manifest.end.clone().unwrap();
-    assert_eq!(run.manifest.state, State::Interrupted);
+    assert_eq!(run.manifest.state, RunState::Interrupted);
     assert_eq!(end.cause.as_deref(), Some("rule fail"));
     assert_eq!(end.reason.as_deref(), Some("the stop rule `rate > 1/s`"));
     let all = analysis::summarise(&run).requests.issued;
@@ -159,7 +162,7 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
 #[test]
 fn what_only_a_hook_would_look_at_is_refused_without_one() {
     let runs = Runs::new("hookless");
-    let lab = lab::Lab::start("truth", &lab::Options::default()).unwrap();
+    let lab = lab::Lab::start("truth", &lab::LabOptions::default()).unwrap();
     let mut job = job(&lab, &runs, 1, &StopHandle::default());
     let plan::Step::Request(request) = &mut job.plan.work.scenarios_mut()[0].steps[0] else {
         panic!("it begins with a request")
@@ -171,7 +174,7 @@ fn what_only_a_hook_would_look_at_is_refused_without_one() {
 
 #[test]
 fn what_nobody_could_judge_is_refused_before_there_is_a_record() {
-    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let lab = lab::Lab::start("sum", &lab::LabOptions::default()).unwrap();
     let runs = Runs::new("refused");
     let mut job = job(&lab, &runs, 1, &StopHandle::default());
     let criterion = plan::criteria::parse_criterion("p99 of \"GET /elsewhere\" < 1s");

@@ -10,16 +10,16 @@ use std::{
     time::Duration,
 };
 
-use engine::{Options, clock, driver::Driver, worker::Worker};
+use engine::{EngineOptions, clock, driver::Driver, worker::Worker};
 use measure::{
     Sample,
-    label::Group,
-    sample::{Ended, Intended},
+    label::LabelGroup,
+    sample::{Intended, RequestOutcome},
 };
 use plan::{Load, Plan, Share, Work, units::SECOND, work::External};
 use record::{EventKind, Run};
 use report::{console, markdown};
-use session::{Job, Parent, Part, divide, prepare};
+use session::{Coordinator, Job, RunPartOrder, divide, prepare};
 
 use crate::{Conductor, Runs, at_a_rate, voice};
 
@@ -30,7 +30,7 @@ impl Driver for Dealt {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
             for _ in 0..10 * (self.0 + 1) {
-                let label = worker.label(Group::Request, "GET", "/");
+                let label = worker.label(LabelGroup::Request, "GET", "/");
                 let now = worker.clock.now();
                 let intended = Intended::after_previous(now, 0);
                 worker.issue(now, label, intended);
@@ -41,7 +41,7 @@ impl Driver for Dealt {
                     first_write_ns: Some(now),
                     first_read_ns: Some(now),
                     done_ns: now,
-                    ended: Ended::Ok,
+                    ended: RequestOutcome::Ok,
                     status: Some(200),
                     bytes_out: 0,
                     bytes_in: 0,
@@ -55,9 +55,9 @@ impl Driver for Dealt {
 /// The same job in each process; `number` is the process's, of a test whose users are dealt out.
 fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
     let mut plan: Plan = at_a_rate(target, seconds);
-    let mut options = Options {
+    let mut options = EngineOptions {
         drain_ns: Some(SECOND),
-        ..Options::default()
+        ..EngineOptions::default()
     };
     if let Some(number) = number {
         plan.work = Work::External(External { by: "test".into() });
@@ -68,7 +68,7 @@ fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
 }
 
 /// What a process is told.
-type Told = (Part, String, u64, bool);
+type Told = (RunPartOrder, String, u64, bool);
 
 #[test]
 #[ignore = "one process of several: the tests below start it"]
@@ -88,12 +88,17 @@ fn one_process() {
 struct Processes(Vec<Child>);
 
 impl Processes {
-    fn begin(parent: &Parent, target: &str, seconds: u64, dealt: bool) -> Processes {
+    fn begin(parent: &Coordinator, target: &str, seconds: u64, dealt: bool) -> Processes {
         Processes::of(parent.parts(), target, seconds, dealt)
     }
 
-    fn of(parts: impl Iterator<Item = Part>, target: &str, seconds: u64, dealt: bool) -> Processes {
-        let start = |part: Part| {
+    fn of(
+        parts: impl Iterator<Item = RunPartOrder>,
+        target: &str,
+        seconds: u64,
+        dealt: bool,
+    ) -> Processes {
+        let start = |part: RunPartOrder| {
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args(["processes::one_process", "--exact", "--ignored"])
                 .stdin(Stdio::piped())
@@ -123,7 +128,7 @@ impl Drop for Processes {
     }
 }
 
-fn begin(runs: &Runs, job: Job, processes: u64) -> Parent {
+fn begin(runs: &Runs, job: Job, processes: u64) -> Coordinator {
     let job = Job {
         runs: Some(runs.0.clone()),
         ..job
@@ -134,7 +139,7 @@ fn begin(runs: &Runs, job: Job, processes: u64) -> Parent {
 
 #[test]
 fn processes_share_arrivals_and_one_finishes_for_all() {
-    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let lab = lab::Lab::start("sum", &lab::LabOptions::default()).unwrap();
     let (runs, target) = (Runs::new("processes"), lab.address().to_string());
     let parent = begin(&runs, job(&target, 1, None), 3);
     let mut processes = Processes::begin(&parent, &target, 1, false);
@@ -174,7 +179,7 @@ fn whoever_deals_out_users_takes_on_a_process_more_and_names_what_is_not_in_the_
     let mut parent = begin(&runs, job(target, 1, Some(0)), 2);
     let mut late = parent.parts().next().unwrap();
     late.share = Share { index: 2, of: 3 };
-    let all: Vec<Part> = parent.parts().chain([late]).collect();
+    let all: Vec<RunPartOrder> = parent.parts().chain([late]).collect();
     let mut processes = Processes::of(all.into_iter(), target, 1, true);
     assert_eq!(processes.wait(), [true, true, true]);
     parent.remark(EventKind::Unmeasured, "the fourth is somebody else's");
@@ -190,7 +195,7 @@ fn whoever_deals_out_users_takes_on_a_process_more_and_names_what_is_not_in_the_
 
 #[test]
 fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
-    let lab = lab::Lab::start("sum", &lab::Options::default()).unwrap();
+    let lab = lab::Lab::start("sum", &lab::LabOptions::default()).unwrap();
     let (runs, target) = (Runs::new("killed"), lab.address().to_string());
     let mut parent = begin(&runs, job(&target, 4, None), 2);
     let mut processes = Processes::begin(&parent, &target, 4, false);

@@ -1,4 +1,4 @@
-//! A protocol and a front door that the house does not know, built outside of it: what docs/extending.md names, and nothing else. If
+//! A protocol and a front door that the house does not know, built outside of it: what docs/how-to/extend-loadline.md names, and nothing else. If
 //! this no longer compiles, that page is no longer true.
 
 use std::{
@@ -12,20 +12,24 @@ use std::{
 };
 
 use engine::{
-    Line, Options, StopHandle, deadlines::Limit, driver::Driver, run::DriverMaker, worker::Worker,
+    EngineOptions, OutputLine, StopHandle, deadlines::Limit, driver::Driver, run::DriverMaker,
+    worker::Worker,
 };
-use formats::{Inputs, LoadErrors, Reader};
+use formats::{Inputs, LoadErrors, TestFileReader};
 use measure::{
     Fault, Interval, Sample,
-    label::Group,
-    sample::{Ended, Intended},
+    label::LabelGroup,
+    sample::{Intended, RequestOutcome},
 };
 use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Schedule, Shape, Work, units::SECOND,
     work::External,
 };
 use record::Run;
-use session::{Card, Door, FrontDoor, Job, NotRun, Observer, Outcome, SharedVoice, exit, prepare};
+use session::{
+    Door, FrontDoor, FrontEndInfo, Job, Observer, RunOutcome, SharedVoice, StartError, exit,
+    prepare,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 // ---- the protocol: one line out, one line in ------------------------------------------------------------------------------
@@ -63,7 +67,7 @@ async fn ping(
     topic: &str,
     intended_ns: u64,
 ) {
-    let label = worker.label(Group::Mqtt, "ping", topic);
+    let label = worker.label(LabelGroup::Mqtt, "ping", topic);
     let intended = Intended::scheduled(intended_ns);
     let started_ns = worker.clock.now();
     worker.recorder.borrow_mut().run.started += 1;
@@ -75,7 +79,7 @@ async fn ping(
         first_write_ns: None,
         first_read_ns: None,
         done_ns: 0,
-        ended: Ended::Unanswered(Fault::Refused),
+        ended: RequestOutcome::Unanswered(Fault::Refused),
         status: None,
         bytes_out: 0,
         bytes_in: 0,
@@ -90,13 +94,13 @@ async fn ping(
         };
         (sample.bytes_out, sample.bytes_in) = (line.len() as u64, came as u64);
         sample.ended = if came > 0 {
-            Ended::Ok
+            RequestOutcome::Ok
         } else {
-            Ended::Unanswered(Fault::ClosedEarly)
+            RequestOutcome::Unanswered(Fault::ClosedEarly)
         };
     }
     sample.done_ns = worker.clock.now();
-    sample.first_read_ns = (sample.ended == Ended::Ok).then_some(sample.done_ns);
+    sample.first_read_ns = (sample.ended == RequestOutcome::Ok).then_some(sample.done_ns);
     worker.record(&sample, String::new);
 }
 
@@ -105,7 +109,7 @@ async fn ping(
 /// Reads `.ping` files: `ADDRESS RATE SECONDS`.
 struct Files;
 
-impl Reader for Files {
+impl TestFileReader for Files {
     fn reads(&self) -> &'static str {
         "a ping file ends in .ping"
     }
@@ -148,15 +152,15 @@ struct Toy {
 }
 
 impl FrontDoor for Toy {
-    fn card(&self) -> Card {
-        Card {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
             name: "ping",
             about: "pings",
-            ..Card::default()
+            ..FrontEndInfo::default()
         }
     }
 
-    fn reader(&self) -> &'static dyn Reader {
+    fn reader(&self) -> &'static dyn TestFileReader {
         &Files
     }
 
@@ -179,11 +183,11 @@ impl FrontDoor for Toy {
                 to,
             })
         });
-        let options = Options {
+        let options = EngineOptions {
             driver: Some(driver),
             stop: StopHandle::default(),
             drain_ns: Some(SECOND),
-            ..Options::default()
+            ..EngineOptions::default()
         };
         let job = Job {
             runs: Some(self.runs.clone()),
@@ -214,7 +218,7 @@ impl Observer for Pinged {
     fn interval(&mut self, _: &Interval, _: &Run) {
         self.intervals += 1;
     }
-    fn line(&mut self, _: &Line) {}
+    fn line(&mut self, _: &OutputLine) {}
 }
 
 impl Door for Pinged {
@@ -225,10 +229,10 @@ impl Door for Pinged {
     fn observer(&mut self) -> &mut dyn Observer {
         self
     }
-    fn not_run(&mut self, why: &NotRun) -> u8 {
+    fn not_run(&mut self, why: &StartError) -> u8 {
         exit::of_not_run(why)
     }
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         assert!(self.intervals > 0);
         // Its tool has an idea of its own of what a success is.
         if outcome.summary.requests.ok == outcome.summary.requests.issued {
@@ -273,7 +277,7 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
     let doors: [&dyn FrontDoor; 1] = [&Toy {
         runs: runs.0.clone(),
     }];
-    let readers: Vec<&dyn Reader> = doors.iter().map(|door| door.reader()).collect();
+    let readers: Vec<&dyn TestFileReader> = doors.iter().map(|door| door.reader()).collect();
     let inputs = Inputs {
         files: vec![file.clone()],
         ..Inputs::default()

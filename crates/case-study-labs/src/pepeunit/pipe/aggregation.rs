@@ -1,22 +1,22 @@
 //! The policy Aggregation: one number per node and window, windows being aligned to UTC; seen once the window is over.
 
 use super::{
-    config::Function,
-    rules::{Broken, Rules},
+    config::AggregateFunction,
+    rules::{BrokenRule, RuleSet},
 };
 
 #[derive(Debug)]
 pub(crate) struct Aggregation {
     window_ms: u64,
-    function: Function,
-    open: Option<Open>,
-    fresh: Vec<Window>,
+    function: AggregateFunction,
+    open: Option<OpenWindow>,
+    fresh: Vec<ClosedWindow>,
     /// Oldest first.
-    pub seen: Vec<Window>,
+    pub seen: Vec<ClosedWindow>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenWindow {
     start_ms: u64,
     count: u64,
     sum: f64,
@@ -25,14 +25,14 @@ struct Open {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Window {
+pub(crate) struct ClosedWindow {
     pub state: f64,
     pub start_ms: u64,
     pub end_ms: u64,
 }
 
 impl Aggregation {
-    pub fn of(window_s: u32, function: Function) -> Aggregation {
+    pub fn of(window_s: u32, function: AggregateFunction) -> Aggregation {
         Aggregation {
             window_ms: u64::from(window_s) * 1000,
             function,
@@ -42,11 +42,11 @@ impl Aggregation {
         }
     }
 
-    pub fn function(&self, rules: Rules) -> Function {
+    pub fn function(&self, rules: RuleSet) -> AggregateFunction {
         match self.function {
-            of if !rules.lacks(Broken::AggregationFunction) => of,
-            Function::Sum => Function::Avg,
-            _ => Function::Sum,
+            of if !rules.lacks(BrokenRule::AggregationFunction) => of,
+            AggregateFunction::Sum => AggregateFunction::Avg,
+            _ => AggregateFunction::Sum,
         }
     }
 
@@ -54,10 +54,10 @@ impl Aggregation {
         self.window_ms / 1000
     }
 
-    pub fn take(&mut self, rules: Rules, number: f64, now_ms: u64) {
+    pub fn take(&mut self, rules: RuleSet, number: f64, now_ms: u64) {
         self.close(rules, now_ms);
         let start_ms = now_ms - now_ms % self.window_ms;
-        let open = self.open.get_or_insert(Open {
+        let open = self.open.get_or_insert(OpenWindow {
             start_ms,
             count: 0,
             sum: 0.0,
@@ -65,7 +65,7 @@ impl Aggregation {
             most: f64::NEG_INFINITY,
         });
         open.count += 1;
-        if open.count == 1 && rules.lacks(Broken::AggregationFirst) {
+        if open.count == 1 && rules.lacks(BrokenRule::AggregationFirst) {
             return;
         }
         open.sum += number;
@@ -74,20 +74,20 @@ impl Aggregation {
     }
 
     /// Computes the window that is open, if it is over.
-    pub fn close(&mut self, rules: Rules, now_ms: u64) {
+    pub fn close(&mut self, rules: RuleSet, now_ms: u64) {
         let window_ms = self.window_ms;
-        let is_over = |open: &mut Open| now_ms >= open.start_ms + window_ms;
+        let is_over = |open: &mut OpenWindow| now_ms >= open.start_ms + window_ms;
         let Some(open) = self.open.take_if(is_over) else {
             return;
         };
         let state = match self.function(rules) {
-            Function::Avg => open.sum / open.count as f64,
-            Function::Min => open.least,
-            Function::Max => open.most,
-            Function::Sum => open.sum,
+            AggregateFunction::Avg => open.sum / open.count as f64,
+            AggregateFunction::Min => open.least,
+            AggregateFunction::Max => open.most,
+            AggregateFunction::Sum => open.sum,
         };
-        let off = u64::from(rules.lacks(Broken::AggregationAlign)) * 1000;
-        self.fresh.push(Window {
+        let off = u64::from(rules.lacks(BrokenRule::AggregationAlign)) * 1000;
+        self.fresh.push(ClosedWindow {
             state,
             start_ms: open.start_ms + off,
             end_ms: open.start_ms + off + window_ms,
@@ -103,7 +103,7 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    fn of(function: Function, rules: Rules) -> Vec<Window> {
+    fn of(function: AggregateFunction, rules: RuleSet) -> Vec<ClosedWindow> {
         let mut all = Aggregation::of(60, function);
         for (number, at_ms) in [(1.0, 60_000), (2.0, 61_000), (6.0, 119_999), (4.0, 120_000)] {
             all.take(rules, number, at_ms);
@@ -119,12 +119,12 @@ mod tests {
     #[test]
     fn windows_are_computed_when_they_are_over() {
         for (function, first) in [
-            (Function::Avg, 3.0),
-            (Function::Min, 1.0),
-            (Function::Max, 6.0),
-            (Function::Sum, 9.0),
+            (AggregateFunction::Avg, 3.0),
+            (AggregateFunction::Min, 1.0),
+            (AggregateFunction::Max, 6.0),
+            (AggregateFunction::Sum, 9.0),
         ] {
-            let seen = of(function, Rules::default());
+            let seen = of(function, RuleSet::default());
             assert_eq!((seen[0].state, seen[1].state), (first, 4.0), "{function:?}");
             assert_eq!((seen[0].start_ms, seen[0].end_ms), (60_000, 120_000));
         }
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn it_can_be_broken() {
-        let sum = |which| of(Function::Sum, Rules::lacking(which));
-        assert_eq!(sum(Broken::AggregationFirst)[0].state, 8.0);
-        assert_eq!(sum(Broken::AggregationFunction)[0].state, 3.0);
-        assert_eq!(sum(Broken::AggregationAlign)[0].start_ms, 61_000);
+        let sum = |which| of(AggregateFunction::Sum, RuleSet::lacking(which));
+        assert_eq!(sum(BrokenRule::AggregationFirst)[0].state, 8.0);
+        assert_eq!(sum(BrokenRule::AggregationFunction)[0].state, 3.0);
+        assert_eq!(sum(BrokenRule::AggregationAlign)[0].start_ms, 61_000);
     }
 }

@@ -118,18 +118,18 @@ pub(crate) struct Transformations {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Policy {
     #[serde(rename = "policy_type")]
-    pub kind: Kind,
+    pub kind: PolicyKind,
     #[serde(default)]
     pub n_records_count: Option<u32>,
     #[serde(default)]
     pub time_window_size: Option<u32>,
     #[serde(default)]
-    pub aggregation_functions: Option<Function>,
+    pub aggregation_functions: Option<AggregateFunction>,
 }
 
 /// What is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum PolicyKind {
     LastValue,
     NRecords,
     TimeWindow,
@@ -137,20 +137,20 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) enum Function {
+pub(crate) enum AggregateFunction {
     Avg,
     Min,
     Max,
     Sum,
 }
 
-impl Function {
+impl AggregateFunction {
     pub fn name(self) -> &'static str {
         match self {
-            Function::Avg => "Avg",
-            Function::Min => "Min",
-            Function::Max => "Max",
-            Function::Sum => "Sum",
+            AggregateFunction::Avg => "Avg",
+            AggregateFunction::Min => "Min",
+            AggregateFunction::Max => "Max",
+            AggregateFunction::Sum => "Sum",
         }
     }
 }
@@ -190,7 +190,7 @@ impl Config {
             },
             transformations: None,
             processing_policy: Policy {
-                kind: Kind::LastValue,
+                kind: PolicyKind::LastValue,
                 n_records_count: None,
                 time_window_size: None,
                 aggregation_functions: None,
@@ -241,10 +241,10 @@ impl Policy {
     fn check(&self, input: Input) -> Result<(), String> {
         let window = self.time_window_size.unwrap_or(0);
         let fits = match self.kind {
-            Kind::LastValue => true,
-            Kind::NRecords => (1..=1024).contains(&self.n_records_count.unwrap_or(0)),
-            Kind::TimeWindow => WINDOWS_S.contains(&window),
-            Kind::Aggregation => {
+            PolicyKind::LastValue => true,
+            PolicyKind::NRecords => (1..=1024).contains(&self.n_records_count.unwrap_or(0)),
+            PolicyKind::TimeWindow => WINDOWS_S.contains(&window),
+            PolicyKind::Aggregation => {
                 WINDOWS_S.contains(&window)
                     && self.aggregation_functions.is_some()
                     && input == Input::Number
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn a_whole_one_is_read() {
         let config = Config::read(WHOLE).unwrap();
-        assert_eq!(config.processing_policy.kind, Kind::Aggregation);
+        assert_eq!(config.processing_policy.kind, PolicyKind::Aggregation);
         assert_eq!(config.filters.threshold_min, Some(-1));
     }
 

@@ -5,7 +5,7 @@ use super::{
     config::{
         ActivePeriod, Config, Filters, Input, List, Listed, Period, Threshold, Transformations,
     },
-    rules::{Broken, Rules},
+    rules::{BrokenRule, RuleSet},
 };
 
 /// What a node remembers.
@@ -18,7 +18,7 @@ pub(crate) struct Before {
 /// What came through, or which rule held it back.
 pub(crate) fn pass(
     config: &Config,
-    rules: Rules,
+    rules: RuleSet,
     before: &mut Before,
     payload: &[u8],
     now_ms: u64,
@@ -27,19 +27,22 @@ pub(crate) fn pass(
         return Err("period");
     }
     let filters = &config.filters;
-    if filters.max_size > 0 && payload.len() > filters.max_size && !rules.lacks(Broken::FilterSize)
+    if filters.max_size > 0
+        && payload.len() > filters.max_size
+        && !rules.lacks(BrokenRule::FilterSize)
     {
         return Err("size");
     }
     let text = std::str::from_utf8(payload).map_err(|_| "type")?;
-    let number = number(filters, text).or_else(|why| match rules.lacks(Broken::FilterType) {
-        true => Ok(None),
-        false => Err(why),
-    })?;
-    if !rules.lacks(Broken::FilterList) && !is_listed_well(filters, text, number) {
+    let number =
+        number(filters, text).or_else(|why| match rules.lacks(BrokenRule::FilterType) {
+            true => Ok(None),
+            false => Err(why),
+        })?;
+    if !rules.lacks(BrokenRule::FilterList) && !is_listed_well(filters, text, number) {
         return Err("list");
     }
-    if !rules.lacks(Broken::FilterThreshold) && !is_within(filters, number) {
+    if !rules.lacks(BrokenRule::FilterThreshold) && !is_within(filters, number) {
         return Err("threshold");
     }
     if filters.last_unique_check && before.last.as_deref() == Some(text) {
@@ -111,10 +114,10 @@ fn is_within(filters: &Filters, number: Option<f64>) -> bool {
     }
 }
 
-fn turned(how: &Transformations, rules: Rules, text: &str, number: f64) -> String {
+fn turned(how: &Transformations, rules: RuleSet, text: &str, number: f64) -> String {
     let ratio = how
         .multiplication_ratio
-        .filter(|_| !rules.lacks(Broken::TransformRatio));
+        .filter(|_| !rules.lacks(BrokenRule::TransformRatio));
     let decimals = how.round_decimal_point.map(usize::from);
     match (ratio, decimals) {
         (None, None) => text.to_owned(),
@@ -130,8 +133,8 @@ fn turned(how: &Transformations, rules: Rules, text: &str, number: f64) -> Strin
 }
 
 /// A part of a text as Python cuts it.
-fn sliced(how: &Transformations, rules: Rules, text: &str) -> String {
-    if rules.lacks(Broken::TransformSlice) {
+fn sliced(how: &Transformations, rules: RuleSet, text: &str) -> String {
+    if rules.lacks(BrokenRule::TransformSlice) {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
@@ -158,7 +161,7 @@ mod tests {
     fn one(config: &Config, text: &str) -> Result<String, &'static str> {
         pass(
             config,
-            Rules::default(),
+            RuleSet::default(),
             &mut Before::default(),
             text.as_bytes(),
             0,
@@ -191,8 +194,15 @@ mod tests {
         let of = "type_input_value: Text, max_rate: 2, max_size: 0, last_unique_check: true";
         let config = config(of, "");
         let mut before = Before::default();
-        let mut at =
-            |text: &str, ms| pass(&config, Rules::default(), &mut before, text.as_bytes(), ms);
+        let mut at = |text: &str, ms| {
+            pass(
+                &config,
+                RuleSet::default(),
+                &mut before,
+                text.as_bytes(),
+                ms,
+            )
+        };
         assert!(at("a", 0).is_ok());
         assert_eq!(at("b", 1999), Err("rate"));
         assert_eq!(at("a", 2000), Err("repeated"));
@@ -207,7 +217,16 @@ mod tests {
             start: Some(jiff::Timestamp::from_millisecond(10).unwrap()),
             end: Some(jiff::Timestamp::from_millisecond(20).unwrap()),
         };
-        let at = |ms| pass(&config, Rules::default(), &mut Before::default(), b"x", ms).is_ok();
+        let at = |ms| {
+            pass(
+                &config,
+                RuleSet::default(),
+                &mut Before::default(),
+                b"x",
+                ms,
+            )
+            .is_ok()
+        };
         assert_eq!([9, 10, 19, 20].map(at), [false, true, true, false]);
     }
 
@@ -217,16 +236,16 @@ mod tests {
         let broken = |which, text: &str| {
             pass(
                 &config,
-                Rules::lacking(which),
+                RuleSet::lacking(which),
                 &mut Before::default(),
                 text.as_bytes(),
                 0,
             )
         };
-        assert!(broken(Broken::FilterList, "7").is_ok());
-        assert!(broken(Broken::FilterThreshold, "101").is_ok());
-        assert!(broken(Broken::FilterType, "ten").is_ok());
-        assert!(broken(Broken::FilterSize, "0000000010").is_ok());
-        assert_eq!(broken(Broken::TransformRatio, "3"), Ok("3".to_owned()));
+        assert!(broken(BrokenRule::FilterList, "7").is_ok());
+        assert!(broken(BrokenRule::FilterThreshold, "101").is_ok());
+        assert!(broken(BrokenRule::FilterType, "ten").is_ok());
+        assert!(broken(BrokenRule::FilterSize, "0000000010").is_ok());
+        assert_eq!(broken(BrokenRule::TransformRatio, "3"), Ok("3".to_owned()));
     }
 }

@@ -1,6 +1,6 @@
 //! The policy LastValue: a node's newest value, seen when it was flushed.
 
-use super::rules::{Broken, Rules};
+use super::rules::{BrokenRule, RuleSet};
 
 #[derive(Debug, Default)]
 pub(crate) struct LastValue {
@@ -10,9 +10,9 @@ pub(crate) struct LastValue {
 }
 
 impl LastValue {
-    pub fn take(&mut self, rules: Rules, state: String, now_ms: u64) {
+    pub fn take(&mut self, rules: RuleSet, state: String, now_ms: u64) {
         let is_first = self.fresh.is_none() && self.seen.is_none();
-        if is_first || !rules.lacks(Broken::LastValueFirst) {
+        if is_first || !rules.lacks(BrokenRule::LastValueFirst) {
             self.fresh = Some((state, now_ms));
         }
     }
@@ -32,7 +32,7 @@ mod tests {
     fn the_newest_is_seen_when_it_is_flushed() {
         let mut last = LastValue::default();
         for (n, state) in ["a", "b"].into_iter().enumerate() {
-            last.take(Rules::default(), state.to_owned(), n as u64);
+            last.take(RuleSet::default(), state.to_owned(), n as u64);
         }
         assert_eq!(last.seen, None);
         last.flush();
@@ -45,7 +45,11 @@ mod tests {
     fn it_can_be_broken() {
         let mut last = LastValue::default();
         for state in ["a", "b"] {
-            last.take(Rules::lacking(Broken::LastValueFirst), state.to_owned(), 0);
+            last.take(
+                RuleSet::lacking(BrokenRule::LastValueFirst),
+                state.to_owned(),
+                0,
+            );
         }
         last.flush();
         assert_eq!(last.seen.unwrap().0, "a");

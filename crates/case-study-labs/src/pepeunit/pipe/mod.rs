@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use aggregation::Aggregation;
-use config::{Config, Kind};
+use config::{Config, PolicyKind};
 use filters::Before;
 use last_value::LastValue;
 use n_records::NRecords;
-use rules::Rules;
+use rules::RuleSet;
 use time_window::TimeWindow;
 
 /// How often a pipe puts its house in order, in milliseconds of the platform's time.
@@ -33,19 +33,19 @@ pub(crate) struct Turns {
 #[derive(Debug)]
 pub(crate) struct Pipe {
     config: Config,
-    rules: Rules,
+    rules: RuleSet,
     turns: Turns,
     before: Before,
-    kept: Kept,
+    kept: PipeState,
     buffered: usize,
     flushed_ms: u64,
     cleaned_ms: u64,
-    pub counts: Counts,
+    pub counts: PipeCounts,
 }
 
 /// What a pipe counts for itself.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Counts {
+pub(crate) struct PipeCounts {
     pub came: u64,
     pub passed: u64,
     /// By the rule that held them back.
@@ -53,7 +53,7 @@ pub(crate) struct Counts {
 }
 
 #[derive(Debug)]
-enum Kept {
+enum PipeState {
     Last(LastValue),
     Records(NRecords),
     Window(TimeWindow),
@@ -64,18 +64,20 @@ enum Kept {
 const FULL: usize = 1000;
 
 impl Pipe {
-    pub fn new(config: Config, rules: Rules, turns: Turns, now_ms: u64) -> Pipe {
+    pub fn new(config: Config, rules: RuleSet, turns: Turns, now_ms: u64) -> Pipe {
         let policy = &config.processing_policy;
         let window = policy.time_window_size.unwrap_or(60);
         let kept = match policy.kind {
-            Kind::LastValue => Kept::Last(LastValue::default()),
-            Kind::NRecords => Kept::Records(NRecords::of(policy.n_records_count.unwrap_or(1))),
-            Kind::TimeWindow => Kept::Window(TimeWindow::of(window)),
-            Kind::Aggregation => {
+            PolicyKind::LastValue => PipeState::Last(LastValue::default()),
+            PolicyKind::NRecords => {
+                PipeState::Records(NRecords::of(policy.n_records_count.unwrap_or(1)))
+            }
+            PolicyKind::TimeWindow => PipeState::Window(TimeWindow::of(window)),
+            PolicyKind::Aggregation => {
                 let function = policy
                     .aggregation_functions
-                    .unwrap_or(config::Function::Avg);
-                Kept::Aggregation(Aggregation::of(window, function))
+                    .unwrap_or(config::AggregateFunction::Avg);
+                PipeState::Aggregation(Aggregation::of(window, function))
             }
         };
         Pipe {
@@ -87,11 +89,11 @@ impl Pipe {
             buffered: 0,
             flushed_ms: now_ms,
             cleaned_ms: now_ms,
-            counts: Counts::default(),
+            counts: PipeCounts::default(),
         }
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PolicyKind {
         self.config.processing_policy.kind
     }
 
@@ -107,10 +109,10 @@ impl Pipe {
             }
         };
         match &mut self.kept {
-            Kept::Last(last) => last.take(self.rules, state, now_ms),
-            Kept::Records(records) => records.take(state, now_ms),
-            Kept::Window(window) => window.take(self.rules, state, now_ms),
-            Kept::Aggregation(all) => {
+            PipeState::Last(last) => last.take(self.rules, state, now_ms),
+            PipeState::Records(records) => records.take(state, now_ms),
+            PipeState::Window(window) => window.take(self.rules, state, now_ms),
+            PipeState::Aggregation(all) => {
                 let Ok(number) = state.parse() else {
                     *self.counts.filtered.entry("type").or_default() += 1;
                     return;
@@ -135,19 +137,19 @@ impl Pipe {
         }
         self.cleaned_ms = now_ms;
         match &mut self.kept {
-            Kept::Records(records) => records.clean(self.rules),
-            Kept::Window(window) => window.clean(now_ms, self.turns.lazy_ms),
-            Kept::Last(_) | Kept::Aggregation(_) => {}
+            PipeState::Records(records) => records.clean(self.rules),
+            PipeState::Window(window) => window.clean(now_ms, self.turns.lazy_ms),
+            PipeState::Last(_) | PipeState::Aggregation(_) => {}
         }
     }
 
     fn flush(&mut self, now_ms: u64) {
         (self.flushed_ms, self.buffered) = (now_ms, 0);
         match &mut self.kept {
-            Kept::Last(last) => last.flush(),
-            Kept::Records(records) => records.flush(),
-            Kept::Window(window) => window.flush(),
-            Kept::Aggregation(all) => {
+            PipeState::Last(last) => last.flush(),
+            PipeState::Records(records) => records.flush(),
+            PipeState::Window(window) => window.flush(),
+            PipeState::Aggregation(all) => {
                 all.close(self.rules, now_ms);
                 all.flush();
             }
@@ -157,7 +159,7 @@ impl Pipe {
     /// The newest value and when it came, of LastValue.
     pub fn last(&self) -> Option<(&str, u64)> {
         match &self.kept {
-            Kept::Last(last) => last.seen.as_ref().map(|(state, at)| (state.as_str(), *at)),
+            PipeState::Last(last) => last.seen.as_ref().map(|(state, at)| (state.as_str(), *at)),
             _ => None,
         }
     }
@@ -166,8 +168,8 @@ impl Pipe {
     pub fn rows(&self, node: &str, offset: usize, limit: usize) -> (usize, Vec<Value>) {
         let input = self.config.filters.type_input_value.name();
         match &self.kept {
-            Kept::Last(_) => (0, Vec::new()),
-            Kept::Records(records) => {
+            PipeState::Last(_) => (0, Vec::new()),
+            PipeState::Records(records) => {
                 let most = records.most(self.rules);
                 let row = |of: &n_records::Record| {
                     json!({
@@ -180,8 +182,8 @@ impl Pipe {
                     page(records.seen.iter().rev(), offset, limit, row),
                 )
             }
-            Kept::Window(window) => {
-                let row = |of: &time_window::Row| {
+            PipeState::Window(window) => {
+                let row = |of: &time_window::WindowRow| {
                     json!({
                         "unit_node_uuid": node, "state": of.state, "state_type": input,
                         "create_datetime": moment(of.at_ms), "expiration_datetime": moment(of.expires_ms),
@@ -193,9 +195,9 @@ impl Pipe {
                     page(window.seen.iter().rev(), offset, limit, row),
                 )
             }
-            Kept::Aggregation(all) => {
+            PipeState::Aggregation(all) => {
                 let (function, size) = (all.function(self.rules), all.window_s());
-                let row = |of: &aggregation::Window| {
+                let row = |of: &aggregation::ClosedWindow| {
                     json!({
                         "unit_node_uuid": node, "state": of.state, "aggregation_type": function.name(),
                         "time_window_size": size, "create_datetime": moment(of.end_ms),
@@ -240,7 +242,7 @@ mod tests {
         let text = format!(
             "active_period: {{type: Permanent}}\nfilters: {{type_input_value: Number, max_rate: 0, max_size: 0}}\nprocessing_policy: {{{policy}}}"
         );
-        Pipe::new(Config::read(&text).unwrap(), Rules::default(), TURNS, 0)
+        Pipe::new(Config::read(&text).unwrap(), RuleSet::default(), TURNS, 0)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::rules::{Broken, Rules};
+use super::rules::{BrokenRule, RuleSet};
 
 #[derive(Debug)]
 pub(crate) struct NRecords {
@@ -28,8 +28,8 @@ impl NRecords {
     }
 
     /// How many are kept, as each record says.
-    pub fn most(&self, rules: Rules) -> usize {
-        if rules.lacks(Broken::NRecordsCount) {
+    pub fn most(&self, rules: RuleSet) -> usize {
+        if rules.lacks(BrokenRule::NRecordsCount) {
             return self.most + 1;
         }
         self.most
@@ -43,11 +43,11 @@ impl NRecords {
         self.seen.extend(self.fresh.drain(..));
     }
 
-    pub fn clean(&mut self, rules: Rules) {
-        if rules.lacks(Broken::NRecordsTrim) {
+    pub fn clean(&mut self, rules: RuleSet) {
+        if rules.lacks(BrokenRule::NRecordsTrim) {
             return;
         }
-        if rules.lacks(Broken::NRecordsNewest) {
+        if rules.lacks(BrokenRule::NRecordsNewest) {
             self.seen.truncate(self.most);
         }
         let surplus = self.seen.len().saturating_sub(self.most);
@@ -59,7 +59,7 @@ impl NRecords {
 mod tests {
     use super::*;
 
-    fn three(rules: Rules) -> Vec<String> {
+    fn three(rules: RuleSet) -> Vec<String> {
         let mut records = NRecords::of(2);
         for state in ["a", "b", "c"] {
             records.take(state.to_owned(), 0);
@@ -77,15 +77,18 @@ mod tests {
 
     #[test]
     fn the_newest_stay() {
-        assert_eq!(three(Rules::default()), ["b", "c"]);
+        assert_eq!(three(RuleSet::default()), ["b", "c"]);
     }
 
     #[test]
     fn it_can_be_broken() {
-        assert_eq!(three(Rules::lacking(Broken::NRecordsNewest)), ["a", "b"]);
-        assert_eq!(three(Rules::lacking(Broken::NRecordsTrim)).len(), 3);
         assert_eq!(
-            NRecords::of(2).most(Rules::lacking(Broken::NRecordsCount)),
+            three(RuleSet::lacking(BrokenRule::NRecordsNewest)),
+            ["a", "b"]
+        );
+        assert_eq!(three(RuleSet::lacking(BrokenRule::NRecordsTrim)).len(), 3);
+        assert_eq!(
+            NRecords::of(2).most(RuleSet::lacking(BrokenRule::NRecordsCount)),
             3
         );
     }

@@ -3,7 +3,7 @@
 
 /// What is done wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum BrokenRule {
     /// LastValue keeps the first value.
     LastValueFirst,
     /// NRecords is never trimmed.
@@ -41,48 +41,48 @@ pub(crate) enum Broken {
 }
 
 /// Their names.
-pub(crate) const NAMES: &[(&str, Broken)] = &[
-    ("last-value-newest", Broken::LastValueFirst),
-    ("n-records-trim", Broken::NRecordsTrim),
-    ("n-records-newest", Broken::NRecordsNewest),
-    ("n-records-count", Broken::NRecordsCount),
-    ("time-window-every", Broken::TimeWindowEqual),
-    ("time-window-loss", Broken::TimeWindowLoss),
-    ("time-window-once", Broken::TimeWindowTwice),
-    ("time-window-expiration", Broken::TimeWindowExpiry),
-    ("aggregation-every", Broken::AggregationFirst),
-    ("aggregation-function", Broken::AggregationFunction),
-    ("aggregation-align", Broken::AggregationAlign),
-    ("filter-list", Broken::FilterList),
-    ("filter-type", Broken::FilterType),
-    ("filter-threshold", Broken::FilterThreshold),
-    ("filter-size", Broken::FilterSize),
-    ("transform-ratio", Broken::TransformRatio),
-    ("transform-slice", Broken::TransformSlice),
+pub(crate) const NAMES: &[(&str, BrokenRule)] = &[
+    ("last-value-newest", BrokenRule::LastValueFirst),
+    ("n-records-trim", BrokenRule::NRecordsTrim),
+    ("n-records-newest", BrokenRule::NRecordsNewest),
+    ("n-records-count", BrokenRule::NRecordsCount),
+    ("time-window-every", BrokenRule::TimeWindowEqual),
+    ("time-window-loss", BrokenRule::TimeWindowLoss),
+    ("time-window-once", BrokenRule::TimeWindowTwice),
+    ("time-window-expiration", BrokenRule::TimeWindowExpiry),
+    ("aggregation-every", BrokenRule::AggregationFirst),
+    ("aggregation-function", BrokenRule::AggregationFunction),
+    ("aggregation-align", BrokenRule::AggregationAlign),
+    ("filter-list", BrokenRule::FilterList),
+    ("filter-type", BrokenRule::FilterType),
+    ("filter-threshold", BrokenRule::FilterThreshold),
+    ("filter-size", BrokenRule::FilterSize),
+    ("transform-ratio", BrokenRule::TransformRatio),
+    ("transform-slice", BrokenRule::TransformSlice),
 ];
 
 /// Which rule is broken, if one is.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rules(Option<Broken>);
+pub(crate) struct RuleSet(Option<BrokenRule>);
 
-impl Rules {
+impl RuleSet {
     /// The one of a name is broken.
-    pub fn without(name: &str) -> Result<Rules, String> {
+    pub fn without(name: &str) -> Result<RuleSet, String> {
         let known = NAMES.iter().find(|(known, _)| *known == name);
         let names = || NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>();
         match known {
-            Some((_, broken)) => Ok(Rules(Some(*broken))),
+            Some((_, broken)) => Ok(RuleSet(Some(*broken))),
             None => Err(format!("the rules are {}", names().join(", "))),
         }
     }
 
     /// Whether it is this one that is broken.
-    pub fn lacks(self, which: Broken) -> bool {
+    pub fn lacks(self, which: BrokenRule) -> bool {
         self.0 == Some(which)
     }
 
     #[cfg(test)]
-    pub fn lacking(which: Broken) -> Rules {
-        Rules(Some(which))
+    pub fn lacking(which: BrokenRule) -> RuleSet {
+        RuleSet(Some(which))
     }
 }

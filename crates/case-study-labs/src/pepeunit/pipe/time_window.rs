@@ -2,19 +2,19 @@
 
 use std::collections::VecDeque;
 
-use super::rules::{Broken, Rules};
+use super::rules::{BrokenRule, RuleSet};
 
 #[derive(Debug)]
 pub(crate) struct TimeWindow {
     window_ms: u64,
     taken: u64,
-    fresh: Vec<Row>,
+    fresh: Vec<WindowRow>,
     /// Oldest first.
-    pub seen: VecDeque<Row>,
+    pub seen: VecDeque<WindowRow>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct WindowRow {
     pub state: String,
     pub at_ms: u64,
     pub expires_ms: u64,
@@ -30,21 +30,21 @@ impl TimeWindow {
         }
     }
 
-    pub fn take(&mut self, rules: Rules, state: String, at_ms: u64) {
+    pub fn take(&mut self, rules: RuleSet, state: String, at_ms: u64) {
         self.taken += 1;
         let mut rows = self.seen.iter().chain(&self.fresh);
-        if rules.lacks(Broken::TimeWindowEqual) && rows.any(|row| row.state == state)
-            || rules.lacks(Broken::TimeWindowLoss) && self.taken.is_multiple_of(100)
+        if rules.lacks(BrokenRule::TimeWindowEqual) && rows.any(|row| row.state == state)
+            || rules.lacks(BrokenRule::TimeWindowLoss) && self.taken.is_multiple_of(100)
         {
             return;
         }
-        let more = u64::from(rules.lacks(Broken::TimeWindowExpiry)) * 60_000;
-        let row = Row {
+        let more = u64::from(rules.lacks(BrokenRule::TimeWindowExpiry)) * 60_000;
+        let row = WindowRow {
             state,
             at_ms,
             expires_ms: at_ms + self.window_ms + more,
         };
-        if rules.lacks(Broken::TimeWindowTwice) {
+        if rules.lacks(BrokenRule::TimeWindowTwice) {
             self.fresh.push(row.clone());
         }
         self.fresh.push(row);
@@ -70,7 +70,7 @@ impl TimeWindow {
 mod tests {
     use super::*;
 
-    fn rows(rules: Rules) -> TimeWindow {
+    fn rows(rules: RuleSet) -> TimeWindow {
         let mut window = TimeWindow::of(60);
         for state in ["a", "a", "b"] {
             window.take(rules, state.to_owned(), 5);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn every_message_is_a_row_until_it_is_over() {
-        let mut window = rows(Rules::default());
+        let mut window = rows(RuleSet::default());
         assert_eq!(window.seen.len(), 3);
         assert_eq!(window.seen[0].expires_ms, 60_005);
         window.clean(60_104, 100);
@@ -92,15 +92,29 @@ mod tests {
 
     #[test]
     fn it_can_be_broken() {
-        assert_eq!(rows(Rules::lacking(Broken::TimeWindowEqual)).seen.len(), 2);
-        assert_eq!(rows(Rules::lacking(Broken::TimeWindowTwice)).seen.len(), 6);
         assert_eq!(
-            rows(Rules::lacking(Broken::TimeWindowExpiry)).seen[0].expires_ms,
+            rows(RuleSet::lacking(BrokenRule::TimeWindowEqual))
+                .seen
+                .len(),
+            2
+        );
+        assert_eq!(
+            rows(RuleSet::lacking(BrokenRule::TimeWindowTwice))
+                .seen
+                .len(),
+            6
+        );
+        assert_eq!(
+            rows(RuleSet::lacking(BrokenRule::TimeWindowExpiry)).seen[0].expires_ms,
             120_005
         );
         let mut window = TimeWindow::of(60);
         for _ in 0..200 {
-            window.take(Rules::lacking(Broken::TimeWindowLoss), "a".to_owned(), 0);
+            window.take(
+                RuleSet::lacking(BrokenRule::TimeWindowLoss),
+                "a".to_owned(),
+                0,
+            );
         }
         window.flush();
         assert_eq!(window.seen.len(), 198);

@@ -2,7 +2,7 @@
 
 mod search;
 
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -63,9 +63,9 @@ fn everything_below_the_base_needs_the_token() {
     let lab = Lab::start_from(
         case_study_labs::LABS,
         "fhir",
-        &Options {
+        &LabOptions {
             token: "s3cret".to_owned(),
-            ..Options::default()
+            ..LabOptions::default()
         },
     )
     .unwrap();
@@ -242,10 +242,10 @@ fn refuses_with_an_outcome() {
 fn a_seed_gives_the_same_ids_and_a_file_keeps_its_patients() {
     let file = std::env::temp_dir().join(format!("lab-store-{}.db", std::process::id()));
     let extra = vec![("store".to_owned(), file.to_str().unwrap().to_owned())];
-    let kept = Options {
+    let kept = LabOptions {
         seed: 7,
         extra,
-        ..Options::default()
+        ..LabOptions::default()
     };
     let first = Lab::start_from(case_study_labs::LABS, "fhir", &kept).unwrap();
     let a = create(&mut connect(&first), "A", &[]);
@@ -268,9 +268,9 @@ fn a_seed_gives_the_same_ids_and_a_file_keeps_its_patients() {
     let memory = Lab::start_from(
         case_study_labs::LABS,
         "fhir",
-        &Options {
+        &LabOptions {
             seed: 7,
-            ..Options::default()
+            ..LabOptions::default()
         },
     )
     .unwrap();
@@ -281,9 +281,9 @@ fn a_seed_gives_the_same_ids_and_a_file_keeps_its_patients() {
     let other = Lab::start_from(
         case_study_labs::LABS,
         "fhir",
-        &Options {
+        &LabOptions {
             seed: 7,
-            ..Options::default()
+            ..LabOptions::default()
         },
     )
     .unwrap();

@@ -1,6 +1,8 @@
 //! Whether runs that are alike are told apart by chance only, and those that are not are: groups of runs that are computed, no run is made.
 
-use decisions::compare::{Asked, CONFIDENCE, Change, Outcome, Unit, one_figure};
+use decisions::compare::{
+    CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit, one_figure,
+};
 use plan::rng::{Purpose, Rng};
 use statistics::outliers;
 
@@ -17,7 +19,7 @@ const USUAL_NS: f64 = 1e8;
 /// The p99 of a run that was paused for half a minute.
 const PAUSED_NS: f64 = 3e10;
 /// What `loadline compare` asks for unless it is told otherwise, and one figure of it.
-const ASKED: Asked = Asked {
+const ASKED: CompareConfig = CompareConfig {
     subjects: Vec::new(),
     margin: 0.05,
     error_margin: 0.001,
@@ -38,7 +40,7 @@ pub fn comparisons(_: Depth) -> Result<Vec<Assertion>, String> {
         seen += usize::from(is_different(&change) && change.estimate > 0.0);
         let mut paused = same;
         paused[2] = PAUSED_NS;
-        regressions += usize::from(compared(&base, &paused)?.1 == Outcome::Regressed);
+        regressions += usize::from(compared(&base, &paused)?.1 == FigureOutcome::Regressed);
         let logarithms: Vec<f64> = paused.iter().map(|value| value.ln()).collect();
         named += u64::from(outliers(&logarithms).contains(&2));
     }
@@ -60,8 +62,8 @@ pub fn comparisons(_: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-fn compared(baseline: &[f64], candidate: &[f64]) -> Result<(Change, Outcome), String> {
-    one_figure(Unit::Nanoseconds, baseline, candidate, &ASKED)
+fn compared(baseline: &[f64], candidate: &[f64]) -> Result<(Change, FigureOutcome), String> {
+    one_figure(FigureUnit::Nanoseconds, baseline, candidate, &ASKED)
         .ok_or_else(|| "figures that are known could not be compared".to_owned())
 }
 

@@ -110,7 +110,7 @@ fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<u
 
 /// How many of some runs came out well, of those that say anything.
 #[derive(Default)]
-struct Told {
+struct RunVerdicts {
     well: usize,
     told: usize,
     /// Runs during which the machine itself was late: they were rightly flagged, and say nothing.
@@ -119,7 +119,7 @@ struct Told {
     blamed: Vec<String>,
 }
 
-impl Told {
+impl RunVerdicts {
     fn finding(&self, what: &str, depth: Depth) -> Assertion {
         let mut remarks = self.blamed.clone();
         if self.excused > 0 {
@@ -144,8 +144,8 @@ impl Told {
 
 /// Repeats an experiment that should come out well. A run that does not is judged by its witness: if that was late too, the
 /// machine was not healthy, and the run was rightly flagged.
-fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<Told, String> {
-    let mut told = Told::default();
+fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
+    let mut told = RunVerdicts::default();
     for _ in 0..runs {
         let results = experiment.run()?;
         if verdict(&results) == "VALID" {

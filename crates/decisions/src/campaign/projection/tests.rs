@@ -1,5 +1,5 @@
 use super::*;
-use crate::campaign::Rate;
+use crate::campaign::VolumeRate;
 use analysis::saturation::Saturation;
 
 fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
@@ -31,13 +31,13 @@ fn pool() -> Reached {
     }
 }
 
-fn row(name: &str, verdict: Verdict, per_second: f64) -> Row {
-    let rate = |name: &str, share: f64| Rate {
+fn row(name: &str, verdict: StageVerdict, per_second: f64) -> StageRow {
+    let rate = |name: &str, share: f64| VolumeRate {
         name: name.into(),
         volume: None,
         per_second: per_second * share,
     };
-    Row {
+    StageRow {
         name: name.into(),
         load: String::new(),
         target: None,
@@ -69,7 +69,7 @@ fn row(name: &str, verdict: Verdict, per_second: f64) -> Row {
     }
 }
 
-fn saturated(mut row: Row, reached: Reached) -> Row {
+fn saturated(mut row: StageRow, reached: Reached) -> StageRow {
     row.saturation = Some(Saturation {
         first: Some(0),
         sentence: "What saturated first: thread pool.".into(),
@@ -79,25 +79,28 @@ fn saturated(mut row: Row, reached: Reached) -> Row {
     row
 }
 
-fn projection(scaling: Scaling, rows: &[Row]) -> Projection {
-    let stages: Vec<Stage<'_>> = rows
+fn projection(scaling: Scaling, rows: &[StageRow]) -> Projection {
+    let stages: Vec<FinishedStage<'_>> = rows
         .iter()
-        .map(|row| Stage {
+        .map(|row| FinishedStage {
             name: &row.name,
             load: "",
             target: None,
             against: None,
             planned: None,
-            outcome: Outcome::NotRun,
+            outcome: StageOutcome::NotRun,
             cool_down: None,
         })
         .collect();
     of(scaling, &stages, rows)
 }
 
-fn half_and_whole() -> [Row; 2] {
-    let whole = row("1x", Verdict::Fail, 50.0);
-    [row("0.5x", Verdict::Pass, 25.0), saturated(whole, pool())]
+fn half_and_whole() -> [StageRow; 2] {
+    let whole = row("1x", StageVerdict::Fail, 50.0);
+    [
+        row("0.5x", StageVerdict::Pass, 25.0),
+        saturated(whole, pool()),
+    ]
 }
 
 #[test]
@@ -141,16 +144,16 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
 fn the_highest_load_that_was_sustained_counts() {
     let [half, whole] = half_and_whole();
     let rows = [
-        row("baseline", Verdict::Pass, 5.0),
+        row("baseline", StageVerdict::Pass, 5.0),
         half,
         whole,
-        row("2x", Verdict::NotRun, 100.0),
+        row("2x", StageVerdict::NotRun, 100.0),
     ];
     assert_eq!(projection(usual(), &rows).estimate.unwrap().held, "0.5x");
 }
 
 /// Why these stages say nothing of what is meant.
-fn refused(scaling: Scaling, rows: &[Row]) -> String {
+fn refused(scaling: Scaling, rows: &[StageRow]) -> String {
     let told = projection(scaling, rows);
     assert_eq!(
         (&told.estimate, told.assumptions.len()),
@@ -169,7 +172,7 @@ fn nothing_is_estimated_that_was_not_measured() {
         change(&mut reached);
         [
             half.clone(),
-            saturated(row("1x", Verdict::Fail, 50.0), reached),
+            saturated(row("1x", StageVerdict::Fail, 50.0), reached),
         ]
     };
     let mut unplanned = half.clone();
@@ -179,15 +182,15 @@ fn nothing_is_estimated_that_was_not_measured() {
         saturation.first = None;
         "What saturated first is unknown: nobody tells.".clone_into(&mut saturation.sentence);
     }
-    let cases: Vec<(Vec<Row>, &str)> = vec![
+    let cases: Vec<(Vec<StageRow>, &str)> = vec![
         (vec![half.clone()], "no stage failed"),
         (vec![whole.clone()], "no stage holds"),
         (
-            vec![half.clone(), row("1x", Verdict::Invalid, 50.0)],
+            vec![half.clone(), row("1x", StageVerdict::Invalid, 50.0)],
             "1x came out as INVALID",
         ),
         (
-            vec![half.clone(), row("1x", Verdict::Fail, 50.0)],
+            vec![half.clone(), row("1x", StageVerdict::Fail, 50.0)],
             "nothing of the service was measured in 1x",
         ),
         (
@@ -196,7 +199,7 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
         (vec![unplanned, whole.clone()], "0.5x plans no rate"),
         (
-            vec![row("0.5x", Verdict::Pass, 50.0), whole.clone()],
+            vec![row("0.5x", StageVerdict::Pass, 50.0), whole.clone()],
             "1x failed with no more load than 0.5x held with",
         ),
         (

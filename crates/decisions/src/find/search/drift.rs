@@ -1,9 +1,9 @@
 //! Whether the service changes while it is searched: then there is no load line. Probes near the answer that held and later ones that
 //! failed lower are compared, and what held before is probed again before anything is concluded.
 
-use statistics::{Look, Movement, movement};
+use statistics::{Movement, Observation, movement};
 
-use super::{Probed, Why};
+use super::{ProbeReason, ProbeResult};
 
 /// How much better a moving load line must explain the probes before a level that held is probed again, as a logarithm of likelihoods.
 const SUSPECTED: f64 = 1.5;
@@ -43,11 +43,11 @@ pub(super) enum Drift {
 }
 
 /// Compares the probes that count, in the order in which they were made.
-pub(super) fn drift(whole: &[&Probed], around: f64) -> Drift {
+pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
     let moves = moves(whole, around);
     let moves = moves.filter(|moves| moves.by.abs() >= LEAST && moves.evidence >= SUSPECTED);
     let again: Vec<usize> = (0..whole.len())
-        .filter(|number| whole[*number].why == Why::Again)
+        .filter(|number| whole[*number].why == ProbeReason::Again)
         .collect();
     let mut likely = None;
     let mut failed_again = again.iter().filter(|number| !whole[**number].holds());
@@ -84,8 +84,8 @@ pub(super) fn drift(whole: &[&Probed], around: f64) -> Drift {
 
 /// By how much a service answers less in the probe of this number than where the same level held before, in logarithms; `None` where
 /// it answers as much, within chance.
-fn fell_by(whole: &[&Probed], number: usize) -> Option<f64> {
-    let rate = |probe: &Probed| {
+fn fell_by(whole: &[&ProbeResult], number: usize) -> Option<f64> {
+    let rate = |probe: &ProbeResult| {
         let seconds = probe.tallies.first()?.seconds.len() as f64;
         Some((probe.answered?, seconds.max(1.0)))
     };
@@ -113,7 +113,7 @@ impl Drift {
 }
 
 /// Each probe near the answer is one sample that held or failed.
-fn moves(whole: &[&Probed], around: f64) -> Option<Movement> {
+fn moves(whole: &[&ProbeResult], around: f64) -> Option<Movement> {
     let total: f64 = whole.iter().map(|probe| probe.spent_s).sum();
     let mut now = 0.0;
     let mut looks = Vec::new();
@@ -121,7 +121,7 @@ fn moves(whole: &[&Probed], around: f64) -> Option<Movement> {
         let middle = now + probe.spent_s / 2.0;
         now += probe.spent_s;
         if probe.why.is_long() {
-            let look = Look {
+            let look = Observation {
                 at: probe.level.ln(),
                 n: 1.0,
                 over: f64::from(u8::from(!probe.holds())),
@@ -133,13 +133,13 @@ fn moves(whole: &[&Probed], around: f64) -> Option<Movement> {
 }
 
 /// The highest level that held in a long probe of which no probe since then, at about this level, has shown what it does now.
-fn highest_held(whole: &[&Probed]) -> Option<f64> {
+fn highest_held(whole: &[&ProbeResult]) -> Option<f64> {
     let held = whole.iter().enumerate().filter(|(number, probe)| {
-        let known_now = |other: &&Probed| {
+        let known_now = |other: &&ProbeResult| {
             let is_same = (other.level / probe.level - 1.0).abs() < SAME_LEVEL;
             let holds_above = other.holds() && other.level >= probe.level;
             let fails_below = !other.holds() && other.level <= probe.level;
-            other.why == Why::Again && (is_same || holds_above || fails_below)
+            other.why == ProbeReason::Again && (is_same || holds_above || fails_below)
         };
         probe.why.is_long() && probe.holds() && !whole[number + 1..].iter().any(known_now)
     });

@@ -3,38 +3,38 @@
 
 use measure::confidence::inflation_of;
 use plan::mutant::{self, Mutant};
-use statistics::{Look, Looks};
+use statistics::{Observation, Observations};
 
-use super::{Probed, Tally};
+use super::{ProbeResult, ViolationTally};
 
 /// Probes show only a part of how strongly samples are correlated, because a burst is rare and may be longer than a probe. What they show
 /// counts this many times. Simulated, so that intervals hold the load lines of `simulated::KNOWN` in 95 of 100 searches.
 const DOUBT: f64 = 2.5;
 
 /// The looks of each bound, with as many samples as independent ones would tell as much.
-pub(super) fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
+pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
     let grew = Grew::of(whole);
     let count = whole.iter().map(|probe| probe.tallies.len()).max();
     let fails_by_it = whole
         .iter()
-        .find_map(|probe| probe.tallies.iter().position(Tally::is_of_shares));
+        .find_map(|probe| probe.tallies.iter().position(ViolationTally::is_of_shares));
     (0..count.unwrap_or(0))
         .map(|bound| {
-            let of = |probe: &&Probed| {
+            let of = |probe: &&ProbeResult| {
                 let is_overload = grew.is_overload(probe);
                 let counts =
                     !grew.contradicts(probe) && (!is_overload || bound == fails_by_it.unwrap_or(0));
                 let tally = probe.tallies.get(bound).filter(|_| counts)?;
                 Some((probe.level.ln(), tally.clone(), is_overload))
             };
-            let tallies: Vec<(f64, Tally, bool)> = whole.iter().filter_map(of).collect();
+            let tallies: Vec<(f64, ViolationTally, bool)> = whole.iter().filter_map(of).collect();
             let stationary = tallies.iter().filter(|(_, _, is_overload)| !is_overload);
             let together = Together::of(stationary.map(|(at, tally, _)| (*at, tally)), around);
             let looks = tallies.iter().map(|(at, tally, is_overload)| {
                 let (n, over) = tally.sums();
                 if *is_overload {
                     let n = tally.plain();
-                    return Look {
+                    return Observation {
                         at: *at,
                         n,
                         over: n,
@@ -46,13 +46,13 @@ pub(super) fn bounds(whole: &[&Probed], around: f64) -> Vec<Looks> {
                     1.0 + DOUBT * (together.at(*at) - 1.0)
                 };
                 let effective = (n / inflation).max(tally.as_plain_as_it_is()).min(n);
-                Look {
+                Observation {
                     at: *at,
                     n: effective,
                     over: over * effective / n.max(1.0),
                 }
             });
-            Looks {
+            Observations {
                 allowed: tallies.first().map_or(0.01, |(_, tally, _)| tally.allowed),
                 looks: looks.collect(),
             }
@@ -67,7 +67,7 @@ struct Grew {
 }
 
 impl Grew {
-    fn of(whole: &[&Probed]) -> Grew {
+    fn of(whole: &[&ProbeResult]) -> Grew {
         /// Of a service that keeps up it is said so seldom that it takes as many others, higher and without one, not to believe it.
         const CONTRADICTED: usize = 2;
         let grew = whole.iter().filter(|probe| probe.grows == Some(true));
@@ -86,12 +86,12 @@ impl Grew {
     }
 
     /// Whether it grew in this probe; what fails above where it grew fails for the same reason.
-    fn is_overload(&self, probe: &Probed) -> bool {
+    fn is_overload(&self, probe: &ProbeResult) -> bool {
         self.lowest.is_some_and(|lowest| probe.level >= lowest) && !probe.holds()
     }
 
     /// A look that was too short to see it, where it had to be seen.
-    fn contradicts(&self, probe: &Probed) -> bool {
+    fn contradicts(&self, probe: &ProbeResult) -> bool {
         let is_quick = !probe.why.is_long() && probe.grows != Some(true) && probe.holds();
         is_quick && self.lowest.is_some_and(|lowest| probe.level >= lowest)
     }
@@ -116,7 +116,7 @@ impl Together {
     const ASSUMED: f64 = 10.0;
     const WEIGHT: f64 = 3.0;
 
-    fn of<'a>(tallies: impl Iterator<Item = (f64, &'a Tally)>, around: f64) -> Together {
+    fn of<'a>(tallies: impl Iterator<Item = (f64, &'a ViolationTally)>, around: f64) -> Together {
         let measured = tallies
             .filter(|(at, _)| (at - around).abs() < Self::ALIKE)
             .filter_map(|(at, tally)| {

@@ -22,13 +22,13 @@ pub struct Flags {
     pub version: bool,
     /// What to do
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<ArtilleryCommand>,
 }
 
 /// Artillery's commands.
 #[derive(Debug, Subcommand)]
 #[command(disable_version_flag = true)]
-pub enum Command {
+pub enum ArtilleryCommand {
     /// Run a test script
     Run(Box<RunFlags>),
     /// Run a simple test without a script

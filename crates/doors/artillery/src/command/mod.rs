@@ -14,37 +14,37 @@ use std::sync::Arc;
 
 use clap::Parser;
 use engine::hook::Hooks;
-use formats::Reader;
+use formats::TestFileReader;
 use plan::Plan;
 use record::Run;
-use session::{Card, FrontDoor, SharedVoice, exit};
+use session::{FrontDoor, FrontEndInfo, SharedVoice, exit};
 
 use crate::{
     expect::hook::hooks,
-    print::{Console, Options, Zone},
-    read::{Scripts, differences::DIFFERENCES},
+    print::{Console, PrintOptions, Zone},
+    read::{ArtilleryScripts, differences::DIFFERENCES},
     refusal::FAILED,
 };
-use flags::{Command, Flags};
+use flags::{ArtilleryCommand, Flags};
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]
 pub struct Artillery;
 
 impl FrontDoor for Artillery {
-    fn card(&self) -> Card {
-        Card {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
             name: "artillery",
             about: "Run an Artillery script as `artillery` would: its flags, its output, its exit codes",
-            takes: "What Artillery takes; see docs/artillery.md",
+            takes: "What Artillery takes; see docs/reference/artillery.md",
             explains_itself: true,
             wrong_usage: FAILED,
-            ..Card::default()
+            ..FrontEndInfo::default()
         }
     }
 
-    fn reader(&self) -> &'static dyn Reader {
-        &Scripts
+    fn reader(&self) -> &'static dyn TestFileReader {
+        &ArtilleryScripts
     }
 
     fn hooks(&self, plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
@@ -70,7 +70,7 @@ impl FrontDoor for Artillery {
     }
 
     fn printed(&self, run: &Run) -> String {
-        match Console::replay(run, Zone::of_machine(), Options::default()) {
+        match Console::replay(run, Zone::of_machine(), PrintOptions::default()) {
             Ok((_, text)) => text,
             Err(why) => format!("{why}\n"),
         }
@@ -93,10 +93,10 @@ impl FrontDoor for Artillery {
 fn command(flags: Flags, voice: &SharedVoice) -> u8 {
     match flags.command {
         _ if flags.version => about::version(voice),
-        Some(Command::Run(flags)) => run::run(&flags, voice),
-        Some(Command::Quick(flags)) => run::run_quick(&flags, voice),
-        Some(Command::Report { file, output }) => page::command(&file, output, voice),
-        Some(Command::Dino { message }) => about::dino(&message, voice),
-        Some(Command::Version) | None => about::version(voice),
+        Some(ArtilleryCommand::Run(flags)) => run::run(&flags, voice),
+        Some(ArtilleryCommand::Quick(flags)) => run::run_quick(&flags, voice),
+        Some(ArtilleryCommand::Report { file, output }) => page::command(&file, output, voice),
+        Some(ArtilleryCommand::Dino { message }) => about::dino(&message, voice),
+        Some(ArtilleryCommand::Version) | None => about::version(voice),
     }
 }

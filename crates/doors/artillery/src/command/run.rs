@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use engine::{Options, Prepared};
+use engine::{EngineOptions, Prepared};
 use formats::{Inputs, LoadErrors};
 use measure::accumulator;
 use plan::{
@@ -22,7 +22,7 @@ use super::{
     screen::{Behind, Screen},
 };
 use crate::{
-    Accumulator, Given, expect,
+    Accumulator, ArtilleryInputs, expect,
     plugins::Plugins,
     print::{Zone, test_run_id},
     refusal::FAILED,
@@ -139,8 +139,8 @@ fn tell_note(note: &Note, voice: &SharedVoice) {
     }
 }
 
-fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> Given {
-    Given {
+fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> ArtilleryInputs {
+    ArtilleryInputs {
         inputs: Inputs {
             files: args.script.iter().chain(&args.input).cloned().collect(),
             environment: args.environment.clone(),
@@ -226,13 +226,13 @@ fn carry_out(
         }
     };
     // Artillery waits for its virtual users without a limit.
-    let options = Options {
+    let options = EngineOptions {
         seed,
         drain_ns: None,
         memory: memory::budget(None).ok(),
         door: Some(door),
         hooks,
-        ..Options::default()
+        ..EngineOptions::default()
     };
     let screen = Screen::new(voice.clone(), quiet, plugins);
     let job = Job {
@@ -280,9 +280,9 @@ fn accumulators(
 ) -> Result<engine::run::DoorMaker, Vec<plan::Problem>> {
     let prepared = Prepared::new(
         plan,
-        Options {
+        EngineOptions {
             seed,
-            ..Options::default()
+            ..EngineOptions::default()
         },
     )?;
     let scenarios: Vec<String> = plan

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::Line;
+use engine::OutputLine;
 use measure::Interval;
 use record::Run;
 use report::console::criteria;
-use session::{Door, Ended, NotRun, Observer, Outcome, SharedVoice, exit};
+use session::{Door, FinishedRun, Observer, RunOutcome, SharedVoice, StartError, exit};
 
 use super::terminal;
 use crate::{
@@ -49,24 +49,24 @@ impl Door for Behind {
         &mut self.screen
     }
 
-    fn not_run(&mut self, why: &NotRun) -> u8 {
+    fn not_run(&mut self, why: &StartError) -> u8 {
         let voice = self.screen.voice.clone();
         match why {
-            NotRun::Refused(refused) => {
+            StartError::Refused(refused) => {
                 refused
                     .problems
                     .iter()
                     .for_each(|problem| voice.error(problem));
                 FAILED
             }
-            NotRun::Before { why, signal } => {
+            StartError::Before { why, signal } => {
                 voice.error(&why);
                 signal.map_or(FAILED, exit::of_signal)
             }
         }
     }
 
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &FinishedRun) {
         let voice = self.screen.voice.clone();
         let quiet = self.screen.quiet;
         let console = self.screen.console.take();
@@ -99,7 +99,7 @@ impl Door for Behind {
     }
 
     /// What Artillery does not say, on standard error, and the code.
-    fn code(&mut self, outcome: &Outcome<'_>) -> u8 {
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let voice = self.screen.voice.clone();
         if let Some(stopped) = &outcome.summary.run.stopped {
             voice.say(&format_args!("loadline: stopped by {}", stopped.text));
@@ -138,9 +138,9 @@ fn new_console(run: &Run, plugins: &Plugins) -> Console {
         &run.manifest,
         plugins.clone(),
         Zone::of_machine(),
-        print::Options {
+        print::PrintOptions {
             width: terminal::columns(),
-            ..print::Options::default()
+            ..print::PrintOptions::default()
         },
     )
 }
@@ -187,18 +187,18 @@ impl Observer for Screen {
         }
     }
 
-    fn line(&mut self, line: &Line) {
+    fn line(&mut self, line: &OutputLine) {
         match line {
-            Line::Log { text, .. } => self.voice.out(&format!("{text}\n")),
+            OutputLine::Log { text, .. } => self.voice.out(&format!("{text}\n")),
             // What a script prints itself is no part of the console that `--quiet` silences.
-            Line::Trace(text) | Line::Text(text) => self.voice.out(text),
-            Line::Error(reason) => {
+            OutputLine::Trace(text) | OutputLine::Text(text) => self.voice.out(text),
+            OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {
                     self.voice
                         .out(&error_text(words::of(&reason.reason()), print));
                 }
             }
-            Line::Secret(_) | Line::Remark(_) | Line::Step(_) => {}
+            OutputLine::Secret(_) | OutputLine::Remark(_) | OutputLine::Step(_) => {}
         }
     }
 }

@@ -22,7 +22,7 @@ const JSON_TYPES: [&str; 3] = [
 ];
 
 /// The body as the plugin sees it.
-pub enum Body {
+pub enum ExpectBody {
     /// Its type says JSON, and it is.
     Json(Value),
     /// Its type says JSON, and it is not.
@@ -99,7 +99,7 @@ pub fn jmespath(
     word: JmesWord,
     path: &JmesPath,
     description: Option<&str>,
-    body: &Body,
+    body: &ExpectBody,
 ) -> ExpectedCheck {
     let expected = Some(description.unwrap_or(path.text()).into());
     let (kind, got) = match word {
@@ -108,24 +108,28 @@ pub fn jmespath(
         JmesWord::Jpath => ("jpath", None),
     };
     match body {
-        Body::Json(document) if document.is_object() || document.is_array() => {
+        ExpectBody::Json(document) if document.is_object() || document.is_array() => {
             finding(kind, path.finds_truth(document), expected, got)
         }
         _ => finding(kind, false, expected, Some(NO_OBJECT.into())),
     }
 }
 
-pub fn body_of(seen: &mut Inspection<'_>) -> Body {
+pub fn body_of(seen: &mut Inspection<'_>) -> ExpectBody {
     let is_json = node_header(seen, "content-type")
         .is_some_and(|kind| JSON_TYPES.iter().any(|json| kind.contains(json)));
     match seen.json() {
-        _ if !is_json => Body::Text,
-        Some(value) => Body::Json(value.clone()),
-        None => Body::Broken,
+        _ if !is_json => ExpectBody::Text,
+        Some(value) => ExpectBody::Json(value.clone()),
+        None => ExpectBody::Broken,
     }
 }
 
-pub fn content_type(wanted: Option<Value>, body: &Body, seen: &Inspection<'_>) -> ExpectedCheck {
+pub fn content_type(
+    wanted: Option<Value>,
+    body: &ExpectBody,
+    seen: &Inspection<'_>,
+) -> ExpectedCheck {
     let header = node_header(seen, "content-type");
     let text = string_of(wanted.as_ref());
     if text != "json" {
@@ -136,14 +140,14 @@ pub fn content_type(wanted: Option<Value>, body: &Body, seen: &Inspection<'_>) -
         return finding("contentType", ok, wanted, Some(got.into()));
     }
     let got = match body {
-        Body::Json(value) if value.is_object() || value.is_array() => {
+        ExpectBody::Json(value) if value.is_object() || value.is_array() => {
             return finding("contentType", true, wanted, Some("json".into()));
         }
         // A body of `null` is as good as none.
-        Body::Broken | Body::Json(Value::Null) => {
+        ExpectBody::Broken | ExpectBody::Json(Value::Null) => {
             "could not parse response body as JSON".to_owned()
         }
-        Body::Json(_) | Body::Text => format!(
+        ExpectBody::Json(_) | ExpectBody::Text => format!(
             "content-type is {}",
             header.as_deref().unwrap_or("undefined")
         ),
@@ -151,10 +155,10 @@ pub fn content_type(wanted: Option<Value>, body: &Body, seen: &Inspection<'_>) -
     finding("contentType", false, wanted, Some(got.into()))
 }
 
-pub fn property(kind: &str, wanted: bool, path: Option<Value>, body: &Body) -> ExpectedCheck {
+pub fn property(kind: &str, wanted: bool, path: Option<Value>, body: &ExpectBody) -> ExpectedCheck {
     let name = string_of(path.as_ref());
     let document = match body {
-        Body::Json(document) if document.is_object() || document.is_array() => document,
+        ExpectBody::Json(document) if document.is_object() || document.is_array() => document,
         _ => return finding(kind, false, path, Some(NO_OBJECT.into())),
     };
     if path::has(document, &name) == wanted {
@@ -265,21 +269,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use codec::Answer;
+    use codec::Response;
 
-    fn answer(headers: &[(&str, &str)], body: &str) -> Answer {
+    fn answer(headers: &[(&str, &str)], body: &str) -> Response {
         let headers = headers
             .iter()
             .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
-        Answer {
+        Response {
             status: 200,
             headers: headers.collect(),
             body: body.into(),
-            ..Answer::default()
+            ..Response::default()
         }
     }
 
-    fn body(answer: &Answer) -> Body {
+    fn body(answer: &Response) -> ExpectBody {
         body_of(&mut Inspection::of(
             answer,
             u64::MAX,
@@ -314,7 +318,7 @@ mod tests {
             &[("content-type", "application/json; charset=utf-8")],
             "[1]",
         );
-        let check = |wanted: &str, answer: &Answer| {
+        let check = |wanted: &str, answer: &Response| {
             let wanted = Some(Value::from(wanted));
             got(&content_type(
                 wanted,
@@ -350,7 +354,7 @@ mod tests {
             r#"{"a": {"b": [null]}}"#,
         );
         let text = answer(&[("content-type", "text/plain")], r#"{"a": 1}"#);
-        let check = |wanted, path: &str, answer: &Answer| {
+        let check = |wanted, path: &str, answer: &Response| {
             got(&property("kind", wanted, Some(path.into()), &body(answer)))
         };
         assert_eq!(check(true, "a.b[0]", &json), (true, "a.b[0]".into()));

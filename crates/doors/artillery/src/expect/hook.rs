@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use engine::{
-    Looking, Looks,
+    HookInterest, Interest,
     client::Built,
-    hook::{AnswerHook, Answered, Asked, Hooks, Unexpected},
+    hook::{AnswerHook, Hooks, RequestContext, ResponseContext, Unexpected},
     program::RequestStep,
 };
 use plan::{Plan, Request, Template};
@@ -14,7 +14,7 @@ use query::value::string_of;
 
 use super::{
     Expect, Expectation, OnFailure, Print,
-    checks::{self, Body, body_of},
+    checks::{self, ExpectBody, body_of},
     found::{Exchange, ExpectedAnswer, ExpectedCheck},
     of,
 };
@@ -54,14 +54,14 @@ struct Hook {
     endpoints: Option<Endpoints>,
 }
 
-impl Looking for Hook {
-    fn looks(&self, request: &Request) -> Looks {
+impl HookInterest for Hook {
+    fn looks(&self, request: &Request) -> Interest {
         let expectations = of(request);
         let expects = !expectations.is_empty();
         let is = |asked: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(asked);
         // Every answer has its line of JSON; otherwise a step without expectations is nobody's business.
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
-        Looks {
+        Interest {
             headers: expects,
             body: expects && is(Expect::prints_exchange)
                 || expectations.iter().any(Expectation::reads_body),
@@ -90,7 +90,7 @@ impl Hooks for Hook {
 
 impl AnswerHook for Hook {
     /// The name of what is asked for, where it is made of what was sent and that is not the same each time.
-    fn call(&mut self, asked: &mut Asked<'_>) -> Option<String> {
+    fn call(&mut self, asked: &mut RequestContext<'_>) -> Option<String> {
         let naming = self.endpoints.as_ref()?;
         let step = asked.step;
         if step.fixed.is_some() && step.name.as_ref().is_none_or(|n| n.as_literal().is_some()) {
@@ -101,7 +101,7 @@ impl AnswerHook for Hook {
         naming.name(asked.base, &asked.request.url(), name.as_deref())
     }
 
-    fn answered(&mut self, answered: &mut Answered<'_, '_>) -> Result<(), Unexpected> {
+    fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected> {
         let Some(expect) = &self.expect else {
             return Ok(());
         };
@@ -111,7 +111,7 @@ impl AnswerHook for Hook {
         let body = if reads {
             body_of(answered.answer)
         } else {
-            Body::Text
+            ExpectBody::Text
         };
         let mut findings = Vec::with_capacity(expectations.len());
         let mut unsupported = Vec::new();
@@ -179,8 +179,8 @@ fn unexpected(
 
 fn finding(
     expectation: &Expectation,
-    body: &Body,
-    answered: &mut Answered<'_, '_>,
+    body: &ExpectBody,
+    answered: &mut ResponseContext<'_, '_>,
 ) -> ExpectedCheck {
     let (vars, rng) = (answered.vars, &mut *answered.rng);
     let mut eval = |template: &Template| template.eval(vars, rng);
@@ -218,8 +218,11 @@ fn finding(
 }
 
 /// The exchange, where the request is there to be shown.
-fn exchange(sent: &Built, answered: &mut Answered<'_, '_>) -> Exchange {
-    let is_json = matches!(answered.step.spec.body, plan::scenario::Body::Json(_));
+fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
+    let is_json = matches!(
+        answered.step.spec.body,
+        plan::scenario::RequestBody::Json(_)
+    );
     let json = is_json
         .then(|| serde_json::from_slice(sent.body()).ok())
         .flatten();

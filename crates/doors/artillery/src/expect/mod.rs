@@ -16,12 +16,15 @@ pub use options::{Expect, OnFailure, Print};
 /// What a step says of its answer, as the plan keeps it.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
-struct Kept(Vec<Expectation>);
+struct KeptExpectations(Vec<Expectation>);
 
 /// The expectations of a step; none where it has none.
 #[must_use]
 pub fn of(request: &Request) -> &[Expectation] {
-    let kept = request.extension.as_ref().and_then(Extension::get::<Kept>);
+    let kept = request
+        .extension
+        .as_ref()
+        .and_then(Extension::get::<KeptExpectations>);
     kept.map_or(&[], |kept| &kept.0)
 }
 
@@ -33,7 +36,7 @@ pub(crate) fn keep(found: Vec<Expectation>) -> Result<Option<Extension>, serde_j
     if found.is_empty() {
         return Ok(None);
     }
-    Extension::of(Kept(found)).map(Some)
+    Extension::of(KeptExpectations(found)).map(Some)
 }
 
 /// One thing that an answer is expected to be.

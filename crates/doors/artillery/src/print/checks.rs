@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Checks and score as text, and whether a strict check failed.
-pub struct Outcome {
+pub struct CheckReport {
     /// To be printed behind everything else.
     pub text: String,
     /// Whether the run fails.
@@ -23,7 +23,7 @@ pub struct Outcome {
 }
 
 /// Judges the whole run.
-pub(super) fn of(plugins: &Plugins, metrics: &Metrics<'_>) -> Outcome {
+pub(super) fn of(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport {
     let mut figures = figures(metrics);
     // Conditions may speak of the score, which is no metric.
     if let Some(score) = apdex_score(&figures).filter(|_| plugins.apdex_ms.is_some()) {
@@ -55,24 +55,24 @@ pub(super) fn of(plugins: &Plugins, metrics: &Metrics<'_>) -> Outcome {
     if plugins.apdex_ms.is_some() {
         text.push_str(&apdex(&figures));
     }
-    Outcome {
+    CheckReport {
         text,
         failed: checks.iter().any(|check| check.strict && !check.holds),
         unexpected: figures.contains_key("plugins.expect.failed"),
     }
 }
 
-struct Check {
+struct CheckLine {
     text: String,
     strict: bool,
     holds: bool,
 }
 
-type Figures = BTreeMap<String, f64>;
+type MetricFigures = BTreeMap<String, f64>;
 
 /// Every figure by name: counters, rates, and `histogram.aggregation`.
-fn figures(metrics: &Metrics<'_>) -> Figures {
-    let mut figures = Figures::new();
+fn figures(metrics: &Metrics<'_>) -> MetricFigures {
+    let mut figures = MetricFigures::new();
     for (name, metric) in metrics.sorted() {
         match metric {
             Metric::Counter(n) | Metric::Rate(n) => {
@@ -87,10 +87,10 @@ fn figures(metrics: &Metrics<'_>) -> Figures {
     figures
 }
 
-fn judged(ensure: &Ensure, figures: &Figures) -> Vec<Check> {
+fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
     // A figure that never occurred fails its check: there is nothing that could be below the bound.
     let below = |name: &str, bound: f64| figures.get(name).is_some_and(|value| *value < bound);
-    let strict = |text: String, holds: bool| Check {
+    let strict = |text: String, holds: bool| CheckLine {
         text,
         strict: true,
         holds,
@@ -120,7 +120,7 @@ fn judged(ensure: &Ensure, figures: &Figures) -> Vec<Check> {
                 .map(|(name, value)| (name.len(), *value))
         };
         let holds = filtrex::holds(&condition.expression, &resolve).unwrap_or(false);
-        checks.push(Check {
+        checks.push(CheckLine {
             text: condition.expression.clone(),
             strict: condition.strict,
             holds,
@@ -135,7 +135,7 @@ fn judged(ensure: &Ensure, figures: &Figures) -> Vec<Check> {
     checks
 }
 
-fn apdex_score(figures: &Figures) -> Option<f64> {
+fn apdex_score(figures: &MetricFigures) -> Option<f64> {
     let count = |name: &str| figures.get(name).copied().unwrap_or(0.0);
     let (satisfied, tolerated, frustrated) = (
         count("apdex.satisfied"),
@@ -146,7 +146,7 @@ fn apdex_score(figures: &Figures) -> Option<f64> {
     (all > 0.0).then(|| (satisfied + tolerated / 2.0) / all)
 }
 
-fn apdex(figures: &Figures) -> String {
+fn apdex(figures: &MetricFigures) -> String {
     let Some(score) = apdex_score(figures) else {
         return String::new();
     };

@@ -38,7 +38,7 @@ impl Layout<'_> {
     }
 
     /// The report of figures in the order in which they are given.
-    pub(super) fn summary_of(&self, time: &str, figures: &[(String, Shown)]) -> String {
+    pub(super) fn summary_of(&self, time: &str, figures: &[(String, ShownMetric)]) -> String {
         let heading = format!("Summary report @ {time}");
         let rule = "-".repeat(heading.chars().count());
         let lines = self.figures(figures);
@@ -49,14 +49,14 @@ impl Layout<'_> {
         self.figures(&shown(metrics))
     }
 
-    fn figures(&self, figures: &[(String, Shown)]) -> String {
+    fn figures(&self, figures: &[(String, ShownMetric)]) -> String {
         let mut out = String::new();
         let hides = |name: &str| self.hidden.iter().any(|hidden| name.contains(hidden));
         for (name, figure) in figures.iter().filter(|(name, _)| !hides(name)) {
             let name = printable::name(name);
             match figure {
-                Shown::Value(value) => self.line(&format!("{name}:"), value, &mut out),
-                Shown::Statistics(statistics) => {
+                ShownMetric::Value(value) => self.line(&format!("{name}:"), value, &mut out),
+                ShownMetric::Statistics(statistics) => {
                     // Only what has a figure beside it is cut.
                     out.push_str(&format!("{name}:\n"));
                     for (of, value) in statistics {
@@ -76,17 +76,17 @@ impl Layout<'_> {
 }
 
 /// A figure as text.
-pub(super) enum Shown {
+pub(super) enum ShownMetric {
     /// A count, or a rate with its unit.
     Value(String),
     /// Statistics of a histogram, by name.
     Statistics(Vec<(String, String)>),
 }
 
-fn shown(metrics: &Metrics<'_>) -> Vec<(String, Shown)> {
+fn shown(metrics: &Metrics<'_>) -> Vec<(String, ShownMetric)> {
     let figure = |metric: Metric<'_>| match metric {
-        Metric::Counter(n) => Shown::Value(n.to_string()),
-        Metric::Rate(rate) => Shown::Value(format!("{rate}/sec")),
+        Metric::Counter(n) => ShownMetric::Value(n.to_string()),
+        Metric::Rate(rate) => ShownMetric::Value(format!("{rate}/sec")),
         Metric::Summary(sketch) => {
             let all = statistics(sketch);
             let value = |name: &str| {
@@ -96,7 +96,7 @@ fn shown(metrics: &Metrics<'_>) -> Vec<(String, Shown)> {
             let lines = SHOWN
                 .iter()
                 .map(|name| ((*name).to_owned(), decimal(value(name))));
-            Shown::Statistics(lines.collect())
+            ShownMetric::Statistics(lines.collect())
         }
     };
     let all = metrics.sorted().into_iter();

@@ -15,7 +15,7 @@ mod zone;
 use crate::plugins::Plugins;
 use measure::{Interval, accumulator::Tally};
 
-pub use checks::Outcome;
+pub use checks::CheckReport;
 pub use expect::{error_text, judged_text};
 use layout::Layout;
 use metrics::Metrics;
@@ -27,7 +27,7 @@ pub use zone::Zone;
 
 /// How the console is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct PrintOptions {
     /// Columns: 79, or the terminal's if fewer (at least 50).
     pub width: usize,
     /// Metrics whose name contains one of these are not shown, beside those that the script hides; files have them.
@@ -36,9 +36,9 @@ pub struct Options {
     pub quiet: bool,
 }
 
-impl Default for Options {
+impl Default for PrintOptions {
     fn default() -> Self {
-        Options {
+        PrintOptions {
             width: 79,
             hidden: Vec::new(),
             quiet: false,
@@ -49,7 +49,7 @@ impl Default for Options {
 /// The console of one run: fed with intervals, gives back the text to print.
 pub struct Console {
     zone: Zone,
-    options: Options,
+    options: PrintOptions,
     wall_start_ns: u64,
     phases: Vec<PhaseFacts>,
     periods: Periods,
@@ -59,7 +59,12 @@ pub struct Console {
 impl Console {
     /// A console for a run that starts.
     #[must_use]
-    pub fn new(manifest: &Manifest, plugins: Plugins, zone: Zone, mut options: Options) -> Console {
+    pub fn new(
+        manifest: &Manifest,
+        plugins: Plugins,
+        zone: Zone,
+        mut options: PrintOptions,
+    ) -> Console {
         let wall_start_ns = manifest.start.wall_ns;
         options.hidden.extend(plugins.hidden.iter().cloned());
         Console {
@@ -119,9 +124,9 @@ impl Console {
 
     /// What the script's plugins say of the whole run, behind everything else.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> CheckReport {
         let outcome = checks::of(&self.plugins, &Metrics::of(self.periods.total()));
-        Outcome {
+        CheckReport {
             text: self.spoken(outcome.text),
             ..outcome
         }
@@ -131,7 +136,11 @@ impl Console {
     ///
     /// # Errors
     /// One line, when what the record keeps for this door was not written by it.
-    pub fn replay(run: &Run, zone: Zone, options: Options) -> Result<(Console, String), String> {
+    pub fn replay(
+        run: &Run,
+        zone: Zone,
+        options: PrintOptions,
+    ) -> Result<(Console, String), String> {
         let mut console = Console::new(
             &run.manifest,
             Plugins::of(&run.manifest.door_settings)?,

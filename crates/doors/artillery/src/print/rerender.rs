@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Zone,
-    layout::{Layout, Shown},
+    layout::{Layout, ShownMetric},
     number::{decimal, rounded},
 };
 
@@ -76,20 +76,23 @@ pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, Reren
     Ok(layout.summary_of(&time, &sorted(figures)))
 }
 
-type Figures = Vec<(String, Shown)>;
+type RenderedFigures = Vec<(String, ShownMetric)>;
 
-fn sorted(mut figures: Figures) -> Figures {
+fn sorted(mut figures: RenderedFigures) -> RenderedFigures {
     figures.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
     figures
 }
 
-fn newer(aggregate: &Map<String, Value>) -> Result<Figures, RerenderError> {
-    let mut figures = Figures::new();
+fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderError> {
+    let mut figures = RenderedFigures::new();
     for (name, value) in section(aggregate, "counters")? {
-        figures.push((name.clone(), Shown::Value(text(value))));
+        figures.push((name.clone(), ShownMetric::Value(text(value))));
     }
     for (name, value) in section(aggregate, "rates")? {
-        figures.push((name.clone(), Shown::Value(format!("{}/sec", text(value)))));
+        figures.push((
+            name.clone(),
+            ShownMetric::Value(format!("{}/sec", text(value))),
+        ));
     }
     // Both hold the same; the older of them was once alone.
     let summaries = if aggregate.contains_key("summaries") {
@@ -122,9 +125,9 @@ fn section<'a>(
     }
 }
 
-fn summary(statistics: &Map<String, Value>) -> Shown {
+fn summary(statistics: &Map<String, Value>) -> ShownMetric {
     let shown = |name: &str| Some((name.to_owned(), text(statistics.get(name)?)));
-    Shown::Statistics(
+    ShownMetric::Statistics(
         ["min", "max", "mean", "median", "p95", "p99"]
             .into_iter()
             .filter_map(shown)
@@ -133,8 +136,8 @@ fn summary(statistics: &Map<String, Value>) -> Shown {
 }
 
 /// Artillery 1: fields of their own instead of counters.
-fn older(aggregate: &Map<String, Value>) -> Figures {
-    let mut figures = Figures::new();
+fn older(aggregate: &Map<String, Value>) -> RenderedFigures {
+    let mut figures = RenderedFigures::new();
     for (key, name) in [
         ("scenariosCreated", "vusers.created"),
         ("scenariosCompleted", "vusers.completed"),
@@ -145,7 +148,7 @@ fn older(aggregate: &Map<String, Value>) -> Figures {
         // Nothing skipped was nothing to tell.
         if let Some(value) = value.filter(|n| key != "scenariosAvoided" || n.as_f64() != Some(0.0))
         {
-            figures.push((name.to_owned(), Shown::Value(text(value))));
+            figures.push((name.to_owned(), ShownMetric::Value(text(value))));
         }
     }
     for (key, prefix) in [
@@ -155,7 +158,7 @@ fn older(aggregate: &Map<String, Value>) -> Figures {
         ("counters", ""),
     ] {
         for (name, value) in members(aggregate, key).filter(|(_, value)| value.is_number()) {
-            figures.push((format!("{prefix}{name}"), Shown::Value(text(value))));
+            figures.push((format!("{prefix}{name}"), ShownMetric::Value(text(value))));
         }
     }
     for (key, name) in [
@@ -176,7 +179,7 @@ fn older(aggregate: &Map<String, Value>) -> Figures {
     if let Some(mean) = aggregate.get("rps").and_then(|rps| rps.get("mean")) {
         figures.push((
             "http.request_rate".to_owned(),
-            Shown::Value(format!("{}/sec", text(mean))),
+            ShownMetric::Value(format!("{}/sec", text(mean))),
         ));
     }
     figures

@@ -50,22 +50,22 @@ pub const DIFFERENCES: &[Difference] = &[
     differ(
         "`probability: 100`",
         "leaves out one step of 101",
-        "always carried out; every other percentage is exact too",
+        "always runs; every other percentage is exact too",
     ),
     differ(
         "`parallel`: one step fails",
-        "the virtual user ends at once, its other requests go on",
+        "the virtual user ends immediately, its other requests go on",
         "it ends when all of them have ended",
     ),
     differ(
         "a step of a `parallel` reads what another one captures",
         "as soon as it is there",
-        "behind the `parallel`",
+        "after the `parallel`",
     ),
     differ(
         "a step of a `parallel` with a `cookie` of its own",
         "steps that are sent later send it too",
-        "sends it alone; the others have it behind the `parallel`",
+        "sends it alone; the others have it after the `parallel`",
     ),
     differ(
         "`artillery report x.json -o x.json`",
@@ -78,7 +78,7 @@ pub const DIFFERENCES: &[Difference] = &[
         "refused: an answer must not choose a file of this machine",
     ),
     differ(
-        "answers with a head above 16 KB, bare line feeds, folded lines, Content-Length beside chunked, or bytes behind the end",
+        "answers with a head above 16 KB, bare line feeds, folded lines, Content-Length with chunked, or bytes after the end",
         "`HPE_` errors",
         "answers",
     ),
@@ -131,7 +131,7 @@ pub const DIFFERENCES: &[Difference] = &[
     differ(
         "what `fake-data` makes up",
         "faker's words, others in each run",
-        "another library's words, the same for the same seed; e-mail addresses and URLs are nobody's",
+        "another library's words, the same for the same seed; e-mail addresses and URLs belong to no one",
     ),
     differ(
         "a `Server-Timing` header without a total",

@@ -12,25 +12,25 @@ use query::{path::Path, value};
 use serde_json::{Map, Value};
 
 use formats::{
-    document::{Data, Entry, Node},
+    document::{Entry, Node, NodeData},
     findings::Findings,
 };
 
 /// What is known before the run.
-pub(super) struct Known {
+pub(super) struct KnownValues {
     variables: Map<String, Value>,
     rng: Rng,
 }
 
-impl Known {
+impl KnownValues {
     /// Random values of the configuration are constants of the run; they follow from its id.
-    pub fn new(variables: Map<String, Value>, test_id: &str) -> Known {
+    pub fn new(variables: Map<String, Value>, test_id: &str) -> KnownValues {
         let seed = test_id
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             });
-        Known {
+        KnownValues {
             variables,
             rng: Rng::keyed(seed, Purpose::Variable, 0, 0),
         }
@@ -42,15 +42,15 @@ impl Known {
 }
 
 /// Expands the configuration.
-pub(super) fn config(config: &Node, known: &mut Known, findings: &mut Findings) -> Node {
+pub(super) fn config(config: &Node, known: &mut KnownValues, findings: &mut Findings) -> Node {
     let mut pass = FirstPass { known, findings };
-    pass.node(config, Place::Config)
+    pass.node(config, ExpandScope::Config)
         .unwrap_or_else(|| config.clone())
 }
 
 /// How much of the tree's meaning the pass must know.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ExpandScope {
     Config,
     Defaults,
     /// Default headers and cookies: what is not known stays.
@@ -59,43 +59,43 @@ enum Place {
     Left,
 }
 
-impl Place {
-    fn below(self, key: &str) -> Place {
+impl ExpandScope {
+    fn below(self, key: &str) -> ExpandScope {
         match (self, key) {
-            (Place::Config, "environments") => Place::Left,
-            (Place::Config, "defaults") => Place::Defaults,
-            (Place::Defaults, "headers" | "cookie") => Place::Kept,
+            (ExpandScope::Config, "environments") => ExpandScope::Left,
+            (ExpandScope::Config, "defaults") => ExpandScope::Defaults,
+            (ExpandScope::Defaults, "headers" | "cookie") => ExpandScope::Kept,
             (place, _) => place,
         }
     }
 }
 
 struct FirstPass<'a> {
-    known: &'a mut Known,
+    known: &'a mut KnownValues,
     findings: &'a mut Findings,
 }
 
 impl FirstPass<'_> {
     /// The node with its templates expanded; none if it became undefined, and then its key goes with it.
-    fn node(&mut self, node: &Node, place: Place) -> Option<Node> {
+    fn node(&mut self, node: &Node, place: ExpandScope) -> Option<Node> {
         let data = match &node.data {
-            _ if place == Place::Left => node.data.clone(),
-            Data::Scalar(Value::String(text)) if text.contains("{{") => {
+            _ if place == ExpandScope::Left => node.data.clone(),
+            NodeData::Scalar(Value::String(text)) if text.contains("{{") => {
                 let value = self.text(text, node, place)?;
                 return Some(Node {
                     inset: None,
                     ..Node::from_value(node.mark, value)
                 });
             }
-            Data::Scalar(value) => Data::Scalar(value.clone()),
-            Data::List(items) => {
+            NodeData::Scalar(value) => NodeData::Scalar(value.clone()),
+            NodeData::List(items) => {
                 let item = |item: &Node| {
                     self.node(item, place)
                         .unwrap_or_else(|| Node::scalar(item.mark, Value::Null))
                 };
-                Data::List(items.iter().map(item).collect())
+                NodeData::List(items.iter().map(item).collect())
             }
-            Data::Map(entries) => {
+            NodeData::Map(entries) => {
                 let entry = |entry: &Entry| {
                     let key = self.key(entry);
                     let value = self.node(&entry.value, place.below(&key))?;
@@ -105,7 +105,7 @@ impl FirstPass<'_> {
                         value,
                     })
                 };
-                Data::Map(entries.iter().filter_map(entry).collect())
+                NodeData::Map(entries.iter().filter_map(entry).collect())
             }
         };
         Some(Node {
@@ -120,10 +120,10 @@ impl FirstPass<'_> {
             return entry.key.clone();
         }
         let key = Node::scalar(entry.key_mark, entry.key.clone());
-        value::text(self.text(&entry.key, &key, Place::Config).as_ref())
+        value::text(self.text(&entry.key, &key, ExpandScope::Config).as_ref())
     }
 
-    fn text(&mut self, text: &str, node: &Node, place: Place) -> Option<Value> {
+    fn text(&mut self, text: &str, node: &Node, place: ExpandScope) -> Option<Value> {
         let template = match Template::parse_text(text) {
             Ok(template) => template,
             Err(error) => {
@@ -145,8 +145,8 @@ impl FirstPass<'_> {
             .collect();
         if !unknown.is_empty() {
             match &template {
-                Template::Variable(_) if place == Place::Kept => return Some(text.into()),
-                Template::Text(pieces) if place == Place::Kept => return Some(self.half_expanded(pieces).into()),
+                Template::Variable(_) if place == ExpandScope::Kept => return Some(text.into()),
+                Template::Text(pieces) if place == ExpandScope::Kept => return Some(self.half_expanded(pieces).into()),
                 _ => self.findings.note(
                     node.mark,
                     format!(

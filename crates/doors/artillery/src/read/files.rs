@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::given::Given;
+use super::given::ArtilleryInputs;
 use super::merge::{Lists, merge};
 use formats::{
-    document::{Data, Dialect, Mark, Node},
+    document::{Dialect, Mark, Node, NodeData},
     files::ReadFile,
     findings::Findings,
     open,
@@ -13,7 +13,7 @@ use formats::{
 
 /// Step 1: every file over the one before it, `--config` last.
 pub(super) fn read_files(
-    inputs: &Given,
+    inputs: &ArtilleryInputs,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Node> {
@@ -34,7 +34,7 @@ pub(super) fn read_files(
         Some(root.unwrap_or(Node {
             mark: nowhere,
             inset: None,
-            data: Data::Map(Vec::new()),
+            data: NodeData::Map(Vec::new()),
         }))
     }
 }

@@ -6,7 +6,7 @@ use formats::Inputs;
 
 /// What `artillery run` is given beside what any reader is.
 #[derive(Clone, Default)]
-pub struct Given {
+pub struct ArtilleryInputs {
     /// What any reader is given.
     pub inputs: Inputs,
     /// `--config`: merged last.
@@ -17,7 +17,7 @@ pub struct Given {
     pub payload: Option<PathBuf>,
 }
 
-impl Deref for Given {
+impl Deref for ArtilleryInputs {
     type Target = Inputs;
 
     fn deref(&self) -> &Inputs {
@@ -25,11 +25,11 @@ impl Deref for Given {
     }
 }
 
-impl From<Inputs> for Given {
-    fn from(inputs: Inputs) -> Given {
-        Given {
+impl From<Inputs> for ArtilleryInputs {
+    fn from(inputs: Inputs) -> ArtilleryInputs {
+        ArtilleryInputs {
             inputs,
-            ..Given::default()
+            ..ArtilleryInputs::default()
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use formats::document::{Data, Mark, Node};
+use formats::document::{Mark, Node, NodeData};
 
 /// The message, without quotes around it, the place, and what to do where people are known to slip.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ fn flow(node: &Node, path: &str) -> Checked {
     for (i, item) in items.iter().enumerate() {
         match &item.data {
             // A list of steps, usually an alias: Artillery flattens one level.
-            Data::List(inner) => inner
+            NodeData::List(inner) => inner
                 .iter()
                 .try_for_each(|step| self::step(step, &format!("{path}[{i}]"), engine))?,
             _ => step(item, &format!("{path}[{i}]"), engine)?,
@@ -113,7 +113,7 @@ fn step(node: &Node, path: &str, engine: Option<&str>) -> Checked {
     }
     if engine == Some("socketio") {
         optional(node, path, "emit", |node, path| match node.data {
-            Data::Map(_) | Data::List(_) => Ok(()),
+            NodeData::Map(_) | NodeData::List(_) => Ok(()),
             _ => invalid(node.mark, path, "must be one of [object, array]"),
         })?;
     }

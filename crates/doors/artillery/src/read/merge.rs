@@ -1,7 +1,7 @@
 //! lodash's `merge`, which is how Artillery lays one file, one environment, one `--overrides` over another: mappings key by key,
 //! lists index by index, everything else replaced.
 
-use formats::document::{Data, Entry, Node};
+use formats::document::{Entry, Node, NodeData};
 
 /// What becomes of a list that lies on another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Lists {
 /// Lays `upper` over `lower`.
 pub(super) fn merge(lower: &mut Node, upper: &Node, lists: Lists) {
     match (&mut lower.data, &upper.data) {
-        (Data::Map(entries), Data::Map(upper)) => {
+        (NodeData::Map(entries), NodeData::Map(upper)) => {
             for entry in upper {
                 match entries.iter_mut().find(|known| known.key == entry.key) {
                     Some(known) => {
@@ -26,7 +26,7 @@ pub(super) fn merge(lower: &mut Node, upper: &Node, lists: Lists) {
                 }
             }
         }
-        (Data::List(items), Data::List(upper)) if lists == Lists::ByIndex => {
+        (NodeData::List(items), NodeData::List(upper)) if lists == Lists::ByIndex => {
             for (i, item) in upper.iter().enumerate() {
                 match items.get_mut(i) {
                     Some(known) => merge(known, item, lists),
@@ -35,7 +35,7 @@ pub(super) fn merge(lower: &mut Node, upper: &Node, lists: Lists) {
             }
         }
         // A mapping over a list reaches its items by their numbers.
-        (Data::List(items), Data::Map(upper)) => merge_numbered(items, upper, lists),
+        (NodeData::List(items), NodeData::Map(upper)) => merge_numbered(items, upper, lists),
         _ => *lower = upper.clone(),
     }
 }

@@ -14,26 +14,26 @@ mod translate;
 
 use plan::Plan;
 
-pub use given::Given;
+pub use given::ArtilleryInputs;
 use headers::{CLIENT_USER_AGENT, USER_AGENT};
 
 use crate::refusal;
 use formats::{
-    Inputs, LoadErrors, Reader, Sample,
+    FileSample, Inputs, LoadErrors, TestFileReader,
     files::{Noting, ReadFile, from_text},
     findings::Findings,
 };
 
 /// Artillery's scripts among test files: a mapping with `scenarios` or `config`.
 #[derive(Debug)]
-pub struct Scripts;
+pub struct ArtilleryScripts;
 
-impl Reader for Scripts {
+impl TestFileReader for ArtilleryScripts {
     fn reads(&self) -> &'static str {
         "an Artillery script has `config` and `scenarios`"
     }
 
-    fn detects(&self, file: &Sample<'_>) -> bool {
+    fn detects(&self, file: &FileSample<'_>) -> bool {
         match file.root() {
             Some(root) => root.get("scenarios").is_some() || root.get("config").is_some(),
             // What is broken still goes to the reader that it was meant for, because that one says where.
@@ -54,7 +54,7 @@ impl Reader for Scripts {
 ///
 /// # Errors
 /// Every problem of the script, or the first one in Artillery's own words.
-pub fn load(given: impl Into<Given>) -> Result<Plan, LoadErrors> {
+pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(&given.into(), &|path| noting.read(path))?;
     Ok(noting.told(plan))
@@ -80,13 +80,13 @@ pub fn load_text(inputs: Inputs, name: &str, text: &str) -> Result<Plan, LoadErr
     load_with(&inputs.into(), &from_text(name, text))
 }
 
-fn load_with(inputs: &Given, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {
+fn load_with(inputs: &ArtilleryInputs, read: ReadFile<'_>) -> Result<Plan, LoadErrors> {
     let mut findings = Findings::default();
     let plan = plan(inputs, read, &mut findings);
     findings.finish(plan)
 }
 
-fn plan(inputs: &Given, read: ReadFile<'_>, findings: &mut Findings) -> Option<Plan> {
+fn plan(inputs: &ArtilleryInputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<Plan> {
     let script = prepare::prepare(inputs, read, findings)?;
     if findings.has_problems() {
         return None;

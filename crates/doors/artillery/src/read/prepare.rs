@@ -9,14 +9,14 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    expand::{self, Known},
+    expand::{self, KnownValues},
     files::read_files,
-    given::Given,
+    given::ArtilleryInputs,
     merge::{Lists, merge},
 };
 use crate::refusal;
 use formats::{
-    document::{Data, Mark, Node},
+    document::{Mark, Node, NodeData},
     files::ReadFile,
     findings::Findings,
     open::option_object,
@@ -39,7 +39,7 @@ pub(super) struct Script {
 
 /// Runs all steps; none if nothing sensible is left to look at.
 pub(super) fn prepare(
-    inputs: &Given,
+    inputs: &ArtilleryInputs,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Script> {
@@ -77,27 +77,27 @@ pub(super) fn prepare(
 }
 
 /// The names of environment variables in texts that speak of the environment.
-fn env_used(root: &Node, inputs: &Given) -> BTreeSet<String> {
+fn env_used(root: &Node, inputs: &ArtilleryInputs) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     let mut open = vec![root];
     while let Some(node) = open.pop() {
         match &node.data {
-            Data::Scalar(Value::String(text))
+            NodeData::Scalar(Value::String(text))
                 if text.contains("$env") || text.contains("$processEnvironment") =>
             {
                 let names = inputs.process_env.iter().map(|(name, _)| name);
                 used.extend(names.filter(|name| text.contains(*name)).cloned());
             }
-            Data::Scalar(_) => {}
-            Data::List(items) => open.extend(items),
-            Data::Map(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+            NodeData::Scalar(_) => {}
+            NodeData::List(items) => open.extend(items),
+            NodeData::Map(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
         }
     }
     used
 }
 
 /// Whether anybody ever named a target, so that one that vanished while it was expanded is told apart.
-fn has_target(root: &Node, inputs: &Given) -> bool {
+fn has_target(root: &Node, inputs: &ArtilleryInputs) -> bool {
     let config = root.get("config");
     let environment = || {
         config?
@@ -118,14 +118,14 @@ fn ensure_config(root: &mut Node) {
             Node {
                 mark,
                 inset: None,
-                data: Data::Map(Vec::new()),
+                data: NodeData::Map(Vec::new()),
             },
         );
     }
 }
 
 /// Step 2: the environment over the configuration, lists index by index.
-fn merge_environment(root: &mut Node, inputs: &Given, findings: &mut Findings) {
+fn merge_environment(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(name) = &inputs.environment else {
         return;
     };
@@ -146,7 +146,7 @@ fn merge_environment(root: &mut Node, inputs: &Given, findings: &mut Findings) {
 }
 
 /// Step 3.
-fn set_target(root: &mut Node, inputs: &Given) {
+fn set_target(root: &mut Node, inputs: &ArtilleryInputs) {
     if let (Some(target), Some(config)) = (&inputs.target, root.get_mut("config")) {
         let mark = config.mark;
         config.set("target", Node::scalar(mark, target.as_str()));
@@ -154,7 +154,7 @@ fn set_target(root: &mut Node, inputs: &Given) {
 }
 
 /// Step 4.
-fn set_insecure(root: &mut Node, inputs: &Given, findings: &mut Findings) {
+fn set_insecure(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(config) = root.get_mut("config").filter(|_| inputs.insecure) else {
         return;
     };
@@ -176,7 +176,7 @@ fn set_insecure(root: &mut Node, inputs: &Given, findings: &mut Findings) {
 }
 
 /// Step 5a: one payload becomes a list of one, and `-p` names its file.
-fn list_payloads(root: &mut Node, inputs: &Given, findings: &mut Findings) {
+fn list_payloads(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(payload) = root
         .get_mut("config")
         .and_then(|config| config.get_mut("payload"))
@@ -216,7 +216,7 @@ fn list_payloads(root: &mut Node, inputs: &Given, findings: &mut Findings) {
     }
     let mark = payload.mark;
     let one = std::mem::replace(payload, Node::scalar(mark, Value::Null));
-    payload.data = Data::List(vec![one]);
+    payload.data = NodeData::List(vec![one]);
 }
 
 /// Step 5b: paths are relative to the script, whichever file they stand in.
@@ -225,7 +225,7 @@ fn resolve_payload_paths(root: &mut Node, script: &Path) {
         .get_mut("config")
         .and_then(|config| config.get_mut("payload"));
     let Some(Node {
-        data: Data::List(items),
+        data: NodeData::List(items),
         ..
     }) = payloads
     else {
@@ -234,13 +234,17 @@ fn resolve_payload_paths(root: &mut Node, script: &Path) {
     for path in items.iter_mut().filter_map(|item| item.get_mut("path")) {
         if let Some(text) = path.as_str() {
             let resolved = script.parent().unwrap_or(Path::new("")).join(text);
-            path.data = Data::Scalar(resolved.display().to_string().into());
+            path.data = NodeData::Scalar(resolved.display().to_string().into());
         }
     }
 }
 
 /// Step 7a.
-fn apply_overrides(root: &mut Node, inputs: &Given, findings: &mut Findings) -> Option<()> {
+fn apply_overrides(
+    root: &mut Node,
+    inputs: &ArtilleryInputs,
+    findings: &mut Findings,
+) -> Option<()> {
     if let Some(text) = &inputs.overrides {
         let overrides = option_object("--overrides", text, findings)?;
         merge(root, &overrides, Lists::Replaced);
@@ -252,7 +256,7 @@ fn apply_overrides(root: &mut Node, inputs: &Given, findings: &mut Findings) -> 
 /// Step 7b.
 fn apply_variables(
     root: &mut Node,
-    inputs: &Given,
+    inputs: &ArtilleryInputs,
     findings: &mut Findings,
 ) -> Option<Map<String, Value>> {
     let Some(text) = &inputs.variables else {
@@ -275,7 +279,7 @@ fn apply_variables(
 }
 
 /// Plugins that the environment names, beside those of the script.
-fn add_plugins(root: &mut Node, inputs: &Given, findings: &mut Findings) {
+fn add_plugins(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let mut environment = inputs.process_env.iter();
     let named = environment.find(|(name, text)| name == "ARTILLERY_PLUGINS" && !text.is_empty());
     let Some((name, text)) = named.filter(|_| !inputs.native) else {
@@ -301,12 +305,12 @@ fn empty_map(mark: Mark) -> Node {
     Node {
         mark,
         inset: None,
-        data: Data::Map(Vec::new()),
+        data: NodeData::Map(Vec::new()),
     }
 }
 
 /// Step 8.
-fn expand_config(mut script: Script, inputs: &Given, findings: &mut Findings) -> Script {
+fn expand_config(mut script: Script, inputs: &ArtilleryInputs, findings: &mut Findings) -> Script {
     let mut variables = Map::new();
     variables.insert(
         "$scenarioFile".into(),
@@ -320,7 +324,7 @@ fn expand_config(mut script: Script, inputs: &Given, findings: &mut Findings) ->
         variables.insert("$environment".into(), environment.as_str().into());
     }
     variables.extend(script.cli_variables.clone());
-    let mut known = Known::new(variables, &inputs.test_id);
+    let mut known = KnownValues::new(variables, &inputs.test_id);
     if let Some(config) = script.root.get_mut("config") {
         *config = expand::config(config, &mut known, findings);
     }

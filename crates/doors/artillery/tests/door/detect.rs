@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use door_artillery::Scripts;
-use formats::{Reader, detect, native::Plans};
+use door_artillery::ArtilleryScripts;
+use formats::{TestFileReader, detect, native::Plans};
 
 #[test]
 fn scripts_are_told_from_plans() {
-    let readers: [&dyn Reader; 2] = [&Plans, &Scripts];
+    let readers: [&dyn TestFileReader; 2] = [&Plans, &ArtilleryScripts];
     let is_script = |name: &str, text: &str| {
         let found = detect(Path::new(name), text, &readers);
-        found.map(|reader| reader.reads() == Scripts.reads())
+        found.map(|reader| reader.reads() == ArtilleryScripts.reads())
     };
     assert_eq!(
         is_script("a.yml", "target: x\nloadline: 1\nconfig: {}"),

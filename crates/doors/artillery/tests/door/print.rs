@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use door_artillery::{
     Accumulator,
     plugins::Plugins,
-    print::{Console, Options, Zone},
+    print::{Console, PrintOptions, Zone},
 };
 use measure::{
     Interval,
@@ -116,17 +116,17 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
     };
     let manifest = Manifest::new(
         &plan,
-        record::Started {
+        record::RunContext {
             wall_ns: start_ms * 1_000_000,
             ..started()
         },
     );
-    let options = Options {
+    let options = PrintOptions {
         hidden: hidden
             .then(|| "plugins.metrics-by-endpoint".to_owned())
             .into_iter()
             .collect(),
-        ..Options::default()
+        ..PrintOptions::default()
     };
     let mut console = Console::new(&manifest, Plugins::default(), Zone::fixed(0), options);
     let mut text = console.begin();
@@ -361,13 +361,13 @@ fn a_run_is_printed_again_from_its_record() {
     plan.door_settings = plugins.settings();
     let run = write_all(&folder.0, &plan, intervals_with(accumulator()));
     let zone = || Zone::fixed(2 * 3600);
-    let mut live = Console::new(&run.manifest, plugins, zone(), Options::default());
+    let mut live = Console::new(&run.manifest, plugins, zone(), PrintOptions::default());
     let mut text = live.begin();
     for interval in intervals_with(accumulator()) {
         text.push_str(&live.interval(&interval));
     }
     text.push_str(&live.finish(WALL + end().ns));
-    let (again, replayed) = Console::replay(&run, zone(), Options::default()).unwrap();
+    let (again, replayed) = Console::replay(&run, zone(), PrintOptions::default()).unwrap();
     assert_eq!(replayed, text);
     assert_eq!(again.json(), live.json());
     assert!(

@@ -1,7 +1,7 @@
 //! Where a server refuses some of what it is asked: how many it answered and how fast, apart from how many it refused and how
 //! fast. From the record's native figures; wrk itself throws the two together.
 
-use measure::{Kind, Outcome, label};
+use measure::{OutcomeClass, TimeKind, label};
 
 use record::{Run, units};
 
@@ -27,7 +27,7 @@ impl Goodput {
         let all = run.totals.label(label::ALL);
         let counters = &all.slot.counters;
         let side = |count: u64, outcome| {
-            let times = all.slot.histogram(Kind::Service, outcome);
+            let times = all.slot.histogram(TimeKind::Service, outcome);
             Side {
                 count,
                 per_second: count as f64 / (runtime_ns.max(1) as f64 / 1e9),
@@ -36,8 +36,8 @@ impl Goodput {
             }
         };
         (counters.failed > 0).then(|| Goodput {
-            accepted: side(counters.ok, Outcome::Ok),
-            refused: side(counters.failed, Outcome::Failed),
+            accepted: side(counters.ok, OutcomeClass::Ok),
+            refused: side(counters.failed, OutcomeClass::Failed),
         })
     }
 

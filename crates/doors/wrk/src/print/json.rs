@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Latency, Spectrum, Statistics, WrkReport};
+use super::{PrintedLatency, Spectrum, Statistics, WrkReport};
 
 const PERCENTILES: [(&str, f64); 6] = [
     ("p50", 50.0),
@@ -18,11 +18,11 @@ impl WrkReport {
     #[must_use]
     pub fn json(&self) -> Value {
         let latency = match &self.latency {
-            Latency::Wrk { measured, shown } => json!({
+            PrintedLatency::Wrk { measured, shown } => json!({
                 "measured": of_statistics(measured),
                 "corrected_by_wrk": of_statistics(shown),
             }),
-            Latency::Wrk2 {
+            PrintedLatency::Wrk2 {
                 corrected,
                 uncorrected,
             } => json!({

@@ -19,7 +19,7 @@ pub use statistics::Statistics;
 #[derive(Debug, Clone)]
 pub struct WrkReport {
     /// As given.
-    settings: Settings,
+    settings: PrintSettings,
     url: String,
     /// Answers.
     pub requests: u64,
@@ -32,7 +32,7 @@ pub struct WrkReport {
     /// Of the time-outs, those whose answer came after all.
     pub late: u64,
     /// Latency.
-    pub latency: Latency,
+    pub latency: PrintedLatency,
     /// Rates of single threads, sampled.
     pub rate: Statistics,
     calibrations: Vec<(u64, u64)>,
@@ -55,7 +55,7 @@ pub struct Errors {
 
 /// Latency by whose definition it is.
 #[derive(Debug, Clone)]
-pub enum Latency {
+pub enum PrintedLatency {
     /// wrk's.
     Wrk {
         /// As it was measured.
@@ -73,7 +73,7 @@ pub enum Latency {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Settings {
+struct PrintSettings {
     paced: bool,
     threads: u64,
     connections: u64,
@@ -82,13 +82,13 @@ struct Settings {
     uncorrected: bool,
 }
 
-impl Settings {
-    fn of(part: &Tally) -> Settings {
+impl PrintSettings {
+    fn of(part: &Tally) -> PrintSettings {
         let value = |name: &str| {
             let known = part.firsts.get(&format!("settings.{name}"));
             known.copied().unwrap_or(0)
         };
-        Settings {
+        PrintSettings {
             paced: value("paced") > 0,
             threads: value("threads"),
             connections: value("connections"),
@@ -149,7 +149,7 @@ impl WrkReport {
     /// The report of these figures.
     #[must_use]
     pub fn from_part(mut part: Tally, runtime_ns: u64, url: &str) -> WrkReport {
-        let settings = Settings::of(&part);
+        let settings = PrintSettings::of(&part);
         let calibrations = calibrations_of(&part);
         let count = |name: &str| part.counters.get(name).copied().unwrap_or(0);
         let (requests, bytes) = (count("requests"), count("bytes"));
@@ -164,14 +164,14 @@ impl WrkReport {
         let runtime_us = runtime_ns / 1000;
         let mut counts = |name: &str| part.counts.remove(name).unwrap_or_default();
         let latency = if settings.paced {
-            Latency::Wrk2 {
+            PrintedLatency::Wrk2 {
                 corrected: Spectrum::new(counts("latency")),
                 uncorrected: Spectrum::new(counts("uncorrected")),
             }
         } else {
             let measured = Statistics::new(counts("latency"));
             let expected = statistics::expected_us(runtime_us, requests, settings.connections);
-            Latency::Wrk {
+            PrintedLatency::Wrk {
                 shown: measured.corrected(expected.unwrap_or(0)),
                 measured,
             }
@@ -217,7 +217,7 @@ impl WrkReport {
     pub fn text(&self) -> String {
         let mut text = "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n".to_owned();
         let (figures, distribution) = match &self.latency {
-            Latency::Wrk { shown, .. } => (
+            PrintedLatency::Wrk { shown, .. } => (
                 row(
                     shown.mean(),
                     shown.stdev(),
@@ -227,7 +227,7 @@ impl WrkReport {
                 ),
                 self.settings.latency.then(|| percentiles(shown)),
             ),
-            Latency::Wrk2 {
+            PrintedLatency::Wrk2 {
                 corrected: c,
                 uncorrected,
             } => (
@@ -289,7 +289,7 @@ impl WrkReport {
     /// By how much wrk's correction moved the 99th percentile, if by more than a tenth: measured and shown, in microseconds.
     #[must_use]
     pub fn moved_p99(&self) -> Option<(u64, u64)> {
-        let Latency::Wrk { measured, shown } = &self.latency else {
+        let PrintedLatency::Wrk { measured, shown } = &self.latency else {
             return None;
         };
         let (a, b) = (measured.percentile(99.0), shown.percentile(99.0));

@@ -1,7 +1,7 @@
 //! HdrHistogram's figures and its table of percentiles, as wrk2 prints them. Over the cells of the layout that `measure` has:
 //! 3 digits, in microseconds.
 
-use measure::{accumulator::Counts, histogram};
+use measure::{accumulator::ValueCounts, histogram};
 
 use super::units;
 
@@ -11,14 +11,14 @@ const TICKS: f64 = 5.0;
 /// A distribution of microseconds in HdrHistogram's cells, each named by its lowest value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spectrum {
-    cells: Counts,
+    cells: ValueCounts,
     count: u64,
 }
 
 impl Spectrum {
     /// Over these cells.
     #[must_use]
-    pub fn new(cells: Counts) -> Spectrum {
+    pub fn new(cells: ValueCounts) -> Spectrum {
         let count = cells.count();
         Spectrum { cells, count }
     }

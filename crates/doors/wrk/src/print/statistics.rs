@@ -1,18 +1,18 @@
 //! wrk's statistics over counts of whole numbers, as it computes them, and the correction that it applies to its latencies.
 
-use measure::accumulator::Counts;
+use measure::accumulator::ValueCounts;
 
 /// Figures of a distribution.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statistics {
-    counts: Counts,
+    counts: ValueCounts,
     count: u64,
 }
 
 impl Statistics {
     /// Over these counts.
     #[must_use]
-    pub fn new(counts: Counts) -> Statistics {
+    pub fn new(counts: ValueCounts) -> Statistics {
         let count = counts.count();
         Statistics { counts, count }
     }
@@ -120,7 +120,7 @@ impl Statistics {
         let pairs = both
             .map(|(value, (came, made_up))| (value as u64, came + made_up))
             .filter(|(_, n)| *n > 0);
-        Statistics::new(Counts::of(pairs.collect()))
+        Statistics::new(ValueCounts::of(pairs.collect()))
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     fn of(pairs: &[(u64, u64)]) -> Statistics {
-        Statistics::new(Counts::of(pairs.to_vec()))
+        Statistics::new(ValueCounts::of(pairs.to_vec()))
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
                     at -= expected;
                 }
             }
-            prop_assert_eq!(measured.corrected(expected), Statistics::new(Counts::of(plain)));
+            prop_assert_eq!(measured.corrected(expected), Statistics::new(ValueCounts::of(plain)));
         }
     }
 }

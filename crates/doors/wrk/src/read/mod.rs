@@ -9,8 +9,8 @@ mod usage;
 
 use std::path::PathBuf;
 
-use options::{Found, Spec};
-pub use url::{Parts, parts};
+use options::{ScannedOption, Spec};
+pub use url::{UrlParts, parts};
 
 /// Whose command line it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub enum Persona {
 
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Command {
+pub struct WrkCommand {
     /// Whose it is.
     pub persona: Persona,
     /// The URL as written.
     pub url: String,
     /// Its parts.
-    pub parts: Parts,
+    pub parts: UrlParts,
     /// Threads.
     pub threads: u64,
     /// Connections of all threads together, as written: what does not divide by the threads is left out.
@@ -58,7 +58,7 @@ pub struct Command {
     pub arguments: Vec<String>,
 }
 
-impl Command {
+impl WrkCommand {
     /// Connections that are opened: the same number in each thread.
     #[must_use]
     pub fn connections_per_thread(&self) -> u64 {
@@ -76,33 +76,34 @@ impl Command {
 
 /// What a command line comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct ReadOutcome {
     /// For standard output, before anything else.
     pub out: String,
     /// For standard error.
     pub err: String,
     /// What to run; none: the texts are all there is, and the exit code is 1.
-    pub command: Option<Command>,
+    pub command: Option<WrkCommand>,
 }
 
 const SECOND: u64 = 1_000_000_000;
 
 /// Reads a command line without the program's name. A rate, or another option that only wrk2 has, makes it one of wrk2's.
 #[must_use]
-pub fn read(arguments: &[String], named: Persona) -> Reading {
+pub fn read(arguments: &[String], named: Persona) -> ReadOutcome {
     let scanned = options::scan(arguments, &SPECS);
-    let of_wrk2 = |found: &Found| matches!(found, Found::Option('R' | 'D' | 'U' | 'B', _));
+    let of_wrk2 =
+        |found: &ScannedOption| matches!(found, ScannedOption::Option('R' | 'D' | 'U' | 'B', _));
     let persona = if scanned.found.iter().any(of_wrk2) {
         Persona::Wrk2
     } else {
         named
     };
-    let mut reading = Reading {
+    let mut reading = ReadOutcome {
         out: String::new(),
         err: String::new(),
         command: None,
     };
-    let mut wanted = Wanted::default();
+    let mut wanted = CommandOptions::default();
     let understood = scanned
         .found
         .iter()
@@ -157,7 +158,7 @@ const SPECS: [Spec; 15] = [
 ];
 
 /// The options so far.
-struct Wanted {
+struct CommandOptions {
     threads: u64,
     connections: u64,
     duration_s: u64,
@@ -172,9 +173,9 @@ struct Wanted {
     json: Option<PathBuf>,
 }
 
-impl Default for Wanted {
+impl Default for CommandOptions {
     fn default() -> Self {
-        Wanted {
+        CommandOptions {
             threads: 2,
             connections: 10,
             duration_s: 10,
@@ -191,12 +192,12 @@ impl Default for Wanted {
     }
 }
 
-impl Wanted {
+impl CommandOptions {
     /// Takes an option; false when usage is all that is left to say.
-    fn take(&mut self, found: &Found, persona: Persona, reading: &mut Reading) -> bool {
+    fn take(&mut self, found: &ScannedOption, persona: Persona, reading: &mut ReadOutcome) -> bool {
         let (letter, value) = match found {
-            Found::Option(letter, value) => (*letter, value.as_deref().unwrap_or_default()),
-            Found::Wrong(message) => {
+            ScannedOption::Option(letter, value) => (*letter, value.as_deref().unwrap_or_default()),
+            ScannedOption::Wrong(message) => {
                 reading.err.push_str(&format!("wrk: {message}\n"));
                 return false;
             }
@@ -223,7 +224,7 @@ impl Wanted {
                 }
             },
             's' => self.script = Some(value.into()),
-            'H' => self.headers.extend(Command::header(value)),
+            'H' => self.headers.extend(WrkCommand::header(value)),
             'L' => self.latency = true,
             'U' => (self.latency, self.uncorrected) = (true, true),
             'B' => self.batch_latency = true,
@@ -235,7 +236,12 @@ impl Wanted {
         true
     }
 
-    fn finish(self, persona: Persona, arguments: Vec<String>, err: &mut String) -> Option<Command> {
+    fn finish(
+        self,
+        persona: Persona,
+        arguments: Vec<String>,
+        err: &mut String,
+    ) -> Option<WrkCommand> {
         let url = arguments.first()?.clone();
         if self.threads == 0 || self.duration_s == 0 {
             return None;
@@ -252,7 +258,7 @@ impl Wanted {
             err.push_str("Throughput MUST be specified with the --rate or -R option\n");
             return None;
         }
-        Some(Command {
+        Some(WrkCommand {
             persona,
             url,
             parts,

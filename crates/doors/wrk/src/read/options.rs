@@ -17,7 +17,7 @@ pub(super) struct Spec {
 
 /// Something found on the command line, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ScannedOption {
     /// An option, with its value if it takes one.
     Option(char, Option<String>),
     /// Something that cannot be understood, in the C library's words.
@@ -28,7 +28,7 @@ pub(super) enum Found {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Scanned {
     /// Options, and what is wrong, in order.
-    pub found: Vec<Found>,
+    pub found: Vec<ScannedOption>,
     /// Everything that is no option, in order.
     pub operands: Vec<String>,
 }
@@ -55,23 +55,25 @@ pub(super) fn scan(arguments: &[String], specs: &[Spec]) -> Scanned {
 
 type Rest<'a> = std::slice::Iter<'a, String>;
 
-fn long_option(text: &str, specs: &[Spec], rest: &mut Rest<'_>) -> Found {
+fn long_option(text: &str, specs: &[Spec], rest: &mut Rest<'_>) -> ScannedOption {
     let (name, given) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (text, None),
     };
     let spec = match find(name, specs) {
         Ok(spec) => spec,
-        Err(wrong) => return Found::Wrong(wrong),
+        Err(wrong) => return ScannedOption::Wrong(wrong),
     };
     let full = spec.long.unwrap_or_default();
     match (spec.value, given) {
-        (false, None) => Found::Option(spec.letter, None),
-        (false, Some(_)) => Found::Wrong(format!("option '--{full}' doesn't allow an argument")),
-        (true, Some(value)) => Found::Option(spec.letter, Some(value)),
+        (false, None) => ScannedOption::Option(spec.letter, None),
+        (false, Some(_)) => {
+            ScannedOption::Wrong(format!("option '--{full}' doesn't allow an argument"))
+        }
+        (true, Some(value)) => ScannedOption::Option(spec.letter, Some(value)),
         (true, None) => match rest.next() {
-            Some(value) => Found::Option(spec.letter, Some(value.clone())),
-            None => Found::Wrong(format!("option '--{full}' requires an argument")),
+            Some(value) => ScannedOption::Option(spec.letter, Some(value.clone())),
+            None => ScannedOption::Wrong(format!("option '--{full}' requires an argument")),
         },
     }
 }
@@ -99,17 +101,24 @@ fn find<'a>(name: &str, specs: &'a [Spec]) -> Result<&'a Spec, String> {
     }
 }
 
-fn short_options(letters: &str, specs: &[Spec], rest: &mut Rest<'_>, found: &mut Vec<Found>) {
+fn short_options(
+    letters: &str,
+    specs: &[Spec],
+    rest: &mut Rest<'_>,
+    found: &mut Vec<ScannedOption>,
+) {
     for (at, letter) in letters.char_indices() {
         let spec = specs
             .iter()
             .find(|spec| spec.short && spec.letter == letter);
         let Some(spec) = spec else {
-            found.push(Found::Wrong(format!("invalid option -- '{letter}'")));
+            found.push(ScannedOption::Wrong(format!(
+                "invalid option -- '{letter}'"
+            )));
             continue;
         };
         if !spec.value {
-            found.push(Found::Option(letter, None));
+            found.push(ScannedOption::Option(letter, None));
             continue;
         }
         let joined = &letters[at + letter.len_utf8()..];
@@ -119,8 +128,8 @@ fn short_options(letters: &str, specs: &[Spec], rest: &mut Rest<'_>, found: &mut
             Some(joined.to_owned())
         };
         found.push(match value {
-            Some(value) => Found::Option(letter, Some(value)),
-            None => Found::Wrong(format!("option requires an argument -- '{letter}'")),
+            Some(value) => ScannedOption::Option(letter, Some(value)),
+            None => ScannedOption::Wrong(format!("option requires an argument -- '{letter}'")),
         });
         return;
     }
@@ -162,8 +171,8 @@ mod tests {
         scan(&arguments, &SPECS)
     }
 
-    fn option(letter: char, value: Option<&str>) -> Found {
-        Found::Option(letter, value.map(ToOwned::to_owned))
+    fn option(letter: char, value: Option<&str>) -> ScannedOption {
+        ScannedOption::Option(letter, value.map(ToOwned::to_owned))
     }
 
     #[test]
@@ -213,7 +222,7 @@ mod tests {
                 "option '--t' is ambiguous; possibilities: '--threads' '--timeout'",
             ),
         ] {
-            assert_eq!(of(line).found, [Found::Wrong(message.to_owned())]);
+            assert_eq!(of(line).found, [ScannedOption::Wrong(message.to_owned())]);
         }
     }
 }

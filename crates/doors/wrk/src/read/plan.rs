@@ -2,20 +2,20 @@
 //! script, or from the command's URL and headers.
 
 use plan::{
-    Arrivals, FirstArrival, Format, Load, Note, Phase, Plan, Pool, Rate, Shape, Timeouts, Work,
-    work::Batch,
+    ArrivalProcess, FirstArrival, Format, Load, Note, Phase, Plan, PoolPolicy, Rate, Shape,
+    Timeouts, Work, work::Batch,
 };
 
-use super::{Command, Persona};
+use super::{Persona, WrkCommand};
 
-impl Command {
+impl WrkCommand {
     /// How the requests of a rate are spread.
     #[must_use]
-    pub fn arrivals(&self) -> Arrivals {
+    pub fn arrivals(&self) -> ArrivalProcess {
         if self.at_random {
-            Arrivals::Poisson
+            ArrivalProcess::Poisson
         } else {
-            Arrivals::Even
+            ArrivalProcess::Even
         }
     }
 
@@ -58,8 +58,8 @@ impl Command {
             idle_ns: None,
         };
         plan.http.pool = match self.persona {
-            Persona::Wrk => Pool::PerUser,
-            Persona::Wrk2 => Pool::Shared(users),
+            Persona::Wrk => PoolPolicy::PerUser,
+            Persona::Wrk2 => PoolPolicy::Shared(users),
         };
         plan.http.verify_tls = false;
         plan.http.tls.no_alpn = true;

@@ -2,7 +2,7 @@
 
 /// The parts of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts {
+pub struct UrlParts {
     /// As written.
     pub scheme: String,
     /// Without brackets.
@@ -13,7 +13,7 @@ pub struct Parts {
     pub path: String,
 }
 
-impl Parts {
+impl UrlParts {
     /// Whether TLS is spoken.
     #[must_use]
     pub fn tls(&self) -> bool {
@@ -31,7 +31,7 @@ impl Parts {
 
 /// Takes a URL apart; none when it has no scheme or host, or something that no URL has.
 #[must_use]
-pub fn parts(text: &str) -> Option<Parts> {
+pub fn parts(text: &str) -> Option<UrlParts> {
     if text.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return None;
     }
@@ -43,7 +43,7 @@ pub fn parts(text: &str) -> Option<Parts> {
     let (authority, behind) = rest.split_at(end);
     let (host, port) = host_and_port(authority)?;
     let path = if behind.starts_with('/') { behind } else { "/" };
-    Some(Parts {
+    Some(UrlParts {
         scheme: scheme.to_owned(),
         host: host.to_owned(),
         port: port.map(ToOwned::to_owned),

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use door_wrk::print::{Spectrum, WrkReport};
-use measure::accumulator::{Counts, Tally};
+use measure::accumulator::{Tally, ValueCounts};
 
 const RATE_LATENCY: &str =
     include_str!("../../../../audit/tests/audit/golden/wrk2-rate-latency.txt");
@@ -24,8 +24,9 @@ fn part(paced: bool, latency: &[(u64, u64)], rate: &[(u64, u64)]) -> Tally {
         part.firsts.insert(format!("settings.{name}"), value);
     }
     part.counts
-        .insert("latency".into(), Counts::of(latency.to_vec()));
-    part.counts.insert("rate".into(), Counts::of(rate.to_vec()));
+        .insert("latency".into(), ValueCounts::of(latency.to_vec()));
+    part.counts
+        .insert("rate".into(), ValueCounts::of(rate.to_vec()));
     part
 }
 
@@ -93,7 +94,7 @@ fn the_correction_is_told_when_it_moved_the_99th_percentile() {
 }
 
 /// The lines of a table of percentiles, and the cells that they tell of.
-fn table(text: &str) -> (Vec<&str>, Counts) {
+fn table(text: &str) -> (Vec<&str>, ValueCounts) {
     let lines: Vec<&str> = text
         .lines()
         .skip_while(|line| !line.contains("TotalCount"))
@@ -113,7 +114,7 @@ fn table(text: &str) -> (Vec<&str>, Counts) {
             before = seen;
         }
     }
-    (lines, Counts::of(pairs))
+    (lines, ValueCounts::of(pairs))
 }
 
 #[test]

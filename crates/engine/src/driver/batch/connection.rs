@@ -5,12 +5,14 @@ use std::rc::Rc;
 
 use measure::{Fault, sample::Intended};
 
-use super::{Batch, Due, Shared, ledger::Moments};
+use super::{Batch, BatchState, Due, ledger::Moments};
 use crate::{
     client::{
         Purpose,
         pool::Conn,
-        transport::{Lost, Next, Stage, Transport, Watch},
+        transport::{
+            ExchangeObserver, ExchangeStage, ResponseExpectation, Transport, TransportError,
+        },
     },
     clock::Clock,
     deadlines::{Cut, Limit},
@@ -33,7 +35,7 @@ const SILENT: u32 = 4;
 
 /// Result of a batch.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum BatchResult {
     /// All responses arrived.
     Answered,
     /// Some responses are missing.
@@ -56,7 +58,12 @@ impl Connection {
     }
 
     /// Sends the next batch and reads its responses.
-    pub(super) async fn batch(&mut self, shared: &Shared, due: Due, limit: &Rc<Limit>) -> Ended {
+    pub(super) async fn batch(
+        &mut self,
+        shared: &BatchState,
+        due: Due,
+        limit: &Rc<Limit>,
+    ) -> BatchResult {
         let worker = &shared.worker;
         let mut moments = Moments::of(due.intended, due.started);
         let kept = self.conn.take();
@@ -83,7 +90,7 @@ impl Connection {
                 shared.ledger.begin(due.intended, since, since, (1, 1));
                 self.take(shared, 1);
                 self.expected = 1;
-                let lost = Lost(fault, Stage::Connect);
+                let lost = TransportError(fault, ExchangeStage::Connect);
                 return self.lost(shared, &moments, lost, (1, &Reply::default()), limit);
             }
         };
@@ -92,7 +99,7 @@ impl Connection {
             limit.disarm();
             self.free(shared);
             self.conn = Some(conn);
-            return Ended::Finished;
+            return BatchResult::Finished;
         }
         let begun = worker.clock.now();
         moments.arrivals = self.begin(shared, due.intended, since, begun);
@@ -111,22 +118,28 @@ impl Connection {
                 self.free_at = now;
                 self.conn = Some(conn).filter(|conn| conn.transport.is_reusable());
                 worker.turn(now);
-                Ended::Answered
+                BatchResult::Answered
             }
-            Err(Lost(fault, stage)) => {
+            Err(TransportError(fault, stage)) => {
                 let reply = &conn.transport.replies().reply;
                 let fault = if is_kept && reply.bytes == 0 {
                     fault.on_kept()
                 } else {
                     fault
                 };
-                self.lost(shared, &moments, Lost(fault, stage), (left, reply), limit)
+                self.lost(
+                    shared,
+                    &moments,
+                    TransportError(fault, stage),
+                    (left, reply),
+                    limit,
+                )
             }
         }
     }
 
     /// Records a started batch. Returns how many of it are planned arrivals.
-    fn begin(&mut self, shared: &Shared, intended: Intended, since: u64, now: u64) -> u32 {
+    fn begin(&mut self, shared: &BatchState, intended: Intended, since: u64, now: u64) -> u32 {
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
         // A due request is planned.
@@ -141,7 +154,7 @@ impl Connection {
         arrivals
     }
 
-    fn take(&self, shared: &Shared, requests: u32) {
+    fn take(&self, shared: &BatchState, requests: u32) {
         if shared.driver.pace.is_some() {
             let turn = &mut shared.turns.borrow_mut()[self.number];
             turn.taken += u64::from(requests);
@@ -151,7 +164,7 @@ impl Connection {
 
     /// Counts a batch that waits for its connection as in flight.
     #[cold]
-    fn wait_begins(&self, shared: &Shared, since: u64) {
+    fn wait_begins(&self, shared: &BatchState, since: u64) {
         if shared.driver.pace.is_some() {
             // It is due, so it counts in the backlog of busy connections.
             shared.turns.borrow_mut()[self.number].busy = true;
@@ -163,7 +176,7 @@ impl Connection {
 
     /// Ends that provisional count before the batch is recorded.
     #[cold]
-    fn wait_ends(&self, shared: &Shared, since: u64, now: u64) {
+    fn wait_ends(&self, shared: &BatchState, since: u64, now: u64) {
         if shared.driver.pace.is_none() {
             let of = (shared.driver.label, since);
             shared.worker.requests_uncounted(now, of, self.expected);
@@ -172,7 +185,7 @@ impl Connection {
         }
     }
 
-    fn free(&self, shared: &Shared) {
+    fn free(&self, shared: &BatchState) {
         if shared.driver.pace.is_some() {
             shared.turns.borrow_mut()[self.number].busy = false;
         }
@@ -181,12 +194,12 @@ impl Connection {
     #[cold]
     fn lost(
         &mut self,
-        shared: &Shared,
+        shared: &BatchState,
         moments: &Moments,
-        lost: Lost,
+        lost: TransportError,
         (left, reply): (u32, &Reply),
         limit: &Limit,
-    ) -> Ended {
+    ) -> BatchResult {
         let worker = &shared.worker;
         limit.disarm();
         let now = worker.clock.now();
@@ -194,15 +207,15 @@ impl Connection {
         self.free_at = now;
         worker.turn(now);
         if limit.is_aborted() {
-            Ended::Finished
-        } else if lost.1 == Stage::Connect {
-            Ended::Refused
+            BatchResult::Finished
+        } else if lost.1 == ExchangeStage::Connect {
+            BatchResult::Refused
         } else {
-            Ended::Broken
+            BatchResult::Broken
         }
     }
 
-    async fn connect(&self, shared: &Shared, limit: &Limit) -> Result<Box<Conn>, Fault> {
+    async fn connect(&self, shared: &BatchState, limit: &Limit) -> Result<Box<Conn>, Fault> {
         let driver = &shared.driver;
         let address = driver.source.borrow_mut().address();
         // A connection is not opened for a particular request of a batch.
@@ -220,7 +233,7 @@ impl Connection {
 
 /// Records responses of a batch and shows them to the source.
 struct Answers<'b> {
-    shared: &'b Shared,
+    shared: &'b BatchState,
     connection: usize,
     batch: &'b Batch,
     moments: Moments,
@@ -236,7 +249,7 @@ struct Answers<'b> {
 
 impl<'b> Answers<'b> {
     fn of(
-        shared: &'b Shared,
+        shared: &'b BatchState,
         connection: usize,
         batch: &'b Batch,
         mut moments: Moments,
@@ -271,11 +284,11 @@ impl<'b> Answers<'b> {
     }
 }
 
-impl Watch for Answers<'_> {
+impl ExchangeObserver for Answers<'_> {
     #[inline]
-    fn next(&self) -> Next {
+    fn next(&self) -> ResponseExpectation {
         let heads = &self.batch.heads;
-        Next {
+        ResponseExpectation {
             keep: self.shared.keep.get(),
             to_head: !heads.is_empty() && heads.contains(&(self.batch.answers.max(1) - self.left)),
             more: self.left > 1,

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use measure::{
     Failure, LabelId, NoAnswer, Sample,
     accumulator::{Event, Loss},
-    sample::{Ended, Intended},
+    sample::{Intended, RequestOutcome},
 };
 
 use crate::{
-    client::transport::{Lost, Stage},
+    client::transport::{ExchangeStage, TransportError},
     worker::Worker,
 };
 use codec::reply::Reply;
@@ -19,7 +19,7 @@ use codec::reply::Reply;
 const LAST_GOOD: u16 = 399;
 
 /// Records of a worker's connections.
-pub(super) struct Ledger {
+pub(super) struct BatchRecorder {
     pub worker: Rc<Worker>,
     pub label: LabelId,
     /// Label of iterations, if requests are paced.
@@ -58,7 +58,7 @@ impl Moments {
     }
 }
 
-impl Ledger {
+impl BatchRecorder {
     /// Records started requests, some of which are planned arrivals, in flight since a moment that
     /// must not precede the last sample.
     #[inline]
@@ -84,9 +84,9 @@ impl Ledger {
     #[inline]
     pub(super) fn answered(&self, moments: &Moments, reply: &Reply, now: u64, last: bool) {
         let ended = if reply.status > LAST_GOOD {
-            Ended::Failed(Failure::Status(reply.status))
+            RequestOutcome::Failed(Failure::Status(reply.status))
         } else {
-            Ended::Ok
+            RequestOutcome::Ok
         };
         let sample = Sample {
             label: self.label,
@@ -113,8 +113,15 @@ impl Ledger {
 
     /// Records requests of a batch that have no response.
     #[cold]
-    pub(super) fn lost(&self, moments: &Moments, lost: Lost, left: u32, reply: &Reply, now: u64) {
-        let Lost(fault, stage) = lost;
+    pub(super) fn lost(
+        &self,
+        moments: &Moments,
+        lost: TransportError,
+        left: u32,
+        reply: &Reply,
+        now: u64,
+    ) {
+        let TransportError(fault, stage) = lost;
         for k in 0..left {
             self.sample(
                 &Sample {
@@ -124,7 +131,7 @@ impl Ledger {
                     first_write_ns: moments.first_write,
                     first_read_ns: moments.first_read.filter(|_| k == 0),
                     done_ns: now,
-                    ended: Ended::Unanswered(fault),
+                    ended: RequestOutcome::Unanswered(fault),
                     status: Some(reply.status).filter(|status| k == 0 && *status > 0),
                     bytes_out: moments.bytes_out,
                     bytes_in: if k == 0 { reply.bytes } else { 0 },
@@ -136,10 +143,10 @@ impl Ledger {
         let how = match (fault.class(), stage) {
             // In flight at the end of the run: not an error.
             (NoAnswer::Unfinished, _) => return,
-            (_, Stage::Connect) => Loss::Connect,
+            (_, ExchangeStage::Connect) => Loss::Connect,
             (NoAnswer::Timeout, _) => Loss::Timeout,
-            (_, Stage::Write) => Loss::Write,
-            (_, Stage::Read) => Loss::Read,
+            (_, ExchangeStage::Write) => Loss::Write,
+            (_, ExchangeStage::Read) => Loss::Read,
         };
         let bytes = reply.bytes;
         self.worker
@@ -157,12 +164,12 @@ impl Ledger {
         if let Some(label) = self.iteration.filter(|_| is_arrival) {
             // A failing status does not fail the iteration, which was completed.
             let ended = match sample.ended {
-                Ended::Failed(_) => Ended::Ok,
+                RequestOutcome::Failed(_) => RequestOutcome::Ok,
                 ended => ended,
             };
             recorder.iteration(sample.done_ns, label, sample.intended, ended);
         }
-        if sample.ended != Ended::Ok && recorder.is_first(sample.label, sample.ended) {
+        if sample.ended != RequestOutcome::Ok && recorder.is_first(sample.label, sample.ended) {
             recorder.first(sample, String::new());
         }
     }

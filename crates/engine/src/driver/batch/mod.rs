@@ -17,7 +17,7 @@ use measure::{LabelId, accumulator::Event, sample::Intended};
 
 use super::Driver;
 use crate::{
-    client::{Client, Settings},
+    client::{Client, HttpClientConfig},
     deadlines::{Limit, TICK_NS},
     stop::Urgency,
     worker::Worker,
@@ -27,11 +27,11 @@ use codec::{
     reply::{Keep, Reply},
 };
 use connection::Connection;
-use ledger::Ledger;
-pub use pace::{Drawn, Pace, Turns};
+use ledger::BatchRecorder;
+pub use pace::{BatchPace, Drawn, Turns};
 
 /// Creates batches and receives responses. One per worker.
-pub trait Source {
+pub trait BatchSource {
     /// Fills in the next batch of a connection. `batch` still has the previous one. Returns false
     /// when done.
     fn next(&mut self, connection: usize, batch: &mut Batch) -> bool;
@@ -77,7 +77,7 @@ pub struct Batch {
 /// The driver.
 pub struct BatchDriver {
     /// Settings of its client.
-    pub settings: Settings,
+    pub settings: HttpClientConfig,
     /// The origin to connect to.
     pub origin: Origin,
     /// Number of connections of this worker.
@@ -90,15 +90,15 @@ pub struct BatchDriver {
     /// time-outs.
     pub patient: bool,
     /// Pace, and label of the iterations, of which every request is one.
-    pub pace: Option<(Pace, LabelId)>,
+    pub pace: Option<(BatchPace, LabelId)>,
     /// The source.
-    pub source: Rc<RefCell<dyn Source>>,
+    pub source: Rc<RefCell<dyn BatchSource>>,
 }
 
 impl Driver for BatchDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move {
-            let shared = Rc::new(Shared::new(*self, worker));
+            let shared = Rc::new(BatchState::new(*self, worker));
             shared.watch_backlog();
             let worker = &shared.worker;
             let now = worker.clock.now();
@@ -133,10 +133,10 @@ impl Drop for Entered<'_> {
 }
 
 /// State shared by all connections of a worker.
-struct Shared {
+struct BatchState {
     driver: BatchDriver,
     worker: Rc<Worker>,
-    ledger: Ledger,
+    ledger: BatchRecorder,
     client: Client,
     /// By connection.
     turns: RefCell<Vec<Turn>>,
@@ -160,11 +160,11 @@ struct Turn {
 const BACK_OFF_NS: u64 = 10_000_000;
 const DOUBLED: u32 = 7;
 
-impl Shared {
-    fn new(driver: BatchDriver, worker: Rc<Worker>) -> Shared {
+impl BatchState {
+    fn new(driver: BatchDriver, worker: Rc<Worker>) -> BatchState {
         let turns = vec![Turn::default(); driver.connections];
-        Shared {
-            ledger: Ledger {
+        BatchState {
+            ledger: BatchRecorder {
                 worker: Rc::clone(&worker),
                 label: driver.label,
                 iteration: driver.pace.as_ref().map(|(_, label)| *label),
@@ -192,7 +192,7 @@ impl Shared {
     }
 
     /// Counts due requests that wait for their connection as in flight.
-    fn watch_backlog(self: &Rc<Shared>) {
+    fn watch_backlog(self: &Rc<BatchState>) {
         let Some((pace, _)) = self.driver.pace.clone() else {
             return;
         };
@@ -249,12 +249,12 @@ impl Shared {
         line.free_at = self.worker.clock.now();
         while let Some(due) = self.due(&mut line, limit).await {
             match line.batch(self, due, limit).await {
-                connection::Ended::Answered => refused = 0,
+                connection::BatchResult::Answered => refused = 0,
                 // The server accepted the connection, so it is reopened immediately: its handling
                 // of connections is being measured.
-                connection::Ended::Broken => refused = 0,
-                connection::Ended::Finished => break,
-                connection::Ended::Refused => {
+                connection::BatchResult::Broken => refused = 0,
+                connection::BatchResult::Finished => break,
+                connection::BatchResult::Refused => {
                     let pause = BACK_OFF_NS << refused.min(DOUBLED);
                     refused += 1;
                     let until = line.free_at.saturating_add(pause);

@@ -7,7 +7,7 @@ use plan::{Rate, Schedule, Share};
 
 /// A pace over connections.
 #[derive(Debug, Clone)]
-pub struct Pace {
+pub struct BatchPace {
     /// Turns of the whole load.
     pub turns: Turns,
     /// This worker's share of the turns, independent of its number of connections.
@@ -84,7 +84,7 @@ impl Turns {
     }
 }
 
-impl Pace {
+impl BatchPace {
     /// When a connection's n-th request (from 0) is due.
     #[must_use]
     pub fn intended(&self, connection: usize, n: u64) -> u64 {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn connections_take_turns() {
-        let of = |worker| Pace {
+        let of = |worker| BatchPace {
             turns: Turns::Even(Rate::per_second(1000)),
             share: Share {
                 index: worker,
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn drawn_turns_follow_the_schedule() {
         let mut phase = plan::Phase::new(10 * SECOND, plan::Shape::Rate(Rate::per_second(500)));
-        phase.arrivals = plan::Arrivals::Poisson;
+        phase.arrivals = plan::ArrivalProcess::Poisson;
         let first = plan::FirstArrival::AtStart;
         let load = plan::Load::Open {
             phases: vec![phase],
@@ -153,7 +153,7 @@ mod tests {
         };
         let schedule = Schedule::new(&load, 7);
         let turns = Drawn::of(schedule.clone());
-        let of = |index| Pace {
+        let of = |index| BatchPace {
             turns: turns.clone(),
             share: Share { index, of: 3 },
             connections: 1,
@@ -174,7 +174,7 @@ mod tests {
         #[test]
         fn due_count_matches_intended_times(rate in 1..50_000u64, connections in 1..40u64, of in 1..40u64, index in 0..40u64, ns in 0..5 * SECOND) {
             let share = Share { index: index % of, of };
-            let pace = Pace { turns: Turns::Even(Rate::per_second(rate)), share, connections };
+            let pace = BatchPace { turns: Turns::Even(Rate::per_second(rate)), share, connections };
             for connection in 0..connections as usize {
                 let due = pace.due(connection, ns);
                 prop_assert!(due == 0 || pace.intended(connection, due - 1) < ns);
@@ -196,7 +196,7 @@ mod tests {
             let rate = Rate::per_second(rate);
             let mut phase = plan::Phase::new(2 * SECOND, plan::Shape::Rate(rate));
             if at_random {
-                phase.arrivals = plan::Arrivals::Poisson;
+                phase.arrivals = plan::ArrivalProcess::Poisson;
             }
             let load = plan::Load::Open { phases: vec![phase], first: plan::FirstArrival::AtStart };
             let schedule = Schedule::new(&load, 3);
@@ -205,7 +205,7 @@ mod tests {
             for process in 0..processes {
                 for worker in 0..workers {
                     let share = Share { index: process, of: processes }.part(worker, workers);
-                    let pace = Pace { turns: turns.clone(), share, connections: share.of_first(connections) };
+                    let pace = BatchPace { turns: turns.clone(), share, connections: share.of_first(connections) };
                     prop_assert!(pace.connections > 0);
                     lines += pace.connections;
                     let all = 0..pace.connections as usize;

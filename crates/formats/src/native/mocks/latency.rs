@@ -1,7 +1,7 @@
 //! `latency`: a duration, percentiles, `lognormal`, `queue`, a mean with episodes, or a recorded
 //! run.
 
-use plan::mocks::{Curve, Latency, is_reference, parse_reference};
+use plan::mocks::{MockLatency, PercentileCurve, is_reference, parse_reference};
 
 use crate::{
     document::{Entry, Node},
@@ -20,7 +20,7 @@ pub(super) fn read(
     node: &Node,
     recorded: Recorded<'_>,
     findings: &mut Findings,
-) -> Option<Latency> {
+) -> Option<MockLatency> {
     if !node.is_map() {
         let text = node.text();
         if is_reference(&text) {
@@ -29,7 +29,7 @@ pub(super) fn read(
                 .map_err(|why| findings.problem(node.mark, why))
                 .ok();
         }
-        return time(node, "latency", findings).map(Latency::Constant);
+        return time(node, "latency", findings).map(MockLatency::Constant);
     }
     let keys: Vec<&str> = node.entries().iter().map(|entry| &*entry.key).collect();
     match keys.as_slice() {
@@ -101,8 +101,8 @@ fn curve(
     percentiles: &[(f64, u64)],
     is_cut: bool,
     findings: &mut Findings,
-) -> Option<Latency> {
-    let curve = Curve::through(percentiles, is_cut);
+) -> Option<MockLatency> {
+    let curve = PercentileCurve::through(percentiles, is_cut);
     if curve.is_none() {
         let text = match percentiles {
             [] | [_] => {
@@ -112,10 +112,10 @@ fn curve(
         };
         findings.problem(node.mark, text);
     }
-    curve.map(Latency::Curve)
+    curve.map(MockLatency::Curve)
 }
 
-fn queue(node: &Node, findings: &mut Findings) -> Option<Latency> {
+fn queue(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
     entries(node, "queue", model::QUEUE, findings);
     let workers = match node.get("workers") {
         Some(workers) => read::whole_u32(workers, "workers", 1, findings)?,
@@ -130,7 +130,7 @@ fn queue(node: &Node, findings: &mut Findings) -> Option<Latency> {
     let per = u128::from(rate.per_ns) * u128::from(workers);
     let service = per.checked_div(u128::from(rate.count));
     match service.and_then(|ns| u64::try_from(ns).ok()) {
-        Some(service_ns) if workers <= 100_000 => Some(Latency::Queue {
+        Some(service_ns) if workers <= 100_000 => Some(MockLatency::Queue {
             workers,
             service_ns,
         }),
@@ -142,7 +142,7 @@ fn queue(node: &Node, findings: &mut Findings) -> Option<Latency> {
     }
 }
 
-fn episodes(node: &Node, findings: &mut Findings) -> Option<Latency> {
+fn episodes(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
     entries(node, "latency", model::EPISODIC, findings);
     let (Some(mean), Some(inner)) = (node.get("mean"), node.get("episodes")) else {
         let help = "a mean and its slow episodes belong together: `{ mean: 120ms, episodes: { every: 60s, for: 5s, latency: 3s } }`";
@@ -154,7 +154,7 @@ fn episodes(node: &Node, findings: &mut Findings) -> Option<Latency> {
     let [every, length, slow] =
         ["every", "for", "latency"].map(|key| of_episodes(inner, key, findings));
     let (mean_ns, every_ns, for_ns, slow_ns) = (mean_ns?, every?, length?, slow?);
-    let latency = Latency::episodes(mean_ns, every_ns, for_ns, slow_ns);
+    let latency = MockLatency::episodes(mean_ns, every_ns, for_ns, slow_ns);
     if latency.is_none() {
         let text = if for_ns >= every_ns {
             "an episode is shorter than the time between two"

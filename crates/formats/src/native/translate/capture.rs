@@ -2,7 +2,7 @@
 
 use plan::{
     Request, Template,
-    scenario::{Capture, Check, Group, Source},
+    scenario::{Capture, CaptureSource, RegexGroup, ResponseCheck},
 };
 use query::{
     jsonpath::JsonPath,
@@ -49,7 +49,7 @@ impl Translator<'_> {
                 .unwrap_or(false)
         };
         let from = if node.as_str().is_some() {
-            Source::Json {
+            CaptureSource::Json {
                 path: self.json_path(node)?,
                 pick: true,
             }
@@ -60,12 +60,12 @@ impl Translator<'_> {
                 .filter_map(|key| node.entry(key))
                 .collect();
             match sources.as_slice() {
-                [Entry { key, value, .. }] if key == "json" => Source::Json {
+                [Entry { key, value, .. }] if key == "json" => CaptureSource::Json {
                     path: self.json_path(value)?,
                     pick: !flag(self, "all"),
                 },
                 [Entry { key, value, .. }] if key == "header" => {
-                    Source::Header(self.template(value))
+                    CaptureSource::Header(self.template(value))
                 }
                 [Entry { value, .. }] => self.regexp(value, node)?,
                 _ => {
@@ -108,7 +108,7 @@ impl Translator<'_> {
         Some(template)
     }
 
-    fn regexp(&mut self, node: &Node, spec: &Node) -> Option<Source> {
+    fn regexp(&mut self, node: &Node, spec: &Node) -> Option<CaptureSource> {
         let pattern = read::text(node, "regexp", self.findings)?;
         let flags = spec.get("flags").map(Node::text).unwrap_or_default();
         if let Err(error) = Regex::with_flags(&pattern, flags.as_str()) {
@@ -119,10 +119,11 @@ impl Translator<'_> {
             return None;
         }
         let group = spec.get("group").map(Node::text);
-        let group = group.map_or(Group::Index(0), |text| {
-            text.parse().map_or(Group::Name(text), Group::Index)
+        let group = group.map_or(RegexGroup::Index(0), |text| {
+            text.parse()
+                .map_or(RegexGroup::Name(text), RegexGroup::Index)
         });
-        Some(Source::Regexp {
+        Some(CaptureSource::Regexp {
             pattern,
             flags,
             group,
@@ -147,13 +148,14 @@ impl Translator<'_> {
                 request
                     .expected_status
                     .extend(statuses.iter().filter(|status| **status >= 400));
-                request.checks.push(Check::Status(statuses));
+                request.checks.push(ResponseCheck::Status(statuses));
             }
             "header" => {
                 for pair in read::map(node, "header", self.findings) {
-                    request
-                        .checks
-                        .push(Check::Header(pair.key.clone(), self.template(&pair.value)));
+                    request.checks.push(ResponseCheck::Header(
+                        pair.key.clone(),
+                        self.template(&pair.value),
+                    ));
                 }
             }
             "json" if node.is_map() => {
@@ -161,21 +163,21 @@ impl Translator<'_> {
                     let path = Node {
                         mark: pair.key_mark,
                         inset: Some(0),
-                        data: crate::document::Data::Scalar(Value::from(pair.key.as_str())),
+                        data: crate::document::NodeData::Scalar(Value::from(pair.key.as_str())),
                     };
                     if let Some(path) = self.json_path(&path) {
                         request
                             .checks
-                            .push(Check::JsonEquals(path, self.template(&pair.value)));
+                            .push(ResponseCheck::JsonEquals(path, self.template(&pair.value)));
                     }
                 }
             }
             "json" => request
                 .checks
-                .extend(self.json_path(node).map(Check::JsonExists)),
+                .extend(self.json_path(node).map(ResponseCheck::JsonExists)),
             "body" => {
                 let text = read::text(node, "body", self.findings).map(|_| self.template(node));
-                request.checks.extend(text.map(Check::BodyContains));
+                request.checks.extend(text.map(ResponseCheck::BodyContains));
             }
             _ => {}
         }

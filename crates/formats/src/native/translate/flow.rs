@@ -8,7 +8,7 @@ use plan::{
     scenario::{Block, BlockKind, Branch},
 };
 use query::{
-    filtrex::{Expression, Names},
+    filtrex::{Expression, NameSource},
     path::Path,
 };
 
@@ -178,7 +178,7 @@ impl Translator<'_> {
     /// An expression over variables.
     fn condition(&mut self, node: &Node) -> Option<Expression> {
         let text = read::scalar(node, "if", self.findings)?;
-        let expression = Expression::parse(&text, Names::Variables)
+        let expression = Expression::parse(&text, NameSource::Variables)
             .map_err(|error| {
                 let text = format!("`if`: {}", error.message);
                 self.findings.problem(node.mark_at(error.offset), text);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::{Http, Pool, Template};
+use plan::{Http, PoolPolicy, Template};
 use serde_json::Value;
 use url::Url;
 
@@ -73,7 +73,7 @@ impl Translator<'_> {
             .get("connections")
             .and_then(|n| read::whole_u32(n, "connections", 1, self.findings))
         {
-            http.pool = Pool::Shared(n);
+            http.pool = PoolPolicy::Shared(n);
         }
         if let Some(verify) = node
             .get("verify")

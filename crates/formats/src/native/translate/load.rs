@@ -1,6 +1,6 @@
 //! `load`: one phase, a list of phases, or users.
 
-use plan::{Arrivals, FirstArrival, Load, Phase, Shape};
+use plan::{ArrivalProcess, FirstArrival, Load, Phase, Shape};
 
 use super::{Translator, model};
 use crate::{
@@ -171,10 +171,10 @@ impl Translator<'_> {
         }
     }
 
-    fn arrivals(&mut self, node: &Node) -> Arrivals {
+    fn arrivals(&mut self, node: &Node) -> ArrivalProcess {
         match node.get("arrivals").map(|node| (node, node.as_str())) {
-            None | Some((_, Some("even"))) => Arrivals::Even,
-            Some((_, Some("poisson"))) => Arrivals::Poisson,
+            None | Some((_, Some("even"))) => ArrivalProcess::Even,
+            Some((_, Some("poisson"))) => ArrivalProcess::Poisson,
             Some((node, _)) => {
                 self.findings.problem(
                     node.mark,
@@ -183,7 +183,7 @@ impl Translator<'_> {
                         node.text()
                     ),
                 );
-                Arrivals::Even
+                ArrivalProcess::Even
             }
         }
     }

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     Inputs,
-    document::{Data, Mark, Node},
+    document::{Mark, Node, NodeData},
     files::ReadFile,
     findings::Findings,
     nearest::hint,
@@ -125,12 +125,12 @@ pub(super) fn rule_texts(node: Option<&Node>, key: &str, findings: &mut Findings
 /// An unquoted stop rule contains `: ` and is a mapping for YAML.
 pub(super) fn rule(item: &Node) -> Node {
     match &item.data {
-        Data::Map(pairs) if pairs.len() == 1 => {
+        NodeData::Map(pairs) if pairs.len() == 1 => {
             let text = format!("{}: {}", pairs[0].key, pairs[0].value.text());
             Node {
                 mark: pairs[0].key_mark,
                 inset: Some(0),
-                data: Data::Scalar(text.into()),
+                data: NodeData::Scalar(text.into()),
             }
         }
         _ => item.clone(),
@@ -224,8 +224,8 @@ impl Translator<'_> {
         plan.allow_hosts = self.allowed_hosts(root.get("allow-hosts"));
         let mut names = self.texts(root.get("secrets"), "secrets");
         names.extend(self.inputs.secrets.iter().cloned());
-        let environment = secrets::Known::environment(self.inputs, &self.env_used);
-        secrets::collect(&mut plan, secrets::Known { names, environment });
+        let environment = secrets::KnownSecrets::environment(self.inputs, &self.env_used);
+        secrets::collect(&mut plan, secrets::KnownSecrets { names, environment });
         Some(plan)
     }
 
@@ -234,7 +234,7 @@ impl Translator<'_> {
         for entry in root.entries() {
             if model::CAMPAIGN.contains(&entry.key.as_str()) {
                 let text = format!(
-                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/campaign.md)",
+                    "`{}` is a campaign's, which has `stages`: write them, or leave it out (docs/reference/campaign.md)",
                     entry.key
                 );
                 self.findings.problem(entry.key_mark, text);

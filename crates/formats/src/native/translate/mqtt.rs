@@ -5,7 +5,9 @@ use std::path::Path;
 use mqtt::topic;
 use plan::{
     Beside, Http, Load,
-    mqtt::{Arrival, Clients, Mqtt, Pace, Payload, Properties, Publishing, Subscribing, Version},
+    mqtt::{
+        Arrival, Clients, Mqtt, Payload, Properties, PublishPace, Publishing, Subscribing, Version,
+    },
     units::{MILLISECOND, SECOND},
 };
 use serde_json::Value;
@@ -28,7 +30,7 @@ const KEEP_ALIVE_S: u16 = 300;
 /// Prefix of an embedded target.
 const LAB: &str = "lab:";
 
-struct Server {
+struct ServerAddress {
     host: String,
     port: Option<u16>,
     tls: bool,
@@ -100,7 +102,7 @@ impl Translator<'_> {
         })
     }
 
-    fn server_of(&mut self, node: &Node) -> Option<Server> {
+    fn server_of(&mut self, node: &Node) -> Option<ServerAddress> {
         let Some(host) = node.get("host") else {
             let help = "no `host`: write where the broker is, for example host: 127.0.0.1:1883";
             read::missing(node, model::MQTT, help, self.findings);
@@ -109,7 +111,7 @@ impl Translator<'_> {
         let text = self.text_of(host, "host")?;
         if text.starts_with(LAB) {
             // The address is known at run time.
-            return Some(Server {
+            return Some(ServerAddress {
                 host: text,
                 port: None,
                 tls: false,
@@ -129,7 +131,7 @@ impl Translator<'_> {
             self.findings.problem(host.mark, text);
         }
         let (host, port) = read?;
-        Some(Server { host, port, tls })
+        Some(ServerAddress { host, port, tls })
     }
 
     fn version_of(&mut self, node: &Node) -> Version {
@@ -346,7 +348,7 @@ impl Translator<'_> {
         }
     }
 
-    fn pace(&mut self, node: &Node) -> Option<Pace> {
+    fn pace(&mut self, node: &Node) -> Option<PublishPace> {
         let keys = ["rate", "load", "volume"];
         let mut said = node
             .entries()
@@ -376,14 +378,14 @@ impl Translator<'_> {
                     return None;
                 }
                 if key == "rate" {
-                    return Some(Pace::Rate(rate));
+                    return Some(PublishPace::Rate(rate));
                 }
                 let full = self.volumes.full();
                 if full.is_none() && !self.volumes.are_said() {
                     let text = "`volume` goes up and down with the levels of the scenarios, and they say no `volume`: write a `rate`";
                     self.findings.problem(first.key_mark, text);
                 }
-                Some(Pace::Follows {
+                Some(PublishPace::Follows {
                     volume: rate,
                     full: full?,
                 })
@@ -392,7 +394,7 @@ impl Translator<'_> {
     }
 
     /// Phases of messages, in rates.
-    fn own_load(&mut self, node: &Node) -> Option<Pace> {
+    fn own_load(&mut self, node: &Node) -> Option<PublishPace> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let mut is_right = true;
         for entry in items.iter().flat_map(Node::entries) {
@@ -410,7 +412,7 @@ impl Translator<'_> {
             is_right = false;
         }
         match self.load_of(node)? {
-            Load::Open { phases, .. } if is_right => Some(Pace::Phases(phases)),
+            Load::Open { phases, .. } if is_right => Some(PublishPace::Phases(phases)),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::scenario::{Part, PartContent};
+use plan::scenario::{MultipartPart, PartContent};
 
 use super::{Translator, model};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 
 impl Translator<'_> {
     /// Names and parts. A list repeats its name.
-    pub(super) fn multipart(&mut self, node: &Node) -> Vec<Part> {
+    pub(super) fn multipart(&mut self, node: &Node) -> Vec<MultipartPart> {
         let mut parts = Vec::new();
         for entry in read::map(node, "multipart", self.findings) {
             let items = entry.value.as_list();
@@ -23,10 +23,10 @@ impl Translator<'_> {
         parts
     }
 
-    fn part(&mut self, name: &str, node: &Node) -> Option<Part> {
+    fn part(&mut self, name: &str, node: &Node) -> Option<MultipartPart> {
         if !node.is_map() {
             read::scalar(node, name, self.findings)?;
-            return Some(Part {
+            return Some(MultipartPart {
                 name: name.to_owned(),
                 content: PartContent::Text(self.template(node)),
                 content_type: None,
@@ -52,7 +52,7 @@ impl Translator<'_> {
             self.findings.problem(said.mark, text);
         }
         let content_type = node.get("type").map(|said| self.template(said));
-        Some(Part {
+        Some(MultipartPart {
             name: name.to_owned(),
             content,
             content_type,

@@ -1,7 +1,7 @@
 //! Shapes of phases: constant, ramps, stairs, spikes, as rates or levels. Stairs and spikes become
 //! several named phases, so that each has a row in the report.
 
-use plan::{Level, Rate, Shape, units};
+use plan::{LoadLevel, Rate, Shape, units};
 
 use super::{Translator, model};
 use crate::{document::Node, native::read};
@@ -10,7 +10,7 @@ use crate::{document::Node, native::read};
 const MOST_STAIRS: u64 = 1000;
 
 /// Part of a phase: all of it, a stair, or a part of a spike.
-pub(super) struct Stretch {
+pub(super) struct PhasePart {
     /// Suffix of the phase's name.
     part: Option<String>,
     pub(super) duration_ns: u64,
@@ -18,9 +18,9 @@ pub(super) struct Stretch {
     pub(super) shape: Shape,
 }
 
-impl Stretch {
-    fn whole((duration_ns, duration_text): (u64, String), shape: Shape) -> Vec<Stretch> {
-        vec![Stretch {
+impl PhasePart {
+    fn whole((duration_ns, duration_text): (u64, String), shape: Shape) -> Vec<PhasePart> {
+        vec![PhasePart {
             part: None,
             duration_ns,
             duration_text,
@@ -28,8 +28,8 @@ impl Stretch {
         }]
     }
 
-    fn part(part: String, duration_ns: u64, shape: Shape) -> Stretch {
-        Stretch {
+    fn part(part: String, duration_ns: u64, shape: Shape) -> PhasePart {
+        PhasePart {
             part: Some(part),
             duration_ns,
             duration_text: in_words(duration_ns),
@@ -69,28 +69,28 @@ fn steady(rate: Rate) -> Shape {
 }
 
 impl Translator<'_> {
-    pub(super) fn constant_rate(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+    pub(super) fn constant_rate(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let rate = node
             .get("rate")
             .and_then(|rate| read::rate(rate, "rate", self.findings));
         self.steady(node, rate)
     }
 
-    pub(super) fn constant_level(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+    pub(super) fn constant_level(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let level = node.get("level").and_then(|level| self.level(level));
         self.steady(node, level.map(|amount| amount.rate))
     }
 
-    fn steady(&mut self, node: &Node, rate: Option<Rate>) -> Option<Vec<Stretch>> {
+    fn steady(&mut self, node: &Node, rate: Option<Rate>) -> Option<Vec<PhasePart>> {
         if rate.is_some_and(Rate::is_zero) {
             self.findings
                 .problem(node.mark, "a rate of 0 is written as `pause: 10s`");
         }
         let duration = self.duration(node);
-        Some(Stretch::whole(duration?, Shape::Rate(rate?)))
+        Some(PhasePart::whole(duration?, Shape::Rate(rate?)))
     }
 
-    pub(super) fn ramp(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+    pub(super) fn ramp(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let ends = self.ends(node);
         let duration = self.duration(node);
         let (from, to) = ends?;
@@ -98,11 +98,11 @@ impl Translator<'_> {
             from: from.rate,
             to: to.rate,
         };
-        Some(Stretch::whole(duration?, shape))
+        Some(PhasePart::whole(duration?, shape))
     }
 
     /// Equal stairs from `from` to `to`.
-    pub(super) fn stairs(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+    pub(super) fn stairs(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let ends = self.ends(node);
         let steps = node.get("steps")?;
         let number = read::whole(steps, "steps", 2, self.findings);
@@ -127,9 +127,9 @@ impl Translator<'_> {
                 }
                 _ => format!("{}/s", rounded(rate.as_f64())),
             };
-            Some(Stretch::part(part, end - begin, steady(rate)))
+            Some(PhasePart::part(part, end - begin, steady(rate)))
         };
-        let stairs: Option<Vec<Stretch>> = (0..number).map(stair).collect();
+        let stairs: Option<Vec<PhasePart>> = (0..number).map(stair).collect();
         if stairs.is_none() {
             let text = "these stairs are flatter than a rate can hold";
             self.findings.problem(node.mark, text);
@@ -139,7 +139,7 @@ impl Translator<'_> {
 
     /// From the base to the peak and back, immediately or by ramps, in the middle of the phase or
     /// at a given time.
-    pub(super) fn spike(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+    pub(super) fn spike(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let base = match node.get("base") {
             Some(base) => self.amount(base, "base"),
             None => {
@@ -195,7 +195,7 @@ impl Translator<'_> {
             } else {
                 format!("spike {part}")
             };
-            Stretch::part(part, ns, shape)
+            PhasePart::part(part, ns, shape)
         };
         Some(
             parts
@@ -206,18 +206,18 @@ impl Translator<'_> {
         )
     }
 
-    pub(super) fn so_many(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+    pub(super) fn so_many(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let count = node
             .get("count")
             .and_then(|count| read::whole(count, "count", 1, self.findings));
         let duration = self.duration(node);
-        Some(Stretch::whole(duration?, Shape::Count(count?)))
+        Some(PhasePart::whole(duration?, Shape::Count(count?)))
     }
 
-    pub(super) fn pause(&mut self, node: &Node) -> Option<Vec<Stretch>> {
+    pub(super) fn pause(&mut self, node: &Node) -> Option<Vec<PhasePart>> {
         let pause = node.get("pause")?;
         let ns = read::duration(pause, "pause", self.findings)?;
-        Some(Stretch::whole((ns, pause.text()), Shape::Pause))
+        Some(PhasePart::whole((ns, pause.text()), Shape::Pause))
     }
 
     fn ends(&mut self, node: &Node) -> Option<(Amount, Amount)> {
@@ -236,7 +236,7 @@ impl Translator<'_> {
     /// `10/s` or `0.5x`.
     fn amount(&mut self, node: &Node, what: &str) -> Option<Amount> {
         let text = read::scalar(node, what, self.findings)?;
-        if Level::is_meant(&text) {
+        if LoadLevel::is_meant(&text) {
             return self.level(node);
         }
         let rate = read::rate(node, what, self.findings)?;
@@ -245,7 +245,7 @@ impl Translator<'_> {
 
     fn level(&mut self, node: &Node) -> Option<Amount> {
         let text = read::scalar(node, "level", self.findings)?;
-        let level = read::grammar(node, Level::read(&text), self.findings)?;
+        let level = read::grammar(node, LoadLevel::read(&text), self.findings)?;
         let Some(full) = self.volumes.full() else {
             // Invalid volumes were reported already.
             if !self.volumes.are_said() {

@@ -2,7 +2,7 @@
 
 use plan::{
     Request, Step, Template,
-    scenario::{Body, Loop, LoopCount, LoopRange},
+    scenario::{Loop, LoopCount, LoopRange, RequestBody},
 };
 use serde_json::Value;
 
@@ -129,7 +129,7 @@ impl Translator<'_> {
         Some(request)
     }
 
-    fn body(&mut self, node: &Node) -> Body {
+    fn body(&mut self, node: &Node) -> RequestBody {
         let given: Vec<&Entry> = ["json", "body", "form", "multipart"]
             .iter()
             .filter_map(|key| node.entry(key))
@@ -144,20 +144,20 @@ impl Translator<'_> {
             );
         }
         match given.first() {
-            None => Body::None,
+            None => RequestBody::None,
             Some(Entry { key, value, .. }) if key == "json" => {
-                Body::Json(self.template(value).typed())
+                RequestBody::Json(self.template(value).typed())
             }
             Some(Entry { key, value, .. }) if key == "form" => {
-                Body::Form(self.pairs(value, "form"))
+                RequestBody::Form(self.pairs(value, "form"))
             }
             Some(Entry { key, value, .. }) if key == "multipart" => {
-                Body::Multipart(self.multipart(value))
+                RequestBody::Multipart(self.multipart(value))
             }
             Some(Entry { value, .. }) => {
                 // A number as body is probably meant as `json`.
                 let _ = read::text(value, "body", self.findings);
-                Body::Text(self.template(value))
+                RequestBody::Text(self.template(value))
             }
         }
     }
@@ -181,7 +181,11 @@ impl Translator<'_> {
         pairs
     }
 
-    fn request_headers(&mut self, node: Option<&Node>, body: &Body) -> Vec<(String, Template)> {
+    fn request_headers(
+        &mut self,
+        node: Option<&Node>,
+        body: &RequestBody,
+    ) -> Vec<(String, Template)> {
         // A login is sent before the token exists that is a default header.
         let is_known = |value: &Template| {
             value
@@ -191,9 +195,9 @@ impl Translator<'_> {
         let of_all = self.headers.iter().filter(|(_, value)| is_known(value));
         let mut headers: Vec<_> = of_all.cloned().collect();
         let content_type = match body {
-            Body::Json(_) => Some("application/json"),
-            Body::Form(_) => Some("application/x-www-form-urlencoded"),
-            Body::Text(_) | Body::Multipart(_) | Body::None => None,
+            RequestBody::Json(_) => Some("application/json"),
+            RequestBody::Form(_) => Some("application/x-www-form-urlencoded"),
+            RequestBody::Text(_) | RequestBody::Multipart(_) | RequestBody::None => None,
         };
         let has = |headers: &[(String, Template)], wanted: &str| {
             headers

@@ -1,6 +1,6 @@
 //! `server`: server metrics, as `NAME=PLACE` or as a mapping.
 
-use plan::server::{self, Pool, Source};
+use plan::server::{self, MetricSource, PoolMetrics};
 
 use super::Translator;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Translator<'_> {
-    pub(super) fn server(&mut self, node: Option<&Node>) -> Vec<Source> {
+    pub(super) fn server(&mut self, node: Option<&Node>) -> Vec<MetricSource> {
         let Some(node) = node else { return Vec::new() };
         if !node.is_map() {
             let help =
@@ -56,7 +56,7 @@ impl Translator<'_> {
                     let counters = self.texts(value.get("counters"), "counters");
                     let pools = self.pools(value.get("pools"));
                     let at = Some(self.findings.at(entry.key_mark));
-                    sources.push(Source {
+                    sources.push(MetricSource {
                         only,
                         counters,
                         pools,
@@ -70,7 +70,7 @@ impl Translator<'_> {
         sources
     }
 
-    fn pools(&mut self, node: Option<&Node>) -> Vec<Pool> {
+    fn pools(&mut self, node: Option<&Node>) -> Vec<PoolMetrics> {
         let Some(node) = node else { return Vec::new() };
         let mut pools = Vec::new();
         for item in read::list(node, "pools", self.findings) {
@@ -87,7 +87,7 @@ impl Translator<'_> {
                 }
                 continue;
             };
-            pools.push(Pool {
+            pools.push(PoolMetrics {
                 busy,
                 limit,
                 waiting,

@@ -13,7 +13,7 @@ use crate::{
         read::{self, entries},
     },
     open,
-    table::Table,
+    table::TableOptions,
 };
 
 /// Variables that the engine sets.
@@ -194,7 +194,7 @@ impl Translator<'_> {
             );
             return None;
         }
-        let table = Table {
+        let table = TableOptions {
             delimiter: self.delimiter(node.get("delimiter"))?,
             quote: Some(b'"'),
             comment: None,

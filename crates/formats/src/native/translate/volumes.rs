@@ -4,7 +4,7 @@
 use plan::{
     Rate, Scenario,
     units::Quantity,
-    volume::{self, Peak, Volume},
+    volume::{self, PeakRate, Volume},
 };
 
 use super::{Translator, model};
@@ -81,7 +81,11 @@ impl Translator<'_> {
         }
         if !node.is_map() {
             let text = read::scalar(node, "volume", self.findings)?;
-            return read::grammar(node, Volume::read(&text, Peak::default()), self.findings);
+            return read::grammar(
+                node,
+                Volume::read(&text, PeakRate::default()),
+                self.findings,
+            );
         }
         let keys = entries(node, "volume", model::VOLUME, self.findings);
         // An unknown key may be the missing one.
@@ -102,7 +106,7 @@ impl Translator<'_> {
     }
 
     /// Conversion from mean to peak. `None` if a part is invalid.
-    fn peak_of(&mut self, node: &Node) -> Option<Peak> {
+    fn peak_of(&mut self, node: &Node) -> Option<PeakRate> {
         let hours = node.get("hours").map(|hours| {
             self.number(
                 hours,
@@ -136,7 +140,7 @@ impl Translator<'_> {
                 }
             }
         });
-        Some(Peak {
+        Some(PeakRate {
             hours: match hours {
                 Some(hours) => Some(hours?),
                 None => None,

@@ -4,7 +4,7 @@ use std::{rc::Rc, time::Duration};
 
 use mqtt_proto::{Pid, QoS, QosPid, TopicName, v3, v5};
 
-use super::super::broker::Message;
+use super::super::broker::BrokerMessage;
 
 /// Protocol version of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,22 +22,22 @@ pub(super) struct Greeting {
     /// Whether the session ends with its connection.
     pub is_brief: bool,
     pub window: Option<u16>,
-    pub will: Option<Message>,
+    pub will: Option<BrokerMessage>,
     /// One and a half times the keep-alive. `None` for no limit.
     pub keep_alive: Option<Duration>,
 }
 
 /// Why a client is refused.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Refusal {
+pub(super) enum ConnectRefusal {
     Busy,
     Password,
 }
 
 /// A packet of a connected client.
-pub(super) enum Heard {
+pub(super) enum ClientRequest {
     Publish {
-        message: Message,
+        message: BrokerMessage,
         id: u16,
         is_again: bool,
     },
@@ -94,7 +94,7 @@ impl Speech {
     /// Parses a CONNECT. `None` if it is invalid or of an unknown version.
     pub fn greeted(packet: &[u8]) -> Option<(Speech, Greeting)> {
         if let Ok(Some(v3::Packet::Connect(connect))) = v3::Packet::decode(packet) {
-            let will = connect.last_will.map(|will| Message {
+            let will = connect.last_will.map(|will| BrokerMessage {
                 topic: Rc::from(&*will.topic_name),
                 payload: will.message,
                 qos: will.qos,
@@ -115,7 +115,7 @@ impl Speech {
         let Ok(Some(v5::Packet::Connect(connect))) = v5::Packet::decode(packet) else {
             return None;
         };
-        let will = connect.last_will.map(|will| Message {
+        let will = connect.last_will.map(|will| BrokerMessage {
             topic: Rc::from(&*will.topic_name),
             payload: will.payload,
             qos: will.qos,
@@ -135,19 +135,19 @@ impl Speech {
         Some((Speech::V5, greeting))
     }
 
-    pub fn refusal(self, why: Refusal) -> Vec<u8> {
+    pub fn refusal(self, why: ConnectRefusal) -> Vec<u8> {
         match self {
             Speech::V3 => {
                 let code = match why {
-                    Refusal::Busy => v3::ConnectReturnCode::ServerUnavailable,
-                    Refusal::Password => v3::ConnectReturnCode::BadUserNameOrPassword,
+                    ConnectRefusal::Busy => v3::ConnectReturnCode::ServerUnavailable,
+                    ConnectRefusal::Password => v3::ConnectReturnCode::BadUserNameOrPassword,
                 };
                 old(v3::Connack::new(false, code))
             }
             Speech::V5 => {
                 let code = match why {
-                    Refusal::Busy => v5::ConnectReasonCode::ServerBusy,
-                    Refusal::Password => v5::ConnectReasonCode::BadUserNameOrPassword,
+                    ConnectRefusal::Busy => v5::ConnectReasonCode::ServerBusy,
+                    ConnectRefusal::Password => v5::ConnectReasonCode::BadUserNameOrPassword,
                 };
                 new(v5::Connack::new(false, code))
             }
@@ -170,14 +170,21 @@ impl Speech {
     }
 
     /// Parses a packet. `None` if it is invalid.
-    pub fn heard(self, packet: &[u8]) -> Option<Heard> {
+    pub fn heard(self, packet: &[u8]) -> Option<ClientRequest> {
         match self {
             Speech::V3 => heard_v3(v3::Packet::decode(packet).ok()??),
             Speech::V5 => heard_v5(v5::Packet::decode(packet).ok()??),
         }
     }
 
-    pub fn publish(self, message: &Message, qos: QoS, retain: bool, id: u16, dup: bool) -> Vec<u8> {
+    pub fn publish(
+        self,
+        message: &BrokerMessage,
+        qos: QoS,
+        retain: bool,
+        id: u16,
+        dup: bool,
+    ) -> Vec<u8> {
         let qos_pid = match qos {
             QoS::Level0 => QosPid::Level0,
             QoS::Level1 => QosPid::Level1(pid(id)),
@@ -275,12 +282,12 @@ impl Speech {
     }
 }
 
-fn heard_v3(packet: v3::Packet) -> Option<Heard> {
+fn heard_v3(packet: v3::Packet) -> Option<ClientRequest> {
     Some(match packet {
         v3::Packet::Publish(publish) => {
             let (qos, id) = id_of(publish.qos_pid);
-            Heard::Publish {
-                message: Message {
+            ClientRequest::Publish {
+                message: BrokerMessage {
                     topic: Rc::from(&*publish.topic_name),
                     payload: publish.payload,
                     qos,
@@ -290,11 +297,11 @@ fn heard_v3(packet: v3::Packet) -> Option<Heard> {
                 is_again: publish.dup,
             }
         }
-        v3::Packet::Puback(pid) => Heard::Acknowledged(pid.value()),
-        v3::Packet::Pubrec(pid) => Heard::Received(pid.value()),
-        v3::Packet::Pubrel(pid) => Heard::Released(pid.value()),
-        v3::Packet::Pubcomp(pid) => Heard::Complete(pid.value()),
-        v3::Packet::Subscribe(subscribe) => Heard::Subscribe {
+        v3::Packet::Puback(pid) => ClientRequest::Acknowledged(pid.value()),
+        v3::Packet::Pubrec(pid) => ClientRequest::Received(pid.value()),
+        v3::Packet::Pubrel(pid) => ClientRequest::Released(pid.value()),
+        v3::Packet::Pubcomp(pid) => ClientRequest::Complete(pid.value()),
+        v3::Packet::Subscribe(subscribe) => ClientRequest::Subscribe {
             id: subscribe.pid.value(),
             filters: subscribe
                 .topics
@@ -302,22 +309,22 @@ fn heard_v3(packet: v3::Packet) -> Option<Heard> {
                 .map(|(filter, qos)| (filter.to_string(), qos))
                 .collect(),
         },
-        v3::Packet::Unsubscribe(unsubscribe) => Heard::Unsubscribe {
+        v3::Packet::Unsubscribe(unsubscribe) => ClientRequest::Unsubscribe {
             id: unsubscribe.pid.value(),
             filters: unsubscribe.topics.iter().map(ToString::to_string).collect(),
         },
-        v3::Packet::Pingreq => Heard::Ping,
-        v3::Packet::Disconnect => Heard::Disconnect { keeps_will: false },
+        v3::Packet::Pingreq => ClientRequest::Ping,
+        v3::Packet::Disconnect => ClientRequest::Disconnect { keeps_will: false },
         _ => return None,
     })
 }
 
-fn heard_v5(packet: v5::Packet) -> Option<Heard> {
+fn heard_v5(packet: v5::Packet) -> Option<ClientRequest> {
     Some(match packet {
         v5::Packet::Publish(publish) => {
             let (qos, id) = id_of(publish.qos_pid);
-            Heard::Publish {
-                message: Message {
+            ClientRequest::Publish {
+                message: BrokerMessage {
                     topic: Rc::from(&*publish.topic_name),
                     payload: publish.payload,
                     qos,
@@ -327,11 +334,11 @@ fn heard_v5(packet: v5::Packet) -> Option<Heard> {
                 is_again: publish.dup,
             }
         }
-        v5::Packet::Puback(ack) => Heard::Acknowledged(ack.pid.value()),
-        v5::Packet::Pubrec(ack) => Heard::Received(ack.pid.value()),
-        v5::Packet::Pubrel(ack) => Heard::Released(ack.pid.value()),
-        v5::Packet::Pubcomp(ack) => Heard::Complete(ack.pid.value()),
-        v5::Packet::Subscribe(subscribe) => Heard::Subscribe {
+        v5::Packet::Puback(ack) => ClientRequest::Acknowledged(ack.pid.value()),
+        v5::Packet::Pubrec(ack) => ClientRequest::Received(ack.pid.value()),
+        v5::Packet::Pubrel(ack) => ClientRequest::Released(ack.pid.value()),
+        v5::Packet::Pubcomp(ack) => ClientRequest::Complete(ack.pid.value()),
+        v5::Packet::Subscribe(subscribe) => ClientRequest::Subscribe {
             id: subscribe.pid.value(),
             filters: subscribe
                 .topics
@@ -339,12 +346,12 @@ fn heard_v5(packet: v5::Packet) -> Option<Heard> {
                 .map(|(filter, options)| (filter.to_string(), options.max_qos))
                 .collect(),
         },
-        v5::Packet::Unsubscribe(unsubscribe) => Heard::Unsubscribe {
+        v5::Packet::Unsubscribe(unsubscribe) => ClientRequest::Unsubscribe {
             id: unsubscribe.pid.value(),
             filters: unsubscribe.topics.iter().map(ToString::to_string).collect(),
         },
-        v5::Packet::Pingreq => Heard::Ping,
-        v5::Packet::Disconnect(said) => Heard::Disconnect {
+        v5::Packet::Pingreq => ClientRequest::Ping,
+        v5::Packet::Disconnect(said) => ClientRequest::Disconnect {
             keeps_will: said.reason_code == v5::DisconnectReasonCode::DisconnectWithWillMessage,
         },
         _ => return None,

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn plain() -> Request {
-    Request {
+fn plain() -> FinishedRequest {
+    FinishedRequest {
         id: None,
         target: Target::Any,
         is_head: false,
@@ -13,9 +13,9 @@ fn plain() -> Request {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<Request>, Refusal> {
+fn read(bytes: &[u8]) -> Result<Vec<FinishedRequest>, ReadRefusal> {
     let mut requests = Vec::new();
-    Reader::default().feed(bytes, true, &mut requests)?;
+    RequestReader::default().feed(bytes, true, &mut requests)?;
     Ok(requests)
 }
 
@@ -24,14 +24,14 @@ const THREE: &[u8] = b"GET /a HTTP/1.1\r\nHost: x\r\nX-Request-ID: one\r\n\r\n\
     POST /b?q=1 HTTP/1.1\r\ncontent-length: 5\r\n\r\nhello\
     PUT /__lab/stats?x HTTP/1.1\r\nTransfer-Encoding: Chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
 
-fn three() -> Vec<Request> {
+fn three() -> Vec<FinishedRequest> {
     vec![
-        Request {
+        FinishedRequest {
             id: Some((*b"one").into()),
             ..plain()
         },
         plain(),
-        Request {
+        FinishedRequest {
             target: Target::Stats,
             keep_alive: false,
             ..plain()
@@ -113,20 +113,20 @@ fn unframeable_requests_are_rejected() {
         ("GET / HTTP/1.1\r\ntransfer-encoding: gzip\r\n\r\n", 501),
         ("GET / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nx", 400),
     ] {
-        assert_eq!(read(head.as_bytes()), Err(Refusal(code)), "{head:?}");
+        assert_eq!(read(head.as_bytes()), Err(ReadRefusal(code)), "{head:?}");
     }
     let many = format!(
         "GET / HTTP/1.1\r\n{}\r\n",
         "a: b\r\n".repeat(MAX_HEADERS + 1)
     );
-    assert_eq!(read(many.as_bytes()), Err(Refusal(431)));
+    assert_eq!(read(many.as_bytes()), Err(ReadRefusal(431)));
     let long = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(MAX_HEAD));
-    assert_eq!(read(long.as_bytes()), Err(Refusal(431)));
+    assert_eq!(read(long.as_bytes()), Err(ReadRefusal(431)));
 }
 
 #[test]
 fn expect_continue_is_reported_once() {
-    let mut reader = Reader::default();
+    let mut reader = RequestReader::default();
     let mut feed = |bytes: &[u8]| {
         let mut requests = Vec::new();
         reader.feed(bytes, false, &mut requests).unwrap();
@@ -148,7 +148,7 @@ proptest! {
     fn result_is_independent_of_packets(mut cuts in proptest::collection::vec(0..=THREE.len(), 0..8)) {
         cuts.extend([0, THREE.len()]);
         cuts.sort_unstable();
-        let mut reader = Reader::default();
+        let mut reader = RequestReader::default();
         let mut requests = Vec::new();
         for pair in cuts.windows(2) {
             prop_assert_eq!(reader.feed(&THREE[pair[0]..pair[1]], true, &mut requests), Ok(()));

@@ -11,9 +11,9 @@ use super::{ACCEPT_PAUSE, IN_A_ROW, LISTENER, Serve};
 use crate::clock;
 use crate::truth::answers::CONTINUE;
 use crate::truth::conn::{Brought, Conn, Intake, Pending, What};
-use crate::truth::journal::Told;
+use crate::truth::journal::RequestEntry;
 use crate::truth::mode::{Decision, Fate};
-use crate::truth::reader::{Refusal, Request, Target};
+use crate::truth::reader::{FinishedRequest, ReadRefusal, Target};
 
 impl Serve {
     pub(super) fn accept(&mut self) -> io::Result<()> {
@@ -94,7 +94,7 @@ impl Serve {
         let Some(conn) = self.conns.get(token) else {
             return;
         };
-        if let Err(Refusal(code)) = fed {
+        if let Err(ReadRefusal(code)) = fed {
             conn.intake = Intake::Discard;
             self.enqueue(token, self.now, |turn| Pending {
                 turn,
@@ -110,7 +110,7 @@ impl Serve {
     }
 
     /// Handles a complete request.
-    fn arrive(&mut self, token: u64, request: Request) {
+    fn arrive(&mut self, token: u64, request: FinishedRequest) {
         let Some(conn) = self.conns.get(token) else {
             return;
         };
@@ -133,7 +133,7 @@ impl Serve {
                     Some((what, due)) => (what, due, Some(told)),
                     None => {
                         conn.muted = true;
-                        self.ledger.never(Told { due: None, ..told });
+                        self.ledger.never(RequestEntry { due: None, ..told });
                         return;
                     }
                 }
@@ -164,8 +164,8 @@ impl Serve {
     }
 }
 
-fn told(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> Told {
-    Told {
+fn told(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> RequestEntry {
+    RequestEntry {
         id,
         n: decision.n,
         conn,

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use super::{IN_A_ROW, Serve};
 use crate::clock;
-use crate::truth::answers::Answer;
+use crate::truth::answers::WholeResponse;
 use crate::truth::conn::{Conn, Pending, What};
-use crate::truth::journal::Told;
-use crate::truth::ledger::Ledger;
-use crate::truth::mode::{Server, When};
+use crate::truth::journal::RequestEntry;
+use crate::truth::ledger::LabLedger;
+use crate::truth::mode::{ModeServer, When};
 
 impl Serve {
     /// Releases everything due, in limited batches.
@@ -43,13 +43,18 @@ impl Serve {
                 }
                 What::Stats => {
                     let text = ledger.to_json().to_string();
-                    made =
-                        Answer::new(200, "application/json", text.as_bytes(), pending.keep_alive);
+                    made = WholeResponse::new(
+                        200,
+                        "application/json",
+                        text.as_bytes(),
+                        pending.keep_alive,
+                    );
                     &made
                 }
                 What::Refusal(code) => {
                     let text = refusal(code);
-                    made = Answer::new(code, "text/plain", text.as_bytes(), pending.keep_alive);
+                    made =
+                        WholeResponse::new(code, "text/plain", text.as_bytes(), pending.keep_alive);
                     &made
                 }
             };
@@ -62,7 +67,7 @@ impl Serve {
                 conn.close_writing();
             }
             if let Some(told) = pending.told {
-                let told = Told {
+                let told = RequestEntry {
                     release: Some(self.now),
                     code: Some(answer.code),
                     gone: !present,
@@ -78,10 +83,10 @@ impl Serve {
 fn reset(
     conn: &mut Conn,
     pending: Pending,
-    half: Option<&Answer>,
+    half: Option<&WholeResponse>,
     now: u64,
-    ledger: &mut Ledger,
-    server: &mut Server,
+    ledger: &mut LabLedger,
+    server: &mut ModeServer,
 ) {
     ledger.reset(now.saturating_sub(pending.turn));
     let gone = conn.socket.is_none();
@@ -89,7 +94,7 @@ fn reset(
         conn.write(&answer.bytes, answer.half(pending.is_head));
     }
     conn.reset();
-    let ended = |told| Told {
+    let ended = |told| RequestEntry {
         release: Some(now),
         code: Some(0),
         gone,

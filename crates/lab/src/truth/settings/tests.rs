@@ -5,16 +5,16 @@ use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
-fn read(pairs: &str) -> Result<Settings, String> {
+fn read(pairs: &str) -> Result<TruthConfig, String> {
     let extra = pairs.split_whitespace().map(|pair| {
         let (option, value) = pair.split_once('=').unwrap();
         (option.to_owned(), value.to_owned())
     });
-    let options = Options {
+    let options = LabOptions {
         extra: extra.collect(),
-        ..Options::default()
+        ..LabOptions::default()
     };
-    Settings::read(&options).map_err(|error| error.to_string())
+    TruthConfig::read(&options).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -169,8 +169,8 @@ proptest! {
     ) {
         let mut extra = vec![("mode".to_owned(), MODES[mode].0.to_owned())];
         extra.extend(pairs.into_iter().map(|(at, value)| (OPTIONS[at].to_owned(), value)));
-        let options = Options { extra, ..Options::default() };
-        if let Err(error) = Settings::read(&options) {
+        let options = LabOptions { extra, ..LabOptions::default() };
+        if let Err(error) = TruthConfig::read(&options) {
             prop_assert!(error.is_bad_input());
             prop_assert_eq!(error.to_string().lines().count(), 1);
         }

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use lab::{Lab, Options};
+use lab::{Lab, LabOptions};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -48,11 +48,11 @@ impl Truth {
             let (option, value) = pair.split_once('=').unwrap();
             (option.to_owned(), value.to_owned())
         });
-        let options = Options {
+        let options = LabOptions {
             seed,
             log: Some(log.clone()),
             extra: extra.collect(),
-            ..Options::default()
+            ..LabOptions::default()
         };
         let lab = Some(Lab::start("truth", &options).unwrap());
         Self { lab, log }

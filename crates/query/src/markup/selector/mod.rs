@@ -43,7 +43,7 @@ enum Simple {
     Type(String),
     Attribute {
         name: String,
-        test: Test,
+        test: AttributeTest,
         value: String,
         any_case: bool,
     },
@@ -63,7 +63,7 @@ enum Simple {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Test {
+enum AttributeTest {
     Exists,
     Equals,
     Word,
@@ -219,26 +219,26 @@ fn place(tree: &Tree, id: NodeId, from_end: bool, of_type: bool) -> i64 {
         .map_or(0, |at| at as i64 + 1)
 }
 
-fn passes(has: &str, test: Test, value: &str, any_case: bool) -> bool {
+fn passes(has: &str, test: AttributeTest, value: &str, any_case: bool) -> bool {
     let (has, value) = if any_case {
         (has.to_lowercase(), value.to_lowercase())
     } else {
         (has.to_owned(), value.to_owned())
     };
     match test {
-        Test::Exists => true,
-        Test::Equals => has == value,
-        Test::Word => has.split_whitespace().any(|word| word == value),
-        Test::Dash => {
+        AttributeTest::Exists => true,
+        AttributeTest::Equals => has == value,
+        AttributeTest::Word => has.split_whitespace().any(|word| word == value),
+        AttributeTest::Dash => {
             has == value
                 || has
                     .strip_prefix(&value)
                     .is_some_and(|rest| rest.starts_with('-'))
         }
         // By the standard an empty value never matches.
-        Test::Starts => !value.is_empty() && has.starts_with(&value),
-        Test::Ends => !value.is_empty() && has.ends_with(&value),
-        Test::Holds => !value.is_empty() && has.contains(&value),
+        AttributeTest::Starts => !value.is_empty() && has.starts_with(&value),
+        AttributeTest::Ends => !value.is_empty() && has.ends_with(&value),
+        AttributeTest::Holds => !value.is_empty() && has.contains(&value),
     }
 }
 

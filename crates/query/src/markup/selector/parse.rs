@@ -1,6 +1,6 @@
 //! Parses CSS selectors.
 
-use super::{Combinator, Complex, Pick, Simple, Test};
+use super::{AttributeTest, Combinator, Complex, Pick, Simple};
 use crate::{Misread, cursor::Cursor};
 
 /// Maximum nesting of `:not()`.
@@ -8,7 +8,7 @@ const DEEPEST: usize = 16;
 
 /// Alternatives between commas.
 pub(super) fn parse(text: &str) -> Result<Vec<Complex>, Misread> {
-    let mut reader = Reader {
+    let mut reader = SelectorParser {
         c: Cursor::new(text, DEEPEST, in_name),
     };
     let mut alternatives = vec![reader.complex()?];
@@ -19,11 +19,11 @@ pub(super) fn parse(text: &str) -> Result<Vec<Complex>, Misread> {
     Ok(alternatives)
 }
 
-struct Reader<'a> {
+struct SelectorParser<'a> {
     c: Cursor<'a>,
 }
 
-impl Reader<'_> {
+impl SelectorParser<'_> {
     /// Takes a symbol and surrounding space.
     fn take(&mut self, symbol: &str) -> bool {
         let start = self.c.at;
@@ -80,9 +80,9 @@ impl Reader<'_> {
                 '#' | '.' => {
                     self.c.at += 1;
                     let (name, test) = if c == '#' {
-                        ("id", Test::Equals)
+                        ("id", AttributeTest::Equals)
                     } else {
-                        ("class", Test::Word)
+                        ("class", AttributeTest::Word)
                     };
                     simples.push(Simple::Attribute {
                         name: name.to_owned(),
@@ -130,17 +130,17 @@ impl Reader<'_> {
     fn attribute(&mut self) -> Result<Simple, Misread> {
         self.take("[");
         let name = self.name()?.to_ascii_lowercase();
-        const TESTS: [(&str, Test); 6] = [
-            ("~=", Test::Word),
-            ("|=", Test::Dash),
-            ("^=", Test::Starts),
-            ("$=", Test::Ends),
-            ("*=", Test::Holds),
-            ("=", Test::Equals),
+        const TESTS: [(&str, AttributeTest); 6] = [
+            ("~=", AttributeTest::Word),
+            ("|=", AttributeTest::Dash),
+            ("^=", AttributeTest::Starts),
+            ("$=", AttributeTest::Ends),
+            ("*=", AttributeTest::Holds),
+            ("=", AttributeTest::Equals),
         ];
         let test = TESTS.iter().find(|(symbol, _)| self.take(symbol));
         let (test, value) = match test {
-            None => (Test::Exists, String::new()),
+            None => (AttributeTest::Exists, String::new()),
             Some((_, test)) => (*test, self.value()?),
         };
         let any_case = self.take("i");
@@ -216,7 +216,7 @@ impl Reader<'_> {
             "contains" => Simple::Contains(self.argument(Self::contained)?),
             "checked" | "selected" | "disabled" => Simple::Attribute {
                 name,
-                test: Test::Exists,
+                test: AttributeTest::Exists,
                 value: String::new(),
                 any_case: false,
             },

@@ -3,14 +3,14 @@
 use std::{cell::Cell, collections::BTreeSet};
 
 use super::{
-    super::{Kind, NodeId, ROOT, Tree},
-    Axis, Expression, Found, Function, Operator, Path, Start, Step, Test,
+    super::{NodeId, NodeKind, ROOT, Tree},
+    Axis, Expression, LocationStep, NodeTest, Operator, Path, Start, XPathFunction, XPathResult,
 };
 use crate::value::{number_of, write_f64};
 
 /// A node or an attribute, in document order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Item {
+struct NodeItem {
     /// Position in the document.
     order: usize,
     attribute: Option<usize>,
@@ -18,8 +18,8 @@ struct Item {
 }
 
 #[derive(Debug, Clone)]
-enum Value {
-    Nodes(Vec<Item>),
+enum XPathValue {
+    Nodes(Vec<NodeItem>),
     Text(String),
     Number(f64),
     Bool(bool),
@@ -41,12 +41,12 @@ const BUDGET: usize = 2_000_000;
 /// Context of an expression.
 #[derive(Clone, Copy)]
 struct Here {
-    item: Item,
+    item: NodeItem,
     position: usize,
     last: usize,
 }
 
-pub(super) fn found(expression: &Expression, tree: &Tree) -> Found {
+pub(super) fn found(expression: &Expression, tree: &Tree) -> XPathResult {
     let mut order = vec![0; tree.nodes.len().max(1)];
     for (at, node) in tree.below(ROOT).into_iter().enumerate() {
         order[node] = at + 1;
@@ -64,45 +64,49 @@ pub(super) fn found(expression: &Expression, tree: &Tree) -> Found {
     };
     let value = context.value(expression, here);
     if context.exhausted.get() {
-        return Found::Nodes(Vec::new());
+        return XPathResult::Nodes(Vec::new());
     }
     match value {
-        Value::Nodes(items) => Found::Nodes(items.iter().map(|item| context.text(*item)).collect()),
-        Value::Text(text) => Found::Text(text),
-        Value::Number(n) => Found::Number(n),
-        Value::Bool(yes) => Found::Bool(yes),
+        XPathValue::Nodes(items) => {
+            XPathResult::Nodes(items.iter().map(|item| context.text(*item)).collect())
+        }
+        XPathValue::Text(text) => XPathResult::Text(text),
+        XPathValue::Number(n) => XPathResult::Number(n),
+        XPathValue::Bool(yes) => XPathResult::Bool(yes),
     }
 }
 
 impl Context<'_> {
-    fn item(&self, node: NodeId) -> Item {
-        Item {
+    fn item(&self, node: NodeId) -> NodeItem {
+        NodeItem {
             order: self.order[node],
             attribute: None,
             node,
         }
     }
 
-    fn text(&self, item: Item) -> String {
+    fn text(&self, item: NodeItem) -> String {
         match item.attribute {
             Some(index) => self.tree.attributes(item.node)[index].1.clone(),
             None => self.tree.text(item.node),
         }
     }
 
-    fn name(&self, item: Item) -> &str {
+    fn name(&self, item: NodeItem) -> &str {
         match item.attribute {
             Some(index) => &self.tree.attributes(item.node)[index].0,
             None => self.tree.name(item.node).unwrap_or_default(),
         }
     }
 
-    fn value(&self, expression: &Expression, here: Here) -> Value {
+    fn value(&self, expression: &Expression, here: Here) -> XPathValue {
         match expression {
-            Expression::Number(n) => Value::Number(*n),
-            Expression::Text(text) => Value::Text(text.clone()),
-            Expression::Negative(inner) => Value::Number(-self.number(&self.value(inner, here))),
-            Expression::Path(path) => Value::Nodes(self.path(path, here)),
+            Expression::Number(n) => XPathValue::Number(*n),
+            Expression::Text(text) => XPathValue::Text(text.clone()),
+            Expression::Negative(inner) => {
+                XPathValue::Number(-self.number(&self.value(inner, here)))
+            }
+            Expression::Path(path) => XPathValue::Nodes(self.path(path, here)),
             Expression::Call(function, arguments) => self.call(*function, arguments, here),
             Expression::Binary(operator, sides) => {
                 let left = self.value(&sides.0, here);
@@ -112,59 +116,62 @@ impl Context<'_> {
                     _ => false,
                 };
                 if decided {
-                    return Value::Bool(*operator == Operator::Or);
+                    return XPathValue::Bool(*operator == Operator::Or);
                 }
                 self.binary(*operator, left, self.value(&sides.1, here))
             }
         }
     }
 
-    fn binary(&self, operator: Operator, left: Value, right: Value) -> Value {
+    fn binary(&self, operator: Operator, left: XPathValue, right: XPathValue) -> XPathValue {
         let numbers = |apply: fn(f64, f64) -> f64| {
-            Value::Number(apply(self.number(&left), self.number(&right)))
+            XPathValue::Number(apply(self.number(&left), self.number(&right)))
         };
         match operator {
-            Operator::Or | Operator::And => Value::Bool(self.truth(&right)),
+            Operator::Or | Operator::And => XPathValue::Bool(self.truth(&right)),
             Operator::Equal
             | Operator::Unequal
             | Operator::Less
             | Operator::AtMost
             | Operator::More
-            | Operator::AtLeast => Value::Bool(self.compare(&left, &right, operator)),
+            | Operator::AtLeast => XPathValue::Bool(self.compare(&left, &right, operator)),
             Operator::Add => numbers(|a, b| a + b),
             Operator::Subtract => numbers(|a, b| a - b),
             Operator::Multiply => numbers(|a, b| a * b),
             Operator::Divide => numbers(|a, b| a / b),
             Operator::Remainder => numbers(|a, b| a % b),
             Operator::Union => {
-                let mut all: BTreeSet<Item> = nodes(left).into_iter().collect();
+                let mut all: BTreeSet<NodeItem> = nodes(left).into_iter().collect();
                 all.extend(nodes(right));
-                Value::Nodes(all.into_iter().collect())
+                XPathValue::Nodes(all.into_iter().collect())
             }
         }
     }
 
     /// Node sets compare as true if any of their texts does.
-    fn compare(&self, left: &Value, right: &Value, operator: Operator) -> bool {
+    fn compare(&self, left: &XPathValue, right: &XPathValue, operator: Operator) -> bool {
         let equality = matches!(operator, Operator::Equal | Operator::Unequal);
         match (left, right) {
-            (Value::Nodes(_), Value::Bool(_)) | (Value::Bool(_), Value::Nodes(_)) if equality => {
+            (XPathValue::Nodes(_), XPathValue::Bool(_))
+            | (XPathValue::Bool(_), XPathValue::Nodes(_))
+                if equality =>
+            {
                 (self.truth(left) == self.truth(right)) == (operator == Operator::Equal)
             }
-            (Value::Nodes(items), other) => items.iter().any(|item| {
-                let text = Value::Text(self.text(*item));
+            (XPathValue::Nodes(items), other) => items.iter().any(|item| {
+                let text = XPathValue::Text(self.text(*item));
                 self.compare(&text, other, operator)
             }),
-            (other, Value::Nodes(items)) => items.iter().any(|item| {
-                let text = Value::Text(self.text(*item));
+            (other, XPathValue::Nodes(items)) => items.iter().any(|item| {
+                let text = XPathValue::Text(self.text(*item));
                 self.compare(other, &text, operator)
             }),
             _ if equality => {
                 let same = match (left, right) {
-                    (Value::Bool(_), _) | (_, Value::Bool(_)) => {
+                    (XPathValue::Bool(_), _) | (_, XPathValue::Bool(_)) => {
                         self.truth(left) == self.truth(right)
                     }
-                    (Value::Number(_), _) | (_, Value::Number(_)) => {
+                    (XPathValue::Number(_), _) | (_, XPathValue::Number(_)) => {
                         self.number(left) == self.number(right)
                     }
                     _ => self.string(left) == self.string(right),
@@ -183,19 +190,19 @@ impl Context<'_> {
         }
     }
 
-    fn truth(&self, value: &Value) -> bool {
+    fn truth(&self, value: &XPathValue) -> bool {
         match value {
-            Value::Nodes(items) => !items.is_empty(),
-            Value::Text(text) => !text.is_empty(),
-            Value::Number(n) => *n != 0.0 && !n.is_nan(),
-            Value::Bool(yes) => *yes,
+            XPathValue::Nodes(items) => !items.is_empty(),
+            XPathValue::Text(text) => !text.is_empty(),
+            XPathValue::Number(n) => *n != 0.0 && !n.is_nan(),
+            XPathValue::Bool(yes) => *yes,
         }
     }
 
-    fn number(&self, value: &Value) -> f64 {
+    fn number(&self, value: &XPathValue) -> f64 {
         match value {
-            Value::Number(n) => *n,
-            Value::Bool(yes) => f64::from(u8::from(*yes)),
+            XPathValue::Number(n) => *n,
+            XPathValue::Bool(yes) => f64::from(u8::from(*yes)),
             other => {
                 let text = self.string(other);
                 // Unlike in JavaScript, an empty text is NaN.
@@ -208,22 +215,22 @@ impl Context<'_> {
         }
     }
 
-    fn string(&self, value: &Value) -> String {
+    fn string(&self, value: &XPathValue) -> String {
         match value {
-            Value::Nodes(items) => items
+            XPathValue::Nodes(items) => items
                 .first()
                 .map_or_else(String::new, |item| self.text(*item)),
-            Value::Text(text) => text.clone(),
-            Value::Number(n) => {
+            XPathValue::Text(text) => text.clone(),
+            XPathValue::Number(n) => {
                 let mut out = String::new();
                 write_f64(*n, &mut out);
                 out
             }
-            Value::Bool(yes) => yes.to_string(),
+            XPathValue::Bool(yes) => yes.to_string(),
         }
     }
 
-    fn path(&self, path: &Path, here: Here) -> Vec<Item> {
+    fn path(&self, path: &Path, here: Here) -> Vec<NodeItem> {
         let mut items = match &path.start {
             Start::Document => vec![self.item(ROOT)],
             Start::Here => vec![here.item],
@@ -245,7 +252,7 @@ impl Context<'_> {
         items
     }
 
-    fn step(&self, step: &Step, from: Item) -> Vec<Item> {
+    fn step(&self, step: &LocationStep, from: NodeItem) -> Vec<NodeItem> {
         let mut items = self.along(step.axis, from);
         match self.budget.get().checked_sub(items.len() + 1) {
             Some(left) => self.budget.set(left),
@@ -262,16 +269,16 @@ impl Context<'_> {
     }
 
     /// Filters items. Positions count from 1 in the order given.
-    fn filtered(&self, items: Vec<Item>, predicate: &Expression) -> Vec<Item> {
+    fn filtered(&self, items: Vec<NodeItem>, predicate: &Expression) -> Vec<NodeItem> {
         let last = items.len();
-        let holds = |(at, item): &(usize, Item)| {
+        let holds = |(at, item): &(usize, NodeItem)| {
             let here = Here {
                 item: *item,
                 position: at + 1,
                 last,
             };
             match self.value(predicate, here) {
-                Value::Number(n) => n == (at + 1) as f64,
+                XPathValue::Number(n) => n == (at + 1) as f64,
                 other => self.truth(&other),
             }
         };
@@ -279,22 +286,22 @@ impl Context<'_> {
         kept.map(|(_, item)| item).collect()
     }
 
-    fn passes(&self, test: &Test, axis: Axis, item: Item) -> bool {
+    fn passes(&self, test: &NodeTest, axis: Axis, item: NodeItem) -> bool {
         let kind = &self.tree.nodes[item.node].kind;
-        let named = item.attribute.is_some() || matches!(kind, Kind::Element { .. });
+        let named = item.attribute.is_some() || matches!(kind, NodeKind::Element { .. });
         let principal = (axis == Axis::Attribute) == item.attribute.is_some();
         match test {
-            Test::Node => true,
-            Test::Any => named && principal,
-            Test::Prefix(prefix) => named && principal && self.name(item).starts_with(prefix),
-            Test::Name(name) => named && principal && self.name(item) == name,
-            Test::Text => item.attribute.is_none() && matches!(kind, Kind::Text(_)),
-            Test::Comment => item.attribute.is_none() && matches!(kind, Kind::Comment(_)),
+            NodeTest::Node => true,
+            NodeTest::Any => named && principal,
+            NodeTest::Prefix(prefix) => named && principal && self.name(item).starts_with(prefix),
+            NodeTest::Name(name) => named && principal && self.name(item) == name,
+            NodeTest::Text => item.attribute.is_none() && matches!(kind, NodeKind::Text(_)),
+            NodeTest::Comment => item.attribute.is_none() && matches!(kind, NodeKind::Comment(_)),
         }
     }
 
     /// Nodes along an axis, nearest first.
-    fn along(&self, axis: Axis, from: Item) -> Vec<Item> {
+    fn along(&self, axis: Axis, from: NodeItem) -> Vec<NodeItem> {
         let tree = self.tree;
         let items = |nodes: Vec<NodeId>| nodes.into_iter().map(|node| self.item(node)).collect();
         if from.attribute.is_some() {
@@ -355,7 +362,7 @@ impl Context<'_> {
                 items(all)
             }
             Axis::Attribute => (0..tree.attributes(node).len())
-                .map(|index| Item {
+                .map(|index| NodeItem {
                     attribute: Some(index),
                     ..from
                 })
@@ -381,76 +388,80 @@ impl Context<'_> {
         }
     }
 
-    fn call(&self, function: Function, arguments: &[Expression], here: Here) -> Value {
+    fn call(&self, function: XPathFunction, arguments: &[Expression], here: Here) -> XPathValue {
         let value = |index: usize| arguments.get(index).map(|a| self.value(a, here));
-        let myself = || Value::Nodes(vec![here.item]);
+        let myself = || XPathValue::Nodes(vec![here.item]);
         // Functions without argument use the context node.
         let subject = || value(0).unwrap_or_else(myself);
         let text = |index: usize| value(index).map_or_else(String::new, |v| self.string(&v));
         let number = |index: usize| value(index).map_or(f64::NAN, |v| self.number(&v));
         let first_name = || match subject() {
-            Value::Nodes(items) => items.first().map_or("", |item| self.name(*item)),
+            XPathValue::Nodes(items) => items.first().map_or("", |item| self.name(*item)),
             _ => "",
         };
         match function {
-            Function::Last => Value::Number(here.last as f64),
-            Function::Position => Value::Number(here.position as f64),
-            Function::Count => Value::Number(value(0).map_or(0, |v| nodes(v).len()) as f64),
-            Function::Name => Value::Text(first_name().to_owned()),
-            Function::LocalName => {
+            XPathFunction::Last => XPathValue::Number(here.last as f64),
+            XPathFunction::Position => XPathValue::Number(here.position as f64),
+            XPathFunction::Count => {
+                XPathValue::Number(value(0).map_or(0, |v| nodes(v).len()) as f64)
+            }
+            XPathFunction::Name => XPathValue::Text(first_name().to_owned()),
+            XPathFunction::LocalName => {
                 let name = first_name();
-                Value::Text(
+                XPathValue::Text(
                     name.rsplit_once(':')
                         .map_or(name, |(_, name)| name)
                         .to_owned(),
                 )
             }
-            Function::Text => Value::Text(self.string(&subject())),
-            Function::Concat => Value::Text((0..arguments.len()).map(text).collect()),
-            Function::StartsWith => Value::Bool(text(0).starts_with(&text(1))),
-            Function::Contains => Value::Bool(text(0).contains(&text(1))),
-            Function::Before | Function::After => {
+            XPathFunction::Text => XPathValue::Text(self.string(&subject())),
+            XPathFunction::Concat => XPathValue::Text((0..arguments.len()).map(text).collect()),
+            XPathFunction::StartsWith => XPathValue::Bool(text(0).starts_with(&text(1))),
+            XPathFunction::Contains => XPathValue::Bool(text(0).contains(&text(1))),
+            XPathFunction::Before | XPathFunction::After => {
                 let (whole, part) = (text(0), text(1));
                 let sides = whole.split_once(&part);
                 let side = |(before, after): (&str, &str)| {
-                    if function == Function::Before {
+                    if function == XPathFunction::Before {
                         before.to_owned()
                     } else {
                         after.to_owned()
                     }
                 };
-                Value::Text(sides.map_or_else(String::new, side))
+                XPathValue::Text(sides.map_or_else(String::new, side))
             }
-            Function::Substring => {
+            XPathFunction::Substring => {
                 let length = (arguments.len() > 2).then(|| number(2));
-                Value::Text(substring(&text(0), number(1), length))
+                XPathValue::Text(substring(&text(0), number(1), length))
             }
-            Function::Length => Value::Number(self.string(&subject()).chars().count() as f64),
-            Function::Normalize => {
+            XPathFunction::Length => {
+                XPathValue::Number(self.string(&subject()).chars().count() as f64)
+            }
+            XPathFunction::Normalize => {
                 let text = self.string(&subject());
-                Value::Text(text.split_whitespace().collect::<Vec<_>>().join(" "))
+                XPathValue::Text(text.split_whitespace().collect::<Vec<_>>().join(" "))
             }
-            Function::Translate => Value::Text(translate(&text(0), &text(1), &text(2))),
-            Function::Boolean => Value::Bool(value(0).is_some_and(|v| self.truth(&v))),
-            Function::Not => Value::Bool(!value(0).is_some_and(|v| self.truth(&v))),
-            Function::True => Value::Bool(true),
-            Function::False => Value::Bool(false),
-            Function::Number => Value::Number(self.number(&subject())),
-            Function::Sum => {
+            XPathFunction::Translate => XPathValue::Text(translate(&text(0), &text(1), &text(2))),
+            XPathFunction::Boolean => XPathValue::Bool(value(0).is_some_and(|v| self.truth(&v))),
+            XPathFunction::Not => XPathValue::Bool(!value(0).is_some_and(|v| self.truth(&v))),
+            XPathFunction::True => XPathValue::Bool(true),
+            XPathFunction::False => XPathValue::Bool(false),
+            XPathFunction::Number => XPathValue::Number(self.number(&subject())),
+            XPathFunction::Sum => {
                 let items = value(0).map(nodes).unwrap_or_default();
-                let number = |item: &Item| self.number(&Value::Text(self.text(*item)));
-                Value::Number(items.iter().map(number).sum())
+                let number = |item: &NodeItem| self.number(&XPathValue::Text(self.text(*item)));
+                XPathValue::Number(items.iter().map(number).sum())
             }
-            Function::Floor => Value::Number(number(0).floor()),
-            Function::Ceiling => Value::Number(number(0).ceil()),
-            Function::Round => Value::Number((number(0) + 0.5).floor()),
+            XPathFunction::Floor => XPathValue::Number(number(0).floor()),
+            XPathFunction::Ceiling => XPathValue::Number(number(0).ceil()),
+            XPathFunction::Round => XPathValue::Number((number(0) + 0.5).floor()),
         }
     }
 }
 
-fn nodes(value: Value) -> Vec<Item> {
+fn nodes(value: XPathValue) -> Vec<NodeItem> {
     match value {
-        Value::Nodes(items) => items,
+        XPathValue::Nodes(items) => items,
         _ => Vec::new(),
     }
 }

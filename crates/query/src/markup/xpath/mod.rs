@@ -13,7 +13,7 @@ pub struct XPath(Expression);
 
 /// Result of an expression.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum XPathResult {
     /// Texts of nodes in document order.
     Nodes(Vec<String>),
     /// A text.
@@ -32,7 +32,7 @@ impl XPath {
 
     /// Evaluates in a document.
     #[must_use]
-    pub fn find(&self, tree: &Tree) -> Found {
+    pub fn find(&self, tree: &Tree) -> XPathResult {
         evaluate::found(&self.0, tree)
     }
 }
@@ -43,14 +43,14 @@ enum Expression {
     Text(String),
     Negative(Box<Expression>),
     Binary(Operator, Box<(Expression, Expression)>),
-    Call(Function, Vec<Expression>),
+    Call(XPathFunction, Vec<Expression>),
     Path(Box<Path>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Path {
     start: Start,
-    steps: Vec<Step>,
+    steps: Vec<LocationStep>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,9 +62,9 @@ enum Start {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Step {
+struct LocationStep {
     axis: Axis,
-    test: Test,
+    test: NodeTest,
     predicates: Vec<Expression>,
 }
 
@@ -100,7 +100,7 @@ const AXES: [(&str, Axis); 12] = [
 ];
 
 #[derive(Debug, Clone, PartialEq)]
-enum Test {
+enum NodeTest {
     /// `*`
     Any,
     /// `prefix:*`
@@ -133,7 +133,7 @@ enum Operator {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Function {
+enum XPathFunction {
     Last,
     Position,
     Count,
@@ -161,31 +161,31 @@ enum Function {
 }
 
 /// Name, function, minimum and maximum number of arguments.
-const FUNCTIONS: [(&str, Function, usize, usize); 24] = [
-    ("last", Function::Last, 0, 0),
-    ("position", Function::Position, 0, 0),
-    ("count", Function::Count, 1, 1),
-    ("local-name", Function::LocalName, 0, 1),
-    ("name", Function::Name, 0, 1),
-    ("string", Function::Text, 0, 1),
-    ("concat", Function::Concat, 2, usize::MAX),
-    ("starts-with", Function::StartsWith, 2, 2),
-    ("contains", Function::Contains, 2, 2),
-    ("substring-before", Function::Before, 2, 2),
-    ("substring-after", Function::After, 2, 2),
-    ("substring", Function::Substring, 2, 3),
-    ("string-length", Function::Length, 0, 1),
-    ("normalize-space", Function::Normalize, 0, 1),
-    ("translate", Function::Translate, 3, 3),
-    ("boolean", Function::Boolean, 1, 1),
-    ("not", Function::Not, 1, 1),
-    ("true", Function::True, 0, 0),
-    ("false", Function::False, 0, 0),
-    ("number", Function::Number, 0, 1),
-    ("sum", Function::Sum, 1, 1),
-    ("floor", Function::Floor, 1, 1),
-    ("ceiling", Function::Ceiling, 1, 1),
-    ("round", Function::Round, 1, 1),
+const FUNCTIONS: [(&str, XPathFunction, usize, usize); 24] = [
+    ("last", XPathFunction::Last, 0, 0),
+    ("position", XPathFunction::Position, 0, 0),
+    ("count", XPathFunction::Count, 1, 1),
+    ("local-name", XPathFunction::LocalName, 0, 1),
+    ("name", XPathFunction::Name, 0, 1),
+    ("string", XPathFunction::Text, 0, 1),
+    ("concat", XPathFunction::Concat, 2, usize::MAX),
+    ("starts-with", XPathFunction::StartsWith, 2, 2),
+    ("contains", XPathFunction::Contains, 2, 2),
+    ("substring-before", XPathFunction::Before, 2, 2),
+    ("substring-after", XPathFunction::After, 2, 2),
+    ("substring", XPathFunction::Substring, 2, 3),
+    ("string-length", XPathFunction::Length, 0, 1),
+    ("normalize-space", XPathFunction::Normalize, 0, 1),
+    ("translate", XPathFunction::Translate, 3, 3),
+    ("boolean", XPathFunction::Boolean, 1, 1),
+    ("not", XPathFunction::Not, 1, 1),
+    ("true", XPathFunction::True, 0, 0),
+    ("false", XPathFunction::False, 0, 0),
+    ("number", XPathFunction::Number, 0, 1),
+    ("sum", XPathFunction::Sum, 1, 1),
+    ("floor", XPathFunction::Floor, 1, 1),
+    ("ceiling", XPathFunction::Ceiling, 1, 1),
+    ("round", XPathFunction::Round, 1, 1),
 ];
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Parses XPath expressions.
 
-use super::{AXES, Axis, Expression, FUNCTIONS, Operator, Path, Start, Step, Test};
+use super::{AXES, Axis, Expression, FUNCTIONS, LocationStep, NodeTest, Operator, Path, Start};
 use crate::{Misread, cursor::Cursor};
 
 /// Maximum nesting.
@@ -9,7 +9,7 @@ const DEEPEST: usize = 32;
 type Parsed = Result<Expression, Misread>;
 
 pub(super) fn parse(text: &str) -> Parsed {
-    let mut reader = Reader {
+    let mut reader = XPathParser {
         c: Cursor::new(text, DEEPEST, in_name),
     };
     let expression = reader.expression()?;
@@ -17,11 +17,11 @@ pub(super) fn parse(text: &str) -> Parsed {
     Ok(expression)
 }
 
-struct Reader<'a> {
+struct XPathParser<'a> {
     c: Cursor<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> XPathParser<'a> {
     fn expression(&mut self) -> Parsed {
         self.c.down()?;
         let mut left = self.conjunction()?;
@@ -228,9 +228,9 @@ impl<'a> Reader<'a> {
     fn more_steps(&mut self, path: &mut Path) -> Result<(), Misread> {
         loop {
             if self.c.take("//") {
-                path.steps.push(Step {
+                path.steps.push(LocationStep {
                     axis: Axis::DescendantOrSelf,
-                    test: Test::Node,
+                    test: NodeTest::Node,
                     predicates: Vec::new(),
                 });
             } else if !self.c.take("/") {
@@ -240,12 +240,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn step(&mut self) -> Result<Step, Misread> {
+    fn step(&mut self) -> Result<LocationStep, Misread> {
         for (symbol, axis) in [("..", Axis::Parent), (".", Axis::Myself)] {
             if self.c.take(symbol) {
-                return Ok(Step {
+                return Ok(LocationStep {
                     axis,
-                    test: Test::Node,
+                    test: NodeTest::Node,
                     predicates: Vec::new(),
                 });
             }
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
             self.axis()?
         };
         let test = self.test()?;
-        Ok(Step {
+        Ok(LocationStep {
             axis,
             test,
             predicates: self.predicates()?,
@@ -278,9 +278,9 @@ impl<'a> Reader<'a> {
         Ok(*axis)
     }
 
-    fn test(&mut self) -> Result<Test, Misread> {
+    fn test(&mut self) -> Result<NodeTest, Misread> {
         if self.c.take("*") {
-            return Ok(Test::Any);
+            return Ok(NodeTest::Any);
         }
         let rest = self.rest_after_space();
         let end = rest
@@ -295,13 +295,13 @@ impl<'a> Reader<'a> {
             && self.c.rest().starts_with('*')
         {
             self.c.at += 1;
-            return Ok(Test::Prefix(format!("{prefix}:")));
+            return Ok(NodeTest::Prefix(format!("{prefix}:")));
         }
         if self.rest_after_space().starts_with('(') {
             let test = match name {
-                "node" => Test::Node,
-                "text" => Test::Text,
-                "comment" => Test::Comment,
+                "node" => NodeTest::Node,
+                "text" => NodeTest::Text,
+                "comment" => NodeTest::Comment,
                 _ => {
                     return Err(self
                         .c
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
             }
             return Ok(test);
         }
-        Ok(Test::Name(name.to_owned()))
+        Ok(NodeTest::Name(name.to_owned()))
     }
 
     fn predicates(&mut self) -> Result<Vec<Expression>, Misread> {

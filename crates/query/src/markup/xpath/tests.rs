@@ -9,13 +9,13 @@ const BOOKS: &str = r#"<?xml version="1.0"?><!DOCTYPE shop>
   <book lang="en" price="5"><title>Third</title><empty/></book>
 </shop>"#;
 
-fn find(expression: &str) -> Found {
+fn find(expression: &str) -> XPathResult {
     let tree = Tree::xml(BOOKS).unwrap();
     XPath::parse(expression).unwrap().find(&tree)
 }
 
-fn nodes(texts: &[&str]) -> Found {
-    Found::Nodes(texts.iter().map(|text| (*text).to_owned()).collect())
+fn nodes(texts: &[&str]) -> XPathResult {
+    XPathResult::Nodes(texts.iter().map(|text| (*text).to_owned()).collect())
 }
 
 #[test]
@@ -49,28 +49,43 @@ fn values_are_evaluated() {
         ("//book/@lang | /shop/@id", nodes(&["s1", "en", "de", "en"])),
         ("/shop/book[1]/child::node()[2]", nodes(&["n1"])),
         ("//nothing", nodes(&[])),
-        ("count(//book)", Found::Number(3.0)),
-        ("sum(//@price)", Found::Number(35.5)),
-        ("sum(//@price) div 2 - -1", Found::Number(18.75)),
-        ("7 mod 4 * 2", Found::Number(6.0)),
-        ("string(//book/@lang)", Found::Text("en".into())),
-        ("normalize-space(//title)", Found::Text("A tale".into())),
+        ("count(//book)", XPathResult::Number(3.0)),
+        ("sum(//@price)", XPathResult::Number(35.5)),
+        ("sum(//@price) div 2 - -1", XPathResult::Number(18.75)),
+        ("7 mod 4 * 2", XPathResult::Number(6.0)),
+        ("string(//book/@lang)", XPathResult::Text("en".into())),
+        (
+            "normalize-space(//title)",
+            XPathResult::Text("A tale".into()),
+        ),
         (
             "concat(name(/*), '-', string-length((//title)[2]))",
-            Found::Text("shop-7".into()),
+            XPathResult::Text("shop-7".into()),
         ),
-        ("substring-after('a=b=c', '=')", Found::Text("b=c".into())),
-        ("substring('12345', 1.5, 2.6)", Found::Text("234".into())),
-        ("substring('12345', 0)", Found::Text("12345".into())),
-        ("translate('bar', 'abc', 'AB')", Found::Text("BAr".into())),
+        (
+            "substring-after('a=b=c', '=')",
+            XPathResult::Text("b=c".into()),
+        ),
+        (
+            "substring('12345', 1.5, 2.6)",
+            XPathResult::Text("234".into()),
+        ),
+        ("substring('12345', 0)", XPathResult::Text("12345".into())),
+        (
+            "translate('bar', 'abc', 'AB')",
+            XPathResult::Text("BAr".into()),
+        ),
         (
             "boolean(//empty) and contains('abc', 'b')",
-            Found::Bool(true),
+            XPathResult::Bool(true),
         ),
-        ("//@price = 5 or false()", Found::Bool(true)),
-        ("//@price != 5", Found::Bool(true)),
-        ("starts-with(//title, 'B')", Found::Bool(false)),
-        ("floor(2.5) + ceiling(2.1) + round(2.5)", Found::Number(8.0)),
+        ("//@price = 5 or false()", XPathResult::Bool(true)),
+        ("//@price != 5", XPathResult::Bool(true)),
+        ("starts-with(//title, 'B')", XPathResult::Bool(false)),
+        (
+            "floor(2.5) + ceiling(2.1) + round(2.5)",
+            XPathResult::Number(8.0),
+        ),
     ] {
         assert_eq!(find(expression), wanted, "{expression}");
     }
@@ -119,7 +134,7 @@ fn invalid_expressions_are_rejected_with_position() {
     assert!(XPath::parse(&chain(100_000)).is_err());
     let sum = XPath::parse(&chain(250)).unwrap();
     let tree = Tree::xml("<a/>").unwrap();
-    assert_eq!(sum.find(&tree), Found::Number(251.0));
+    assert_eq!(sum.find(&tree), XPathResult::Number(251.0));
     assert!(Tree::xml("<a><b></a>").is_err());
 }
 

@@ -5,9 +5,9 @@ mod wire;
 
 use std::time::Duration;
 
-use plan::server::{Source, postgres::Database};
-use record::server::{Descriptor, Reading};
-use wire::{Connection, Row};
+use plan::server::{MetricSource, postgres::Database};
+use record::server::{Descriptor, MetricReading};
+use wire::{Connection, TextRow};
 
 use super::{Sampler, exposition};
 
@@ -68,7 +68,7 @@ const FIRST: usize = 2;
 
 /// A database that is looked at.
 pub(super) struct Postgres {
-    source: Source,
+    source: MetricSource,
     database: Database,
     connection: Option<Connection>,
     /// Kinds of waiting that came up: one that nobody does any more is nought.
@@ -79,7 +79,7 @@ pub(super) struct Postgres {
 
 impl Postgres {
     /// The database of a URL.
-    pub fn new(source: Source, url: &str) -> Result<Postgres, String> {
+    pub fn new(source: MetricSource, url: &str) -> Result<Postgres, String> {
         Ok(Postgres {
             source,
             database: Database::of_url(url)?,
@@ -102,7 +102,7 @@ impl Postgres {
         }))
     }
 
-    fn ask(&mut self) -> Result<Vec<Reading>, String> {
+    fn ask(&mut self) -> Result<Vec<MetricReading>, String> {
         // A server that ends idle connections, or has been started anew, is asked once more at once.
         let had_one = self.connection.is_some();
         let answers = match self.answers() {
@@ -127,7 +127,7 @@ impl Postgres {
         Ok(readings)
     }
 
-    fn answers(&mut self) -> Result<Vec<Vec<Row>>, String> {
+    fn answers(&mut self) -> Result<Vec<Vec<TextRow>>, String> {
         // Whatever went wrong, the connection is in no known state behind it.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
@@ -138,7 +138,7 @@ impl Postgres {
         Ok(answers)
     }
 
-    fn hit_share(&mut self, counters: &[f64]) -> Reading {
+    fn hit_share(&mut self, counters: &[f64]) -> MetricReading {
         let number = |name: &str| {
             let place = SUMS.iter().position(|(known, _)| *known == name);
             place
@@ -156,15 +156,15 @@ impl Postgres {
                 f64::NAN
             }
         });
-        Reading {
+        MetricReading {
             of: Descriptor::gauge(HIT_SHARE, "%"),
             value: share.unwrap_or(f64::NAN),
         }
     }
 
     /// By kind, how many wait. A kind that came up once has a figure at every look behind it.
-    fn waits(&mut self, rows: &[Row]) -> Vec<Reading> {
-        let count = |row: &Row| row.get(1).cloned().flatten()?.parse::<f64>().ok();
+    fn waits(&mut self, rows: &[TextRow]) -> Vec<MetricReading> {
+        let count = |row: &TextRow| row.get(1).cloned().flatten()?.parse::<f64>().ok();
         let by_kind = |kind: &str| {
             let mut rows = rows.iter();
             rows.find(|row| row.first().and_then(Option::as_deref) == Some(kind))
@@ -175,7 +175,7 @@ impl Postgres {
                 self.kinds.push(kind);
             }
         }
-        let reading = |kind: &String| Reading {
+        let reading = |kind: &String| MetricReading {
             of: Descriptor::gauge(WAITING, "").of(kind),
             value: by_kind(kind).unwrap_or(0.0),
         };
@@ -202,13 +202,13 @@ impl Sampler for Postgres {
         false
     }
 
-    fn look(&mut self) -> Result<Vec<Reading>, String> {
+    fn look(&mut self) -> Result<Vec<MetricReading>, String> {
         Ok(exposition::wanted(self.ask()?, &self.source))
     }
 }
 
 /// The numbers of the one row that there is.
-fn numbers(rows: &[Row]) -> Vec<f64> {
+fn numbers(rows: &[TextRow]) -> Vec<f64> {
     let row = rows.first().map_or(&[][..], Vec::as_slice);
     let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
     row.iter()
@@ -216,7 +216,7 @@ fn numbers(rows: &[Row]) -> Vec<f64> {
         .collect()
 }
 
-fn levels(names: &[&str], rows: &[Row]) -> Vec<Reading> {
+fn levels(names: &[&str], rows: &[TextRow]) -> Vec<MetricReading> {
     let all: Vec<Descriptor> = names
         .iter()
         .map(|name| Descriptor::gauge(name, ""))
@@ -224,8 +224,10 @@ fn levels(names: &[&str], rows: &[Row]) -> Vec<Reading> {
     named(&all, &numbers(rows))
 }
 
-fn named(all: &[Descriptor], values: &[f64]) -> Vec<Reading> {
+fn named(all: &[Descriptor], values: &[f64]) -> Vec<MetricReading> {
     let values = values.iter().copied().chain(std::iter::repeat(f64::NAN));
     let pairs = all.iter().cloned().zip(values);
-    pairs.map(|(of, value)| Reading { of, value }).collect()
+    pairs
+        .map(|(of, value)| MetricReading { of, value })
+        .collect()
 }

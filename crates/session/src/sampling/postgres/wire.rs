@@ -38,7 +38,7 @@ trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
 /// A row: the text of each column, none for null.
-pub(super) type Row = Vec<Option<String>>;
+pub(super) type TextRow = Vec<Option<String>>;
 
 /// A connection over which somebody has logged in.
 pub(super) struct Connection {
@@ -65,7 +65,7 @@ impl Connection {
     }
 
     /// Asks for several things at once; the rows of all of them in order, by statement.
-    pub fn ask(&mut self, statements: &str) -> Result<Vec<Vec<Row>>, String> {
+    pub fn ask(&mut self, statements: &str) -> Result<Vec<Vec<TextRow>>, String> {
         self.begin();
         self.send(|out| frontend::query(statements, out))?;
         let (mut all, mut rows) = (Vec::new(), Vec::new());
@@ -238,7 +238,7 @@ fn encrypted(
     Ok(Box::new(StreamOwned::new(connection, tcp)))
 }
 
-fn row(body: &DataRowBody) -> Result<Row, String> {
+fn row(body: &DataRowBody) -> Result<TextRow, String> {
     let ranges = body.ranges().map(|range| {
         Ok(range.and_then(|range| {
             let text = body.buffer().get(range)?;
@@ -309,7 +309,7 @@ mod tests {
         [&[tag], &length.to_be_bytes()[..], body].concat()
     }
 
-    fn data_row(row: &Row) -> Vec<u8> {
+    fn data_row(row: &TextRow) -> Vec<u8> {
         let mut body = i16::try_from(row.len()).unwrap().to_be_bytes().to_vec();
         for cell in row {
             match cell {
@@ -323,7 +323,7 @@ mod tests {
         message(b'D', &body)
     }
 
-    fn answer(statements: &[Vec<Row>]) -> Vec<u8> {
+    fn answer(statements: &[Vec<TextRow>]) -> Vec<u8> {
         let mut says = Vec::new();
         for rows in statements {
             rows.iter().for_each(|row| says.extend(data_row(row)));
@@ -333,7 +333,7 @@ mod tests {
         says
     }
 
-    fn statements() -> impl Strategy<Value = Vec<Vec<Row>>> {
+    fn statements() -> impl Strategy<Value = Vec<Vec<TextRow>>> {
         let cell = proptest::option::of(".{0,20}");
         let row = proptest::collection::vec(cell, 0..6);
         proptest::collection::vec(proptest::collection::vec(row, 0..6), 0..4)

@@ -2,7 +2,7 @@
 
 use plan::{
     Template,
-    scenario::{Capture, Group, Index, Source},
+    scenario::{Capture, CaptureSource, Index, RegexGroup},
 };
 use query::{
     jsonpath::JsonPath,
@@ -14,13 +14,13 @@ use regress::Regex;
 use serde_json::Value;
 
 use super::Translator;
-use crate::read::keys::Level;
+use crate::read::keys::KeyLevel;
 use formats::document::Node;
 
 impl Translator<'_> {
     pub(super) fn captures(&mut self, request: &Node) -> Vec<Capture> {
         let mut captures = Vec::new();
-        for (key, level) in [("capture", Level::Capture), ("match", Level::Match)] {
+        for (key, level) in [("capture", KeyLevel::Capture), ("match", KeyLevel::Match)] {
             let Some(node) = request.get(key).filter(|node| node.is_truthy()) else {
                 continue;
             };
@@ -92,7 +92,7 @@ impl Translator<'_> {
         })
     }
 
-    fn source(&mut self, spec: &Node) -> Option<Source> {
+    fn source(&mut self, spec: &Node) -> Option<CaptureSource> {
         let truthy = |key: &str| spec.get(key).filter(|node| node.is_truthy());
         if let Some(path) = truthy("json") {
             let template = self.template(path);
@@ -113,7 +113,7 @@ impl Translator<'_> {
                 }
             }
             let pick = spec.get("multiple").and_then(Node::as_bool) != Some(false);
-            return Some(Source::Json {
+            return Some(CaptureSource::Json {
                 path: template,
                 pick,
             });
@@ -122,7 +122,7 @@ impl Translator<'_> {
             return self.regexp(pattern, spec);
         }
         if let Some(header) = truthy("header") {
-            return Some(Source::Header(self.template(header)));
+            return Some(CaptureSource::Header(self.template(header)));
         }
         if let Some(selector) = truthy("selector") {
             return self.selector(selector, spec);
@@ -134,7 +134,7 @@ impl Translator<'_> {
                 self.failing_path(path, error.offset, &format!("XPath: {}", error.message));
             }
             let pick = spec.get("multiple").and_then(Node::as_bool) != Some(false);
-            return Some(Source::XPath {
+            return Some(CaptureSource::XPath {
                 path: template,
                 pick,
             });
@@ -172,7 +172,7 @@ impl Translator<'_> {
         template
     }
 
-    fn selector(&mut self, node: &Node, spec: &Node) -> Option<Source> {
+    fn selector(&mut self, node: &Node, spec: &Node) -> Option<CaptureSource> {
         let selector = self.checked(node, "CSS selector", |text| {
             Selector::parse(text)
                 .map(|_| ())
@@ -196,14 +196,14 @@ impl Translator<'_> {
                 }
             },
         };
-        Some(Source::Selector {
+        Some(CaptureSource::Selector {
             selector,
             attribute,
             index,
         })
     }
 
-    fn regexp(&mut self, node: &Node, spec: &Node) -> Option<Source> {
+    fn regexp(&mut self, node: &Node, spec: &Node) -> Option<CaptureSource> {
         let Template::Literal(Value::String(pattern)) = self.template(node) else {
             self.findings.problem(
                 node.mark,
@@ -228,10 +228,12 @@ impl Translator<'_> {
             .filter(|group| group.is_truthy())
             .map(Node::text)
         {
-            None => Group::Index(0),
-            Some(text) => text.parse().map_or(Group::Name(text), Group::Index),
+            None => RegexGroup::Index(0),
+            Some(text) => text
+                .parse()
+                .map_or(RegexGroup::Name(text), RegexGroup::Index),
         };
-        Some(Source::Regexp {
+        Some(CaptureSource::Regexp {
             pattern,
             flags,
             group,

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use plan::{
     Template,
-    scenario::{Part, PartContent},
+    scenario::{MultipartPart, PartContent},
 };
 
 use super::Translator;
-use crate::read::keys::Level;
+use crate::read::keys::KeyLevel;
 use formats::document::Node;
 
 impl Translator<'_> {
-    pub(super) fn form_data(&mut self, node: &Node) -> Vec<Part> {
+    pub(super) fn form_data(&mut self, node: &Node) -> Vec<MultipartPart> {
         let mut parts = Vec::new();
         for entry in self.map(node, "formData") {
             let value = &entry.value;
@@ -33,12 +33,12 @@ impl Translator<'_> {
                 (None, None) => Some(PartContent::Text(self.template(value))),
             };
             if value.is_map() {
-                self.check_keys(value, Level::FormData);
+                self.check_keys(value, KeyLevel::FormData);
             }
             let content_type = value
                 .get("contentType")
                 .map(|said| self.template(&Node::scalar(said.mark, said.text())));
-            parts.extend(content.map(|content| Part {
+            parts.extend(content.map(|content| MultipartPart {
                 name: entry.key.clone(),
                 content,
                 content_type,

@@ -1,7 +1,7 @@
 //! What may keep a request from being sent: `ifTrue` and `probability`; and how far it follows redirects.
 
 use query::{
-    filtrex::{Expression, Names},
+    filtrex::{Expression, NameSource},
     path::Path,
 };
 use serde_json::Value;
@@ -20,7 +20,7 @@ impl Translator<'_> {
             self.findings.note(node.mark, text);
             return None;
         };
-        match Expression::parse(text, Names::Variables) {
+        match Expression::parse(text, NameSource::Variables) {
             Ok(expression) => {
                 for name in expression.variables() {
                     let mark = node.mark_at(text.find(name).unwrap_or(0));

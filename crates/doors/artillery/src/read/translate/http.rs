@@ -1,7 +1,7 @@
 //! `config.http`, `config.tls`, `config.defaults` and `config.target`: how requests travel.
 
 use plan::{
-    CookiePrefixes, CookieRules, Http, Pool, Scenario, Step, Template,
+    CookiePrefixes, CookieRules, Http, PoolPolicy, Scenario, Step, Template,
     scenario::Jitter,
     units::{MILLISECOND, SECOND},
 };
@@ -9,7 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{Translator, artillery_http, nanoseconds, to_number};
-use crate::read::keys::Level;
+use crate::read::keys::KeyLevel;
 use crate::refusal;
 use formats::document::{Mark, Node};
 
@@ -18,7 +18,7 @@ impl Translator<'_> {
         let mut http = artillery_http();
         let section = config.get("http").filter(|node| node.is_truthy());
         if let Some(section) = section {
-            self.check_keys(section, Level::Http);
+            self.check_keys(section, KeyLevel::Http);
         }
         let in_http = |key: &str| section.and_then(|section| section.get(key));
         if let Some(timeout) = config.get("timeout").or(in_http("timeout")) {
@@ -27,7 +27,7 @@ impl Translator<'_> {
         if let Some(pool) = in_http("pool") {
             let n = to_number(pool);
             if n >= 1.0 && n <= f64::from(u32::MAX) {
-                http.pool = Pool::Shared(n.floor() as u32);
+                http.pool = PoolPolicy::Shared(n.floor() as u32);
             } else {
                 let text = format!(
                     "`pool: {}` is not a number of connections: write 1 or more",
@@ -41,7 +41,7 @@ impl Translator<'_> {
         }
         if let Some(tls) = config.get("tls").filter(|node| node.is_truthy()) {
             self.map(tls, "tls");
-            self.check_keys(tls, Level::Tls);
+            self.check_keys(tls, KeyLevel::Tls);
             // Node.js refuses a bad certificate unless it is told `false`.
             http.verify_tls = tls
                 .get("rejectUnauthorized")
@@ -70,7 +70,7 @@ impl Translator<'_> {
     fn cookie_rules(&mut self, node: &Node) -> CookieRules {
         let mut rules = cookie_rules();
         self.map(node, "cookieJarOptions");
-        self.check_keys(node, Level::CookieJar);
+        self.check_keys(node, KeyLevel::CookieJar);
         let says = |key: &str| node.get(key).and_then(Node::as_bool);
         rules.loose = says("looseMode").unwrap_or(false);
         rules.reject_public_suffixes = says("rejectPublicSuffixes").unwrap_or(true);
@@ -123,7 +123,7 @@ impl Translator<'_> {
             .filter(|node| !node.is_null())
         {
             self.map(node, "defaults");
-            self.check_keys(node, Level::Defaults);
+            self.check_keys(node, KeyLevel::Defaults);
         }
         let first = |key: &str| {
             [new, old]

@@ -20,14 +20,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use plan::{Format, Http, Load, Plan, Rules, Template, scenario::Jitter};
+use plan::{FailureRules, Format, Http, Load, Plan, Template, scenario::Jitter};
 use serde_json::Value;
 
 use super::{
-    keys::{self, Level, Support},
+    keys::{self, KeyLevel, Support},
     prepare::{self, Script},
 };
-use crate::read::given::Given;
+use crate::read::given::ArtilleryInputs;
 use crate::refusal;
 use formats::{
     document::{Mark, Node},
@@ -41,7 +41,7 @@ use formats::{
 /// What the parts share while they translate.
 struct Translator<'a> {
     findings: &'a mut Findings,
-    inputs: &'a Given,
+    inputs: &'a ArtilleryInputs,
     read: ReadFile<'a>,
     /// The script's folder, to which the files that it names are relative.
     folder: PathBuf,
@@ -74,7 +74,7 @@ struct Defaults {
 /// Translates; what is wrong is in the findings afterwards.
 pub(super) fn translate(
     script: &Script,
-    inputs: &Given,
+    inputs: &ArtilleryInputs,
     read: ReadFile<'_>,
     findings: &mut Findings,
 ) -> Option<Plan> {
@@ -94,8 +94,8 @@ pub(super) fn translate(
         templates: Templates::default(),
         expect: None,
     };
-    t.check_keys(&script.root, Level::Root);
-    t.check_keys(config, Level::Config);
+    t.check_keys(&script.root, KeyLevel::Root);
+    t.check_keys(config, KeyLevel::Config);
     t.processor(config);
     let mut plugins = t.plugins(config);
     plugins.extended_metrics = t.extended_metrics(config);
@@ -103,7 +103,7 @@ pub(super) fn translate(
     let load = t.load(config);
     let payloads = t.payloads(config);
     let constants = t.config_variables(config);
-    t.pooled = matches!(http.pool, plan::Pool::Shared(_));
+    t.pooled = matches!(http.pool, plan::PoolPolicy::Shared(_));
     let before = t.setup_or_teardown(&script.root, config, "before");
     let scenarios = t.scenarios(&script.root, config, &constants);
     let after = t.setup_or_teardown(&script.root, config, "after");
@@ -121,21 +121,21 @@ pub(super) fn translate(
     plan.payloads = payloads;
     plan.door_settings = plugins.settings();
     plan.http = http;
-    plan.rules = Rules {
+    plan.rules = FailureRules {
         status_fails: inputs.native,
         failure_ends_iteration: false,
     };
     let files = inputs.files.iter().chain(&inputs.config);
     plan.files = files.map(|path| path.display().to_string()).collect();
     let names = inputs.secrets.clone();
-    let environment = secrets::Known::environment(inputs, &script.env_used);
-    secrets::collect(&mut plan, secrets::Known { names, environment });
+    let environment = secrets::KnownSecrets::environment(inputs, &script.env_used);
+    secrets::collect(&mut plan, secrets::KnownSecrets { names, environment });
     Some(plan)
 }
 
 impl Translator<'_> {
     /// Every key of a mapping against the allow-list.
-    fn check_keys(&mut self, node: &Node, level: Level) {
+    fn check_keys(&mut self, node: &Node, level: KeyLevel) {
         for entry in node.entries() {
             let name = entry.key.as_str();
             match keys::find(level, name).map(|key| key.support) {
@@ -150,7 +150,7 @@ impl Translator<'_> {
                     .findings
                     .note(entry.key_mark, format!("`{name}` has no effect: {why}")),
                 // By convention, `x-…` holds anchors.
-                None if level == Level::Root && name.starts_with("x-") => {}
+                None if level == KeyLevel::Root && name.starts_with("x-") => {}
                 None => {
                     let hint = hint(name, keys::of(level).map(|key| key.name));
                     self.findings.note(
@@ -231,14 +231,14 @@ fn no_load() -> Load {
 
 /// Artillery's way with connections, whatever the script says about them.
 fn artillery_http() -> Http {
-    use plan::{Pool, Timeouts, units::SECOND};
+    use plan::{PoolPolicy, Timeouts, units::SECOND};
     Http {
         timeouts: Timeouts {
             total_ns: None,
             headers_ns: Some(10 * SECOND),
             idle_ns: Some(10 * SECOND),
         },
-        pool: Pool::PerUser,
+        pool: PoolPolicy::PerUser,
         idle_close_ns: Some(4 * SECOND),
         verify_tls: true,
         tls: plan::Tls::default(),

@@ -6,8 +6,8 @@ use plan::{Payload, RowOrder};
 use serde_json::Value;
 
 use super::Translator;
-use crate::read::keys::Level;
-use formats::{document::Node, open, table::Table};
+use crate::read::keys::KeyLevel;
+use formats::{document::Node, open, table::TableOptions};
 
 /// What `loadAll` puts into the variable that `name` names.
 enum Whole {
@@ -27,7 +27,7 @@ impl Translator<'_> {
 
     fn payload(&mut self, node: &Node) -> Option<Payload> {
         self.map(node, "payload");
-        self.check_keys(node, Level::Payload);
+        self.check_keys(node, KeyLevel::Payload);
         let Some(path) = node.get("path").filter(|path| path.as_str().is_some()) else {
             self.findings
                 .problem(node.mark, "this payload has no `path`: name its CSV file");
@@ -123,11 +123,11 @@ impl Translator<'_> {
         }
     }
 
-    fn table(&mut self, node: &Node) -> Option<Table> {
+    fn table(&mut self, node: &Node) -> Option<TableOptions> {
         let options = node.get("options").filter(|options| options.is_truthy());
         if let Some(options) = options {
             self.map(options, "options");
-            self.check_keys(options, Level::CsvOptions);
+            self.check_keys(options, KeyLevel::CsvOptions);
         }
         let option = |key: &str| options.and_then(|options| options.get(key));
         let on = |key: &str| option(key).is_some_and(Node::is_truthy);
@@ -150,7 +150,7 @@ impl Translator<'_> {
             .is_none_or(Node::is_truthy);
         let delimiter =
             option("delimiter").or_else(|| node.get("delimiter").filter(|node| node.is_truthy()));
-        Some(Table {
+        Some(TableOptions {
             delimiter: self.one_byte(delimiter, Some(b','))?.unwrap_or(b','),
             quote: if off("quote") {
                 None

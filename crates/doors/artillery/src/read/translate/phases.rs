@@ -2,13 +2,13 @@
 //! arrivals is `plan::schedule`'s.
 
 use plan::{
-    Arrivals, FirstArrival, Load, Phase, Rate, Shape,
+    ArrivalProcess, FirstArrival, Load, Phase, Rate, Shape,
     units::{self, parse_ms_grammar},
 };
 use query::value;
 
 use super::{Translator, nanoseconds, no_load, to_number};
-use crate::read::keys::Level;
+use crate::read::keys::KeyLevel;
 use crate::refusal;
 use formats::{document::Node, nearest::hint};
 
@@ -54,7 +54,7 @@ impl Translator<'_> {
             );
             return None;
         }
-        self.check_keys(node, Level::Phase);
+        self.check_keys(node, KeyLevel::Phase);
         let duration = self.duration(node, "duration")?;
         let pause = self.duration(node, "pause")?;
         let rate = self.rate(node, "arrivalRate")?;
@@ -86,7 +86,7 @@ impl Translator<'_> {
         };
         let arrivals = match shape {
             Shape::Rate(_) => arrivals,
-            _ => Arrivals::Even,
+            _ => ArrivalProcess::Even,
         };
         let name = node
             .get("name")
@@ -190,13 +190,13 @@ impl Translator<'_> {
         None
     }
 
-    fn arrivals(&mut self, phase: &Node, mode: Option<&Node>) -> Option<Arrivals> {
+    fn arrivals(&mut self, phase: &Node, mode: Option<&Node>) -> Option<ArrivalProcess> {
         let Some(node) = phase.get("mode").filter(|node| node.is_truthy()).or(mode) else {
-            return Some(Arrivals::Even);
+            return Some(ArrivalProcess::Even);
         };
         match node.as_str() {
-            Some("uniform") => Some(Arrivals::Even),
-            Some("poisson") => Some(Arrivals::Poisson),
+            Some("uniform") => Some(ArrivalProcess::Even),
+            Some("poisson") => Some(ArrivalProcess::Poisson),
             _ => {
                 let text = node.text();
                 let hint = hint(&text, ["uniform", "poisson"]);

@@ -6,7 +6,7 @@
 use super::Translator;
 use crate::{
     plugins::{Condition, Endpoints, Ensure, Plugins},
-    read::keys::{self, Level, Support},
+    read::keys::{self, KeyLevel, Support},
 };
 use formats::{
     document::{Entry, Node},
@@ -53,7 +53,7 @@ impl Translator<'_> {
             if entry.value.get("suppressOutput").and_then(Node::as_bool) == Some(true) {
                 wanted.hidden.push(format!("plugins.{name}"));
             }
-            let support = keys::find(Level::Plugins, name).map(|key| key.support);
+            let support = keys::find(KeyLevel::Plugins, name).map(|key| key.support);
             if support == Some(Support::Yes) && entry.value.is_truthy() && !entry.value.is_map() {
                 let text = format!(
                     "`{name}: {}` says nothing: a plugin's options are a mapping; it runs as with `{name}: {{}}`",

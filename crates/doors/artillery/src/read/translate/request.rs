@@ -2,14 +2,14 @@
 
 use plan::{
     Request, Template,
-    scenario::{Body, PairValues},
+    scenario::{PairValues, RequestBody},
 };
 use serde_json::Value;
 
 use super::Translator;
 use crate::read::{
     headers::{CLIENT_USER_AGENT, USER_AGENT, set_header},
-    keys::Level,
+    keys::KeyLevel,
 };
 use formats::document::{Entry, Node};
 
@@ -30,7 +30,7 @@ impl Translator<'_> {
             );
             return None;
         }
-        self.check_keys(node, Level::Request);
+        self.check_keys(node, KeyLevel::Request);
         // Artillery's client prefers `uri`, where its schema lets it through.
         let Some(url) = node
             .get("uri")
@@ -84,9 +84,15 @@ impl Translator<'_> {
     }
 
     /// What Artillery only finds out when the request's turn comes, and counts as an error then.
-    fn late_fault(&mut self, method: &str, url: &Node, node: &Node, body: &Body) -> Option<String> {
+    fn late_fault(
+        &mut self,
+        method: &str,
+        url: &Node,
+        node: &Node,
+        body: &RequestBody,
+    ) -> Option<String> {
         let bodyless = method == "HEAD" || (method == "GET" && !flag(node, "allowGetBody", false));
-        if !matches!(body, Body::None) && bodyless {
+        if !matches!(body, RequestBody::None) && bodyless {
             let text = format!(
                 "{method} with a body fails with {CLIENT_ERROR} in Artillery, and so it does here"
             );
@@ -94,7 +100,7 @@ impl Translator<'_> {
             return Some(CLIENT_ERROR.into());
         }
         let given = |key: &str| node.get(key).is_some_and(Node::is_truthy);
-        if let Body::Multipart(_) = body
+        if let RequestBody::Multipart(_) = body
             && !self.missing_files.is_empty()
         {
             let files = std::mem::take(&mut self.missing_files).join("; ");
@@ -135,7 +141,7 @@ impl Translator<'_> {
     }
 
     /// JSON goes before text, text before a form; what JavaScript takes for false is not there.
-    fn body(&mut self, node: &Node) -> Body {
+    fn body(&mut self, node: &Node) -> RequestBody {
         let truthy = |key: &str| node.get(key).filter(|value| value.is_truthy());
         for key in ["json", "body", "form"] {
             if let Some(entry) = node.entry(key).filter(|entry| !entry.value.is_truthy()) {
@@ -150,7 +156,7 @@ impl Translator<'_> {
                 .note(body.mark, "`body` has no effect beside `json`");
         }
         if let Some(json) = truthy("json") {
-            return Body::Json(self.template(json));
+            return RequestBody::Json(self.template(json));
         }
         if let Some(text) = truthy("body") {
             if text.as_str().is_none() {
@@ -160,12 +166,14 @@ impl Translator<'_> {
                 );
                 self.findings.problem(text.mark, message);
             }
-            return Body::Text(self.template(text));
+            return RequestBody::Text(self.template(text));
         }
         if let Some(form) = truthy("form") {
-            return Body::Form(self.form(form));
+            return RequestBody::Form(self.form(form));
         }
-        truthy("formData").map_or(Body::None, |parts| Body::Multipart(self.form_data(parts)))
+        truthy("formData").map_or(RequestBody::None, |parts| {
+            RequestBody::Multipart(self.form_data(parts))
+        })
     }
 
     /// Names are not templated; a list becomes one text with commas, as in Artillery's client.
@@ -195,7 +203,7 @@ impl Translator<'_> {
     fn request_headers(
         &mut self,
         node: Option<&Node>,
-        body: &Body,
+        body: &RequestBody,
         decompress: bool,
     ) -> Vec<(String, Template)> {
         let mut headers = match &self.defaults.headers {
@@ -215,10 +223,10 @@ impl Translator<'_> {
             }
         }
         let content_type = match body {
-            Body::Json(_) => Some("application/json"),
-            Body::Form(_) => Some("application/x-www-form-urlencoded"),
+            RequestBody::Json(_) => Some("application/json"),
+            RequestBody::Form(_) => Some("application/x-www-form-urlencoded"),
             // A multipart body's type names its boundary: the engine sets it.
-            Body::Text(_) | Body::Multipart(_) | Body::None => None,
+            RequestBody::Text(_) | RequestBody::Multipart(_) | RequestBody::None => None,
         };
         let ours = [
             content_type.map(|value| ("content-type", value)),

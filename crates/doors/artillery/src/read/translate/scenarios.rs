@@ -6,7 +6,7 @@ use regress::Regex;
 use serde_json::{Map, Value};
 
 use super::Translator;
-use crate::read::keys::Level;
+use crate::read::keys::KeyLevel;
 use crate::refusal;
 use formats::document::Node;
 
@@ -82,7 +82,7 @@ impl Translator<'_> {
 
     /// The steps of a scenario; `other` is one that could be run instead.
     fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<plan::Step> {
-        self.check_keys(node, Level::Scenario);
+        self.check_keys(node, KeyLevel::Scenario);
         if let Some(engine) = other_engine(node, config) {
             let name = engine.text();
             let what = "keep its scenarios in a script of their own";

@@ -9,7 +9,7 @@ use query::value;
 use serde_json::{Value, json};
 
 use super::{Translator, nanoseconds, to_number};
-use crate::read::keys::{self, Level, Support};
+use crate::read::keys::{self, KeyLevel, Support};
 use formats::methods::METHODS;
 use formats::{
     document::{Entry, Node},
@@ -48,7 +48,7 @@ impl Translator<'_> {
             .find_map(|kind| node.entry(kind))
             .unwrap_or(first);
         if let Some(Support::No(what_to_do)) =
-            keys::find(Level::Step, &kind.key).map(|key| key.support)
+            keys::find(KeyLevel::Step, &kind.key).map(|key| key.support)
         {
             self.findings.problem(
                 kind.key_mark,
@@ -58,28 +58,28 @@ impl Translator<'_> {
         }
         match kind.key.as_str() {
             "loop" => self
-                .beside(node, kind, Level::Loop)
+                .beside(node, kind, KeyLevel::Loop)
                 .then(|| Step::Loop(self.loop_step(node, &kind.value))),
             "parallel" => self
-                .beside(node, kind, Level::Parallel)
+                .beside(node, kind, KeyLevel::Parallel)
                 .then(|| Step::Parallel(self.parallel(node, kind))),
             "think" => self
-                .beside(node, kind, Level::Think)
+                .beside(node, kind, KeyLevel::Think)
                 .then(|| self.think(node, &kind.value))
                 .flatten()
                 .map(Step::Think),
             "log" => self
-                .beside(node, kind, Level::Step)
+                .beside(node, kind, KeyLevel::Step)
                 .then(|| Step::Log(self.template(&kind.value))),
             method if METHODS.contains(&method.to_ascii_lowercase().as_str()) => {
-                if !self.beside(node, kind, Level::Step) {
+                if !self.beside(node, kind, KeyLevel::Step) {
                     return None;
                 }
                 self.request(kind)
                     .map(|request| Step::Request(Box::new(request)))
             }
             unknown => {
-                let known = keys::of(Level::Step)
+                let known = keys::of(KeyLevel::Step)
                     .map(|key| key.name)
                     .chain(METHODS.iter().copied());
                 let hint = nearest(unknown, known).map_or_else(
@@ -94,9 +94,9 @@ impl Translator<'_> {
     }
 
     /// Whether a step does one thing only: Artillery would run one of several and forget the others.
-    fn beside(&mut self, node: &Node, kind: &Entry, level: Level) -> bool {
+    fn beside(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
         let is_step = |name: &str| {
-            keys::find(Level::Step, name).is_some()
+            keys::find(KeyLevel::Step, name).is_some()
                 || METHODS.contains(&name.to_ascii_lowercase().as_str())
         };
         if let Some(other) = node
@@ -111,7 +111,7 @@ impl Translator<'_> {
             self.findings.problem(other.key_mark, text);
             return false;
         }
-        if level == Level::Step {
+        if level == KeyLevel::Step {
             for entry in node.entries().iter().filter(|entry| entry.key != kind.key) {
                 let text = format!("`{}` has no effect beside `{}`", entry.key, kind.key);
                 self.findings.note(entry.key_mark, text);

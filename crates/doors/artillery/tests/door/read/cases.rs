@@ -3,8 +3,8 @@
 use super::{plan, rate};
 use crate::support::phases;
 use plan::{
-    Arrivals, Pool, Shape, Step, Template, Variable,
-    scenario::{Body, LoopCount, LoopRange, Source, ThinkTime},
+    ArrivalProcess, PoolPolicy, Shape, Step, Template, Variable,
+    scenario::{CaptureSource, LoopCount, LoopRange, RequestBody, ThinkTime},
     units::SECOND,
 };
 use serde_json::json;
@@ -89,7 +89,7 @@ fn fhir_and_stress() {
         header("content-type").and_then(Template::as_literal),
         Some(&json!("application/json"))
     );
-    assert!(matches!(&post.body, Body::Json(Template::Map(entries)) if entries.len() == 2));
+    assert!(matches!(&post.body, RequestBody::Json(Template::Map(entries)) if entries.len() == 2));
     let stored: Vec<_> = post
         .captures
         .iter()
@@ -100,7 +100,7 @@ fn fhir_and_stress() {
         [(Some("patientId"), true), (Some("familyName"), true)]
     );
     assert!(
-        matches!(&post.captures[0].from, Source::Json { path: Template::Literal(path), pick: true } if path == "$.id")
+        matches!(&post.captures[0].from, CaptureSource::Json { path: Template::Literal(path), pick: true } if path == "$.id")
     );
     assert_eq!(get.label, "/fhir/R4/Patient/{{ patientId }}");
     assert_eq!(search.label, "/fhir/R4/Patient?name={{ familyName }}");
@@ -123,7 +123,7 @@ fn transcripts() {
     );
     assert_eq!(
         (count.shape, count.arrivals),
-        (Shape::Count(5), Arrivals::Even)
+        (Shape::Count(5), ArrivalProcess::Even)
     );
     assert_eq!(
         capped
@@ -158,7 +158,7 @@ fn transcripts() {
 
     assert_eq!(
         plan(include_str!("../../golden/refused.yml")).http.pool,
-        Pool::PerUser
+        PoolPolicy::PerUser
     );
     plan(include_str!("../../golden/failed-capture.yml"));
 }

@@ -2,7 +2,7 @@
 
 use door_artillery::refusal;
 use plan::{
-    Arrivals, FirstArrival, Load, Pool, Rate, RowOrder, Shape, Variable,
+    ArrivalProcess, FirstArrival, Load, PoolPolicy, Rate, RowOrder, Shape, Variable,
     units::{MILLISECOND, SECOND},
 };
 use serde_json::json;
@@ -72,7 +72,7 @@ fn every_kind_of_phase() {
     assert_eq!(phase("pause: 3").duration_ns, 3 * SECOND);
     assert_eq!(
         phase("duration: 10, arrivalRate: 5, mode: poisson").arrivals,
-        Arrivals::Poisson
+        ArrivalProcess::Poisson
     );
     assert_eq!(
         phase("duration: 10, arrivalRate: 5, maxVusers: '3'").max_users,
@@ -89,7 +89,7 @@ fn every_kind_of_phase() {
     ));
     assert_eq!(
         phases(&plan).iter().map(|p| p.arrivals).collect::<Vec<_>>(),
-        [Arrivals::Poisson, Arrivals::Even]
+        [ArrivalProcess::Poisson, ArrivalProcess::Even]
     );
 }
 
@@ -216,14 +216,17 @@ fn timeouts_pools_and_certificates() {
     );
     assert_eq!(
         (default.pool, default.idle_close_ns, default.verify_tls),
-        (Pool::PerUser, Some(4 * SECOND), true)
+        (PoolPolicy::PerUser, Some(4 * SECOND), true)
     );
     let three = http("http: { timeout: 3, pool: 5 }\ntls: { rejectUnauthorized: false }");
     assert_eq!(
         (three.timeouts.headers_ns, three.timeouts.idle_ns),
         (Some(3 * SECOND), Some(8 * SECOND))
     );
-    assert_eq!((three.pool, three.verify_tls), (Pool::Shared(5), false));
+    assert_eq!(
+        (three.pool, three.verify_tls),
+        (PoolPolicy::Shared(5), false)
+    );
     assert_eq!(
         http("http: { timeout: '20', pool: '7' }").timeouts.idle_ns,
         Some(20 * SECOND)

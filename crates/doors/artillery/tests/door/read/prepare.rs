@@ -1,6 +1,6 @@
 //! The order of preparation: files, environment, target, overrides, variables, the first template pass.
 
-use door_artillery::{Given, load, refusal};
+use door_artillery::{ArtilleryInputs, load, refusal};
 use formats::Inputs;
 use plan::{Shape, Variable};
 use serde_json::json;
@@ -21,7 +21,7 @@ scenarios:
     flow: [ { get: { url: '/{{ who }}' } } ]
 ";
 
-fn ok(given: impl Into<Given>) -> plan::Plan {
+fn ok(given: impl Into<ArtilleryInputs>) -> plan::Plan {
     load(given).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
@@ -61,7 +61,7 @@ fn environments_merge_index_by_index() {
 #[test]
 fn overrides_replace_lists_and_variables_are_set() {
     let folder = Folder::new("overrides");
-    let mut given = Given::from(folder.inputs("s.yml", BASE));
+    let mut given = ArtilleryInputs::from(folder.inputs("s.yml", BASE));
     given.overrides = Some(r#"{"config": {"phases": [{"duration": 5, "arrivalRate": 5}], "variables": {"more": 1.0}}}"#.into());
     given.inputs.variables = Some(r#"{"who": "me", "n": 7}"#.into());
     let plan = ok(given);
@@ -72,7 +72,7 @@ fn overrides_replace_lists_and_variables_are_set() {
         expected.map(|(name, value)| (name.to_owned(), Variable::Constant(value)))
     );
     for (option, text) in [("overrides", "{"), ("overrides", "[]"), ("variables", "5")] {
-        let mut given = Given::from(folder.inputs("s.yml", BASE));
+        let mut given = ArtilleryInputs::from(folder.inputs("s.yml", BASE));
         if option == "overrides" {
             given.overrides = Some(text.into())
         } else {
@@ -90,7 +90,7 @@ fn overrides_replace_lists_and_variables_are_set() {
 fn several_files_and_a_configuration() {
     let folder = Folder::new("files");
     std::fs::create_dir_all(folder.file("x", "").with_file_name("conf")).unwrap();
-    let mut given = Given::from(folder.inputs(
+    let mut given = ArtilleryInputs::from(folder.inputs(
         "s.yml",
         "scenarios: [ { flow: [ { get: { url: '/{{ $dirname }}' } } ] } ]",
     ));
@@ -257,7 +257,7 @@ fn the_payload_flag() {
             "config: {{ target: 'http://x', payload: {payload} }}\nscenarios: [ {{ flow: [ {{ get: {{ url: '/{{{{ a }}}}' }} }} ] }} ]"
         )
     };
-    let mut given = Given::from(folder.inputs("s.yml", &script("{ fields: [a] }")));
+    let mut given = ArtilleryInputs::from(folder.inputs("s.yml", &script("{ fields: [a] }")));
     given.payload = Some(csv);
     let plan = ok(given.clone());
     assert_eq!((plan.payloads[0].rows.len(), notes(&plan).len()), (2, 0));
@@ -348,7 +348,7 @@ fn a_processor_that_no_step_names_is_noted() {
 fn the_order_of_the_steps() {
     let folder = Folder::new("order");
     // Environment, then --target, then --overrides, then --variables.
-    let mut given = Given::from(Inputs {
+    let mut given = ArtilleryInputs::from(Inputs {
         environment: Some("staging".into()),
         target: Some("http://flag".into()),
         ..folder.inputs("s.yml", BASE)

@@ -2,7 +2,7 @@
 
 use plan::{
     Template,
-    scenario::{Body, Group, Source},
+    scenario::{CaptureSource, RegexGroup, RequestBody},
 };
 use serde_json::json;
 
@@ -63,8 +63,10 @@ fn headers_in_the_order_of_the_original() {
         ])
     );
     assert_eq!(requests[1].label, "/q?a=b c&z=1");
-    assert!(matches!(&requests[3].body, Body::Text(Template::Literal(text)) if text == "hello"));
-    assert!(matches!(&requests[4].body, Body::Form(pairs) if pairs.len() == 2));
+    assert!(
+        matches!(&requests[3].body, RequestBody::Text(Template::Literal(text)) if text == "hello")
+    );
+    assert!(matches!(&requests[4].body, RequestBody::Form(pairs) if pairs.len() == 2));
     assert_eq!(
         requests[6].cookies,
         [("mine".to_owned(), Template::from("yes1"))]
@@ -143,22 +145,24 @@ fn bodies() {
         (requests(&plan)[0].clone(), notes(&plan))
     };
     assert!(
-        matches!(body("json: {}").0.body, Body::Json(Template::Literal(value)) if value == json!({}))
+        matches!(body("json: {}").0.body, RequestBody::Json(Template::Literal(value)) if value == json!({}))
     );
     assert!(
-        matches!(body("json: [1.0, 2.5]").0.body, Body::Json(Template::Literal(value)) if query::value::json(&value) == "[1,2.5]")
+        matches!(body("json: [1.0, 2.5]").0.body, RequestBody::Json(Template::Literal(value)) if query::value::json(&value) == "[1,2.5]")
     );
     let (request, told) = body("json: 0");
-    assert!(matches!(request.body, Body::None) && header(&request, "content-type").is_none());
+    assert!(
+        matches!(request.body, RequestBody::None) && header(&request, "content-type").is_none()
+    );
     assert_eq!(told, ["4:25: `json: 0` sends nothing"]);
     let (request, told) = body("json: {a: 1}, body: x");
-    assert!(matches!(request.body, Body::Json(_)) && request.fails_with.is_none());
+    assert!(matches!(request.body, RequestBody::Json(_)) && request.fails_with.is_none());
     assert_eq!(told.len(), 1);
     let (request, _) = body("form: {a: 1}, body: x");
     assert_eq!(request.fails_with.as_deref(), Some("ERR_GOT_REQUEST_ERROR"));
     let (request, _) = body("form: { a: [1, 'x'], b: '{{ $uuid }}' }");
     assert!(
-        matches!(&request.body, Body::Form(pairs) if shown(&pairs[0].1) == "1,x" && shown(&pairs[1].1) == "{{$uuid}}")
+        matches!(&request.body, RequestBody::Form(pairs) if shown(&pairs[0].1) == "1,x" && shown(&pairs[1].1) == "{{$uuid}}")
     );
     assert_eq!(
         lines(&errors(&flow("- post: { url: /, body: { a: 1 } }"))).len(),
@@ -223,19 +227,21 @@ fn captures_and_matches() {
             .clone()
     };
     let one = &capture("capture: { json: '$.a', as: user.id, multiple: false, strict: false }")[0];
-    assert!(matches!(&one.from, Source::Json { pick: false, .. }));
+    assert!(matches!(&one.from, CaptureSource::Json { pick: false, .. }));
     assert_eq!((one.store.as_deref(), one.strict), (Some("user.id"), false));
     let three = capture(
         "capture: [ { header: X-Id, as: h }, { regexp: 'a(?<n>.)', group: n, flags: i, as: r }, { regexp: 'a(.)', group: 1, as: s } ]",
     );
-    assert!(matches!(&three[0].from, Source::Header(Template::Literal(name)) if name == "X-Id"));
     assert!(
-        matches!(&three[1].from, Source::Regexp { group: Group::Name(name), flags, .. } if name == "n" && flags == "i")
+        matches!(&three[0].from, CaptureSource::Header(Template::Literal(name)) if name == "X-Id")
+    );
+    assert!(
+        matches!(&three[1].from, CaptureSource::Regexp { group: RegexGroup::Name(name), flags, .. } if name == "n" && flags == "i")
     );
     assert!(matches!(
         &three[2].from,
-        Source::Regexp {
-            group: Group::Index(1),
+        CaptureSource::Regexp {
+            group: RegexGroup::Index(1),
             ..
         }
     ));
