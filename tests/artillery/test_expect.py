@@ -298,7 +298,7 @@ def test_an_unknown_check_is_said_and_passed_over(loadline):
         ('{ jmespath: "id[" }', "`id[` is no JMESPath"),
         ("{ headerEquals: x-a }", "`headerEquals` is a list of a header's name and its value"),
         ("{ equals: 5 }", "`equals` is a list of values"),
-        ('{ matchesRegexp: "(" }', "`(` is no regular expression"),
+        ('{ matchesRegexp: "(" }', "`(` is not a regular expression"),
     ],
 )
 def test_what_can_never_work_is_refused(loadline, check, words):

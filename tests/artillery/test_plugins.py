@@ -87,7 +87,7 @@ def test_bad_checks_are_refused_with_their_place(loadline):
     bad = run(loadline, "{ thresholds: [ { http.response_time.p95: soon } ] }")
     assert bad.returncode == 1
     assert "s.yml:7:" in bad.stderr
-    assert "`soon` is no number" in bad.stderr
+    assert "`soon` is not a number" in bad.stderr
 
 
 def test_made_up_data_belongs_to_the_seed_and_the_arrival(loadline):

@@ -77,7 +77,7 @@ def test_files_that_cannot_be_used(loadline, certificates):
     refused(run("--cert", f"{client}.pem", "--key", f"{server}.key"), "the key does not belong to the client certificate")
     refused(run("--cacert", f"{client}.key"), "the authorities", "no certificate")
     refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert beside -k")
-    refused(run("--server-name", "a b"), "`a b` is no name")
+    refused(run("--server-name", "a b"), "`a b` is not a valid server name")
     refused(run("--cacert", f"{authority}.pem", what="http://127.0.0.1:1"), "--cacert is for https")
     for http, words in [
         ("{ tls: { ca: gone.pem } }", ["p.yml:5:20", "`ca: gone.pem`", "No such file"]),

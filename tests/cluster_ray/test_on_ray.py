@@ -245,8 +245,8 @@ def test_another_ray_is_told_in_one_sentence(run_on, cluster, tmp_path):
     ("address", "why"),
     [
         ("ray://10.0.0.1:10001", "ray://10.0.0.1:10001 is not the address of a head: give HOST:PORT, as in 10.0.0.1:6379"),
-        ("10.0.0.1", "`10.0.0.1` is no address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
-        ("10.0.0.1:ray", "`10.0.0.1:ray` is no address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
+        ("10.0.0.1", "`10.0.0.1` is not an address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
+        ("10.0.0.1:ray", "`10.0.0.1:ray` is not an address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
         ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1: Connection refused"),
         ("[::1]:1", "no Ray cluster answers at [::1]:1: "),
         (None, "no Ray cluster was named: --address HOST:6379 names its head, RAY_ADDRESS does too"),

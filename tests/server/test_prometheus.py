@@ -90,8 +90,8 @@ def test_one_that_is_down_is_a_gap_and_one_without_data_is_no_error(loadline, se
     [
         ("  p: { from: 'redis://h', query: up }", "a Prometheus is asked at its http:// or https:// URL"),
         ("  p: { from: 'http://h', query: '' }", "`query` is empty"),
-        ("  p: 'promql:http://h'", "it asks nothing"),
-        ("  p: 'postgres://shop@h/shop?sslmode=maybe'", "`maybe` is no sslmode"),
+        ("  p: 'promql:http://h'", "the query is missing"),
+        ("  p: 'postgres://shop@h/shop?sslmode=maybe'", "`maybe` is not an sslmode"),
     ],
 )
 def test_bad_input_is_told_with_its_place(loadline, server, said):

@@ -235,7 +235,7 @@ fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<SearchCon
         Ok(units::Quantity::Share(share)) if (0.002..=0.5).contains(&share) => share,
         Ok(_) => {
             return Err(CommandError::bad_input(format!(
-                "--precision: `{}` is no share from 0.2% to 50%",
+                "--precision: `{}` is not a share from 0.2% to 50%",
                 args.precision
             )));
         }
@@ -283,7 +283,7 @@ fn level(flag: &str, text: Option<&str>, whole: bool) -> Result<Option<f64>, Com
     if whole {
         let users = text.parse::<u32>().ok().filter(|users| *users > 0);
         let users = users.ok_or_else(|| {
-            CommandError::bad_input(format!("{flag}: `{text}` is no number of users"))
+            CommandError::bad_input(format!("{flag}: `{text}` is not a valid number of users"))
         })?;
         return Ok(Some(f64::from(users)));
     }

@@ -115,5 +115,5 @@ fn pem(flag: &str, path: &Path) -> Result<String, String> {
     let bytes = formats::files::read(path).map_err(|error| told(&error))?;
     let text = String::from_utf8(bytes).ok();
     text.filter(|text| text.contains("-----BEGIN"))
-        .ok_or_else(|| told(&"there is no PEM text in it"))
+        .ok_or_else(|| told(&"it contains no PEM text"))
 }

@@ -22,10 +22,10 @@ pub const PER_WORKER: f64 = 15_000.0;
 /// Descriptors that a process needs besides connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
-const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: put them beside scenarios (`mqtt:` in a plan)";
+const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: run them together with scenarios (`mqtt:` in a plan)";
 /// The server chooses the member that receives a message and may resend it to another, so no single
 /// process sees both.
-const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a message that came twice could not be told from a new one";
+const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a repeated message could not be distinguished from a new one";
 
 /// Compiled work of a run.
 pub(crate) struct Compiled {

@@ -183,7 +183,7 @@ impl Prepared {
         let mut work = Compiled::compile(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
         if plan.beside.is_some() != options.beside.is_some() {
-            let nobody = "the plan has MQTT clients beside its scenarios, which only `loadline run` and `loadline campaign` drive";
+            let nobody = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
             return Err(vec![Problem::anywhere(nobody)]);
         }
         let driver = match (&options.driver, &work.program) {

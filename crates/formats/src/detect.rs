@@ -124,7 +124,7 @@ pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, Lo
         .map_err(|why| LoadErrors::from(why.problem(path.display().to_string())))?;
     let reader = detect(path, &text, readers).map_err(LoadErrors::refused)?;
     if let Some(stage) = inputs.stage.as_ref().filter(|_| !reader.has_stages()) {
-        let why = "is no native plan, and nothing else has stages";
+        let why = "is not a native plan, and nothing else has stages";
         return Err(LoadErrors::refused(format!(
             "--stage {stage}: {} {why}",
             path.display()

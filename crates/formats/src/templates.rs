@@ -65,7 +65,7 @@ impl Templates {
                         Fakery::names().map(|name| format!("${name}")).collect();
                     let built_in = ["$randomNumber", "$randomString"];
                     let hint = hint(name, known.iter().map(String::as_str).chain(built_in));
-                    format!("there is no function {name} here, not even in fake-data{hint}")
+                    format!("unknown function {name} here, not even in fake-data{hint}")
                 } else {
                     error.message
                 };
@@ -81,13 +81,13 @@ impl Templates {
         }
         if let Some(left) = unread_braces(text) {
             let mark = node.mark_at(text.find(left).unwrap_or(0));
-            let what = format!("`{left}` is no variable and no function");
+            let what = format!("`{left}` is neither a variable nor a function");
             if self.strict {
-                findings.problem(mark, format!("{what}: templates know no operators"));
+                findings.problem(mark, format!("{what}: templates have no operators"));
             } else {
                 findings.note(
                     mark,
-                    format!("{what}: it is sent as it stands (templates know no operators)"),
+                    format!("{what}: it is sent unchanged (templates have no operators)"),
                 );
             }
         }

@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Result<Address, String> {
     };
     let no_url = || {
         format!(
-            "`{}` is no URL that begins with http:// or https://",
+            "`{}` is not a URL that begins with http:// or https://",
             marks::replaced(&without_user(text), "…").replace(char::is_control, " ")
         )
     };
@@ -175,7 +175,7 @@ mod tests {
         ] {
             let told = read(text).unwrap_err();
             assert!(
-                told.ends_with("is no URL that begins with http:// or https://")
+                told.ends_with("is not a URL that begins with http:// or https://")
                     && !told.contains("secret"),
                 "{told}"
             );

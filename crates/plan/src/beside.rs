@@ -95,7 +95,7 @@ impl Plan {
                 ));
             } else if load.end_ns() <= ready_ns {
                 refuse(format!(
-                    "mqtt: {} clients are connected {}s behind the start, when the messages are over ({}s): make the load longer, or `connect-rate` higher",
+                    "mqtt: {} clients are connected {}s after the start, when the messages have ended ({}s): make the load longer, or `connect-rate` higher",
                     beside.mqtt.clients(),
                     seconds(ready_ns),
                     seconds(load.end_ns())

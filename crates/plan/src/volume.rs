@@ -91,12 +91,14 @@ impl Volume {
 fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     let too_many = || GrammarError {
         offset: 0,
-        message: format!("`{number}` in {hours} hours is no rate that can be held"),
+        message: format!("`{number}` in {hours} hours is not a valid rate"),
     };
     let Quantity::Number(n) = parse_quantity(number)? else {
         return Err(GrammarError {
             offset: 0,
-            message: format!("`{number}` is no number of events: write for example 500000"),
+            message: format!(
+                "`{number}` is not a valid number of events: write for example 500000"
+            ),
         });
     };
     let count = u128::from(millionths(n).ok_or_else(too_many)?);
@@ -151,7 +153,7 @@ impl LoadLevel {
                 } else {
                     format!("write a multiple of the volumes such as {trimmed}x")
                 };
-                return refused(format!("`{trimmed}` is no level: {help}"));
+                return refused(format!("`{trimmed}` is not a level: {help}"));
             }
         };
         match number {
@@ -159,7 +161,7 @@ impl LoadLevel {
                 millionths: (n * MILLION as f64).round() as u64,
             }),
             _ => refused(format!(
-                "`{trimmed}` is no level: write a multiple of the volumes from 0 to 1000, such as 0.5x"
+                "`{trimmed}` is not a level: write a multiple of the volumes from 0 to 1000, such as 0.5x"
             )),
         }
     }
@@ -299,7 +301,7 @@ mod tests {
         assert!(refused("0/h", None).contains("leave the scenario out"));
         assert!(refused("ten", None).contains("not a quantity"));
         assert!(refused("10/x", None).contains("/s /m /h /d"));
-        assert!(refused("5 s", Some(1.0)).contains("no number of events"));
+        assert!(refused("5 s", Some(1.0)).contains("not a valid number of events"));
     }
 
     #[test]

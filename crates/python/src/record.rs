@@ -86,7 +86,7 @@ impl PyRecord {
         let kind = TimeKind::named(kind)
             .ok_or_else(|| PyValueError::new_err(format!("'{kind}' is no kind of time")))?;
         if !(0.0..=100.0).contains(&percentile) {
-            let line = format!("{percentile} is no percentile: 0 to 100");
+            let line = format!("{percentile} is not a percentile: 0 to 100");
             return Err(PyValueError::new_err(line));
         }
         let id = match name {

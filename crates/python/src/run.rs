@@ -59,7 +59,7 @@ pub type RunResult = (Vec<String>, bool, Option<String>);
 fn ns(seconds: f64) -> PyResult<u64> {
     if !(0.0..1e9).contains(&seconds) {
         return Err(PyValueError::new_err(format!(
-            "{seconds} is no number of seconds"
+            "{seconds} is not a number of seconds"
         )));
     }
     Ok((seconds * 1e9) as u64)

@@ -61,14 +61,14 @@ impl Base {
             Some((host, port)) if !port.contains(']') => {
                 let port = port
                     .parse()
-                    .map_err(|_| format!("`{authority}`: its port is no number"))?;
+                    .map_err(|_| format!("`{authority}`: its port is not a number"))?;
                 (host, port)
             }
             _ => (authority, if is_secure { 443 } else { 80 }),
         };
         if host.is_empty() || host.contains('/') {
             return Err(format!(
-                "`{authority}` is no host: write it as example.com or example.com:8080"
+                "`{authority}` is not a valid host: write it as example.com or example.com:8080"
             ));
         }
         let tls = is_secure.then(|| engine::net::tls::config(&plan::Http::default()));

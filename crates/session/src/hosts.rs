@@ -76,7 +76,7 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     let names = text.split([',', ' ']).filter(|name| !name.is_empty());
     let hosts = names.map(|name| {
         canonical(name).ok_or_else(|| {
-            let line = format!("{FIXED}: `{name}` is no host: names, separated by commas");
+            let line = format!("{FIXED}: `{name}` is not a valid host: names, separated by commas");
             vec![Problem::anywhere(line)]
         })
     });

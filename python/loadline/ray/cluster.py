@@ -54,7 +54,7 @@ def _look_at(address: str, insecure: bool) -> None:
     host, colon, port = address.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise Refused(f"`{address}` is no address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:{PORT}")
+        raise Refused(f"`{address}` is not an address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:{PORT}")
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)}
     except OSError as error:

@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
             };
             let value: f64 = text
                 .parse()
-                .map_err(|_| wrong(record, number + 1, "is no number"))?;
+                .map_err(|_| wrong(record, number + 1, "is not a number"))?;
             if value.is_finite() {
                 samples.push(match period {
                     // A time that has a period is its beginning.
@@ -200,7 +200,7 @@ mod tests {
             ("", ": no line begins with a time"),
             ("a,b\nc,d\n", ": no line begins with a time"),
             ("1700000000,1\n", ":1:1: its first line is data"),
-            ("time,a\n1700000000,many\n", ":2:12: `many` is no number"),
+            ("time,a\n1700000000,many\n", ":2:12: `many` is not a number"),
             (
                 "time,a\n1700000000,1\nlater,2\n",
                 ":3:1: `later` is no time",

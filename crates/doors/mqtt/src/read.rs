@@ -378,7 +378,7 @@ impl Common {
 impl Sub {
     fn filters(&self) -> Result<Vec<Subscribing>, String> {
         let of = |filter: &String| match topic::filter_fault(filter) {
-            Some(why) => Err(format!("-t '{filter}' is no filter: {why}")),
+            Some(why) => Err(format!("-t '{filter}' is not a valid filter: {why}")),
             None => Ok(Subscribing {
                 filter: filter.clone(),
                 qos: self.qos,
@@ -460,7 +460,7 @@ impl Pub {
         let mut receivers = self.common.clients("sub", self.subscribers)?;
         let filter = self.filter.clone().unwrap_or_else(|| loosened(&self.topic));
         if let Some(why) = topic::filter_fault(&filter) {
-            return Err(format!("--filter '{filter}' is no filter: {why}"));
+            return Err(format!("--filter '{filter}' is not a valid filter: {why}"));
         }
         receivers.subscribe = vec![Subscribing {
             filter,

@@ -116,7 +116,7 @@ fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
         parts(url).filter(|parts| parts.scheme.to_ascii_lowercase().starts_with("http"))
     else {
         return Err(format!(
-            "`{url}` is no URL that begins with http:// or https://"
+            "`{url}` is not a URL that begins with http:// or https://"
         ));
     };
     let threads = flags.workers.unwrap_or(1) as u64;

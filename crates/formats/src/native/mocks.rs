@@ -288,7 +288,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
             };
             match name {
                 Some(name) if !is_plain(name) => Some(format!(
-                    "`{piece}` is no variable: write it as `{{id}}`, in letters, digits and `_`"
+                    "`{piece}` is not a variable: write it as `{{id}}`, in letters, digits and `_`"
                 )),
                 Some(name) if KNOWN.contains(&name) => Some(format!(
                     "`{name}` has its meaning already: take another name"

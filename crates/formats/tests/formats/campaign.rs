@@ -81,7 +81,7 @@ fn stage_may_have_target_and_reference() {
     for (stages, said) in [
         (
             format!("stages: [{{ name: a, {load}, against: a }}, {{ name: b, {load} }}]\n"),
-            "there is no stage `a` before this one: what it is compared with comes first",
+            "there is no stage `a` among the earlier ones: a stage is compared with one before it",
         ),
         (
             format!("stages: [{{ name: a, {load}, target: [ b ] }}]\n"),
@@ -192,7 +192,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ rate: 1/s }}\n"),
-            "10 iterations in 10 s tell too little: 20 at least",
+            "10 iterations in 10 s are too few: at least 20 are needed",
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ baseline: b }}\n"),
@@ -214,11 +214,11 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
             format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 6 }}\n"),
-            "c.yml:6:1: `tested` stands beside `meant`",
+            "c.yml:6:1: `tested` requires `meant`",
         ),
         (
             format!("meant: {{ instances: 6 }}\nstages: [{{ name: a, {load} }}]\n"),
-            "c.yml:5:1: `meant` stands beside `tested`",
+            "c.yml:5:1: `meant` requires `tested`",
         ),
         (
             format!(
@@ -242,7 +242,7 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instances: 2, background: 5 }}\n"
             ),
-            "c.yml:7:36: `background: 5` is no share",
+            "c.yml:7:36: `background: 5` is not a share",
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: 16\n"),

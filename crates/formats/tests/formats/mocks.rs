@@ -137,7 +137,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("{ routes: [{ get: a }] }", "2:31", "begins with `/`"),
     ("{ routes: [{ get: '/a?b=1' }] }", "2:31", "no query"),
     ("{ routes: [{ get: '/a{b}' }] }", "2:31", "whole piece"),
-    ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "no variable"),
+    ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "not a variable"),
     ("{ routes: [{ get: '/{a}/{a}' }] }", "2:31", "there twice"),
     (
         "{ routes: [{ get: '/{body}' }] }",
@@ -184,17 +184,17 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: /, latency: { p50: 9ms, q99: 1ms } }] }",
         "2:55",
-        "no percentile",
+        "not a percentile",
     ),
     (
         "{ routes: [{ get: /, latency: { p50: 9ms, p100: 10ms } }] }",
         "2:55",
-        "no percentile",
+        "not a percentile",
     ),
     (
         "{ routes: [{ get: /, latency: { often: 1ms } }] }",
         "2:43",
-        "no latency",
+        "not a latency",
     ),
     (
         "{ routes: [{ get: /, latency: { lognormal: { p50: 1ms } } }] }",
@@ -244,12 +244,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: / }], faults: [at 2m for 3s: noise] }",
         "2:60",
-        "no fault",
+        "not a fault",
     ),
     (
         "{ routes: [{ get: / }], faults: [silence] }",
         "2:46",
-        "no fault",
+        "not a fault",
     ),
 ];
 

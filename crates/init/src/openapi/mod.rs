@@ -146,7 +146,7 @@ fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if !is_url || text.contains(['{', '}', '@']) {
         let why = format!(
-            "`{}` is no URL of a server: it begins with http:// or https://, or with /",
+            "`{}` is not a URL of a server: it begins with http:// or https://, or with /",
             url.text()
         );
         return Err((url.mark, why));

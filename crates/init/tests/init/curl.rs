@@ -276,7 +276,7 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
         ),
         (
             "curl ftp://a/",
-            "requests.txt:1:6: `ftp://a/` is no URL that begins with http:// or https://",
+            "requests.txt:1:6: `ftp://a/` is not a URL that begins with http:// or https://",
         ),
         (
             "curl http://a/\nwget http://a/",

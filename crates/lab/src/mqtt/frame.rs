@@ -1,8 +1,8 @@
-//! Where one packet ends in a stream of bytes. What is in it is the codec's business, or nobody's.
+//! Finds the end of a packet in a byte stream.
 
 use std::io;
 
-/// How many bytes the packet at the beginning takes, and where its body begins; none: its length has not come whole yet.
+/// Size of the packet, and offset of its body. `None` if its length is incomplete.
 pub(super) fn whole(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     let mut length = 0usize;
     for (at, byte) in bytes.iter().skip(1).take(4).enumerate() {

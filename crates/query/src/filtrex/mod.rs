@@ -267,7 +267,7 @@ impl ExpressionNode {
                 Operand::Number(call(*function, &numbers, rng))
             }
             ExpressionNode::UnknownCall(name) => {
-                scope.gave_up(format!("there is no function `{name}`"));
+                scope.gave_up(format!("unknown function `{name}`"));
                 Operand::Undefined
             }
         }

@@ -55,7 +55,7 @@ pub fn beside_a_door() -> Result<(Exports, LiveOptions), String> {
     let port = match set("LOADLINE_UI_PORT") {
         None => 0,
         Some(text) => text.parse().map_err(|_| {
-            format!("LOADLINE_UI_PORT '{text}' is no port: write a number up to 65535")
+            format!("LOADLINE_UI_PORT '{text}' is not a valid port: write a number up to 65535")
         })?,
     };
     let view = set("LOADLINE_UI").filter(|text| text != "0").map(|_| port);

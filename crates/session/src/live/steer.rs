@@ -102,7 +102,7 @@ fn read(wanted: &str) -> Result<AdjustedLoad, String> {
         Some(("users", users)) => {
             let users = users.trim();
             users.parse().map(AdjustedLoad::Users).map_err(|_| {
-                format!("`{users}` is no number of users: write a whole number, 0 or more")
+                format!("`{users}` is not a valid number of users: write a whole number, 0 or more")
             })
         }
         _ => Err("write rate=NUMBER, per second, or users=NUMBER".to_owned()),
@@ -137,8 +137,8 @@ mod tests {
             ("rate=fast", "`fast` is not a rate"),
             ("rate=", "`` is not a rate"),
             ("rate=NaN", "`NaN` is not a rate"),
-            ("users=-1", "`-1` is no number of users"),
-            ("users=1.5", "`1.5` is no number of users"),
+            ("users=-1", "`-1` is not a valid number of users"),
+            ("users=1.5", "`1.5` is not a valid number of users"),
             ("80", "write rate=NUMBER"),
         ] {
             let told = read(wanted).unwrap_err();

@@ -42,10 +42,8 @@ fn step(key: &str) -> Value {
         "if" => {
             json!({ "type": ["string", "number"], "description": "Left out where this is not true: status == \"open\" and count > 3" })
         }
-        "group" => {
-            string("The name of the `steps` beside it: their time together has a row of its own")
-        }
-        "steps" => named("Several steps, beside `if` or `group`", "steps"),
+        "group" => string("Name of the group of `steps`; its total time has a row of its own"),
+        "steps" => named("Several steps, with `if` or `group`", "steps"),
         method if METHODS.contains(&method) => named("A request", "request"),
         _ => any(),
     }

@@ -126,7 +126,7 @@ impl Translator<'_> {
         let read = place_of(place);
         if read.is_none() {
             let text = format!(
-                "`host: {text}` is no broker's place: write HOST, HOST:PORT or mqtts://HOST:PORT"
+                "`host: {text}` is not the address of a broker: write HOST, HOST:PORT or mqtts://HOST:PORT"
             );
             self.findings.problem(host.mark, text);
         }
@@ -242,7 +242,7 @@ impl Translator<'_> {
                 continue;
             };
             if let Some(why) = topic::filter_fault(&filter) {
-                let text = format!("`topic: {filter}` is no filter: {why}");
+                let text = format!("`topic: {filter}` is not a valid filter: {why}");
                 self.findings.problem(item.mark, text);
             }
             subscribe.push(Subscribing { filter, qos });
@@ -361,7 +361,7 @@ impl Translator<'_> {
         };
         if let Some(second) = said.next() {
             let text = format!(
-                "`{}` beside `{}`: messages have a `rate`, a `load` of their own or a `volume`, not two of them",
+                "`{}` with `{}`: messages have either a `rate`, a `load` of their own or a `volume`",
                 second.key, first.key
             );
             self.findings.problem(second.key_mark, text);
@@ -403,7 +403,7 @@ impl Translator<'_> {
                 "level" => {
                     "levels are those of scenarios: write a `rate`, or `volume` instead of `load`"
                 }
-                "max-users" => "publishers are no users: leave it out",
+                "max-users" => "publishers are not users: leave it out",
                 "name" => "phases are named by the plan's `load`",
                 _ => continue,
             };

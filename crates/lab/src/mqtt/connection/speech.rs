@@ -1,4 +1,4 @@
-//! What clients say and what they are told, in 3.1.1 or 5: mqtt-proto's packets to and from the few words that the broker knows.
+//! Converts between mqtt-proto's packets (3.1.1 and 5) and the broker's messages.
 
 use std::{rc::Rc, time::Duration};
 
@@ -6,35 +6,35 @@ use mqtt_proto::{Pid, QoS, QosPid, TopicName, v3, v5};
 
 use super::super::broker::BrokerMessage;
 
-/// Which MQTT a client speaks.
+/// Protocol version of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speech {
     V3,
     V5,
 }
 
-/// Who comes, and how.
+/// A parsed CONNECT.
 pub(super) struct Greeting {
     pub client: String,
     pub username: Option<String>,
     pub password: Option<Vec<u8>>,
     pub clean: bool,
-    /// The session ends with its connection.
+    /// Whether the session ends with its connection.
     pub is_brief: bool,
     pub window: Option<u16>,
     pub will: Option<BrokerMessage>,
-    /// One and a half times what the client promises; none: for ever.
+    /// One and a half times the keep-alive. `None` for no limit.
     pub keep_alive: Option<Duration>,
 }
 
-/// Why a client is not let in.
+/// Why a client is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ConnectRefusal {
     Busy,
     Password,
 }
 
-/// What a client says once it is in.
+/// A packet of a connected client.
 pub(super) enum ClientRequest {
     Publish {
         message: BrokerMessage,
@@ -72,7 +72,7 @@ fn id_of(pid: QosPid) -> (QoS, u16) {
 }
 
 fn pid(id: u16) -> Pid {
-    // Identifiers come from a client, by whose codec 0 is none, or are counted from 1.
+    // Identifiers are never 0: they come from a codec that rejects it, or count from 1.
     Pid::try_from(id.max(1)).unwrap_or_default()
 }
 
@@ -91,7 +91,7 @@ fn new(packet: impl Into<v5::Packet>) -> Vec<u8> {
 }
 
 impl Speech {
-    /// Reads a CONNECT; none: it is none, or of a version that nobody here speaks.
+    /// Parses a CONNECT. `None` if it is invalid or of an unknown version.
     pub fn greeted(packet: &[u8]) -> Option<(Speech, Greeting)> {
         if let Ok(Some(v3::Packet::Connect(connect))) = v3::Packet::decode(packet) {
             let will = connect.last_will.map(|will| BrokerMessage {
@@ -169,7 +169,7 @@ impl Speech {
         }
     }
 
-    /// Reads what a client says; none: it is nothing that a client may say.
+    /// Parses a packet. `None` if it is invalid.
     pub fn heard(self, packet: &[u8]) -> Option<ClientRequest> {
         match self {
             Speech::V3 => heard_v3(v3::Packet::decode(packet).ok()??),
@@ -241,7 +241,7 @@ impl Speech {
         }
     }
 
-    /// Every filter is granted as it was asked for.
+    /// All filters are granted as requested.
     pub fn subscribed(self, id: u16, filters: &[(String, QoS)]) -> Vec<u8> {
         match self {
             Speech::V3 => {

@@ -1,4 +1,4 @@
-//! Each mode without a memory, and the queue: what the client saw is what was asked for and what was logged.
+//! The modes without state, and the queue: the client's view matches options and log.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 
 #[test]
-fn constant() {
+fn constant_service_is_measured() {
     let lab = Truth::start("service=20ms");
     let seen = requests_of_many(lab.address(), 3, 5);
     assert!(seen.iter().all(|seen| seen.answer.body == "lab truth: 0"));
@@ -24,7 +24,7 @@ fn constant() {
 }
 
 #[test]
-fn constant_answers_at_once_by_default() {
+fn constant_defaults_to_no_delay() {
     let lab = Truth::start("body=0");
     let seen = requests(lab.address(), "a", 5);
     assert!(seen.iter().all(|seen| seen.answer.body.is_empty()));
@@ -38,7 +38,7 @@ fn constant_answers_at_once_by_default() {
 }
 
 #[test]
-fn table() {
+fn table_is_drawn() {
     let services = |seed| {
         let lab = Truth::seeded(seed, "mode=table table=1ms:2,5ms:1,10ms:1");
         let seen = requests_of_many(lab.address(), 1, 24);
@@ -72,7 +72,7 @@ fn exponential_is_a_queue_in_virtual_time() {
         assert_same(&log, &seen);
         let mut free = vec![0; servers];
         for told in log.in_order_of_arrival() {
-            // The definition, and none of the lab's code.
+            // The definition, independent of the lab's code.
             let earliest = free.iter_mut().min().unwrap();
             *earliest = told.arrival.max(*earliest) + told.service;
             assert_eq!(told.due, Some(*earliest), "{told:?}");
@@ -88,7 +88,7 @@ fn exponential_is_a_queue_in_virtual_time() {
 }
 
 #[test]
-fn slow() {
+fn slow_share_is_slow() {
     let lab = Truth::start("mode=slow share=50% slow=60ms service=1ms");
     let seen = requests_of_many(lab.address(), 4, 6);
     let log = lab.stop();
@@ -113,7 +113,7 @@ fn slow() {
 }
 
 #[test]
-fn error() {
+fn error_share_fails() {
     let lab = Truth::start("mode=error share=50% code=429 service=30ms");
     let seen = requests_of_many(lab.address(), 2, 12);
     let stats = lab.stats();
@@ -136,12 +136,12 @@ fn error() {
 }
 
 #[test]
-fn never_leaves_the_connection_open() {
+fn never_keeps_the_connection_open() {
     let lab = Truth::start("mode=never");
     let mut client = lab.client().with_header("X-Request-Id", "lost");
     client.send("GET", "/", "");
     assert!(client.is_silent_for(Duration::from_millis(100)));
-    // Behind it nothing can be answered either.
+    // Later requests cannot be answered either.
     client.send("POST", "/", "body");
     client.send("GET", "/__lab/stats", "");
     assert!(client.is_silent_for(Duration::from_millis(100)));
@@ -161,7 +161,7 @@ fn never_leaves_the_connection_open() {
 }
 
 #[test]
-fn a_share_is_never_answered_and_the_others_are() {
+fn only_the_share_is_never_answered() {
     let lab = Truth::start("mode=never share=50%");
     let mut clients: Vec<_> = (0..30).map(|_| lab.client()).collect();
     for client in &mut clients {
@@ -180,7 +180,7 @@ fn a_share_is_never_answered_and_the_others_are() {
 }
 
 #[test]
-fn reset_before_the_answer() {
+fn connection_is_reset_before_response() {
     let lab = Truth::start("mode=reset share=100%");
     for _ in 0..5 {
         let mut client = lab.client();
@@ -197,10 +197,10 @@ fn reset_before_the_answer() {
 }
 
 #[test]
-fn reset_halfway_through_the_answer() {
+fn connection_is_reset_halfway_through_response() {
     let lab = Truth::start("mode=reset share=100% when=half service=5ms body=10");
     let mut client = lab.client();
-    // Two at once: the second goes down with the first.
+    // Two at once: the second is reset with the first.
     client.send_raw(&b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n".repeat(2));
     let (bytes, ended) = client.receive_all();
     let text = String::from_utf8(bytes).unwrap();

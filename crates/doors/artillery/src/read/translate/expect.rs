@@ -204,7 +204,7 @@ impl Translator<'_> {
             let text = one.text();
             if !text.contains("{{") && !super::to_number(one).is_finite() {
                 let text = format!(
-                    "`{text}` is no status, and no answer has it: write a number like 200, or a list"
+                    "`{text}` is not a status, and no answer has it: write a number like 200, or a list"
                 );
                 self.findings.note(one.mark, text);
             }
@@ -235,7 +235,7 @@ impl Translator<'_> {
         {
             self.findings.problem(
                 node.mark,
-                format!("`{text}` is no regular expression: {error}"),
+                format!("`{text}` is not a regular expression: {error}"),
             );
         }
         pattern

@@ -69,7 +69,7 @@ impl Translator<'_> {
             return Some(n as u32);
         }
         let text = format!(
-            "`maxRedirects: {}` is no number of redirects: write 0 to 1000",
+            "`maxRedirects: {}` is not a number of redirects: write 0 to 1000",
             node.text()
         );
         self.findings.problem(node.mark, text);

@@ -30,7 +30,7 @@ impl Translator<'_> {
                 http.pool = PoolPolicy::Shared(n.floor() as u32);
             } else {
                 let text = format!(
-                    "`pool: {}` is no number of connections: write 1 or more",
+                    "`pool: {}` is not a number of connections: write 1 or more",
                     pool.text()
                 );
                 self.findings.problem(pool.mark, text);
@@ -160,8 +160,10 @@ impl Translator<'_> {
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
             {
-                self.findings
-                    .problem(entry.key_mark, format!("`{}` is no header name", entry.key));
+                self.findings.problem(
+                    entry.key_mark,
+                    format!("`{}` is not a header name", entry.key),
+                );
                 continue;
             }
             if entry.value.is_null() || entry.value.is_map() || entry.value.as_list().is_some() {

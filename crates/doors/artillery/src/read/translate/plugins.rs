@@ -207,7 +207,7 @@ impl Translator<'_> {
         });
         if number.is_none() {
             self.findings
-                .problem(node.mark, format!("`{}` is no number", node.text()));
+                .problem(node.mark, format!("`{}` is not a number", node.text()));
         }
         number
     }

@@ -87,7 +87,7 @@ impl Translator<'_> {
                     |known| format!("did you mean `{known}`?"),
                 );
                 self.findings
-                    .problem(kind.key_mark, format!("`{unknown}` is no step: {hint}"));
+                    .problem(kind.key_mark, format!("`{unknown}` is not a step: {hint}"));
                 None
             }
         }
@@ -167,7 +167,7 @@ impl Translator<'_> {
                     n as usize
                 } else {
                     let text = format!(
-                        "`limit: {}` is no number of steps: write 1 or more",
+                        "`limit: {}` is not a number of steps: write 1 or more",
                         limit.text()
                     );
                     self.findings.problem(limit.mark, text);

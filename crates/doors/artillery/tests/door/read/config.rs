@@ -245,7 +245,7 @@ fn timeouts_pools_and_certificates() {
     );
     assert_eq!(
         lines(&errors(&config("http: { pool: 0 }"))),
-        ["test.yml:3:17: `pool: 0` is no number of connections: write 1 or more"]
+        ["test.yml:3:17: `pool: 0` is not a number of connections: write 1 or more"]
     );
 }
 
@@ -430,12 +430,12 @@ fn made_up_data() {
         (
             "fake-data: {}",
             "/a/{{ $personFistName() }}",
-            "2:42: there is no function $personFistName here, not even in fake-data (did you mean `$personFirstName`?)",
+            "2:42: unknown function $personFistName here, not even in fake-data (did you mean `$personFirstName`?)",
         ),
         (
             "fake-data: {}",
             "/{{ $randomInt(1, 2) }}",
-            "2:40: there is no function $randomInt here, not even in fake-data",
+            "2:40: unknown function $randomInt here, not even in fake-data",
         ),
         (
             "fake-data: { numberInt: { max: 5 } }",

@@ -109,7 +109,7 @@ fn what_never_holds_is_noted() {
     for (expect, note) in [
         (
             "{ statusCode: 2xx }",
-            "4:46: `2xx` is no status, and no answer has it: write a number like 200, or a list",
+            "4:46: `2xx` is not a status, and no answer has it: write a number like 200, or a list",
         ),
         (
             "{ hasHeader: X-Id }",
@@ -150,7 +150,7 @@ fn what_cannot_work_is_refused() {
         ),
         (
             "{ matchesRegexp: '(' }",
-            "4:49: `(` is no regular expression: ",
+            "4:49: `(` is not a regular expression: ",
         ),
         (
             "[ 200 ]",
@@ -162,7 +162,7 @@ fn what_cannot_work_is_refused() {
         ),
         (
             "{ statusCode: '{{ $nope() }}' }",
-            "4:47: there is no function $nope",
+            "4:47: unknown function $nope",
         ),
     ] {
         let found = lines(&errors(&script("{}", expect)));

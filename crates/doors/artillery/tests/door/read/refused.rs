@@ -12,18 +12,18 @@ use crate::support::lines;
 #[test]
 fn every_refusal_has_its_place_and_a_way_out() {
     for (text, expected) in [
-        (flow("- gett: { url: / }"), "4:9: `gett` is no step: did you mean `get`?"),
+        (flow("- gett: { url: / }"), "4:9: `gett` is not a step: did you mean `get`?"),
         (
             flow("- request: { url: / }"),
-            "4:9: `request` is no step: a step is loop, think, log, or an HTTP method like get or post",
+            "4:9: `request` is not a step: a step is loop, think, log, or an HTTP method like get or post",
         ),
         (flow("- function: hook"), "4:9: `function` is not supported: JavaScript hooks are not supported yet"),
         (
             flow("- parallel: [ { get: { url: / } } ]\n  limit: 0.5"),
-            "5:16: `limit: 0.5` is no number of steps: write 1 or more",
+            "5:16: `limit: 0.5` is not a number of steps: write 1 or more",
         ),
         (flow("- get: { url: /, probability: 101 }"), "4:37: `probability: 101` is no percentage: write 0 to 100"),
-        (flow("- get: { url: /, maxRedirects: few }"), "4:38: `maxRedirects: few` is no number of redirects"),
+        (flow("- get: { url: /, maxRedirects: few }"), "4:38: `maxRedirects: few` is not a number of redirects"),
         (
             flow("- post: { url: /, formData: { a: { b: 1 } } }"),
             "4:40: the part `a` is text, or { value: … }, or { fromFile: … }",
@@ -40,7 +40,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
         (flow("- loop: [ { get: {} } ]\n  count: 1"), "4:24: an URL must be specified: add `url`"),
         (flow("- loop: [ 5 ]\n  count: 1"), "4:17: a step is a mapping like { get: { url: / } }, not a number"),
         (flow("- head: /"), "4:15: `head` is a mapping like { url: / }, not text"),
-        (flow("- get: { url: /, headers: { 'a b': 1 } }"), "4:35: `a b` is no header name"),
+        (flow("- get: { url: /, headers: { 'a b': 1 } }"), "4:35: `a b` is not a header name"),
         (flow("- get: { url: /, headers: { a: null } }"), "4:38: the header `a` must be text, not nothing"),
         (config("processor: ./x.js"), "3:14: `processor: ./x.js` is not there"),
         (
@@ -258,11 +258,11 @@ fn slips_of_public_scripts() {
     for (text, line) in [
         (
             flow("- get: { url: '/{{ $randomInt(1, 5) }}' }"),
-            "there is no function $randomInt (write $randomNumber(min, max))",
+            "unknown function $randomInt (write $randomNumber(min, max))",
         ),
         (
             flow("- get: { url: '/{{ $randomUUID() }}' }"),
-            "there is no function $randomUUID (write {{ $uuid }}, one for each virtual user)",
+            "unknown function $randomUUID (write {{ $uuid }}, one for each virtual user)",
         ),
         (
             "config: { target: 'http://x' }\nscenarios: [ { requests: [] } ]".into(),

@@ -280,7 +280,7 @@ fn captures_and_matches() {
     );
     assert!(
         refused("capture: { regexp: '(', as: x }")[0]
-            .starts_with("test.yml:4:43: `(` is no regular expression")
+            .starts_with("test.yml:4:43: `(` is not a regular expression")
     );
     assert_eq!(
         refused("capture: { as: x }"),

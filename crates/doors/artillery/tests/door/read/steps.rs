@@ -146,7 +146,7 @@ fn what_is_never_set_is_told() {
     assert_eq!(
         notes(&plan),
         [
-            "5:27: `{{ n + 1 }}` is no variable and no function: it is sent as it stands (templates know no operators)",
+            "5:27: `{{ n + 1 }}` is neither a variable nor a function: it is sent unchanged (templates have no operators)",
             "4:26: nothing ever sets `tokne`: it is undefined (did you mean `token`?)",
             "5:54: nothing ever sets `user`: it is undefined",
         ]
@@ -159,7 +159,7 @@ fn functions_and_variables_that_do_not_exist_are_refused() {
     assert_eq!(
         refused("- get: { url: '/a/{{ $randomInt(1,5) }}' }"),
         [
-            "test.yml:4:25: there is no function $randomInt (write $randomNumber(min, max)): the functions are $randomNumber(min, max) and $randomString(length)"
+            "test.yml:4:25: unknown function $randomInt (write $randomNumber(min, max)): the functions are $randomNumber(min, max) and $randomString(length)"
         ]
     );
     assert_eq!(
