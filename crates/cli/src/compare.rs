@@ -20,7 +20,7 @@ const FOLDER: &str = ".loadline/comparisons";
 
 /// Runs `loadline compare`.
 pub fn command(args: &args::Compare) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -29,7 +29,7 @@ pub fn command(args: &args::Compare) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Compare) -> Result<u8, CommandError> {
+fn run(args: &args::Compare) -> Result<u8, CommandError> {
     let mut asked = asked(&args.judged)?;
     let runs = rerender::runs(args.runs.as_deref());
     let baseline = side(&args.baseline, &runs)?;

@@ -30,7 +30,7 @@ const SHORTEST_S: f64 = 20.0;
 
 /// Runs `loadline find`.
 pub fn command(args: &args::Find) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -39,7 +39,7 @@ pub fn command(args: &args::Find) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Find) -> Result<u8, CommandError> {
+fn run(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
     let is_script = doors::scripts(&what).is_some();

@@ -20,7 +20,7 @@ use crate::{
 
 /// Runs `loadline gate`.
 pub fn command(args: &args::Gate) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -29,7 +29,7 @@ pub fn command(args: &args::Gate) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Gate) -> Result<u8, CommandError> {
+fn run(args: &args::Gate) -> Result<u8, CommandError> {
     let mut asked = comparing::asked(&args.judged)?;
     if let Some(name) = &args.save_baseline {
         baselines::check(name)?;
@@ -80,7 +80,9 @@ fn carry_out(args: &args::Gate) -> Result<u8, CommandError> {
         name: String::new(),
         runs: Vec::new(),
     };
-    let unfit = compare::hindrances(&candidate, &nothing).into_iter().next();
+    let unfit = compare::incompatibilities(&candidate, &nothing)
+        .into_iter()
+        .next();
     let unfit = unfit.filter(|_| !args.judged.anyway).map(|one| one.text);
     let mut gate = decide(baseline.as_ref(), candidate, asked)?;
     gate.what = shown::without_secrets(&args.what, &[]);
@@ -159,7 +161,7 @@ fn make(
             name: String::new(),
             runs: vec![entrant],
         };
-        let is_hindered = |baseline| !compare::hindrances(baseline, &this).is_empty();
+        let is_hindered = |baseline| !compare::incompatibilities(baseline, &this).is_empty();
         if !args.judged.anyway && baseline.is_some_and(is_hindered) {
             // No more runs could change what comes of it.
             break;
@@ -180,7 +182,7 @@ fn decide(
     let Some(baseline) = baseline else {
         return Ok(gate::judge(&candidate.runs, None, Vec::new(), true));
     };
-    let found = compare::hindrances(baseline, &candidate);
+    let found = compare::incompatibilities(baseline, &candidate);
     let hindrances: Vec<String> = found.into_iter().map(|one| one.text).collect();
     if !hindrances.is_empty() && !asked.hint_decides {
         return Ok(gate::judge(&candidate.runs, None, hindrances, false));

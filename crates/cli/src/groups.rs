@@ -186,7 +186,7 @@ pub fn hinder(
     anyway: bool,
     asked: &mut CompareConfig,
 ) -> Result<(), CommandError> {
-    let found = compare::hindrances(baseline, candidate);
+    let found = compare::incompatibilities(baseline, candidate);
     if anyway {
         asked.anyway = found.into_iter().map(|one| one.text).collect();
         return Ok(());

@@ -14,7 +14,7 @@ use crate::{
 
 /// Runs `loadline history`.
 pub fn command(args: &args::History) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(()) => exit::PASS,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -23,7 +23,7 @@ pub fn command(args: &args::History) -> u8 {
     }
 }
 
-fn carry_out(args: &args::History) -> Result<(), CommandError> {
+fn run(args: &args::History) -> Result<(), CommandError> {
     let asked = asked(args)?;
     log::makes_way(args.json.as_deref());
     let runs = list::which(&args.which, false)?;

@@ -8,7 +8,7 @@ use crate::{args, log, rerender, stop::CommandError};
 
 /// Runs `loadline list`.
 pub fn command(args: &args::List) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(()) => exit::PASS,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -17,7 +17,7 @@ pub fn command(args: &args::List) -> u8 {
     }
 }
 
-fn carry_out(args: &args::List) -> Result<(), CommandError> {
+fn run(args: &args::List) -> Result<(), CommandError> {
     log::makes_way(args.json.as_deref());
     let mut runs = which(&args.which, args.rebuild)?;
     runs.reverse();

@@ -23,7 +23,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     log::makes_way(args.json.as_deref());
     let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
     let place = RunLocation::new(Some(rerender::runs(args.runs.as_deref())), suffix);
-    let gathered = gather(&args.parts, &place);
+    let gathered = merge(&args.parts, &place);
     let Merged { mut run, missing } = gathered.map_err(|lines| CommandError {
         lines,
         code: exit::COULD_NOT_RUN,

@@ -40,7 +40,7 @@ pub fn run(mut args: args::RunArgs) -> u8 {
     args.what = urls::with_scheme(&args.what);
     let ran = match doors::programs(&args.what) {
         Some(programs) => program(programs, &args),
-        None => prepare(&args).map(|wanted| carry_out(wanted, &args)),
+        None => prepare(&args).map(|wanted| execute(wanted, &args)),
     };
     ran.unwrap_or_else(CommandError::tell)
 }
@@ -172,7 +172,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
 fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
     let tags = args.tag.iter().map(String::as_str);
     named::tag(plan, tags).map_err(|line| CommandError::bad_input(format!("--tag: {line}")))?;
-    named::ask(plan, args.name.as_deref())?;
+    named::apply_env_names(plan, args.name.as_deref())?;
     for text in &args.check {
         plan.criteria
             .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);
@@ -339,7 +339,7 @@ fn job(
 }
 
 /// Runs what was prepared, shows it, and says what to exit with.
-fn carry_out(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
+fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     let voice = log::voice();
     let lab = wanted.lab.take();
     let broker = wanted.broker.take();

@@ -110,7 +110,7 @@ pub fn conduct(
         (under_way.nodes, under_way.trouble)
     });
     let ended = parent
-        .ended_amid(trouble)
+        .finish_with_error(trouble)
         .map_err(|error| refused(vec![error.to_string()]))?;
     // Whoever has not said all of it keeps what it has.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {

@@ -310,8 +310,8 @@ fn simulate_around(
     runtime.block_on(async {
         let work = tokio::task::spawn_local(scenario::run(Rc::new(env)));
         while !work.is_finished() {
-            worker.look(now.get());
-            worker.turn(now.get());
+            worker.sample_levels(now.get());
+            worker.run_due(now.get());
             // Tasks may make further tasks ready.
             for _ in 0..8 {
                 tokio::task::yield_now().await;

@@ -75,11 +75,11 @@ impl Run {
     fn judge(&self, q: f64, limit: u64) -> Standing {
         let mut all = KindTimes::default();
         all.answered.add(&self.all);
-        let inflation = if lies_apart(&all, q, limit) || is_far(&self.parts, q, limit) {
+        let inflation = if is_separated(&all, q, limit) || is_far(&self.parts, q, limit) {
             1.0
         } else {
             let x = self.all.quantile(q).expect("samples");
-            self.windows.doubted_inflation(x, limit, None)
+            self.windows.conservative_inflation(x, limit, None)
         };
         standing(self.all.count(), self.all.above(limit), inflation, q)
     }

@@ -198,7 +198,7 @@ impl Recorder {
     /// Records a duration that is not a request (e.g. MQTT delivery) under a label excluded from
     /// `all requests`.
     #[inline]
-    pub fn aside(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
+    pub fn record_untotaled(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
         self.advance(now_ns);
         let slot = self.slot(label, intended.ns());
         slot.record(TimeKind::Response, OutcomeClass::Ok, ns);

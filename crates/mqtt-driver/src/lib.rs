@@ -126,7 +126,7 @@ async fn load(shared: &DriverState) {
         let now = worker.clock.now();
         shared.tell_progress(now);
         let until = shared.until_ns.get();
-        if worker.heed_stop(now) > Urgency::None || now >= until || shared.is_limit_reached() {
+        if worker.apply_stop(now) > Urgency::None || now >= until || shared.is_limit_reached() {
             break;
         }
         let _ = worker.sleep_until(until.min(now + TICK_NS), &never).await;
@@ -159,7 +159,7 @@ async fn drain(shared: &DriverState) {
             && !shared.waits_for_answers()
             && now >= begun + ALONE_NS;
         let has_all = is_alone || has_answers && shared.has_all();
-        if has_all || now >= most || worker.heed_stop(now) == Urgency::Abort {
+        if has_all || now >= most || worker.apply_stop(now) == Urgency::Abort {
             break;
         }
         let _ = worker.sleep_until(now + TICK_NS / 2, &never).await;
@@ -174,7 +174,7 @@ async fn end(shared: &DriverState) {
     let most = worker.clock.now() + GRACE_NS / 4;
     while shared.alive.get() > 0 {
         let now = worker.clock.now();
-        if now >= most || worker.heed_stop(now) == Urgency::Abort {
+        if now >= most || worker.apply_stop(now) == Urgency::Abort {
             worker.abort();
         }
         let _ = worker.sleep_until(now + TICK_NS / 10, &never).await;

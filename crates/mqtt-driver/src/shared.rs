@@ -215,7 +215,7 @@ impl DriverState {
         }
         if self.flat_out {
             for client in &self.clients {
-                client.go_on(self);
+                client.flush(self);
             }
         }
     }
@@ -283,7 +283,7 @@ impl DriverState {
         let intended = Intended::after_previous(stamp.intended_ns, 0);
         let ns = now.saturating_sub(stamp.intended_ns);
         let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.aside(now, self.labels.delivery, intended, ns);
+        recorder.record_untotaled(now, self.labels.delivery, intended, ns);
     }
 
     /// Puts something that was asked and answered into the ledger.

@@ -43,7 +43,7 @@ impl Broker {
     fn login(&mut self) -> Result<(), String> {
         let (username, password) = &self.user;
         let body = json!({ "username": username, "password": password }).to_string();
-        let answer = self.base.ask(&BlockingRequest {
+        let answer = self.base.send(&BlockingRequest {
             method: "POST",
             path: "/api/v5/login",
             headers: &[],
@@ -70,7 +70,7 @@ impl Broker {
     fn get(&mut self, path: &str) -> Result<Option<Value>, String> {
         for is_last in [false, true] {
             let bearer = format!("Bearer {}", self.token);
-            let answer = self.base.ask(&BlockingRequest {
+            let answer = self.base.send(&BlockingRequest {
                 method: "GET",
                 path,
                 headers: &[("authorization", &bearer)],

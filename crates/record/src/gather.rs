@@ -41,7 +41,7 @@ struct All {
 ///
 /// # Errors
 /// A line for each that belongs to none of the others, or to no run; that nothing can be written.
-pub fn gather(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
+pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
     let mut all = All::default();
     let mut wrong = Vec::new();
     for path in brought {

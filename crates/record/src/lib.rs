@@ -46,7 +46,7 @@ pub use event::{Event, EventKind, FirstError};
 pub use extent::Truncation;
 pub use frame::{HostSample, IntervalRecord, IntervalRow, LabelTotals};
 pub use frames::Frames;
-pub use gather::{Merged, gather};
+pub use gather::{Merged, merge};
 pub use host::Host;
 pub use leaf::{DecodedChunk, RecordChunk};
 pub use load_text::describe as load_text;

@@ -110,7 +110,7 @@ impl Totals {
             };
             let times = KindTimes::from_slot(&self.sum(wanted).slot, kind);
             let x = times.answered.quantile(q)?;
-            Some(windows.doubted_inflation(x, bound, phases))
+            Some(windows.conservative_inflation(x, bound, phases))
         };
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
@@ -127,7 +127,9 @@ impl Totals {
         let of_kind = self.windows.iter();
         let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
         let inflation = |(_, windows): (&(LabelId, TimeKind), &Windows)| {
-            windows.within(from, to).doubted_inflation(x, bound, None)
+            windows
+                .within(from, to)
+                .conservative_inflation(x, bound, None)
         };
         of_kind.map(inflation).fold(1.0, f64::max)
     }

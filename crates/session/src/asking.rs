@@ -125,7 +125,7 @@ impl Base {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn ask(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
+    pub fn send(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
         whole.map_err(|why| {
             let path = request.path.split('?').next().unwrap_or_default();

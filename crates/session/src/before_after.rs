@@ -42,7 +42,7 @@ pub(crate) fn before(
         stop: StopHandle::default(),
     };
     let name = scenario.name.clone().unwrap_or_default();
-    let outcome = own.carry_out(scenario, observer);
+    let outcome = own.run(scenario, observer);
     if let Some(signal) = own.stop.signal() {
         // Whoever wants an end before the load wants no load.
         return Err(StartError::Before {
@@ -65,7 +65,7 @@ pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -
         voice: &rest.voice,
         stop: StopHandle::default(),
     };
-    let outcome = own.carry_out(scenario, observer);
+    let outcome = own.run(scenario, observer);
     if let Err(why) = &outcome {
         rest.voice.error(why);
     }
@@ -86,7 +86,7 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
-    fn carry_out(&self, scenario: Scenario, observer: Option<&mut dyn Observer>) -> SetupOutcome {
+    fn run(&self, scenario: Scenario, observer: Option<&mut dyn Observer>) -> SetupOutcome {
         let name = scenario.name.clone().unwrap_or_default();
         let mut alone = self.plan.clone();
         alone.work = vec![scenario].into();

@@ -331,14 +331,17 @@ impl Coordinator {
     /// # Errors
     /// When a folder is there that is no part of this run.
     pub fn ended(self) -> Result<FinishedRun, RecordError> {
-        self.ended_amid(None)
+        self.finish_with_error(None)
     }
 
     /// The same of a run of which not all is here that was to be, for this reason: it cannot have been carried out as was asked.
     ///
     /// # Errors
     /// As [`Parent::ended`].
-    pub fn ended_amid(mut self, trouble: Option<String>) -> Result<FinishedRun, RecordError> {
+    pub fn finish_with_error(
+        mut self,
+        trouble: Option<String>,
+    ) -> Result<FinishedRun, RecordError> {
         let looks = self.sampling.end();
         self.write(&looks);
         let so_far = Run::open(&self.part.run)?;

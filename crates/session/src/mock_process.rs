@@ -174,7 +174,7 @@ fn ask((name, url): &(String, String), method: &str, path: &str) -> Result<Value
         headers: &[],
         body: None,
     };
-    let answer = base.ask(&request).map_err(failed)?;
+    let answer = base.send(&request).map_err(failed)?;
     serde_json::from_slice(&answer.body).map_err(|why| failed(why.to_string()))
 }
 

@@ -11,7 +11,7 @@ const TAGS: &str = "LOADLINE_TAGS";
 ///
 /// # Errors
 /// A line about the first that is none.
-pub fn ask(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Problem>> {
+pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Problem>> {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let name = flag.map(str::to_owned).or_else(|| variable(NAME));
     let tags = variable(TAGS).unwrap_or_default();

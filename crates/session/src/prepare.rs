@@ -167,7 +167,7 @@ pub(crate) fn prepare_as(
         job.options.is_late = part.late;
         job.plan.inherited = part.inherited.clone();
     }
-    rules::ask_for_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
+    rules::apply_env_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
     let conducted = job.part.as_ref().is_some_and(|part| part.conducted);
     let alone = job.part.as_ref().is_some_and(|part| part.alone);
     if alone && (job.plan.before.is_some() || job.plan.after.is_some()) {
@@ -175,14 +175,14 @@ pub(crate) fn prepare_as(
         return Err(RunRefused::bad_input(vec![Problem::anywhere(line)]));
     }
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
-    rules::ask_to_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
+    rules::apply_env_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
     if job.part.is_none() || conducted || alone {
         // Whoever has flags of ours for it asks before they are looked at.
         if job.door != "run" {
-            named::ask(&mut job.plan, None).map_err(RunRefused::bad_input)?;
+            named::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
-        rules::ask_to_check(&mut job.plan).map_err(RunRefused::bad_input)?;
-        server_sources::ask(&mut job.plan).map_err(RunRefused::bad_input)?;
+        rules::apply_env_check(&mut job.plan).map_err(RunRefused::bad_input)?;
+        server_sources::apply_env_server(&mut job.plan).map_err(RunRefused::bad_input)?;
     }
     let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
     if job.part.is_none() || alone && is_first {

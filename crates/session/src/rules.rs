@@ -43,7 +43,7 @@ pub fn checks() -> String {
 ///
 /// # Errors
 /// A line for each that is none; and that rules need a process that sees the whole run.
-pub(crate) fn ask_to_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
     plan.stop.extend(stop()?);
     if is_divided && !plan.stop.is_empty() {
         return Err(vec![Problem::anywhere(
@@ -57,7 +57,7 @@ pub(crate) fn ask_to_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<P
 ///
 /// # Errors
 /// A line for each that is none.
-pub(crate) fn ask_to_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     for criterion in criteria(&checks())? {
         if !plan
             .criteria
@@ -74,7 +74,7 @@ pub(crate) fn ask_to_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
 ///
 /// # Errors
 /// A line where the variable holds something else.
-pub(crate) fn ask_for_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.without_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|why| vec![Problem::anywhere(why)])?;
     if plan.without_excerpts {

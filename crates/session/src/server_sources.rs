@@ -11,7 +11,7 @@ const ENVIRONMENT: &str = "LOADLINE_SERVER";
 ///
 /// # Errors
 /// A line for each that is none.
-pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     let text = std::env::var(ENVIRONMENT).unwrap_or_default();
     let mut problems = Vec::new();
     for one in text

@@ -420,8 +420,8 @@ impl CriterionScope<'_> {
     pub(super) fn inflation(&self, kind: TimeKind, q: f64, bound: u64) -> f64 {
         // Points of a long run are wide, and hold what is of other phases: what the criterion is of must be far by itself.
         let own = Sampled::from_totals(&self.part(), kind).into_times();
-        if confidence::lies_apart(&own, q, bound)
-            || confidence::lies_far(&own, q, bound)
+        if confidence::is_separated(&own, q, bound)
+            || confidence::is_far_from(&own, q, bound)
                 && confidence::is_far(&self.parts_over_time(kind), q, bound)
         {
             return 1.0;

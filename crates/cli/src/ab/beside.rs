@@ -104,7 +104,7 @@ impl TargetProcess {
             headers: &[],
             body: None,
         };
-        self.base.ask(&request).is_ok()
+        self.base.send(&request).is_ok()
     }
 }
 

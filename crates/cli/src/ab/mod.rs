@@ -25,7 +25,7 @@ use beside::{StartResult, TargetProcess};
 
 /// Runs `loadline ab`.
 pub fn command(args: &args::Ab) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -34,7 +34,7 @@ pub fn command(args: &args::Ab) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Ab) -> Result<u8, CommandError> {
+fn run(args: &args::Ab) -> Result<u8, CommandError> {
     let asked = comparing::asked(&args.judged)?;
     let budget = args.budget.as_deref();
     let budget = budget

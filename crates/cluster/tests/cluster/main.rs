@@ -213,7 +213,7 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
             .collect()
     };
     for order in [[&torn, &first, &second], [&second, &torn, &first]] {
-        let gathered = gather(&bring(&order), &place()).unwrap();
+        let gathered = merge(&bring(&order), &place()).unwrap();
         assert!(gathered.missing.is_empty());
         let run = gathered.run;
         assert_eq!(run.totals.label(label::ALL).slot.counters.issued, 6 * RATE);
@@ -224,14 +224,14 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
         assert_eq!(run.nodes.len(), 2);
         assert!(run.damage.is_empty(), "{:?}", run.damage);
     }
-    let gathered = gather(&bring(&[&torn]), &place()).unwrap();
+    let gathered = merge(&bring(&[&torn]), &place()).unwrap();
     assert_eq!(gathered.missing, [0]);
     assert_eq!(gathered.run.manifest.state, RunState::Interrupted);
     assert_eq!(
         gathered.run.totals.label(label::ALL).slot.counters.issued,
         2 * RATE
     );
-    let none = gather(&[runs.path().to_owned()], &place()).unwrap_err();
+    let none = merge(&[runs.path().to_owned()], &place()).unwrap_err();
     assert!(none[0].contains("is no run record"), "{none:?}");
 }
 
@@ -260,7 +260,7 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
     assert_eq!(issued, 15 * RATE);
     let runs = temporary();
     let place = RunLocation::new(Some(runs.path().to_owned()), 1);
-    let run: Run = gather(&[whole.path().to_owned()], &place).unwrap().run;
+    let run: Run = merge(&[whole.path().to_owned()], &place).unwrap().run;
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }
 

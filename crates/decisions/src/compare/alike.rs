@@ -54,7 +54,7 @@ impl Incompatibility {
 
 /// Everything that speaks against comparing these runs, each kind once, with the first run that shows it.
 #[must_use]
-pub fn hindrances(baseline: &Side, candidate: &Side) -> Vec<Incompatibility> {
+pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibility> {
     let runs: Vec<&ComparedRun> = baseline.runs.iter().chain(&candidate.runs).collect();
     let Some(first) = runs.first() else {
         return Vec::new();
@@ -119,7 +119,7 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
 /// What runs must have in common to be compared, as texts that are the same where [`hindrances`] would find no difference: for whoever
 /// keeps figures longer than records. In the order in which differences are told.
 #[must_use]
-pub fn likeness(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
+pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
     let of = &summary.run;
     let meant = meant(plan, &of.target, "").to_string();
     let files = run.manifest.files.iter().skip(1);

@@ -24,7 +24,7 @@ use analysis::summary::Summary;
 use single::Pair;
 
 pub(crate) use alike::fault;
-pub use alike::{Incompatibility, hindrances, likeness};
+pub use alike::{Incompatibility, fingerprint, incompatibilities};
 pub use figure::{FigureUnit, Subject, read, without_row};
 pub use groups::one_figure;
 pub use looks::{FEWEST, InterimPlan, is_a_first, is_decided};

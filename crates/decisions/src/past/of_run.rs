@@ -43,7 +43,7 @@ pub fn index(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
             let fault = compare::fault(summary, Some(run))?;
             Some(format!("it {fault}"))
         }),
-        likeness: compare::likeness(summary, run, plan),
+        likeness: compare::fingerprint(summary, run, plan),
         headline: headline(summary),
         rows: rows(summary),
         recorded: true,

@@ -47,7 +47,7 @@ pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u
     let Some(command) = reading.command else {
         return FAILED;
     };
-    carry_out(&command, voice).unwrap_or_else(|line| last_line(&line, voice))
+    execute(&command, voice).unwrap_or_else(|line| last_line(&line, voice))
 }
 
 /// A line for standard error, behind which nothing comes.
@@ -57,7 +57,7 @@ fn told(trouble: ScriptError) -> RunRefusal {
     trouble.to_string()
 }
 
-fn carry_out(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> {
+fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> {
     let stop = StopHandle::default();
     let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();

@@ -113,10 +113,10 @@ async fn open(env: &Rc<Env>) {
             continue;
         }
         drift.came(now);
-        worker.look(now);
+        worker.sample_levels(now);
         worker.recorder.borrow_mut().advance(now);
         let cap = caps.get(arrival.phase as usize).copied().flatten();
-        if !admit(worker, cap) {
+        if !try_admit(worker, cap) {
             let mut recorder = worker.recorder.borrow_mut();
             recorder.run.skipped += 1;
             recorder.door(now, &Event::UserSkipped);
@@ -163,7 +163,7 @@ async fn pause(env: &Env) {
 }
 
 /// Whether a user may start under the plan's limit for the whole process.
-fn admit(worker: &Worker, cap: Option<u32>) -> bool {
+fn try_admit(worker: &Worker, cap: Option<u32>) -> bool {
     let users = &worker.common.users;
     let Some(cap) = cap else {
         users.fetch_add(1, Ordering::Relaxed);
@@ -208,7 +208,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
         let place = worker.enter(&state.limit);
         let env = Rc::clone(env);
         tokio::task::spawn_local(async move {
-            let _entered = Entered {
+            let _entered = ActiveUserGuard {
                 worker: &env.worker,
                 place,
             };
@@ -219,7 +219,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
                     round * u64::from(users) + u64::from(user)
                 })
             };
-            keep_going(&env, &state, next).await;
+            run_closed_user(&env, &state, next).await;
         });
     }
     // Users run by themselves. This only keeps the driver until no iterations start.
@@ -271,11 +271,11 @@ fn begin(env: &Rc<Env>, crew: &Rc<UserPool>, user: u32) {
     let place = env.worker.enter(&state.limit);
     let (env, crew) = (Rc::clone(env), Rc::clone(crew));
     tokio::task::spawn_local(async move {
-        let _entered = Entered {
+        let _entered = ActiveUserGuard {
             worker: &env.worker,
             place,
         };
-        keep_going(&env, &state, |now| crew.next(&member, user, now)).await;
+        run_closed_user(&env, &state, |now| crew.next(&member, user, now)).await;
         member.goes_on.set(false);
     });
 }
@@ -321,7 +321,7 @@ fn spawn(env: Rc<Env>, start: IterationStart) {
     let place = env.worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
         let worker = &env.worker;
-        let entered = Entered { worker, place };
+        let entered = ActiveUserGuard { worker, place };
         user::run(&env, &state, start).await;
         drop(entered);
         worker.memory.give(memory::USER);
@@ -330,12 +330,12 @@ fn spawn(env: Rc<Env>, start: IterationStart) {
 }
 
 /// Registration of an active user, removed on drop, even on panic.
-struct Entered<'a> {
+struct ActiveUserGuard<'a> {
     worker: &'a Worker,
     place: usize,
 }
 
-impl Drop for Entered<'_> {
+impl Drop for ActiveUserGuard<'_> {
     fn drop(&mut self) {
         self.worker.leave(self.place);
     }
@@ -344,7 +344,7 @@ impl Drop for Entered<'_> {
 /// Runs one user of a closed model for one active period: iterations back to back with kept
 /// connections. `next` returns the number of an iteration that starts at a moment, or `None` to
 /// stop.
-async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
+async fn run_closed_user(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
     let worker = &env.worker;
     let backoff = BackOff::default();
     loop {

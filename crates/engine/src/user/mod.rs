@@ -169,7 +169,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
         .borrow_mut()
         .issued(begun, scenario.label, start.intended);
     let mut user = User::new(env, state, start);
-    let result = user.flow(&scenario.ops, 0, scenario.ops.len()).await;
+    let result = user.run_ops(&scenario.ops, 0, scenario.ops.len()).await;
     user.end_groups(&result);
     let times = (start.intended, user.paused_ns);
     let now = worker.clock.now();
@@ -243,7 +243,7 @@ pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, St
     };
     let mut user = User::new(env, state, start);
     let ended = match env.program.scenarios.first() {
-        Some(scenario) => user.flow(&scenario.ops, 0, scenario.ops.len()).await,
+        Some(scenario) => user.run_ops(&scenario.ops, 0, scenario.ops.len()).await,
         None => Ok(()),
     };
     ended
@@ -287,7 +287,12 @@ impl<'a> User<'a> {
     }
 
     /// Runs the operations of a range.
-    async fn flow(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), IterationAbort> {
+    async fn run_ops(
+        &mut self,
+        ops: &'a [Op],
+        from: usize,
+        to: usize,
+    ) -> Result<(), IterationAbort> {
         let mut at = from;
         while let Some(op) = ops.get(at).filter(|_| at < to) {
             at += 1;
@@ -325,7 +330,7 @@ impl<'a> User<'a> {
                     };
                     if self.next_round(enter) {
                         at = enter_at + 1;
-                        self.breathe().await?;
+                        self.yield_if_needed().await?;
                     }
                 }
             }
@@ -334,7 +339,7 @@ impl<'a> User<'a> {
     }
 
     /// Yields, so that a loop without requests does not block others or outlive the run.
-    async fn breathe(&self) -> Result<(), IterationAbort> {
+    async fn yield_if_needed(&self) -> Result<(), IterationAbort> {
         if self.state.limit.is_aborted() {
             return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }

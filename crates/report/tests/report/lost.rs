@@ -356,7 +356,7 @@ fn it_is_no_baseline() {
         }],
     };
     let other = side(&analysis::summarise(&whole));
-    let found = compare::hindrances(&side(&lost), &other);
+    let found = compare::incompatibilities(&side(&lost), &other);
     let said = "a lost a node: from 00:00 to 00:01 its load was not the plan's";
     assert!(
         found.iter().any(|hindrance| hindrance.text == said),

@@ -157,7 +157,7 @@ impl Sampler for Endpoint {
 }
 
 fn body(base: &Base, path: &str) -> Result<String, String> {
-    let answer = base.ask(&BlockingRequest {
+    let answer = base.send(&BlockingRequest {
         method: "GET",
         path,
         headers: &[],

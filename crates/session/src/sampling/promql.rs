@@ -145,7 +145,7 @@ impl Promql {
             headers: &[],
             body: None,
         };
-        let answer = self.base.ask(&request).map_err(QueryError::Now)?;
+        let answer = self.base.send(&request).map_err(QueryError::Now)?;
         let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
         let field = |name: &str| said.as_ref().and_then(|said| said.get(name));
         if answer.status == 200

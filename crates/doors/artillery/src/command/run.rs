@@ -126,7 +126,7 @@ impl Manner<'_> {
         plan.notes.iter().for_each(|note| tell_note(note, voice));
         trust::as_node(&mut plan, voice);
         trust::can_be_read(&plan, voice);
-        carry_out(plan, (self.quiet, output), seed, voice)
+        execute(plan, (self.quiet, output), seed, voice)
     }
 }
 
@@ -191,7 +191,7 @@ fn refused(errors: &LoadErrors, voice: &SharedVoice) -> u8 {
     original.code
 }
 
-fn carry_out(
+fn execute(
     plan: Plan,
     (quiet, output): (bool, Option<PathBuf>),
     seed: u64,
