@@ -15,11 +15,11 @@ use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_p
 use crate::{
     CampaignOptions, NotBegun,
     broker::Broker,
+    campaign_reader,
     cool_down::{self, Before, Looked},
     ledger::{self, CampaignHead, CampaignLedger, LedgerLine, StageHead},
     planned,
     process::{StageEnv, StageExit},
-    seen,
     targets::{self, Targets},
 };
 
@@ -260,7 +260,7 @@ impl Conductor<'_> {
         if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
         }
-        let page = record.and_then(|record| seen::page(&self.ledger.folder, record));
+        let page = record.and_then(|record| campaign_reader::page(&self.ledger.folder, record));
         let page = page?;
         self.learn(number, &page);
         self.voice
@@ -326,7 +326,7 @@ impl Conductor<'_> {
         let Some((code, Some(record), _)) = self.ledger.ended(number) else {
             return false;
         };
-        let page = seen::page(&self.ledger.folder, record);
+        let page = campaign_reader::page(&self.ledger.folder, record);
         page.is_some_and(|page| judged(&page.summary, code) == StageVerdict::Invalid)
     }
 
@@ -354,7 +354,7 @@ impl Conductor<'_> {
         let record = record.map(|name| format!("{folder}/{}", name.to_string_lossy()));
         let page = record
             .as_deref()
-            .and_then(|record| seen::page(&self.ledger.folder, record));
+            .and_then(|record| campaign_reader::page(&self.ledger.folder, record));
         let is_dead = died.is_some();
         let why = died.or_else(|| page.is_none().then(|| why_not(&ran)));
         let code = match (ran.signal, is_dead) {
@@ -368,7 +368,7 @@ impl Conductor<'_> {
             record,
             why: why.clone(),
         })?;
-        let seen = seen::derive(&self.ledger, self.voice)?;
+        let seen = campaign_reader::derive(&self.ledger, self.voice)?;
         if let Some(row) = seen.campaign.stages.get(number) {
             self.voice.say(&format_args!("{label}: {}", told(row)));
         }
@@ -473,7 +473,7 @@ impl Conductor<'_> {
 
     /// The report, and what all of it means as an exit code.
     fn end(&self, signal: Option<u8>) -> u8 {
-        let seen = match seen::derive(&self.ledger, self.voice) {
+        let seen = match campaign_reader::derive(&self.ledger, self.voice) {
             Ok(seen) => seen,
             Err(line) => {
                 self.voice.error(&line);

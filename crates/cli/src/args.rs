@@ -2,7 +2,7 @@
 
 mod cluster;
 mod decisions;
-mod many;
+mod distributed;
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use serde::{Deserialize, Serialize};
 
 pub use cluster::{K8s, K8sCommand, Render};
-pub use many::{Many, Merge, Shard};
+pub use distributed::{Many, Merge, Shard};
 
 pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
 

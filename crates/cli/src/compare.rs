@@ -10,9 +10,9 @@ use session::exit;
 
 use crate::{
     args,
+    error::{CommandError, flag_error},
     groups::{hinder, no_run_on_both, rows_are_there, side},
     log, rerender, shell,
-    stop::{CommandError, flag_error},
 };
 
 /// Where comparisons are kept, if nobody says otherwise.

@@ -14,11 +14,11 @@ use report::derived;
 use session::{LabProcess, inputs, lab_process, mock_process};
 
 use crate::{
-    args, doors, list, load, log, making,
-    mocked::Mocked,
-    native, shell, shown,
-    stop::{CommandError, flag_error},
-    urls,
+    args, child_runs,
+    error::{CommandError, flag_error},
+    front_ends, list, load, log,
+    mock::Mocked,
+    redact, run, shell, urls,
 };
 
 /// Where nothing says where to begin.
@@ -42,7 +42,7 @@ pub fn command(args: &args::Find) -> u8 {
 fn run(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
-    let is_script = doors::scripts(&what).is_some();
+    let is_script = front_ends::scripts(&what).is_some();
     // They are there before whatever calls them, and all probes share them.
     let mocks = Mocked::start(&what, None, args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
@@ -54,7 +54,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let mut notes = Vec::new();
     let slos = slos(args, own.as_ref(), &mut notes)?;
     if let Some(plan) = &own {
-        native::tell_notes(plan);
+        run::tell_notes(plan);
     }
     let over = if args.over == "users" {
         Over::Users
@@ -71,10 +71,10 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let lab = lab.transpose()?;
     let wanted = FindOptions {
         shown: (
-            shown::without_secrets(&what, &args.secret),
+            redact::without_secrets(&what, &args.secret),
             args.target
                 .as_ref()
-                .map(|url| shown::without_secrets(url, &args.secret)),
+                .map(|url| redact::without_secrets(url, &args.secret)),
         ),
         what,
         target: args.target.clone(),
@@ -92,7 +92,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
         folder: args.out.clone(),
         notes,
     };
-    making::can_be_written(&args.json)?;
+    child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let found = find::conduct(&wanted, log::columns(), &log::voice());
     let (found, folder, code) = found.map_err(|(line, code)| CommandError {
@@ -116,12 +116,12 @@ fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), Co
 
 /// What cannot be searched, before anything is read.
 fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
-    if doors::programs(what).is_some() {
+    if front_ends::programs(what).is_some() {
         return Err(CommandError::bad_input(format!(
             "{what}: users of a locustfile decide themselves when they ask, so there is no rate to search: use a plan, an Artillery script or a script of wrk's"
         )));
     }
-    if args.over == "users" && doors::scripts(what).is_some() {
+    if args.over == "users" && front_ends::scripts(what).is_some() {
         return Err(CommandError::bad_input(
             "--over users: a script of wrk's has connections and no users",
         ));

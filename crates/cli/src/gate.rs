@@ -12,10 +12,11 @@ use report::{console, derived, export, gate as told};
 use session::{exit, signals};
 
 use crate::{
-    args, baselines, compare as comparing, groups, list, log,
-    making::{self, RunEnv, without_record},
-    rerender, shown,
-    stop::CommandError,
+    args, baselines,
+    child_runs::{self, RunEnv, without_record},
+    compare as comparing,
+    error::CommandError,
+    groups, list, log, redact, rerender,
 };
 
 /// Runs `loadline gate`.
@@ -38,7 +39,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         .into_iter()
         .for_each(|path| log::makes_way(path.as_deref()));
     let outputs = [&args.json, &args.markdown, &args.junit];
-    making::can_be_written(outputs.into_iter().flatten())?;
+    child_runs::can_be_written(outputs.into_iter().flatten())?;
     let runs = rerender::runs(args.runs.as_deref());
     // All that can be known to be wrong is told before anything is sent.
     let baseline = match &args.baseline {
@@ -53,7 +54,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         groups::rows_are_there(baseline, &nobody, &asked)?;
         groups::hinder(baseline, &nobody, args.judged.anyway, &mut asked)?;
     }
-    let tag = making::tag("gate");
+    let tag = child_runs::tag("gate");
     let folder = folder(args, &tag);
     let ground = RunEnv {
         runs: &runs,
@@ -85,7 +86,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         .next();
     let unfit = unfit.filter(|_| !args.judged.anyway).map(|one| one.text);
     let mut gate = decide(baseline.as_ref(), candidate, asked)?;
-    gate.what = shown::without_secrets(&args.what, &[]);
+    gate.what = redact::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
     save(&mut gate, args, &records, unfit)?;
     tell(&gate, args, &folder)?;
@@ -153,7 +154,7 @@ fn make(
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
-        making::is_recorded(&ran, &entrant.summary)?;
+        child_runs::is_recorded(&ran, &entrant.summary)?;
         let made = gate::made(&entrant);
         log::say(format_args!("run {number} of {all}  {}", told::made(&made)));
         records.extend(ran.record);

@@ -1,10 +1,10 @@
 //! `loadline list`: the runs that were made. What is known of them is `history`'s.
 
-use decisions::past::IndexedRun;
+use decisions::run_index::IndexedRun;
 use report::{console, derived};
 use session::exit;
 
-use crate::{args, log, rerender, stop::CommandError};
+use crate::{args, error::CommandError, log, rerender};
 
 /// Runs `loadline list`.
 pub fn command(args: &args::List) -> u8 {

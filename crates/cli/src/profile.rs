@@ -13,7 +13,7 @@ use plan::{FirstArrival, Load, Note, Phase, Plan, profile::Assumed, units};
 use report::profile::ShownColumn;
 use session::{exit, exports, inputs, profile};
 
-use crate::{args, doors, log};
+use crate::{args, front_ends, log};
 
 /// Runs `loadline plan`.
 pub fn command(args: &args::PlanArgs) -> u8 {
@@ -124,7 +124,7 @@ fn load(args: &args::PlanArgs) -> Result<Plan, Vec<String>> {
     if inputs.stage.is_none() && native::is_campaign(&inputs) {
         return joined(native::campaign::load(&inputs).map_err(in_lines)?);
     }
-    formats::load(&inputs, &doors::readers()).map_err(in_lines)
+    formats::load(&inputs, &front_ends::readers()).map_err(in_lines)
 }
 
 /// A campaign as one load: the phases of its stages one behind the other. What it waits for between them is not known before.

@@ -1,7 +1,7 @@
 //! What one iteration did, step by step, as text: what came of each request, what each capture and check found, and of what failed the
 //! body. It computes nothing and prints nothing.
 
-use engine::walk::{RequestTrace, StepTrace};
+use engine::step_trace::{RequestTrace, StepTrace};
 use record::units;
 use report::printable;
 
@@ -93,7 +93,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::walk::CheckResult;
+    use engine::step_trace::CheckResult;
 
     use super::*;
 

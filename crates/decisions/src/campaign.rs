@@ -3,7 +3,7 @@
 
 mod comparison;
 mod projection;
-mod words;
+mod text;
 
 use plan::{about::About, deployment::Scaling};
 use record::units;
@@ -291,14 +291,14 @@ pub struct Campaign {
 #[must_use]
 pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
     let rows: Vec<StageRow> = stages.iter().map(|stage| row(stage, &identity)).collect();
-    let mut recommendations = words::recommendations(stages, &rows, &identity);
+    let mut recommendations = text::recommendations(stages, &rows, &identity);
     recommendations.extend(identity.recommendations.iter().cloned());
     let mut assumptions = identity.assumptions.clone();
     assumptions.extend(shared(stages));
     Campaign {
         schema: SCHEMA,
         verdict: verdict(&rows),
-        sentence: words::sentence(&rows, &identity),
+        sentence: text::sentence(&rows, &identity),
         endpoints: endpoints(stages),
         comparisons: comparison::compare_stages(stages, &rows),
         projection: identity

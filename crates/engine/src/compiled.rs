@@ -11,7 +11,7 @@ use plan::{
 use codec::Origin;
 
 use crate::{
-    course::{MOST_USERS, Most},
+    load_control::{MOST_USERS, Most},
     program::{HookInterest, Program},
     run::raise_descriptors,
 };

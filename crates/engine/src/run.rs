@@ -14,7 +14,6 @@ use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Reg
 use plan::{Load, Plan, Problem, Schedule, Share};
 
 use crate::{
-    adoptions::ShardTakeover,
     client::{
         HttpClientConfig,
         hosts::{Allow, Hosts},
@@ -22,17 +21,18 @@ use crate::{
     clock::{Clock, Zero},
     collect::{Collector, Due, Sink},
     compiled::Compiled,
-    course::LoadControl,
     driver::{
         Driver,
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
     lease::Lease,
+    load_control::LoadControl,
     memory::Memory,
     pacer::Pacer,
     program::{HookInterest, Program, RequestStep},
     stop::StopHandle,
+    takeover::ShardTakeover,
     user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
     worker::{Worker, WorkerContext, WorkerMessage},

@@ -1,12 +1,12 @@
 //! Tests in simulated time: real driver, users, exchange, deadlines and recorder, on a clock that
 //! jumps between deadlines, with a server that is a formula. Results are exact.
 
-mod adopted;
+mod adjustable;
 mod flows;
 mod groups;
 mod judged;
 mod shares;
-mod steered;
+mod takeovers;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -33,19 +33,19 @@ use tokio::io::ReadBuf;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
-    adoptions::ShardTakeover,
     client::{
         Client, HttpClientConfig,
         hosts::{Allow, Hosts},
     },
     clock::{Clock, Zero},
     collect::{Collector, Sink},
-    course::LoadControl,
     driver::scenario,
+    load_control::LoadControl,
     memory::Memory,
     net::tls,
     program::Program,
     stop::StopHandle,
+    takeover::ShardTakeover,
     user::Env,
     watchdog::Watchdog,
     worker::{OutputLine, Worker, WorkerContext, WorkerMessage},

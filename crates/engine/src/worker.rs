@@ -15,10 +15,10 @@ use std::{
 use measure::{
     LabelId, Recorder, Sample,
     accumulator::KeptReason,
+    in_flight::InFlightAges,
     interval::Snapshot,
     label::{self, LabelCache, LabelGroup, OTHER, Registry},
     sample::Intended,
-    under_way::InFlightAges,
 };
 use plan::{
     Share,
@@ -27,14 +27,14 @@ use plan::{
 };
 
 use crate::{
-    adoptions::ShardTakeover,
     clock::{self, Clock},
-    course::LoadControl,
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
     lease::Lease,
+    load_control::LoadControl,
     memory::Memory,
     stop::{StopHandle, Urgency},
-    user::walk::StepTrace,
+    takeover::ShardTakeover,
+    user::step_trace::StepTrace,
     watchdog::Pulse,
 };
 

@@ -18,7 +18,7 @@ use session::{child, exit, lab_process, mock_process};
 
 use crate::{
     FindOptions, PHASE,
-    looks::{self, PollResult},
+    recovery_polling::{self, PollResult},
     slo,
 };
 
@@ -197,7 +197,7 @@ impl<'a> ProbeEnv<'a> {
         };
         /// Seeds of probes come first.
         const AFTER_PROBES: usize = 1_000_000;
-        let mut flags = self.load(least, looks::SECONDS);
+        let mut flags = self.load(least, recovery_polling::SECONDS);
         let seed = probe_seed(self.wanted.asked.seed, AFTER_PROBES + number * 100 + chance);
         flags.extend(["--seed".to_owned(), seed.to_string()]);
         let ended = self.run(&name, &flags)?.ended;

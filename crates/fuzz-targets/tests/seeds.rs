@@ -66,7 +66,7 @@ mod seeds {
     #[test]
     fn leaf() {
         for path in files("fuzz/seeds/leaf", &[""]) {
-            fuzz_targets::leaf::check(&std::fs::read(&path).unwrap());
+            fuzz_targets::chunk::check(&std::fs::read(&path).unwrap());
         }
     }
 }

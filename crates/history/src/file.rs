@@ -93,7 +93,7 @@ fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
 mod tests {
     use std::io::Write;
 
-    use decisions::past::{IndexedRow, IndexedRun, RowSubject, RowTimes};
+    use decisions::run_index::{IndexedRow, IndexedRun, RowSubject, RowTimes};
     use plan::criteria::SpanFilter;
     use record::{Model, RunState};
 

@@ -8,7 +8,7 @@
 
 mod file;
 mod tables;
-mod words;
+mod text;
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use std::{
 };
 
 use analysis::{summarise, summary::Summary};
-use decisions::past::IndexedRun;
+use decisions::run_index::IndexedRun;
 use record::{RecordError, Run};
 
 pub use file::FILE;
@@ -68,7 +68,7 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
     if run.manifest.share.is_some() {
         return Ok(None);
     }
-    let past = decisions::past::index(run, summary, &plan(dir));
+    let past = decisions::run_index::index(run, summary, &plan(dir));
     file::with(runs, |index| index.add(&past))
         .map(|(_, aside)| aside)
         .and_then(|aside| {
@@ -154,7 +154,11 @@ fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut RunInde
 /// A run, from its record.
 fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     let run = Run::open(dir)?;
-    Ok(decisions::past::index(&run, &summarise(&run), &plan(dir)))
+    Ok(decisions::run_index::index(
+        &run,
+        &summarise(&run),
+        &plan(dir),
+    ))
 }
 
 /// What a run was to do; null where its record does not say.

@@ -1,14 +1,14 @@
 //! The tables of the index, which anybody may read with their own tools: a row per run, its tags, what it must have in common with others,
 //! and its figures. What a run's figures mean is nobody's business here.
 
-use decisions::past::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
+use decisions::run_index::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
 use record::{Model, RunState};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::{
     RunNames,
     file::FileError,
-    words::{from_word, span, value, word},
+    text::{from_word, span, value, word},
 };
 
 /// The version of these tables.

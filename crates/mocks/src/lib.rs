@@ -5,10 +5,10 @@
 
 mod clock;
 mod deadlines;
-mod desk;
 mod ledger;
 mod log;
 mod serve;
+mod state;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -23,9 +23,9 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use deadlines::Deadlines;
-use desk::MockState;
 use log::Log;
 use serve::{Site, serve};
+use state::MockState;
 
 /// Options for all mocks.
 #[derive(Debug, Clone)]

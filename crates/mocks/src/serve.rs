@@ -17,8 +17,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock;
 use crate::deadlines::Deadlines;
-use crate::desk::{MockRequest, MockResponse, MockState, What, said};
 use crate::log::Log;
+use crate::state::{MockRequest, MockResponse, MockState, What, said};
 
 /// Maximum size of a body.
 const LARGEST: usize = 16 << 20;

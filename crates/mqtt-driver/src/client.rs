@@ -1,7 +1,7 @@
 //! One MQTT client at work: its connection, its session, what it has to send and what comes in. When it is to publish is told to it.
 
+mod connection;
 mod incoming;
-mod line;
 mod outgoing;
 
 use std::{
@@ -21,12 +21,12 @@ use measure::{
 use mqtt::{Filter, Qos, Reason, connect, subscribe};
 
 use crate::{
+    client_config::ClientConfig,
     counts::add,
-    made::ClientConfig,
     outbox::{MessageLedger, Outbox, SentMessage},
     shared::DriverState,
 };
-use line::Connection;
+use connection::Connection;
 
 /// A server that does not answer a CONNECT or SUBSCRIBE for this long, or as long as the run drains, is given up.
 const CONNECT_NS: u64 = 10_000_000_000;

@@ -5,8 +5,8 @@
 #![warn(missing_docs)]
 
 mod client;
+mod client_config;
 pub mod counts;
-mod made;
 mod outbox;
 mod pace;
 mod shared;

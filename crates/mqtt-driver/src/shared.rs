@@ -18,7 +18,7 @@ use measure::{
 use mqtt::{Qos, Stamp, Version, sequence::Arrival, sequence::Sequence, topic};
 use plan::{
     Schedule, Share,
-    beside::Publications,
+    background::Publications,
     mqtt::{Arrival as ArrivalOf, CONNECT, DELIVERY, Mqtt, PUBLISH, SUBSCRIBE},
     work::DEFAULT,
 };
@@ -26,8 +26,8 @@ use plan::{
 use crate::{
     DriverConfig, PROGRESS_NS, PerClient, Sums,
     client::Client,
+    client_config,
     counts::{Counts, PROGRESS, add},
-    made,
     outbox::MessageLedger,
     start::{Deliveries, Together},
 };
@@ -123,7 +123,7 @@ impl DriverState {
             clients: per_client,
         } = settings;
         let share = worker.share();
-        let made = made::clients(&work, seed, |number| share.has(number))?;
+        let made = client_config::clients(&work, seed, |number| share.has(number))?;
         let subscribing = made.iter().filter(|made| !made.filters.is_empty());
         together.register(worker.place().1, subscribing.count() as u64);
         let client = given.client;
@@ -135,7 +135,7 @@ impl DriverState {
         );
         let mut shares = HashMap::new();
         let mut receivers = Vec::new();
-        for (global, filter) in made::filters_of_all(&work, seed) {
+        for (global, filter) in client_config::filters_of_all(&work, seed) {
             let (group, plain) = topic::shared(&filter);
             let receiver = match group {
                 None => global,
@@ -151,7 +151,7 @@ impl DriverState {
         }
         Ok(DriverState {
             labels: OurLabels::new(worker, work.arrivals),
-            version: made::version(&work),
+            version: client_config::version(&work),
             origins: work
                 .hosts()
                 .map(|host| Origin {

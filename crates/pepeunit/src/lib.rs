@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-mod ground;
+mod fixture;
 mod md5;
 mod pipes;
 mod probe;
@@ -29,7 +29,7 @@ use plan::{
 use session::{Hosts, Job, SharedVoice, exit, inputs, sampling};
 
 use door_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
-use ground::TestFixture;
+use fixture::TestFixture;
 use pipes::Pipe;
 use settings::{Flags, PepeunitConfig, Topics, Variables};
 use verdict::BackendVerdict;

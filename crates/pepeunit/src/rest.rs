@@ -9,7 +9,7 @@ use std::sync::{
 use serde_json::{Value, json};
 
 use crate::{md5, pipes::Pipe};
-use session::asking::{Base, BlockingRequest, BlockingResponse};
+use session::blocking_http::{Base, BlockingRequest, BlockingResponse};
 
 const API: &str = "/pepeunit/api/v1";
 /// The repository that units are made of.

@@ -6,7 +6,7 @@ use record::server::{Descriptor, MetricReading};
 use serde_json::{Value, json};
 use session::Sampler;
 
-use session::asking::{Base, BlockingRequest};
+use session::blocking_http::{Base, BlockingRequest};
 
 /// The rule by which a run ends, as it is told.
 pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";

@@ -7,7 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod about;
-pub mod beside;
+pub mod background;
 pub mod criteria;
 pub mod deployment;
 mod draw;
@@ -34,8 +34,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use background::Beside;
 pub use base::{mutant, rng};
-pub use beside::Beside;
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use extension::Extension;

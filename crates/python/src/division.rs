@@ -6,8 +6,8 @@ use door_locust::Conducting;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use crate::{
+    log::voice,
     run::{Facts, RunResult, test},
-    voice::voice,
 };
 
 /// A test that others carry out: from its making to `end`.

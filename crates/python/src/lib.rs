@@ -3,9 +3,9 @@
 
 mod answer;
 mod division;
+mod log;
 mod record;
 mod run;
-mod voice;
 
 use pyo3::prelude::*;
 

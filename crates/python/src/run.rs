@@ -12,7 +12,7 @@ use pyo3::{
     prelude::*,
 };
 
-use crate::{answer::PyResponse, voice::voice};
+use crate::{answer::PyResponse, log::voice};
 
 /// A test that runs: from its making to `end`.
 #[pyclass(module = "loadline._native", frozen)]

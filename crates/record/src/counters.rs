@@ -11,7 +11,7 @@ use measure::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::frame::{IntervalRecord, LabelTotals};
+use super::interval::{IntervalRecord, LabelTotals};
 
 /// Count, sum, least and greatest of a histogram, exactly.
 pub(super) type Exact = (u64, u128, u64, u64);

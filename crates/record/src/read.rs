@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use super::{
     counters::{self, CounterLine},
-    frame::IntervalRecord,
     hlog::{self, Decoder, LogLine},
+    interval::IntervalRecord,
 };
 
 /// Streams the finished intervals of one folder.

@@ -17,11 +17,10 @@ use serde_json::Value;
 
 use super::{
     Event, EventKind, Frames, IntervalReader, IntervalRecord, LabelTotals, Manifest, NodeRow,
-    NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement,
-    door::DoorLine,
-    files, manifest, node,
+    NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement, files,
+    front_end::DoorLine,
+    location, manifest, node,
     parts::{self, RunParts},
-    place,
     read::{count_things, things},
     server::{ServerLine, ServerMetrics},
 };
@@ -214,7 +213,7 @@ impl Run {
     /// # Errors
     /// As [`super::find`] and [`Run::open`].
     pub fn find(runs: &Path, wanted: &str) -> Result<Run, RecordError> {
-        Run::open(&place::find(runs, wanted)?)
+        Run::open(&location::find(runs, wanted)?)
     }
 
     /// Keeps what a front door has found behind the load: sentences that every rendering has, and a document of the door's own.

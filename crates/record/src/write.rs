@@ -9,11 +9,11 @@ use plan::Plan;
 use super::{
     DecodedChunk, Event, EventKind, FirstError, HostSample, IntervalRecord, Manifest, NodeRow,
     RecordChunk, RecordError, Run, RunEnd, RunLocation, RunState, begin,
+    chunk::json_lines,
     copy::{self, Copier, Extra, RecordPiece},
-    door::DoorLine,
     files::{self, Files, replace},
+    front_end::DoorLine,
     hlog,
-    leaf::json_lines,
     server::{ServerMetrics, SourceReading},
     totals::Totals,
 };

@@ -6,15 +6,16 @@ use std::{
 };
 
 use crate::{
-    campaign, compare, course, find, html, markdown,
+    campaign, compare, find, html, markdown,
     sheet::{self, Sheet},
+    trend,
 };
 
 use analysis::{
     page::Page,
     summary::{self, Summary},
 };
-use decisions::{compare::Comparison, find::SearchResult, past::MetricTrend};
+use decisions::{compare::Comparison, find::SearchResult, run_index::MetricTrend};
 
 /// The page's file.
 pub const PAGE: &str = "report.html";
@@ -121,8 +122,8 @@ fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_course(path: &Path, course: &MetricTrend) -> Result<(), NotWritten> {
-    replace(path, course::sheet(course).page.as_bytes())
+pub fn write_course(path: &Path, trend: &MetricTrend) -> Result<(), NotWritten> {
+    replace(path, trend::sheet(trend).page.as_bytes())
 }
 
 /// Writes anything that serialises as JSON to be read by people too.

@@ -14,7 +14,7 @@ use std::{
 use engine::{StopHandle, Urgency};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{exit, signals, voice::NullSink, voice::SharedVoice};
+use crate::{exit, messages::NullSink, messages::SharedVoice, signals};
 
 /// How often is looked for signals.
 const LOOK: Duration = Duration::from_millis(20);

@@ -13,7 +13,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    asking::{Base, BlockingRequest},
+    blocking_http::{Base, BlockingRequest},
     exit,
     lab_process::NotStarted,
 };

@@ -12,12 +12,13 @@ use crate::{
     exports::Exports,
     hosts::Hosts,
     live::{self, Bound},
-    memory, named, pacing,
+    memory,
+    messages::SharedVoice,
+    naming, pacing,
     part::RunPartOrder,
     rules,
     sampling::{self, Sampler},
     server_sources,
-    voice::SharedVoice,
 };
 
 /// What a run is made of.
@@ -179,7 +180,7 @@ pub(crate) fn prepare_as(
     if job.part.is_none() || conducted || alone {
         // Whoever has flags of ours for it asks before they are looked at.
         if job.door != "run" {
-            named::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
+            naming::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
         rules::apply_env_check(&mut job.plan).map_err(RunRefused::bad_input)?;
         server_sources::apply_env_server(&mut job.plan).map_err(RunRefused::bad_input)?;

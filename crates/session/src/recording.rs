@@ -5,7 +5,7 @@ use std::sync::Arc;
 use decisions::stop::{FiredRule, StopRules};
 use engine::{
     Cause, LoadControl, OutputLine, RuleVerdict, Sink, StopHandle, Urgency,
-    course::{AdjustedLoad, Change},
+    load_control::{AdjustedLoad, Change},
 };
 use measure::{Histogram, Interval, accumulator::KeptReason};
 use plan::criteria::Ending;
@@ -15,8 +15,8 @@ use record::{
 };
 
 use crate::{
-    door::Observer, live::Live, sampling::Sampling, voice::SharedVoice, watch::HostMonitor,
-    window::RecentIntervals,
+    host_monitor::HostMonitor, live::Live, messages::SharedVoice, observer::Observer,
+    sampling::Sampling, window::RecentIntervals,
 };
 
 /// Writes the record, then tells the observer.

@@ -11,18 +11,18 @@ use record::{
 };
 
 use crate::{
-    before_after,
-    door::{Door, Observer},
-    ended::{FinishContext, FinishedRun, StartError},
+    finished::{FinishContext, FinishedRun, StartError},
+    host_monitor::HostMonitor,
     live::Steering,
+    messages::SharedVoice,
+    observer::{Door, Observer},
     part::RunPartOrder,
     prepare::{Ready, RunRefused},
     recording::{Recording, heed},
     salt::random_salt,
     sampling::Sampling,
+    setup_teardown,
     signals::{self, SignalGuard},
-    voice::SharedVoice,
-    watch::HostMonitor,
     window::RecentIntervals,
 };
 
@@ -57,7 +57,7 @@ impl Ready {
     ) -> Result<FinishedRun, StartError> {
         // Of several processes, the one that divides the run does that once for all.
         if self.job.plan.before.is_some() && self.job.part.is_none() {
-            let left = before_after::before(&self, Some(&mut *observer))?;
+            let left = setup_teardown::before(&self, Some(&mut *observer))?;
             self.job.plan.inherited = left;
             // What they leave is every virtual user's from the first.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());

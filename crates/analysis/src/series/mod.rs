@@ -3,17 +3,17 @@
 //! described in `docs/reference/series-json.md`.
 
 mod columns;
-mod courses;
 mod heat;
-mod lost;
+mod label_series;
+mod lost_nodes;
 mod server;
 mod shape;
 
 use serde::Serialize;
 
 pub use columns::{Columns, TimeColumns};
-pub use courses::{InPhase, LabelSeries, Spread};
 pub use heat::Heat;
+pub use label_series::{InPhase, LabelSeries, Spread};
 pub use server::{Constant, Panel, constant};
 pub use shape::Distribution;
 pub use shape::Grid;
@@ -64,14 +64,14 @@ pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Ser
     let headline = summary.headline();
     let server = server::panels(run, &timeline.moments);
     let mut points = columns::build(&timeline.moments);
-    lost::add(&mut points, run);
+    lost_nodes::add(&mut points, run);
     Series {
         schema: SCHEMA,
         width_ns: run.totals.history.all.width_ns(),
         points,
         heat: heat::build(&timeline.moments, headline),
         distribution: shape::distributions(run, headline),
-        labels: courses::build(run, summary),
+        labels: label_series::build(run, summary),
         criteria_timeline: timeline.criteria.clone(),
         constants: server::constants(&server),
         server,

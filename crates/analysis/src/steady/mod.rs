@@ -7,7 +7,7 @@ mod backlog;
 mod points;
 pub mod simulated;
 mod stretch;
-mod words;
+mod text;
 
 use measure::{TimeKind, label};
 use record::{IntervalRow, LabelTotals, Model, Run};
@@ -17,8 +17,8 @@ use statistics::{Direction, settled};
 
 use crate::{
     figures::{Sampled, Stats},
+    live_snapshot,
     moments::{self, Moment},
-    newest,
 };
 pub use backlog::Flow;
 pub use backlog::of_phase;
@@ -96,7 +96,7 @@ pub enum Behaviour {
 
 /// The time that is looked at.
 fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
-    let kind = newest::headline(run, &run.totals.label(label::ALL));
+    let kind = live_snapshot::headline(run, &run.totals.label(label::ALL));
     let has_iterations = moments
         .iter()
         .any(|moment| moment.iterations.slot.counters.ended() > 0);
@@ -121,7 +121,7 @@ pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
             what: SteadyState::Unknown(why),
         },
     };
-    Some(words::told(run, found, kind))
+    Some(text::told(run, found, kind))
 }
 
 /// Whether a steady state can ever be looked for in a run with this load; else why not.

@@ -3,7 +3,7 @@
 
 use record::{Model, Run};
 
-use crate::{figures, left_out::LeftOut, moments::Moment};
+use crate::{exclusions::LeftOut, figures, moments::Moment};
 
 /// A stretch of constant load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use plan::{Criterion, units::Quantity};
 
-use crate::left_out::LeftOut;
+use crate::exclusions::LeftOut;
 
 /// A figure with the bound that it is compared with, both in the metric's own unit.
 pub(super) struct Measured {

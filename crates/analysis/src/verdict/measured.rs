@@ -26,8 +26,8 @@ use super::{
     subject::{Subject, may_be_of},
 };
 use crate::{
+    exclusions::LeftOut,
     figures::{self, Sampled, per_second},
-    left_out::LeftOut,
     steady,
 };
 

@@ -2,10 +2,10 @@
 //! a module of their own; whether the measurement can be trusted is another question with a place of its own.
 
 mod bound;
-mod despite;
 mod measured;
 pub mod measurement;
 mod messages;
+mod robustness;
 mod server;
 mod subject;
 pub mod timeline;
@@ -88,12 +88,12 @@ pub(crate) fn despite_the_generator(
     if measurement.verdict != "INVALID" {
         return;
     }
-    let off_ns = despite::worst_ns(run);
+    let off_ns = robustness::worst_ns(run);
     for judged in judged {
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };
-        judged.stands = despite::stands(run, &criterion, judged.judgement, elapsed_ns, arrivals);
+        judged.stands = robustness::stands(run, &criterion, judged.judgement, elapsed_ns, arrivals);
         let told = match judged.stands {
             None => continue,
             Some(true) => "stands whatever the generator did wrong".to_owned(),

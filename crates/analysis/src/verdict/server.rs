@@ -13,7 +13,7 @@ use record::{
 };
 
 use super::bound::{Measured, bound, without};
-use crate::{left_out::LeftOut, steady};
+use crate::{exclusions::LeftOut, steady};
 
 /// The most of the time that may be missing, as a share; a look or two are always.
 const MAY_BE_MISSING: f64 = 0.1;

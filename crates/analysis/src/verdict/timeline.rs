@@ -8,7 +8,7 @@ use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
 use crate::{
-    left_out::LeftOut,
+    exclusions::LeftOut,
     moments::{self, Moment},
     steady::{self, Steady},
 };

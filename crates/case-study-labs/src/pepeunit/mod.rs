@@ -21,7 +21,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 
-use crate::given;
+use crate::lab_config;
 use crate::latency::{self, FixedLatency};
 use consumer::Consumer;
 use graphql::GraphQlRequest;
@@ -114,7 +114,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
 }
 
 fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
-    given::bad(NAME, option, value, advice)
+    lab_config::bad(NAME, option, value, advice)
 }
 
 fn number(options: &LabOptions, option: &str, most: u64) -> Result<Option<u64>, LabError> {

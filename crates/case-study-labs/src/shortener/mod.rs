@@ -17,8 +17,8 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use crate::given;
 use crate::jwt;
+use crate::lab_config;
 use crate::latency::{FixedLatency, duration};
 use lab::units;
 use lab::{LabEntry, LabError, LabKind, LabOptions, Routes};
@@ -57,7 +57,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     let fetch_ns = duration(NAME, options, "secret-fetch")?;
     let most = options.extra("concurrency").map(|text| {
         units::count(text, 1..=1_000_000)
-            .map_err(|advice| given::bad(NAME, "concurrency", text, advice))
+            .map_err(|advice| lab_config::bad(NAME, "concurrency", text, advice))
     });
     let shortener = Arc::new(Shortener {
         secret: options.token.clone(),

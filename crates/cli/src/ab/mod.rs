@@ -1,7 +1,7 @@
 //! `loadline ab`: the same test against two targets in turns, until one is shown to be worse or not to be, or no more pairs are left.
 //! When is looked, and how sure a look must be, is `decisions::compare`'s; what is run beside is [`beside`]'s.
 
-mod beside;
+mod target_process;
 
 use std::path::Path;
 
@@ -16,12 +16,13 @@ use report::{console, gate as told};
 use session::{exit, inputs, signals};
 
 use crate::{
-    args, compare as comparing, groups, log,
-    making::{self, RunEnv, without_record},
-    rerender,
-    stop::{CommandError, flag_error},
+    args,
+    child_runs::{self, RunEnv, without_record},
+    compare as comparing,
+    error::{CommandError, flag_error},
+    groups, log, rerender,
 };
-use beside::{StartResult, TargetProcess};
+use target_process::{StartResult, TargetProcess};
 
 /// Runs `loadline ab`.
 pub fn command(args: &args::Ab) -> u8 {
@@ -45,7 +46,7 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
         AbTarget::new("a", &args.a, args.a_cmd.as_deref(), args)?,
         AbTarget::new("b", &args.b, args.b_cmd.as_deref(), args)?,
     ];
-    making::can_be_written(&args.json)?;
+    child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
     // Held to the end: what was started is ended first, whenever a signal comes.
@@ -53,7 +54,7 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
         CommandError::could_not_run(format!("cannot listen for signals: {error}"))
     })?;
     let runs = rerender::runs(args.runs.as_deref());
-    let tag = making::tag("ab");
+    let tag = child_runs::tag("ab");
     let folder = args.out.clone();
     let folder = folder.unwrap_or_else(|| comparing::place("ab", &tag["ab-".len()..]));
     let mut ab = Ab {
@@ -238,7 +239,7 @@ impl Ab<'_> {
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
-        making::is_recorded(&ran, &entrant.summary)?;
+        child_runs::is_recorded(&ran, &entrant.summary)?;
         let requests = &entrant.summary.requests;
         if requests.ok + requests.failed == 0 {
             return Err(CommandError::could_not_run(format!(

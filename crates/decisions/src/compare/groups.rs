@@ -6,7 +6,7 @@ use plan::mutant::{self, Mutant};
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
 
 use super::{
-    Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Side, Subject, judge, words,
+    Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Side, Subject, judge, text,
 };
 
 /// Compares these figures, which count as one family.
@@ -33,7 +33,7 @@ pub(super) fn compare_groups(
     for one in &mut all {
         if let Some(change) = &one.change {
             one.outcome = judge::outcome(one.unit, change, asked);
-            one.text = words::judged(one, asked);
+            one.text = text::judged(one, asked);
         }
     }
     all
@@ -65,7 +65,7 @@ fn compared(
         asked,
     );
     if compared.change.is_none() {
-        compared.text = words::unknown(subject, baseline, candidate);
+        compared.text = text::unknown(subject, baseline, candidate);
     }
     compared
 }

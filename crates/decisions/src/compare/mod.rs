@@ -5,31 +5,31 @@
 //! [`looks`] is when they are looked at where they are still being made, [`single`] one with one (a hint, of what [`drawn`] makes of each), [`unlike`] finds runs and stretches that are not like the others, [`quantiles`] is the whole
 //! distribution, [`words`] says it. Nothing here reads a file or lays anything out.
 
-mod alike;
-mod drawn;
+mod bootstrap;
+mod comparability;
 mod figure;
 mod groups;
+mod interim;
 mod judge;
-mod looks;
+mod outliers;
 mod quantiles;
-mod single;
-mod unlike;
-mod words;
+mod single_run;
+mod text;
 
 use record::Run;
 use serde::Serialize;
 
 use analysis::summary::Summary;
 
-use single::Pair;
+use single_run::Pair;
 
-pub(crate) use alike::fault;
-pub use alike::{Incompatibility, fingerprint, incompatibilities};
+pub(crate) use comparability::fault;
+pub use comparability::{Incompatibility, fingerprint, incompatibilities};
 pub use figure::{FigureUnit, Subject, read, without_row};
 pub use groups::one_figure;
-pub use looks::{FEWEST, InterimPlan, is_a_first, is_decided};
+pub use interim::{FEWEST, InterimPlan, is_a_first, is_decided};
 pub use quantiles::Quantile;
-pub use words::{amount, change, value};
+pub use text::{amount, change, value};
 
 /// Runs of each side that tell chance from change.
 const ENOUGH: usize = 4;
@@ -225,19 +225,19 @@ pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comp
     let endpoints: Vec<Compared> = endpoints
         .iter()
         .flat_map(|subject| compare(std::slice::from_ref(subject)))
-        .map(|compared| words::looked_at(compared, asked))
+        .map(|compared| text::looked_at(compared, asked))
         .collect();
     let verdict = verdict(&judged);
     let decides = !method.is_hint() || asked.hint_decides;
     let mut notes = asked.anyway.clone();
-    notes.extend(alike::remarks(baseline, candidate));
-    notes.extend(words::method(
+    notes.extend(comparability::remarks(baseline, candidate));
+    notes.extend(text::method(
         baseline,
         candidate,
         method,
         (judged.len(), asked.confidence),
     ));
-    notes.extend(unlike::find(baseline, candidate));
+    notes.extend(outliers::find(baseline, candidate));
     let (quantiles, quantiles_of) = quantiles::compare_quantiles(baseline, candidate, compare);
     Comparison {
         schema: 1,
@@ -246,9 +246,9 @@ pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comp
         method,
         margin: asked.margin,
         error_margin: asked.error_margin,
-        margins: words::margins(&judged, asked),
+        margins: text::margins(&judged, asked),
         verdict,
-        sentence: words::sentence(&judged, verdict, method, asked),
+        sentence: text::sentence(&judged, verdict, method, asked),
         exit_code: exit_code(verdict, decides),
         judged,
         endpoints,

@@ -4,10 +4,10 @@
 //! A condition has held when it holds over the window as a whole and no second of it speaks against that: one bad second does not make ten
 //! bad ones, and seconds with few samples decide nothing by themselves.
 
-mod beside;
 mod guard;
 mod probing;
-mod seen;
+mod rule_window;
+mod server_rules;
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use analysis::{
     verdict::{Subject, bound, kind_of},
 };
 use probing::Probing;
-use seen::RuleWindow;
+use rule_window::RuleWindow;
 
 /// The rules of a run, watching.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl WatchedRule {
             return None;
         };
         if matches!(self.rule.when.metric, Metric::Server(..)) {
-            return beside::held(&self.rule, run, self.from_ns, interval.span.1);
+            return server_rules::held(&self.rule, run, self.from_ns, interval.span.1);
         }
         self.seconds.push_back(self.seen(interval, &subject));
         let mut ns: u64 = self.seconds.iter().map(|seen| seen.ns).sum();
@@ -155,12 +155,12 @@ impl WatchedRule {
     /// them says nothing by itself, and a burst in the others would pass for all of the window.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
-        if !seen::is_counted(when) {
+        if !rule_window::is_counted(when) {
             return false;
         }
         let mut seconds: Vec<RuleWindow> = self.seconds.iter().map(|seen| seen.alone()).collect();
         seconds.sort_by(|one, other| one.share().total_cmp(&other.share()));
-        if !seen::is_upward(when.op) {
+        if !rule_window::is_upward(when.op) {
             seconds.reverse();
         }
         let mut together = RuleWindow::default();

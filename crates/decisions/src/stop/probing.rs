@@ -5,7 +5,7 @@ use measure::{Interval, confidence::Standing};
 use plan::{Criterion, Plan, StopRule, criteria::Ending};
 use record::Run;
 
-use super::{FiredRule, WatchedRule, seen::RuleWindow};
+use super::{FiredRule, WatchedRule, rule_window::RuleWindow};
 use crate::find::{ViolationTally, allowed};
 
 /// Nothing is decided in fewer seconds.

@@ -9,7 +9,7 @@ use measure::{
     accumulator::{self, Event, Opening, Reason, Sketch, Tally},
 };
 
-use crate::words;
+use crate::error_names;
 
 const MS: u64 = 1_000_000;
 /// How the name of a URL that is none begins; the URL follows, so that each may be another one.
@@ -144,7 +144,7 @@ impl Accumulator {
     }
 
     fn error(&mut self, reason: Reason<'_>, step: Option<u32>) {
-        let mut name = words::error_name(&reason);
+        let mut name = error_names::error_name(&reason);
         if name.starts_with(INVALID_URL) && !self.urls.contains(name) {
             if self.urls.len() < MOST_URLS {
                 self.urls.insert(name.to_owned());

@@ -6,12 +6,12 @@
 mod accumulator;
 mod command;
 mod endpoints;
+mod error_names;
 pub mod expect;
 pub mod plugins;
 pub mod print;
 pub mod read;
 pub mod refusal;
-mod words;
 
 pub use accumulator::Accumulator;
 pub use command::Artillery;

@@ -6,13 +6,13 @@
 
 #![forbid(unsafe_code)]
 
-pub mod beside;
+mod accumulator;
+pub mod background;
 mod files;
-mod harmless;
+mod ignored_options;
 mod print;
 mod read;
 mod run;
-mod told;
 mod unsupported;
 
 use formats::{Inputs, LoadErrors, TestFileReader};
@@ -20,9 +20,9 @@ use plan::Plan;
 use record::Run;
 use session::{FrontDoor, FrontEndInfo, SharedVoice};
 
+pub use accumulator::MqttAccumulator;
 pub use read::{named_phase, open_load, plan_for};
 pub use run::{RunPrinter, driver_counts, not_a_command, ready};
-pub use told::MqttAccumulator;
 
 /// The door, for whoever lists the front doors.
 #[derive(Debug)]

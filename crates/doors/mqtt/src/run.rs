@@ -21,7 +21,7 @@ use session::{
     Door, Hosts, Job, Observer, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
 };
 
-use crate::{harmless, print, read::MqttCommand, told::MqttAccumulator, unsupported};
+use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
 
 /// Messages per second that one worker is trusted with.
 const PER_WORKER: f64 = 150_000.0;
@@ -48,7 +48,7 @@ pub fn command(
         voice.error(&line);
         return exit::BAD_INPUT;
     }
-    let (arguments, notes) = harmless::taken(arguments);
+    let (arguments, notes) = ignored_options::taken(arguments);
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let command = match MqttCommand::try_parse_from(line) {
         Ok(command) => command,

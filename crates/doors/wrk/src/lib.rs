@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 mod accumulator;
+mod command;
 mod figures;
-mod native;
 pub mod print;
 pub mod read;
 mod run;
@@ -49,7 +49,7 @@ impl FrontDoor for Wrk {
     }
 
     fn scripts(&self) -> Option<&'static dyn session::ScriptLoader> {
-        Some(&native::LuaFiles)
+        Some(&command::LuaFiles)
     }
 
     fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8 {

@@ -21,12 +21,12 @@ use plan::{
 
 use super::{
     Driver,
-    adopting::Adopting,
-    steered::{Steered, UserPool, WorkerArrivals},
+    adjustable::{Steered, UserPool, WorkerArrivals},
+    takeover::Adopting,
 };
 use crate::{
     client::{Client, HttpClientConfig},
-    course::{LOOK_NS, LoadControl},
+    load_control::{LOOK_NS, LoadControl},
     memory,
     program::Program,
     user::{self, Env, IterationStart, UserState, hook::Hooks},

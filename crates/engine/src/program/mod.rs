@@ -4,11 +4,11 @@
 //! hot path.
 
 mod captures;
-mod looks;
+mod head_template;
+mod interest;
 mod multipart;
 mod request;
 mod sizes;
-mod stencil;
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use query::filtrex::Expression;
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
-pub use looks::{HookInterest, Interest};
+pub use interest::{HookInterest, Interest};
 pub use request::RequestStep;
 pub use sizes::sizes;
 

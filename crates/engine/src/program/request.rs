@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use super::{
     Interest,
     captures::{Capturing, Checking, capturing, checking, picked},
+    head_template::HeadTemplate,
     multipart,
-    stencil::HeadTemplate,
 };
 use crate::client::{BuildError, Built, Override};
 use codec::{

@@ -2,15 +2,15 @@
 
 mod blocks;
 mod capture;
-mod evidence;
+mod failure_sample;
 mod fork;
 mod groups;
 pub mod hook;
 mod judge;
 mod ongoing;
 mod request;
+pub mod step_trace;
 mod vars;
-pub mod walk;
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -389,7 +389,7 @@ impl<'a> User<'a> {
             .clamp(0.0, units::MAX_DURATION as f64) as u64;
         if self.worker.common.walks {
             self.worker
-                .emit(OutputLine::Step(walk::StepTrace::Thinks(ns)));
+                .emit(OutputLine::Step(step_trace::StepTrace::Thinks(ns)));
         }
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);

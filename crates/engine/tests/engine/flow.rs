@@ -2,7 +2,7 @@
 
 use engine::{
     Cause,
-    walk::{RequestTrace, StepTrace},
+    step_trace::{RequestTrace, StepTrace},
 };
 
 use measure::{OutcomeClass, TimeKind};

@@ -60,7 +60,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     assert_eq!(mqtt.groups[2].client_id, "me");
     assert_eq!(mqtt.groups[2].publish.as_ref().map(|p| p.qos), Some(2));
     let planned = plan.loads_beside().into_iter().map(|load| {
-        let of = plan::beside::Publications::new(&load?, 1, mqtt.ready_ns(), plan.end_ns());
+        let of = plan::background::Publications::new(&load?, 1, mqtt.ready_ns(), plan.end_ns());
         Some(of.planned())
     });
     // 30/s for 10 s less those of 1.12 s; 2 s at 1/s and 2 s at 3/s.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     draft::{DraftPart, PartContent},
-    marks,
+    placeholders,
     unknowns::Unknowns,
 };
 
@@ -52,7 +52,7 @@ fn part(
     let Some((name, rest)) = word.text.split_once('=') else {
         return Err(refused(word.mark, "this is no part: write 'name=value'"));
     };
-    if name.is_empty() || marks::has_variables(name) {
+    if name.is_empty() || placeholders::has_variables(name) {
         return Err(refused(
             word.mark,
             "parts of plans have a name, and are not nested: write 'name=value'",
@@ -84,7 +84,7 @@ fn part(
     let content = match sign {
         Some('@') => {
             let names = [Some(&value), said.filename.as_ref()];
-            let is_made = |name: &&String| marks::has_variables(name) || name.contains("{{");
+            let is_made = |name: &&String| placeholders::has_variables(name) || name.contains("{{");
             if value == "-" || value.is_empty() || names.iter().flatten().any(is_made) {
                 let why = "name the file as it is called: a plan reads it before the run";
                 return Err(refused(word.mark, why));

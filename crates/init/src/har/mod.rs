@@ -3,9 +3,9 @@
 
 mod chain;
 mod choose;
+mod disabled;
 mod entry;
 mod html;
-mod off;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -22,7 +22,7 @@ use crate::{
     body,
     draft::{self, Draft, DraftBody, DraftRequest, DraftStep},
     headers::{self, HeaderUse},
-    kind, marks,
+    kind, placeholders,
     unknowns::Unknowns,
 };
 use chain::Chain;
@@ -117,8 +117,8 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
             told((mark, why))
         },
     )?;
-    let off = off::comment_out(&mut requests);
-    draft.remarks.extend(off::remark(off, requests.len()));
+    let off = disabled::comment_out(&mut requests);
+    draft.remarks.extend(disabled::remark(off, requests.len()));
     if off == requests.len() {
         draft.steps.push(draft::nothing_yet());
     }
@@ -373,7 +373,7 @@ impl Maker<'_> {
     fn url(&mut self, target: &str) -> String {
         let entry = &self.entries[self.number];
         let whole = self.link(&entry.url);
-        if marks::has_variables(&whole) && marks::replaced(&whole, "").is_empty() {
+        if placeholders::has_variables(&whole) && placeholders::replaced(&whole, "").is_empty() {
             return whole;
         }
         let path = self.link(&entry.address.path);
@@ -393,7 +393,7 @@ impl Maker<'_> {
             }
             _ => self.link(value),
         };
-        let is_used = marks::has_variables(&linked);
+        let is_used = placeholders::has_variables(&linked);
         if is_used {
             linked
         } else {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     draft::{DraftBody, DraftRequest},
-    headers, marks,
+    headers, placeholders,
     unknowns::{Unknowns, is_secret},
     yaml,
 };
@@ -123,7 +123,7 @@ impl<'n> Operation<'n> {
     /// An earlier step has this parameter in a variable.
     pub fn give(&mut self, parameter: &str, variable: &str) {
         self.given
-            .insert(parameter.to_owned(), marks::variable(variable));
+            .insert(parameter.to_owned(), placeholders::variable(variable));
     }
 
     /// The step.
@@ -371,7 +371,7 @@ impl Asker<'_> {
             Some(variable) => variable,
             None => {
                 let env = Unknowns::env_of(hint);
-                let variable = marks::variable(&format!("$env.{env}"));
+                let variable = placeholders::variable(&format!("$env.{env}"));
                 if !self.asked.contains(&env) {
                     self.asked.push(env);
                 }

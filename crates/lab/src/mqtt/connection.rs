@@ -1,7 +1,7 @@
 //! A client's connection to the broker, with a third-party codec for 3.1.1 and 5, and deliberate
 //! faults.
 
-mod speech;
+mod session_io;
 
 use std::{io, rc::Rc, time::Duration};
 
@@ -16,9 +16,9 @@ use super::{
     Desk,
     broker::{BrokerMessage, Coming, Out},
     faults::Fate,
-    frame,
+    framing,
 };
-use speech::{ClientRequest, Greeting, Speech};
+use session_io::{ClientRequest, Greeting, Speech};
 
 /// Time limit for CONNECT.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -99,13 +99,13 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
 }
 
 /// Identity of an accepted client, or a refusal by faults, gate or credentials.
-fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, speech::ConnectRefusal> {
+fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, session_io::ConnectRefusal> {
     if desk.faults.refuses() {
-        return Err(speech::ConnectRefusal::Busy);
+        return Err(session_io::ConnectRefusal::Busy);
     }
     if let Some(gate) = &desk.gate {
         let who = gate.admits(greeting.username.as_deref().unwrap_or_default());
-        return who.ok_or(speech::ConnectRefusal::Password);
+        return who.ok_or(session_io::ConnectRefusal::Password);
     }
     let Some((name, password)) = &desk.faults.user else {
         return Ok(String::new());
@@ -114,13 +114,13 @@ fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, speech::ConnectR
         && greeting.password.as_deref().unwrap_or_default() == password.as_bytes();
     right
         .then(String::new)
-        .ok_or(speech::ConnectRefusal::Password)
+        .ok_or(session_io::ConnectRefusal::Password)
 }
 
 /// The next packet. `None` at the end of the stream.
 async fn packet(stream: &mut TcpStream, held: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     loop {
-        if let Some((whole, _)) = frame::whole(held)?
+        if let Some((whole, _)) = framing::whole(held)?
             && held.len() >= whole
         {
             let rest = held.split_off(whole);

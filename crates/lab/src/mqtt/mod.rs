@@ -6,7 +6,7 @@ mod broker;
 mod connection;
 pub mod embedded;
 mod faults;
-mod frame;
+mod framing;
 mod gate;
 mod sink;
 mod topics;

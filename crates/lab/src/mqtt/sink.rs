@@ -9,7 +9,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{Desk, frame};
+use super::{Desk, framing};
 
 /// Received messages.
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> 
         held += came;
         let mut at = 0;
         out.clear();
-        while let Some((whole, body)) = frame::whole(&buffer[at..held])? {
+        while let Some((whole, body)) = framing::whole(&buffer[at..held])? {
             if at + whole > held {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Plan, beside::Publications};
+use crate::{Plan, background::Publications};
 
 /// A group of MQTT clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]

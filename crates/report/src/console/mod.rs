@@ -3,7 +3,6 @@
 
 mod campaign;
 mod compare;
-mod course;
 mod find;
 mod ledgers;
 mod list;
@@ -12,6 +11,7 @@ mod screen;
 mod screen_model;
 mod table;
 mod text;
+mod trend;
 mod trial;
 
 use crate::{mocks, nodes, printable};
@@ -32,13 +32,13 @@ pub(crate) use text::wrap;
 
 pub use campaign::{campaign_in, campaign_text};
 pub use compare::comparison_in;
-pub use course::course_in;
 pub use find::found_in;
 pub use list::list_in;
 pub use progress::progress_line;
 pub use screen::{StyledLine, TextStyle, plain, screen};
 pub use screen_model::{Busy, ScreenModel};
 pub use text::Columns;
+pub use trend::course_in;
 pub use trial::{is_through, trial_in};
 
 /// The text of a summary as it is written where there is no terminal, ending with a line feed.

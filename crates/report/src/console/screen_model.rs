@@ -12,7 +12,7 @@ use record::{LabelTotals, Run};
 
 use analysis::{
     figures::{self, Sampled},
-    newest,
+    live_snapshot,
     summary::Figure,
     verdict::{self, Judged},
 };
@@ -122,7 +122,7 @@ impl ScreenModel {
 
     fn counts(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
         self.elapsed_ns = interval.span.1;
-        self.phase = newest::phase(run, interval.phase as usize)
+        self.phase = live_snapshot::phase(run, interval.phase as usize)
             .map(|phase| (phase.name, phase.number, phase.of));
         let rows = &run.totals.rows;
         let sum = |figure: fn(&RunPart) -> u64| rows.values().map(|row| figure(&row.run)).sum();
@@ -151,9 +151,9 @@ impl ScreenModel {
     }
 
     fn times(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
-        let kind = newest::headline(run, all);
+        let kind = live_snapshot::headline(run, all);
         self.time = kind.name();
-        let now = newest::timed(run, interval, kind);
+        let now = live_snapshot::timed(run, interval, kind);
         let mut so_far = LabelTotals::default();
         if kind == TimeKind::Iteration {
             for label in run.labels_of(LabelGroup::Iteration) {

@@ -11,7 +11,7 @@ use engine::{OutputLine, Zero, clock};
 use record::{Event, EventKind};
 use serde::Serialize;
 
-use crate::voice::{MessageSink, SharedVoice};
+use crate::messages::{MessageSink, SharedVoice};
 
 /// So many lines are kept and shown.
 const MOST_LINES: usize = 200;

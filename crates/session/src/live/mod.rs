@@ -27,7 +27,7 @@ use record::Run;
 use state::LatestState;
 pub(crate) use steer::Steering;
 
-use crate::{exports::Exports, voice::SharedVoice};
+use crate::{exports::Exports, messages::SharedVoice};
 
 /// For so long pages are told that the run is over.
 const GRACE: Duration = Duration::from_secs(1);

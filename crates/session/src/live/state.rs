@@ -11,7 +11,7 @@ use std::{
 };
 
 use analysis::{
-    newest,
+    live_snapshot,
     page::{self, Page},
 };
 use measure::{Interval, recent::Recent};
@@ -105,8 +105,10 @@ impl LatestState {
     /// The run is over, and will not change again.
     pub fn over(&self, run: &Run) {
         let newest = self.states.borrow();
-        let interval = newest.as_ref().and_then(|state| state.interval.clone());
-        drop(newest);
+        let interval = live_snapshot
+            .as_ref()
+            .and_then(|state| state.interval.clone());
+        drop(live_snapshot);
         self.publish(run, interval, true);
     }
 
@@ -206,7 +208,7 @@ impl LiveState {
             let before = engine::clock::thread_cpu_ns();
             let page = page::build(&self.run);
             let text = serde_json::to_string(&page).unwrap_or_default().into();
-            let newest = newest::latest(&self.run, self.interval.as_deref());
+            let newest = live_snapshot::latest(&self.run, self.interval.as_deref());
             let now = json!({
                 "newest": newest,
                 "log": self.log.with(&self.run.events),

@@ -4,7 +4,7 @@
 use engine::{
     LoadControl, Zero,
     clock::Clock,
-    course::{AdjustedLoad, Change, ChangeRefusal},
+    load_control::{AdjustedLoad, Change, ChangeRefusal},
 };
 use plan::{Load, Plan, units};
 use record::units as words;

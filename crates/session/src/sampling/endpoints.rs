@@ -11,7 +11,7 @@ use record::server::{Descriptor, MetricReading};
 
 use super::{Sampler, exporters::ExporterNames, exposition};
 use crate::{
-    asking::{Base, BlockingRequest},
+    blocking_http::{Base, BlockingRequest},
     bounded::{self, Deadline, said},
 };
 

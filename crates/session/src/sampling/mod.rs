@@ -33,7 +33,7 @@ use record::{
     units,
 };
 
-use crate::voice::SharedVoice;
+use crate::messages::SharedVoice;
 
 /// Below everything else of ours.
 const NICENESS: i32 = 19;

@@ -11,7 +11,7 @@ use record::{
 use serde_json::Value;
 
 use super::{Moment, Sampler, answers, exposition};
-use crate::asking::{Base, BlockingRequest};
+use crate::blocking_http::{Base, BlockingRequest};
 
 /// Behind so long a wait a question has no answer.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -13,7 +13,7 @@ use plan::{
     Note, Plan,
     rng::{Purpose, Rng},
 };
-use session::{Job, SharedVoice, exports, inputs, live, memory, trust};
+use session::{Job, SharedVoice, ca_env, exports, inputs, live, memory};
 
 use super::{
     cloud, environment,
@@ -124,8 +124,8 @@ impl Manner<'_> {
             Err(errors) => return refused(&errors, voice),
         };
         plan.notes.iter().for_each(|note| tell_note(note, voice));
-        trust::as_node(&mut plan, voice);
-        trust::can_be_read(&plan, voice);
+        ca_env::as_node(&mut plan, voice);
+        ca_env::can_be_read(&plan, voice);
         execute(plan, (self.quiet, output), seed, voice)
     }
 }

@@ -10,11 +10,11 @@ use session::{Door, FinishedRun, Observer, RunOutcome, SharedVoice, StartError, 
 
 use super::terminal;
 use crate::{
+    error_names,
     expect::Print,
     plugins::Plugins,
     print::{self, Console, Zone, error_text},
     refusal::{FAILED, WORKER_DIED},
-    words,
 };
 
 /// Artillery's code for answers that were not as expected.
@@ -194,8 +194,10 @@ impl Observer for Screen {
             OutputLine::Trace(text) | OutputLine::Text(text) => self.voice.out(text),
             OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {
-                    self.voice
-                        .out(&error_text(words::error_name(&reason.reason()), print));
+                    self.voice.out(&error_text(
+                        error_names::error_name(&reason.reason()),
+                        print,
+                    ));
                 }
             }
             OutputLine::Secret(_) | OutputLine::Remark(_) | OutputLine::Step(_) => {}

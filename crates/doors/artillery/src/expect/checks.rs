@@ -10,7 +10,7 @@ use query::{
 };
 use serde_json::Value;
 
-use super::{JmesWord, found::ExpectedCheck};
+use super::{JmesWord, results::ExpectedCheck};
 
 /// The headers in which caches say whether they had the answer.
 const CACHE_HEADERS: [&str; 3] = ["cf-cache-status", "x-cache", "x-vercel-cache"];

@@ -16,7 +16,7 @@ use super::{
     Expect, Expectation, OnFailure, Print,
     checks::{self, ExpectBody, body_of},
     expectations,
-    found::{Exchange, ExpectedAnswer, ExpectedCheck},
+    results::{Exchange, ExpectedAnswer, ExpectedCheck},
 };
 use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
 

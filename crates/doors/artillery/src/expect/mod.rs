@@ -4,9 +4,9 @@
 use serde::Serialize;
 
 mod checks;
-pub mod found;
 pub mod hook;
 mod options;
+pub mod results;
 
 use plan::{Extension, Request, Template};
 use query::jmespath::JmesPath;
@@ -33,10 +33,10 @@ pub fn expectations(request: &Request) -> &[Expectation] {
 /// # Errors
 /// When they cannot be written down.
 pub(crate) fn keep(found: Vec<Expectation>) -> Result<Option<Extension>, serde_json::Error> {
-    if found.is_empty() {
+    if results.is_empty() {
         return Ok(None);
     }
-    Extension::new(KeptExpectations(found)).map(Some)
+    Extension::new(KeptExpectations(results)).map(Some)
 }
 
 /// One thing that an answer is expected to be.

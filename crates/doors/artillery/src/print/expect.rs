@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::expect::{
     Print,
-    found::{Exchange, ExpectedAnswer},
+    results::{Exchange, ExpectedAnswer},
 };
 
 /// The text for one answer; empty where nothing is to be said.
@@ -108,7 +108,7 @@ fn indented(lines: &str, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expect::found::ExpectedCheck;
+    use crate::expect::results::ExpectedCheck;
 
     fn judged(ok: bool) -> ExpectedAnswer {
         ExpectedAnswer {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::given::ArtilleryInputs;
+use super::inputs::ArtilleryInputs;
 use super::merge::{Lists, merge};
 use formats::{
     document::{Dialect, Mark, Node, NodeData},

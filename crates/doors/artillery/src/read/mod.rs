@@ -4,8 +4,8 @@
 pub mod differences;
 mod expand;
 mod files;
-mod given;
 mod headers;
+mod inputs;
 mod joi;
 pub mod keys;
 mod merge;
@@ -14,8 +14,8 @@ mod translate;
 
 use plan::Plan;
 
-pub use given::ArtilleryInputs;
 use headers::{CLIENT_USER_AGENT, USER_AGENT};
+pub use inputs::ArtilleryInputs;
 
 use crate::refusal;
 use formats::{

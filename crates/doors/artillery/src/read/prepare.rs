@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{
     expand::{self, KnownValues},
     files::read_files,
-    given::ArtilleryInputs,
+    inputs::ArtilleryInputs,
     merge::{Lists, merge},
 };
 use crate::refusal;

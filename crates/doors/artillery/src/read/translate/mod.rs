@@ -27,7 +27,7 @@ use super::{
     keys::{self, KeyLevel, Support},
     prepare::{self, Script},
 };
-use crate::read::given::ArtilleryInputs;
+use crate::read::inputs::ArtilleryInputs;
 use crate::refusal;
 use formats::{
     document::{Mark, Node},
