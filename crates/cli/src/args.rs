@@ -1,4 +1,4 @@
-//! The command line. Only what is said; what it means is decided by the commands.
+//! Definition of the command line.
 
 mod cluster;
 mod decisions;
@@ -114,7 +114,6 @@ pub struct Man {
     pub out: Option<PathBuf>,
 }
 
-/// For so long what is under way may go on, if nobody says otherwise.
 pub const DRAIN: &str = "30s";
 
 /// `loadline campaign`
@@ -465,7 +464,6 @@ pub enum ReportTable {
 }
 
 impl ReportTable {
-    /// The report's name for it.
     pub fn which(self) -> report::markdown::Published {
         match self {
             ReportTable::Requests => report::markdown::Published::Requests,

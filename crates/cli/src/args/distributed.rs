@@ -1,4 +1,4 @@
-//! What is said of runs that several machines carry out.
+//! Flags of distributed runs.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// The same flags again, for a run of a process of its own.
+    /// As arguments for a child process.
     pub fn flags(&self) -> Vec<String> {
         let nodes = self.nodes.map(|nodes| nodes.to_string());
         let named = [
