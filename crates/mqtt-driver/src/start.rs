@@ -1,5 +1,5 @@
-//! When publishing starts: as soon as every subscription of the process is acknowledged or refused, and not before the plan says.
-//! The workers of a process agree on one moment.
+//! Start of publishing: after all subscriptions are answered, and not before the plan. Workers
+//! agree on one moment.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -16,24 +16,22 @@ use engine::{
 
 use crate::{counts::add, shared::DriverState};
 
-/// What the workers of a process have in common. Read and written at the start and at the end of a run, never per message.
+/// Shared by the workers of a process. Not used per message.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
-    /// Workers of the process; 0 until the first registers.
+    /// 0 until the first registers.
     workers: AtomicU64,
     registered: AtomicU64,
-    /// Clients whose subscriptions have no answer yet.
+    /// Clients with unanswered subscriptions.
     pending: AtomicU64,
-    /// The agreed delay of publishing in nanoseconds, plus 1; 0: not agreed yet.
+    /// Agreed delay in nanoseconds plus 1; 0 if open.
     delay: AtomicU64,
-    /// Receivers and filters that the server refused.
     refused: Mutex<HashSet<(u32, String)>>,
     has_refused: AtomicBool,
     /// By worker.
     deliveries: Mutex<BTreeMap<u64, Deliveries>>,
 }
 
-/// Deliveries of a worker, or of all.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Deliveries {
     /// Those that follow from what was sent.
@@ -55,7 +53,6 @@ impl Together {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether all subscriptions have their answer.
     fn is_settled(&self) -> bool {
         let registered = self.registered.load(Ordering::Acquire);
         registered > 0
@@ -63,7 +60,7 @@ impl Together {
             && self.pending.load(Ordering::Relaxed) == 0
     }
 
-    /// Proposes a delay. Returns the agreed one, and whether it is the proposed one.
+    /// Returns the agreed delay, and whether it is the proposed one.
     fn agree(&self, delay_ns: u64) -> (u64, bool) {
         let wanted = delay_ns.saturating_add(1);
         let order = Ordering::Relaxed;
@@ -73,7 +70,7 @@ impl Together {
         }
     }
 
-    /// Whether the workers of this process are all of a run's.
+    /// Whether this process has all workers of the run.
     pub fn is_all_of(&self, shards: u64) -> bool {
         self.workers.load(Ordering::Relaxed) == shards
     }
@@ -94,7 +91,7 @@ impl Together {
         refused.contains(receiver)
     }
 
-    /// Notes a worker's deliveries so far. Returns those of all workers.
+    /// Returns the sum of all workers.
     pub fn deliveries(&self, worker: u64, own: Deliveries) -> Deliveries {
         let all = &self.deliveries;
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +104,7 @@ impl Together {
     }
 }
 
-/// Waits until publishing may start, at most as long as the run drains; then moves the load by as much as that took.
+/// Waits for subscriptions within the drain time, then shifts the load.
 pub(crate) async fn publishing(shared: &DriverState) {
     let (worker, together) = (&shared.worker, &shared.together);
     if shared.counts_connections() {
