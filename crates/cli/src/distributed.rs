@@ -39,7 +39,7 @@ pub fn node() -> u8 {
     let mut kept = Vec::new();
     // Standard output is the conductor's: what scripts print must not come between.
     let apart = io::stdout().as_fd().try_clone_to_owned();
-    let apart = apart.and_then(|fd| door_wrk::print_to_stderr().map(|()| File::from(fd)));
+    let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
     let output = match apart {
         Ok(output) => output,
         Err(error) => {
@@ -185,12 +185,14 @@ pub fn name(args: &mut args::RunArgs) {
     let moment = args.part.start_at.as_deref().and_then(record::moment);
     args.stamp = match (args.stamp, args.seed, moment) {
         (Some(stamp), ..) => Some(stamp),
-        (None, Some(seed), Some(at_ns)) => Some(door_mqtt::background::stamp_of_parts(seed, at_ns)),
+        (None, Some(seed), Some(at_ns)) => {
+            Some(frontend_mqtt::background::stamp_of_parts(seed, at_ns))
+        }
         _ => args
             .many
             .on
             .as_ref()
-            .map(|_| door_mqtt::background::any_stamp()),
+            .map(|_| frontend_mqtt::background::any_stamp()),
     };
 }
 

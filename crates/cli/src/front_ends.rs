@@ -12,12 +12,12 @@ use crate::log;
 
 /// The front doors.
 const DOORS: [&dyn FrontDoor; 4] = [
-    &door_artillery::Artillery,
-    &door_locust::Locust,
-    &door_mqtt::Mqtt {
+    &frontend_artillery::Artillery,
+    &frontend_locust::Locust,
+    &frontend_mqtt::Mqtt {
         without_command: pepeunit::command,
     },
-    &door_wrk::Wrk,
+    &frontend_wrk::Wrk,
 ];
 
 /// Readers of test files, in the order in which they are asked whether a file is theirs.

@@ -1,7 +1,7 @@
 //! `loadline merge`: puts the parts of a run together that several machines carried out, and shows it as the one run that it is. What belongs
 //! together is `record`'s to say.
 
-use record::{Merged, Run, RunLocation, Truncation, gather, units};
+use record::{Merged, Run, RunLocation, Truncation, units};
 use report::console;
 use session::{derived_files, exit, exports::Exports};
 
@@ -23,7 +23,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     log::makes_way(args.json.as_deref());
     let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
     let place = RunLocation::new(Some(rerender::runs(args.runs.as_deref())), suffix);
-    let gathered = merge(&args.parts, &place);
+    let gathered = record::merge(&args.parts, &place);
     let Merged { mut run, missing } = gathered.map_err(|lines| CommandError {
         lines,
         code: exit::COULD_NOT_RUN,

@@ -53,7 +53,7 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
 
 /// The ledger of messages, for the record: sentences and counts by name; none where the plan has no such clients.
 pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
-    plan_has_some.then(|| door_mqtt::background::found(&ended.run))
+    plan_has_some.then(|| frontend_mqtt::background::found(&ended.run))
 }
 
 /// The same of parts that were put together, where scenarios had such clients beside them.
@@ -61,5 +61,5 @@ pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     let mut labels = run.labels.iter();
     let has_some =
         run.manifest.door == "run" && labels.any(|label| label.group == LabelGroup::Mqtt);
-    has_some.then(|| door_mqtt::background::found(run))
+    has_some.then(|| frontend_mqtt::background::found(run))
 }

@@ -318,7 +318,7 @@ fn job(
         pacing_slack_ns: wanted.pacing_slack_ns,
         memory: Some(wanted.memory),
         hooks: wanted.hooks.take(),
-        beside: door_mqtt::background::driven(&wanted.plan, wanted.seed, args.stamp),
+        beside: frontend_mqtt::background::driven(&wanted.plan, wanted.seed, args.stamp),
         ..EngineOptions::default()
     };
     if let Some(script) = script {

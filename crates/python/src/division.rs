@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use door_locust::Conducting;
+use frontend_locust::Conducting;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use crate::{

@@ -4,8 +4,8 @@ use std::{os::fd::AsRawFd, sync::Arc};
 
 use bridge::{Bridge, ExternalSample, Order, arrivals::Due, now_ns};
 use codec::{Origin, Target};
-use door_locust::{LocustTest, RunningTest};
 use engine::client::Built;
+use frontend_locust::{LocustTest, RunningTest};
 use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use door_artillery::ArtilleryScripts;
 use formats::{TestFileReader, detect, native::Plans};
+use frontend_artillery::ArtilleryScripts;
 
 #[test]
 fn scripts_are_told_from_plans() {

@@ -1,10 +1,10 @@
 //! The plugin `expect`: its options, and every form of a check.
 
-use door_artillery::{
+use formats::Inputs;
+use frontend_artillery::{
     expect::{self, Expect, Expectation, JmesWord, OnFailure, Print},
     load,
 };
-use formats::Inputs;
 
 use super::{errors, notes, plan, plugins};
 use crate::support::{Folder, lines, requests, shown};

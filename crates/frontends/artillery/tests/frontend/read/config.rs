@@ -1,6 +1,6 @@
 //! `config`: phases, connections, variables, tables.
 
-use door_artillery::refusal;
+use frontend_artillery::refusal;
 use plan::{
     ArrivalProcess, FirstArrival, Load, PoolPolicy, Rate, RowOrder, Shape, Variable,
     units::{MILLISECOND, SECOND},
@@ -276,7 +276,7 @@ fn tables() {
     folder.file("users.csv", "id,name\n007,\"Ada, L\"\n8,é\n\n");
     let load = |payload: &str| {
         let inputs = folder.inputs("t.yml", &config(payload));
-        door_artillery::load(inputs.clone()).unwrap_or_else(|errors| panic!("{errors}"))
+        frontend_artillery::load(inputs.clone()).unwrap_or_else(|errors| panic!("{errors}"))
     };
     let plan = load("payload: { path: users.csv, fields: [id, name], skipHeader: true }");
     let table = &plan.payloads[0];
@@ -300,7 +300,7 @@ fn tables_that_cannot_be_read() {
     folder.file("ragged.csv", "a,b\nc\n");
     let refused = |payload: &str| {
         let inputs = folder.inputs("t.yml", &config(payload));
-        let errors = door_artillery::load(inputs.clone()).unwrap_err();
+        let errors = frontend_artillery::load(inputs.clone()).unwrap_err();
         lines(&errors)
             .into_iter()
             .map(|line| line.rsplit('/').next().unwrap_or_default().to_owned())
@@ -376,7 +376,7 @@ fn what_ensure_and_apdex_check() {
 
 #[test]
 fn figures_by_endpoint() {
-    use door_artillery::plugins::Endpoints;
+    use frontend_artillery::plugins::Endpoints;
     let of = |text: &str| plugins(&plan(&config(&format!("plugins: {{ {text} }}"))));
     let unnamed = of("ensure: {}");
     assert_eq!(unnamed.endpoints, Some(Endpoints::default()));

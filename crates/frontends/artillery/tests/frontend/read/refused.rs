@@ -1,6 +1,6 @@
 //! What is refused, where, and in which words.
 
-use door_artillery::{
+use frontend_artillery::{
     read::{differences, keys},
     refusal, translate_text,
 };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use door_artillery::{
+use frontend_artillery::{
     Accumulator,
     plugins::Plugins,
     print::{Console, PrintOptions, Zone},

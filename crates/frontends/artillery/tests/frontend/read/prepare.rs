@@ -1,7 +1,7 @@
 //! The order of preparation: files, environment, target, overrides, variables, the first template pass.
 
-use door_artillery::{ArtilleryInputs, load, refusal};
 use formats::Inputs;
+use frontend_artillery::{ArtilleryInputs, load, refusal};
 use plan::{Shape, Variable};
 use serde_json::json;
 
@@ -383,7 +383,7 @@ fn without_phases_there_is_one_arrival() {
 fn the_folder_is_named_as_the_user_named_it() {
     let text = "config: { target: 'http://x' }\nscenarios: [ { flow: [ { get: { url: '/{{ $dirname }}' } } ] } ]";
     let dirname = |name: &str| {
-        let plan = door_artillery::translate_text(name, text).unwrap();
+        let plan = frontend_artillery::translate_text(name, text).unwrap();
         plan.variables[0].1.clone()
     };
     assert_eq!(dirname("s.yml"), Variable::Constant(json!(".")));

@@ -1,7 +1,7 @@
 //! The door from outside: figures in, wrk's and wrk2's reports out, to the character.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use door_wrk::print::{Spectrum, WrkReport};
+use frontend_wrk::print::{Spectrum, WrkReport};
 use measure::accumulator::{Tally, ValueCounts};
 
 const RATE_LATENCY: &str =

@@ -8,8 +8,8 @@ mod refused;
 mod requests;
 mod steps;
 
-use door_artillery::{plugins::Plugins, translate_text};
 use formats::LoadErrors;
+use frontend_artillery::{plugins::Plugins, translate_text};
 use plan::Plan;
 
 pub fn plan(text: &str) -> Plan {

@@ -32,11 +32,11 @@ pub fn expectations(request: &Request) -> &[Expectation] {
 ///
 /// # Errors
 /// When they cannot be written down.
-pub(crate) fn keep(found: Vec<Expectation>) -> Result<Option<Extension>, serde_json::Error> {
-    if results.is_empty() {
+pub(crate) fn keep(expectations: Vec<Expectation>) -> Result<Option<Extension>, serde_json::Error> {
+    if expectations.is_empty() {
         return Ok(None);
     }
-    Extension::new(KeptExpectations(results)).map(Some)
+    Extension::new(KeptExpectations(expectations)).map(Some)
 }
 
 /// One thing that an answer is expected to be.
