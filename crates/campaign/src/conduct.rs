@@ -370,7 +370,7 @@ impl Conductor<'_> {
         })?;
         let seen = campaign_reader::derive(&self.ledger, self.voice)?;
         if let Some(row) = seen.campaign.stages.get(number) {
-            self.voice.say(&format_args!("{label}: {}", told(row)));
+            self.voice.say(&format_args!("{label}: {}", describe(row)));
         }
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
@@ -457,7 +457,7 @@ impl Conductor<'_> {
         };
         self.voice.say(&format_args!(
             "{label}: {}",
-            cool_down::told(&looked.cool_down)
+            cool_down::describe(&looked.cool_down)
         ));
         let is_back = !self.mocks_died && !looked.cool_down.is_not_back();
         if let Some(signal) = looked.signal {
@@ -546,7 +546,7 @@ fn why_not(ran: &StageExit) -> String {
 }
 
 /// A stage's line when it is over.
-fn told(row: &StageRow) -> String {
+fn describe(row: &StageRow) -> String {
     let figures = [
         row.requests_per_second
             .map(|rate| format!("{} requests/s", units::rate(rate))),

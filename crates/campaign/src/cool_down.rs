@@ -209,7 +209,7 @@ pub fn load_end_wall_ns(summary: &Summary) -> u64 {
 
 /// A line for the terminal.
 #[must_use]
-pub fn told(cool_down: &CoolDown) -> String {
+pub fn describe(cool_down: &CoolDown) -> String {
     match decisions::campaign::recovered(cool_down) {
         Some(text) => format!("the service was back {text}"),
         None if cool_down.unmeasured.is_some() => format!(

@@ -22,7 +22,7 @@ impl Embedded {
         };
         Ok(Some(match lab_process::lent() {
             Some(listeners) => Embedded::Lent(listeners),
-            None => Embedded::Own(LabProcess::start(&mock_process::behind(name, mocks))?),
+            None => Embedded::Own(LabProcess::start(&mock_process::redirect(name, mocks))?),
         }))
     }
 

@@ -22,7 +22,7 @@ impl CommandError {
     }
 
     /// Says it, and answers the code.
-    pub fn tell(self) -> u8 {
+    pub fn print(self) -> u8 {
         self.lines.iter().for_each(crate::log::error);
         self.code
     }
@@ -82,5 +82,5 @@ impl From<Vec<Problem>> for CommandError {
 
 /// What is wrong with the text of a flag.
 pub fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> CommandError {
-    CommandError::bad_input(error.told(flag, text))
+    CommandError::bad_input(error.describe(flag, text))
 }

@@ -6,12 +6,12 @@ use clap::{Arg, ArgAction, Command};
 use engine::hook::Hooks;
 use formats::{TestFileReader, native};
 use plan::Plan;
-use session::{ExternalTool, FrontDoor, FrontEndInfo, ScriptLoader, exit};
+use session::{ExternalTool, FrontEnd, FrontEndInfo, ScriptLoader, exit};
 
 use crate::log;
 
 /// The front doors.
-const DOORS: [&dyn FrontDoor; 4] = [
+const DOORS: [&dyn FrontEnd; 4] = [
     &frontend_artillery::Artillery,
     &frontend_locust::Locust,
     &frontend_mqtt::Mqtt {
@@ -29,7 +29,7 @@ pub fn readers() -> Vec<&'static dyn TestFileReader> {
 }
 
 /// The door of this name.
-pub fn named(name: &str) -> Option<&'static dyn FrontDoor> {
+pub fn named(name: &str) -> Option<&'static dyn FrontEnd> {
     DOORS.into_iter().find(|door| door.card().name == name)
 }
 
@@ -55,7 +55,7 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
 
 /// A command line that is a door's.
 pub struct Called {
-    door: &'static dyn FrontDoor,
+    door: &'static dyn FrontEnd,
     /// The name that it was called by.
     name: String,
     arguments: Vec<OsString>,

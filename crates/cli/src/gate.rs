@@ -89,7 +89,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
     gate.what = redact::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
     save(&mut gate, args, &records, unfit)?;
-    tell(&gate, args, &folder)?;
+    print(&gate, args, &folder)?;
     Ok(gate.exit_code)
 }
 
@@ -246,7 +246,7 @@ fn folder(args: &args::Gate, tag: &str) -> PathBuf {
     })
 }
 
-fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandError> {
+fn print(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandError> {
     if let Some(comparison) = &gate.comparison {
         log::summary(&console::comparison_in(comparison, log::columns()));
     }

@@ -34,7 +34,7 @@ const OURS: [&str; 10] = [
 /// Runs `loadline k8s`.
 pub fn command(args: &args::K8s) -> u8 {
     let args::K8sCommand::Render(args) = &args.command;
-    render(args).unwrap_or_else(CommandError::tell)
+    render(args).unwrap_or_else(CommandError::print)
 }
 
 fn render(args: &args::Render) -> Result<u8, CommandError> {

@@ -9,7 +9,7 @@ use crate::{args, error::CommandError, front_ends, log, messages, rerender};
 
 /// Runs `loadline merge`.
 pub fn command(args: &args::Merge) -> u8 {
-    merge(args).unwrap_or_else(CommandError::tell)
+    merge(args).unwrap_or_else(CommandError::print)
 }
 
 fn merge(args: &args::Merge) -> Result<u8, CommandError> {

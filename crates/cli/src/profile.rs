@@ -24,7 +24,7 @@ pub fn command(args: &args::PlanArgs) -> u8 {
     }
     let told = assumed(args)
         .map_err(|line| vec![line])
-        .and_then(|assumed| tell(args, assumed));
+        .and_then(|assumed| print(args, assumed));
     match told {
         Ok(code) => code,
         Err(lines) => {
@@ -34,7 +34,7 @@ pub fn command(args: &args::PlanArgs) -> u8 {
     }
 }
 
-fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
+fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
     let plan = load(args)?;
     let stated = plan.assumed.unwrap_or_default();
     let assumed = Assumed {
@@ -93,11 +93,11 @@ fn assumed(args: &args::PlanArgs) -> Result<Assumed, String> {
     let latency_ns = args
         .latency
         .as_deref()
-        .map(|text| units::parse_duration(text).map_err(|error| error.told("--latency", text)));
+        .map(|text| units::parse_duration(text).map_err(|error| error.describe("--latency", text)));
     let answer_bytes = args
         .answer
         .as_deref()
-        .map(|text| units::parse_size(text).map_err(|error| error.told("--answer", text)));
+        .map(|text| units::parse_size(text).map_err(|error| error.describe("--answer", text)));
     Ok(Assumed {
         latency_ns: latency_ns.transpose()?,
         answer_bytes: answer_bytes.transpose()?,

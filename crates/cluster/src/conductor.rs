@@ -96,7 +96,7 @@ pub fn conduct(
             zero,
             plan,
             losses,
-            told: Urgency::None,
+            announced: Urgency::None,
             trouble: None,
             ticked_ns: 0,
             aborted_ns: None,
@@ -132,7 +132,7 @@ struct ConductedRun<'a, 'b> {
     plan: Plan,
     losses: Losses,
     /// How urgently nodes have been told to end.
-    told: Urgency,
+    announced: Urgency,
     /// Why not all of the run is here.
     trouble: Option<String>,
     ticked_ns: u64,
@@ -396,10 +396,10 @@ impl ConductedRun<'_, '_> {
     fn pass_on(&mut self) {
         let stop = self.conducting.stop();
         let urgency = stop.urgency();
-        if urgency <= self.told {
+        if urgency <= self.announced {
             return;
         }
-        self.told = urgency;
+        self.announced = urgency;
         let text = self.cause();
         let urgent = urgency == Urgency::Abort;
         self.nodes.say(&ToNode::Stop { text, urgent });
@@ -413,10 +413,10 @@ impl ConductedRun<'_, '_> {
     fn tick(&mut self) {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
-        if self.told > Urgency::None {
+        if self.announced > Urgency::None {
             // Also whoever was silent when it was said.
             let text = self.cause();
-            let urgent = self.told == Urgency::Abort;
+            let urgent = self.announced == Urgency::Abort;
             self.nodes.say(&ToNode::Stop { text, urgent });
         }
         let is_given_up = self.is_given_up(now);
@@ -450,7 +450,8 @@ impl ConductedRun<'_, '_> {
 
     /// Whether nodes that have not ended are waited for no longer: they were told to end at once, long enough ago.
     fn is_given_up(&mut self, now_ns: u64) -> bool {
-        self.told == Urgency::Abort && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
+        self.announced == Urgency::Abort
+            && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
     }
 
     /// A node says nothing any more: it is told nothing either, and its lease ends.
@@ -487,7 +488,7 @@ impl ConductedRun<'_, '_> {
             self.conducting.event(&told);
         }
         let goes_on =
-            self.told == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
+            self.announced == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
         let now_ns = self.now_ns();
         let told = self
             .losses

@@ -116,7 +116,7 @@ pub struct EngineOptions {
     /// Driver of work other than scenarios. It may also replace that of scenarios.
     pub driver: Option<DriverMaker>,
     /// Background work.
-    pub beside: Option<BackgroundWork>,
+    pub background: Option<BackgroundWork>,
     /// Describes what a stuck worker is doing.
     pub doing: Option<Doing>,
     /// This process's share of the run: arrivals, users and limits.
@@ -182,7 +182,7 @@ impl Prepared {
         let looking = hooks.map(|hooks| hooks as &dyn HookInterest);
         let mut work = Compiled::compile(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
-        if plan.beside.is_some() != options.beside.is_some() {
+        if plan.beside.is_some() != options.background.is_some() {
             let nobody = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
             return Err(vec![Problem::anywhere(nobody)]);
         }
@@ -250,7 +250,7 @@ impl Prepared {
     /// Number of workers, including those of background work.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers + self.options.beside.as_ref().map_or(0, |b| b.workers)
+        self.workers + self.options.background.as_ref().map_or(0, |b| b.workers)
     }
 
     /// The load control, if the load can be changed during the run.
@@ -417,7 +417,7 @@ impl Prepared {
             client,
             door: self.options.door.clone(),
         }];
-        if let Some(beside) = &self.options.beside {
+        if let Some(beside) = &self.options.background {
             crews.push(WorkerGroup {
                 workers: beside.workers,
                 driver: Arc::clone(&beside.driver),

@@ -171,7 +171,7 @@ impl Recorder {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
             sample: *sample,
-            told: told.into(),
+            detail: told.into(),
         });
     }
 

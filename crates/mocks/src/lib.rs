@@ -174,7 +174,12 @@ fn run(
             _ = stopped => {}
             broken = deadlines.wake() => broken?,
         }
-        Ok::<_, io::Error>(sites.iter().map(|site| site.desk.borrow().told()).collect())
+        Ok::<_, io::Error>(
+            sites
+                .iter()
+                .map(|site| site.desk.borrow().to_json())
+                .collect(),
+        )
     });
     if let Some(log) = log {
         log.borrow_mut().finish()?;

@@ -143,7 +143,7 @@ fn about(method: &str, asked: &str, site: &Site) -> MockResponse {
         body: value.to_string().into(),
     };
     match (method, asked) {
-        ("GET", "stats") => told(site.desk.borrow().told()),
+        ("GET", "stats") => told(site.desk.borrow().to_json()),
         ("POST", "begin") => {
             site.desk.borrow_mut().begin(clock::now_ns());
             told(serde_json::json!({}))

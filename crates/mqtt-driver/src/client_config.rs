@@ -165,7 +165,7 @@ fn one(
 }
 
 /// What messages carry beside their payload.
-fn beside(properties: &Properties) -> Vec<Property<'_>> {
+fn extra_properties(properties: &Properties) -> Vec<Property<'_>> {
     let user = properties.user.iter();
     let mut all: Vec<_> = user
         .map(|(name, value)| Property::user(name, value))
@@ -191,7 +191,7 @@ fn outgoing(
         topic: &topic,
         qos: qos(publishing.qos),
         retain: publishing.retain,
-        properties: &beside(&publishing.properties),
+        properties: &extra_properties(&publishing.properties),
     };
     let template = Template::new(version, &publish).map_err(|e| format!("the topic: {e}"))?;
     let mut groups = None;

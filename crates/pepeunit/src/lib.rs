@@ -220,11 +220,11 @@ fn conduct(
     let mut door = RunPrinter::new(settings.flags.json.clone(), voice);
     let ready = match frontend_mqtt::ready(job, voice) {
         Ok(ready) => ready,
-        Err(why) => return session::Door::not_run(&mut door, &why),
+        Err(why) => return session::RunObserver::not_run(&mut door, &why),
     };
-    let mut ended = match ready.run(session::Door::observer(&mut door)) {
+    let mut ended = match ready.run(session::RunObserver::observer(&mut door)) {
         Ok(ended) => ended,
-        Err(why) => return session::Door::not_run(&mut door, &why),
+        Err(why) => return session::RunObserver::not_run(&mut door, &why),
     };
     let sums = clients
         .lock()

@@ -12,7 +12,7 @@ use record::Run;
 use crate::{FinishedRun, exit, messages::SharedVoice};
 
 /// A front door, as whoever lists the front doors sees it.
-pub trait FrontDoor: Sync {
+pub trait FrontEnd: Sync {
     /// What it is called, and how its command line is read.
     fn card(&self) -> FrontEndInfo;
     /// Reads its test files, for whoever runs them natively.

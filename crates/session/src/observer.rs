@@ -21,7 +21,7 @@ pub trait Observer: Send {
 }
 
 /// A front door: shows a run and gives it its code. Asked in the order of these.
-pub trait Door {
+pub trait RunObserver {
     /// Who hears of the run while it goes on.
     fn observer(&mut self) -> &mut dyn Observer;
     /// There is no load: why, and with which code that ends.

@@ -19,7 +19,7 @@ const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 /// A line for each that is none.
 pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
     read(&variable(STOP), |rule| {
-        parse_stop(rule).map_err(|error| error.told(STOP, rule))
+        parse_stop(rule).map_err(|error| error.describe(STOP, rule))
     })
 }
 
@@ -29,7 +29,7 @@ pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
 /// A line for each that is none.
 pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     read(text, |text| {
-        parse_criterion(text).map_err(|error| error.told(CHECK, text))
+        parse_criterion(text).map_err(|error| error.describe(CHECK, text))
     })
 }
 
@@ -122,7 +122,7 @@ mod tests {
         let texts = |rules: Vec<StopRule>| rules.into_iter().map(|rule| rule.when.text).collect();
         let lines = |all: Vec<Problem>| all.into_iter().map(|one| one.message).collect();
         let read = read(text, |rule| {
-            parse_stop(rule).map_err(|error| error.told(STOP, rule))
+            parse_stop(rule).map_err(|error| error.describe(STOP, rule))
         });
         read.map(texts).map_err(lines)
     }

@@ -46,7 +46,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
 /// Complete answers, right or wrong, per second; of an imported run what its tool told.
 fn answered(summary: &Summary) -> Option<Deciding> {
     if summary.run.imported_from.is_some() {
-        let told = summary.all.tells("per_second");
+        let told = summary.all.reports("per_second");
         return told.then(|| figure("requests/s", units::rate(summary.all.per_second), None));
     }
     let answered = summary.requests.ok + summary.requests.failed;

@@ -141,8 +141,8 @@ fn closest(criteria: &[Judged]) -> Vec<&Judged> {
 fn told_by(summary: &Summary, tool: &str) -> String {
     let all = &summary.all;
     let mut told = Vec::new();
-    if all.tells("count") {
-        let rate = if all.tells("per_second") {
+    if all.reports("count") {
+        let rate = if all.reports("per_second") {
             format!(" at {}/s", units::rate(all.per_second))
         } else {
             String::new()
@@ -155,7 +155,7 @@ fn told_by(summary: &Summary, tool: &str) -> String {
             .map(|row| format!("{} × {}", units::count(row.count), row.reason))
             .collect();
         told.push(causes.join(", "));
-    } else if all.tells("errors") {
+    } else if all.reports("errors") {
         told.push(match all.errors {
             0 => "none failed".to_owned(),
             n => format!("{} failed", units::count(n)),

@@ -44,7 +44,7 @@ impl ProcessorSource<'_> {
 
 /// Every processor that tells of itself.
 pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
-    let told = told(all, cores).into_iter().map(|told| {
+    let told = sources(all, cores).into_iter().map(|told| {
         let size = told.cores.unwrap_or(1.0);
         Limited {
             pool: None,
@@ -78,7 +78,7 @@ pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> 
 
 /// The busiest processor of a service in a stretch of time, as a share; none where nobody tells.
 pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan) -> Option<f64> {
-    let shares = told(all, cores)
+    let shares = sources(all, cores)
         .into_iter()
         .filter_map(|told| Some(told.share(told.by.mean(stretch)?)));
     shares.fold(None, |most: Option<f64>, share| {
@@ -93,7 +93,7 @@ pub(super) fn cores_in_use(
     stretch: TimeSpan,
 ) -> Option<f64> {
     let mut in_use = None;
-    for told in told(all, cores) {
+    for told in sources(all, cores) {
         if told.cores.is_some() {
             let here = told.by.mean(stretch)?;
             in_use = Some(in_use.unwrap_or(0.0) + here);
@@ -102,7 +102,7 @@ pub(super) fn cores_in_use(
     in_use
 }
 
-fn told(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>> {
+fn sources(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>> {
     let is_cpu = |one: &WatchedMetric| one.metric == "cpu";
     let of_process = |one: &WatchedMetric| {
         let sibling = |name: &str| {

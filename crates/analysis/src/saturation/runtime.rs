@@ -39,8 +39,8 @@ pub(super) fn limits(all: &[WatchedMetric]) -> Vec<Limited> {
 
 fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = used.before("heap-used")?;
-    let max = used.beside(all, before, "heap-max")?;
-    let collecting = used.beside(all, before, "gc-time");
+    let max = used.sibling(all, before, "heap-max")?;
+    let collecting = used.sibling(all, before, "gc-time");
     // Full before each collection is what a heap is for.
     let collects = |at_ns: u64| {
         let share = collecting.and_then(|collecting| collecting.at(at_ns));

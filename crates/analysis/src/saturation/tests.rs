@@ -132,7 +132,7 @@ pub(super) fn metric(
 }
 
 /// As a Puma and its exporter would tell of it.
-fn told(service: ThreadService, seen: &[ServiceSecond]) -> Vec<WatchedMetric> {
+fn metrics(service: ThreadService, seen: &[ServiceSecond]) -> Vec<WatchedMetric> {
     let of = |name: &str, value: &dyn Fn(&ServiceSecond) -> f64| {
         metric("puma", name, Some("0"), seen.iter().map(value))
     };
@@ -170,7 +170,7 @@ pub(super) fn judged(all: &[WatchedMetric]) -> Saturation {
 
 /// What is named of a service: the resource, and the first words of the cause.
 fn named(service: ThreadService, seed: u64) -> Option<String> {
-    let saturation = judged(&told(service, &simulated(service, seed)));
+    let saturation = judged(&metrics(service, &simulated(service, seed)));
     let first = &saturation.reached[saturation.first?];
     let cause = first
         .cause
@@ -272,7 +272,7 @@ fn where_nothing_is_full_nothing_is_named() {
         ..CALM
     };
     always(near, None);
-    let saturation = judged(&told(near, &simulated(near, 7)));
+    let saturation = judged(&metrics(near, &simulated(near, 7)));
     assert_eq!(
         saturation.sentence,
         "Nothing that was measured reached its limit: thread pool (puma), CPU (app)."
@@ -286,7 +286,7 @@ fn without_the_figures_a_cause_is_not_told() {
         rate: [20.0, 90.0],
         ..CALM
     };
-    let mut all = told(service, &simulated(service, 3));
+    let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("lock"));
     let saturation = judged(&all);
     let first = &saturation.reached[saturation.first.expect("a first")];
@@ -300,7 +300,7 @@ fn without_the_figures_a_cause_is_not_told() {
             .ends_with("why it is full, what was measured does not show.")
     );
     // Without the processor nobody knows what whoever waits is waiting for.
-    let mut all = told(service, &simulated(service, 3));
+    let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("cpu"));
     let saturation = judged(&all);
     assert_eq!(saturation.reached[0].cause, None);
@@ -320,7 +320,7 @@ fn those_who_hold_the_threads_together_are_named_together() {
         rate: [5.0, 40.0],
         ..CALM
     };
-    let mut all = told(service, &simulated(service, 3));
+    let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("seconds_sum"));
     let waiting = all
         .iter()

@@ -54,7 +54,7 @@ impl WatchedMetric {
     }
 
     /// Another metric of the same source and instance, with the same words before its last ones.
-    pub fn beside<'a>(
+    pub fn sibling<'a>(
         &self,
         all: &'a [WatchedMetric],
         before: &str,

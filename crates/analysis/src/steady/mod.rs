@@ -121,7 +121,7 @@ pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
             what: SteadyState::Unknown(why),
         },
     };
-    Some(text::told(run, found, kind))
+    Some(text::describe(run, found, kind))
 }
 
 /// Whether a steady state can ever be looked for in a run with this load; else why not.

@@ -25,7 +25,7 @@ fn course(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -
     simulated::course(&plan, seed, seconds, ms)
 }
 
-fn told(run: &Run) -> Steady {
+fn steady_state(run: &Run) -> Steady {
     detect(run, &moments::collect(run)).unwrap()
 }
 
@@ -33,7 +33,7 @@ fn told(run: &Run) -> Steady {
 fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
     for seed in 0..20 {
         let warm = course(seed, 120, &[], |t| 5.0 + 45.0 * (-t / 10.0).exp());
-        let told = told(&warm);
+        let told = steady_state(&warm);
         assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
         let cut = told.settled_ns.unwrap() / SECOND;
         assert!((25..=60).contains(&cut), "{told:?}");
@@ -50,7 +50,7 @@ fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
 #[test]
 fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
     for seed in 0..20 {
-        let up = told(&course(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
+        let up = steady_state(&course(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
         assert_eq!(
             (up.behaviour, up.settled_ns),
             (Behaviour::Drifting, None),
@@ -58,9 +58,9 @@ fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
         );
         let per_minute = up.change_per_minute.unwrap();
         assert!((0.3..0.55).contains(&per_minute), "{up:?}");
-        let down = told(&course(seed, 120, &[], |t| 10.0 - 5.0 * t / 120.0));
+        let down = steady_state(&course(seed, 120, &[], |t| 10.0 - 5.0 * t / 120.0));
         assert_eq!(down.behaviour, Behaviour::WarmingUp, "{down:?}");
-        let step = told(&course(
+        let step = steady_state(&course(
             seed,
             120,
             &[],
@@ -74,7 +74,7 @@ fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
             "{step:?}"
         );
     }
-    let steady = (0..40).map(|seed| told(&course(seed, 60, &[], |_| 5.0)));
+    let steady = (0..40).map(|seed| steady_state(&course(seed, 60, &[], |_| 5.0)));
     let whole = steady.filter(|told| told.settled_ns == Some(0)).count();
     assert!(whole >= 38, "{whole} of 40");
 }
@@ -87,7 +87,7 @@ fn errors_that_come_and_go_on_are_a_shift() {
         failed: if second < 40 { 0 } else { 10 },
         ..about(&mut random, 5.0)
     });
-    let told = told(&failing);
+    let told = steady_state(&failing);
     assert_eq!(told.figure.as_deref(), Some("errors"), "{told:?}");
     assert_eq!(told.at_ns, Some(40 * SECOND), "{told:?}");
     assert!(
@@ -100,7 +100,7 @@ fn errors_that_come_and_go_on_are_a_shift() {
 #[test]
 fn more_than_can_be_answered_is_an_overload_from_fifteen_seconds_on() {
     for (seconds, gives_up) in [(15, None), (60, None), (60, Some(1.0)), (60, Some(2.0))] {
-        let told = told(&queue(seconds, 1100, gives_up));
+        let told = steady_state(&queue(seconds, 1100, gives_up));
         assert_eq!(
             told.behaviour,
             Behaviour::Overload,
@@ -109,7 +109,7 @@ fn more_than_can_be_answered_is_an_overload_from_fifteen_seconds_on() {
     }
     for comes in [500, 800, 950] {
         for seconds in [15, 60] {
-            let told = told(&queue(seconds, comes, None));
+            let told = steady_state(&queue(seconds, comes, None));
             assert_ne!(told.behaviour, Behaviour::Overload, "{comes} {told:?}");
         }
     }
@@ -128,7 +128,7 @@ fn the_longest_phase_of_constant_load_is_looked_at_and_no_other() {
         }
     };
     let run = run(&plan, 220, |second| about(&mut noise, slow(second)));
-    let told = told(&run);
+    let told = steady_state(&run);
     assert_eq!(told.phase, Some(2));
     assert_eq!((told.from_ns, told.to_ns), (70 * SECOND, 130 * SECOND));
     assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
@@ -139,12 +139,16 @@ fn the_longest_phase_of_constant_load_is_looked_at_and_no_other() {
 
 #[test]
 fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
-    let short = told(&course(4, 20, &[], |_| 5.0));
+    let short = steady_state(&course(4, 20, &[], |_| 5.0));
     assert_eq!(short.behaviour, Behaviour::Unknown);
     assert!(short.sentence.contains("too short"), "{}", short.sentence);
     let mut noise = random(5);
     let ramped = run(&plan(vec![ramp(60)], &[]), 60, |_| about(&mut noise, 5.0));
-    assert!(told(&ramped).sentence.contains("never stays the same"));
+    assert!(
+        steady_state(&ramped)
+            .sentence
+            .contains("never stays the same")
+    );
     // Stopped after 20 s of 120.
     let mut stopped = course(6, 120, &[], |_| 5.0);
     stopped.manifest.state = RunState::Interrupted;
@@ -156,12 +160,12 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
         recorded_to_ns: None,
         lines: None,
     });
-    assert_eq!(told(&stopped).behaviour, Behaviour::Unknown);
+    assert_eq!(steady_state(&stopped).behaviour, Behaviour::Unknown);
     let silent = run(&plan(vec![phase(60)], &[]), 60, |second| SimulatedSecond {
         issued: u64::from(second % 10 == 0),
         ..SimulatedSecond::default()
     });
-    assert_eq!(told(&silent).behaviour, Behaviour::Unknown);
+    assert_eq!(steady_state(&silent).behaviour, Behaviour::Unknown);
 }
 
 fn judged(run: &Run) -> Vec<Judged> {
@@ -231,7 +235,7 @@ fn without_a_steady_state_nothing_is_judged_in_it() {
 #[test]
 fn a_load_that_is_changed_is_another_load() {
     let mut run = course(9, 120, &[], |t| if t < 50.0 { 5.0 } else { 8.0 });
-    assert_eq!(told(&run).behaviour, Behaviour::Shifting);
+    assert_eq!(steady_state(&run).behaviour, Behaviour::Shifting);
     let mut event = record::Event::new(50 * SECOND, record::EventKind::Warning, "changed");
     event.change = Some(record::LoadChange {
         what: record::Changed::Rate,
@@ -241,7 +245,7 @@ fn a_load_that_is_changed_is_another_load() {
         phases: Vec::new(),
     });
     run.events.push(event);
-    let told = told(&run);
+    let told = steady_state(&run);
     assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
     assert_eq!((told.from_ns, told.to_ns), (50 * SECOND, 120 * SECOND));
 }

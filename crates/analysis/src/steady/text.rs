@@ -6,7 +6,7 @@ use record::{Run, units};
 use super::{Behaviour, Finding, Segment, Steady, SteadyState};
 
 /// What was found, as the summary has it.
-pub(super) fn told(run: &Run, found: Finding, kind: TimeKind) -> Steady {
+pub(super) fn describe(run: &Run, found: Finding, kind: TimeKind) -> Steady {
     let name = match kind {
         TimeKind::Response => "response time",
         TimeKind::Iteration => "iteration time",

@@ -324,7 +324,7 @@ pub struct Row {
 impl Row {
     /// Whether a figure of this name is known.
     #[must_use]
-    pub fn tells(&self, figure: &str) -> bool {
+    pub fn reports(&self, figure: &str) -> bool {
         !self.not_told.iter().any(|name| name == figure)
     }
 

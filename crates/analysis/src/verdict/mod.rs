@@ -93,7 +93,8 @@ pub(crate) fn despite_the_generator(
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };
-        judged.stands = robustness::stands(run, &criterion, judged.judgement, elapsed_ns, arrivals);
+        judged.stands =
+            robustness::robustness(run, &criterion, judged.judgement, elapsed_ns, arrivals);
         let told = match judged.stands {
             None => continue,
             Some(true) => "stands whatever the generator did wrong".to_owned(),

@@ -84,7 +84,7 @@ pub(super) fn worst_ns(run: &Run) -> u64 {
 }
 
 /// Whether the judgement of a criterion stands, whatever the generator did; none where it is of the generator itself.
-pub(super) fn stands(
+pub(super) fn robustness(
     run: &Run,
     criterion: &Criterion,
     judgement: Judgement,

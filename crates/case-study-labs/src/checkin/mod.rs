@@ -70,8 +70,8 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     Ok(Routes {
         router: api::routes(site),
         stats: Some(Box::new(move || {
-            let mut told = shown.sessions().told();
-            told["pool_wait"] = control::told(&shown.fleet);
+            let mut told = shown.sessions().to_json();
+            told["pool_wait"] = control::status(&shown.fleet);
             (NAME, told)
         })),
         sidecar: Some(Sidecar::http(options, settings.control_port, told)?),

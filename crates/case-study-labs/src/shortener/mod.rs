@@ -86,7 +86,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
                 ShortenerError(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
             })
             .with_state(shortener),
-        stats: Some(Box::new(move || (NAME, told.store().told()))),
+        stats: Some(Box::new(move || (NAME, told.store().to_json()))),
     })
 }
 

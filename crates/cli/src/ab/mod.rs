@@ -83,7 +83,7 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
 struct AbTarget {
     name: &'static str,
     flags: Vec<String>,
-    beside: Option<TargetProcess>,
+    process: Option<TargetProcess>,
 }
 
 impl AbTarget {
@@ -106,7 +106,7 @@ impl AbTarget {
         Ok(AbTarget {
             name,
             flags,
-            beside: beside.transpose()?,
+            process: beside.transpose()?,
         })
     }
 }
@@ -210,7 +210,7 @@ impl Ab<'_> {
     fn once(&mut self, side: usize) -> Result<RunAttempt, CommandError> {
         self.number += 1;
         let target = &self.sides[side];
-        let beside = target.beside.as_ref();
+        let beside = target.process.as_ref();
         let log = self
             .ground
             .folder

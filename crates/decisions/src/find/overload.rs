@@ -19,7 +19,7 @@ const AS_SOON: f64 = 1.3;
 
 /// What happens in the probes that failed, the lowest first, beside those that held; `level` is the lowest that failed in words, `fails`
 /// what does not hold there.
-pub(super) fn told(
+pub(super) fn describe(
     (rows, held): (&[&ProbeRow], &[&ProbeRow]),
     slos: &[String],
     level: &str,

@@ -126,7 +126,7 @@ pub fn course(runs: &[IndexedRun], asked: &TrendConfig) -> Result<MetricTrend, N
     })?;
     let (mut values, mut apart): (Vec<TrendPoint>, Vec<Apart>) = (Vec::new(), Vec::new());
     for run in runs {
-        let told = told(run, value(run));
+        let told = point(run, value(run));
         match why_apart(run, measure, told.value, asked.anyway) {
             None => values.push(told),
             Some(why) => match apart.iter_mut().find(|known| known.why == why) {
@@ -160,7 +160,7 @@ fn known(run: &IndexedRun, asked: &TrendConfig) -> Option<f64> {
     (asked.subject.unit() == FigureUnit::Share || value > 0.0).then_some(value)
 }
 
-fn told(run: &IndexedRun, value: Option<f64>) -> TrendPoint {
+fn point(run: &IndexedRun, value: Option<f64>) -> TrendPoint {
     TrendPoint {
         run: run.run.clone(),
         began_utc: run.began_utc.clone(),

@@ -148,7 +148,7 @@ impl WatchedRule {
         let held = all.holds(when) == Some(true)
             && !self.seconds.iter().any(|seen| seen.contradicts(when))
             && !self.is_a_burst();
-        held.then(|| all.told(when))
+        held.then(|| all.describe(when))
     }
 
     /// Whether the seconds that speak most against the condition do so together, however many they are: where few samples come each of

@@ -133,7 +133,7 @@ pub struct If {
     /// The condition.
     pub condition: Expression,
     /// First operation after the block.
-    pub behind: usize,
+    pub after: usize,
 }
 
 /// A choice between ranges of operations.
@@ -153,7 +153,7 @@ pub struct Fork {
     /// Maximum number of parallel branches.
     pub limit: usize,
     /// First operation after the fork.
-    pub behind: usize,
+    pub after: usize,
 }
 
 /// Start of a loop.
@@ -168,7 +168,7 @@ pub struct Enter {
     /// Variable for the element.
     pub element_as: String,
     /// First operation after the loop.
-    pub behind: usize,
+    pub after: usize,
 }
 
 impl Program {
@@ -414,7 +414,7 @@ impl Compiler<'_> {
         ops.push(Op::Fork(Box::new(Fork {
             branches: Vec::new(),
             limit: inner.limit.max(1),
-            behind: 0,
+            after: 0,
         })));
         let mut branches = Vec::new();
         for step in &inner.steps {
@@ -424,7 +424,7 @@ impl Compiler<'_> {
         }
         let behind = ops.len();
         if let Op::Fork(fork) = &mut ops[begin] {
-            (fork.branches, fork.behind) = (branches, behind);
+            (fork.branches, fork.after) = (branches, behind);
         }
     }
 
@@ -434,12 +434,12 @@ impl Compiler<'_> {
                 let begin = ops.len();
                 ops.push(Op::If(Box::new(If {
                     condition: condition.clone(),
-                    behind: 0,
+                    after: 0,
                 })));
                 self.steps(&inner.steps, ops);
                 let end = ops.len();
                 if let Op::If(begin) = &mut ops[begin] {
-                    begin.behind = end;
+                    begin.after = end;
                 }
             }
             BlockKind::Group(name) => {
@@ -484,13 +484,13 @@ impl Compiler<'_> {
             over: inner.over.clone(),
             index_as: inner.index_as.clone(),
             element_as: inner.element_as.clone(),
-            behind: 0,
+            after: 0,
         })));
         self.steps(&inner.steps, ops);
         ops.push(Op::Next(enter));
         let behind = ops.len();
         if let Op::Enter(begin) = &mut ops[enter] {
-            begin.behind = behind;
+            begin.after = behind;
         }
     }
 }

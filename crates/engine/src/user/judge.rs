@@ -204,7 +204,7 @@ impl User<'_> {
         recorder.sample(&sample);
         if recorder.is_first(sample.label, ended) {
             drop(recorder);
-            let told = self.told(ongoing, (ended, result), drawn_from);
+            let told = self.sample(ongoing, (ended, result), drawn_from);
             self.worker.recorder.borrow_mut().first(&sample, told);
         }
     }

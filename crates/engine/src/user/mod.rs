@@ -299,7 +299,7 @@ impl<'a> User<'a> {
             match op {
                 Op::Request(index) => self.request(*index).await?,
                 Op::Fork(fork) => {
-                    at = fork.behind;
+                    at = fork.after;
                     // Boxed, because a future cannot contain itself.
                     Box::pin(self.fork(ops, fork)).await?;
                 }
@@ -312,7 +312,7 @@ impl<'a> User<'a> {
                 }
                 Op::If(block) => {
                     if !self.is_true(&block.condition)? {
-                        at = block.behind;
+                        at = block.after;
                     }
                 }
                 Op::Choose(choose) => at = self.choose(choose),
@@ -321,7 +321,7 @@ impl<'a> User<'a> {
                 Op::End => self.end_group(RequestOutcome::Ok),
                 Op::Enter(enter) => {
                     if !self.enter_loop(enter) {
-                        at = enter.behind;
+                        at = enter.after;
                     }
                 }
                 Op::Next(enter_at) => {

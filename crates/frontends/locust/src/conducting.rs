@@ -17,7 +17,7 @@ use session::{
 };
 
 use crate::{
-    running::{DRAIN_NS, TestSummary, lines, tell},
+    running::{DRAIN_NS, TestSummary, finish_with, lines},
     test::{LOCUST, LocustTest},
 };
 
@@ -199,7 +199,7 @@ impl Conducting {
 }
 
 fn finish(ended: FinishedRun) -> TestSummary {
-    tell(|door| {
+    finish_with(|door| {
         ended.finish(door);
     })
 }

@@ -16,7 +16,7 @@ mod test;
 
 use formats::TestFileReader;
 use record::Run;
-use session::{ExternalTool, FrontDoor, FrontEndInfo, SharedVoice, exit};
+use session::{ExternalTool, FrontEnd, FrontEndInfo, SharedVoice, exit};
 
 pub use conducting::Conducting;
 pub use files::Locustfiles;
@@ -27,7 +27,7 @@ pub use test::{LocustTest, check_wishes};
 #[derive(Debug)]
 pub struct Locust;
 
-impl FrontDoor for Locust {
+impl FrontEnd for Locust {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "locust",

@@ -15,7 +15,7 @@ use plan::{Load, Problem, units::SECOND};
 use record::{Run, units};
 use report::console::criteria;
 use session::{
-    Door, Job, Observer, RunOutcome, SharedVoice, StartError, exit, inputs, live, prepare,
+    Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, inputs, live, prepare,
 };
 
 use crate::{
@@ -121,7 +121,10 @@ impl RunningTest {
             .name("session".into())
             .spawn(move || {
                 let (told, began) = (Mutex::default(), Some(began));
-                let mut door = Behind { told: &told, began };
+                let mut door = TestObserver {
+                    summary: &told,
+                    began,
+                };
                 if is_part {
                     // Whoever divided the test finishes it.
                     if let Err(why) = ready.run(&mut door) {
@@ -170,19 +173,22 @@ pub(crate) fn lines(problems: &[Problem]) -> Vec<String> {
 }
 
 /// Nobody but Python prints: what there is to say is kept for it.
-struct Behind<'t> {
-    told: &'t Mutex<TestSummary>,
+struct TestObserver<'t> {
+    summary: &'t Mutex<TestSummary>,
     began: Option<mpsc::Sender<Option<String>>>,
 }
 
 /// What a door that finishes a run is told.
-pub(crate) fn tell(finish: impl FnOnce(&mut dyn Door)) -> TestSummary {
+pub(crate) fn finish_with(finish: impl FnOnce(&mut dyn RunObserver)) -> TestSummary {
     let (told, began) = (Mutex::default(), None);
-    finish(&mut Behind { told: &told, began });
+    finish(&mut TestObserver {
+        summary: &told,
+        began,
+    });
     told.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Observer for Behind<'_> {
+impl Observer for TestObserver<'_> {
     fn started(&mut self, run: &Run) {
         let place = run.dir.as_ref().map(|dir| dir.display().to_string());
         if let Some(began) = &self.began {
@@ -196,13 +202,13 @@ impl Observer for Behind<'_> {
     fn line(&mut self, _: &OutputLine) {}
 }
 
-impl Behind<'_> {
-    fn tell(&self, change: impl FnOnce(&mut TestSummary)) {
-        change(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+impl TestObserver<'_> {
+    fn update(&self, change: impl FnOnce(&mut TestSummary)) {
+        change(&mut self.summary.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl Door for Behind<'_> {
+impl RunObserver for TestObserver<'_> {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         audit::page(run)
     }
@@ -216,25 +222,25 @@ impl Door for Behind<'_> {
             StartError::Refused(refused) => lines(&refused.problems),
             StartError::Before { why, .. } => vec![why.clone()],
         };
-        self.tell(|told| (told.lines, told.failed) = (said, true));
+        self.update(|told| (told.lines, told.failed) = (said, true));
         exit::COULD_NOT_RUN
     }
 
     fn computed(&mut self, page: &Page) {
         let said = own_lines(&page.summary);
-        self.tell(|told| told.lines.extend(said));
+        self.update(|told| told.lines.extend(said));
     }
 
     fn kept(&mut self, report: Option<&Path>) {
         if let Some(report) = report {
             let line = format!("report {}", report.display());
-            self.tell(|told| told.lines.push(line));
+            self.update(|told| told.lines.push(line));
         }
     }
 
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let failed = exit::is_failed(outcome) || outcome.error.is_some() || !outcome.files_written;
-        self.tell(|told| {
+        self.update(|told| {
             told.failed |= failed;
             told.record.clone_from(&outcome.summary.record);
             if let Some(error) = outcome.error {

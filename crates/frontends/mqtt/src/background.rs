@@ -46,7 +46,7 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
 /// The ledger of messages for the record: its sentences, and its counts by name.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
-    let mut told = print::told(run);
+    let mut told = print::tally(run);
     if !print::is_whole(run) {
         // Of the messages of some of the publishers alone: beside all that was received it says nothing.
         told.counters.remove("expected");

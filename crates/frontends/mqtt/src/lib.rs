@@ -18,7 +18,7 @@ mod unsupported;
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
 use record::Run;
-use session::{FrontDoor, FrontEndInfo, SharedVoice};
+use session::{FrontEnd, FrontEndInfo, SharedVoice};
 
 pub use accumulator::MqttAccumulator;
 pub use read::{named_phase, open_load, plan_for};
@@ -31,7 +31,7 @@ pub struct Mqtt {
     pub without_command: fn(&[String], &SharedVoice) -> u8,
 }
 
-impl FrontDoor for Mqtt {
+impl FrontEnd for Mqtt {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "mqtt",

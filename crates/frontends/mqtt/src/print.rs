@@ -13,7 +13,7 @@ use record::{
 use session::RunOutcome;
 
 /// What the driver has told, of a whole run.
-pub(crate) fn told(run: &Run) -> Tally {
+pub(crate) fn tally(run: &Run) -> Tally {
     let mut all = Tally::default();
     for (_, part) in run.door_parts() {
         all.merge(part);
@@ -27,14 +27,14 @@ pub(crate) fn told(run: &Run) -> Tally {
 /// Whether the server has accepted no connection at all.
 #[must_use]
 pub fn nobody_came_in(run: &Run) -> bool {
-    let told = told(run);
+    let told = tally(run);
     told.counters.get("connected") == Some(&0)
 }
 
 /// Writes the summary with the ledger in it.
 pub fn write_json(path: &Path, outcome: &RunOutcome<'_>) -> Result<(), String> {
     let mut json = serde_json::to_value(outcome.summary).map_err(|e| e.to_string())?;
-    json["mqtt"] = serde_json::json!(told(outcome.run).counters);
+    json["mqtt"] = serde_json::json!(tally(outcome.run).counters);
     std::fs::write(path, format!("{json:#}\n"))
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
@@ -75,7 +75,7 @@ fn clocks(run: &Run) -> Option<String> {
 /// The ledger in lines.
 #[must_use]
 pub fn ledger(run: &Run) -> String {
-    let told = told(run);
+    let told = tally(run);
     if told.is_empty() {
         return "messages: nothing was told, the run did not come to its end\n".to_owned();
     }

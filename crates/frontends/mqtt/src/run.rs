@@ -18,7 +18,7 @@ use plan::{Load, Note, Problem, Work};
 use record::{Run, units};
 use report::console;
 use session::{
-    Door, Hosts, Job, Observer, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
+    Hosts, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
 };
 
 use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
@@ -160,7 +160,7 @@ pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError
 /// What the driver has told of a run.
 #[must_use]
 pub fn driver_counts(run: &Run) -> measure::accumulator::Tally {
-    print::told(run)
+    print::tally(run)
 }
 
 /// Shows a run and gives it its code.
@@ -192,7 +192,7 @@ impl RunPrinter {
     }
 }
 
-impl Door for RunPrinter {
+impl RunObserver for RunPrinter {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         audit::page(run)
     }

@@ -49,7 +49,7 @@ pub struct Accumulator {
     counters: Counters,
     latency: ThreadLatency,
     rate: ThreadRate,
-    told: bool,
+    published: bool,
 }
 
 #[derive(Debug, Default)]
@@ -141,7 +141,7 @@ impl Accumulator {
                 ThreadLatency::Exact(Cells::default())
             },
             rate: ThreadRate::default(),
-            told: false,
+            published: false,
         }
     }
 
@@ -201,8 +201,8 @@ impl Accumulator {
     }
 
     /// What was asked for, once.
-    fn tell(&mut self, part: &mut Tally) {
-        if std::mem::replace(&mut self.told, true) {
+    fn publish(&mut self, part: &mut Tally) {
+        if std::mem::replace(&mut self.published, true) {
             return;
         }
         let settings = &self.settings;
@@ -269,7 +269,7 @@ impl accumulator::Accumulator for Accumulator {
 
     fn take(&mut self) -> Tally {
         let mut part = Tally::default();
-        self.tell(&mut part);
+        self.publish(&mut part);
         let counters = std::mem::take(&mut self.counters);
         for (name, n) in [
             ("requests", counters.requests),

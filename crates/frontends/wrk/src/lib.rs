@@ -18,7 +18,7 @@ mod test;
 
 use formats::TestFileReader;
 use record::Run;
-use session::{FrontDoor, FrontEndInfo, SharedVoice, exit};
+use session::{FrontEnd, FrontEndInfo, SharedVoice, exit};
 
 pub use accumulator::{Accumulator, WrkSettings};
 pub use run::accumulators;
@@ -30,7 +30,7 @@ pub use test::{Strictness, WrkTest};
 #[derive(Debug)]
 pub struct Wrk;
 
-impl FrontDoor for Wrk {
+impl FrontEnd for Wrk {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "wrk",

@@ -17,8 +17,8 @@ use report::console::criteria;
 use script::lua::{self, ScriptError};
 
 use session::{
-    Door, FinishedRun, Job, Observer, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
-    live,
+    FinishedRun, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, hosts,
+    inputs, live,
 };
 
 use crate::{
@@ -53,7 +53,7 @@ pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u
 /// A line for standard error, behind which nothing comes.
 type RunRefusal = String;
 
-fn told(trouble: ScriptError) -> RunRefusal {
+fn refusal(trouble: ScriptError) -> RunRefusal {
     trouble.to_string()
 }
 
@@ -68,7 +68,7 @@ fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> 
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
     let seed = inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
-    let test = WrkTest::ready(command, Strictness::AsWrk, &stop, voice).map_err(told)?;
+    let test = WrkTest::ready(command, Strictness::AsWrk, &stop, voice).map_err(refusal)?;
     let options = EngineOptions {
         workers: usize::try_from(command.threads).ok(),
         seed,
@@ -113,7 +113,7 @@ struct Wrk<'a> {
     trouble: Option<RunRefusal>,
 }
 
-impl Door for Wrk<'_> {
+impl RunObserver for Wrk<'_> {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         audit::page(run)
     }
@@ -132,7 +132,7 @@ impl Door for Wrk<'_> {
 
     fn ended(&mut self, ended: &FinishedRun) {
         if let Some(trouble) = self.test.failure() {
-            self.trouble = Some(told(trouble));
+            self.trouble = Some(refusal(trouble));
             return;
         }
         if let Some(error @ RunError::Stuck(_)) = &ended.error {
@@ -144,7 +144,7 @@ impl Door for Wrk<'_> {
         let report = WrkReport::from_part(part, ended.runtime_ns(), &self.command.url);
         lua::flush_output();
         self.voice.out(&report.text());
-        self.trouble = self.test.done(&report).err().map(told);
+        self.trouble = self.test.done(&report).err().map(refusal);
         lua::flush_output();
         self.report = Some(report);
     }

@@ -54,7 +54,7 @@ impl Journal {
         Ok(Self { entries, writer })
     }
 
-    pub(super) fn tell(&self, entry: LogEntry) {
+    pub(super) fn log(&self, entry: LogEntry) {
         // Fails only if the writer has panicked, which `finish` detects.
         let _ = self.entries.send(entry);
     }
@@ -151,7 +151,7 @@ fn format_request(line: &mut Vec<u8>, told: &RequestEntry) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn told(n: u64, release: Option<u64>) -> LogEntry {
+    fn entry(n: u64, release: Option<u64>) -> LogEntry {
         LogEntry::Request(RequestEntry {
             id: (n == 0).then(|| (*b"a\"\xff").into()),
             n,
@@ -171,11 +171,11 @@ mod tests {
         let journal = Journal::start(RequestLog::create(&path).unwrap()).unwrap();
         for entry in [
             LogEntry::Start { start: 10, seed: 7 },
-            told(0, Some(16)),
-            told(1, None),
-            told(2, Some(17)),
+            entry(0, Some(16)),
+            entry(1, None),
+            entry(2, Some(17)),
         ] {
-            journal.tell(entry);
+            journal.log(entry);
         }
         journal.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn write_errors_are_reported() {
         let journal = Journal::start(RequestLog::create("/dev/full".as_ref()).unwrap()).unwrap();
-        journal.tell(told(0, Some(16)));
+        journal.log(entry(0, Some(16)));
         let error = journal.finish().unwrap_err().to_string();
         assert!(error.starts_with("cannot write log /dev/full: "), "{error}");
     }

@@ -95,7 +95,7 @@ impl Serve {
         let served = self.turn_until_stopped();
         // Requests still waiting are logged as unanswered.
         for conn in self.conns.iter_mut() {
-            for told in conn.queue.drain(..).filter_map(|pending| pending.told) {
+            for told in conn.queue.drain(..).filter_map(|pending| pending.entry) {
                 self.ledger.unanswered(told);
             }
         }

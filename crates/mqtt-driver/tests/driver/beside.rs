@@ -84,7 +84,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         .err()
         .expect("refused");
     assert!(nobody[0].message.contains("MQTT clients"), "{nobody:?}");
-    options.beside = Some(BackgroundWork {
+    options.background = Some(BackgroundWork {
         driver,
         workers: 1,
         door: Some(Arc::new(|| Box::new(Told::default()))),

@@ -135,7 +135,11 @@ impl TableLine {
             ("per_second", units::rate(row.per_second)),
         ];
         for (cell, (name, text)) in line.cells.iter_mut().zip(cells) {
-            *cell = if row.tells(name) { text } else { "–".into() };
+            *cell = if row.reports(name) {
+                text
+            } else {
+                "–".into()
+            };
         }
         line
     }

@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 3;
 pub fn course_in(course: &MetricTrend, columns: Columns) -> String {
     let mut text = format!("\n{}\n\n{}\n\n", course.subject, chart(course, columns));
     for (number, changed) in course.shifts.iter().enumerate() {
-        text += &wrap(&told(course, number + 1, changed), 2, columns);
+        text += &wrap(&describe(course, number + 1, changed), 2, columns);
         text.push('\n');
     }
     for apart in &course.apart {
@@ -93,7 +93,7 @@ fn range(values: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-fn told(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
+fn describe(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
     let way = if changed.change > 0.0 { "+" } else { "-" };
     let by = decisions::compare::amount(course.unit, changed.change);
     let sense = if changed.worse { "worse" } else { "better" };

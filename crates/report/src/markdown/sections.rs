@@ -226,7 +226,7 @@ fn cells(name: &str, row: &Row, stats: Option<&Stats>) -> Vec<String> {
         (n, Some(share)) => format!("{} ({})", count(n), units::share(share)),
     };
     let told = |figure: &str, text: String| {
-        if row.tells(figure) {
+        if row.reports(figure) {
             text
         } else {
             "–".into()

@@ -27,7 +27,7 @@ struct How {
     /// Whether it closed its ledger by itself when its lease had ended.
     closes: bool,
     /// Whether anybody tells of it.
-    told: bool,
+    lost: bool,
     ends: RunState,
 }
 
@@ -36,13 +36,13 @@ const HOW: How = How {
     taken_over_from_ns: Some(1_500 * MS),
     recorded: 1,
     closes: false,
-    told: true,
+    lost: true,
     ends: RunState::Complete,
 };
 
 const LOST: Share = Share { index: 2, of: 3 };
 
-fn told(plan: &Plan, how: How) -> NodeLost {
+fn lost_node(plan: &Plan, how: How) -> NodeLost {
     let lost = NodeLost {
         node: 2,
         name: "worker-c".into(),
@@ -60,8 +60,8 @@ fn told(plan: &Plan, how: How) -> NodeLost {
 fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
     let schedule = plan.schedule(1);
     let mut whole = writer_of_all(folder, plan, 3);
-    if how.told {
-        let lost = told(plan, how);
+    if how.lost {
+        let lost = lost_node(plan, how);
         let event = Event {
             lost: Some(lost.clone()),
             ..Event::new(
@@ -205,7 +205,7 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
     // A process that was killed without a notice: what it sent after its record ends is unknown, and more
     // than may be.
     let silent = How {
-        told: false,
+        lost: false,
         taken_over_from_ns: None,
         ..HOW
     };

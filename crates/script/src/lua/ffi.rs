@@ -224,7 +224,7 @@ impl LuaState {
     }
 
     /// Calls a global function with a number, and optionally a table of texts and a text.
-    pub fn tell<'a>(
+    pub fn call_response<'a>(
         &self,
         name: LuaRef,
         number: u16,

@@ -201,7 +201,7 @@ impl BatchSource for LuaSource {
         if let Some(machine) = self.machine.as_ref().filter(|_| keep > Keep::Nothing) {
             self.enters(Hook::Response);
             let mut headers = headers_of(&reply.head);
-            let told = machine.state.tell(
+            let told = machine.state.call_response(
                 machine.response,
                 reply.status,
                 (keep >= Keep::Head).then_some(&mut headers),

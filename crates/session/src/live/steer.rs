@@ -88,7 +88,7 @@ impl Steering {
         let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
         let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));
         change
-            .map(|change| told(&change))
+            .map(|change| describe(&change))
             .map_err(|why| why.to_string())
     }
 }
@@ -109,7 +109,7 @@ fn read(wanted: &str) -> Result<AdjustedLoad, String> {
     }
 }
 
-fn told(change: &Change) -> String {
+fn describe(change: &Change) -> String {
     let figure = |wanted: AdjustedLoad| match wanted {
         AdjustedLoad::Rate(rate) => format!("{}/s", words::decimal(rate.as_f64())),
         AdjustedLoad::Users(1) => "1 user".to_owned(),

@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    fn told(text: &str, source: &MetricSource) -> Vec<(String, Option<String>, bool, f64)> {
+    fn readings(text: &str, source: &MetricSource) -> Vec<(String, Option<String>, bool, f64)> {
         let readings = wanted(read(text).unwrap(), source);
         let told = |one: MetricReading| {
             let is_counter = one.of.sort == MetricKind::Counter;
@@ -300,7 +300,7 @@ mod tests {
         let text = "# HELP a b\n# TYPE requests counter\nrequests{method=\"GET\",path=\"/{id}, \\\"x\\\"\"} 7 1700000000\n\
             # TYPE wait histogram\nwait_bucket{le=\"0.1\"} 3\nwait_sum 1.5e0\nwait_count 3\n\
             # TYPE heap_bytes gauge\nheap_bytes 12\nhits_total 9\n# TYPE handles_total gauge\nhandles_total 3\nwait_created 17\nup NaN\n# EOF\n";
-        let told = told(text, &source(&[], &[]));
+        let told = readings(text, &source(&[], &[]));
         let plain: Vec<_> = told
             .iter()
             .map(|(name, _, counter, _)| (name.as_str(), *counter))
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn json_by_its_paths_and_nginx_by_its_lines() {
         let puma = r#"{"workers":2,"booted":true,"at":"x","worker_status":[{"last":{"backlog":1}},{"last":{"backlog":3}}]}"#;
-        let mut all = told(puma, &source(&["w*"], &["workers"]));
+        let mut all = readings(puma, &source(&["w*"], &["workers"]));
         all.sort_by(|one, other| one.0.cmp(&other.0));
         assert_eq!(
             all,
@@ -347,7 +347,7 @@ mod tests {
             ]
         );
         let nginx = "Active connections: 3 \nserver accepts handled requests\n 10 10 25 \nReading: 0 Writing: 1 Waiting: 2 \n";
-        let all = told(nginx, &source(&[], &[]));
+        let all = readings(nginx, &source(&[], &[]));
         assert_eq!(all[3], ("requests".into(), None, true, 25.0));
         assert_eq!(all[6], ("waiting".into(), None, false, 2.0));
     }

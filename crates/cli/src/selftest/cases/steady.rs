@@ -3,7 +3,7 @@
 
 use analysis::steady::{
     Behaviour, Steady,
-    simulated::{MS, course, phase, plan, queue, told},
+    simulated::{MS, course, phase, plan, queue, steady},
 };
 use plan::units::SECOND;
 
@@ -25,7 +25,7 @@ pub fn courses(_: Depth) -> Result<Vec<Assertion>, String> {
     let stays = |told: Steady| told.settled_ns == Some(0);
     let step = |t: f64| if t < 60.0 { 5.0 } else { 6.0 };
     let grows = |seconds| {
-        let told = told(&queue(seconds, 1_100, None));
+        let told = steady(&queue(seconds, 1_100, None));
         told.is_some_and(|told| told.behaviour == Behaviour::Overload)
     };
     let slowly = |t: f64| 5.0 + 5.0 * t / TWO_MINUTES as f64;
@@ -73,7 +73,7 @@ fn count(
     ms: impl Fn(f64) -> f64,
 ) -> u64 {
     let plan = plan(vec![phase(seconds)]);
-    let is_told = |seed: &u64| told(&course(&plan, *seed, seconds, &ms)).is_some_and(&is_told);
+    let is_told = |seed: &u64| steady(&course(&plan, *seed, seconds, &ms)).is_some_and(&is_told);
     (0..runs).filter(is_told).count() as u64
 }
 

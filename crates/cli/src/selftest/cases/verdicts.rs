@@ -112,7 +112,7 @@ fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<u
 #[derive(Default)]
 struct RunVerdicts {
     well: usize,
-    told: usize,
+    decided: usize,
     /// Runs during which the machine itself was late: they were rightly flagged, and say nothing.
     excused: usize,
     /// What was said of those that did not come out well.
@@ -134,10 +134,10 @@ impl RunVerdicts {
         };
         Assertion {
             what: what.to_owned(),
-            expected: self.told.to_string(),
+            expected: self.decided.to_string(),
             measured: format!("{}{remarks}", self.well),
             // A busy machine is no reason to fail a short battery; a long one must have told something.
-            holds: self.well == self.told && (self.told > 0 || !depth.microseconds),
+            holds: self.well == self.decided && (self.decided > 0 || !depth.microseconds),
         }
     }
 }
@@ -150,11 +150,11 @@ fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdi
         let results = experiment.run()?;
         if verdict(&results) == "VALID" {
             told.well += 1;
-            told.told += 1;
+            told.decided += 1;
         } else if results.machine_was_late {
             told.excused += 1;
         } else {
-            told.told += 1;
+            told.decided += 1;
             told.blamed.push(reasons(&results));
         }
     }

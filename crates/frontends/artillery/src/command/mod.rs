@@ -17,7 +17,7 @@ use engine::hook::Hooks;
 use formats::TestFileReader;
 use plan::Plan;
 use record::Run;
-use session::{FrontDoor, FrontEndInfo, SharedVoice, exit};
+use session::{FrontEnd, FrontEndInfo, SharedVoice, exit};
 
 use crate::{
     expect::hook::hooks,
@@ -31,7 +31,7 @@ use flags::{ArtilleryCommand, Flags};
 #[derive(Debug)]
 pub struct Artillery;
 
-impl FrontDoor for Artillery {
+impl FrontEnd for Artillery {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "artillery",

@@ -6,7 +6,7 @@ use engine::OutputLine;
 use measure::Interval;
 use record::Run;
 use report::console::criteria;
-use session::{Door, FinishedRun, Observer, RunOutcome, SharedVoice, StartError, exit};
+use session::{FinishedRun, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit};
 
 use super::terminal;
 use crate::{
@@ -40,7 +40,7 @@ impl Behind {
     }
 }
 
-impl Door for Behind {
+impl RunObserver for Behind {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         audit::page(run)
     }

@@ -122,10 +122,10 @@ impl AnswerHook for Hook {
             }
         }
         for finding in &findings {
-            answered.tell(&finding.kind, u64::from(finding.ok));
+            answered.emit(&finding.kind, u64::from(finding.ok));
         }
         let failed = findings.iter().any(|finding| !finding.ok);
-        let first_failed = findings.iter().find(|finding| !finding.ok).map(told);
+        let first_failed = findings.iter().find(|finding| !finding.ok).map(describe);
         let printed = expect.prints(findings.len(), failed) || !unsupported.is_empty();
         if let (true, Some(print), Some(sent)) = (printed, expect.print, answered.sent) {
             let shows = failed && expect.prints_exchange();
@@ -244,7 +244,7 @@ fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
 
 /// What the record keeps of a check that failed. Values stay out of it where they may be anything that a variable or an answer
 /// holds: nobody can tell which of them are secret.
-fn told(finding: &ExpectedCheck) -> String {
+fn describe(finding: &ExpectedCheck) -> String {
     let anything = ["equals", "matchesRegexp"].contains(&finding.kind.as_str())
         || finding.kind.starts_with("header ");
     if let (true, Some(serde_json::Value::String(why))) =

@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    fn told(report: &Value) -> String {
+    fn render(report: &Value) -> String {
         match rerendered(&report.to_string(), &Zone::fixed(0), 50) {
             Ok(text) => text,
             Err(error) => format!("{error}"),
@@ -247,14 +247,14 @@ mod tests {
             \x20 median: ......................................... 5\n  p95: ............................................ 13.9\n\
             \x20 p99: ............................................ 37.7\n\
             vusers.created: ................................... 20\n";
-        assert_eq!(told(&newer), lines);
+        assert_eq!(render(&newer), lines);
         let older = json!({"aggregate": {
             "timestamp": "2020-01-01T10:00:00.000Z", "scenariosCreated": 20, "scenariosAvoided": 0, "codes": {"200": 199},
             "latency": {"min": 1, "max": 48, "median": 5, "p95": 13.9, "p99": 37.7}, "rps": {"count": 199, "mean": 19.98},
             "scenarioDuration": {"min": null, "max": null},
         }});
         let wanted = lines.replace("14:13:34", "10:00:00");
-        assert_eq!(told(&older), wanted);
+        assert_eq!(render(&older), wanted);
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn impossible_times_are_unknown() {
         for ms in [-1.0, 1e13, 9e13, 999_999_999_999_999.0, 1e300] {
-            let text = told(&json!({"aggregate": {"counters": {}, "lastMetricAt": ms}}));
+            let text = render(&json!({"aggregate": {"counters": {}, "lastMetricAt": ms}}));
             assert!(text.contains("@ unknown time\n"), "{text}");
         }
     }

@@ -57,7 +57,7 @@ impl TestFileReader for ArtilleryScripts {
 pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(&given.into(), &|path| noting.read(path))?;
-    Ok(noting.told(plan))
+    Ok(noting.apply(plan))
 }
 
 /// Translates one script's text without touching any file: for tests and fuzzing.

@@ -101,7 +101,7 @@ impl Serve {
                 what: What::Refusal(code),
                 is_head: false,
                 keep_alive: false,
-                told: None,
+                entry: None,
             });
         } else if conn.reader.wants_continue() && conn.queue.is_empty() && !conn.muted {
             // Too short for a partial write.
@@ -128,7 +128,7 @@ impl Serve {
                 self.last_arrival = arrival;
                 self.ledger.received(arrival);
                 let decision = self.server.arrive(arrival);
-                let told = told(request.id, conn.number, arrival, &decision);
+                let told = entry(request.id, conn.number, arrival, &decision);
                 match decided(decision.fate).filter(|_| !conn.muted) {
                     Some((what, due)) => (what, due, Some(told)),
                     None => {
@@ -144,7 +144,7 @@ impl Serve {
             what,
             is_head: request.is_head,
             keep_alive: request.keep_alive,
-            told,
+            entry: told,
         });
     }
 
@@ -164,7 +164,7 @@ impl Serve {
     }
 }
 
-fn told(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> RequestEntry {
+fn entry(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> RequestEntry {
     RequestEntry {
         id,
         n: decision.n,

@@ -59,14 +59,14 @@ impl Serve {
                 }
             };
             // Counted before it is written, so that a client with a response finds it counted.
-            if pending.told.is_some() {
+            if pending.entry.is_some() {
                 ledger.answered(answer.code, self.now.saturating_sub(pending.turn));
             }
             let present = conn.write(&answer.bytes, answer.length(pending.is_head));
             if !pending.keep_alive {
                 conn.close_writing();
             }
-            if let Some(told) = pending.told {
+            if let Some(told) = pending.entry {
                 let told = RequestEntry {
                     release: Some(self.now),
                     code: Some(answer.code),
@@ -100,10 +100,10 @@ fn reset(
         gone,
         ..told
     };
-    if let Some(told) = pending.told {
+    if let Some(told) = pending.entry {
         ledger.released(ended(told), server);
     }
-    for told in conn.queue.drain(..).filter_map(|behind| behind.told) {
+    for told in conn.queue.drain(..).filter_map(|behind| behind.entry) {
         ledger.swept_away(ended(told));
     }
 }

@@ -58,21 +58,21 @@ impl Translator<'_> {
         }
         match kind.key.as_str() {
             "loop" => self
-                .beside(node, kind, KeyLevel::Loop)
+                .has_other_keys(node, kind, KeyLevel::Loop)
                 .then(|| Step::Loop(self.loop_step(node, &kind.value))),
             "parallel" => self
-                .beside(node, kind, KeyLevel::Parallel)
+                .has_other_keys(node, kind, KeyLevel::Parallel)
                 .then(|| Step::Parallel(self.parallel(node, kind))),
             "think" => self
-                .beside(node, kind, KeyLevel::Think)
+                .has_other_keys(node, kind, KeyLevel::Think)
                 .then(|| self.think(node, &kind.value))
                 .flatten()
                 .map(Step::Think),
             "log" => self
-                .beside(node, kind, KeyLevel::Step)
+                .has_other_keys(node, kind, KeyLevel::Step)
                 .then(|| Step::Log(self.template(&kind.value))),
             method if METHODS.contains(&method.to_ascii_lowercase().as_str()) => {
-                if !self.beside(node, kind, KeyLevel::Step) {
+                if !self.has_other_keys(node, kind, KeyLevel::Step) {
                     return None;
                 }
                 self.request(kind)
@@ -94,7 +94,7 @@ impl Translator<'_> {
     }
 
     /// Whether a step does one thing only: Artillery would run one of several and forget the others.
-    fn beside(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
+    fn has_other_keys(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
         let is_step = |name: &str| {
             keys::find(KeyLevel::Step, name).is_some()
                 || METHODS.contains(&name.to_ascii_lowercase().as_str())
