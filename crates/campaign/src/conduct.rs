@@ -117,16 +117,16 @@ fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
             lines.extend(problems.iter().map(ToString::to_string));
         }
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for line in lines {
-        if !told.contains(&line) {
-            told.push(line);
+        if !reported.contains(&line) {
+            reported.push(line);
         }
     }
-    if told.is_empty() {
+    if reported.is_empty() {
         Ok(campaign)
     } else {
-        Err(NotBegun::BadInput(told))
+        Err(NotBegun::BadInput(reported))
     }
 }
 

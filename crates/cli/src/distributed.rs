@@ -144,8 +144,8 @@ pub fn wanted(
         let name = lab_process::ENVIRONMENT.to_owned();
         environment.push((name, listeners.join(" ")));
     }
-    if let Some(told) = mocks.and_then(Mocked::environment) {
-        environment.push((mock_process::ENVIRONMENT.to_owned(), told));
+    if let Some(reported) = mocks.and_then(Mocked::environment) {
+        environment.push((mock_process::ENVIRONMENT.to_owned(), reported));
     }
     let mut of_node = args.clone();
     of_node.many = args::Many::default();

@@ -110,8 +110,11 @@ fn set(path: &Path) -> Vec<PathBuf> {
     let Some(prefix) = prefix else {
         return vec![path.to_owned()];
     };
-    let beside = LOCUST.map(|end| path.with_file_name(format!("{prefix}{end}")));
-    beside.into_iter().filter(|file| file.is_file()).collect()
+    let background = LOCUST.map(|end| path.with_file_name(format!("{prefix}{end}")));
+    background
+        .into_iter()
+        .filter(|file| file.is_file())
+        .collect()
 }
 
 /// `run.json` leaves its report in `run.json-report`, because a `run.txt` may lie beside it. Where the report of another file of

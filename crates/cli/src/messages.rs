@@ -8,17 +8,17 @@ use session::FinishedRun;
 
 /// Whether a condition is on nothing but what the clients do.
 fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
-    let beside = plan.beside.as_ref();
-    let named = criterion.of.as_deref().zip(beside);
-    named.is_some_and(|(of, beside)| {
-        let mut names = beside.mqtt.operations().into_iter();
+    let background = plan.background.as_ref();
+    let named = criterion.of.as_deref().zip(background);
+    named.is_some_and(|(of, background)| {
+        let mut names = background.mqtt.operations().into_iter();
         names.any(|(_, name)| plan::criteria::fits(of, name)) && of != "*"
     })
 }
 
 /// Leaves the clients out, with what is judged of them: a flag says what is sent instead of the file's load.
 pub fn leave_out(plan: &mut Plan, flag: &str) {
-    if plan.beside.is_none() {
+    if plan.background.is_none() {
         return;
     }
     let mut aside = Vec::new();
@@ -38,7 +38,7 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
             plan.stop.push(rule);
         }
     }
-    plan.beside = None;
+    plan.background = None;
     let mut text = format!("{flag}: the MQTT clients of the plan take no part");
     if !aside.is_empty() {
         let texts: Vec<&str> = aside

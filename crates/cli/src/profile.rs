@@ -22,10 +22,10 @@ pub fn command(args: &args::PlanArgs) -> u8 {
         log::out(&format!("{schema}\n"));
         return exit::PASS;
     }
-    let told = assumed(args)
+    let reported = assumed(args)
         .map_err(|line| vec![line])
         .and_then(|assumed| print(args, assumed));
-    match told {
+    match reported {
         Ok(code) => code,
         Err(lines) => {
             lines.iter().for_each(log::error);

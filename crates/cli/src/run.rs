@@ -343,7 +343,7 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     let voice = log::voice();
     let lab = wanted.lab.take();
     let broker = wanted.broker.take();
-    let has_beside = wanted.plan.beside.is_some();
+    let has_beside = wanted.plan.background.is_some();
     let mocks = wanted.mocks.take();
     let places = mocks.as_ref().map(Mocked::addresses);
     let mut script = wanted.script.take();
@@ -476,7 +476,7 @@ fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: 
     let (mut sentences, mut document) = (Vec::new(), serde_json::json!({}));
     if !places.is_empty() {
         match mock_process::parse_addresses(places) {
-            Ok(told) => document["mocks"] = told.into(),
+            Ok(reported) => document["mocks"] = reported.into(),
             Err(why) => not_in_the_record("the mocks served", &why),
         }
     }

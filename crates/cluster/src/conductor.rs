@@ -307,10 +307,10 @@ impl ConductedRun<'_, '_> {
                 _,
             ) => {
                 let now_ns = self.now_ns();
-                let told =
+                let reported =
                     self.losses
                         .answered(&mut self.nodes, number, (share, from_ns, done), now_ns);
-                if let Some(event) = told {
+                if let Some(event) = reported {
                     let voice = self.conducting.voice();
                     voice.say(&event.text);
                     self.conducting.event(&event);
@@ -484,15 +484,15 @@ impl ConductedRun<'_, '_> {
             let cause = Cause::Limit(format!("losing {called}, which --strict does not allow"));
             self.conducting.stop().stop(cause);
         }
-        for told in self.losses.waits_not_for(number, self.now_ns()) {
-            self.conducting.event(&told);
+        for reported in self.losses.waits_not_for(number, self.now_ns()) {
+            self.conducting.event(&reported);
         }
         let goes_on =
             self.announced == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
         let now_ns = self.now_ns();
-        let told = self
+        let reported = self
             .losses
             .lost(&mut self.nodes, number, (self.zero, now_ns), goes_on);
-        self.conducting.event(&told);
+        self.conducting.event(&reported);
     }
 }

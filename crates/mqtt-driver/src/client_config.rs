@@ -96,10 +96,10 @@ fn credential(group: &Clients, nth: u64) -> Option<&Credential> {
 
 /// The client identifier and the user name.
 fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
-    let nobody = facts(group, seed, nth, ("", ""));
+    let unused = facts(group, seed, nth, ("", ""));
     let known = credential(group, nth);
     let id = known.and_then(|known| known.client_id.clone());
-    let id = id.unwrap_or_else(|| fill(&group.client_id, nobody));
+    let id = id.unwrap_or_else(|| fill(&group.client_id, unused));
     let with_id = facts(group, seed, nth, (&id, ""));
     let username = group.username.as_deref().unwrap_or_default();
     let own = own(group, nth).and_then(|own| own.username.as_ref());

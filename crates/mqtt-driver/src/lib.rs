@@ -143,7 +143,7 @@ async fn drain(shared: &DriverState) {
     let mut is_judged = false;
     let mut judge = |shared: &DriverState| {
         if !std::mem::replace(&mut is_judged, true) {
-            shared.counts.behind.set(shared.backlog());
+            shared.counts.unconfirmed.set(shared.backlog());
             shared.counts.in_time.set(shared.read());
         }
     };

@@ -268,8 +268,8 @@ impl PyRun {
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             if let Some(running) = held.running.take() {
-                let told = running.end();
-                held.outcome = (told.lines, told.failed, told.record);
+                let reported = running.end();
+                held.outcome = (reported.lines, reported.failed, reported.record);
             }
             held.outcome.clone()
         })

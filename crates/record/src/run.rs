@@ -159,8 +159,8 @@ impl Run {
             ..Run::planned(manifest.clone(), Vec::new())
         };
         // Before anything is counted: which seconds are not to be judged by.
-        let told = things::<Event>(&dir.join("events.jsonl")).0;
-        run.totals.left_out = node::touched(&told, manifest.load.end_ns);
+        let reported = things::<Event>(&dir.join("events.jsonl")).0;
+        run.totals.left_out = node::touched(&reported, manifest.load.end_ns);
         run.take(dir, manifest, until_ns);
         // Of who is told to be lost nobody says so once more.
         let missing = run.missing.iter();

@@ -85,8 +85,8 @@ impl MockProcess {
             .into_iter()
             .flat_map(|out| BufReader::new(out).lines());
         for line in lines.map_while(Result::ok) {
-            let told = line.strip_prefix("listening on ");
-            if let Some((url, name)) = parse_addresses.and_then(|rest| rest.split_once(' ')) {
+            let reported = line.strip_prefix("listening on ");
+            if let Some((url, name)) = reported.and_then(|rest| rest.split_once(' ')) {
                 mocks.addresses.push((name.to_owned(), url.to_owned()));
             }
             if line == "ready" {

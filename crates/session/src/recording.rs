@@ -227,8 +227,8 @@ impl Sink for Recording<'_> {
         match without_secrets(&mut self.redactor, line) {
             None => {}
             Some(OutputLine::Remark(text)) => {
-                let told = &self.writer.run().events;
-                if told.iter().all(|event| event.text != text) {
+                let reported = &self.writer.run().events;
+                if reported.iter().all(|event| event.text != text) {
                     let at_ns = self.writer.run().totals.last_end_ns();
                     let event = Event::new(at_ns, EventKind::Warning, text);
                     let warning = self.writer.event(&event);

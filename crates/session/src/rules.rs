@@ -131,8 +131,8 @@ mod tests {
     fn only_off_switches_excerpts_off() {
         let all = ["", "on", " off "].map(is_off);
         assert_eq!(all, [Ok(false), Ok(false), Ok(true)]);
-        let told = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
-        assert_eq!(is_off("no"), Err(told));
+        let reported = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
+        assert_eq!(is_off("no"), Err(reported));
     }
 
     #[test]

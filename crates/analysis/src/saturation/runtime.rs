@@ -86,8 +86,8 @@ mod tests {
 
     fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<WatchedMetric> {
         // The first thirty seconds, and the thirty behind them.
-        let values = |[before, behind]: [f64; 2]| {
-            (0..60).map(move |second| if second < 30 { before } else { behind })
+        let values = |[before, after]: [f64; 2]| {
+            (0..60).map(move |second| if second < 30 { before } else { after })
         };
         all.iter()
             .map(|(name, both)| metric(source, name, None, values(*both)))

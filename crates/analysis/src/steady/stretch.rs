@@ -92,11 +92,11 @@ impl Segment {
             to_ns: at_ns,
             ..self
         };
-        let behind = Segment {
+        let after = Segment {
             from_ns: at_ns,
             ..self
         };
-        vec![before, behind]
+        vec![before, after]
     }
 
     /// The points that lie in it. The first and the last of a run may be short; what is hardly anything of a point is none.

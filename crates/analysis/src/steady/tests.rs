@@ -33,16 +33,16 @@ fn steady_state(run: &Run) -> Steady {
 fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
     for seed in 0..20 {
         let warm = course(seed, 120, &[], |t| 5.0 + 45.0 * (-t / 10.0).exp());
-        let told = steady_state(&warm);
-        assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
-        let cut = told.settled_ns.unwrap() / SECOND;
-        assert!((25..=60).contains(&cut), "{told:?}");
-        let p50 = told.stats.unwrap().p50.ns.unwrap() as f64;
+        let reported = steady_state(&warm);
+        assert_eq!(reported.behaviour, Behaviour::Steady, "{reported:?}");
+        let cut = reported.settled_ns.unwrap() / SECOND;
+        assert!((25..=60).contains(&cut), "{reported:?}");
+        let p50 = reported.stats.unwrap().p50.ns.unwrap() as f64;
         assert!((p50 / (5.0 * MS) - 1.0).abs() < 0.02, "{p50}");
         assert!(
-            told.sentence.contains("behind a warm-up of"),
+            reported.sentence.contains("behind a warm-up of"),
             "{}",
-            told.sentence
+            reported.sentence
         );
     }
 }
@@ -75,7 +75,9 @@ fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
         );
     }
     let steady = (0..40).map(|seed| steady_state(&course(seed, 60, &[], |_| 5.0)));
-    let whole = steady.filter(|told| told.settled_ns == Some(0)).count();
+    let whole = steady
+        .filter(|reported| reported.settled_ns == Some(0))
+        .count();
     assert!(whole >= 38, "{whole} of 40");
 }
 
@@ -87,30 +89,34 @@ fn errors_that_come_and_go_on_are_a_shift() {
         failed: if second < 40 { 0 } else { 10 },
         ..about(&mut random, 5.0)
     });
-    let told = steady_state(&failing);
-    assert_eq!(told.figure.as_deref(), Some("errors"), "{told:?}");
-    assert_eq!(told.at_ns, Some(40 * SECOND), "{told:?}");
+    let reported = steady_state(&failing);
+    assert_eq!(reported.figure.as_deref(), Some("errors"), "{reported:?}");
+    assert_eq!(reported.at_ns, Some(40 * SECOND), "{reported:?}");
     assert!(
-        told.sentence.contains("from 0 % to 10.0 %"),
+        reported.sentence.contains("from 0 % to 10.0 %"),
         "{}",
-        told.sentence
+        reported.sentence
     );
 }
 
 #[test]
 fn more_than_can_be_answered_is_an_overload_from_fifteen_seconds_on() {
     for (seconds, gives_up) in [(15, None), (60, None), (60, Some(1.0)), (60, Some(2.0))] {
-        let told = steady_state(&queue(seconds, 1100, gives_up));
+        let reported = steady_state(&queue(seconds, 1100, gives_up));
         assert_eq!(
-            told.behaviour,
+            reported.behaviour,
             Behaviour::Overload,
-            "{seconds} {gives_up:?} {told:?}"
+            "{seconds} {gives_up:?} {reported:?}"
         );
     }
     for comes in [500, 800, 950] {
         for seconds in [15, 60] {
-            let told = steady_state(&queue(seconds, comes, None));
-            assert_ne!(told.behaviour, Behaviour::Overload, "{comes} {told:?}");
+            let reported = steady_state(&queue(seconds, comes, None));
+            assert_ne!(
+                reported.behaviour,
+                Behaviour::Overload,
+                "{comes} {reported:?}"
+            );
         }
     }
 }
@@ -128,13 +134,20 @@ fn the_longest_phase_of_constant_load_is_looked_at_and_no_other() {
         }
     };
     let run = run(&plan, 220, |second| about(&mut noise, slow(second)));
-    let told = steady_state(&run);
-    assert_eq!(told.phase, Some(2));
-    assert_eq!((told.from_ns, told.to_ns), (70 * SECOND, 130 * SECOND));
-    assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
-    assert!(told.sentence.contains("in phase 3"), "{}", told.sentence);
+    let reported = steady_state(&run);
+    assert_eq!(reported.phase, Some(2));
+    assert_eq!(
+        (reported.from_ns, reported.to_ns),
+        (70 * SECOND, 130 * SECOND)
+    );
+    assert_eq!(reported.behaviour, Behaviour::Steady, "{reported:?}");
+    assert!(
+        reported.sentence.contains("in phase 3"),
+        "{}",
+        reported.sentence
+    );
     assert_eq!(judged(&run)[0].judgement, Judgement::Pass);
-    assert_eq!(told.stats.unwrap().count, 60 * RATE);
+    assert_eq!(reported.stats.unwrap().count, 60 * RATE);
 }
 
 #[test]
@@ -245,9 +258,12 @@ fn a_load_that_is_changed_is_another_load() {
         phases: Vec::new(),
     });
     run.events.push(event);
-    let told = steady_state(&run);
-    assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
-    assert_eq!((told.from_ns, told.to_ns), (50 * SECOND, 120 * SECOND));
+    let reported = steady_state(&run);
+    assert_eq!(reported.behaviour, Behaviour::Steady, "{reported:?}");
+    assert_eq!(
+        (reported.from_ns, reported.to_ns),
+        (50 * SECOND, 120 * SECOND)
+    );
 }
 
 #[test]

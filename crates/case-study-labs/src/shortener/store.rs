@@ -121,9 +121,9 @@ mod tests {
         let second = store.keep("http://b", 0).unwrap();
         assert_ne!(first, second);
         assert_eq!(&*store.get(first).unwrap().url, "http://a");
-        let told = store.to_json();
+        let reported = store.to_json();
         assert_eq!(
-            (&told["stored"], &told["id_collisions"]),
+            (&reported["stored"], &reported["id_collisions"]),
             (&json!(2), &json!(1))
         );
     }

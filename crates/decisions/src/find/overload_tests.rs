@@ -180,8 +180,11 @@ fn what_held_was_answered_as_well() {
         "latency grows without bound: answers never exceed 421/s however many arrive"
     );
     rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left"));
-    let told = described(&rows, &held, &SLOS);
-    assert!(told.contains("more arrivals than 419/s find"), "{told}");
+    let reported = described(&rows, &held, &SLOS);
+    assert!(
+        reported.contains("more arrivals than 419/s find"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -191,12 +194,18 @@ fn a_service_is_not_blamed_for_the_tests_own_connections() {
     let mut held = [row(400.0, (400.0, 400.0), [0.0, 0.0])];
     held[0].service = Some(50_000_000);
     (rows[0].wait, rows[0].service) = (Some(180_000_000), Some(52_000_000));
-    let told = described(&rows, &held, &SLOS);
-    assert!(told.contains("one of the test's own connections"), "{told}");
+    let reported = described(&rows, &held, &SLOS);
+    assert!(
+        reported.contains("one of the test's own connections"),
+        "{reported}"
+    );
     // Behind a service that is busy they wait too, and are answered later.
     rows[0].service = Some(120_000_000);
-    let told = described(&rows, &held, &SLOS);
-    assert!(told.starts_with("latency grows without bound"), "{told}");
+    let reported = described(&rows, &held, &SLOS);
+    assert!(
+        reported.starts_with("latency grows without bound"),
+        "{reported}"
+    );
 }
 
 #[test]

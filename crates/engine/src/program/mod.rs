@@ -422,9 +422,9 @@ impl Compiler<'_> {
             self.steps(std::slice::from_ref(step), ops);
             branches.push((from, ops.len()));
         }
-        let behind = ops.len();
+        let following = ops.len();
         if let Op::Fork(fork) = &mut ops[begin] {
-            (fork.branches, fork.after) = (branches, behind);
+            (fork.branches, fork.after) = (branches, following);
         }
     }
 
@@ -469,9 +469,9 @@ impl Compiler<'_> {
             ends.push(ops.len());
             ops.push(Op::Jump(0));
         }
-        let behind = ops.len();
+        let following = ops.len();
         for end in ends {
-            ops[end] = Op::Jump(behind);
+            ops[end] = Op::Jump(following);
         }
         let total = all.iter().map(|branch| u64::from(branch.weight)).sum();
         ops[begin] = Op::Choose(Box::new(Choose { branches, total }));
@@ -488,9 +488,9 @@ impl Compiler<'_> {
         })));
         self.steps(&inner.steps, ops);
         ops.push(Op::Next(enter));
-        let behind = ops.len();
+        let following = ops.len();
         if let Op::Enter(begin) = &mut ops[enter] {
-            begin.after = behind;
+            begin.after = following;
         }
     }
 }

@@ -173,7 +173,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     user.end_groups(&result);
     let times = (start.intended, user.paused_ns);
     let now = worker.clock.now();
-    let mut told = None;
+    let mut reported = None;
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
         Ok(()) | Err(IterationAbort::Left) => {
@@ -205,7 +205,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
                 recorder.door(now, &Event::UserFailed { reason, step });
                 // Other errors were reported with the response.
                 let is_news = program.tells_errors && step.is_some();
-                told = is_news.then(|| reason.to_kept());
+                reported = is_news.then(|| reason.to_kept());
             }
             end.ended()
         }
@@ -213,7 +213,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let counted = (scenario.label, scenario.pauses);
     count(&mut recorder, now, counted, times, ended);
     drop(recorder);
-    if let Some(error) = told {
+    if let Some(error) = reported {
         worker.emit(OutputLine::Error(error));
     }
     ended

@@ -103,17 +103,17 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
 pub fn percent_decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, after)) = rest.split_first() {
         let hex = |b: &u8| (*b as char).to_digit(16);
         if *first == b'%'
             && let (Some(high), Some(low)) =
-                (behind.first().and_then(hex), behind.get(1).and_then(hex))
+                (after.first().and_then(hex), after.get(1).and_then(hex))
         {
             bytes.push((high * 16 + low) as u8);
-            rest = &behind[2..];
+            rest = &after[2..];
         } else {
             bytes.push(*first);
-            rest = behind;
+            rest = after;
         }
     }
     String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())
@@ -155,11 +155,11 @@ mod tests {
         ] {
             assert_eq!(named(&plain, url, name), wanted, "{url}");
         }
-        let behind = |url: &str| plain.name("http://h:1/api", url, None);
-        assert_eq!(behind("/next").as_deref(), Some("/api/next"));
-        assert_eq!(behind("http://h:1/api/next").as_deref(), Some("/api/next"));
+        let after = |url: &str| plain.name("http://h:1/api", url, None);
+        assert_eq!(after("/next").as_deref(), Some("/api/next"));
+        assert_eq!(after("http://h:1/api/next").as_deref(), Some("/api/next"));
         assert_eq!(
-            behind("{{ target }}/next").as_deref(),
+            after("{{ target }}/next").as_deref(),
             Some("{{ target }}/next")
         );
         let stripped = Endpoints::default();

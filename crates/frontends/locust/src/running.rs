@@ -120,9 +120,9 @@ impl RunningTest {
         let thread = std::thread::Builder::new()
             .name("session".into())
             .spawn(move || {
-                let (told, began) = (Mutex::default(), Some(began));
+                let (reported, began) = (Mutex::default(), Some(began));
                 let mut door = TestObserver {
-                    summary: &told,
+                    summary: &reported,
                     began,
                 };
                 if is_part {
@@ -133,13 +133,15 @@ impl RunningTest {
                 } else {
                     ready.conduct(&mut door);
                 }
-                told.into_inner().unwrap_or_else(PoisonError::into_inner)
+                reported
+                    .into_inner()
+                    .unwrap_or_else(PoisonError::into_inner)
             })
             .map_err(|error| refused(format!("no thread for the test: {error}")))?;
         let Ok(record) = begun.recv() else {
             // It ended before it began, and its thread knows why.
-            let told = thread.join().unwrap_or_default();
-            return Err(told.lines);
+            let reported = thread.join().unwrap_or_default();
+            return Err(reported.lines);
         };
         Ok(RunningTest {
             bridge,
@@ -180,12 +182,14 @@ struct TestObserver<'t> {
 
 /// What a door that finishes a run is told.
 pub(crate) fn finish_with(finish: impl FnOnce(&mut dyn RunObserver)) -> TestSummary {
-    let (told, began) = (Mutex::default(), None);
+    let (reported, began) = (Mutex::default(), None);
     finish(&mut TestObserver {
-        summary: &told,
+        summary: &reported,
         began,
     });
-    told.into_inner().unwrap_or_else(PoisonError::into_inner)
+    reported
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Observer for TestObserver<'_> {
@@ -222,29 +226,29 @@ impl RunObserver for TestObserver<'_> {
             StartError::Refused(refused) => lines(&refused.problems),
             StartError::Before { why, .. } => vec![why.clone()],
         };
-        self.update(|told| (told.lines, told.failed) = (said, true));
+        self.update(|reported| (reported.lines, reported.failed) = (said, true));
         exit::COULD_NOT_RUN
     }
 
     fn computed(&mut self, page: &Page) {
         let said = own_lines(&page.summary);
-        self.update(|told| told.lines.extend(said));
+        self.update(|reported| reported.lines.extend(said));
     }
 
     fn kept(&mut self, report: Option<&Path>) {
         if let Some(report) = report {
             let line = format!("report {}", report.display());
-            self.update(|told| told.lines.push(line));
+            self.update(|reported| reported.lines.push(line));
         }
     }
 
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let failed = exit::is_failed(outcome) || outcome.error.is_some() || !outcome.files_written;
-        self.update(|told| {
-            told.failed |= failed;
-            told.record.clone_from(&outcome.summary.record);
+        self.update(|reported| {
+            reported.failed |= failed;
+            reported.record.clone_from(&outcome.summary.record);
             if let Some(error) = outcome.error {
-                told.lines.push(error.to_string());
+                reported.lines.push(error.to_string());
             }
         });
         outcome.summary.exit_code

@@ -24,11 +24,11 @@ pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
 /// Who drives the clients of a plan that has some. All processes of a run give its messages the same stamp; of one process it is any.
 #[must_use]
 pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWork> {
-    let beside = plan.beside.as_ref()?;
+    let background = plan.background.as_ref()?;
     let own = plan.loads_beside();
     let peak = own.iter().flatten().map(plan::Load::peak_rate).sum();
     let driver = mqtt_driver::maker(mqtt_driver::DriverConfig {
-        work: Arc::new(beside.mqtt.clone()),
+        work: Arc::new(background.mqtt.clone()),
         flat_out: false,
         own,
         seed,
@@ -38,7 +38,7 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
     });
     Some(BackgroundWork {
         driver,
-        workers: run::workers(None, Some(peak), &beside.mqtt),
+        workers: run::workers(None, Some(peak), &background.mqtt),
         door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
     })
 }
@@ -46,12 +46,12 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
 /// The ledger of messages for the record: its sentences, and its counts by name.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
-    let mut told = print::tally(run);
+    let mut reported = print::tally(run);
     if !print::is_whole(run) {
         // Of the messages of some of the publishers alone: beside all that was received it says nothing.
-        told.counters.remove("expected");
+        reported.counters.remove("expected");
     }
     let ledger = print::ledger(run);
     let sentences = ledger.lines().map(|line| format!("mqtt {line}")).collect();
-    (sentences, serde_json::json!(told.counters))
+    (sentences, serde_json::json!(reported.counters))
 }

@@ -20,20 +20,22 @@ pub(crate) fn payload(said: &str) -> Result<String, String> {
 
 /// Who so many clients are: a row for each, under names of columns.
 pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, String> {
-    let told = |why: String| format!("--credentials {}: {why}", path.display());
-    let file = std::fs::File::open(path).map_err(|error| told(error.to_string()))?;
+    let reported = |why: String| format!("--credentials {}: {why}", path.display());
+    let file = std::fs::File::open(path).map_err(|error| reported(error.to_string()))?;
     let mut reader = csv::Reader::from_reader(file);
-    let header = reader.headers().map_err(|error| told(error.to_string()))?;
+    let header = reader
+        .headers()
+        .map_err(|error| reported(error.to_string()))?;
     let header = header.clone();
     let known = ["username", "password", "client_id"];
     if let Some(other) = header.iter().find(|name| !known.contains(name)) {
         let why = format!("line 1: `{other}` is no column of it: username, password, client_id");
-        return Err(told(why));
+        return Err(reported(why));
     }
     let places = known.map(|name| header.iter().position(|of| of == name));
     let mut all = Vec::new();
     for row in reader.records() {
-        let row = row.map_err(|error| told(error.to_string()))?;
+        let row = row.map_err(|error| reported(error.to_string()))?;
         let [username, password, client_id] = places.map(|place| Some(row.get(place?)?.to_owned()));
         all.push(Credential {
             client_id,
@@ -45,7 +47,7 @@ pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, 
     if all.len() < wanted {
         let rows = all.len();
         let why = format!("{rows} rows for {wanted} clients: add rows, or ask for fewer clients");
-        return Err(told(why));
+        return Err(reported(why));
     }
     all.truncate(wanted);
     Ok(all)

@@ -27,8 +27,8 @@ pub(crate) fn tally(run: &Run) -> Tally {
 /// Whether the server has accepted no connection at all.
 #[must_use]
 pub fn nobody_came_in(run: &Run) -> bool {
-    let told = tally(run);
-    told.counters.get("connected") == Some(&0)
+    let reported = tally(run);
+    reported.counters.get("connected") == Some(&0)
 }
 
 /// Writes the summary with the ledger in it.
@@ -75,11 +75,11 @@ fn clocks(run: &Run) -> Option<String> {
 /// The ledger in lines.
 #[must_use]
 pub fn ledger(run: &Run) -> String {
-    let told = tally(run);
-    if told.is_empty() {
+    let reported = tally(run);
+    if reported.is_empty() {
         return "messages: nothing was told, the run did not come to its end\n".to_owned();
     }
-    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = partial(run).to_owned();
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -90,7 +90,7 @@ pub fn ledger(run: &Run) -> String {
         count(of("refused")),
         count(of("broken")),
     );
-    out.push_str(&never_due(&told));
+    out.push_str(&never_due(&reported));
     if of("due") > 0 {
         let _ = writeln!(
             out,
@@ -117,11 +117,11 @@ pub fn ledger(run: &Run) -> String {
             );
         }
         if is_whole(run) {
-            let _ = writeln!(out, "{}", verdict(&told));
+            let _ = writeln!(out, "{}", verdict(&reported));
         }
     }
     if of("expected") > 0 || of("received") > 0 {
-        out.push_str(&deliveries(run, &told));
+        out.push_str(&deliveries(run, &reported));
     }
     for (name, words) in [
         ("foreign", "messages without a stamp of this run"),
@@ -132,15 +132,15 @@ pub fn ledger(run: &Run) -> String {
             let _ = writeln!(out, "{}: {}", words, count(of(name)));
         }
     }
-    if let Some(line) = unchecked(run, &told).filter(|_| is_whole(run)) {
+    if let Some(line) = unchecked(run, &reported).filter(|_| is_whole(run)) {
         let _ = writeln!(out, "{line}");
     }
     out
 }
 
 /// What was planned and never due, and subscriptions that had no answer.
-fn never_due(told: &Tally) -> String {
-    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+fn never_due(reported: &Tally) -> String {
+    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = String::new();
     let never_due = of("planned").saturating_sub(of("due"));
     let left_out = of("held").min(never_due);
@@ -171,8 +171,8 @@ fn never_due(told: &Tally) -> String {
 }
 
 /// What came of what was to be delivered.
-fn deliveries(run: &Run, told: &Tally) -> String {
-    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+fn deliveries(run: &Run, reported: &Tally) -> String {
+    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let (expected, received) = (of("expected"), of("received"));
     let came = format!(
         "{} duplicates, {} out of order",
@@ -210,8 +210,8 @@ fn deliveries(run: &Run, told: &Tally) -> String {
 }
 
 /// Whether the load was sustained, from the whole ledger: due = read + refused + unknown + not sent.
-fn verdict(told: &Tally) -> String {
-    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+fn verdict(reported: &Tally) -> String {
+    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let (due, in_time) = (of("due"), of("in_time"));
     let read = of("confirmed") - of("turned_down").min(of("confirmed"));
     if in_time == due {
@@ -230,19 +230,19 @@ fn verdict(told: &Tally) -> String {
         count(of("unknown")),
         count(of("unsent")),
     );
-    if of("behind") > 0 {
+    if of("unconfirmed") > 0 {
         let blocked_s = of("blocked_ns") as f64 / 1e9;
         return format!(
             "load: throttled by the target: {} messages had no answer 1s after the load (sockets took nothing for {blocked_s:.1}s, summed over connections); {rest}",
-            count(of("behind")),
+            count(of("unconfirmed")),
         );
     }
     format!("load: not sustained 1s after the load: {rest}")
 }
 
 /// What went wrong with messages although no criterion and no stop rule asks for it.
-fn unchecked(run: &Run, told: &Tally) -> Option<String> {
-    let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+fn unchecked(run: &Run, reported: &Tally) -> Option<String> {
+    let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     // Of a stop rule the manifest has the condition.
     let conditions = run.manifest.criteria.iter().chain(&run.manifest.stop);
     let checked: Vec<Metric> = conditions
@@ -284,11 +284,12 @@ mod tests {
     use super::*;
 
     fn joined(counts: &[(&str, u64)]) -> String {
-        let mut told = Tally::default();
+        let mut reported = Tally::default();
         let counts = counts.iter();
-        told.counters
+        reported
+            .counters
             .extend(counts.map(|(name, value)| ((*name).to_owned(), *value)));
-        verdict(&told)
+        verdict(&reported)
     }
 
     #[test]
@@ -338,7 +339,7 @@ mod tests {
             ("sent", 100),
             ("confirmed", 100),
             ("in_time", 30),
-            ("behind", 70),
+            ("unconfirmed", 70),
         ]);
         assert!(
             slow.starts_with("load: throttled by the target: 70 messages had no answer"),

@@ -120,8 +120,8 @@ impl ThreadRate {
                 (self.since, self.answers) = (self.next_tick, 0);
                 self.next_tick += self.every;
             } else {
-                let behind = (now - self.next_tick) / self.every + 1;
-                self.next_tick += behind * self.every;
+                let following = (now - self.next_tick) / self.every + 1;
+                self.next_tick += following * self.every;
             }
         }
     }

@@ -184,11 +184,11 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
 /// What a POST makes, the operations behind it name: `POST /pets` answers with the `id` that `/pets/{petId}` wants.
 fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     for maker in 0..operations.len() {
-        let (before, behind) = operations.split_at_mut(maker + 1);
+        let (before, after) = operations.split_at_mut(maker + 1);
         let Some(maker) = before.last_mut().filter(|maker| maker.is_maker()) else {
             continue;
         };
-        for user in behind {
+        for user in after {
             if let Some((parameter, member)) = user.made_by(maker) {
                 let variable = maker.capture(&parameter, &member, unknowns);
                 user.give(&parameter, &variable);

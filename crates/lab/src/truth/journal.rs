@@ -122,25 +122,25 @@ fn format(line: &mut Vec<u8>, entry: &LogEntry) -> io::Result<()> {
             }
             Ok(())
         }
-        LogEntry::Request(told) => format_request(line, told),
+        LogEntry::Request(reported) => format_request(line, reported),
     }
 }
 
-fn format_request(line: &mut Vec<u8>, told: &RequestEntry) -> io::Result<()> {
-    let id = told.id.as_deref().map(String::from_utf8_lossy);
+fn format_request(line: &mut Vec<u8>, reported: &RequestEntry) -> io::Result<()> {
+    let id = reported.id.as_deref().map(String::from_utf8_lossy);
     line.extend_from_slice(b"{\"id\":");
     serde_json::to_writer(&mut *line, &id)?;
-    write!(line, r#","arrival_ns":{},"release_ns":"#, told.arrival)?;
-    serde_json::to_writer(&mut *line, &told.release)?;
+    write!(line, r#","arrival_ns":{},"release_ns":"#, reported.arrival)?;
+    serde_json::to_writer(&mut *line, &reported.release)?;
     line.extend_from_slice(b",\"code\":");
-    serde_json::to_writer(&mut *line, &told.code)?;
+    serde_json::to_writer(&mut *line, &reported.code)?;
     line.extend_from_slice(b",\"due_ns\":");
-    serde_json::to_writer(&mut *line, &told.due)?;
+    serde_json::to_writer(&mut *line, &reported.due)?;
     let RequestEntry {
         service, n, conn, ..
-    } = told;
+    } = reported;
     write!(line, r#","service_ns":{service},"n":{n},"conn":{conn}"#)?;
-    if told.gone {
+    if reported.gone {
         line.extend_from_slice(b",\"gone\":true");
     }
     line.extend_from_slice(b"}\n");

@@ -73,27 +73,27 @@ impl LabLedger {
     }
 
     /// Counts and logs a request whose connection was reset by the one before it.
-    pub(super) fn swept_away(&mut self, told: RequestEntry) {
+    pub(super) fn swept_away(&mut self, reported: RequestEntry) {
         self.resets += 1;
-        self.log(LogEntry::Request(told));
+        self.log(LogEntry::Request(reported));
     }
 
     /// Counts and logs a request that is never answered.
-    pub(super) fn never(&mut self, told: RequestEntry) {
+    pub(super) fn never(&mut self, reported: RequestEntry) {
         self.never += 1;
-        self.log(LogEntry::Request(told));
+        self.log(LogEntry::Request(reported));
     }
 
     /// Logs a request that still waits when the lab ends.
-    pub(super) fn unanswered(&self, told: RequestEntry) {
-        self.log(LogEntry::Request(told));
+    pub(super) fn unanswered(&self, reported: RequestEntry) {
+        self.log(LogEntry::Request(reported));
     }
 
     /// Logs a released request, after the stalls that ended before it.
-    pub(super) fn released(&self, told: RequestEntry, server: &mut ModeServer) {
+    pub(super) fn released(&self, reported: RequestEntry, server: &mut ModeServer) {
         if self.journal.is_some() {
-            self.stalls(told.release.and_then(|release| server.ended(release)));
-            self.log(LogEntry::Request(told));
+            self.stalls(reported.release.and_then(|release| server.ended(release)));
+            self.log(LogEntry::Request(reported));
         }
     }
 

@@ -165,8 +165,8 @@ impl ModeServer {
         let Queue::Stalls(Some(stalls)) = &mut self.queue else {
             return None;
         };
-        let told = which(stalls);
-        (!told.is_empty()).then(|| (told, stalls.windows()))
+        let reported = which(stalls);
+        (!reported.is_empty()).then(|| (reported, stalls.windows()))
     }
 }
 

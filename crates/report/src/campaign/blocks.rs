@@ -293,11 +293,11 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
 
 /// What has no chart because it never changed.
 fn throughout(constants: &[Constant]) -> Option<String> {
-    let told = constants.iter();
-    let told: Vec<String> = told
+    let reported = constants.iter();
+    let reported: Vec<String> = reported
         .map(|one| format!("`{}` = {}", one.name, one.text))
         .collect();
-    (!told.is_empty()).then(|| format!("Constant throughout: {}.", told.join(", ")))
+    (!reported.is_empty()).then(|| format!("Constant throughout: {}.", reported.join(", ")))
 }
 
 /// How near the services behind the target came to what was asked of them, if there are some.
@@ -325,11 +325,11 @@ fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
 
 /// What gave in first, stage by stage.
 fn saturated(rows: &[StageRow]) -> Vec<String> {
-    let told = rows.iter().filter_map(|row| {
+    let reported = rows.iter().filter_map(|row| {
         let saturation = row.saturation.as_ref()?;
         Some(format!("{}: {}", row.name, saturation.sentence))
     });
-    told.collect()
+    reported.collect()
 }
 
 /// What came of the plan, endpoint by endpoint.

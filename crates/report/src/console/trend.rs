@@ -99,8 +99,8 @@ fn describe(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
     let sense = if changed.worse { "worse" } else { "better" };
     let of = |run: &str| {
         let mut runs = course.values.iter();
-        let told = runs.find(|value| value.run == run);
-        let revision = told.and_then(|told| told.revision.as_deref());
+        let reported = runs.find(|value| value.run == run);
+        let revision = reported.and_then(|reported| reported.revision.as_deref());
         revision.map_or_else(
             || run.to_owned(),
             |revision| {
@@ -114,7 +114,7 @@ fn describe(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
         value(course.unit, changed.before),
         value(course.unit, changed.after),
         of(&changed.run),
-        of(&changed.behind)
+        of(&changed.last_run_before)
     )
 }
 

@@ -141,8 +141,8 @@ mod tests {
             ("users=1.5", "`1.5` is not a valid number of users"),
             ("80", "write rate=NUMBER"),
         ] {
-            let told = read(wanted).unwrap_err();
-            assert!(told.contains(why), "{told}");
+            let reported = read(wanted).unwrap_err();
+            assert!(reported.contains(why), "{reported}");
         }
     }
 
@@ -155,14 +155,14 @@ mod tests {
             Load::users(1, 1),
             Vec::new(),
         );
-        let told = |door, is_part| {
+        let reported = |door, is_part| {
             Steering::fixed(door, &plan, is_part)
                 .ask("rate=1")
                 .unwrap_err()
         };
-        assert!(told("artillery", false).contains("Artillery's"));
-        assert!(told("locust", true).contains("Locust's"));
-        assert!(told("run", true).contains("several processes"));
-        assert!(told("run", false).contains("schedule of its own"));
+        assert!(reported("artillery", false).contains("Artillery's"));
+        assert!(reported("locust", true).contains("Locust's"));
+        assert!(reported("run", true).contains("several processes"));
+        assert!(reported("run", false).contains("schedule of its own"));
     }
 }

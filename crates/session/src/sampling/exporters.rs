@@ -309,7 +309,7 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
     /// What the plain names are at the second of two looks, a second apart.
     fn readings(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
         let mut names = ExporterNames::default();
-        let mut told = BTreeMap::new();
+        let mut reported = BTreeMap::new();
         for look in 0..2 {
             let text = text
                 .replace("CPU", cpu[look])
@@ -318,24 +318,25 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
             let many = readings.len();
             let given = names.given(readings, look as u64 * 1_000_000_000);
             let plain = given[..given.len() - many].iter();
-            told = plain
+            reported = plain
                 .map(|one| (one.of.metric.clone(), (one.value, one.of.unit.clone())))
                 .collect();
         }
-        told
+        reported
     }
 
-    fn figures(told: &BTreeMap<String, (f64, String)>) -> Vec<String> {
-        told.iter()
+    fn figures(reported: &BTreeMap<String, (f64, String)>) -> Vec<String> {
+        reported
+            .iter()
             .map(|(name, (value, unit))| format!("{name} {value:.3} {unit}").trim_end().to_owned())
             .collect()
     }
 
     #[test]
     fn what_prom_client_says() {
-        let told = readings(NODE, [["1.5", "2.25"], ["0.1", "0.15"]]);
+        let reported = readings(NODE, [["1.5", "2.25"], ["0.1", "0.15"]]);
         assert_eq!(
-            figures(&told),
+            figures(&reported),
             [
                 "cpu 0.750",
                 "event-loop-lag 0.250 s",
@@ -351,9 +352,9 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 
     #[test]
     fn what_micrometer_says() {
-        let told = readings(MICROMETER, [["1000000000", "3500000000"], ["1", "1.25"]]);
+        let reported = readings(MICROMETER, [["1000000000", "3500000000"], ["1", "1.25"]]);
         assert_eq!(
-            figures(&told),
+            figures(&reported),
             [
                 "cpu 2.500",
                 "gc-time 25.000 %",
@@ -369,9 +370,9 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 
     #[test]
     fn what_client_java_says() {
-        let told = readings(CLIENT_JAVA, [["", ""], ["1", "1.5"]]);
+        let reported = readings(CLIENT_JAVA, [["", ""], ["1", "1.5"]]);
         assert_eq!(
-            figures(&told),
+            figures(&reported),
             [
                 "gc-time 50.000 %",
                 "heap-max 200.000 B",

@@ -26,11 +26,11 @@ fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(),
     let name = file.display().to_string();
     let bytes = formats::files::read(file).map_err(|error| format!("{name}: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
-    let told = rerendered(&text, &Zone::of_machine(), terminal::columns())
+    let reported = rerendered(&text, &Zone::of_machine(), terminal::columns())
         .map_err(|error| format!("{name}{error}"))?;
     // A file of Artillery 1 has other fields: what the terminal shows of it is what is understood of it.
     let import = import::read(&text)
-        .or_else(|_| import::read(&told))
+        .or_else(|_| import::read(&reported))
         .map_err(|unknown| format!("{name}: {unknown}"))?;
     let page = as_run::page(&[(name, import)]).map_err(|error| error.to_string())?;
     let output = output.unwrap_or_else(|| {
@@ -47,7 +47,7 @@ fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(),
         ));
     }
     derived::write_page(&output, &page).map_err(|error| error.to_string())?;
-    if let Some(lines) = told.strip_suffix('\n') {
+    if let Some(lines) = reported.strip_suffix('\n') {
         voice.say(&lines);
     }
     voice.out(&format!("Report generated: {}\n", output.display()));

@@ -198,7 +198,7 @@ fn execute(
     voice: &SharedVoice,
 ) -> u8 {
     let (exports, live) = match live::beside_a_door() {
-        Ok(beside) => beside,
+        Ok(background) => background,
         Err(line) => {
             voice.error(&line);
             return FAILED;

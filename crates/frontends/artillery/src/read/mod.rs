@@ -92,12 +92,12 @@ fn plan(inputs: &ArtilleryInputs, read: ReadFile<'_>, findings: &mut Findings) -
         return None;
     }
     if let Err(invalid) = joi::validate(&script.root) {
-        let told = match invalid.advice {
+        let reported = match invalid.advice {
             "" => invalid.message.clone(),
             advice => format!("{} ({advice})", invalid.message),
         };
         let original = refusal::validation(&invalid.message);
-        findings.fatal(original, Some(invalid.mark), told);
+        findings.fatal(original, Some(invalid.mark), reported);
         return None;
     }
     translate::translate(&script, inputs, read, findings)

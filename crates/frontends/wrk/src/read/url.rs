@@ -40,9 +40,9 @@ pub fn parts(text: &str) -> Option<UrlParts> {
         return None;
     }
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, behind) = rest.split_at(end);
+    let (authority, after) = rest.split_at(end);
     let (host, port) = host_and_port(authority)?;
-    let path = if behind.starts_with('/') { behind } else { "/" };
+    let path = if after.starts_with('/') { after } else { "/" };
     Some(UrlParts {
         scheme: scheme.to_owned(),
         host: host.to_owned(),
@@ -58,7 +58,7 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<&str>)> {
         None => authority,
     };
     let (host, port) = if let Some(rest) = address.strip_prefix('[') {
-        let (host, behind) = rest.split_once(']')?;
+        let (host, after) = rest.split_once(']')?;
         let is_address = host.contains(':')
             && host.split('%').next().is_some_and(|h| {
                 h.bytes()
@@ -67,9 +67,9 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<&str>)> {
         if !is_address {
             return None;
         }
-        match behind.strip_prefix(':') {
+        match after.strip_prefix(':') {
             Some(port) => (host, Some(port)),
-            None if behind.is_empty() => (host, None),
+            None if after.is_empty() => (host, None),
             None => return None,
         }
     } else {

@@ -66,14 +66,14 @@ impl Serve {
             if !pending.keep_alive {
                 conn.close_writing();
             }
-            if let Some(told) = pending.entry {
-                let told = RequestEntry {
+            if let Some(reported) = pending.entry {
+                let reported = RequestEntry {
                     release: Some(self.now),
                     code: Some(answer.code),
                     gone: !present,
-                    ..told
+                    ..reported
                 };
-                ledger.released(told, server);
+                ledger.released(reported, server);
             }
         }
     }
@@ -94,17 +94,17 @@ fn reset(
         conn.write(&answer.bytes, answer.half(pending.is_head));
     }
     conn.reset();
-    let ended = |told| RequestEntry {
+    let ended = |reported| RequestEntry {
         release: Some(now),
         code: Some(0),
         gone,
-        ..told
+        ..reported
     };
-    if let Some(told) = pending.entry {
-        ledger.released(ended(told), server);
+    if let Some(reported) = pending.entry {
+        ledger.released(ended(reported), server);
     }
-    for told in conn.queue.drain(..).filter_map(|behind| behind.entry) {
-        ledger.swept_away(ended(told));
+    for reported in conn.queue.drain(..).filter_map(|after| after.entry) {
+        ledger.swept_away(ended(reported));
     }
 }
 

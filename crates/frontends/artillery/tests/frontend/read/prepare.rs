@@ -176,11 +176,11 @@ scenarios:
         .map(|(name, value)| format!("{name}: {}", shown(value)))
         .collect();
     assert_eq!(headers[1..3], ["a: t-o-k-e-n", "b: Bearer {{captured}}"]);
-    let told = notes(&plan);
+    let reported = notes(&plan);
     assert!(
-        told.iter().any(|note| note
+        reported.iter().any(|note| note
             .starts_with("7:11: {{ captured }} is not known when Artillery reads `config`")),
-        "{told:?}"
+        "{reported:?}"
     );
     // The same run id draws the same values.
     assert_eq!(ok(inputs.clone()).variables, plan.variables);

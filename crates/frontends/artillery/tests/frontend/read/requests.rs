@@ -150,14 +150,14 @@ fn bodies() {
     assert!(
         matches!(body("json: [1.0, 2.5]").0.body, RequestBody::Json(Template::Literal(value)) if query::value::json(&value) == "[1,2.5]")
     );
-    let (request, told) = body("json: 0");
+    let (request, reported) = body("json: 0");
     assert!(
         matches!(request.body, RequestBody::None) && header(&request, "content-type").is_none()
     );
-    assert_eq!(told, ["4:25: `json: 0` sends nothing"]);
-    let (request, told) = body("json: {a: 1}, body: x");
+    assert_eq!(reported, ["4:25: `json: 0` sends nothing"]);
+    let (request, reported) = body("json: {a: 1}, body: x");
     assert!(matches!(request.body, RequestBody::Json(_)) && request.fails_with.is_none());
-    assert_eq!(told.len(), 1);
+    assert_eq!(reported.len(), 1);
     let (request, _) = body("form: {a: 1}, body: x");
     assert_eq!(request.fails_with.as_deref(), Some("ERR_GOT_REQUEST_ERROR"));
     let (request, _) = body("form: { a: [1, 'x'], b: '{{ $uuid }}' }");

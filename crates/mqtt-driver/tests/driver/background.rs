@@ -60,7 +60,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         by: "a test".into(),
     });
     let mut plan = Plan::new(String::new(), Format::NATIVE, String::new(), load, work);
-    plan.beside = Some(plan::Beside {
+    plan.background = Some(plan::BackgroundMqtt {
         mqtt: mqtt.clone(),
         verify_tls: true,
         tls: plan::Tls::default(),
@@ -80,10 +80,10 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         driver: Some(Arc::new(|given| Box::new(Other(given)))),
         ..EngineOptions::default()
     };
-    let nobody = Prepared::new(&plan, options.clone())
+    let unused = Prepared::new(&plan, options.clone())
         .err()
         .expect("refused");
-    assert!(nobody[0].message.contains("MQTT clients"), "{nobody:?}");
+    assert!(unused[0].message.contains("MQTT clients"), "{unused:?}");
     options.background = Some(BackgroundWork {
         driver,
         workers: 1,
