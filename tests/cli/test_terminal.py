@@ -177,7 +177,7 @@ def test_a_flag_is_explained_within_the_terminal(loadline):
     assert code == 0
     assert max(map(len, terminal.lines)) <= 80
     # Words are whole: none is torn by the edge.
-    assert "'errors < 1%'; may be repeated" in " ".join(terminal.text().split())
+    assert "'errors < 1%'; repeatable" in " ".join(terminal.text().split())
 
 
 def test_a_profile_is_told_within_the_terminal(loadline):

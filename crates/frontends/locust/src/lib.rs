@@ -31,7 +31,7 @@ impl FrontEnd for Locust {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "locust",
-            about: "Run a locustfile as `locust` would, with the requests sent by our engine",
+            about: "Run a locustfile as `locust` does, on Loadline's engine",
             usage: "OPTIONS",
             takes: "What locust takes; see docs/reference/locust.md",
             explains_itself: true,

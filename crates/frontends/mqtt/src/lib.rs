@@ -35,7 +35,7 @@ impl FrontEnd for Mqtt {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "mqtt",
-            about: "Load an MQTT server: connections, publishers, subscribers; alone, Pepeunit's load test",
+            about: "Load an MQTT server; without arguments: Pepeunit's test",
             usage: "conn|pub|sub> <OPTIONS",
             takes: "The options of emqtt-bench for the same ideas; see docs/reference/mqtt.md",
             explains_itself: true,

@@ -34,7 +34,7 @@ impl FrontEnd for Wrk {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "wrk",
-            about: "Run a benchmark as `wrk` or `wrk2` would: their flags, their scripts, their output",
+            about: "Run a benchmark as `wrk` or `wrk2` do",
             usage: "OPTIONS> <URL",
             takes: "What wrk takes; see docs/reference/wrk.md",
             links: &["wrk", "wrk2"],

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
-/// Run an Artillery script as `artillery` would: its flags, its output, its exit codes
+/// Run an Artillery script as `artillery` does
 #[derive(Debug, Parser)]
 #[command(
     name = "artillery",

@@ -35,7 +35,7 @@ impl FrontEnd for Artillery {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "artillery",
-            about: "Run an Artillery script as `artillery` would: its flags, its output, its exit codes",
+            about: "Run an Artillery script as `artillery` does",
             takes: "What Artillery takes; see docs/reference/artillery.md",
             explains_itself: true,
             wrong_usage: FAILED,
