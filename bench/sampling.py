@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import databases  # noqa: E402
-from needs import need  # noqa: E402
+from required_tools import tool_path  # noqa: E402
 
 LOADLINE = Path(os.environ.get("LOADLINE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/loadline"))
 RATE, SECONDS, TURNS = 500, 20, 2
@@ -78,9 +78,10 @@ def main() -> None:
     if not LOADLINE.exists():
         sys.exit(f"needed: {LOADLINE}")
     said = [
-        subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.strip() for tool in (LOADLINE, need("redis-server"))
+        subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.strip()
+        for tool in (LOADLINE, tool_path("redis-server"))
     ]
-    postgres = str(Path(need("initdb")).parent / "postgres")
+    postgres = str(Path(tool_path("initdb")).parent / "postgres")
     said.insert(1, subprocess.run([postgres, "--version"], capture_output=True, text=True).stdout.strip())
     print(f"# {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} · {platform.node()} {platform.release()} {os.cpu_count()} cores")
     print(f"# {' · '.join(said)}")
