@@ -1,4 +1,4 @@
-"""What tests need beside Python: the first that misses a tool names it, with the package to install."""
+"""Finds the tools that tests need. A missing tool is reported with its Debian package."""
 
 import glob
 import os
@@ -15,12 +15,12 @@ PACKAGES = {
     "redis-server": "redis-server",
     "prometheus": "prometheus",
 }
-#: Servers are where not every user looks.
+#: Folders of servers, which are not on every user's PATH.
 SERVERS = ":".join(["/usr/sbin", *sorted(glob.glob("/usr/lib/postgresql/*/bin"))])
 
 
-def need(tool: str) -> str:
-    """The path of a tool."""
+def tool_path(tool: str) -> str:
+    """Returns the path of a tool. Fails if the tool is not installed."""
     path = shutil.which(tool) or shutil.which(tool, path=os.environ.get("SERVERS", SERVERS))
     assert path, f"{tool} is not installed: apt-get install {PACKAGES[tool]}"
     return path

@@ -1,4 +1,4 @@
-"""Peers that do what servers should not: scripted in a few lines, on threads of the test's own process."""
+"""Fake servers with scripted behaviour, valid or not. They run in threads of the test process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 
 
-class Peer:
-    """Accepts connections and hands each to a function; ends with its `with` block."""
+class FakeServer:
+    """Accepts connections and passes each to a function. Closes at the end of its `with` block."""
 
     def __init__(self, serve: Callable[[socket.socket], None]) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -20,7 +20,7 @@ class Peer:
         self.serving: list[threading.Thread] = []
         self.thread = threading.Thread(target=self._accept, daemon=True)
 
-    def __enter__(self) -> Peer:
+    def __enter__(self) -> FakeServer:
         self.thread.start()
         return self
 
@@ -40,12 +40,12 @@ class Peer:
                 return
             self.open.append(connection)
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
-            # Only what runs can be waited for.
+            # A thread must be started before it can be joined.
             thread.start()
             self.serving.append(thread)
 
-    def has_served(self) -> None:
-        """Waits until what clients sent that are gone has been read to the end."""
+    def wait_until_served(self) -> None:
+        """Waits until everything from disconnected clients has been read."""
         for thread in self.serving:
             thread.join(timeout=5)
 
@@ -56,21 +56,21 @@ class Peer:
             connection.close()
 
 
-def never(connection: socket.socket) -> None:
+def never_answer(connection: socket.socket) -> None:
     """Reads and never answers."""
     while connection.recv(65536):
         pass
 
 
-def garbage(connection: socket.socket) -> None:
-    """Answers with something that is not HTTP."""
+def send_garbage(connection: socket.socket) -> None:
+    """Answers with bytes that are not HTTP."""
     while connection.recv(65536):
         connection.sendall(b"220 mail.example.test ESMTP ready\r\n\r\n")
     connection.close()
 
 
-def answer(text: bytes) -> Callable[[socket.socket], None]:
-    """Gives every request (small enough to come in one piece) the same answer."""
+def answer_with(text: bytes) -> Callable[[socket.socket], None]:
+    """Answers every request with the same bytes. A request must fit into one read."""
 
     def serve(connection: socket.socket) -> None:
         while connection.recv(65536):
@@ -80,8 +80,8 @@ def answer(text: bytes) -> Callable[[socket.socket], None]:
     return serve
 
 
-def ok(body: bytes = b"{}") -> Callable[[socket.socket], None]:
-    return answer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+def ok_with(body: bytes = b"{}") -> Callable[[socket.socket], None]:
+    return answer_with(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
 
 def free_port() -> int:
@@ -90,7 +90,7 @@ def free_port() -> int:
 
 
 class Request:
-    """A request as a recorder saw it."""
+    """A request that a server received."""
 
     def __init__(self, method: str, path: str, headers: dict[str, str], body: bytes) -> None:
         self.method, self.path, self.headers, self.body = method, path, headers, body
@@ -99,8 +99,8 @@ class Request:
         return f"{self.method} {self.path}"
 
 
-class Recorder:
-    """An HTTP server that keeps what it was sent, and how many it was sent at the same time."""
+class RecordingServer:
+    """An HTTP server that records all requests and the peak number of concurrent requests."""
 
     def __init__(self, reply: Callable[[Request], tuple[int, dict[str, str], bytes]] | None = None, tls=None) -> None:
         recorder = self
@@ -152,7 +152,7 @@ class Recorder:
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> RecordingServer:
         self.thread.start()
         return self
 
@@ -167,13 +167,16 @@ class Recorder:
 
 
 def echo(request: Request) -> tuple[int, dict[str, str], bytes]:
-    """Says what it was sent, as JSON."""
+    """Answers with the request's path and body, as JSON."""
     said = {"id": "p7", "list": [1, 2], "path": request.path, "body": request.body.decode("latin-1")}
     return 200, {"content-type": "application/json", "x-id": "h7"}, json.dumps(said).encode()
 
 
-class Pool:
-    """So many at a time, each for so long: it can do `at_a_time / seconds` a second, and no more."""
+class LimitedCapacity:
+    """Answers at most `at_a_time` requests at once, each after `seconds`.
+
+    Capacity: `at_a_time / seconds` per second.
+    """
 
     def __init__(self, at_a_time: int, seconds: float) -> None:
         self.places = threading.Semaphore(at_a_time)

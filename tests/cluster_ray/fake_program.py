@@ -1,5 +1,7 @@
-"""Stands in for the program on a node. Says of itself what a test wants to know, as one line of JSON, and then does what its first
-argument says: ``echo`` until its input ends, ``end`` with a code, ``stay`` whatever happens, ``talk`` on standard error."""
+"""A fake node program.
+
+Prints one line of JSON about its environment, then does what its first argument says.
+"""
 
 import json
 import os
@@ -14,7 +16,7 @@ def main() -> None:
     here = Path.cwd()
     while not here.name.startswith("loadline-"):
         here = here.parent
-    told = {
+    info = {
         "pid": os.getpid(),
         "arguments": sys.argv[1:],
         "cwd": str(Path.cwd().relative_to(here)),
@@ -25,7 +27,7 @@ def main() -> None:
     }
     if what == "stay":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    os.write(1, json.dumps(told).encode() + b"\n")
+    os.write(1, json.dumps(info).encode() + b"\n")
     if what == "end":
         os.write(2, b"a last word\n")
         os._exit(int(rest[0]))

@@ -1,4 +1,4 @@
-"""A server that keeps every request it is sent, byte for byte, and answers each of them, also several at once."""
+"""A server that records every request byte for byte. It answers pipelined requests too."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import socket
 import threading
 from collections import Counter
 
-import peers
+import fake_servers
 
 ANSWER = b'HTTP/1.1 200 OK\r\nX-Token: t\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"result":3}'
 
 
-class Recorder(peers.Peer):
-    """Counts requests by what they consist of: request line, header lines in any order, body."""
+class WireRecorder(fake_servers.FakeServer):
+    """Counts requests by their content: request line, header lines in any order, body."""
 
     def __init__(self, answer: bytes = ANSWER) -> None:
         super().__init__(self._record)
@@ -28,10 +28,10 @@ class Recorder(peers.Peer):
         while data := connection.recv(1 << 16):
             rest += data
             answers = []
-            while (taken := whole(rest)) is not None:
+            while (taken := request_size(rest)) is not None:
                 request, rest = rest[:taken], rest[taken:]
                 with self.lock:
-                    self.seen[parts(request)] += 1
+                    self.seen[split_request(request)] += 1
                 head_only = request.startswith(b"HEAD ")
                 answers.append(self.answer.split(b"\r\n\r\n")[0] + b"\r\n\r\n" if head_only else self.answer)
             connection.sendall(b"".join(answers))
@@ -42,7 +42,7 @@ class Recorder(peers.Peer):
             return sum(self.seen.values())
 
 
-def whole(data: bytes) -> int | None:
+def request_size(data: bytes) -> int | None:
     head, end, _ = data.partition(b"\r\n\r\n")
     if not end:
         return None
@@ -55,7 +55,7 @@ def whole(data: bytes) -> int | None:
     return size if len(data) >= size else None
 
 
-def parts(request: bytes) -> tuple[str, frozenset[str], str]:
+def split_request(request: bytes) -> tuple[str, frozenset[str], str]:
     head, _, body = request.decode("latin-1").partition("\r\n\r\n")
     first, *headers = head.split("\r\n")
     return first, frozenset(headers), body

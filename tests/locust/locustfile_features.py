@@ -1,5 +1,6 @@
-"""A locustfile with one of everything that locustfiles do around a client: orders of tasks, wait times, tags, shapes, events,
-arguments, clients of their own, ends of all kinds. What happens goes into a file, in the same order every time."""
+"""A locustfile that uses one of each feature around a client: task orders, wait times, tags,
+shapes, events, arguments, other clients.
+"""
 
 import os
 import time
@@ -26,12 +27,12 @@ from locust.contrib.csv_request_logger import CsvRequestLogger
 from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopUser
 from locust.runners import LocalRunner
 
-TOLD = open(os.environ["TOLD"], "w")  # noqa: SIM115  (as long as the process)
+LOG = open(os.environ["EVENTS"], "w")  # noqa: SIM115  (as long as the process)
 
 
-def told(*what):
-    TOLD.write(" ".join(map(str, what)) + "\n")
-    TOLD.flush()
+def log(*what):
+    LOG.write(" ".join(map(str, what)) + "\n")
+    LOG.flush()
 
 
 @events.init_command_line_parser.add_listener
@@ -42,21 +43,21 @@ def _(parser):
 
 @events.init.add_listener
 def _(environment, runner, web_ui, **kwargs):
-    told("init", isinstance(runner, LocalRunner), web_ui, environment.parsed_options.greeting)
+    log("init", isinstance(runner, LocalRunner), web_ui, environment.parsed_options.greeting)
     CsvRequestLogger("requests.csv").register(environment)
 
 
 for name in ("test_start", "test_stopping", "test_stop", "quitting", "quit", "reset_stats"):
-    getattr(events, name).add_listener(lambda name=name, **kwargs: told(name, *sorted(kwargs)))
-events.spawning_complete.add_listener(lambda user_count, **kwargs: told("spawned", user_count))
+    getattr(events, name).add_listener(lambda name=name, **kwargs: log(name, *sorted(kwargs)))
+events.spawning_complete.add_listener(lambda user_count, **kwargs: log("spawned", user_count))
 events.user_error.add_listener(
-    lambda user_instance, exception, tb, **kwargs: told("error", type(user_instance).__name__, repr(exception))
+    lambda user_instance, exception, tb, **kwargs: log("error", type(user_instance).__name__, repr(exception))
 )
 
 
 @events.request.add_listener
 def _(request_type, name, response_time, response_length, exception, context, **kwargs):
-    told("request", request_type, name, response_length, repr(exception), context, *sorted(kwargs))
+    log("request", request_type, name, response_length, repr(exception), context, *sorted(kwargs))
 
 
 @events.request.add_listener
@@ -71,10 +72,10 @@ class Nested(TaskSet):
     wait_time = constant(0)
 
     def on_start(self):
-        told("nested on_start", self.client is self.user.client, self.parent is self.user)
+        log("nested on_start", self.client is self.user.client, self.parent is self.user)
 
     def on_stop(self):
-        told("nested on_stop")
+        log("nested on_stop")
 
     @task
     def once(self):
@@ -121,7 +122,7 @@ class Steps(SequentialTaskSet):
             with self.user.environment.events.request.measure("SELECT", "own failure"):
                 raise OSError("of our own")
         except OSError:
-            told("went on")
+            log("went on")
         self.user.environment.events.request.fire(
             request_type="SELECT", name="by hand", response_time=1.5, response_length=3, exception=None, context={}
         )
@@ -133,7 +134,7 @@ class Steps(SequentialTaskSet):
             raise RescheduleTask
         if self.n == 2:
             raise RescheduleTaskImmediately
-        told("again", self.n)
+        log("again", self.n)
 
     markov = task(Chain)
     nested = task(Nested)
@@ -141,7 +142,7 @@ class Steps(SequentialTaskSet):
     @tag("left out")
     @task
     def never(self):
-        told("never")
+        log("never")
 
     @task
     def raises(self):
@@ -152,7 +153,7 @@ class Steps(SequentialTaskSet):
     def listeners(self):
         self.client.get("/", name="listener fails")
         self.client.get("/", name="listener stops")
-        told("not reached")
+        log("not reached")
 
 
 class Walk:
@@ -160,13 +161,13 @@ class Walk:
     fixed_count = 1
 
     def on_start(self):
-        told("on_start", type(self).__name__)
-        # One behind the other, so that the order is always the same.
+        log("on_start", type(self).__name__)
+        # One class after the other, so that the order is deterministic.
         while Walk.turn != type(self).__name__:
             gevent.sleep(0.01)
 
     def on_stop(self):
-        told("on_stop", type(self).__name__)
+        log("on_stop", type(self).__name__)
         Walk.turn = {"AsHttp": "AsFast", "AsFast": "Mine"}.get(type(self).__name__)
 
     turn = "AsHttp"
@@ -183,7 +184,7 @@ class AsFast(Walk, FastHttpUser):
 
 
 class Client:
-    """One that is nobody's."""
+    """A client of another library."""
 
     def __init__(self, event):
         self.event = event
@@ -204,7 +205,7 @@ class Mine(Walk, User):
     @task
     def call(self):
         self.client.call("rpc")
-        told(self.environment.runner.user_classes_count, self.environment.stats.total.num_requests)
+        log(self.environment.runner.user_classes_count, self.environment.stats.total.num_requests)
         Shape.over = True
         raise StopUser
 

@@ -1,5 +1,7 @@
-"""A locustfile with one of everything that locustfiles do with a client: each user does it once, in the same order every time, and
-everything that a listener is told goes into a file."""
+"""A locustfile that uses one of each feature of a client.
+
+Each user runs it once in a fixed order, and all events are logged.
+"""
 
 import json
 import os
@@ -8,23 +10,23 @@ import gevent
 from locust import FastHttpUser, HttpUser, events, task
 from locust.exception import StopUser
 
-TOLD = open(os.environ["TOLD"], "w")  # noqa: SIM115  (as long as the process)
-NOBODY = "http://127.0.0.1:" + os.environ["NOBODY"]
+EVENTS = open(os.environ["EVENTS"], "w")  # noqa: SIM115  (as long as the process)
+CLOSED = "http://127.0.0.1:" + os.environ["CLOSED_PORT"]
 
 
 @events.request.add_listener
-def told(request_type, name, response_time, response_length, response, context, exception, start_time, url, **kwargs):
+def log_request(request_type, name, response_time, response_length, response, context, exception, start_time, url, **kwargs):
     status = getattr(response, "status_code", "none")
     line = [request_type, name, response_length, status, repr(exception), context, url, sorted(kwargs)]
     assert response_time > 0
     assert start_time > 1e9
-    TOLD.write(json.dumps(line) + "\n")
-    TOLD.flush()
+    EVENTS.write(json.dumps(line) + "\n")
+    EVENTS.flush()
 
 
-def see(**what):
-    TOLD.write(json.dumps({key: str(value) for key, value in what.items()}) + "\n")
-    TOLD.flush()
+def log_values(**what):
+    EVENTS.write(json.dumps({key: str(value) for key, value in what.items()}) + "\n")
+    EVENTS.flush()
 
 
 class Both:
@@ -38,7 +40,7 @@ class Both:
         raise StopUser
 
     def bad_statuses(self):
-        """Bad statuses on every way through the clients, and bodies that end too soon."""
+        """Error statuses through every method of the clients, and bodies that end too early."""
         c = self.client
         for call in (
             lambda: c.post("/missing", data="a=1"),
@@ -46,7 +48,7 @@ class Both:
             lambda: c.get("/to-missing"),
             lambda: c.get("/binary"),
             lambda: c.get("/teapot/cookie"),
-            lambda: c.get("/broken", name="behind a cookie"),
+            lambda: c.get("/broken", name="with a cookie"),
             lambda: c.post("/broken", data=b"\x00\xff", name="binary, broken"),
             lambda: c.get("/cut"),
             lambda: c.get("/cut-chunk"),
@@ -54,25 +56,25 @@ class Both:
         ):
             try:
                 answer = call()
-                see(status=answer.status_code, error=repr(answer.error) if hasattr(answer, "error") else "no error")
-                see(content=answer.content, text=answer.text)
+                log_values(status=answer.status_code, error=repr(answer.error) if hasattr(answer, "error") else "no error")
+                log_values(content=answer.content, text=answer.text)
             except Exception as error:
-                see(raised=repr(error))
+                log_values(raised=repr(error))
         for path in ("/missing", "/cut"):
             try:
                 with c.get(path, stream=True, catch_response=True, name="streamed " + path) as answer:
-                    see(streamed=answer.status_code)
+                    log_values(streamed=answer.status_code)
                     answer.success()
             except Exception as error:
-                see(raised=repr(error))
+                log_values(raised=repr(error))
         c.cookies.clear() if hasattr(c, "cookies") else c.cookiejar.clear()
 
     def common(self):
         c = self.client
         self.bad_statuses()
         answer = c.get("/")
-        see(json=answer.json(), text=answer.text, content=answer.content, type=answer.headers["content-TYPE"], ok=answer.ok)
-        see(url=answer.request.url, method=answer.request.method, history=len(answer.history))
+        log_values(json=answer.json(), text=answer.text, content=answer.content, type=answer.headers["content-TYPE"], ok=answer.ok)
+        log_values(url=answer.request.url, method=answer.request.method, history=len(answer.history))
         c.get("/?a=1&b=2")
         c.get("/", name="a name", context={"more": 1})
         c.get("/empty")
@@ -97,23 +99,23 @@ class Both:
         c.get("/%7Euser/ü?q=é x")
         for path in ("/there", "/far"):
             answer = c.get(path)
-            see(path=path, status=answer.status_code, history=len(answer.history), text=answer.text)
-        see(stays=c.get("/there", allow_redirects=False).status_code)
+            log_values(path=path, status=answer.status_code, history=len(answer.history), text=answer.text)
+        log_values(stays=c.get("/there", allow_redirects=False).status_code)
         c.post("/see", json={"a": 1})
         c.post("/again", json={"a": 1})
         c.get("/gzip").json()
-        see(deflated=c.get("/deflate").text)
-        see(chunked=c.get("/chunked").content, latin=c.get("/latin").text)
+        log_values(deflated=c.get("/deflate").text)
+        log_values(chunked=c.get("/chunked").content, latin=c.get("/latin").text)
         c.get("/until-close")
         c.get("/")
-        c.get(NOBODY + "/x", name="nobody")
+        c.get(CLOSED + "/x", name="refused")
         c.get("/gone")
         with c.get("/", catch_response=True) as answer:
             answer.failure("not good")
         with c.get("/missing", catch_response=True) as answer:
             answer.success()
         with c.get("/missing", catch_response=True) as answer:
-            see(answered=answer.status_code)
+            log_values(answered=answer.status_code)
         with c.get("/", catch_response=True) as answer:
             answer.request_meta["name"] = "renamed"
             answer.request_meta["context"] = {"changed": 1}
@@ -124,15 +126,15 @@ class Both:
             with c.get("/", name="past", catch_response=True) as answer:
                 raise KeyError("not reported")
         except KeyError as error:
-            see(error=repr(error))
+            log_values(error=repr(error))
         with c.rename_request("group"):
             c.get("/?id=1")
             c.get("/?id=2")
         with self.rest("GET", "/") as answer:
-            see(js=answer.js)
+            log_values(js=answer.js)
             assert answer.js["n"] == 1, "another number,"
         with self.rest("GET", "/created") as answer:
-            see(js=answer.js)
+            log_values(js=answer.js)
         c.get("/cookie")
         c.get("/", name="with cookies")
         c.get("/away")
@@ -150,15 +152,15 @@ class Requests(Both, HttpUser):
         c.get(self.host + "/?absolute=1")
         c.get("/", cookies={"own": "1"})
         answer = c.get("/silent", timeout=1.5)
-        see(error=type(answer.error).__name__, status=answer.status_code)
+        log_values(error=type(answer.error).__name__, status=answer.status_code)
         c.get("/loop")
         c.get("/cut")
         c.headers["X-All"] = "yes"
         c.get("/")
-        answer = c.get("/", hooks={"response": lambda r, *a, **k: see(hooked=r.status_code)})
-        see(cookies=sorted(c.cookies.get_dict().items()), elapsed=answer.elapsed.total_seconds() > 0)
+        answer = c.get("/", hooks={"response": lambda r, *a, **k: log_values(hooked=r.status_code)})
+        log_values(cookies=sorted(c.cookies.get_dict().items()), elapsed=answer.elapsed.total_seconds() > 0)
         with c.get("/", stream=True, catch_response=True) as answer:
-            see(streamed=b"".join(answer.iter_content(4)))
+            log_values(streamed=b"".join(answer.iter_content(4)))
         self.over()
 
 
@@ -177,14 +179,14 @@ class Fast(Both, FastHttpUser):
         c.get("/", timeout=30)
         c.get(self.host + "/?absolute=1")
         answer = c.get("/silent")
-        see(error=type(answer.error).__name__, status=answer.status_code)
+        log_values(error=type(answer.error).__name__, status=answer.status_code)
         c.get("/loop")
         c.get("/cut")
         c.client.default_headers["X-All"] = "yes"
         c.get("/")
-        see(cookies=sorted(cookie.name for cookie in c.cookiejar))
+        log_values(cookies=sorted(cookie.name for cookie in c.cookiejar))
         with c.get("/", stream=True, catch_response=True) as answer:
-            see(streamed=answer.stream.read())
+            log_values(streamed=answer.stream.read())
         c.client.clientpool.close()
         c.get("/")
         self.over()

@@ -1,4 +1,4 @@
-"""A run with a live view, watched as its page and programs do."""
+"""Watches a run with a live view, as its page and programs do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 
 
-class Live:
-    """A run with a live view."""
-
+class LiveRun:
     def __init__(self, run: subprocess.Popen[str]) -> None:
         self.run = run
         line = next(line for line in self.run.stderr if line.startswith("live view: "))
@@ -20,7 +18,7 @@ class Live:
         self.port = int(re.search(r":(\d+)/", self.url)[1])
         self.token = self.url.split("/")[3]
 
-    def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
+    def request(self, method: str, path: str, body: str | None = None, **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         connection.request(method, path, body, headers={name.replace("_", "-"): value for name, value in headers.items()})
         answer = connection.getresponse()
@@ -28,8 +26,8 @@ class Live:
         connection.close()
         return found
 
-    def listen(self) -> Iterator[tuple[str, dict]]:
-        """The events, each with its name and its data."""
+    def events(self) -> Iterator[tuple[str, dict]]:
+        """Yields the name and data of each event."""
         with urllib.request.urlopen(f"{self.url}events", timeout=20) as answer:
             assert answer.headers["content-type"] == "text/event-stream"
             name, data = None, None

@@ -1,4 +1,4 @@
-"""A small MQTT 3.1.1 server for tests, which takes its time where it is told to, and keeps its own count."""
+"""A small MQTT 3.1.1 broker with configurable delays and its own counters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import struct
 import threading
 
 
-class Peer:
-    """Serves in a thread until it is closed. Delays are in seconds; `reset_after` answers CONNECT, reads nothing more and resets."""
+class FakeBroker:
+    """Serves in a thread until it is closed.
+
+    Delays are in seconds. With `reset_after`, the broker answers CONNECT, reads nothing more, and
+    resets the connection.
+    """
 
     def __init__(self, *, connack=0.0, suback=0.0, delivery=0.0, reset_after=None, refuses_filters=False) -> None:
         self.connack, self.suback, self.delivery = connack, suback, delivery
@@ -24,7 +28,7 @@ class Peer:
         self.port = self.listener.getsockname()[1]
         self.thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Peer:
+    def __enter__(self) -> FakeBroker:
         self.thread.start()
         return self
 
@@ -40,7 +44,7 @@ class Peer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while await self._answer(*await packet(reader), writer):
+            while await self._answer(*await read_packet(reader), writer):
                 pass
         self.subscribers.discard(writer)
         writer.close()
@@ -69,7 +73,7 @@ class Peer:
             if flags & 6:
                 writer.write(b"\x40\x02" + body[topic_end : topic_end + 2])
                 body = body[:topic_end] + body[topic_end + 2 :]
-            message = b"\x30" + length(len(body)) + body
+            message = b"\x30" + remaining_length(len(body)) + body
             if self.delivery:
                 self.loop.call_later(self.delivery, self._deliver, message)
             else:
@@ -84,8 +88,8 @@ class Peer:
             self.delivered += 1
 
 
-async def packet(reader: asyncio.StreamReader) -> tuple[int, int, bytes]:
-    """The next packet: its kind, its flags and its body."""
+async def read_packet(reader: asyncio.StreamReader) -> tuple[int, int, bytes]:
+    """Reads the next packet. Returns its kind, its flags and its body."""
     first = (await reader.readexactly(1))[0]
     size = shift = 0
     while True:
@@ -96,8 +100,8 @@ async def packet(reader: asyncio.StreamReader) -> tuple[int, int, bytes]:
             return first >> 4, first & 15, await reader.readexactly(size)
 
 
-def length(size: int) -> bytes:
-    """A remaining length."""
+def remaining_length(size: int) -> bytes:
+    """Encodes a remaining length."""
     out = b""
     while True:
         size, low = divmod(size, 128)

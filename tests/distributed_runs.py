@@ -1,4 +1,4 @@
-"""Runs of several nodes: a plan whose arrivals can be told apart, and who takes part."""
+"""Plans and records of runs with several nodes. Every arrival has an id of its own."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-from conftest import until
-from peers import Recorder
+from conftest import wait_until
+from fake_servers import RecordingServer
 
 ROWS = 4_000
 
 
-def ids(loadline) -> None:
-    """A row for each arrival, whoever sends it."""
+def write_ids(loadline) -> None:
+    """Writes one row for each arrival."""
     loadline.write("ids.csv", "id\n" + "".join(f"{n}\n" for n in range(ROWS)))
 
 
@@ -36,19 +36,19 @@ criteria:
 {more}"""
 
 
-def plan(loadline, url: str, load: str, more: str = "") -> None:
-    ids(loadline)
+def write_plan(loadline, url: str, load: str, more: str = "") -> None:
+    write_ids(loadline)
     loadline.write("plan.yml", PLAN.format(url=url, load=load, more=more))
 
 
-def sent(peer: Recorder) -> Counter[int]:
-    """How often each row was."""
+def count_ids(peer: RecordingServer) -> Counter[int]:
+    """Returns how often each id was requested."""
     found = (re.search(r"/a\?id=(\d+)", request.path) for request in list(peer.requests))
     return Counter(int(match[1]) for match in found if match)
 
 
-def parts(folder: Path) -> list[dict]:
-    """What each node's record has of all requests, added up."""
+def sum_parts(folder: Path) -> list[dict]:
+    """Returns the counters of each node's record, summed over all requests."""
     summed = []
     for part in sorted((folder / "parts").iterdir()):
         sums = Counter()
@@ -62,20 +62,22 @@ def parts(folder: Path) -> list[dict]:
     return summed
 
 
-def nodes_of(process) -> list[int]:
-    """The processes of the nodes, in order."""
+def node_pids(process) -> list[int]:
+    """Returns the process ids of the nodes, in order."""
 
     def found() -> list[int]:
         children = Path(f"/proc/{process.pid}/task").glob("*/children")
         pids = sorted({int(pid) for file in children for pid in file.read_text().split()})
         return [pid for pid in pids if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]]
 
-    return until(lambda: len(found()) >= 3 and found(), "the nodes")
+    return wait_until(lambda: len(found()) >= 3 and found(), "the nodes")
 
 
-def histograms(folder: Path) -> Counter[tuple[str, int]]:
-    """How many samples lie in each bucket of each time of a record, all of its intervals together: read without any code of the
-    product's, by the description of HdrHistogram's format."""
+def read_histograms(folder: Path) -> Counter[tuple[str, int]]:
+    """Counts the samples in each bucket of each time of a record, over all its intervals.
+
+    An independent reader, written from the description of the HdrHistogram format.
+    """
     found: Counter[tuple[str, int]] = Counter()
     for line in (folder / "intervals.hlog").read_text().splitlines():
         if not line.startswith("Tag="):
@@ -89,7 +91,7 @@ def histograms(folder: Path) -> Counter[tuple[str, int]]:
             while True:
                 byte = plain[at]
                 at += 1
-                # The ninth byte is whole.
+                # The ninth byte has eight data bits.
                 number |= (byte if shift == 56 else byte & 0x7F) << shift
                 shift += 7
                 if byte < 0x80 or shift > 56:
@@ -102,7 +104,7 @@ def histograms(folder: Path) -> Counter[tuple[str, int]]:
 
 
 def value_ns(bucket: int) -> int:
-    """The largest value of a bucket, with the three digits that the record's histograms have."""
+    """Returns the largest value of a bucket, at the record's precision of three digits."""
     if bucket < 2048:
         return bucket
     power = (bucket >> 10) - 1
@@ -110,7 +112,7 @@ def value_ns(bucket: int) -> int:
 
 
 def quantile_ns(samples: Counter[tuple[str, int]], of: str, share: float) -> int:
-    """Of the samples of one time, whatever became of its requests."""
+    """Returns a quantile of one time, over requests with any outcome."""
     own = sorted((bucket, n) for (tag, bucket), n in samples.items() if tag.startswith(f"Tag={of}."))
     rank = math.ceil(share * sum(n for _, n in own))
     for bucket, n in own:

@@ -1,4 +1,4 @@
-"""The conductor's side of ``python -m loadline.ray``, for tests: frames in and out, and what has come so far."""
+"""The conductor's side of ``python -m loadline.ray``: sends and receives its frames."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import sys
 import threading
 from pathlib import Path
 
-from conftest import until
+from conftest import wait_until
 
 CONTROL = 0xFFFFFFFF
 HEAD = struct.Struct("<II")
 
 
 class Conductor:
-    """One such program, started."""
+    """A started helper process, and the frames received from it."""
 
     def __init__(self, folder: Path, python: list[str] | None = None, env: dict[str, str] | None = None) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "LOADLINE"))}
@@ -31,7 +31,7 @@ class Conductor:
             stderr=subprocess.PIPE,
         )
         self._changed = threading.Condition()
-        self.told: list[dict] = []
+        self.messages: list[dict] = []
         self.streams: dict[int, bytearray] = {}
         self.ended: list[int] = []
         self.is_over = False
@@ -53,7 +53,7 @@ class Conductor:
             data = output.read(length)
             with self._changed:
                 if stream == CONTROL:
-                    self.told.append(json.loads(data))
+                    self.messages.append(json.loads(data))
                 elif data:
                     assert stream not in self.ended
                     self.streams.setdefault(stream, bytearray()).extend(data)
@@ -68,35 +68,40 @@ class Conductor:
     def wait_for(self, condition, what: str, seconds: float = 60) -> object:
         with self._changed:
             found = self._changed.wait_for(lambda: condition() or self.is_over, seconds) and condition()
-        assert found, f"{what} never came; told: {self.told}, read: { {number: len(data) for number, data in self.streams.items()} }"
+        assert found, (
+            f"{what} never came; messages: {self.messages}, read: { {number: len(data) for number, data in self.streams.items()} }"
+        )
         return found
 
     def placed(self) -> list[dict]:
-        return self.wait_for(lambda: [one["placed"] for one in self.told if "placed" in one], "a place on each node")[0]
+        return self.wait_for(lambda: [one["placed"] for one in self.messages if "placed" in one], "a place on each node")[0]
 
     def lost(self, number: int, seconds: float = 60) -> dict:
-        return self.wait_for(lambda: [one for one in self.told if one.get("lost") == number], f"the loss of {number}", seconds)[0]
+        return self.wait_for(lambda: [one for one in self.messages if one.get("lost") == number], f"the loss of {number}", seconds)[0]
 
-    def said(self, number: int) -> list[str]:
-        return [one["text"] for one in self.told if one.get("said") == number]
+    def output_lines(self, number: int) -> list[str]:
+        return [one["text"] for one in self.messages if one.get("said") == number]
 
     def line(self, number: int) -> dict:
-        """What the stand-in says of itself: its first line."""
+        """Returns the first line of the fake node, which describes its environment."""
         data = self.wait_for(lambda: b"\n" in self.streams.get(number, b"") and self.streams[number], f"a line of {number}")
         return json.loads(data.partition(b"\n")[0])
 
     def refusal(self, seconds: float = 90) -> str:
-        """It ends with 3, behind one line of why."""
+        """Waits until the helper exits with code 3.
+
+        Returns the only message, which must be one line.
+        """
         assert self.process.wait(seconds) == 3
         self.wait_for(lambda: self.is_over, "the end")
-        assert [list(one) for one in self.told] == [["refused"]], self.told
+        assert [list(one) for one in self.messages] == [["refused"]], self.messages
         assert self.process.stderr.read() == b""
-        line = self.told[0]["refused"]
+        line = self.messages[0]["refused"]
         assert "\n" not in line
         return line
 
     def close(self, code: int = 0) -> None:
-        """The end, as the conductor wants it: nothing has been printed beside frames."""
+        """Closes the input. The helper must exit with `code` and print nothing outside frames."""
         self.process.stdin.close()
         assert self.process.wait(60) == code
         assert self.process.stderr.read() == b""
@@ -110,13 +115,13 @@ class Conductor:
 
 
 def is_gone(pid: int) -> bool:
-    """Also of one that nobody has waited for yet."""
+    """Returns True also for a process that has ended and was not reaped."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
         return True
 
 
-def gone(pid: int, folder: str) -> None:
-    until(lambda: is_gone(pid), f"the end of {pid}")
-    until(lambda: not Path(folder).exists(), f"the end of {folder}")
+def assert_gone(pid: int, folder: str) -> None:
+    wait_until(lambda: is_gone(pid), f"the end of {pid}")
+    wait_until(lambda: not Path(folder).exists(), f"the end of {folder}")

@@ -1,4 +1,4 @@
-"""A server for comparing clients: it answers by the path, and keeps what it was sent to the byte."""
+"""A server for comparing clients. It answers by path and records the exact bytes it receives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 import socket
 import zlib
 
-from peers import Peer
+from fake_servers import FakeServer
 
 JSON = b'{"n": 12345, "text": "\xc3\xa9"}'
 
@@ -41,7 +41,7 @@ ANSWERS = {
     "/latin": answer("200 OK", "caf\xe9".encode("latin-1"), "Content-Type: text/plain; charset=iso-8859-1"),
 }
 
-#: Answers behind which the connection is closed.
+#: After these responses the server closes the connection.
 ENDS = {
     "/gone": b"",
     "/cut": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
@@ -51,13 +51,13 @@ ENDS = {
 }
 
 
-class Server(Peer):
-    """Answers on all connections, and keeps what came, in its order."""
+class ScriptedServer(FakeServer):
+    """Answers on all connections and records requests in order."""
 
     def __init__(self) -> None:
         super().__init__(self._serve_one)
         self.requests: list[bytes] = []
-        #: On which of the connections each of them came.
+        #: The number of the connection of each request.
         self.connections: list[int] = []
 
     def _serve_one(self, connection: socket.socket) -> None:
@@ -70,7 +70,7 @@ class Server(Peer):
                 self.connections.append(number)
                 path = head.split(b" ", 2)[1].decode().partition("?")[0]
                 if path == "/silent":
-                    # Until the client has had enough.
+                    # Block until the client gives up.
                     stream.read(1)
                     return
                 if path in ENDS:

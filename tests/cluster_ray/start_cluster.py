@@ -1,5 +1,7 @@
-"""A Ray cluster of several nodes on this machine, in a process of its own: one line of JSON says how to reach it, and it ends with its
-standard input. The head carries out nothing, each other node has one CPU."""
+"""Runs a Ray cluster of several nodes in a process of its own.
+
+Prints its address as one line of JSON, and ends with its standard input.
+"""
 
 import json
 import os
@@ -11,15 +13,15 @@ from ray.cluster_utils import Cluster
 
 
 def main() -> None:
-    said = os.dup(1)
+    stdout = os.dup(1)
     os.dup2(2, 1)
     cluster = Cluster()
     nodes = []
     for number in range(int(sys.argv[1]) + 1):
         node = cluster.add_node(num_cpus=min(number, 1), object_store_memory=80_000_000, include_dashboard=False)
         nodes.append({"ray": node.node_id, "raylet": node.all_processes["raylet"][0].process.pid})
-    told = {"address": cluster.address, "nodes": nodes[1:]}
-    os.write(said, json.dumps(told).encode() + b"\n")
+    info = {"address": cluster.address, "nodes": nodes[1:]}
+    os.write(stdout, json.dumps(info).encode() + b"\n")
     sys.stdin.read()
     cluster.shutdown()
 

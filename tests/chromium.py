@@ -1,4 +1,7 @@
-"""Debian's Chromium, for tests that look at pages as users do. A plugin of the whole suite: nothing is loaded where nobody looks."""
+"""Provides Debian's Chromium as a fixture.
+
+A plugin of the whole suite; Playwright is imported on first use only.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from needs import need
+from required_tools import tool_path
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -17,6 +20,6 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=need("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=tool_path("chromium"), args=["--no-sandbox"])
         yield browser
         browser.close()

@@ -1,4 +1,4 @@
-"""Artillery's transcripts: how two of them are compared. Numbers are masked; labels, order and widths are not."""
+"""Compares two Artillery transcripts. Numbers are masked; labels, order and widths are not."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 
-def masked(text: str) -> list[str]:
-    """Lines with their numbers masked; a metric's line keeps its width up to the value."""
+def mask_numbers(text: str) -> list[str]:
+    """Masks the numbers of all lines. A metric's line keeps its width up to the value."""
     text = re.sub(r"t[a-z0-9]{4}_[a-z0-9]{29}_[a-z0-9]{4}", "ID", text)
     text = re.sub(r"id [0-9a-f-]{36}\n", "", text)
     text = re.sub(r"(?<=[ (])\d+(\.\d+)?(?=(s?\)|/sec|\n| seconds?\n|ms\n))", "N", text)
@@ -17,8 +17,8 @@ def masked(text: str) -> list[str]:
     return re.sub(r"Log file: .*\n", "", text).splitlines()
 
 
-def blocks(lines: list[str]) -> dict[str, list]:
-    """The transcript's parts: phase lines, the metrics of each period, the summary."""
+def split_blocks(lines: list[str]) -> dict[str, list]:
+    """Returns the parts of a transcript: phase lines, the metrics of each period, the summary."""
     phases = [line for line in lines if line.startswith("Phase ")]
     text = "\n".join(lines)
     summary = text.split("Summary report @ TIME\n")[-1] if "Summary report" in text else ""
@@ -27,7 +27,7 @@ def blocks(lines: list[str]) -> dict[str, list]:
 
 
 def shape(value: object, path: str = "") -> set[str]:
-    """Every key of a JSON tree with its type; a period's index does not matter."""
+    """Returns every key of a JSON tree with its type, ignoring the index of periods."""
     match value:
         case dict():
             return {path}.union(*(shape(item, f"{path}/{key}") for key, item in value.items()))
@@ -39,8 +39,8 @@ def shape(value: object, path: str = "") -> set[str]:
             return {f"{path}:{type(value).__name__}"}
 
 
-def same_json(ours: Path, theirs: Path) -> None:
-    # The original's periods carry a null from a division by nothing; ours do not.
+def assert_same_json(ours: Path, theirs: Path) -> None:
+    # Artillery's periods contain a null from a division by zero; ours do not.
     stray = "/intermediate[]/http.request_rate:NoneType"
     assert shape(json.loads(ours.read_text())) == shape(json.loads(theirs.read_text())) - {stray}
     assert ours.read_text().startswith('{\n  "aggregate": {\n    "counters": {\n')
