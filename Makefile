@@ -1,4 +1,5 @@
-# Two commands matter: `make demo` and `make test`. Each sets itself up: Rust, Python 3.11, Node 20 and make are assumed.
+# The two main commands are `make demo` and `make test`. Both set themselves up.
+# They require Rust, Python 3.11, Node 20 and make.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -10,33 +11,33 @@ PYTEST := $(TESTS_PY) -m pytest tests -q --durations=12 --durations-min=15
 
 help:
 	@echo 'make build      the binary, at .venv/bin/loadline'
-	@echo 'make python     the Python package with Locust beside it, in .venv'
-	@echo 'make wheel      the same as a wheel, in dist/'
-	@echo 'make dist       the binary alone, in an archive with completions, man pages, documents, licences and a checksum, in dist/'
+	@echo 'make python     the Python package and Locust, in .venv'
+	@echo 'make wheel      the Python package as a wheel, in dist/'
+	@echo 'make dist       the release archive (binary, completions, man pages, documents, licences), in dist/'
 	@echo 'make web        the report page, at web/dist/report.html'
 	@echo 'make demo       a target, a test and its report, in under a minute'
 	@echo 'make test       format, lints, unit and integration tests, the installed command'
-	@echo 'make bench      CPU per request beside wrk (needs nginx, wrk, taskset)'
-	@echo 'make bench-wrk  the whole matrix of the wrk door beside wrk (needs nginx, wrk, taskset)'
-	@echo 'make bench-tls  a saturated server, over TLS and in clear, beside wrk (needs nginx, wrk, taskset, openssl)'
-	@echo 'make bench-artillery  the same beside artillery (needs nginx, npm, taskset)'
-	@echo 'make bench-locust  the same beside Locust (needs nginx, taskset)'
-	@echo 'make bench-mqtt  MQTT: to a sink that checks every message, and to mosquitto beside paho (needs mosquitto)'
-	@echo 'make bench-report  the report of an hour: rebuilt, and opened in a browser'
-	@echo 'make bench-sampling  what looking at a service costs (needs PostgreSQL, redis-server)'
-	@echo 'make bench-cluster  what nodes over Ray cost, and how far apart they begin'
-	@echo 'make bench-stop  how often stop rules fire for nothing, and how soon for something'
-	@echo 'make bench-saturation  how often "what saturated first" is right of live services'
-	@echo 'make dev T=…   the binary, and the tests that T names'
-	@echo 'make test-cases that, and the wheel, counts against the originals, the case studies whole'
-	@echo 'make test-long  that, and the whole battery of the self-test with every sin'
+	@echo 'make bench      CPU per request compared with wrk (needs nginx, wrk, taskset)'
+	@echo 'make bench-wrk  `loadline wrk` compared with wrk in many cases (needs nginx, wrk, taskset)'
+	@echo 'make bench-tls  a saturated server with and without TLS, compared with wrk (needs nginx, wrk, taskset, openssl)'
+	@echo 'make bench-artillery  CPU per request compared with artillery (needs nginx, npm, taskset)'
+	@echo 'make bench-locust  CPU per request compared with Locust (needs nginx, taskset)'
+	@echo 'make bench-mqtt  CPU per MQTT message: to a checking sink, and to mosquitto compared with paho (needs mosquitto)'
+	@echo 'make bench-report  rendering the report of an hour and opening it in a browser'
+	@echo 'make bench-sampling  cost of sampling a service (needs PostgreSQL, redis-server)'
+	@echo 'make bench-cluster  cost of nodes over Ray, and how far apart they start'
+	@echo 'make bench-stop  false alarms and delays of stop rules'
+	@echo 'make bench-saturation  how often the first bottleneck is named correctly'
+	@echo 'make dev T=…   builds the binary and runs the tests in T'
+	@echo 'make test-cases  `make test`, the wheel, comparisons with the original tools, and full case studies'
+	@echo 'make test-long  `make test-cases`, and the full self-test with every mutant'
 
 build: $(VENV)/ready web
 	cargo build --release --locked -p loadline
 	install -m 755 target/release/loadline $(VENV)/bin/loadline
 
-# The Python package with what Locust's front door needs, beside Locust itself.
-# Binary and extension module in one build: what they share is compiled once.
+# The Python package, with Locust and what `loadline locust` needs.
+# Binary and extension module are built together, so shared crates are compiled once.
 python: $(VENV)/ready web $(VENV)/locust-ready
 	cargo build --release --locked -p loadline -p loadline-python
 	install -m 755 target/release/loadline $(VENV)/bin/loadline
@@ -47,21 +48,21 @@ $(VENV)/locust-ready: pyproject.toml $(VENV)/ready
 	$(PY) -m pip install --quiet --disable-pip-version-check 'locust>=2.47,<2.48' 'geventhttpclient>=2.6,<2.7'
 	touch $@
 
-# Only what runs on several nodes of Ray's needs it: 79 MB.
+# Needed only for runs on several nodes over Ray (79 MB).
 $(VENV)/ray-ready: pyproject.toml $(VENV)/ready
 	$(PY) -m pip install --quiet --disable-pip-version-check 'ray>=2.52,<2.61'
 	touch $@
 
-# The wheel, with the binary: what `pip install` gets.
+# The wheel that `pip install` gets, with the binary.
 wheel: $(VENV)/ready web/dist/report.html
 	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-# What is given to others.
+# The release archive.
 dist: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 packaging/dist.py target/dist/loadline
 
-# The report page, one file; the binary carries it.
+# The report page in one file, which is embedded in the binary.
 web: web/dist/report.html
 
 web/dist/report.html: web/node_modules/ready web/report.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
@@ -74,11 +75,11 @@ web/node_modules/ready: web/package-lock.json web/package.json
 demo: build
 	$(VENV)/bin/loadline demo
 
-# One build serves the Rust tests, the binary and the extension module under test. It knows the known defects of the
-# self-test, and it is installed apart from the product, in an environment of its own.
+# One build for the Rust tests, the binary and the extension module under test. It contains the
+# mutants of the self-test and is installed in an environment of its own.
 CI_BUILD := --profile ci --workspace --locked --features loadline/mutants,loadline-python/mutants
 
-# Packages are fetched while the build goes on.
+# Packages are fetched during the build.
 tests-build: web
 	$(MAKE) -j2 tests-cargo $(TESTS)/$(if $(CASES),ray-ready,ready)
 	install -m 755 target/ci/loadline $(TESTS)/bin/loadline
@@ -87,8 +88,8 @@ tests-build: web
 tests-cargo:
 	cargo build $(CI_BUILD) --all-targets
 
-# CASES=1 adds what takes minutes: the wheel, counts against the originals, simulations, the case studies whole.
-# In one pass with the rest, because tests that wait leave the cores to those that compute.
+# CASES=1 adds tests that take minutes: the wheel, comparisons with the original tools, simulations,
+# full case studies. They run in one pass with the rest: waiting tests leave the cores to others.
 CASES ?=
 ifdef CASES
 TIER := not proof
@@ -101,7 +102,7 @@ test: tests-build
 	$(PYTEST) -m '$(TIER) and alone and paced' -n 3 --dist loadgroup
 	$(PYTEST) -m '$(TIER) and alone and not paced'
 
-# Properties are tried on the same cases every time, so that no change fails by another's luck; `make test-long` draws new ones.
+# Property tests use a fixed seed, so a change never fails by chance. `make test-long` draws new cases.
 test-rust:
 	cargo fmt --all --check
 	PROPTEST_RNG_SEED=1 cargo test -q $(CI_BUILD) --all-targets
@@ -120,7 +121,7 @@ test-cases:
 wheel-under-test: tests-build $(TESTS)/ray-ready
 	LOADLINE_WHEEL_PREBUILT=target/ci $(MAKE) wheel PY=$(TESTS_PY)
 
-# What takes hours or draws new cases: properties, fuzzing, the whole self-test, the product's size.
+# Tests that take hours or draw new cases: properties, fuzzing, the full self-test, the product's size.
 test-long: test-cases build
 	cargo test $(CI_BUILD) --all-targets
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
@@ -128,20 +129,20 @@ test-long: test-cases build
 	cargo test $(CI_BUILD) -p report --test report -- --ignored
 	PRODUCT=$(VENV)/bin/loadline $(TESTS_PY) -m pytest tests -q -m proof
 
-# From an edit to its result: the crates that changed, and the tests that T names. `make dev T=tests/artillery`
+# Builds changed crates and runs the tests in T: `make dev T=tests/artillery`
 dev: $(TESTS)/ready web/dist/report.html
 	cargo build $(CI_BUILD) --bin loadline --test seeds
 	ln -sf $(CURDIR)/target/ci/loadline $(TESTS)/bin/loadline
 	$(TESTS_PY) -m pytest -q -n 4 -m 'not long and not proof' $(T)
 
-# Debian splits venv from Python; as root we may fetch what is missing.
+# Debian packages venv separately. As root, missing packages are installed.
 $(VENV)/ready:
 	if ! python3 -c 'import ensurepip' 2>/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  apt-get update && apt-get install -y --no-install-recommends python3-venv; fi
 	python3 -m venv $(VENV)
 	touch $@
 
-# The environment of the tests: pytest, Locust, and the package as it would be installed, from links to its sources.
+# The test environment: pytest, Locust, and the package as installed, with links to its sources.
 $(TESTS)/ready: tests/requirements.txt tests/missing-packages pyproject.toml $(VENV)/ready
 	missing=$$(tests/missing-packages); if [ "$$(id -u)" = 0 ] && [ -n "$$missing" ]; then \
 	  apt-get update && apt-get install -y --no-install-recommends $$missing; fi
@@ -175,7 +176,7 @@ bench-tls: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/tls.py
 
-# Our package as it is shipped, beside the original in the same environment.
+# The package as shipped, and Locust, in one environment.
 bench-locust: python
 	cargo build --profile dist --locked -p loadline -p loadline-python
 	install -m 755 target/dist/lib_native.so python/loadline/_native.abi3.so
@@ -200,7 +201,7 @@ bench-saturation: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	python3 bench/saturation.py
 
-# The original beside ours; its browser is not needed, so no install script runs.
+# No install scripts run: artillery's browser is not needed.
 bench-artillery: web/dist/report.html
 	cargo build --profile dist --locked -p loadline
 	npm install --prefix bench/node --no-save --no-package-lock --ignore-scripts --no-audit --no-fund artillery@2.0.21

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""CPU per request behind the Artillery door beside artillery itself, on the same script against the same nginx.
+"""Compares the CPU per request of `loadline artillery` and artillery, with the same script against
+the same nginx.
 
-The FHIR round (create, read, search) with fixed answers: nginx on core 0, generators on core 1. Two loads: ten virtual users flat
-out, and about 1,000 requests a second. What a tool needs to start is measured by a run of one round and taken off. Beside the
-steady load a raw socket asks 50 times a second: what it sees is what a median should be. `make bench-artillery` installs
-artillery into bench/node (ARTILLERY names another one) and runs this; keep the output in bench/results/.
+The FHIR round (create, read, search) has fixed responses; nginx runs on core 0, generators on core
+1. There are two loads: ten virtual users at full speed, and about 1,000 requests/s. The CPU of a
+tool's start is measured by a run of one round and subtracted. During the steady load a raw socket
+sends 50 requests per second; its median is the reference.
+
+`make bench-artillery` installs artillery into bench/node (ARTILLERY names another one) and runs
+this. Keep the output in bench/results/.
 """
 
 from __future__ import annotations
@@ -63,7 +67,8 @@ scenarios:
         count: {count}
 """
 
-# Ten users at once for so many rounds that each tool has some seconds of work; and ten users a second of 99 requests each.
+# Ten users at once, with enough rounds for some seconds of work per tool; and ten users per second
+# with 99 requests each.
 FLAT = "{ duration: 1, arrivalCount: 10 }"
 STEADY = "{ duration: 10, arrivalRate: 10 }"
 TOOLS = {
@@ -73,7 +78,7 @@ TOOLS = {
 
 
 class Run:
-    """One run of a tool: CPU seconds, requests, and what its report says."""
+    """One run of a tool: CPU seconds, requests, and its reported median."""
 
     def __init__(self, tool: str, phase: str, count: int, url: str, folder: Path) -> None:
         (folder / "s.yml").write_text(SCRIPT.format(url=url, phase=phase, count=count))
@@ -90,7 +95,9 @@ class Run:
 
 
 class RawClient(threading.Thread):
-    """Asks for the same answer 50 times a second over one connection: what a request takes, as the kernel has it."""
+    """Sends 50 requests per second over one connection, to measure the response time as the kernel
+    sees it.
+    """
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
@@ -114,7 +121,7 @@ class RawClient(threading.Thread):
 
 
 def native_median_ms(folder: Path) -> float:
-    """The median of the service times in the record of the last run."""
+    """Returns the median service time in the record of the last run."""
     out = folder / "summary.json"
     subprocess.run([LOADLINE, "report", "last", "--json", out], cwd=folder, check=True, capture_output=True)
     return json.loads(out.read_text())["all"]["service"]["p50"]["ns"] / 1e6
@@ -127,7 +134,7 @@ def spread(values: list[float]) -> str:
 
 
 def compare(what: str, phase: str, counts: dict[str, int], start: dict[str, float], url: str, folder: Path, port: int) -> dict:
-    """Alternating pairs."""
+    """Runs alternating pairs and prints their ratios."""
     pairs = []
     for _ in range(PAIRS):
         pair = {}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What several nodes over Ray cost and how well they begin together, on one machine: three nodes of a Ray cluster send 3,000/s to an
-embedded lab that writes down each request.
+"""Measures the cost of several nodes over Ray, and how closely they start together.
 
-`make bench-cluster` runs it. Told are counts of both sides, the processor time of the conductor and of what Ray runs on each node
-beside the load, how far the merged times lie from what the lab knows of each request, and, over five starts, how far apart nodes
-began: by the moments at which the lab saw what each of them sent, against those at which it was due. With `--json FILE` figures
-are left there as well.
+On one machine, three nodes of a Ray cluster send 3,000/s to an embedded lab that logs each request.
+`make bench-cluster` runs it. It prints the counts of both sides, the CPU of the conductor and of
+Ray on each node, the error of the merged times against the lab's log, and, over five starts, how
+far apart the nodes started: arrival times at the lab compared with due times. `--json FILE` also
+writes the figures to a file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ray_nodes import Cluster, children_of, is_node  # noqa: E402
 
 LOADLINE = Path(os.environ.get("LOADLINE", ROOT / ".venv/bin/loadline")).resolve()
 NODES, RATE, SECONDS, STARTS = 3, 3_000, 30, 5
-# Of the 30 s: nodes have begun, and have not ended.
+# Seconds of the run in which all nodes send.
 FROM_S, TO_S = 10, 22
 TICKS = os.sysconf("SC_CLK_TCK")
 PLAN = """\
@@ -66,8 +66,8 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def who(run: int, cluster: Cluster) -> dict[str, set[int]]:
-    """The processes whose time is told, by what they are."""
+def process_groups(run: int, cluster: Cluster) -> dict[str, set[int]]:
+    """Returns the measured processes, grouped by their role."""
     groups: dict[str, set[int]] = {"conductor": {run}, "conductor's Ray": children_of(run)}
     for number, raylet in enumerate(cluster.raylets.values()):
         every = children_of(raylet)
@@ -77,8 +77,8 @@ def who(run: int, cluster: Cluster) -> dict[str, set[int]]:
     return groups
 
 
-def carry_out(folder: Path, cluster: Cluster, url: str, seconds: int, *, watch: bool = False) -> tuple[dict, dict[str, float]]:
-    """A run: its summary, and the shares of a core."""
+def run_plan(folder: Path, cluster: Cluster, url: str, seconds: int, *, watch: bool = False) -> tuple[dict, dict[str, float]]:
+    """Runs a plan. Returns its summary, and the CPU of each group as a share of a core."""
     (folder / "ids.csv").write_text("id\n" + "".join(f"{n}\n" for n in range(RATE * seconds)))
     (folder / "plan.yml").write_text(PLAN.format(url=url, rate=RATE, seconds=seconds))
     flags = ["--on", "ray", "--nodes", str(NODES), "--address", cluster.address, "--insecure-cluster", "--json", "summary.json"]
@@ -92,7 +92,7 @@ def carry_out(folder: Path, cluster: Cluster, url: str, seconds: int, *, watch: 
             while lab_log.stat().st_size == before and run.poll() is None:
                 time.sleep(0.05)
             time.sleep(FROM_S)
-            groups = who(run.pid, cluster)
+            groups = process_groups(run.pid, cluster)
             began, first = time.monotonic(), {name: sum(map(cpu_s, pids)) for name, pids in groups.items()}
             time.sleep(TO_S - FROM_S)
             took = time.monotonic() - began
@@ -113,9 +113,9 @@ def quantile(ordered: list[int], share: float) -> int:
     return ordered[min(len(ordered) - 1, max(0, -(-int(share * 1e6) * len(ordered) // 1_000_000) - 1))]
 
 
-def the_whole(folder: Path, cluster: Cluster) -> dict:
+def measure_run(folder: Path, cluster: Cluster) -> dict:
     lab, url = start_lab(folder, "mode=exponential", "mean=5ms", "servers=64")
-    summary, shares = carry_out(folder, cluster, url, SECONDS, watch=True)
+    summary, shares = run_plan(folder, cluster, url, SECONDS, watch=True)
     lines = log_of(folder, lab)
     arrivals = summary["arrivals"]
     print(f"{SECONDS} s at {RATE}/s over {NODES} nodes: {summary['measurement']['verdict']}")
@@ -126,21 +126,23 @@ def the_whole(folder: Path, cluster: Cluster) -> dict:
     away_ns = {}
     held = sorted(line["release_ns"] - line["arrival_ns"] for line in lines)
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)):
-        told_ns, true_ns = summary["all"]["service"][name].get("ns"), quantile(held, share)
-        if told_ns is not None:
-            away_ns[name] = told_ns - true_ns
+        reported_ns, true_ns = summary["all"]["service"][name].get("ns"), quantile(held, share)
+        if reported_ns is not None:
+            away_ns[name] = reported_ns - true_ns
             away = away_ns[name] / 1e3
-            told = f"service {name:5} {told_ns / 1e6:8.3f} ms, the lab {true_ns / 1e6:8.3f} ms"
-            print(f"{told}: {away:+.0f} µs, {away * 1e5 / true_ns:+.2f} %")
+            figures_text = f"service {name:5} {reported_ns / 1e6:8.3f} ms, the lab {true_ns / 1e6:8.3f} ms"
+            print(f"{figures_text}: {away:+.0f} µs, {away * 1e5 / true_ns:+.2f} %")
     ids = Counter(line["id"] for line in lines)
     counts = {name: arrivals[name] for name in ("planned", "started", "completed")} | {"lab": len(lines), "ids": len(ids)}
     return {"verdict": summary["measurement"]["verdict"], "counts": counts, "shares": shares, "away_ns": away_ns}
 
 
-def a_start(folder: Path, cluster: Cluster) -> tuple[float, float]:
-    """How far apart nodes begin, in milliseconds: as a shift of their first hundred arrivals, and by the very first of each."""
+def measure_start(folder: Path, cluster: Cluster) -> tuple[float, float]:
+    """Returns how far apart the nodes start, in milliseconds: by the shift of their first hundred
+    arrivals, and by their first ones.
+    """
     lab, url = start_lab(folder, "mode=constant", "service=1ms")
-    carry_out(folder, cluster, url, 3)
+    run_plan(folder, cluster, url, 3)
     lines = log_of(folder, lab)
     shifts, firsts = [], []
     for node in range(NODES):
@@ -155,13 +157,13 @@ def main() -> None:
     print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC  {version}  {platform.system()} {platform.release()}  {os.cpu_count()} cores")
     folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))
     cluster = Cluster(NODES, {"RAY_AUTH_MODE": "disabled"})
-    # Nobody is left behind, however long a run hangs.
+    # Stops all processes even if a run hangs.
     guard = threading.Timer(900, cluster.end)
     guard.daemon = True
     guard.start()
     try:
-        figures = the_whole(folder, cluster)
-        starts = [a_start(folder, cluster) for _ in range(STARTS)]
+        figures = measure_run(folder, cluster)
+        starts = [measure_start(folder, cluster) for _ in range(STARTS)]
         for shift, first in starts:
             print(f"start: nodes lie {shift:.3f} ms apart, their first requests {first:.3f} ms")
         shift, first = (statistics.median(one) for one in zip(*starts, strict=True))

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""CPU per request of the native engine beside wrk, against one nginx worker with a fixed small answer.
+"""Compares the CPU per request of the native engine and wrk, against one nginx worker with a small
+fixed response.
 
-Alternating pairs, generators on one core and the server on the other; whole processes, record on. Prints every pair, then medians
-and the ratio of each pair. `make bench` runs it; keep the output in bench/results/ with the machine's name and the date.
+Pairs alternate. Generators run on one core, the server on the other; whole processes are measured,
+with recording. Prints every pair, then medians and the ratio of each pair. `make bench` runs it.
+Keep the output in bench/results/ with the machine's name and the date.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ http {{
 
 
 def cpu_of(command: list[str], folder: Path) -> tuple[float, str]:
-    """User and system seconds of a whole process on core 1, and what it printed."""
+    """Runs a command on core 1. Returns its user and system seconds, and its output."""
     process = subprocess.Popen(
         ["taskset", "-c", "1", *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""CPU per request behind the Locust door beside Locust itself: the same locustfile, the same nginx, the same core.
+"""Compares the CPU per request of `loadline locust` and Locust: the same locustfile, nginx and
+core.
 
-50 users, no waiting time, one GET, record on, all requests on the native path (looked up in the record). nginx on core 0, the
-generator with all its threads on core 1. What Locust needs to start, with users that do nothing, is measured first and taken off.
-Pairs alternate. `make bench-locust` installs the package and runs this; keep the output in bench/results/.
+50 users without wait time send one GET, with recording, all on the native path (checked in the
+record). nginx runs on core 0, the generator with all its threads on core 1. The CPU of Locust's
+start, with users that do nothing, is measured first and subtracted. Pairs alternate. `make
+bench-locust` installs the package and runs this. Keep the output in bench/results/.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ class User({user}):
 RUNS = {"stock": [str(BIN / "locust")], "ours": [str(BIN / "loadline"), "locust"]}
 
 
-def carried_out(tool: str, user: str, url: str, folder: Path, idle: bool = False) -> tuple[float, int, int]:
-    """CPU seconds, requests, and requests per second as Locust has it."""
+def run_tool(tool: str, user: str, url: str, folder: Path, idle: bool = False) -> tuple[float, int, int]:
+    """Returns CPU seconds, requests, and Locust's requests per second."""
     does, wait = ("pass", 3600) if idle else ('self.client.get("/")', 0)
     (folder / "locustfile.py").write_text(FILE.format(user=user, wait=wait, does=does))
     arguments = ["--headless", "-u", "50", "-r", "50", "-t", str(3 if idle else SECONDS), "-H", url, "--only-summary"]
@@ -88,7 +90,7 @@ def main() -> None:
         versions = [subprocess.run([*run, "--version"], capture_output=True, text=True).stdout.strip() for run in RUNS.values()]
         print(f"{platform.platform()}, {os.cpu_count()} CPUs; {versions[0]}; {PAIRS} pairs of {SECONDS} s, 50 users")
         try:
-            start = {tool: statistics.median(carried_out(tool, "HttpUser", url, folder, True)[0] for _ in range(3)) for tool in RUNS}
+            start = {tool: statistics.median(run_tool(tool, "HttpUser", url, folder, True)[0] for _ in range(3)) for tool in RUNS}
             print(f"to start: stock {start['stock']:.2f} s, ours {start['ours']:.2f} s of CPU, taken off")
             for user in os.environ.get("USERS", "HttpUser,FastHttpUser").split(","):
                 compared(user, url, folder, start)
@@ -101,7 +103,7 @@ def compared(user: str, url: str, folder: Path, start: dict[str, float]) -> None
     ratios, costs, rates = [], {tool: [] for tool in RUNS}, {tool: [] for tool in RUNS}
     for pair in range(PAIRS):
         for tool in sorted(RUNS, reverse=bool(pair % 2)):
-            cpu, requests, rate = carried_out(tool, user, url, folder)
+            cpu, requests, rate = run_tool(tool, user, url, folder)
             costs[tool].append((cpu - start[tool]) / requests * 1e6)
             rates[tool].append(rate)
         ratios.append(costs["stock"][-1] / costs["ours"][-1])
@@ -112,8 +114,8 @@ def compared(user: str, url: str, folder: Path, start: dict[str, float]) -> None
     middle = {tool: statistics.median(costs[tool]) for tool in RUNS}
     rate = {tool: statistics.median(rates[tool]) for tool in RUNS}
     span = f"1/{statistics.median(ratios):.1f} (1/{min(ratios):.1f} to 1/{max(ratios):.1f})"
-    told = ", ".join(f"{tool} {middle[tool]:.1f} µs ({rate[tool]:,.0f}/s)" for tool in RUNS)
-    print(f"{user}: CPU per request, medians: {told}: {span}")
+    shown = ", ".join(f"{tool} {middle[tool]:.1f} µs ({rate[tool]:,.0f}/s)" for tool in RUNS)
+    print(f"{user}: CPU per request, medians: {shown}: {span}")
 
 
 if __name__ == "__main__":

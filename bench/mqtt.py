@@ -1,6 +1,9 @@
-"""CPU per message of `loadline mqtt`: flat out to the lab's sink, which checks every sequence number; paced to mosquitto, beside paho
-as Pepeunit uses it; how late 10,000 clients are; what 15,000 idle connections take. The last three need mosquitto, the second a Python
-that has paho."""
+"""Measures the CPU per message of `loadline mqtt`.
+
+Cases: full speed to the lab's sink, which checks every sequence number; a fixed rate to mosquitto,
+compared with paho as Pepeunit uses it; the lateness of 10,000 clients; the memory of 15,000 idle
+connections. The last three need mosquitto, the second a Python with paho.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ PAIRS = 5
 
 
 def cpu_of(command: list[str], folder: str) -> float:
-    """Seconds of CPU, user and kernel, of a command."""
+    """Returns the CPU seconds of a command, user and system."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -48,14 +51,17 @@ def publish(loadline: str, port: object, folder: str, *more: object) -> tuple[fl
 
 
 def spun(folder: str) -> float:
-    """Seconds that the last run's workers spent awake, waiting for the next arrival: part of their CPU, and no work."""
+    """Returns the seconds that the last run's workers spent spinning until the next arrival.
+
+    They are part of the CPU time.
+    """
     with Path(folder, ".loadline/runs/last/counters.jsonl").open() as lines:
         intervals = [json.loads(line) for line in lines]
     workers = [worker for interval in intervals for worker in interval.get("run", {}).get("workers", [])]
     return sum(worker.get("spin_ns", 0) for worker in workers) / 1e9
 
 
-def told(name: str, values: list[float], unit: str) -> None:
+def print_median(name: str, values: list[float], unit: str) -> None:
     shown = ", ".join(f"{value:,.3g}" for value in values)
     print(f"{name}: median {statistics.median(values):,.3g} {unit} (each: {shown})", flush=True)
 
@@ -82,14 +88,16 @@ def mosquitto(folder: str):
 
 
 def stolen() -> float:
-    """Seconds that others have taken from this machine's cores."""
+    """Returns the seconds that the hypervisor took from this machine's cores."""
     return int(Path("/proc/stat").read_text().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
-def beside_paho(loadline: str, python: str, folder: str, seconds: int = 10) -> None:
-    """20,000 messages a second of 100 clients; paho's count is of what it was handed, ours of what was read by the server.
+def compare_with_paho(loadline: str, python: str, folder: str, seconds: int = 10) -> None:
+    """Sends 20,000 messages/s from 100 clients.
 
-    Waiting awake for the next message is told apart: a quarter of the time is allowed for it, however many messages there are.
+    paho's count is of messages passed to it, ours of messages read by the server. CPU spent
+    spinning is printed separately: it may take a quarter of the time, independent of the number of
+    messages.
     """
     ours, at_work, theirs, without_slack, late = [], [], [], [], []
     for _ in range(PAIRS):
@@ -109,14 +117,14 @@ def beside_paho(loadline: str, python: str, folder: str, seconds: int = 10) -> N
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             theirs.append(cpu / int(ran.stdout) * 1e6)
-    told("20,000/s over 100 connections, ours", ours, "us of CPU per message")
-    told("lateness p50", late, "us")
-    told("the same without pacing slack", without_slack, "us of CPU per message")
-    told("ratio of CPU with slack to without", [a / b for a, b in zip(ours, without_slack, strict=True)], "times")
-    told("of which at work", at_work, "us of CPU per message")
-    told("the same, paho as Pepeunit uses it", theirs, "us of CPU per message")
-    told("ratio of the pairs", [b / a for a, b in zip(ours, theirs, strict=True)], "times")
-    told("ratio of the pairs, at work", [b / a for a, b in zip(at_work, theirs, strict=True)], "times")
+    print_median("20,000/s over 100 connections, ours", ours, "us of CPU per message")
+    print_median("lateness p50", late, "us")
+    print_median("the same without pacing slack", without_slack, "us of CPU per message")
+    print_median("ratio of CPU with slack to without", [a / b for a, b in zip(ours, without_slack, strict=True)], "times")
+    print_median("of which at work", at_work, "us of CPU per message")
+    print_median("the same, paho as Pepeunit uses it", theirs, "us of CPU per message")
+    print_median("ratio of the pairs", [b / a for a, b in zip(ours, theirs, strict=True)], "times")
+    print_median("ratio of the pairs, at work", [b / a for a, b in zip(at_work, theirs, strict=True)], "times")
 
 
 def lateness(loadline: str, folder: str) -> None:
@@ -127,11 +135,11 @@ def lateness(loadline: str, folder: str) -> None:
             _, out = publish(loadline, port, folder, "-c", 10_000, "-R", 2000, "-I", 500, "--duration", "10s")
             late.append(out["lateness"]["p99"]["ns"] / 1e6)
             print(f"  p99 {late[-1]:.3f} ms, {stolen() - before:.1f} s stolen, {out['mqtt']['confirmed']} messages read", flush=True)
-    told("10,000 clients x 2/s, lateness p99", late, "ms")
+    print_median("10,000 clients x 2/s, lateness p99", late, "ms")
 
 
 def idle(loadline: str, folder: str) -> None:
-    """15,000 connections that do nothing, under a limit of 20,000 descriptors."""
+    """Opens 15,000 idle connections, with a limit of 20,000 descriptors."""
     peaks, own = [], []
     for _ in range(3):
         with mosquitto(folder) as port:
@@ -156,11 +164,11 @@ def idle(loadline: str, folder: str) -> None:
             connected = json.loads(Path(folder, "out.json").read_text())["mqtt"]["connected"]
             assert connected == 15_000, connected
             peaks.append(used.ru_maxrss / 1024)
-    told("15,000 idle connections, memory of its own (anonymous)", own, "MiB")
-    told("15,000 idle connections, peak resident memory with record and report", peaks, "MiB")
+    print_median("15,000 idle connections, memory of its own (anonymous)", own, "MiB")
+    print_median("15,000 idle connections, peak resident memory with record and report", peaks, "MiB")
 
 
-def to_the_sink(loadline: str, folder: str, name: str, *more: object) -> None:
+def send_to_sink(loadline: str, folder: str, name: str, *more: object) -> None:
     rates = []
     for _ in range(PAIRS):
         with lab(loadline, "mode=sink") as url:
@@ -171,7 +179,7 @@ def to_the_sink(loadline: str, folder: str, name: str, *more: object) -> None:
         assert sink["out_of_sequence"] == 0
         assert sink["received"] == out["mqtt"]["confirmed"] == out["mqtt"]["sent"]
         rates.append(out["mqtt"]["sent"] / cpu / 1e6)
-    told(name, rates, "million messages per generator CPU-second")
+    print_median(name, rates, "million messages per generator CPU-second")
 
 
 def main() -> None:
@@ -180,15 +188,15 @@ def main() -> None:
     parser.add_argument("--paho", default=sys.executable, help="a Python that has paho-mqtt")
     parser.add_argument("--only", choices=["sink", "paho", "lateness", "idle"], action="append")
     asked = parser.parse_args()
-    # Commands run in a folder of their own.
+    # Commands run in other folders.
     asked.loadline = str(Path(asked.loadline).resolve())
     wanted = asked.only or ["sink", "paho", "lateness", "idle"]
     with tempfile.TemporaryDirectory() as folder:
         if "sink" in wanted:
-            to_the_sink(asked.loadline, folder, "QoS 0, as fast as it goes, to the sink")
-            to_the_sink(asked.loadline, folder, "QoS 1, as fast as it goes, to the sink", "-q", 1, "-F", 100)
+            send_to_sink(asked.loadline, folder, "QoS 0, as fast as it goes, to the sink")
+            send_to_sink(asked.loadline, folder, "QoS 1, as fast as it goes, to the sink", "-q", 1, "-F", 100)
         if "paho" in wanted:
-            beside_paho(asked.loadline, asked.paho, folder)
+            compare_with_paho(asked.loadline, asked.paho, folder)
         if "lateness" in wanted:
             lateness(asked.loadline, folder)
         if "idle" in wanted:

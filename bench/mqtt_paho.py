@@ -1,5 +1,8 @@
-"""Publishes with paho as Pepeunit's loader does, for comparison: a process per worker, per unit a client with a network thread of its
-own, one event loop that publishes and then sleeps. Prints how many messages it has handed to paho. Needs paho-mqtt."""
+"""Publishes with paho like Pepeunit's load generator, for comparison.
+
+It has a process per worker, a client with its own network thread per unit, and one event loop that
+publishes and then sleeps. Prints the number of messages passed to paho. Needs paho-mqtt.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ async def unit(client: mqtt.Client, number: int, per_second: int, until: float) 
 
 
 def client_of(port: int) -> mqtt.Client:
-    # Version 2 of paho asks for the version of its callbacks.
+    # Version 2 of paho requires a callback version.
     version = getattr(mqtt, "CallbackAPIVersion", None)
     client = mqtt.Client(version.VERSION2) if version else mqtt.Client()
     client.connect("127.0.0.1", port)

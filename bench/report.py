@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""How long the report of an hour with 50 endpoints takes: rebuilt from its record, opened in a browser, and how large it is.
+"""Measures the report of an hour with 50 endpoints: rendering, opening in a browser, and size.
 
-`make bench-report` runs it. The record is written by an example of the report crate, 500 requests a second; the whole command is
-timed, five times, reading included. The page is opened in Chromium, where there is one: until a click on a column's head is answered.
+`make bench-report` runs it. An example of the report crate writes the record, with 500 requests/s.
+The whole command is timed five times, including reading. The page is opened in Chromium, if
+installed, until a click on a column heading has an effect.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def timed(command: list[str]) -> float:
     return time.monotonic() - begin
 
 
-def opened(page_url: str) -> list[tuple[float, float]]:
-    """Seconds until the page has loaded, and until it has answered a click besides."""
+def open_times(page_url: str) -> list[tuple[float, float]]:
+    """Returns the seconds until the page has loaded, and until a click has had an effect."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -67,7 +68,7 @@ def main() -> None:
         print(f"loadline report {statistics.median(times):.1f} s ({min(times):.1f} to {max(times):.1f}; target 30)")
         for file in ("series.json", "report.html"):
             print(f"{file:15} {(record / file).stat().st_size / 1e3:.0f} kB")
-        times = opened((record / "report.html").as_uri())
+        times = open_times((record / "report.html").as_uri())
         for at, what, target in ((0, "page loaded", 2), (1, "page answers", 1)) if times else ():
             seconds = [pair[at] for pair in times]
             print(f"{what:15} {statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f}; target {target})")

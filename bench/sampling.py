@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What looking at a service costs: the processor time of each sampler's thread, and whether an arrival is later for it.
+"""Measures the cost of sampling a service: the CPU of each sampler thread, and the lateness of
+arrivals.
 
-`make bench-sampling` runs it. A lab is loaded with and without five sources beside it - an exporter of 190 metrics, a
-PostgreSQL, a Redis, a process, a command -, in turn. The threads' times are the kernel's, read while the run lasts; what a
-command takes besides is its own.
+`make bench-sampling` runs it. A lab is loaded in turn without and with five sources: an exporter
+with 190 metrics, PostgreSQL, Redis, a process, and a command. Thread times come from the kernel and
+are read during the run; the child processes of the command are not included.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import databases  # noqa: E402
-from needs import need  # noqa: E402
+from required_tools import tool_path  # noqa: E402
 
 LOADLINE = Path(os.environ.get("LOADLINE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/loadline"))
 RATE, SECONDS, TURNS = 500, 20, 2
@@ -46,7 +47,7 @@ class Exporter(BaseHTTPRequestHandler):
 
 
 def threads(pid: int) -> dict[str, float]:
-    """Seconds of processor time of each sampler."""
+    """Returns the CPU seconds of each sampler."""
     found = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
@@ -78,9 +79,10 @@ def main() -> None:
     if not LOADLINE.exists():
         sys.exit(f"needed: {LOADLINE}")
     said = [
-        subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.strip() for tool in (LOADLINE, need("redis-server"))
+        subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.strip()
+        for tool in (LOADLINE, tool_path("redis-server"))
     ]
-    postgres = str(Path(need("initdb")).parent / "postgres")
+    postgres = str(Path(tool_path("initdb")).parent / "postgres")
     said.insert(1, subprocess.run([postgres, "--version"], capture_output=True, text=True).stdout.strip())
     print(f"# {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} · {platform.node()} {platform.release()} {os.cpu_count()} cores")
     print(f"# {' · '.join(said)}")
@@ -110,10 +112,10 @@ def main() -> None:
             "shell": "command:echo a 1",
         }
         for turn in range(1, TURNS + 1):
-            for beside in ({}, sources):
-                times, late, unsent = run(url, folder, beside)
+            for used in ({}, sources):
+                times, late, unsent = run(url, folder, used)
                 costs = ", ".join(f"{name} {100 * spent / SECONDS:.3f} %" for name, spent in sorted(times.items()))
-                kind = f"{len(beside)} sources"
+                kind = f"{len(used)} sources"
                 print(f"turn {turn}, {kind}: lateness p99 {late:.0f} µs, unsent {unsent}; of a core: {costs}", flush=True)
 
 

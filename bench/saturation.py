@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""How often "what saturated first" is right of live services, and whether it is ever wrong.
+"""Measures how often the first bottleneck is named correctly for live services, and whether it is
+ever wrong.
 
-`make bench-saturation` runs it: five kinds of the check-in lab, twenty runs of each with other seeds. Right is the resource and, of a
-thread pool, its cause; "unknown" is a miss, another name is wrong.
+`make bench-saturation` runs it: five kinds of the check-in lab, twenty runs of each with different
+seeds. An answer is right if it names the resource and, for a thread pool, its cause. "unknown" is a
+miss; another name is wrong.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOADLINE = Path(os.environ.get("LOADLINE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/loadline"))
 RUNS = 20
-#: So many of these small runs go on at a time.
+#: Number of these small runs at a time.
 TOGETHER = 8
-#: What the instances lack, how they are made, and what is to be said of it.
+#: The missing resource, the lab's options, and the expected answer.
 WORLDS = {
     "thread pool, slow downstream": ("threads=8&hold=500ms", ("thread pool", "held by lorota")),
     "thread pool, too small": ("threads=4&cores=8&cpu=200ms&hold=1ms", ("thread pool", "too small")),
@@ -41,8 +43,8 @@ steps:
 """
 
 
-def named(options: str, seed: int) -> tuple[str | None, str | None]:
-    """The resource that a run names first, and the cause without its figures."""
+def first_bottleneck(options: str, seed: int) -> tuple[str | None, str | None]:
+    """Returns the resource that a run names first, and its cause without figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "plan.yml").write_text(PLAN.format(options=options, seed=seed))
@@ -65,9 +67,9 @@ def main() -> None:
     is_bad = False
     for world, (options, wanted) in WORLDS.items():
         with ThreadPoolExecutor(TOGETHER) as pool:
-            found = list(pool.map(lambda seed, options=options: named(options, seed), range(1, RUNS + 1)))
+            found = list(pool.map(lambda seed, options=options: first_bottleneck(options, seed), range(1, RUNS + 1)))
         right = found.count(wanted)
-        # Nothing said, or said that it is not known, misleads nobody.
+        # No answer and "unknown" are not misleading.
         missed = sum(one != wanted and one[0] in ("unknown", None) for one in found)
         wrong = [one for one in found if one != wanted and one[0] not in ("unknown", None)]
         print(f"{world}: right in {right} of {RUNS}, unknown in {missed}, wrong in {len(wrong)} {wrong or ''}".rstrip(), flush=True)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""How often a stop rule fires where nothing is wrong, and how soon where something is.
+"""Measures how often a stop rule fires without a problem, and how soon with one.
 
-`make bench-stop` runs it. The target is a queue with four servers and exponential service times of 100 ms, which does 40
-requests a second. Ten runs at 80 % of that count false stops; ten whose load goes on to 160 % of it measure the time from
-the first second for which the condition holds to the stop: at most the rule's window and a second.
+`make bench-stop` runs it. The target is a queue with four servers and exponential service times of
+100 ms: 40 requests/s. Ten runs at 80 % of this count false stops. Ten runs that rise to 160 %
+measure the time from the first second in which the condition holds to the stop. It may take the
+rule's window plus one second.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOADLINE = Path(os.environ.get("LOADLINE", Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/loadline"))
 RUNS = 10
-#: So many of these small runs go on at a time.
+#: Number of these small runs at a time.
 TOGETHER = 5
 WINDOW, BOUND_MS = 10, 2000
 RULES = [f"p95 > {BOUND_MS}ms for {WINDOW}s: stop", "errors > 5% for 5s: stop", "mean > 1s for 10s: stop"]
 SERVICE = ["mode=exponential", "mean=100ms", "servers=4"]
 CALM = "{ rate: 32/s, duration: 60s, arrivals: poisson }"
-#: The mean is above its bound before the percentile is: the rule that is measured is alone.
+#: The mean exceeds its bound before the percentile, so the measured rule is alone.
 ALONE = RULES[:1]
 RISING = "[{ rate: 20/s, duration: 8s, arrivals: poisson }, { rate: 64/s, duration: 42s, arrivals: poisson }]"
 
@@ -45,7 +46,7 @@ def lab(folder: Path, seed: int):
 
 
 def run(load: str, rules: list[str], seed: int) -> tuple[dict, dict]:
-    """Its summary and its series."""
+    """Returns the summary and the series of a run."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with lab(folder, seed) as url:
@@ -62,8 +63,10 @@ def all_of(load: str, rules: list[str], seeds: range) -> list[tuple[dict, dict]]
         return list(pool.map(lambda seed: run(load, rules, seed), seeds))
 
 
-def since(stopped: dict, series: dict) -> float:
-    """Seconds from the first second of the last stretch for which the condition held to the stop."""
+def delay_of(stopped: dict, series: dict) -> float:
+    """Returns the seconds from the start of the last period in which the condition held to the
+    stop.
+    """
     points = series["points"]
     first = stopped["at_ns"]
     for begin, p95 in reversed(list(zip(points["from_ns"], points["response"]["p95"], strict=True))):
@@ -96,7 +99,7 @@ def main() -> None:
             print("160 %: NOT STOPPED")
             slow.append(float("inf"))
             continue
-        slow.append(since(stopped, series))
+        slow.append(delay_of(stopped, series))
         at = stopped["at_ns"] / 1e9
         late = summary["lateness"]["p99"]["ns"] / 1e6
         print(f"160 %: stopped at {at:.2f} s, {slow[-1]:.2f} s after the first second that held; lateness p99 {late:.1f} ms")

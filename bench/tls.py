@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How many requests a saturated server is made to carry, over TLS and in clear: the wrk door beside wrk itself.
+"""Measures how many requests a saturated server handles, with TLS and without: `loadline wrk`
+compared with wrk.
 
-One nginx worker on core 0, generators on core 1, alternating pairs. For each side: requests per second, CPU of the generator and
-of the server per request, how often either went to sleep. `--awake` keeps core 1 from idling by a process that only runs when
-nobody else wants to (SCHED_IDLE): what changes then is the price of waking a core up. Prints medians, and the medians of the
-pairs' ratios (ours by wrk's).
+One nginx worker runs on core 0, generators on core 1, in alternating pairs. For each side: requests
+per second, CPU of the generator and of the server per request, and how often each went to sleep.
+`--awake` keeps core 1 busy with a process of lowest priority (SCHED_IDLE), which removes the cost
+of waking the core. Prints medians, and the medians of the pairs' ratios (Loadline / wrk).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def ran_ns(pid: int) -> int:
 
 
 def measured(command: list[str], server: int, folder: Path) -> dict[str, float]:
-    """Figures of one run; counts are per request."""
+    """Returns the figures of one run; counts are per request."""
     before = ran_ns(server), slept(server)
     process = subprocess.Popen(
         ["taskset", "-c", "1", *command],
@@ -62,7 +63,7 @@ def measured(command: list[str], server: int, folder: Path) -> dict[str, float]:
     process.returncode = 0
     after = ran_ns(server), slept(server)
     if "Socket errors" in out or "Non-2xx" in out:
-        sys.exit(f"{' '.join(command)}: answers were not what they should be:\n{out}")
+        sys.exit(f"{' '.join(command)}: unexpected answers:\n{out}")
     requests = int(next(line.split()[0] for line in out.splitlines() if " requests in " in line))
     rate = next(line.split()[1] for line in out.splitlines() if line.startswith("Requests/sec"))
     return {
@@ -83,7 +84,7 @@ def case(name: str, url: str, server: int, arguments: argparse.Namespace, folder
     for figure in FIGURES:
         ours, theirs = (statistics.median(pair[side][figure] for pair in pairs) for side in (0, 1))
         ratio = statistics.median(pair[0][figure] / max(pair[1][figure], 1e-9) for pair in pairs)
-        print(f"  {figure:16} {ours:10.3f} beside {theirs:10.3f}   ratio {ratio:.3f}", flush=True)
+        print(f"  {figure:16} {ours:10.3f} wrk {theirs:10.3f}   ratio {ratio:.3f}", flush=True)
 
 
 def certificate(folder: Path) -> None:

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""CPU per request behind the wrk door beside wrk itself, against one nginx worker with fixed bodies.
+"""Compares the CPU per request of `loadline wrk` and wrk, against one nginx worker with fixed
+bodies.
 
-Alternating pairs, generators on core 1 and the server on core 0; whole processes, record on. Prints every pair, then medians with the
-10-90 % range and whether each target is met; raw pairs go to bench/results/ as JSON. `make bench-wrk` runs it; `--only TEXT` and
-`--seconds N` narrow it, `--quick` makes two short pairs to see that everything works.
+Pairs alternate. Generators run on core 1, the server on core 0; whole processes are measured, with
+recording. Prints every pair, then medians with the 10-90 % range and whether each target is met.
+Raw pairs are written to bench/results/ as JSON. `make bench-wrk` runs it. `--only TEXT` and
+`--seconds N` narrow it; `--quick` makes two short pairs as a check.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ def matrix() -> list[Case]:
 
 
 def measured(command: list[str], folder: Path, env: dict[str, str]) -> tuple[float, int, float]:
-    """CPU seconds of a whole process on core 1, requests, and requests per second."""
+    """Returns CPU seconds of a process on core 1, requests, and requests per second."""
     process = subprocess.Popen(
         ["taskset", "-c", "1", *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env
     )
@@ -105,12 +107,12 @@ def measured(command: list[str], folder: Path, env: dict[str, str]) -> tuple[flo
     requests = int(re.search(r"(\d+) requests in", out)[1])
     rate = float(re.search(r"Requests/sec: +([\d.]+)", out)[1])
     if "Socket errors" in out or "Non-2xx" in out:
-        sys.exit(f"{' '.join(command)}: answers were not what they should be:\n{out}")
+        sys.exit(f"{' '.join(command)}: unexpected answers:\n{out}")
     return usage.ru_utime + usage.ru_stime, requests, rate
 
 
 def pair(case: Case, url: str, seconds: int, folder: Path) -> dict[str, float]:
-    # nginx may let a connection wait for seconds while it serves others: no reason to give it up.
+    # nginx may leave a connection waiting for seconds while it serves others.
     options = ["-t1", f"-c{case.connections}", f"-d{seconds}s", "--timeout", "30s"]
     if case.script:
         options += ["-s", str(folder / f"{case.script}.lua")]
@@ -125,7 +127,7 @@ def pair(case: Case, url: str, seconds: int, folder: Path) -> dict[str, float]:
 
 
 def spread(values: list[float]) -> tuple[float, float, float]:
-    """The 10 % point, the median, the 90 % point."""
+    """Returns the 10 % point, the median, and the 90 % point."""
     ordered = sorted(values)
     at = lambda share: ordered[round(share * (len(ordered) - 1))]  # noqa: E731
     return at(0.1), statistics.median(ordered), at(0.9)
@@ -159,7 +161,7 @@ def run(case: Case, url: str, arguments: argparse.Namespace, folder: Path) -> di
     ours, theirs = (spread([one[f"{name}_us"] for one in pairs])[1] for name in ("loadline", "wrk"))
     verdict = "" if case.target is None else f"   target {case.target:.2f} {'met' if ratio <= case.target else 'MISSED'}"
     print(
-        f"{case.name:20} {case.connections:>5} connections: {ours:.2f} µs beside {theirs:.2f} µs, "
+        f"{case.name:20} {case.connections:>5} connections: {ours:.2f} µs, wrk {theirs:.2f} µs, "
         f"ratio {ratio:.3f} ({low:.3f} to {high:.3f}){verdict}",
         flush=True,
     )

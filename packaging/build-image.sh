@@ -1,7 +1,7 @@
 #!/bin/sh
-# The steps that make the image of packaging/Dockerfile, each of which also runs without Docker:
+# The steps that build the image of packaging/Dockerfile. Each also runs without Docker:
 #   packaging/build-image.sh page               the report page, with Node
-#   packaging/build-image.sh wheel              the wheel, in dist/, with Rust and Python; the page has to be there
+#   packaging/build-image.sh wheel              the wheel, in dist/, with Rust and Python, after `page`
 #   packaging/build-image.sh install PYTHON WHEEL [RAY]     the wheel, and this version of Ray, into that Python
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ page() {
 }
 
 wheel() {
-  # The page was made in another stage, whose Node is not here.
+  # The page was built in another stage; this one has no Node.
   make --old-file=web/dist/report.html wheel
 }
 
@@ -21,7 +21,7 @@ install() {
   python=$1 wheel=$2 ray=${3:-}
   set -- "$wheel"
   if [ -n "$ray" ]; then
-    # The extra says which versions work; a cluster on Kubernetes also needs Ray's own dashboard, to which jobs are submitted.
+    # The extra lists the versions that work. On Kubernetes jobs are submitted to Ray's dashboard.
     set -- "$wheel[ray]" "ray[default]==$ray"
   fi
   "$python" -m pip install --quiet --disable-pip-version-check --no-cache-dir "$@"

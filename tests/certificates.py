@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS: an authority, servers of its, one that signed itself, one that is too old, a client."""
+"""Certificates for TLS tests: an authority, two servers, one self-signed, one expired, one client."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import ssl
 import subprocess
 from pathlib import Path
 
-from needs import need
+from required_tools import tool_path
 
-# Only a whole authority can date a certificate back.
+# `openssl x509` cannot set a start date in the past; only `openssl ca` can.
 CA = """
 [ca]
 default_ca = here
@@ -26,8 +26,10 @@ commonName = supplied
 
 
 def make(folder: Path) -> Path:
-    """An authority, a server of its for 127.0.0.1 and one for elsewhere, one that signed itself, and a client."""
-    need("openssl")
+    """Creates an authority, a server certificate for 127.0.0.1, one for another host, a
+    self-signed one, and a client's.
+    """
+    tool_path("openssl")
 
     def openssl(*args: str) -> None:
         subprocess.run(["openssl", *args], cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""The installed command and what black-box tests need around it: labs, scripted peers, records."""
+"""Fixtures of all black-box tests: the installed command, labs, and certificates."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest
 import stalls
 from _pytest.runner import runtestprotocol
 
-pytest_plugins = ["browsing"]
+pytest_plugins = ["chromium"]
 
 ROOT = Path(__file__).parent.parent
 LOADLINE = Path(os.environ.get("LOADLINE", Path(sys.executable).parent / "loadline"))
 
 
 def reset_inherited_state() -> None:
-    """Gives every test the same start, whatever shell or service started pytest.
+    """Gives every test the same start, independent of the shell or service that started pytest.
 
     A child inherits ignored signals, the signal mask, the umask and the environment.
     """
@@ -36,7 +36,8 @@ def reset_inherited_state() -> None:
         if name.startswith("LOADLINE_") or name.upper().endswith("_PROXY") or name in ("NO_COLOR", "COLUMNS", "LINES"):
             del os.environ[name]
     os.environ["TERM"] = "xterm-256color"
-    # Test builds know this defect: a busy machine makes no measurement invalid. Tests marked `timed` run without it.
+    # With this mutant a busy machine makes no measurement invalid. Tests marked `timed` run without
+    # it.
     os.environ["LOADLINE_MUTANT"] = "lateness-forgiven"
 
 
@@ -44,7 +45,7 @@ reset_inherited_state()
 
 
 class Loadline:
-    """The command, run in a folder of its own."""
+    """Runs the command in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,7 +54,7 @@ class Loadline:
         return self.run(LOADLINE, *args, timeout=timeout, env=env)
 
     def run(self, *command: object, timeout: float = 60, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """Any command, in its folder."""
+        """Runs any command in the folder."""
         return subprocess.run(
             list(map(str, command)),
             cwd=self.folder,
@@ -91,7 +92,7 @@ def loadline(tmp_path: Path) -> Loadline:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory) -> Path:
-    """Certificates for servers of TLS, made once."""
+    """TLS certificates, created once per session."""
     return made.make(tmp_path_factory.mktemp("certificates"))
 
 
@@ -143,13 +144,15 @@ def _judge_lateness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starts the longest first: a run in parallel does not end with one worker at work."""
+    """Starts the longest tests first, so that a parallel session does not end with one busy
+    worker.
+    """
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Runs a test, and once more if it failed while the machine stood still."""
+    """Runs a test, and repeats it once if it failed while the machine stalled."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     stalls.monitor.start()
     began = time.monotonic()
@@ -183,8 +186,8 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.write_line(f"FAILED: more than {stalls.MAX_REPEATED} tests were repeated")
 
 
-def until(condition, what: str, seconds: float = 20) -> object:
-    """Waits for something that another process does; fails when it never comes."""
+def wait_until(condition, what: str, seconds: float = 20) -> object:
+    """Waits until `condition` returns a truthy value, and returns it. Fails after `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()

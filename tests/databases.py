@@ -1,4 +1,4 @@
-"""Real servers for tests and benches: a PostgreSQL and a Redis, on free ports, ended at last."""
+"""Real servers for tests and benchmarks: PostgreSQL and Redis on free ports, stopped on exit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ import time
 from pathlib import Path
 
 import ports
-from needs import need
+from required_tools import tool_path
 
 PASSWORD = "hunt%r2/and@more"
 
 
 def unprivileged() -> list[str]:
-    """What runs a command as somebody who is not root: a PostgreSQL refuses to be."""
+    """Returns the command prefix that drops root privileges, because PostgreSQL refuses to run as
+    root.
+    """
     if os.getuid() != 0:
         return []
     known = {entry.pw_name for entry in pwd.getpwall()}
@@ -28,15 +30,15 @@ def unprivileged() -> list[str]:
 
 
 @contextlib.contextmanager
-def running(*command: object, cwd: Path | None = None, at_once: bool = False):
-    """A server, ended and waited for at last; at once where nothing of it is kept."""
+def start_server(*command: object, cwd: Path | None = None, kill: bool = False):
+    """Yields a started server. Terminates it on exit, or kills it with `kill`."""
     process = subprocess.Popen(
         list(map(str, command)), cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         yield process
     finally:
-        (process.kill if at_once else process.terminate)()
+        (process.kill if kill else process.terminate)()
         try:
             process.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -51,7 +53,7 @@ def listens(port: int) -> bool:
 
 
 class Postgres:
-    """A PostgreSQL of ten connections, seven of which ordinary users may have."""
+    """A PostgreSQL with ten connections; ordinary users may have seven of them."""
 
     CONNECTIONS = 7
 
@@ -64,16 +66,16 @@ class Postgres:
         return f"postgres://{user}{escaped}@127.0.0.1:{self.port}/shop"
 
     def psql(self, *flags: str, user: str = "admin", database: str = "shop") -> list[str]:
-        return [need("psql"), "-X", "-q", "-t", "-A", "-h", "127.0.0.1", "-p", str(self.port), "-U", user, "-d", database, *flags]
+        return [tool_path("psql"), "-X", "-q", "-t", "-A", "-h", "127.0.0.1", "-p", str(self.port), "-U", user, "-d", database, *flags]
 
-    def ask(self, statement: str, user: str = "admin", database: str = "shop") -> str:
+    def query(self, statement: str, user: str = "admin", database: str = "shop") -> str:
         command = self.psql("-v", "ON_ERROR_STOP=1", "-c", statement, user=user, database=database)
         run = subprocess.run(command, env=self.env(), capture_output=True, text=True, timeout=20, check=True)
         return run.stdout.strip()
 
-    def answers(self) -> bool:
+    def is_ready(self) -> bool:
         with contextlib.suppress(subprocess.CalledProcessError):
-            return self.ask("SELECT 1", database="postgres") == "1"
+            return self.query("SELECT 1", database="postgres") == "1"
         return False
 
     @staticmethod
@@ -81,7 +83,7 @@ class Postgres:
         return {**os.environ, "PGPASSWORD": PASSWORD}
 
 
-def until(condition, what: str, seconds: float = 30) -> None:
+def wait_until(condition, what: str, seconds: float = 30) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"{what} never came"
@@ -90,7 +92,10 @@ def until(condition, what: str, seconds: float = 30) -> None:
 
 @contextlib.contextmanager
 def postgres(certificates: Path | None = None):
-    """One that has a database `shop`, and a user who may look at it; over TLS too, where there is a folder of certificates."""
+    """Starts a server with a database `shop` and a user who may read it.
+
+    `certificates` enables TLS.
+    """
     folder = Path(tempfile.mkdtemp(prefix="loadline-postgres-"))
     secret = folder / "password"
     secret.write_text(PASSWORD)
@@ -106,7 +111,20 @@ def postgres(certificates: Path | None = None):
             os.chown(path, user.pw_uid, user.pw_gid)
     server = Postgres(folder)
     data = folder / "data"
-    made = [*run_as, need("initdb"), "-D", data, "-U", "admin", "-A", "scram-sha-256", f"--pwfile={secret}", "--no-sync", "-E", "UTF8"]
+    made = [
+        *run_as,
+        tool_path("initdb"),
+        "-D",
+        data,
+        "-U",
+        "admin",
+        "-A",
+        "scram-sha-256",
+        f"--pwfile={secret}",
+        "--no-sync",
+        "-E",
+        "UTF8",
+    ]
     subprocess.run(list(map(str, made)), cwd=folder, check=True, capture_output=True, timeout=60)
     settings = {
         "port": server.port,
@@ -119,14 +137,14 @@ def postgres(certificates: Path | None = None):
     if certificates:
         settings |= {"ssl": "on", "ssl_cert_file": folder / "server.pem", "ssl_key_file": folder / "server.key"}
     flags = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    with running(*run_as, str(Path(need("initdb")).parent / "postgres"), "-D", data, *flags, cwd=folder):
-        until(lambda: listens(server.port), "PostgreSQL")
-        until(server.answers, "an answer of PostgreSQL")
-        server.ask(f"CREATE ROLE shop LOGIN PASSWORD '{PASSWORD}'", database="postgres")
-        server.ask("GRANT pg_monitor TO shop", database="postgres")
-        server.ask(f"CREATE ROLE blind LOGIN PASSWORD '{PASSWORD}'", database="postgres")
-        server.ask("CREATE DATABASE shop OWNER shop", database="postgres")
-        server.ask(
+    with start_server(*run_as, str(Path(tool_path("initdb")).parent / "postgres"), "-D", data, *flags, cwd=folder):
+        wait_until(lambda: listens(server.port), "PostgreSQL")
+        wait_until(server.is_ready, "an answer of PostgreSQL")
+        server.query(f"CREATE ROLE shop LOGIN PASSWORD '{PASSWORD}'", database="postgres")
+        server.query("GRANT pg_monitor TO shop", database="postgres")
+        server.query(f"CREATE ROLE blind LOGIN PASSWORD '{PASSWORD}'", database="postgres")
+        server.query("CREATE DATABASE shop OWNER shop", database="postgres")
+        server.query(
             "CREATE TABLE stock (id int PRIMARY KEY, n int NOT NULL); INSERT INTO stock SELECT i, 0 FROM generate_series(1, 1000) i; "
             "ALTER TABLE stock OWNER TO shop"
         )
@@ -136,9 +154,9 @@ def postgres(certificates: Path | None = None):
 
 @contextlib.contextmanager
 def redis(folder: Path):
-    """One with a password; its port."""
+    """Starts a server with a password. Yields its port."""
     port = ports.free()
     flags = ["--port", port, "--bind", "127.0.0.1", "--save", "", "--requirepass", "hunter2", "--dir", folder]
-    with running(need("redis-server"), *flags):
-        until(lambda: listens(port), "Redis")
+    with start_server(tool_path("redis-server"), *flags):
+        wait_until(lambda: listens(port), "Redis")
         yield port

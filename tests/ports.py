@@ -1,5 +1,8 @@
-"""Ports for what cannot be told to take a free one and say which. None of those that the kernel gives to connections: of these one
-that is free now is somebody's in a moment."""
+"""Finds free ports outside the kernel's ephemeral range.
+
+For servers that cannot choose a free port themselves. The kernel could assign a free ephemeral port
+to a connection at any time.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import random
 import socket
 from pathlib import Path
 
-#: From here on the kernel gives them away.
+#: Start of the kernel's ephemeral range.
 GIVEN = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
 
 
 def free() -> int:
-    """A port on this machine that nobody listens at."""
+    """Returns a port of this machine without a listener."""
     while True:
         port = random.randrange(min(10_000, GIVEN // 2), GIVEN)
         with socket.socket() as found:

@@ -1,4 +1,4 @@
-"""A Ray cluster of several nodes on this machine, and the processes on it. Needs no test around it: the bench uses it too."""
+"""A Ray cluster of several nodes on this machine, and its processes. The benchmark uses it too."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pathlib import Path
 
 
 class Cluster:
-    """A head, and nodes that carry things out."""
+    """A head node and worker nodes."""
 
     def __init__(self, nodes: int, env: dict[str, str]) -> None:
-        # Ray's sockets are in it, whose names have to be short.
+        # Ray puts sockets into this folder; their paths must be short.
         self._folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
         self._process = subprocess.Popen(
-            [sys.executable, Path(__file__).parent / "cluster_ray/a_cluster.py", str(nodes)],
+            [sys.executable, Path(__file__).parent / "cluster_ray/start_cluster.py", str(nodes)],
             env={**kept, "RAY_TMPDIR": self._folder, **env},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        told = json.loads(self._process.stdout.readline() or "{}")
-        assert told, "the cluster did not start"
-        self.address: str = told["address"]
-        self.raylets: dict[str, int] = {node["ray"]: node["raylet"] for node in told["nodes"]}
+        info = json.loads(self._process.stdout.readline() or "{}")
+        assert info, "the cluster did not start"
+        self.address: str = info["address"]
+        self.raylets: dict[str, int] = {node["ray"]: node["raylet"] for node in info["nodes"]}
 
     def end(self) -> None:
         self._process.stdin.close()
@@ -46,14 +46,14 @@ def children_of(pid: int) -> set[int]:
 
 
 def is_node(pid: int) -> bool:
-    """Whether it runs a part."""
+    """Returns whether the process runs a part."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"node"]
     except OSError:
         return False
 
 
-def programs(cluster: Cluster) -> list[int]:
-    """What runs a part, on whatever node."""
+def node_pids(cluster: Cluster) -> list[int]:
+    """Returns the processes that run a part, on any node."""
     every = sorted(pid for raylet in cluster.raylets.values() for pid in children_of(raylet))
     return [pid for pid in every if is_node(pid)]

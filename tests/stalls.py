@@ -1,13 +1,13 @@
-"""Detects that the machine stood still while a test ran, so that the test may be repeated once.
+"""Detects stalls of the machine, so that a test that failed during one is repeated once.
 
-A virtual machine can stop for tens of milliseconds. A test that fails during such a stall is repeated; a test session in which
-more than MAX_REPEATED tests were repeated fails.
+A virtual machine can stop for tens of milliseconds. A session in which more than MAX_REPEATED tests
+were repeated fails.
 """
 
 import threading
 import time
 
-#: A thread that wakes up this much too late has seen the machine stand still.
+#: A wake-up that is later than this is a stall.
 STALL_S = 0.05
 #: Tests that take longer are not repeated.
 MAX_TEST_S = 150
@@ -17,7 +17,7 @@ INTERVAL_S = 0.005
 
 
 class StallMonitor:
-    """A thread that only sleeps, and remembers the longest delay of its wake-ups."""
+    """A thread that only sleeps and records the longest delay of its wake-ups."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0
@@ -37,5 +37,5 @@ class StallMonitor:
 
 
 monitor = StallMonitor()
-#: The tests of this process that were repeated, each with the length of the stall.
+#: The repeated tests of this process, each with the duration of the stall.
 repeated: list[str] = []

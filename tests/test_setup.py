@@ -1,10 +1,10 @@
-"""The set-up of these tests: every tool that is missing is found to be, whatever else is there."""
+"""The setup of the test suite reports every missing tool."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
-from needs import PACKAGES, need
+from required_tools import PACKAGES, tool_path
 
 TOOLS = ["wrk", "openssl", "chromium", "pdftotext", "mosquitto", "mosquitto_sub", "initdb", "redis-server", "prometheus"]
 SERVERS = ["postgresql", "redis-server", "prometheus"]
@@ -23,7 +23,7 @@ MISSING = Path(__file__).parent / "missing-packages"
         ([*TOOLS, "cjson.so"], []),
     ],
 )
-def test_each_tool_is_looked_for_by_itself(tmp_path, there, missing):
+def test_missing_packages_lists_each_absent_tool(tmp_path, there, missing):
     for name in there:
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
@@ -32,9 +32,9 @@ def test_each_tool_is_looked_for_by_itself(tmp_path, there, missing):
     assert run.stdout.split() == missing, run.stderr
 
 
-def test_a_missing_tool_is_named_with_its_package(monkeypatch, tmp_path):
+def test_missing_tool_is_named_with_its_package(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("SERVERS", str(tmp_path))
     for tool, package in PACKAGES.items():
         with pytest.raises(AssertionError, match=f"{tool} is not installed: apt-get install {package}"):
-            need(tool)
+            tool_path(tool)

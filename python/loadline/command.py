@@ -1,5 +1,7 @@
-"""Running a test from Python: by the command, in a process of its own, so that what else this process does costs the measurement
-nothing. Reading what came of it is ``runs``'s."""
+"""Runs a test from Python with the `loadline` command, in a separate process.
+
+Other work in this process therefore does not affect the measurement. Results are read by ``runs``.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ from typing import Any
 
 from loadline.runs import Run, folder_of_runs, open
 
-#: Exit codes behind which something was measured: criteria held or failed, the measurement is invalid, they could not be decided, or
-#: it was stopped.
+#: Exit codes after which there is a measurement: criteria passed or failed, invalid, inconclusive,
+#: or stopped.
 _MEASURED = (0, 1, 4, 5, 129, 130, 143)
 
 
 class Refused(Exception):
-    """There was no run, or none that measured anything: why, as the command said it."""
+    """The run did not start, or measured nothing. The message is the command's."""
 
 
 def run(
@@ -39,14 +41,18 @@ def run(
     arguments: Iterable[str] = (),
     echo: bool = False,
 ) -> Run:
-    """Runs a test and reads what it measured. ``what`` is a URL, the path of a plan or of a test file that ``loadline run`` takes,
-    ``lab:NAME``, or a plan as a dictionary (paths in it are best absolute); ``check`` are criteria; ``arguments`` are further ones of
-    the command line, an item for each. With ``echo`` the command's own output is shown. Criteria that fail are no exception: look at
-    ``verdict``."""
+    """Runs a test and returns its results.
+
+    ``what`` is a URL, a plan, a test file that ``loadline run`` accepts, ``lab:NAME``, or a plan as
+    a dictionary. Paths in a dictionary should be absolute. ``check`` lists criteria. ``arguments``
+    are further command line arguments, one item each. ``echo`` shows the command's output.
+
+    Failed criteria raise no exception; see ``verdict``.
+    """
     if isinstance(arguments, (str, bytes)):
-        raise TypeError(f"arguments={arguments!r} is a text: give a list with an item for each argument, as in ['--seed', '1']")
+        raise TypeError(f"arguments={arguments!r} is a string: give a list with an item for each argument, as in ['--seed', '1']")
     with tempfile.TemporaryDirectory(prefix="loadline-") as folder:
-        told = Path(folder) / "summary.json"
+        summary = Path(folder) / "summary.json"
         options: dict[str, Any] = {
             "--target": target,
             "--rate": rate,
@@ -54,24 +60,26 @@ def run(
             "--duration": duration,
             "--seed": seed,
             "--runs": folder_of_runs(runs),
-            "--json": told,
+            "--json": summary,
         }
         command = [_binary(), "run", _named(what, Path(folder))]
         for flag, value in options.items():
             command += [] if value is None else [flag, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
         for criterion in [check] if isinstance(check, str) else check:
             command += ["--check", criterion]
-        code, said = _carried_out([*command, *arguments], echo)
-        if code not in _MEASURED or not told.is_file():
-            raise Refused(_reason(code, said, told))
-        record = json.loads(told.read_bytes())["record"]
+        code, said = _execute([*command, *arguments], echo)
+        if code not in _MEASURED or not summary.is_file():
+            raise Refused(_reason(code, said, summary))
+        record = json.loads(summary.read_bytes())["record"]
     if record is None:
         raise Refused(f"the record could not be written: {said.strip()}")
     return open(Path(record).absolute())
 
 
 def _reason(code: int, said: str, summary: Path) -> str:
-    """Why nothing was measured: of a run without answers what happened to its requests, otherwise what the command wrote."""
+    """Returns why nothing was measured: the errors of requests if there are any, otherwise the
+    command's output.
+    """
     if summary.is_file():
         found = json.loads(summary.read_bytes())
         most = max(found["errors"], key=lambda error: error["count"], default=None)
@@ -85,7 +93,7 @@ def _reason(code: int, said: str, summary: Path) -> str:
 
 
 def _named(what: str | os.PathLike[str] | Mapping[str, Any], folder: Path) -> str:
-    """As the command line has it."""
+    """Returns the test as a command line argument."""
     if not isinstance(what, Mapping):
         return os.fspath(what)
     plan = folder / "plan.json"
@@ -94,21 +102,24 @@ def _named(what: str | os.PathLike[str] | Mapping[str, Any], folder: Path) -> st
 
 
 def _binary() -> str:
-    """The command that was installed with this package, else the one of the search path."""
-    beside = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
-    for folder in beside:
+    """Returns the path of the command installed with this package, or else the one on PATH."""
+    folders = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
+    for folder in folders:
         if (folder / "loadline").is_file():
             return str(folder / "loadline")
     found = shutil.which("loadline")
     if found is None:
-        raise FileNotFoundError("no command `loadline` beside this Python or on PATH: install the package with pip")
+        raise FileNotFoundError("no command `loadline` next to this Python or on PATH: install the package with pip")
     return found
 
 
-def _carried_out(command: list[str], echo: bool) -> tuple[int, str]:
-    """Its exit code, and what it said of why. An interrupt is passed on, and the command left to write down what there is."""
+def _execute(command: list[str], echo: bool) -> tuple[int, str]:
+    """Runs the command.
+
+    Returns its exit code and its messages. Forwards an interrupt and waits for the record.
+    """
     pipe = None if echo else subprocess.PIPE
-    # Of a group of its own: an interrupt from the terminal comes to it once, from here.
+    # In its own process group: an interrupt of the terminal reaches it once, from here.
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, encoding="utf-8", errors="replace", process_group=0
     ) as process:

@@ -1,5 +1,8 @@
-"""Runs, as Python reads them: figures as plain objects, tables as dictionaries of columns, criteria judged on the record. Everything
-is computed from the run's record, where every other rendering has it from; running a test is the command's."""
+"""Runs, as Python reads them: figures as objects, tables as dictionaries of columns, criteria
+judged on the record.
+
+Everything is computed from the run's record, like all reports. ``command`` runs tests.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,19 @@ from typing import Any
 
 from loadline import _native
 
-#: Percentiles that a summary has, with what they are called here.
+#: Percentiles of a summary, with their attribute names.
 _PERCENTILES = {"p50": "p50_ms", "p90": "p90_ms", "p95": "p95_ms", "p99": "p99_ms", "p999": "p99_9_ms", "max": "max_ms"}
-#: Kinds of time that a row has.
+#: Kinds of time in a row.
 _KINDS = ("service", "response", "iteration")
 
 
 @dataclass(frozen=True)
 class Times:
-    """One kind of time, in milliseconds. None: too few samples to tell. ``math.inf``: the rank falls among requests that had no
-    answer, which rank above all that had one; the summary says whether at least a bound of it is known."""
+    """One kind of time, in milliseconds.
+
+    ``None`` means too few samples. ``math.inf`` means that the rank falls among unanswered
+    requests, which rank above all answered ones; the summary may have a lower bound.
+    """
 
     count: int
     unanswered: int
@@ -37,8 +43,11 @@ class Times:
 
 @dataclass(frozen=True)
 class Row:
-    """All requests, those of one name, the iterations of a scenario or the transactions of a group. Which of the times there are
-    depends on what was measured."""
+    """All requests, those of one name, the iterations of a scenario or the transactions of a
+    group.
+
+    Which times are set depends on what was measured.
+    """
 
     name: str
     count: int
@@ -51,7 +60,8 @@ class Row:
     service: Times | None
     #: Intended start → last byte read.
     response: Times | None
-    #: Intended arrival → last answer of the iteration; of a transaction: its first step was due → its last ended.
+    #: Iteration: intended arrival → last response. Transaction: due time of its first step → end of
+    #: its last step.
     iteration: Times | None
 
 
@@ -63,13 +73,16 @@ class Requests:
     ok: int
     failed: int
     unanswered: int
-    #: Still unfinished where the record of a run that was killed ends; otherwise 0.
+    #: Unfinished at the end of a killed run's record; otherwise 0.
     in_flight: int = 0
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """planned = started + skipped + unsent + unknown. None planned: there was no plan to count by."""
+    """planned = started + skipped + unsent + unknown.
+
+    ``planned`` is None without a plan to count by.
+    """
 
     planned: int | None
     started: int
@@ -80,22 +93,22 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Check:
-    """A criterion, and how it came out. It is true where it holds for certain."""
+    """A criterion and its result. It is true if it certainly holds."""
 
     text: str
     #: PASS, FAIL or INCONCLUSIVE.
     judgement: str
-    #: In words, with its unit.
+    #: In words, with a unit.
     measured: str | None
-    #: In nanoseconds, as a share, a number or a rate, as the criterion is of one.
+    #: In nanoseconds, or a share, number or rate, depending on the criterion.
     value: float | None
     reason: str | None
-    #: In an invalid measurement: whether what the generator did wrong leaves the judgement as it is.
+    #: In an invalid measurement: whether the judgement holds regardless of the generator's errors.
     stands: bool | None
 
     @property
     def passed(self) -> bool:
-        """Whether it holds, whatever the generator did wrong."""
+        """Whether it passed, regardless of the generator's errors."""
         return self.judgement == "PASS" and self.stands is not False
 
     def __bool__(self) -> bool:
@@ -107,7 +120,7 @@ def _ms(ns: float | None) -> float | None:
 
 
 def _figure(figure: dict[str, Any]) -> float | None:
-    """A figure in milliseconds."""
+    """Returns a figure in milliseconds."""
     if "ns" in figure:
         return figure["ns"] / 1e6
     return math.inf if figure.get("no_answer") or "at_least_ns" in figure else None
@@ -138,11 +151,11 @@ def _check(judged: dict[str, Any]) -> Check:
 
 
 class Run:
-    """A run, from its record."""
+    """A run, read from its record."""
 
     def __init__(self, record: _native.Record) -> None:
         self._record = record
-        #: Every figure by the names of ``summary.json``.
+        #: Every figure, by the names in ``summary.json``.
         self.summary: dict[str, Any] = json.loads(record.summary())
 
     def __repr__(self) -> str:
@@ -154,54 +167,56 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What it is called in titles."""
+        """The name of the run, as in titles."""
         return self.summary["run"]["name"]
 
     @property
     def folder(self) -> Path:
-        """The record's folder."""
         return Path(self._record.folder)
 
     @property
     def report(self) -> Path | None:
-        """The page of the run, where there is one."""
+        """The page of the run, or None if there is none."""
         page = self.folder / "report.html"
         return page if page.is_file() else None
 
     @property
     def measurement(self) -> str | None:
-        """VALID, DEGRADED or INVALID; none where that cannot be judged."""
+        """VALID, DEGRADED or INVALID, or None if that cannot be judged."""
         measurement = self.summary["measurement"]
         return measurement and measurement["verdict"]
 
     @property
     def verdict(self) -> str | None:
-        """What is to be made of the run: INVALID where its measurement is; else PASS, FAIL or INCONCLUSIVE of all its criteria
-        together. None of a run without criteria."""
+        """INVALID if the measurement is, otherwise PASS, FAIL or INCONCLUSIVE for all criteria
+        together.
+
+        None for a run without criteria.
+        """
         return "INVALID" if self.measurement == "INVALID" else self.summary["verdict"]["criteria"]
 
     @property
     def exit_code(self) -> int:
-        """What ``loadline run`` ends with: 0 where there is nothing to complain of."""
+        """The exit code of ``loadline run``."""
         return self.summary["exit_code"]
 
     @property
     def criteria(self) -> list[Check]:
-        """The run's own criteria."""
+        """The criteria of the run."""
         return [_check(judged) for judged in self.summary["criteria"]]
 
     @property
     def requests(self) -> Requests:
-        """The ledger of requests."""
-        told = self.summary["requests"]
-        return Requests(told["issued"], told["ok"], told["failed"], told["none"], told["under_way"])
+        """The counts of requests."""
+        counts = self.summary["requests"]
+        return Requests(counts["issued"], counts["ok"], counts["failed"], counts["none"], counts["under_way"])
 
     @property
     def arrivals(self) -> Arrivals | None:
-        """The ledger of arrivals; none where nothing arrives."""
-        told = self.summary["arrivals"]
+        """The counts of arrivals, or None in a run without arrivals."""
+        values = self.summary["arrivals"]
         counts = ("planned", "started", "skipped", "unsent")
-        return told and Arrivals(*(told[count] for count in counts), unknown=told.get("unknown", 0))
+        return values and Arrivals(*(values[count] for count in counts), unknown=values.get("unknown", 0))
 
     @property
     def all(self) -> Row:
@@ -210,27 +225,35 @@ class Run:
 
     @property
     def rows(self) -> list[Row]:
-        """A row for each name of requests, then one for each scenario, then one for each group of steps."""
+        """One row per request name, then per scenario, then per group of steps."""
         spanning = self.summary["iterations"] + self.summary.get("transactions", [])
         return [_row(row) for row in self.summary["labels"] + spanning]
 
     def check(self, criterion: str) -> Check:
-        """Judges a criterion (``"p99 < 250ms"``, ``"errors < 1%"``) as if it had been one of the run's own."""
+        """Judges a criterion (``"p99 < 250ms"``, ``"errors < 1%"``) like one of the run's own."""
         return _check(json.loads(self._record.check(criterion)))
 
     def percentile(self, percentile: float, kind: str = "service", name: str | None = None) -> float | None:
-        """Any percentile (99.95) of a kind of time in milliseconds, of all requests or of those of a name. None: too few samples."""
+        """Returns a percentile (such as 99.95) of a kind of time in milliseconds, for all requests
+        or one name.
+
+        None means too few samples.
+        """
         figure = self._record.percentile(kind, percentile, name)
         return None if figure is None else _figure(json.loads(figure))
 
     def table(self) -> dict[str, list[Any]]:
-        """All requests, each name, scenario and group as a dictionary of columns: ``pandas.DataFrame(run.table())``. Times are
-        response times where a schedule says when requests were due, else service times; the column ``time`` says which."""
+        """Returns all requests, names, scenarios and groups as a dictionary of columns, for
+        ``pandas.DataFrame(run.table())``.
+
+        Times are response times if a schedule defines when requests were due, otherwise service
+        times. The column ``time`` says which.
+        """
         columns: dict[str, list[Any]] = {}
         for row in [self.all, *self.rows]:
             kind = next((kind for kind in ("response", "iteration", "service") if getattr(row, kind)), None)
             times = getattr(row, kind) if kind else None
-            told = {
+            cells = {
                 "name": row.name,
                 "count": row.count,
                 "errors": row.errors,
@@ -242,13 +265,17 @@ class Run:
                 "bytes_out": row.bytes_out,
                 "bytes_in": row.bytes_in,
             }
-            for name, value in told.items():
+            for name, value in cells.items():
                 columns.setdefault(name, []).append(value)
         return columns
 
     def series(self) -> dict[str, list[Any]]:
-        """The course of the run as a dictionary of columns, one row per point (of a second, or more in long runs). Nested names of
-        ``series.json`` are joined by dots (``service.p99``); times are nanoseconds, as there."""
+        """Returns the run over time as a dictionary of columns, one row per point of a second, or
+        longer in long runs.
+
+        Nested names of ``series.json`` are joined by dots (``service.p99``). Times are in
+        nanoseconds.
+        """
         points = json.loads(self._record.series())["points"]
         length = len(points["from_ns"])
         return {name: column for name, column in _flat("", points) if len(column) == length}
@@ -267,10 +294,13 @@ def _flat(prefix: str, columns: dict[str, Any]):
 
 
 def folder_of_runs(runs: str | os.PathLike[str] | None) -> Path:
-    """Where records are kept."""
+    """Returns the folder of records."""
     return Path(runs or os.environ.get("LOADLINE_RUNS") or ".loadline/runs")
 
 
 def open(run: str | os.PathLike[str] = "last", runs: str | os.PathLike[str] | None = None) -> Run:
-    """A run that was: ``"last"``, the name of one (or its beginning), or its folder; ``runs`` is where they are kept."""
+    """Opens a finished run:
+
+    ``"last"``, a name or its beginning, or a folder. ``runs`` is the folder of records.
+    """
     return Run(_native.Record(folder_of_runs(runs), os.fspath(run)))

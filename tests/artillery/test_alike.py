@@ -1,9 +1,11 @@
-"""Small things in which scripts must come out as the original has them: names, cookies, headers that repeat, and how it all ends."""
+"""Details in which scripts must behave as in Artillery: names, cookies, repeated headers, and exit
+codes.
+"""
 
 import json
 import time
 
-import peers
+import fake_servers
 
 SCRIPT = """
 config:
@@ -22,8 +24,8 @@ scenarios:
 """
 
 
-class Twice(dict):
-    """Headers, some of which come twice."""
+class RepeatedHeaders(dict):
+    """Headers, some of which occur twice."""
 
     def items(self):
         for name, values in super().items():
@@ -34,60 +36,64 @@ class Twice(dict):
 def reply(request):
     if request.path != "/api/set":
         return 200, {}, b"{}"
-    return 200, Twice({"set-cookie": ["a=1", "b=2; Path=/"], "x-multi": ["one", "two"], "server": ["first", "second"]}), b"{}"
+    return (
+        200,
+        RepeatedHeaders({"set-cookie": ["a=1", "b=2; Path=/"], "x-multi": ["one", "two"], "server": ["first", "second"]}),
+        b"{}",
+    )
 
 
 def run(loadline, pause: str = "", after: str = "", code: int = 0):
-    with peers.Recorder(reply) as peer:
+    with fake_servers.RecordingServer(reply) as peer:
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url, pause=pause, after=after))
         done = loadline("artillery", "run", script, "-o", "out.json")
     assert done.returncode == code, done.stdout + done.stderr
     return peer, done
 
 
-def test_the_targets_path_is_part_of_an_endpoints_name(loadline):
+def test_endpoint_name_includes_the_path_of_the_target(loadline):
     _, done = run(loadline)
     assert "plugins.metrics-by-endpoint./api/next.codes.200: " in done.stdout
     assert "ok: plugins.metrics-by-endpoint.response_time./api/next.p99 < 10000" in done.stdout
 
 
-def test_headers_that_repeat_are_a_list_or_joined(loadline):
+def test_repeated_headers_become_a_list_or_are_joined(loadline):
     peer, _ = run(loadline)
     assert peer.requests[1].headers["x-a"] == 'one, two|["a=1","b=2; Path=/"]|first'
 
 
-def test_there_is_one_cookie_header_and_the_jars(loadline):
+def test_step_cookie_and_jar_share_one_header(loadline):
     peer, _ = run(loadline)
-    # The recorder keeps the last of several headers of a name: neither of them is the step's own.
+    # The server keeps the last of several headers with one name; neither is the step's own.
     assert sorted(peer.requests[1].headers["cookie"].split("; ")) == ["a=1", "b=2", "x=a"]
     heads = [line for line in peer.lines if "own=1" in line]
     assert not heads
 
 
-def test_a_pause_at_the_end_is_waited_out(loadline):
+def test_pause_at_the_end_is_waited_for(loadline):
     begun = time.monotonic()
     _, done = run(loadline, pause=", {pause: 2}")
     assert time.monotonic() - begun >= 3
     assert "Phase completed: unnamed (index: 1, duration: 2s)" in done.stdout
 
 
-def test_a_failing_after_fails_the_test(loadline):
+def test_failing_after_fails_the_test(loadline):
     after = "after: {flow: [{get: {url: /after, capture: [{json: $.no, as: z, strict: true}]}}]}"
     peer, done = run(loadline, after=after, code=1)
     assert peer.lines[-1] == "GET /api/after"
     assert "`after` failed: Failed capture or match" in done.stderr
-    # Everything is printed and written before that.
+    # Everything is printed and written before the exit.
     assert json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]["vusers.completed"] == 1
 
 
-def test_a_wrong_command_line_has_artillerys_code(loadline):
+def test_wrong_command_line_exits_with_artillerys_code(loadline):
     assert loadline("artillery", "run", "--nonsense", "s.yml").returncode == 1
     assert loadline("artillery", "run").returncode == 1
     assert loadline("run", "--nonsense").returncode == 2
 
 
-def test_a_cookie_that_no_header_holds(loadline):
-    with peers.Recorder() as peer:
+def test_cookie_with_invalid_characters_is_an_error(loadline):
+    with fake_servers.RecordingServer() as peer:
         text = (
             f"config: {{target: '{peer.url}', phases: [{{duration: 1, arrivalCount: 1}}]}}\n"
             "scenarios: [{flow: [{get: {url: /, cookie: {y: '€'}}}]}]\n"

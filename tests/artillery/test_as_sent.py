@@ -1,9 +1,9 @@
-"""What goes over the wire, and what is counted, where scripts are odd or servers are broken: as the original does it."""
+"""Requests and counts for unusual scripts and broken servers are those of Artillery."""
 
 import json
 import re
 
-import peers
+import fake_servers
 import pytest
 
 ONE = "config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 1 }} ]{more} }}\n{rest}"
@@ -17,13 +17,13 @@ def run(loadline, url: str, rest: str, more: str = "", code: int = 0):
     return done, json.loads(file.read_text())["aggregate"]["counters"] if file.exists() else {}
 
 
-def test_cookies_of_steps_belong_to_their_folder(loadline):
+def test_step_cookies_belong_to_their_path(loadline):
     def reply(request):
         return 200, {"set-cookie": "srv=1; Path=/"} if request.path == "/set" else {}, b"{}"
 
     steps = [("/a/b/c", "a"), ("/a/b/d", "b"), ("/x/y", "x"), ("/a/b/plain", ""), ("/set", ""), ("/a/b/plain", ""), ("/q", "")]
     flow = ", ".join(f"{{ get: {{ url: {url}{f', cookie: {{ {name}: 1 }}' if name else ''} }} }}" for url, name in steps)
-    with peers.Recorder(reply) as peer:
+    with fake_servers.RecordingServer(reply) as peer:
         run(loadline, peer.url, f"scenarios: [ {{ flow: [ {flow} ] }} ]")
     sent = [request.headers.get("cookie") for request in peer.requests]
     assert sent == ["a=1", "a=1; b=1", "x=1", None, None, "a=1; b=1; srv=1", "srv=1"]
@@ -39,12 +39,12 @@ def test_header_values_are_latin_1(loadline):
         connection.close()
 
     flow = "scenarios: [ { flow: [ { post: { url: /, headers: { x-a: 'ü{{ v }}' }, cookie: { c: 'n{{ v }}' }, body: 'ü' } } ] } ]"
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         _, counters = run(loadline, peer.url, flow, more=", variables: { v: é }")
     assert b"x-a: \xfc\xe9\r\n" in raw[0]
     assert b"cookie: c=n\xe9\r\n" in raw[0]
     assert "ü".encode() in b"".join(raw)
-    # Nothing was downloaded, and that is told.
+    # Zero downloaded bytes are reported.
     assert counters["http.downloaded_bytes"] == 0
 
 
@@ -52,67 +52,67 @@ def test_undefined_and_null_values_in_queries_and_forms(loadline):
     values = "a: '{{ nope }}', b: x, n: '{{ null_value }}', t: 'x{{ nope }}'"
     flow = f"""scenarios: [ {{ flow: [ {{ get: {{ url: /, capture: {{ json: $.n, as: null_value }} }} }},
         {{ get: {{ url: /, qs: {{ {values} }} }} }}, {{ post: {{ url: /, form: {{ {values} }} }} }} ] }} ]"""
-    with peers.Recorder(lambda _: (200, {"content-type": "application/json"}, b'{"n": null}')) as peer:
+    with fake_servers.RecordingServer(lambda _: (200, {"content-type": "application/json"}, b'{"n": null}')) as peer:
         run(loadline, peer.url, flow)
     assert peer.lines[1] == "GET /?a=&b=x&n=&t=xundefined"
     assert peer.requests[2].body == b"a=undefined&b=x&n=null&t=xundefined"
 
 
-def test_lists_and_mappings_in_queries_and_forms_are_written_as_node_writes_them(loadline):
+def test_lists_and_mappings_in_queries_and_forms_are_encoded_as_in_node(loadline):
     """Recorded from artillery 2.0.21: `String(value)` in a form, `querystring` in a query."""
     data = b'{"list": ["a b", null, 3, true, {"x": 1}, [1, 2]], "map": {"k": "v"}, "empty": []}'
     captures = ", ".join(f"{{ json: $.{name}, as: {name} }}" for name in ("list", "map", "empty"))
     values = "a: '{{ list }}', m: '{{ map }}', e: '{{ empty }}'"
     flow = f"""scenarios: [ {{ flow: [ {{ get: {{ url: /, capture: [ {captures} ] }} }},
         {{ get: {{ url: /, qs: {{ {values} }} }} }}, {{ post: {{ url: /, form: {{ {values} }} }} }} ] }} ]"""
-    with peers.Recorder(lambda _: (200, {"content-type": "application/json"}, data)) as peer:
+    with fake_servers.RecordingServer(lambda _: (200, {"content-type": "application/json"}, data)) as peer:
         run(loadline, peer.url, flow)
     assert peer.lines[1] == "GET /?a=a+b&a=&a=3&a=true&a=&a=&m="
     assert peer.requests[2].body == b"a=a+b%2C%2C3%2Ctrue%2C%5Bobject+Object%5D%2C1%2C2&m=%5Bobject+Object%5D&e="
 
 
-def test_with_an_order_load_all_gives_each_user_a_row(loadline):
+def test_load_all_with_an_order_gives_each_user_a_row(loadline):
     (loadline.folder / "rows.csv").write_text("a,1\nb,2\n")
     more = ", payload: { path: rows.csv, fields: [u, v], loadAll: true, name: row, order: sequence }"
-    with peers.Recorder() as peer:
+    with fake_servers.RecordingServer() as peer:
         run(loadline, peer.url, "scenarios: [ { flow: [ { get: { url: '/{{ u }}/{{ row[0] }}/{{ row[1] }}' } } ] } ]", more=more)
     assert peer.lines == ["GET /undefined/a/1"]
 
 
-def test_a_loop_whose_while_true_names_no_function_goes_by_its_count(loadline):
+def test_loop_with_unknown_while_true_function_uses_its_count(loadline):
     loop = "{ loop: [ { get: { url: / } } ], count: 2, whileTrue: nope }"
-    with peers.Recorder() as peer:
+    with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, f"scenarios: [ {{ flow: [ {loop} ] }} ]")
     assert len(peer.requests) == 2
     assert "`whileTrue`" in done.stderr
 
 
-def test_a_path_that_cannot_be_read_fails_its_capture(loadline):
+def test_unreadable_capture_path_fails_the_capture(loadline):
     for source in ("xpath: '//'", "json: '$['"):
         flow = f"scenarios: [ {{ flow: [ {{ get: {{ url: /, capture: {{ {source}, as: z }} }} }}, {{ get: {{ url: /next }} }} ] }} ]"
-        with peers.Recorder() as peer:
+        with fake_servers.RecordingServer() as peer:
             _, counters = run(loadline, peer.url, flow)
         assert len(peer.requests) == 1
         assert counters["errors.Failed capture or match"] == 1
 
 
-def test_what_is_queued_in_parallel_is_sent(loadline):
+def test_steps_queued_in_parallel_are_sent(loadline):
     flow = """scenarios: [ { flow: [ { parallel: [
         { get: { url: /one, capture: { json: $.none, as: x } } }, { loop: [ { get: { url: '/two{{ $loopCount }}' } } ], count: 2 },
         { get: { url: /three } } ] }, { get: { url: /never } } ] } ]"""
-    with peers.Recorder() as peer:
+    with fake_servers.RecordingServer() as peer:
         _, counters = run(loadline, peer.url, flow)
     assert peer.lines == ["GET /one", "GET /two0", "GET /three", "GET /two1"]
     assert peer.peak == 1
     assert (counters["vusers.failed"], counters["http.responses"]) == (1, 4)
 
 
-def test_files_that_values_name(loadline):
+def test_file_names_from_variables_are_resolved(loadline):
     (loadline.folder / "up.txt").write_text("hello")
     (loadline.folder / "rows.csv").write_text("up\n")
     part = "{ post: { url: /, formData: { f: { fromFile: './{{ file }}.txt' } } } }"
     more = ", payload: { path: rows.csv, fields: [ file ] }"
-    with peers.Recorder() as peer:
+    with fake_servers.RecordingServer() as peer:
         run(loadline, peer.url, f"scenarios: [ {{ flow: [ {part} ] }} ]", more=more)
         named = b'name="f"; filename="up.txt"\r\nContent-Type: text/plain\r\n\r\nhello\r\n'
         assert named in peer.requests[0].body
@@ -129,7 +129,7 @@ def test_files_that_values_name(loadline):
         ("httpx://127.0.0.1/", "ERR_UNSUPPORTED_PROTOCOL"),
     ],
 )
-def test_urls_that_are_none(loadline, url, error):
+def test_invalid_url_is_an_error(loadline, url, error):
     flow = f"scenarios: [ {{ flow: [ {{ get: {{ url: '{url}' }} }} ] }} ]"
     _, counters = run(loadline, "http://127.0.0.1:1", flow, more=", variables: { v: no/such }")
     assert counters[f"errors.{error}"] == 1
@@ -144,14 +144,14 @@ BROKEN = {
 }
 
 
-def test_broken_answers_have_nodes_names(loadline):
+def test_broken_answer_has_nodes_error_name(loadline):
     def serve(connection):
         path = connection.recv(65536).split()[1].decode()
         connection.sendall(BROKEN[path[1:]][0] + b"\r\n\r\n")
         connection.close()
 
     scenarios = ", ".join(f"{{ name: {name}, flow: [ {{ get: {{ url: /{name} }} }} ] }}" for name in BROKEN)
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         loadline.write(
             "s.yml", ONE.format(url=peer.url, rest=f"scenarios: [ {scenarios} ]", more=ENDPOINTS).replace("Count: 1", "Count: 60")
         )
@@ -161,17 +161,17 @@ def test_broken_answers_have_nodes_names(loadline):
     assert found == {name: error for name, (_, error) in BROKEN.items()}
 
 
-def test_long_names_on_the_console(loadline):
-    with peers.Recorder() as peer:
+def test_long_names_are_shortened_on_the_console(loadline):
+    with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, f"scenarios: [ {{ flow: [ {{ get: {{ url: /{'a' * 90} }} }} ] }} ]", more=ENDPOINTS)
-    # Only what has a figure beside it is cut.
+    # Only names with a figure on the same line are shortened.
     assert f"\nplugins.metrics-by-endpoint./{'a' * 47}...  1\n" in done.stdout
     assert f"\nplugins.metrics-by-endpoint.response_time./{'a' * 90}:\n" in done.stdout
 
 
-def test_a_processor_that_no_step_names(loadline):
+def test_unused_processor_is_noted(loadline):
     flow = "scenarios: [ { flow: [ { get: { url: / } } ] } ]"
-    with peers.Recorder() as peer:
+    with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, flow, more=", processor: ./hooks.js", code=11)
         assert re.search(r"\nworker error, id: 1 Error: Cannot find module '/.*/hooks.js'\n$", done.stdout)
         assert not peer.requests
@@ -181,8 +181,8 @@ def test_a_processor_that_no_step_names(loadline):
     assert len(peer.requests) == 1
 
 
-def test_warnings_go_where_artillery_prints_them(loadline):
-    with peers.Recorder() as peer:
+def test_warnings_are_printed_on_artillerys_stream(loadline):
+    with fake_servers.RecordingServer() as peer:
         done, _ = run(
             loadline, peer.url, "scenarios: [ { flow: [ { get: { url: / } } ] } ]", more=", plugins: { no-such: {}, slack: {} }"
         )
@@ -195,9 +195,9 @@ def test_warnings_go_where_artillery_prints_them(loadline):
     assert "the plugin `slack` has no effect: results are not sent anywhere" in done.stderr
 
 
-def test_a_refused_engine_says_how_to_run_the_others(loadline):
+def test_refused_engine_suggests_scenario_name(loadline):
     scenarios = "scenarios: [ { name: sock, engine: ws, flow: [ { send: x } ] }, { name: web page, flow: [ { get: { url: / } } ] } ]"
-    with peers.Recorder() as peer:
+    with fake_servers.RecordingServer() as peer:
         done, _ = run(loadline, peer.url, scenarios, code=1)
         assert "run another one alone with `--scenario-name 'web page'`" in done.stderr
         assert loadline("artillery", "run", "-q", "s.yml", "--scenario-name", "web page").returncode == 0

@@ -1,4 +1,6 @@
-"""The command line of the door: every flag, the other commands, suffixes, exit codes, and what a signal leaves behind."""
+"""The command line of `loadline artillery`: flags, other commands, file suffixes, exit codes, and
+signals.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,15 @@ import re
 import signal
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
-from conftest import ROOT, Loadline, until
+from conftest import ROOT, Loadline, wait_until
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
-class Server(peers.Peer):
-    """Answers 200 to everything and keeps the request lines."""
+class Server(fake_servers.FakeServer):
+    """Answers 200 to every request and records the request lines."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -40,7 +42,7 @@ def write(loadline: Loadline, server: Server, name: str = "s.yml", url: str = "/
     )
 
 
-def test_dotenv(loadline, server):
+def test_dotenv_file_sets_variables(loadline, server):
     script = write(loadline, server, url="/{{ $env.A }}/{{ $processEnvironment.B }}/{{ $env.C }}")
     loadline.write("my.env", "# comment\nexport A='from file'\nB=file\nC=\"x#y\"  # why\n")
     for flag in ("--dotenv", "--env-file"):
@@ -60,7 +62,7 @@ def test_files_are_merged_in_order(loadline, server):
     assert (run.returncode, server.asked) == (0, ["GET /1234"])
 
 
-def test_payload_flag(loadline, server):
+def test_payload_flag_sets_the_csv_file(loadline, server):
     loadline.write("rows.csv", "red\n")
     script = write(loadline, server, url="/{{ color }}", more="payload: { fields: [ color ] }")
     assert loadline("artillery", "run", "-q", script, "-p", "rows.csv").returncode == 0
@@ -88,7 +90,7 @@ def test_payload_flag(loadline, server):
         (["-d", "5"], 1, None, "unexpected argument '-d'"),
     ],
 )
-def test_flags(loadline, server, flags, code, out, err):
+def test_flag_is_accepted_or_refused_as_in_artillery(loadline, server, flags, code, out, err):
     run = loadline("artillery", "run", "-q", write(loadline, server), *flags)
     assert run.returncode == code, run.stderr
     assert err in run.stderr
@@ -105,7 +107,7 @@ def test_flags(loadline, server, flags, code, out, err):
         ("none.yml", "none.yml: No such file"),
     ],
 )
-def test_suffixes(loadline, server, name, words):
+def test_file_suffix_is_checked(loadline, server, name, words):
     if name != "none.yml":
         write(loadline, server, name)
     run = loadline("artillery", "run", name)
@@ -118,7 +120,7 @@ def write_json(loadline: Loadline, server: Server, name: str) -> Path:
     return loadline.write(name, json.dumps({"config": {"target": server.url}, "scenarios": [{"flow": [{"get": {"url": "/"}}]}]}))
 
 
-def test_validation_says_where(loadline):
+def test_validation_error_has_its_place(loadline):
     script = loadline.write(
         "s.yml", "config: { target: 'http://x' }\nscenarios:\n  - flow: [ { get: { url: / }, post: { url: / } } ]\n"
     )
@@ -127,7 +129,7 @@ def test_validation_says_where(loadline):
     assert f'{script}:3:13: "scenarios[0].flow[0]" must have 1 key (a step does one thing' in run.stderr
 
 
-def test_the_environment_has_plugins_and_disables_checks(loadline, server):
+def test_environment_sets_plugins_and_disables_checks(loadline, server):
     script = write(loadline, server, more="plugins: { ensure: {} }, ensure: { max: 0 }")
     assert loadline("artillery", "run", "-q", script).returncode == 1
     disabled = loadline("artillery", "run", script, env={"ARTILLERY_DISABLE_ENSURE": "1"})
@@ -139,7 +141,7 @@ def test_the_environment_has_plugins_and_disables_checks(loadline, server):
     assert (broken.returncode, "ARTILLERY_PLUGINS:1:1: this is not JSON" in broken.stderr) == (1, True)
 
 
-def test_quick(loadline, server):
+def test_quick_sends_requests_of_each_user(loadline, server):
     run = loadline("artillery", "quick", f"{server.url}/a?b=c", "-c", "2", "-n", "3", "-o", "q.json")
     assert run.returncode == 0, run.stderr
     assert server.asked == ["GET /a?b=c"] * 6
@@ -149,7 +151,7 @@ def test_quick(loadline, server):
     assert "Phase started: unnamed (index: 0, duration: 1s)" in run.stdout
     assert "Log file: q.json\n" in run.stdout
     server.asked.clear()
-    # No requests at all is one, as in Artillery: a loop without a number would never end.
+    # With zero requests Artillery sends one, because a loop without a count would never end.
     assert loadline("artillery", "quick", server.url, "-c", "2", "-n", "0").returncode == 0
     assert len(server.asked) == 2
     quiet = loadline("artillery", "quick", server.url, "-q", "-c", "1", "--num", "1")
@@ -168,13 +170,13 @@ def test_quick(loadline, server):
         (["http://x/", "--rate", "5"], 1, "-r was a flag of Artillery 1"),
     ],
 )
-def test_quick_refuses(loadline, args, code, words):
+def test_quick_refuses_bad_arguments(loadline, args, code, words):
     run = loadline("artillery", "quick", *args)
     assert (run.returncode, words in run.stderr) == (code, True), run.stderr
 
 
 @pytest.mark.parametrize("how", ["--version", "-V", "version"])
-def test_version(loadline, how):
+def test_version_names_the_measured_artillery(loadline, how):
     run = loadline("artillery", how)
     assert run.returncode == 0
     pinned = re.search(r"artillery@(\S+)", (ROOT / "Makefile").read_text())[1]
@@ -182,14 +184,16 @@ def test_version(loadline, how):
     assert re.search(rf"VERSION INFO:\n\nArtillery: {re.escape(pinned)} .*Loadline \d.*\nNode.js: .*\nOS:        linux\n", run.stdout)
 
 
-def test_dino(loadline):
+def test_dino_prints_a_message(loadline):
     run = loadline("artillery", "dino", "-m", "hi")
     assert run.stdout.startswith(" ----\n< hi >\n ----\n")
 
 
 @pytest.mark.parametrize("name", ["loop-capture", "ensure-expect", "refused"])
-def test_a_report_file_is_told_again(loadline, name):
-    """The summary of the original's own file is the one that the original printed, hidden figures shown."""
+def test_report_file_is_summarised_again(loadline, name):
+    """The summary of Artillery's own file equals the one Artillery printed, with hidden figures
+    shown.
+    """
     run = loadline("artillery", "report", GOLDEN / f"{name}.json", "-o", "page.html")
     assert (run.returncode, run.stdout) == (0, "Report generated: page.html\n"), run.stderr
     page = (loadline.folder / "page.html").read_text()
@@ -218,7 +222,7 @@ def test_a_report_file_is_told_again(loadline, name):
         ('{"aggregate": {}}', "its `aggregate` has neither `counters` nor `scenariosCreated`"),
     ],
 )
-def test_what_is_no_report_file(loadline, text, words):
+def test_file_that_is_not_a_report_is_refused(loadline, text, words):
     if text is not None:
         loadline.write("r.json", text)
     run = loadline("artillery", "report", "r.json")
@@ -226,7 +230,7 @@ def test_what_is_no_report_file(loadline, text, words):
     assert words in run.stderr
 
 
-def test_a_page_that_cannot_be_written(loadline):
+def test_unwritable_report_page_is_refused(loadline):
     own = loadline.write("own.json", (GOLDEN / "refused.json").read_text())
     over = loadline("artillery", "report", "own.json", "-o", "./own.json")
     assert (over.returncode, "name another file" in over.stderr) == (1, True), over.stderr
@@ -236,8 +240,8 @@ def test_a_page_that_cannot_be_written(loadline):
     assert "cannot write none/page.html: No such file" in run.stderr
 
 
-def test_an_output_that_cannot_be_written_is_told_before_the_first_request(loadline):
-    with peers.Recorder() as server:
+def test_unwritable_output_is_reported_before_the_first_request(loadline):
+    with fake_servers.RecordingServer() as server:
         script = {"config": {"target": server.url, "phases": [{"duration": 1, "arrivalCount": 1}]}}
         loadline.write("test.json", json.dumps({**script, "scenarios": [{"flow": [{"get": {"url": "/"}}]}]}))
         run = loadline("artillery", "run", "test.json", "-o", "/proc/none.json")
@@ -246,7 +250,7 @@ def test_an_output_that_cannot_be_written_is_told_before_the_first_request(loadl
         assert not server.requests
 
 
-def test_a_report_of_artillery_1(loadline):
+def test_report_of_artillery_1_is_read(loadline):
     aggregate = {
         "timestamp": "2020-01-01T10:00:00.000Z",
         "scenariosCreated": 20,
@@ -277,10 +281,10 @@ def test_a_report_of_artillery_1(loadline):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_a_summary_and_a_file(loadline, server, number, code):
+def test_signal_keeps_summary_and_output_file(loadline, server, number, code):
     script = write(loadline, server, more="phases: [ { duration: 60, arrivalRate: 20 } ]")
     process = loadline.start("artillery", "run", script, "-o", "out.json")
-    until(lambda: server.asked, "a request")
+    wait_until(lambda: server.asked, "a request")
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == code, err

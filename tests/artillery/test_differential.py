@@ -1,5 +1,8 @@
-"""The original beside ours: the same scripts, a server that keeps what it was asked, and the two compared in requests, counts,
-metric names, JSON keys and exit codes. Installs artillery@2.0.21 once, into a folder that git ignores."""
+"""Differential test:
+
+Artillery and `loadline artillery` run the same scripts. Requests, counts, metric names and JSON
+keys are compared.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
-import recording
+import wire_recorder
 from conftest import ROOT, Loadline
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("artillery")]
@@ -23,7 +26,7 @@ PINNED = "artillery@2.0.21"
 
 @pytest.fixture(scope="module")
 def artillery() -> Path:
-    """The original's command."""
+    """Returns the command of the original Artillery."""
     command = FOLDER / "node_modules/.bin/artillery"
     if not command.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -35,8 +38,8 @@ def artillery() -> Path:
     return command
 
 
-class Recorder(peers.Peer):
-    """Answers by path, and keeps method, path and body of every request."""
+class Recorder(fake_servers.FakeServer):
+    """Answers by path and records method, path and body of every request."""
 
     ANSWERS = {
         "/missing": ("404 Not Found", "", b""),
@@ -55,8 +58,8 @@ class Recorder(peers.Peer):
         rest = b""
         while data := connection.recv(65536):
             rest += data
-            # Head and body may come one after the other.
-            if (taken := recording.whole(rest)) is None:
+            # Head and body may arrive separately.
+            if (taken := wire_recorder.request_size(rest)) is None:
                 continue
             request, rest = rest[:taken].decode(), rest[taken:]
             head, _, body = request.partition("\r\n\r\n")
@@ -119,8 +122,8 @@ SCRIPTS = {
 }
 
 
-def told_by(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict:
-    """What one of the two did with a script."""
+def result_of(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict:
+    """Runs a script with one of the two tools and returns its results."""
     config, steps = SCRIPTS[name]
     flow = "".join(f"      {line}\n" for line in steps.splitlines())
     with Recorder() as server:
@@ -142,33 +145,33 @@ def told_by(tool: str, loadline: Loadline, artillery: Path, name: str) -> dict:
     }
 
 
-def created(told: dict) -> int | None:
-    return told["json"] and told["json"]["aggregate"]["counters"].get("vusers.created")
+def created_users(result: dict) -> int | None:
+    return result["json"] and result["json"]["aggregate"]["counters"].get("vusers.created")
 
 
-def both(loadline: Loadline, artillery: Path, name: str) -> tuple[dict, dict]:
-    """What each of the two did with a script."""
-    theirs, ours = (told_by(tool, loadline, artillery, name) for tool in ("theirs", "ours"))
-    if created(theirs) != created(ours):
-        # In the original a phase's last arrival races the phase's end.
-        theirs = told_by("theirs", loadline, artillery, name)
+def run_both(loadline: Loadline, artillery: Path, name: str) -> tuple[dict, dict]:
+    """Runs a script with both tools."""
+    theirs, ours = (result_of(tool, loadline, artillery, name) for tool in ("theirs", "ours"))
+    if created_users(theirs) != created_users(ours):
+        # In Artillery the last arrival of a phase races with the end of the phase.
+        theirs = result_of("theirs", loadline, artillery, name)
     return theirs, ours
 
 
-def labels(stdout: str) -> list[str]:
-    """The names of the summary, in order."""
+def summary_labels(stdout: str) -> list[str]:
+    """Returns the names in the summary, in order."""
     summary = stdout.split("Summary report @")[-1] if "Summary report @" in stdout else ""
     return re.findall(r"(?m)^(\S.*?):(?: \.|$)", summary.split("Log file:")[0])
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_same_as_the_original(loadline, artillery, name):
-    theirs, ours = both(loadline, artillery, name)
+def test_script_behaves_as_in_artillery(loadline, artillery, name):
+    theirs, ours = run_both(loadline, artillery, name)
     assert ours["code"] == theirs["code"], ours["stdout"]
     assert sum(ours["asked"].values()) == sum(theirs["asked"].values())
     if "$uuid" not in SCRIPTS[name][1]:
         assert ours["asked"] == theirs["asked"]
-    assert labels(ours["stdout"]) == labels(theirs["stdout"])
+    assert summary_labels(ours["stdout"]) == summary_labels(theirs["stdout"])
     assert (ours["json"] is None) == (theirs["json"] is None)
     if theirs["json"] is None:
         assert re.sub(r"id: \S+", "id", ours["stdout"]) == re.sub(r"id: \S+", "id", theirs["stdout"])

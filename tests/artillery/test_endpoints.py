@@ -1,10 +1,10 @@
-"""The plugins metrics-by-endpoint and apdex: names under every option, the final answer of redirects, what servers say they took."""
+"""The plugins metrics-by-endpoint and apdex: names with every option, redirects, Server-Timing."""
 
 from __future__ import annotations
 
 import json
 
-import peers
+import fake_servers
 import pytest
 from conftest import Loadline
 
@@ -32,7 +32,7 @@ def serve(connection):
 
 
 def run(loadline: Loadline, plugins: str, config: str = ""):
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         flow = FLOW.replace("URL", peer.url).replace("PORT", peer.url.rsplit(":", 1)[1])
         script = loadline.write(
             "s.yml",
@@ -43,12 +43,12 @@ def run(loadline: Loadline, plugins: str, config: str = ""):
     return ended, json.loads((loadline.folder / "out.json").read_text())["aggregate"]
 
 
-def names(aggregate: dict, namespace: str = "plugins.metrics-by-endpoint.") -> set[str]:
+def metric_names(aggregate: dict, namespace: str = "plugins.metrics-by-endpoint.") -> set[str]:
     metrics = [*aggregate["counters"], *aggregate["summaries"]]
     return {name.removeprefix(namespace) for name in metrics if name.startswith(namespace)}
 
 
-# The names were taken from the original tool.
+# Recorded from Artillery.
 OPTIONS = {
     "metrics-by-endpoint: {}": (
         "/json/{{ v }}?q=1&z={{ v }}",
@@ -71,40 +71,40 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("plugins", OPTIONS)
-def test_names(loadline, plugins):
+def test_endpoint_names_follow_the_options(loadline, plugins):
     ended, aggregate = run(loadline, plugins)
     first, named, posted, elsewhere, refused = OPTIONS[plugins]
     answered = [first, named, posted, "/timing", "/a b/ü", elsewhere, "/same", "/redir"]
     wanted = {f"{name}.codes.200" for name in answered} | {f"response_time.{name}" for name in answered}
-    assert names(aggregate) == wanted | {f"{refused}.errors.ECONNREFUSED", "server-timing./timing"}
+    assert metric_names(aggregate) == wanted | {f"{refused}.errors.ECONNREFUSED", "server-timing./timing"}
     timing = aggregate["summaries"]["plugins.metrics-by-endpoint.server-timing./timing"]
     assert (timing["count"], timing["min"], timing["median"]) == (1, 12.5, 12.6)
     shown = "metrics-by-endpoint" in ended.stdout
     assert shown == plugins.startswith("metrics-by-endpoint")
 
 
-def test_only_named_requests_under_another_name(loadline):
+def test_unnamed_requests_are_ignored_in_a_custom_namespace(loadline):
     ended, aggregate = run(loadline, "metrics-by-endpoint: { ignoreUnnamedRequests: true, metricsNamespace: my.ns }")
-    assert names(aggregate) == set()
+    assert metric_names(aggregate) == set()
     wanted = {
         f"{kind}"
         for name in ("/json", "/other")
         for kind in (f"{name} (nm {{{{ v }}}}).codes.200", f"response_time.{name} (nm {{{{ v }}}})")
     }
-    assert names(aggregate, "my.ns.") == wanted | {":1/refused (rr).errors.ECONNREFUSED"}
+    assert metric_names(aggregate, "my.ns.") == wanted | {":1/refused (rr).errors.ECONNREFUSED"}
     assert "my.ns./json (nm {{ v }}).codes.200: " in ended.stdout
 
 
-def test_output_can_be_suppressed(loadline):
+def test_endpoint_output_can_be_suppressed(loadline):
     ended, aggregate = run(loadline, "metrics-by-endpoint: { suppressOutput: true }")
     assert "metrics-by-endpoint" not in ended.stdout
-    assert names(aggregate)
+    assert metric_names(aggregate)
 
 
-def test_apdex_counts_final_answers_and_ensure_knows_the_score(loadline):
+def test_apdex_counts_final_answers_and_ensure_reads_the_score(loadline):
     config = "apdex: { threshold: 60000 }, ensure: { conditions: [ { expression: 'apdex == 1' } ] }"
     ended, aggregate = run(loadline, "apdex: {}, ensure: {}", config)
-    # Nine requests: eight answers, one of them behind a redirect, and one connection that was refused.
+    # Nine requests: eight answers, one of them after a redirect, and one refused connection.
     assert aggregate["counters"]["apdex.satisfied"] == 8
     assert "ok: apdex == 1\n" in ended.stdout
     assert ended.returncode == 0

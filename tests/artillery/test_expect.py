@@ -1,4 +1,4 @@
-"""The plugin expect: every check, what it prints, what it counts, how the run ends."""
+"""The plugin expect: every check, its output, its counters, and the exit code."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 import re
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
+from artillery_transcripts import assert_same_json, mask_numbers, split_blocks
 from conftest import Loadline
-from transcripts import blocks, masked, same_json
 
 GOLDEN = Path(__file__).parent / "golden"
 PATIENT = b'{"id":"p1","resourceType":"Patient","name":[{"family":"abc"}]}'
 
-# What a path answers: status, headers, body.
+# Status, headers and body for each path.
 ANSWERS = {
     "/json": (200, "Content-Type: application/json; charset=utf-8", b'{"id":7,"nested":{"a":[1,{"b":null}]},"flag":false,"none":""}'),
     "/text": (200, "Content-Type: text/html; charset=utf-8", b"hello world"),
@@ -37,7 +37,7 @@ def serve(connection):
 
 
 def run(loadline: Loadline, options: str, steps: str, *flags: str, command: str = "artillery run", config: str = ""):
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         script = loadline.write(
             "s.yml",
             f"config: {{ target: '{peer.url}', plugins: {{ expect: {options} }},\n"
@@ -53,8 +53,8 @@ def counters(loadline: Loadline) -> dict[str, int]:
     return json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
 
 
-def test_as_the_original(loadline):
-    """The golden transcript, with numbers, times and the port masked."""
+def test_expect_output_equals_artillerys_transcript(loadline):
+    """Compares with the golden transcript; numbers, times and the port are masked."""
 
     def nginx(connection):
         while request := connection.recv(65536):
@@ -67,28 +67,31 @@ def test_as_the_original(loadline):
 
     text = (GOLDEN / "ensure-expect.yml").read_text()
     wide = text.replace("http.response_time.p95: 200", "http.response_time.p95: 5000").replace("threshold: 100", "threshold: 5000")
-    with peers.Peer(nginx) as peer:
+    with fake_servers.FakeServer(nginx) as peer:
         script = loadline.write("ensure-expect.yml", wide.replace("http://127.0.0.1:8088", peer.url))
         ours = loadline("artillery", "run", "ensure-expect.yml", "-o", "ensure-expect.json")
         printed = ours.stdout.replace(peer.url, "http://127.0.0.1:8088").replace(str(script), "ensure-expect.yml")
     *theirs, last = (GOLDEN / "ensure-expect.out.txt").read_text().replace("p95 < 200", "p95 < 5000").splitlines()
     assert f"[exit {ours.returncode}]" == last
 
-    def steady(lines: str) -> list[str]:
+    def mask(lines: str) -> list[str]:
         lines = re.sub(r"date: .*", "date", lines)
-        return masked(re.sub(r"(\$uuid: ).*", r"\1U", lines))
+        return mask_numbers(re.sub(r"(\$uuid: ).*", r"\1U", lines))
 
-    ours_lines, their_lines = steady(printed), steady("\n".join(theirs) + "\n")
-    # Users that begin a fifth of a second apart print in the order in which they are answered.
-    assert sorted(exchanges(ours_lines)) == sorted(exchanges(their_lines))
-    ours_blocks, their_blocks = blocks(ours_lines), blocks(their_lines)
+    ours_lines, their_lines = mask(printed), mask("\n".join(theirs) + "\n")
+    # Users that start 0.2 s apart print in the order of their answers.
+    assert sorted(expect_blocks(ours_lines)) == sorted(expect_blocks(their_lines))
+    ours_blocks, their_blocks = split_blocks(ours_lines), split_blocks(their_lines)
     assert ours_blocks["phases"] == their_blocks["phases"]
     assert ours_blocks["summary"] == their_blocks["summary"]
-    same_json(loadline.folder / "ensure-expect.json", GOLDEN / "ensure-expect.json")
+    assert_same_json(loadline.folder / "ensure-expect.json", GOLDEN / "ensure-expect.json")
 
 
-def exchanges(lines: list[str]) -> list[list[str]]:
-    """Every block that expect printed, in order. Where phases and periods end between them is chance."""
+def expect_blocks(lines: list[str]) -> list[list[str]]:
+    """Returns every block that expect printed, in order.
+
+    Ends of phases and periods between them are random.
+    """
     found: list[list[str]] = []
     inside = False
     for line in lines:
@@ -147,7 +150,7 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def every_check(tmp_path_factory) -> tuple[dict[int, list[str]], dict, int]:
-    """One run with every check, each in a request of its own."""
+    """One run with a request for each check."""
     loadline = Loadline(tmp_path_factory.mktemp("checks"))
     steps = "".join(
         f'      - get: {{ url: "{path}?{i}", expect: [ {{ {check} }} ] }}\n' for i, (path, check, _, _) in enumerate(CHECKS)
@@ -158,13 +161,13 @@ def every_check(tmp_path_factory) -> tuple[dict[int, list[str]], dict, int]:
 
 
 @pytest.mark.parametrize("index", range(len(CHECKS)), ids=[f"{path} {check}" for path, check, _, _ in CHECKS])
-def test_checks(every_check, index):
+def test_expect_check_prints_its_result(every_check, index):
     _, _, holds, text = CHECKS[index]
     word = "ok" if holds else "not ok"
     assert [line.rstrip() for line in every_check[0][index]] == [f"  {word} {text}".rstrip()]
 
 
-def test_counts_and_exit_code(every_check):
+def test_expect_counts_checks_and_exits_with_21(every_check):
     _, found, code = every_check
     assert code == 21
     held = [check for _, check, holds, _ in CHECKS if holds]
@@ -174,11 +177,11 @@ def test_counts_and_exit_code(every_check):
         of = [check for check in held if check.startswith(f"{kind}:")]
         assert found[f"plugins.expect.ok.{kind}"] == len(of), kind
     assert found["plugins.expect.failed.header x-b values equals"] == 1
-    # A failed expectation fails nobody.
+    # A failed expectation does not fail the user.
     assert (found["vusers.failed"], found["vusers.completed"]) == (0, 1)
 
 
-def test_a_failure_shows_the_exchange(loadline):
+def test_expect_failure_shows_the_exchange(loadline):
     steps = """
       - post: { url: "/json?q={{ v }}", name: named, json: { a: "{{ v }}", b: [] }, capture: { json: $.id, as: got },
                 expect: { statusCode: [404, 500] } }
@@ -220,7 +223,7 @@ def test_a_failure_shows_the_exchange(loadline):
     )  # noqa: W291
 
 
-def test_lines_of_json(loadline):
+def test_expect_prints_json_lines(loadline):
     steps = """
       - get: { url: "/json?q=1", name: nm,
                expect: [ { statusCode: [201, 404] }, { hasProperty: id }, { jpath: id, description: an id } ] }
@@ -244,7 +247,7 @@ def test_lines_of_json(loadline):
     ]
 
 
-def test_only_failures_are_printed(loadline):
+def test_expect_prints_failures_only(loadline):
     steps = '      - get: { url: "/json", expect: { statusCode: 200 } }\n      - get: { url: "/text", expect: { statusCode: 404 } }\n'
     ended = run(loadline, "{ outputFormat: prettyError }", steps)
     assert "* GET /json" not in ended.stdout
@@ -261,7 +264,7 @@ def test_only_failures_are_printed(loadline):
         ("{ reportFailuresAsErrors: true, useOnlyRequestNames: true }", "Failed expectations for request named"),
     ],
 )
-def test_failures_as_errors(loadline, options, error):
+def test_expect_failures_can_be_errors(loadline, options, error):
     steps = """
       - get: { url: "/missing?{{ v }}", name: named, capture: { json: $.none.such, as: x }, expect: { statusCode: 200 } }
       - get: { url: /json }
@@ -273,7 +276,7 @@ def test_failures_as_errors(loadline, options, error):
     assert (found["vusers.failed"], found["http.requests"]) == (1, 1)
 
 
-def test_default_200(loadline):
+def test_expect_default_200_applies_to_steps_without_checks(loadline):
     steps = """
       - get: { url: /missing }
       - get: { url: /missing, expect: { statusCode: 404 } }
@@ -284,7 +287,7 @@ def test_default_200(loadline):
     assert (found["plugins.expect.failed.statusCode"], found["plugins.expect.ok.statusCode"]) == (1, 2)
 
 
-def test_an_unknown_check_is_said_and_passed_over(loadline):
+def test_expect_unknown_check_is_reported_and_ignored(loadline):
     steps = "      - get: { url: /json, expect: [ { statuscode: 200 }, { hasProperty: id } ] }\n"
     ended = run(loadline, "{}", steps)
     assert ended.returncode == 0
@@ -301,14 +304,14 @@ def test_an_unknown_check_is_said_and_passed_over(loadline):
         ('{ matchesRegexp: "(" }', "`(` is not a regular expression"),
     ],
 )
-def test_what_can_never_work_is_refused(loadline, check, words):
+def test_expect_impossible_check_is_refused(loadline, check, words):
     ended = run(loadline, "{}", f"      - get: {{ url: /json, expect: [ {check} ] }}\n")
     assert ended.returncode == 1
     assert words in ended.stderr
     assert "s.yml:6:" in ended.stderr
 
 
-def test_ensure_goes_first(loadline):
+def test_expect_ensure_determines_the_exit_code_first(loadline):
     steps = "      - get: { url: /json, expect: { statusCode: 404 } }\n"
     config = "ensure: { thresholds: [ { http.requests: 0 } ] },"
     ended = run(loadline, "{ outputFormat: silent }, ensure: {}", steps, config=config)
@@ -318,7 +321,7 @@ def test_ensure_goes_first(loadline):
     assert run(loadline, "{}, ensure: {}", steps, "-q", config=config).returncode == 21
 
 
-def test_natively_it_is_a_check(loadline):
+def test_expect_becomes_a_check_in_a_native_run(loadline):
     steps = "      - get: { url: /json, expect: { statusCode: 404 } }\n      - get: { url: /json }\n"
     ended = run(loadline, "{}", steps, command="run")
     requests = loadline.summary()["requests"]
@@ -327,7 +330,7 @@ def test_natively_it_is_a_check(loadline):
     assert "GET /json: statusCode: expected 404, got 200" in ended.stdout
 
 
-def test_the_record_holds_no_secret(loadline):
+def test_expect_record_contains_no_secret(loadline):
     steps = '      - get: { url: "/json?token=s3cr3t-t0ken", expect: { statusCode: 404 } }\n'
     ended = run(loadline, "{ reportFailuresAsErrors: true }", steps)
     assert "s3cr3t-t0ken" in ended.stdout
@@ -344,7 +347,7 @@ def test_the_record_holds_no_secret(loadline):
         ('matchesRegexp: "{{ found }}("', "matchesRegexp"),
     ],
 )
-def test_what_variables_hold_stays_out_of_the_record(loadline, check, kind):
+def test_expect_record_contains_no_variable_values(loadline, check, kind):
     capture = "capture: { regexp: 'hello .*', as: found }"
     steps = f"      - get: {{ url: /text, {capture}, expect: [ {{ {check} }} ] }}\n"
     ended = run(loadline, "{ outputFormat: silent, reportFailuresAsErrors: true }", steps)

@@ -1,18 +1,20 @@
-"""What steps do beyond sending one request after the other: conditions, chance, parallel steps, uploads, steps around the test."""
+"""Steps beyond plain requests: conditions, probability, parallel steps, uploads, `before` and
+`after`.
+"""
 
 import json
 import signal
 import threading
 import time
 
-import peers
+import fake_servers
 import pytest
 
 ONE = "config: {{ target: {url}, phases: [ {{ duration: 1, arrivalCount: {count} }} ]{more} }}\n{rest}"
 
 
 def run(loadline, rest: str, *flags: str, reply=None, count: int = 1, more: str = "", code: int = 0, env=None):
-    with peers.Recorder(reply) as peer:
+    with fake_servers.RecordingServer(reply) as peer:
         script = loadline.write("s.yml", ONE.format(url=peer.url, rest=rest, count=count, more=more))
         done = loadline("artillery", "run", script, "-o", "out.json", *flags, env=env)
     assert done.returncode == code, done.stdout + done.stderr
@@ -23,7 +25,7 @@ def counters(loadline) -> dict:
     return json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]
 
 
-def test_conditions_leave_steps_out(loadline):
+def test_condition_skips_steps(loadline):
     flow = """scenarios: [ { flow: [
         { get: { url: /a, capture: { json: $.id, as: id } } },
         { get: { url: /yes, ifTrue: 'id == "p7" and not missing' } },
@@ -36,7 +38,7 @@ def test_conditions_leave_steps_out(loadline):
     assert "the request is always sent, as in Artillery" in done.stderr
 
 
-def test_chance(loadline):
+def test_probability_skips_steps(loadline):
     flow = """scenarios: [ { flow: [
         { get: { url: /always, probability: 100 } }, { get: { url: /never, probability: 0 } },
         { get: { url: /half, probability: 50 } } ] } ]"""
@@ -46,11 +48,11 @@ def test_chance(loadline):
     assert 70 < peer.lines.count("GET /half") < 130
 
 
-def waits(request):
-    """Answers only after a while: whatever can be under way at the same time is."""
+def answer_after_500_ms(request):
+    """Answers after a delay, so that parallel requests overlap."""
     if request.path.startswith("/p"):
         time.sleep(0.5)
-    return peers.echo(request)
+    return fake_servers.echo(request)
 
 
 PARALLEL = """scenarios: [ { flow: [ { parallel: [
@@ -59,30 +61,30 @@ PARALLEL = """scenarios: [ { flow: [ { parallel: [
     { get: { url: '/after{{ one }}{{ two }}' } } ] } ]"""
 
 
-def test_parallel_steps_over_a_pool(loadline):
-    peer, _ = run(loadline, PARALLEL, reply=waits, more=", http: { pool: 5 }")
+def test_parallel_steps_overlap_with_a_connection_pool(loadline):
+    peer, _ = run(loadline, PARALLEL, reply=answer_after_500_ms, more=", http: { pool: 5 }")
     assert peer.peak == 3
     assert sorted(peer.lines[:4]) == ["GET /p1", "GET /p2", "GET /p3", "GET /p3"]
     assert peer.lines[4] == "GET /after/p1/p2"
 
 
-def test_parallel_steps_over_one_connection(loadline):
-    peer, done = run(loadline, PARALLEL, reply=waits)
+def test_parallel_steps_are_sequential_on_one_connection(loadline):
+    peer, done = run(loadline, PARALLEL, reply=answer_after_500_ms)
     assert peer.peak == 1
     assert peer.lines == ["GET /p1", "GET /p2", "GET /p3", "GET /p3", "GET /after/p1/p2"]
     assert "set `config.http.pool`" in done.stderr
 
 
-def test_an_error_in_a_branch_ends_the_user_when_all_have_ended(loadline):
+def test_error_in_a_branch_ends_the_user_after_all_branches(loadline):
     flow = """scenarios: [ { flow: [ { parallel: [
         { get: { url: /a, capture: { json: $.nothing, as: x } } }, { get: { url: /p } } ] }, { get: { url: /never } } ] } ]"""
-    peer, _ = run(loadline, flow, reply=waits, more=", http: { pool: 5 }")
+    peer, _ = run(loadline, flow, reply=answer_after_500_ms, more=", http: { pool: 5 }")
     assert sorted(peer.lines) == ["GET /a", "GET /p"]
     found = counters(loadline)
     assert (found["vusers.failed"], found["http.responses"], found["errors.Failed capture or match"]) == (1, 2, 1)
 
 
-def test_uploads(loadline):
+def test_uploads_are_multipart_forms(loadline):
     loadline.write("up.txt", "hello")
     flow = """scenarios: [ { flow: [ { post: { url: /up, setContentLengthHeader: true, formData: {
         file: { fromFile: ./up.txt }, image: { fromFile: up.txt, contentType: image/png },
@@ -100,7 +102,7 @@ def test_uploads(loadline):
     assert parts[-1] == "--\r\n"
 
 
-def test_a_file_that_is_not_there_fails_its_request(loadline):
+def test_missing_upload_file_fails_its_request(loadline):
     flow = "scenarios: [ { flow: [ { post: { url: /, formData: { f: { fromFile: none.txt } } } } ] } ]"
     peer, done = run(loadline, flow)
     assert peer.lines == []
@@ -114,7 +116,7 @@ after: { flow: [ { delete: { url: '/session/{{ token }}' } }, { log: 'after {{ t
 scenarios: [ { flow: [ { get: { url: /a, headers: { authorization: 'Bearer {{ token }}' } } } ] } ]"""
 
 
-def test_steps_around_the_test(loadline):
+def test_before_and_after_run_once_and_are_not_counted(loadline):
     peer, done = run(loadline, AROUND, count=3, more=", variables: { u: ada }")
     assert peer.lines == ["POST /login", "GET /a", "GET /a", "GET /a", "DELETE /session/p7"]
     assert peer.requests[0].body == b'{"user":"ada"}'
@@ -128,8 +130,8 @@ def test_steps_around_the_test(loadline):
     )
 
 
-def test_the_same_natively(loadline):
-    with peers.Recorder() as peer:
+def test_before_and_after_in_a_native_run(loadline):
+    with fake_servers.RecordingServer() as peer:
         script = loadline.write("s.yml", ONE.format(url=peer.url, rest=AROUND, count=2, more=", variables: { u: ada }"))
         done = loadline("run", script)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -137,7 +139,7 @@ def test_the_same_natively(loadline):
     assert loadline.summary()["requests"]["issued"] == 2
 
 
-def test_nothing_is_sent_when_the_steps_before_fail(loadline):
+def test_failed_before_prevents_the_load(loadline):
     around = AROUND.replace("json: $.id", "json: $.nothing")
     peer, done = run(loadline, around, code=1)
     assert peer.lines == ["POST /login"]
@@ -146,15 +148,15 @@ def test_nothing_is_sent_when_the_steps_before_fail(loadline):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("door", [["artillery", "run"], ["run"]])
-def test_a_signal_during_the_steps_before(loadline, door, number, code):
+def test_signal_during_before_ends_the_test(loadline, door, number, code):
     asked = threading.Event()
 
     def serve(connection):
         connection.recv(65536)
         asked.set()
-        peers.never(connection)
+        fake_servers.never_answer(connection)
 
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         flows = "before: { flow: [ { get: { url: /b } } ] }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]"
         script = loadline.write("s.yml", ONE.format(url=peer.url, rest=flows, count=1, more=""))
         process = loadline.start(*door, script)
@@ -165,14 +167,14 @@ def test_a_signal_during_the_steps_before(loadline, door, number, code):
     assert "loadline: ended during `before`: there was no load yet" in err
 
 
-def redirects(request):
+def redirect_n_times(request):
     n = int(request.path.removeprefix("/r") or 0)
     return (302, {"location": f"/r{n - 1}"}, b"") if n else (200, {}, b"end")
 
 
 @pytest.mark.parametrize(("most", "lines", "errors"), [("1", ["GET /r2", "GET /r1"], 1), ("2", ["GET /r2", "GET /r1", "GET /r0"], 0)])
-def test_max_redirects(loadline, most, lines, errors):
-    peer, _ = run(loadline, f"scenarios: [ {{ flow: [ {{ get: {{ url: /r2, maxRedirects: {most} }} }} ] }} ]", reply=redirects)
+def test_max_redirects_limits_redirects(loadline, most, lines, errors):
+    peer, _ = run(loadline, f"scenarios: [ {{ flow: [ {{ get: {{ url: /r2, maxRedirects: {most} }} }} ] }} ]", reply=redirect_n_times)
     assert peer.lines == lines
     assert counters(loadline).get("errors.ERR_TOO_MANY_REDIRECTS", 0) == errors
 
@@ -181,7 +183,7 @@ def sets_cookies(request):
     return 200, {"set-cookie": "nameless" if request.path == "/a" else "__Secure-x=1"}, b"{}"
 
 
-def test_cookie_options(loadline):
+def test_cookie_options_are_applied(loadline):
     flow = "scenarios: [ { flow: [ { get: { url: /a } }, { get: { url: /b } }, { get: { url: /c } } ] } ]"
     options = ", http: { cookieJarOptions: { looseMode: true, prefixSecurity: unsafe-disabled, rejectPublicSuffixes: false } }"
     peer, _ = run(loadline, flow, reply=sets_cookies, more=options)
@@ -191,7 +193,7 @@ def test_cookie_options(loadline):
     assert counters(loadline)["errors.cookie_parse_error_invalid_cookie"] == 1
 
 
-def test_extended_metrics(loadline):
+def test_extended_metrics_are_printed(loadline):
     flow = "scenarios: [ { flow: [ { get: { url: /a } }, { get: { url: /b } } ] } ]"
     _, done = run(loadline, flow, more=", http: { extendedMetrics: true }")
     found = json.loads((loadline.folder / "out.json").read_text())["aggregate"]["summaries"]
@@ -202,7 +204,7 @@ def test_extended_metrics(loadline):
     assert "http.total" not in done.stdout
 
 
-def test_a_large_body_that_nobody_reads_is_no_error(loadline):
+def test_unread_large_body_is_not_an_error(loadline):
     _, _ = run(loadline, "scenarios: [ { flow: [ { get: { url: /a } } ] } ]", reply=lambda _: (200, {}, b"x" * (65 << 20)))
     assert counters(loadline)["vusers.completed"] == 1
     flow = "scenarios: [ { flow: [ { get: { url: /a, capture: { json: $.id, as: id } } } ] } ]"
@@ -215,7 +217,7 @@ PAGE = b"""<ul><li class=a data-x=1>A<li class="a b" data-x=2>B</ul><input type=
 FEED = b"""<?xml version="1.0"?><feed><entry id="e1"><title>One</title></entry><entry id="e2"><title>Two</title></entry></feed>"""
 
 
-def test_captures_from_pages_and_feeds(loadline):
+def test_captures_from_html_and_xml(loadline):
     flow = """scenarios: [ { flow: [
         { get: { url: /page, capture: [
             { selector: 'input[name=csrf]', attr: value, as: csrf }, { selector: li.a, attr: data-x, index: last, as: last },
@@ -227,7 +229,7 @@ def test_captures_from_pages_and_feeds(loadline):
         { post: { url: /end, json: { a: ['{{ csrf }}', '{{ last }}', '{{ second }}', '{{ title }}', '{{ count }}', '{{ ids }}'] } } },
         { get: { url: /page, capture: { selector: li.none, attr: x, as: none } } } ] } ]"""
     pages = {"/page": (200, {"content-type": "text/html"}, PAGE), "/feed": (200, {"content-type": "text/xml"}, FEED)}
-    reply = lambda request: pages.get(request.path) or peers.echo(request)  # noqa: E731
+    reply = lambda request: pages.get(request.path) or fake_servers.echo(request)  # noqa: E731
     peer, done = run(loadline, flow, reply=reply, more=", variables: { which: li }")
     assert json.loads(peer.requests[2].body) == {"a": ["t&k", "2", "2", "Two", 2, ["e1", "e2"]]}
     assert counters(loadline)["errors.Failed capture or match"] == 1

@@ -1,19 +1,22 @@
-"""Artillery's transcripts, reproduced: labels, order, widths, exit codes, JSON keys. Numbers are masked."""
+"""Reproduces Artillery's transcripts: labels, order, widths, exit codes, JSON keys.
+
+Numbers are masked.
+"""
 
 import json
 import re
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
-from transcripts import blocks, masked, same_json
+from artillery_transcripts import assert_same_json, mask_numbers, split_blocks
 
 GOLDEN = Path(__file__).parent / "golden"
 PATIENT = b'{"id":"p1","resourceType":"Patient","name":[{"family":"abc"}]}'
 
 
 def serve(connection):
-    """What the transcripts' server answered."""
+    """Answers as the server of the transcripts did."""
     while request := connection.recv(65536):
         status, body = b"200 OK", b'{"result":3}'
         if b" /fhir/" in request.split(b"\r\n")[0]:
@@ -25,52 +28,52 @@ def serve(connection):
 
 def run_golden(loadline, name: str, target: str):
     script = loadline.write(f"{name}.yml", (GOLDEN / f"{name}.yml").read_text().replace("http://127.0.0.1:8088", target))
-    # The seed decides who gets which scenario: both must occur.
+    # The seed selects scenarios such that both occur.
     run = loadline("artillery", "run", script, "-o", f"{name}.json", env={"LOADLINE_SEED": "1"})
     *wanted, exit_line = (GOLDEN / f"{name}.out.txt").read_text().splitlines()
-    return run, masked("\n".join(wanted) + "\n"), int(exit_line.removeprefix("[exit ").removesuffix("]"))
+    return run, mask_numbers("\n".join(wanted) + "\n"), int(exit_line.removeprefix("[exit ").removesuffix("]"))
 
 
 @pytest.mark.parametrize("name", ["loop-capture", "max-vusers-think", "failed-capture"])
-def test_transcripts(loadline, name):
-    with peers.Peer(serve) as peer:
+def test_transcript_is_reproduced(loadline, name):
+    with fake_servers.FakeServer(serve) as peer:
         run, wanted, code = run_golden(loadline, name, peer.url)
-    same_run(loadline, name, run, wanted, code)
+    assert_same_run(loadline, name, run, wanted, code)
 
 
-def same_run(loadline, name: str, run, wanted: list[str], code: int) -> None:
+def assert_same_run(loadline, name: str, run, wanted: list[str], code: int) -> None:
     assert run.returncode == code, run.stderr
-    ours, theirs = blocks(masked(run.stdout)), blocks(wanted)
-    assert masked(run.stdout)[0] == wanted[0]
+    ours, theirs = split_blocks(mask_numbers(run.stdout)), split_blocks(wanted)
+    assert mask_numbers(run.stdout)[0] == wanted[0]
     assert ours["phases"] == theirs["phases"]
     assert ours["summary"] == theirs["summary"]
-    # Where the ten-second borders fall differs from run to run; what a period shows is always a part of the whole.
+    # The ten-second boundaries differ between runs; each period shows a subset of the lines.
     assert ours["periods"]
     known = {line for period in theirs["periods"] for line in period}
     for period in ours["periods"]:
         assert set(period) <= known
     assert f"Log file: {name}.json\n" in run.stdout
-    same_json(loadline.folder / f"{name}.json", GOLDEN / f"{name}.json")
+    assert_same_json(loadline.folder / f"{name}.json", GOLDEN / f"{name}.json")
 
 
-def test_refused_connections(loadline):
+def test_refused_connections_transcript_is_reproduced(loadline):
     run, wanted, code = run_golden(loadline, "refused", "unused")
-    same_run(loadline, "refused", run, wanted, code)
+    assert_same_run(loadline, "refused", run, wanted, code)
 
 
-def test_no_target(loadline):
+def test_missing_target_is_reported_as_in_artillery(loadline):
     run, wanted, code = run_golden(loadline, "no-target", "unused")
-    assert (run.returncode, masked(run.stdout)) == (code, wanted)
+    assert (run.returncode, mask_numbers(run.stdout)) == (code, wanted)
     assert run.stderr == "Error: No target specified and no environment chosen\n"
 
 
-def test_two_keys_in_a_step(loadline):
+def test_step_with_two_keys_is_reported_as_in_artillery(loadline):
     run, wanted, code = run_golden(loadline, "invalid-two-keys", "unused")
-    assert (run.returncode, masked(run.stdout)) == (code, wanted)
+    assert (run.returncode, mask_numbers(run.stdout)) == (code, wanted)
 
 
-def test_counts_are_exact(loadline):
-    with peers.Peer(serve) as peer:
+def test_golden_counts_are_exact(loadline):
+    with fake_servers.FakeServer(serve) as peer:
         run_golden(loadline, "loop-capture", peer.url)
     counters = json.loads((loadline.folder / "loop-capture.json").read_text())["aggregate"]["counters"]
     assert counters["vusers.created"] == counters["vusers.completed"] == 32
@@ -78,7 +81,7 @@ def test_counts_are_exact(loadline):
     assert (counters["http.codes.200"], counters["http.codes.201"], counters["vusers.failed"]) == (192, 96, 0)
 
 
-def test_quiet_solo_and_flags(loadline):
+def test_quiet_solo_and_other_flags_are_applied(loadline):
     heads = []
 
     def serve_and_keep(connection):
@@ -97,7 +100,7 @@ config:
 scenarios: [ { flow: [ { get: { url: "/{{ who }}/{{ extra }}" } } ] } ]
 """,
     )
-    with peers.Peer(serve_and_keep) as peer:
+    with fake_servers.FakeServer(serve_and_keep) as peer:
         run = loadline(
             *("artillery", "run", script, "-q", "-s", "-e", "here", "-t", peer.url, "-v", '{"extra": "x"}'),
             *("--overrides", '{"scenarios": [{"flow": [{"put": {"url": "/{{ who }}/{{ extra }}"}}]}]}'),
@@ -108,8 +111,8 @@ scenarios: [ { flow: [ { get: { url: "/{{ who }}/{{ extra }}" } } ] } ]
     assert [head.split("\r\n")[0] for head in heads] == ["PUT /env/x HTTP/1.1"]
 
 
-def test_output_in_a_folder_and_a_missing_one(loadline):
-    with peers.Peer(serve) as peer:
+def test_output_folder_is_used_and_a_missing_folder_is_refused(loadline):
+    with fake_servers.FakeServer(serve) as peer:
         script = loadline.write("s.yml", f"config: {{target: '{peer.url}'}}\nscenarios: [{{flow: [{{get: {{url: /}}}}]}}]\n")
         (loadline.folder / "out").mkdir()
         assert loadline("artillery", "run", script, "-o", "out").returncode == 0
@@ -118,11 +121,12 @@ def test_output_in_a_folder_and_a_missing_one(loadline):
     assert (missing.returncode, missing.stderr, missing.stdout) == (1, "Path does not exist: gone/x.json\n", "")
 
 
-def test_the_report_prints_the_same_again(loadline):
-    with peers.Peer(serve) as peer:
+def test_report_prints_the_transcript_again(loadline):
+    with fake_servers.FakeServer(serve) as peer:
         run, _, _ = run_golden(loadline, "failed-capture", peer.url)
     again = loadline("report", "last")
-    # The moment of the summary is when everything had ended: the record knows it to the millisecond, the run to the second.
-    printed = blocks(masked(again.stdout))
-    assert printed["periods"] == blocks(masked(run.stdout))["periods"]
-    assert printed["phases"] == blocks(masked(run.stdout))["phases"]
+    # The summary's time is the end of the run, which the record has in milliseconds and the console
+    # in seconds.
+    printed = split_blocks(mask_numbers(again.stdout))
+    assert printed["periods"] == split_blocks(mask_numbers(run.stdout))["periods"]
+    assert printed["phases"] == split_blocks(mask_numbers(run.stdout))["phases"]

@@ -1,17 +1,19 @@
-"""docs/reference/artillery.md keeps its word: a script for each of its rows, with every key that the row calls supported, runs."""
+"""docs/reference/artillery.md is correct: one script per table row uses every key of the row and
+runs.
+"""
 
 import re
 import subprocess
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
-from needs import need
+from required_tools import tool_path
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPTS = Path(__file__).parent / "scripts"
 
-# The page's rows, by the script that uses what they name.
+# The rows of the page, each with its script.
 ROWS = {
     "The script": "script",
     "`config`": "config",
@@ -42,13 +44,13 @@ def rows() -> dict[str, list[str]]:
     return {row[0].removeprefix("| "): re.findall(r"`([^`]+)`", row[1]) for row in cells}
 
 
-def test_every_row_has_its_script():
+def test_every_row_of_the_page_has_a_script():
     assert list(rows()) == list(ROWS)
     assert {path.stem for path in SCRIPTS.glob("*.yml")} == set(ROWS.values())
 
 
 @pytest.mark.parametrize(("row", "name"), ROWS.items())
-def test_the_script_uses_every_key_of_its_row(row, name):
+def test_script_uses_every_key_of_its_row(row, name):
     text = (SCRIPTS / f"{name}.yml").read_text()
     for key in rows()[row]:
         assert re.search(rf"(^|[\s{{\[]){re.escape(key)}: ", text, re.M) or re.search(rf"^\s*-? ?{re.escape(key)}:$", text, re.M), key
@@ -64,25 +66,25 @@ PAGES = {
 def reply(request):
     if request.path in PAGES:
         return (200, *PAGES[request.path])
-    return peers.echo(request)
+    return fake_servers.echo(request)
 
 
 @pytest.fixture(scope="module")
 def identity(tmp_path_factory):
-    """A key and its certificate, for the script that names some."""
+    """A key and its certificate, for the script that refers to them."""
     folder = tmp_path_factory.mktemp("identity")
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "pem.key"]
-    command = [need("openssl"), "req", "-x509", *key, "-out", "pem.pem", "-subj", "/CN=some.test"]
+    command = [tool_path("openssl"), "req", "-x509", *key, "-out", "pem.pem", "-subj", "/CN=some.test"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)
     return {name: (folder / name).read_text() for name in ("pem.key", "pem.pem")}
 
 
 @pytest.mark.parametrize("name", sorted(set(ROWS.values())))
-def test_the_script_runs(loadline, identity, name):
+def test_script_of_a_row_runs(loadline, identity, name):
     loadline.write("users.csv", "user\nada\ngrace\n")
     for file, text in identity.items():
         loadline.write(file, text)
-    with peers.Recorder(reply) as peer:
+    with fake_servers.RecordingServer(reply) as peer:
         script = loadline.write("s.yml", (SCRIPTS / f"{name}.yml").read_text().replace("TARGET", peer.url))
         flags = ["-e", "here"] if name == "config" else []
         done = loadline("artillery", "run", script, *flags)

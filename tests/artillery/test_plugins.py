@@ -1,9 +1,9 @@
-"""The plugins that judge and show: ensure, apdex, metrics-by-endpoint, against the original's transcript."""
+"""The plugins ensure, apdex and metrics-by-endpoint, compared with Artillery's transcript."""
 
 import json
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
 from conftest import Loadline
 
@@ -29,12 +29,12 @@ CHECKS = """{
 
 
 def run(loadline: Loadline, ensure: str, *flags: str):
-    with peers.Peer(peers.ok()) as peer:
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         script = loadline.write("s.yml", SCRIPT.format(target=peer.url, ensure=ensure))
         return loadline("artillery", "run", script, "-o", "out.json", *flags)
 
 
-def test_as_the_original(loadline):
+def test_plugin_output_equals_artillerys_transcript(loadline):
     ours = run(loadline, CHECKS)
     assert ours.returncode == 1, ours.stderr
     tail = ours.stdout.split("Log file: out.json\n")[1]
@@ -46,14 +46,14 @@ def test_as_the_original(loadline):
     assert json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]["apdex.satisfied"] == 20
 
 
-def test_the_report_says_it_again(loadline):
+def test_report_prints_the_checks_again(loadline):
     ours = run(loadline, CHECKS)
     again = loadline("report", "last").stdout
     assert ours.stdout.split("Checks:\n")[1] in again
     assert "arrivalRate: 900 for 60 s: 54,005 arrivals there, 54,000 here" in again.split("Other than in Artillery")[1]
 
 
-def test_quiet_prints_the_checks_alone(loadline):
+def test_quiet_prints_the_checks_only(loadline):
     ours = run(loadline, CHECKS, "--quiet")
     lines = ours.stdout.splitlines()
     assert lines[0].startswith("Test run id: ")
@@ -64,7 +64,7 @@ def test_quiet_prints_the_checks_alone(loadline):
 @pytest.mark.parametrize(
     ("ensure", "code"),
     [
-        # A metric that did not occur is undefined, and only a value of 1 holds.
+        # A metric that did not occur is undefined, and only a value of 1 passes.
         ("{ conditions: [ { expression: 'http.codes.200 > 0 or http.codes.201 > 0' } ] }", 0),
         ("{ conditions: [ { expression: 'not (http.codes.500 > 0)' } ] }", 0),
         ("{ conditions: [ { expression: 'http.codes.500 < 1' } ] }", 1),
@@ -79,18 +79,18 @@ def test_quiet_prints_the_checks_alone(loadline):
         ("{ conditions: [ { expression: 'vusers.failed > 0', strict: false } ] }", 0),
     ],
 )
-def test_exit_codes(loadline, ensure, code):
+def test_ensure_decides_the_exit_code(loadline, ensure, code):
     assert run(loadline, ensure, "-q").returncode == code
 
 
-def test_bad_checks_are_refused_with_their_place(loadline):
+def test_malformed_check_is_refused_at_its_place(loadline):
     bad = run(loadline, "{ thresholds: [ { http.response_time.p95: soon } ] }")
     assert bad.returncode == 1
     assert "s.yml:7:" in bad.stderr
     assert "`soon` is not a number" in bad.stderr
 
 
-def test_made_up_data_belongs_to_the_seed_and_the_arrival(loadline):
+def test_fake_data_depends_on_seed_and_arrival(loadline):
     seen = []
 
     def serve(connection):
@@ -99,7 +99,7 @@ def test_made_up_data_belongs_to_the_seed_and_the_arrival(loadline):
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         connection.close()
 
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         script = loadline.write(
             "s.yml",
             f"""

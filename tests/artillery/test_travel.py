@@ -1,10 +1,10 @@
-"""Through whom and under which certificates requests travel: TLS and its faults by Node's names, proxies."""
+"""TLS with its errors under Node's names, certificates, and proxies."""
 
 import json
 import socket
 import threading
 
-import peers
+import fake_servers
 import pytest
 from certificates import serve
 
@@ -15,7 +15,7 @@ scenarios: [ {{ flow: [ {{ get: {{ url: /a }} }} ] }} ]
 
 
 def run(loadline, certificates, name: str, tls: str = "{}", client_ca: bool = False, host: str = "127.0.0.1", flags=(), env=None):
-    with peers.Recorder(tls=serve(certificates, name, client_ca)) as peer:
+    with fake_servers.RecordingServer(tls=serve(certificates, name, client_ca)) as peer:
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url.replace("127.0.0.1", host), tls=tls))
         done = loadline("artillery", "run", script, "-o", "out.json", *flags, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -37,15 +37,18 @@ def run(loadline, certificates, name: str, tls: str = "{}", client_ca: bool = Fa
         ("old", "{ ca: AUTHORITY }", "CERT_HAS_EXPIRED"),
     ],
 )
-def test_certificates(loadline, certificates, name, tls, error):
+def test_server_certificate_is_verified_as_in_node(loadline, certificates, name, tls, error):
     tls = tls.replace("AUTHORITY", str(certificates / "authority.pem")).replace("ALONE", str(certificates / "alone.pem"))
     errors, peer = run(loadline, certificates, name, tls)
     assert errors == ([error] if error else [])
     assert peer.lines == ([] if error else ["GET /a"])
 
 
-def test_the_protocol_is_not_named(loadline, certificates):
-    """Node's client offers none (ALPN), so that servers which would refuse HTTP/1.1 may answer it; Loadline's own offers it."""
+def test_alpn_is_not_offered(loadline, certificates):
+    """Node's client offers no ALPN, so a server that would refuse HTTP/1.1 may still answer.
+
+    Loadline's own client offers it.
+    """
     context = serve(certificates, "server")
     context.set_alpn_protocols(["http/1.1"])
     chosen = []
@@ -53,9 +56,9 @@ def test_the_protocol_is_not_named(loadline, certificates):
     def say(connection: socket.socket) -> None:
         with context.wrap_socket(connection, server_side=True) as tls:
             chosen.append(tls.selected_alpn_protocol())
-            peers.ok()(tls)
+            fake_servers.ok_with()(tls)
 
-    with peers.Peer(say) as peer:
+    with fake_servers.FakeServer(say) as peer:
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url.replace("http", "https"), tls="{}"))
         for command in (["artillery", "run"], ["run"]):
             done = loadline(*command, script, "-k")
@@ -63,8 +66,8 @@ def test_the_protocol_is_not_named(loadline, certificates):
     assert chosen == [None, "http/1.1"]
 
 
-def test_extra_authorities(loadline, certificates):
-    """Node trusts them beside those it has; a test's own `ca` stands for all of them."""
+def test_node_extra_ca_certs_are_trusted(loadline, certificates):
+    """Node trusts these in addition to the system's. A test's own `ca` replaces all of them."""
 
     def extra(file: str) -> dict[str, str]:
         return {"NODE_EXTRA_CA_CERTS": str(certificates / file)}
@@ -73,7 +76,7 @@ def test_extra_authorities(loadline, certificates):
     assert (errors, peer.lines) == ([], ["GET /a"])
     alone = f"{{ ca: {certificates / 'alone.pem'} }}"
     assert run(loadline, certificates, "server", alone, env=extra("authority.pem"))[0] == ["UNABLE_TO_VERIFY_LEAF_SIGNATURE"]
-    with peers.Recorder() as plain:
+    with fake_servers.RecordingServer() as plain:
         script = loadline.write("s.yml", SCRIPT.format(url=plain.url, tls="{}"))
         done = loadline("artillery", "run", script, env=extra("gone.pem"))
     assert done.returncode == 0
@@ -81,13 +84,13 @@ def test_extra_authorities(loadline, certificates):
     assert f"warning: NODE_EXTRA_CA_CERTS: ignoring extra certificates from `{certificates}/gone.pem`" in done.stderr
 
 
-def test_insecure(loadline, certificates):
+def test_insecure_flag_accepts_any_certificate(loadline, certificates):
     assert run(loadline, certificates, "alone", flags=["-k"])[0] == []
 
 
-def test_certificates_of_clients(loadline, certificates):
+def test_client_certificates_are_sent(loadline, certificates):
     authority, client = certificates / "authority.pem", certificates / "client"
-    # Text in the script, and files beside it.
+    # Text in the script, and files in its folder.
     pem = json.dumps((certificates / "client.pem").read_text())
     tls = f"{{ ca: {authority}, cert: {pem}, key: {client}.key }}"
     errors, peer = run(loadline, certificates, "server", tls, client_ca=True)
@@ -98,15 +101,15 @@ def test_certificates_of_clients(loadline, certificates):
         assert not file.is_file() or b"PRIVATE KEY" not in file.read_bytes()
 
 
-def test_a_plain_server_behind_https(loadline):
-    with peers.Recorder() as peer:
+def test_https_to_a_plain_server_is_eproto(loadline):
+    with fake_servers.RecordingServer() as peer:
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url.replace("http", "https"), tls="{}"))
         done = loadline("artillery", "run", script)
     assert "errors.EPROTO: " in done.stdout
 
 
 class Proxy:
-    """Connects to whatever host it is asked for, or says no; keeps the requests."""
+    """A proxy that connects to any host, or refuses, and records the requests."""
 
     def __init__(self, status: str = "200 Connection established") -> None:
         self.asked: list[str] = []
@@ -136,9 +139,9 @@ class Proxy:
         server.close()
 
 
-def test_through_a_proxy(loadline, certificates):
+def test_requests_go_through_the_proxy(loadline, certificates):
     proxy = Proxy()
-    with peers.Peer(proxy) as pipe, peers.Recorder() as peer:
+    with fake_servers.FakeServer(proxy) as pipe, fake_servers.RecordingServer() as peer:
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url, tls="{}"))
         environment = {"HTTP_PROXY": pipe.url.replace("http://", "http://user:p%40ss@")}
         done = loadline("artillery", "run", script, env=environment)
@@ -146,7 +149,7 @@ def test_through_a_proxy(loadline, certificates):
     host = peer.url.removeprefix("http://")
     assert proxy.asked == [f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: Basic dXNlcjpwQHNz\r\n\r\n"]
     proxy = Proxy()
-    with peers.Peer(proxy) as pipe, peers.Recorder(tls=serve(certificates, "server")) as peer:
+    with fake_servers.FakeServer(proxy) as pipe, fake_servers.RecordingServer(tls=serve(certificates, "server")) as peer:
         tls = f"{{ ca: {certificates / 'authority.pem'} }}"
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url, tls=tls))
         done = loadline("artillery", "run", script, env={"HTTP_PROXY": pipe.url})
@@ -154,9 +157,9 @@ def test_through_a_proxy(loadline, certificates):
     assert len(proxy.asked) == 1
 
 
-def test_a_proxy_that_says_no(loadline):
+def test_refusing_proxy_is_an_error(loadline):
     proxy = Proxy("407 Proxy Authentication Required")
-    with peers.Peer(proxy) as pipe, peers.Recorder() as peer:
+    with fake_servers.FakeServer(proxy) as pipe, fake_servers.RecordingServer() as peer:
         script = loadline.write("s.yml", SCRIPT.format(url=peer.url, tls="{}"))
         done = loadline("artillery", "run", script, env={"HTTP_PROXY": pipe.url})
     assert "errors.ERR_PROXY_CONNECT: " in done.stdout

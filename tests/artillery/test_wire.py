@@ -1,9 +1,9 @@
-"""The bytes of requests, as Artillery sends them. Headers are compared as a set."""
+"""Requests equal Artillery's byte for byte. Headers are compared as a set."""
 
 import re
 from pathlib import Path
 
-import peers
+import fake_servers
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -11,17 +11,17 @@ GOLDEN = Path(__file__).parent / "golden"
 def parse(text: str) -> tuple[str, frozenset[str], str]:
     head, _, body = text.partition("\n\n")
     first, *lines = head.splitlines()
-    # Names are compared in any case; the port is the peer's.
+    # Names are compared without case; the port is the server's.
     headers = (line.partition(": ") for line in lines)
     return first, frozenset(f"{k.lower()}: {v}" for k, _, v in headers if k.lower() != "host"), body.rstrip("\n")
 
 
-def masked(text: str) -> str:
-    """Boundaries are another one each time."""
+def mask_boundary(text: str) -> str:
+    """Boundaries differ in every request."""
     return re.sub(r"-{26}[0-9a-f]{24}", "BOUNDARY", text)
 
 
-def test_requests_are_artillerys(loadline):
+def test_requests_equal_artillerys(loadline):
     seen = []
 
     def serve(connection):
@@ -36,12 +36,12 @@ def test_requests_are_artillerys(loadline):
         connection.close()
 
     script = (GOLDEN / "wire.yml").read_text()
-    transcript = masked((GOLDEN / "wire.txt").read_text())
+    transcript = mask_boundary((GOLDEN / "wire.txt").read_text())
     wanted = [parse(text) for text in re.split(r"^--------\n", transcript, flags=re.M) if text.strip()]
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         run = loadline("artillery", "run", "-q", loadline.write("w.yml", script.replace("http://127.0.0.1:8111", peer.url)))
     assert run.returncode == 0, run.stderr
-    ours = [parse(masked(text)) for text in seen]
+    ours = [parse(mask_boundary(text)) for text in seen]
     assert [request[0] for request in ours] == [request[0] for request in wanted]
     for mine, theirs in zip(ours, wanted, strict=False):
         assert mine == theirs

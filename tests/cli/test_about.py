@@ -1,4 +1,4 @@
-"""`about:` says in the owner's words what a test is for; both reports print it, and nothing is measured by it."""
+"""The plan's `about:` section is printed in both reports and affects no measurement."""
 
 import json
 
@@ -16,7 +16,7 @@ steps: [ { get: '/api/sum?a=1&b=2' } ]
 """
 LOAD = "load: { rate: 20/s, duration: 1s }"
 STAGES = PLAN.replace(LOAD, f"stages: [ {{ name: one, {LOAD} }} ]\ncool-down: false")
-TOLD = [
+EXPECTED_LINES = [
     "Whether sums hold what the sale of November asks for.",
     "| Owner | Ann, the payments team |",
     "| service | 2 instances \\| 4 cores |",
@@ -26,31 +26,31 @@ TOLD = [
 ]
 
 
-def squeezed(text):
+def normalize_spaces(text):
     return "\n".join(" ".join(line.split()) for line in text.splitlines())
 
 
-def test_both_reports_of_a_run_print_it(loadline):
+def test_about_is_printed_in_both_reports_of_a_run(loadline):
     run = loadline("run", loadline.write("p.yml", PLAN))
     assert run.returncode == 0, run.stderr
     (folder,) = (loadline.folder / ".loadline/runs").glob("2*")
-    told = squeezed((folder / "report.md").read_text())
-    for line in TOLD:
-        assert line in told
-    assert told.index(TOLD[0]) < told.index("## "), "in front of every section"
+    text = normalize_spaces((folder / "report.md").read_text())
+    for line in EXPECTED_LINES:
+        assert line in text
+    assert text.index(EXPECTED_LINES[0]) < text.index("## "), "in front of every section"
     assert json.loads((folder / "manifest.json").read_text())["about"]["owner"] == "Ann, the payments team"
 
 
-def test_a_campaign_prints_it_once(loadline):
+def test_about_is_printed_once_in_a_campaign_report(loadline):
     run = loadline("campaign", loadline.write("p.yml", STAGES))
     assert run.returncode == 0, run.stderr
     report = loadline.folder / ".loadline/campaigns/last/report.md"
-    told = squeezed(report.read_text())
-    for line in TOLD:
-        assert told.count(line) == 1, told
+    text = normalize_spaces(report.read_text())
+    for line in EXPECTED_LINES:
+        assert text.count(line) == 1, text
 
 
-def test_what_is_wrong_is_told_once_with_its_place(loadline):
+def test_about_with_an_error_is_reported_once_with_its_place(loadline):
     for command, plan in (("run", PLAN), ("campaign", STAGES)):
         wrong = plan.replace("owner:", "owners:").replace("https://wiki", "wiki")
         run = loadline(command, loadline.write("p.yml", wrong))

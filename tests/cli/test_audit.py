@@ -1,4 +1,6 @@
-"""`loadline audit` on the tables of published reports, on transcripts of the original tools, and on what it does not read."""
+"""`loadline audit` reads tables of published reports and transcripts of other tools, and refuses
+other files.
+"""
 
 import json
 import re
@@ -14,7 +16,7 @@ def findings(run, kind: str) -> list[str]:
     return [line for line in run.stdout.splitlines() if line.startswith(kind)]
 
 
-def test_artillerys_published_rates(loadline):
+def test_audit_finds_contradictions_in_published_artillery_rates(loadline):
     run = loadline("audit", TABLES / "published/medplum.txt")
     assert run.returncode == 1, run.stderr
     found = findings(run, "contradiction")
@@ -25,14 +27,14 @@ def test_artillerys_published_rates(loadline):
     assert re.fullmatch(r"\d+ figures read, \d+ relations checked, 3 contradictions", run.stdout.splitlines()[-1])
 
 
-def test_more_in_flight_than_connections(loadline):
+def test_audit_finds_more_requests_in_flight_than_connections(loadline):
     run = loadline("audit", TABLES / "published/phoenix.txt")
     assert run.returncode == 1
     (found,) = findings(run, "contradiction")
     assert "24,387/s × 13.40 ms = 327 requests in flight, on 100 connections" in found
 
 
-def test_tables_that_agree_with_themselves(loadline):
+def test_audit_accepts_consistent_tables(loadline):
     run = loadline("audit", TABLES / "published/pepeunit.txt", TABLES / "published/shortener.md")
     assert run.returncode == 0, run.stdout
     assert not findings(run, "contradiction")
@@ -43,12 +45,12 @@ def test_tables_that_agree_with_themselves(loadline):
 @pytest.mark.parametrize(
     "path", sorted((TABLES / "golden").iterdir()) + sorted(ARTILLERY.glob("*-*.json")), ids=lambda path: path.name
 )
-def test_transcripts_of_the_tools_pass(loadline, path):
+def test_audit_accepts_transcripts_of_the_tools(loadline, path):
     run = loadline("audit", path)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_a_changed_figure_is_named(loadline):
+def test_audit_names_a_changed_figure(loadline):
     text = (TABLES / "golden/wrk-script.txt").read_text()
     run = loadline("audit", loadline.write("wrk.txt", text.replace("344151 requests", "334151 requests")))
     assert run.returncode == 1
@@ -56,7 +58,7 @@ def test_a_changed_figure_is_named(loadline):
     assert "line 13: Requests/sec 111014.59, but 334,151 requests in 3.1 s" in found
 
 
-def test_findings_as_json(loadline):
+def test_audit_writes_findings_as_json(loadline):
     run = loadline("audit", TABLES / "published/medplum.txt", "--json", "found.json")
     assert run.returncode == 1
     (file,) = json.loads((loadline.folder / "found.json").read_text())["files"]
@@ -66,7 +68,7 @@ def test_findings_as_json(loadline):
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", '{"a": 1}', "a,b\n1,2\n", "\x00\xff", "config:\n  target: http://x\n"])
-def test_an_unknown_file(loadline, text):
+def test_audit_refuses_an_unknown_format(loadline, text):
     run = loadline("audit", loadline.write("unknown", text))
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
@@ -75,7 +77,7 @@ def test_an_unknown_file(loadline, text):
         assert word in line, line
 
 
-def test_files_that_cannot_be_read(loadline):
+def test_audit_reports_unreadable_files(loadline):
     run = loadline("audit", "nowhere.txt")
     assert run.returncode == 3
     assert "nowhere.txt" in run.stderr
@@ -85,7 +87,7 @@ def test_files_that_cannot_be_read(loadline):
     assert loadline("audit", folder).returncode == 2
 
 
-def test_a_run_of_ones_own(loadline):
+def test_audit_accepts_the_summary_of_a_run(loadline):
     ran = loadline("run", "lab:sum", "--rate", "50/s", "--duration", "2s")
     assert ran.returncode == 0, ran.stderr
     folder = loadline.folder / ".loadline/runs/last"

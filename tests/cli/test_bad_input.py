@@ -1,9 +1,12 @@
-"""Bad input gets one clear line and the right exit code: never a hang, a stack trace or lost results."""
+"""Bad input gives one clear line and the right exit code.
+
+It never causes a hang, a stack trace or lost results.
+"""
 
 import resource
 import subprocess
 
-import peers
+import fake_servers
 import pytest
 from conftest import LOADLINE
 
@@ -19,7 +22,7 @@ scenarios:
 """
 
 
-def one_line(run, code: int, *words: str) -> None:
+def assert_one_line(run, code: int, *words: str) -> None:
     assert run.returncode == code, run.stdout + run.stderr
     lines = [line for line in run.stderr.splitlines() if line.startswith("loadline: ") and "warning" not in line]
     assert len(lines) == 1, run.stderr
@@ -28,15 +31,15 @@ def one_line(run, code: int, *words: str) -> None:
     assert "panicked" not in run.stderr
 
 
-def test_a_url_without_a_scheme_is_told_what_it_needs(loadline):
-    one_line(loadline("run", "shop.example/cart"), 2, "there is no such file", "https://shop.example/cart")
-    one_line(loadline("run", "plans/shop.yml"), 2, "plans/shop.yml: No such file")
+def test_url_without_scheme_is_refused_with_a_hint(loadline):
+    assert_one_line(loadline("run", "shop.example/cart"), 2, "there is no such file", "https://shop.example/cart")
+    assert_one_line(loadline("run", "plans/shop.yml"), 2, "plans/shop.yml: No such file")
 
 
 @pytest.mark.parametrize("target", ["/api", "/api/"])
-def test_a_slash_at_the_end_of_the_target_is_not_doubled(loadline, target):
+def test_target_with_trailing_slash_keeps_single_slashes(loadline, target):
     plan = loadline.write("p.yml", "loadline: 1\nload: { rate: 5/s, duration: 1s }\nsteps: [ { get: /sum } ]\n")
-    with peers.Recorder() as peer:
+    with fake_servers.RecordingServer() as peer:
         run = loadline("run", plan, "--target", peer.url + target)
     assert run.returncode == 0, run.stderr
     assert set(peer.lines) == {"GET /api/sum"}
@@ -66,27 +69,27 @@ def test_a_slash_at_the_end_of_the_target_is_not_doubled(loadline, target):
         ),
     ],
 )
-def test_files(loadline, text, words):
-    one_line(loadline("run", loadline.write("s.yml", text)), 2, *words)
+def test_malformed_file_is_refused_in_one_line(loadline, text, words):
+    assert_one_line(loadline("run", loadline.write("s.yml", text)), 2, *words)
 
 
-def test_flags(loadline):
+def test_malformed_flag_is_refused_in_one_line(loadline):
     url = "http://127.0.0.1:1"
-    one_line(loadline("run", url, "--rate=-5/s"), 2, "--rate", "negative")
-    one_line(loadline("run", url, "--duration", "10"), 2, "--duration", "unit")
-    one_line(loadline("run", url, "--check", "p99 < "), 2, "--check", "column 7")
-    one_line(loadline("run", url, "--check", "p99x < 1s"), 2, "not a metric")
-    one_line(loadline("run", url, "--stop", "errors > 1%"), 2, "--stop", "for 10s")
-    one_line(loadline("run", "nowhere.yml"), 2, "nowhere.yml")
-    one_line(loadline("run", "ftp://x/"), 2, "ftp://x/")
+    assert_one_line(loadline("run", url, "--rate=-5/s"), 2, "--rate", "negative")
+    assert_one_line(loadline("run", url, "--duration", "10"), 2, "--duration", "unit")
+    assert_one_line(loadline("run", url, "--check", "p99 < "), 2, "--check", "column 7")
+    assert_one_line(loadline("run", url, "--check", "p99x < 1s"), 2, "not a metric")
+    assert_one_line(loadline("run", url, "--stop", "errors > 1%"), 2, "--stop", "for 10s")
+    assert_one_line(loadline("run", "nowhere.yml"), 2, "nowhere.yml")
+    assert_one_line(loadline("run", "ftp://x/"), 2, "ftp://x/")
     assert loadline("run").returncode == 2
     assert loadline("run", url, "--no-such-flag").returncode == 2
-    one_line(loadline("lab", "nolab"), 2, "nolab", "sum")
-    one_line(loadline("report", "20200101T000000Z-0000"), 2, "20200101T000000Z-0000")
+    assert_one_line(loadline("lab", "nolab"), 2, "nolab", "sum")
+    assert_one_line(loadline("report", "20200101T000000Z-0000"), 2, "20200101T000000Z-0000")
 
 
-def test_no_request_was_ever_answered(loadline):
-    port = peers.free_port()
+def test_run_without_any_answer_exits_with_3(loadline):
+    port = fake_servers.free_port()
     refused = loadline("run", f"http://127.0.0.1:{port}", *SHORT)
     assert refused.returncode == 3
     assert "10 × connection refused" in refused.stdout
@@ -95,50 +98,50 @@ def test_no_request_was_ever_answered(loadline):
     assert "dns 10" in unresolved.stdout
 
 
-def test_garbage_answers(loadline):
-    with peers.Peer(peers.garbage) as peer:
+def test_answer_that_is_not_http_counts_as_unanswered(loadline):
+    with fake_servers.FakeServer(fake_servers.send_garbage) as peer:
         run = loadline("run", peer.url, *SHORT)
     assert run.returncode == 3
     assert "10 × not HTTP" in run.stdout
 
 
-def test_a_target_that_never_answers(loadline):
-    with peers.Peer(peers.never) as peer:
+def test_target_that_never_answers_leaves_requests_unfinished(loadline):
+    with fake_servers.FakeServer(fake_servers.never_answer) as peer:
         run = loadline("run", peer.url, *SHORT, "--drain", "1s")
     assert run.returncode == 3
     assert "unfinished 10" in run.stdout
     assert "≥" in run.stdout
 
 
-def test_descriptors(loadline):
-    def few():
+def test_missing_descriptors_are_reported_before_and_during_a_run(loadline):
+    def limit_descriptors():
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 
-    run = loadline.start("run", "http://127.0.0.1:1", "--connections", "500", preexec_fn=few)
+    run = loadline.start("run", "http://127.0.0.1:1", "--connections", "500", preexec_fn=limit_descriptors)
     _, err = run.communicate(timeout=20)
     assert run.returncode == 3
     assert "500 connections need 532 file descriptors, the limit is 64" in err
-    with peers.Peer(peers.never) as peer:
-        run = loadline.start("run", peer.url, "--rate", "100/s", "--duration", "1s", "--drain", "0s", preexec_fn=few)
+    with fake_servers.FakeServer(fake_servers.never_answer) as peer:
+        run = loadline.start("run", peer.url, "--rate", "100/s", "--duration", "1s", "--drain", "0s", preexec_fn=limit_descriptors)
         out, _ = run.communicate(timeout=20)
     assert "no file descriptors left (EMFILE)" in out
     assert "generator" in out
 
 
 @pytest.mark.alone
-def test_a_record_that_cannot_be_written_does_not_stop_the_run(loadline):
+def test_unwritable_record_does_not_stop_the_run(loadline):
     (loadline.folder / "file").write_text("")
-    with peers.Peer(peers.ok()) as peer:
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         run = loadline("run", peer.url, *SHORT, "--runs", "file/runs")
     assert run.returncode == 0
     assert run.stderr.count("warning") == 1
     assert "10 ok" in run.stdout
 
 
-def test_labs_with_impossible_options(loadline):
+def test_lab_with_impossible_options_is_refused(loadline):
     refused = loadline("lab", "truth", "mode=stall", "stall=20s", "every=10s")
-    one_line(refused, 2, "stall=20s", "shorter than every=10s")
-    one_line(loadline("lab", "truth", "mode=nope"), 2, "mode=nope", "constant")
+    assert_one_line(refused, 2, "stall=20s", "shorter than every=10s")
+    assert_one_line(loadline("lab", "truth", "mode=nope"), 2, "mode=nope", "constant")
     as_target = loadline("run", "lab:truth?mode=stall&stall=20s&every=10s", *SHORT)
     assert as_target.returncode == 2
     assert "shorter than every=10s" in as_target.stderr
@@ -151,16 +154,16 @@ def test_labs_with_impossible_options(loadline):
         ('errors in "peak" < 1%', 'there is no phase "peak"'),
     ],
 )
-def test_a_criterion_of_nothing_is_refused_before_anything_is_sent(loadline, check, why):
-    with peers.Recorder() as peer:
+def test_criterion_that_can_never_be_judged_is_refused_before_any_request(loadline, check, why):
+    with fake_servers.RecordingServer() as peer:
         run = loadline("run", peer.url, "--duration", "1s", "--check", check)
     assert (run.returncode, peer.lines) == (2, [])
     assert "can never be judged" in run.stderr
     assert why in run.stderr
 
 
-def test_results_that_cannot_be_written_are_no_success(loadline):
-    with peers.Recorder() as peer:
+def test_unwritable_results_exit_with_3(loadline):
+    with fake_servers.RecordingServer() as peer:
         run = loadline("run", peer.url, "--duration", "1s", "--json", "nowhere/out.json")
         assert run.returncode == 3
         assert "cannot write nowhere/out.json" in run.stderr

@@ -1,4 +1,6 @@
-"""Campaigns: stages one after the other, a look at the service between them, one report over all; nothing finished is lost."""
+"""Campaigns run stages in order, watch the service between them, write one report, and keep every
+finished stage.
+"""
 
 import json
 import os
@@ -12,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import until
+from conftest import wait_until
 
 PLAN = """loadline: 1
 name: Shop
@@ -27,7 +29,8 @@ cool-down: {cool_down}
 assumptions: [ Nobody leaves. ]
 """
 
-#: What chance does to a busy machine's figures is no business of these tests: they look at what was run, kept and told.
+#: Chance affects the figures of a busy machine. These tests check what was run, stored and
+#: reported.
 ANYHOW = "on-fail: continue"
 
 
@@ -39,27 +42,27 @@ def campaign(loadline, lab, *stages: str, cool_down: str = "false") -> Path:
     return loadline.write("shop.yml", PLAN.format(target=lab.url, stages="\n".join(stages), cool_down=cool_down))
 
 
-def last(loadline) -> Path:
+def campaign_folder(loadline) -> Path:
     return loadline.folder / ".loadline" / "campaigns" / "last"
 
 
-def told(loadline) -> dict:
-    return json.loads((last(loadline) / "campaign.json").read_text())
+def campaign_report(loadline) -> dict:
+    return json.loads((campaign_folder(loadline) / "campaign.json").read_text())
 
 
 def ledger(loadline) -> list[dict]:
-    return [json.loads(line) for line in (last(loadline) / "campaign.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (campaign_folder(loadline) / "campaign.jsonl").read_text().splitlines()]
 
 
-def finished(loadline) -> list[int]:
+def finished_stages(loadline) -> list[int]:
     return [line["stage"] for line in ledger(loadline)[1:] if line["what"] == "ended"]
 
 
-def test_every_stage_is_a_run_and_all_are_one_report(loadline, start_lab):
+def test_campaign_runs_every_stage_and_writes_one_report(loadline, start_lab):
     lab = start_lab("truth")
     campaign(loadline, lab, stage("half", "0.5x"), stage("whole"), cool_down="{ at-most: 20s, rate: 20/s, for: 1s }")
     run = loadline("campaign", "shop.yml")
-    report = told(loadline)
+    report = campaign_report(loadline)
     rows = report["stages"]
     assert [row["name"] for row in rows] == ["half", "whole"], run.stderr
     assert [row["requests"] for row in rows] == [20, 40]
@@ -67,8 +70,8 @@ def test_every_stage_is_a_run_and_all_are_one_report(loadline, start_lab):
     looks = rows[1]["cool_down"]["runs"]
     assert looks
     assert rows[0]["cool_down"] is None
-    # What the target received is what all the runs together have sent.
-    folder = last(loadline)
+    # The target received the requests of all runs together.
+    folder = campaign_folder(loadline)
     records = [Path(row["report"]).parent for row in rows] + [Path(name) for name in looks]
     summaries = [json.loads((folder / record / "summary.json").read_text()) for record in records]
     assert lab.stats()["received"]["total"] == sum(summary["requests"]["issued"] for summary in summaries)
@@ -88,35 +91,35 @@ def test_every_stage_is_a_run_and_all_are_one_report(loadline, start_lab):
     assert not list((loadline.folder / ".loadline").glob("runs/*"))
 
 
-def test_a_stage_that_fails_keeps_the_others_from_running(loadline, start_lab):
+def test_failed_stage_prevents_the_next_one(loadline, start_lab):
     lab = start_lab("truth", "mode=error", "share=100%")
     campaign(loadline, lab, stage("half", more="criteria: [ errors < 1% ]"), stage("whole"))
     run = loadline("campaign", "shop.yml")
-    verdicts = [row["verdict"] for row in told(loadline)["stages"]]
+    verdicts = [row["verdict"] for row in campaign_report(loadline)["stages"]]
     assert verdicts[0] == "FAIL", run.stderr
     assert verdicts[1] == "NOT RUN"
     assert run.returncode == 1
     assert "whole was not run." in " ".join(run.stdout.split())
-    assert finished(loadline) == [0]
+    assert finished_stages(loadline) == [0]
 
 
-def test_a_stage_may_fail_and_the_next_one_run_all_the_same(loadline, start_lab):
+def test_failed_stage_with_on_fail_continue_runs_the_next_one(loadline, start_lab):
     lab = start_lab("truth", "mode=error", "share=100%")
     campaign(loadline, lab, stage("half", more=f"criteria: [ errors < 1% ], {ANYHOW}"), stage("whole"))
     run = loadline("campaign", "shop.yml")
-    assert finished(loadline) == [0, 1], run.stderr
+    assert finished_stages(loadline) == [0, 1], run.stderr
     assert run.returncode == 1
 
 
-class Tired(BaseHTTPRequestHandler):
-    """Answers at once for a while, and slowly ever after."""
+class Exhausted(BaseHTTPRequestHandler):
+    """Answers immediately for a number of requests, then slowly."""
 
     protocol_version = "HTTP/1.1"
     left = 70
 
     def do_GET(self) -> None:
-        Tired.left -= 1
-        if Tired.left < 0:
+        Exhausted.left -= 1
+        if Exhausted.left < 0:
             time.sleep(1)
         self.send_response(200)
         self.send_header("content-length", "0")
@@ -126,8 +129,8 @@ class Tired(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_service_that_does_not_come_back_ends_the_campaign(loadline):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Tired)
+def test_service_that_does_not_recover_ends_the_campaign(loadline):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Exhausted)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     lab = SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}")
@@ -138,7 +141,7 @@ def test_a_service_that_does_not_come_back_ends_the_campaign(loadline):
     finally:
         server.shutdown()
         server.server_close()
-    rows = told(loadline)["stages"]
+    rows = campaign_report(loadline)["stages"]
     assert rows[2]["verdict"] == "NOT RUN", run.stderr
     cooled = rows[1]["cool_down"]
     assert cooled["recovered_ns"] is None
@@ -150,51 +153,51 @@ def test_a_service_that_does_not_come_back_ends_the_campaign(loadline):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_whoever_is_told_to_end_keeps_what_is_finished_and_goes_on_later(loadline, start_lab, number):
+def test_interrupted_campaign_keeps_finished_stages_and_resumes(loadline, start_lab, number):
     lab = start_lab("truth")
     campaign(loadline, lab, stage("half"), stage("whole", duration="60s"))
     process = loadline.start("campaign", "shop.yml")
-    received(lab, 60)
+    wait_for_requests(lab, 60)
     process.send_signal(number)
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + number, errors
-    assert finished(loadline) == [0, 1]
-    assert [row["verdict"] for row in told(loadline)["stages"]][1] == "UNFINISHED"
+    assert finished_stages(loadline) == [0, 1]
+    assert [row["verdict"] for row in campaign_report(loadline)["stages"]][1] == "UNFINISHED"
     assert "--resume" in errors
-    # What was interrupted is run again, what was finished is not.
+    # The interrupted stage runs again; the finished stage does not.
     before = lab.stats()["received"]["total"]
     process = loadline.start("campaign", "shop.yml", "--resume")
-    received(lab, before + 20)
+    wait_for_requests(lab, before + 20)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert "1/2 half: finished earlier" in errors
-    assert finished(loadline) == [0, 1, 1]
+    assert finished_stages(loadline) == [0, 1, 1]
 
 
-def test_kill_9_loses_nothing_that_was_finished_and_leaves_no_process(loadline, start_lab):
+def test_killed_campaign_keeps_finished_stages_and_leaves_no_process(loadline, start_lab):
     lab = start_lab("truth")
     campaign(loadline, lab, stage("half"), stage("whole", duration="60s"), stage("more"))
     process = loadline.start("campaign", "shop.yml", start_new_session=True)
-    received(lab, 60)
+    wait_for_requests(lab, 60)
     stage_pid = children(process.pid)
     assert len(stage_pid) == 1
     process.kill()
     process.communicate(timeout=60)
-    # The run that was under way ends in good order, with a record.
-    until(lambda: is_gone(stage_pid[0]), "the end of the run")
-    assert finished(loadline) == [0]
-    assert (last(loadline) / "report.md").is_file()
-    run = last(loadline) / "2-whole" / "last" / "summary.json"
+    # The run in flight ends normally and writes its record.
+    wait_until(lambda: is_gone(stage_pid[0]), "the end of the run")
+    assert finished_stages(loadline) == [0]
+    assert (campaign_folder(loadline) / "report.md").is_file()
+    run = campaign_folder(loadline) / "2-whole" / "last" / "summary.json"
     assert json.loads(run.read_text())["requests"]["issued"] > 0
-    # Its report is written anew of what is there.
+    # The report is written again from the existing records.
     for name in ("report.html", "report.md", "campaign.json"):
-        (last(loadline) / name).unlink()
+        (campaign_folder(loadline) / name).unlink()
     shown = loadline("report", ".loadline/campaigns/last")
     assert shown.returncode == 0, shown.stderr
-    assert [row["verdict"] for row in told(loadline)["stages"]][1:] == ["UNFINISHED", "NOT RUN"]
-    assert told(loadline)["stages"][0]["requests"] == 40
+    assert [row["verdict"] for row in campaign_report(loadline)["stages"]][1:] == ["UNFINISHED", "NOT RUN"]
+    assert campaign_report(loadline)["stages"][0]["requests"] == 40
     for name in ("report.html", "report.md"):
-        assert "half" in (last(loadline) / name).read_text()
+        assert "half" in (campaign_folder(loadline) / name).read_text()
     assert "more was not run." in " ".join(shown.stdout.split())
     for flags in (("--json", "x.json"), ("--table", "rps"), ("--export", "csv=x"), ("--out", "x"), ("--server", "x=missing.csv")):
         refused = loadline("report", ".loadline/campaigns/last", *flags)
@@ -206,7 +209,7 @@ def test_kill_9_loses_nothing_that_was_finished_and_leaves_no_process(loadline, 
     assert "shop.yml has changed since the campaign in " in changed.stderr
 
 
-def test_a_target_where_nothing_listens_ends_a_campaign_as_it_ends_a_run(loadline):
+def test_unreachable_target_ends_a_campaign_like_a_run(loadline):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         nowhere = SimpleNamespace(url=f"http://127.0.0.1:{unused.getsockname()[1]}")
@@ -214,24 +217,24 @@ def test_a_target_where_nothing_listens_ends_a_campaign_as_it_ends_a_run(loadlin
         single = loadline("run", "shop.yml", "--stage", "half")
         several = loadline("campaign", "shop.yml")
     assert (single.returncode, several.returncode) == (3, 3), several.stdout + several.stderr
-    half, whole = told(loadline)["stages"]
+    half, whole = campaign_report(loadline)["stages"]
     assert (half["verdict"], whole["verdict"]) == ("FAIL", "NOT RUN")
     assert half["why"] == "not one of 40 requests was answered"
-    for text in (single.stdout, several.stdout, (last(loadline) / half["report"]).read_text()):
+    for text in (single.stdout, several.stdout, (campaign_folder(loadline) / half["report"]).read_text()):
         assert "The load generator, not the server" not in " ".join(text.split())
 
 
-def test_each_stage_says_from_when_to_when_it_ran(loadline, start_lab):
+def test_stage_reports_its_start_and_end_time(loadline, start_lab):
     lab = start_lab("truth")
     campaign(loadline, lab, stage("half"))
     before = datetime.now(UTC).replace(microsecond=0)
     run = loadline("campaign", "shop.yml")
     after = datetime.now(UTC)
     assert run.returncode == 0, run.stdout + run.stderr
-    (row,) = told(loadline)["stages"]
+    (row,) = campaign_report(loadline)["stages"]
     begin, end = (datetime.fromisoformat(row[name]) for name in ("from_utc", "to_utc"))
     assert before <= begin < end <= after
-    page = (last(loadline) / "report.html").read_text()
+    page = (campaign_folder(loadline) / "report.html").read_text()
     assert f"{begin:%Y-%m-%d %H:%M:%S}" in page
     assert f"{end:%Y-%m-%d %H:%M:%S}" in page
 
@@ -242,46 +245,46 @@ mocks:
 """
 
 
-def test_a_mock_that_dies_is_named_and_the_service_is_not_blamed(loadline, start_lab):
+def test_mock_that_dies_is_named_as_the_cause(loadline, start_lab):
     lab = start_lab("truth")
     plan = campaign(loadline, lab, stage("half"), stage("whole", duration="60s"), stage("more"), cool_down="{ at-most: 20s }")
     plan.write_text(plan.read_text() + MOCKED)
     process = loadline.start("campaign", "shop.yml")
-    received(lab, 60)
+    wait_for_requests(lab, 60)
     (mock,) = [pid for pid in children(process.pid) if b"\0mock\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     (stage_pid,) = [pid for pid in children(process.pid) if pid != mock]
     os.kill(mock, signal.SIGKILL)
     os.kill(stage_pid, signal.SIGINT)
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 3, out + errors
-    half, whole, more = told(loadline)["stages"]
+    half, whole, more = campaign_report(loadline)["stages"]
     assert whole["verdict"] == "COULD NOT RUN"
     assert "the process of the plan's mocks ended: signal: 9" in whole["why"]
     assert more["verdict"] == "NOT RUN"
     assert "does not come back" not in out
 
 
-def test_a_mock_that_dies_during_a_cool_down_leaves_the_recovery_unknown(loadline, start_lab):
+def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start_lab):
     lab = start_lab("truth")
     plan = campaign(loadline, lab, stage("half"), stage("whole"), stage("more"), cool_down="{ at-most: 7s, rate: 10/s, for: 6s }")
     plan.write_text(plan.read_text() + MOCKED)
     process = loadline.start("campaign", "shop.yml")
-    until(lambda: any(last(loadline).glob("2-whole-looks-1/last/server.jsonl")), "the first look")
+    wait_until(lambda: any(campaign_folder(loadline).glob("2-whole-looks-1/last/server.jsonl")), "the first look")
     (mock,) = [pid for pid in children(process.pid) if b"\0mock\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     os.kill(mock, signal.SIGKILL)
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 3, out + errors
-    whole, more = told(loadline)["stages"][1:]
+    whole, more = campaign_report(loadline)["stages"][1:]
     assert whole["verdict"] == "RAN"
     assert whole["cool_down"]["recovered_ns"] is None
     assert "the process of the plan's mocks ended: signal: 9" in whole["cool_down"]["unmeasured"]
     assert more["verdict"] == "NOT RUN"
-    assert "not known: the process of the plan's mocks ended" in (last(loadline) / "report.md").read_text()
+    assert "not known: the process of the plan's mocks ended" in (campaign_folder(loadline) / "report.md").read_text()
 
 
-def received(lab, least: int) -> None:
-    """Waits until the target has got so many requests."""
-    until(lambda: lab.stats()["received"]["total"] >= least, f"the request number {least}")
+def wait_for_requests(lab, least: int) -> None:
+    """Waits until the target has received `least` requests."""
+    wait_until(lambda: lab.stats()["received"]["total"] >= least, f"the request number {least}")
 
 
 def children(pid: int) -> list[int]:
@@ -303,7 +306,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_another_tools_command_line_is_a_stage_too(loadline, start_lab):
+def test_stage_may_be_a_command_line_of_another_tool(loadline, start_lab):
     lab = start_lab("truth")
     plan = f"""loadline: 1
 target: {lab.url}
@@ -314,7 +317,7 @@ stages:
 """
     loadline.write("mixed.yml", plan)
     run = loadline("campaign", "mixed.yml")
-    bare, missing = told(loadline)["stages"]
+    bare, missing = campaign_report(loadline)["stages"]
     assert bare["requests"] > 0, run.stderr
     assert bare["load"] == "wrk -t1 -c2 -d1s {{ target }}/x"
     assert missing["verdict"] == "COULD NOT RUN"
@@ -322,7 +325,7 @@ stages:
     assert run.returncode == 3
 
 
-def test_what_another_tools_stage_prints_is_kept_without_secrets(loadline, start_lab):
+def test_stage_output_of_another_tool_is_stored_without_secrets(loadline, start_lab):
     lab = start_lab("truth")
     url = f"{lab.url.replace('//', '//me:hunter-2@')}/x?api_key=k3y-in-clear"
     plan = f"""loadline: 1
@@ -333,25 +336,25 @@ stages:
 """
     loadline.write("mixed.yml", plan)
     run = loadline("campaign", "mixed.yml")
-    assert told(loadline)["stages"][0]["requests"] > 0, run.stderr
+    assert campaign_report(loadline)["stages"][0]["requests"] > 0, run.stderr
     kept = [path for path in (loadline.folder / ".loadline").rglob("*") if path.is_file()]
     assert any(path.name == "output.txt" for path in kept)
     for secret in (b"hunter-2", b"k3y-in-clear"):
         assert not [path for path in kept if secret in path.read_bytes()]
 
 
-def test_an_embedded_target_lives_as_long_as_the_campaign(loadline):
+def test_embedded_target_lives_as_long_as_the_campaign(loadline):
     plan = PLAN.format(target="lab:shortener?token=demo", stages=stage("half") + "\n" + stage("whole"), cool_down="false")
     plan = plan.replace("steps: [ { get: / } ]", "steps: [ { get: { url: /nothing, expect: 404 } } ]")
     loadline.write("shop.yml", plan + "server: { lab: lab:/__lab/stats }\n")
     run = loadline("campaign", "shop.yml")
-    folder = last(loadline)
-    rows = told(loadline)["stages"]
+    folder = campaign_folder(loadline)
+    rows = campaign_report(loadline)["stages"]
     assert [row["requests"] for row in rows] == [40, 40], run.stderr
     assert all(row["error_share"] == 0.0 for row in rows)
     second = json.loads((folder / Path(rows[1]["report"]).parent / "series.json").read_text())
     counted = [panel for panel in second["server"] if panel["name"] == "lab.received.total"]
-    # It counts on: the same lab has had the first stage's requests.
+    # The counter continues: the same lab received the first stage's requests.
     assert counted
     assert max(value for value in counted[0]["values"] if value is not None) > 40
 
@@ -370,13 +373,13 @@ cool-down: false
 """
 
 
-def test_a_stage_may_load_another_target_and_is_compared_with_the_one_before(loadline):
+def test_stage_with_own_target_is_compared_with_the_previous_stage_on_it(loadline):
     loadline.write("sums.yml", SCALED)
     run = loadline("campaign", "sums.yml")
-    slow, fast, again = told(loadline)["stages"]
+    slow, fast, again = campaign_report(loadline)["stages"]
     assert slow["verdict"] == "FAIL", run.stderr
     assert (slow["target"], fast.get("target")) == ("lab:sum?work=20ms", None)
-    (pair,) = told(loadline)["comparisons"]
+    (pair,) = campaign_report(loadline)["comparisons"]
     assert (pair["before"], pair["after"]) == ("slow", "fast")
     shown = {figure["name"]: figure for figure in pair["figures"]}
     assert shown["p50"]["change"].startswith("−"), shown["p50"]
@@ -384,8 +387,9 @@ def test_a_stage_may_load_another_target_and_is_compared_with_the_one_before(loa
     assert [row["verdict"] for row in (slow, fast, again)] == ["FAIL", "PASS", "PASS"]
     assert run.returncode == 0
     assert "What made slow fail is mended: fast holds." in " ".join(run.stdout.split())
-    # The one that the campaign loads counts on behind another stage, and no longer those of the first stage's.
-    second = json.loads((last(loadline) / Path(again["report"]).parent / "series.json").read_text())
+    # The campaign's target continues to count after a stage with another target, whose requests are
+    # not included.
+    second = json.loads((campaign_folder(loadline) / Path(again["report"]).parent / "series.json").read_text())
     (counted,) = [panel for panel in second["server"] if panel["name"] == "lab.received.total"]
     most = max(value for value in counted["values"] if value is not None)
     assert 100 < most <= fast["requests"] + again["requests"] + 5
@@ -403,19 +407,20 @@ cool-down: { at-most: 10s, rate: 20/s, for: 1s }
 """
 
 
-def test_a_cool_down_looks_at_the_service_of_its_stage(loadline):
+def test_cool_down_polls_the_service_of_its_stage(loadline):
     loadline.write("sums.yml", LOOKED_AT)
     run = loadline("campaign", "sums.yml")
-    first, slow, again = (row["cool_down"] for row in told(loadline)["stages"])
-    # The first stage on each of the two tells how it was; behind the other one it is looked at, by what holds of the slow one.
+    first, slow, again = (row["cool_down"] for row in campaign_report(loadline)["stages"])
+    # The first stage on a target measures its normal times. After the other stage, the slow target
+    # is judged by its own times.
     assert (first, slow) == (None, None), run.stderr
     assert again["bound_ns"] > 15_000_000
     (looks,) = again["runs"][:1]
-    manifest = json.loads((last(loadline) / looks / "summary.json").read_text())
+    manifest = json.loads((campaign_folder(loadline) / looks / "summary.json").read_text())
     assert manifest["all"]["service"]["p50"]["ns"] >= 10_000_000
 
 
-def test_what_is_wrong_with_any_embedded_target_is_told_before_the_first_stage(loadline):
+def test_embedded_target_with_an_error_is_reported_before_the_first_stage(loadline):
     loadline.write("sums.yml", SCALED.replace("target: lab:sum\n", "target: lab:sum?wrok=1ms\n"))
     wrong = loadline("campaign", "sums.yml")
     assert wrong.returncode == 2
@@ -427,7 +432,7 @@ def test_what_is_wrong_with_any_embedded_target_is_told_before_the_first_stage(l
     assert "--target http://127.0.0.1:1: stage `slow` has a target of its own" in replaced.stderr
 
 
-def test_what_is_wrong_is_told_before_anything_is_sent(loadline, start_lab):
+def test_campaign_error_is_reported_before_any_request(loadline, start_lab):
     lab = start_lab("truth")
     loadline.write("plain.yml", f"loadline: 1\ntarget: {lab.url}\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: / }} ]\n")
     campaign(loadline, lab, stage("half"), stage("half"), "  - { name: other, load: { rate: 5, duration: 10 } }")

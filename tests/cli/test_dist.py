@@ -1,4 +1,4 @@
-"""What is given to others: one archive, which says what is in it."""
+"""The release archive and its contents."""
 
 import hashlib
 import subprocess
@@ -11,7 +11,7 @@ from conftest import LOADLINE
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_an_archive_holds_all_that_belongs_to_the_binary(tmp_path):
+def test_archive_contains_everything_for_the_binary(tmp_path):
     pack = [sys.executable, ROOT / "packaging/dist.py", LOADLINE, "--out", tmp_path]
     packed = subprocess.run(pack, capture_output=True, text=True, timeout=120, check=False)
     assert packed.returncode == 0, packed.stderr
@@ -21,8 +21,8 @@ def test_an_archive_holds_all_that_belongs_to_the_binary(tmp_path):
     with tarfile.open(archive) as tar:
         tar.extractall(tmp_path / "there", filter="data")
     (folder,) = (tmp_path / "there").iterdir()
-    told = subprocess.run([folder / "loadline", "--version"], capture_output=True, text=True, timeout=30, check=True)
-    assert told.stdout.split()[1] in folder.name
+    shown = subprocess.run([folder / "loadline", "--version"], capture_output=True, text=True, timeout=30, check=True)
+    assert shown.stdout.split()[1] in folder.name
     assert {path.name for path in (folder / "completions").iterdir()} == {"loadline.bash", "_loadline", "loadline.fish"}
     assert (folder / "man/loadline-run.1").read_text().startswith(".ie")
     assert (folder / "docs/reference/plan.md").read_text() == (ROOT / "docs/reference/plan.md").read_text()
@@ -31,6 +31,6 @@ def test_an_archive_holds_all_that_belongs_to_the_binary(tmp_path):
         assert f"- {name} " in others
     assert "Permission is hereby granted" in others
     assert str(ROOT) not in others
-    # Nobody's terms are left to be guessed.
+    # Every dependency states its licence.
     named = others.split("\n## ")[0]
     assert "None" not in {line.rsplit(": ", 1)[1] for line in named.splitlines() if line.startswith("- ")}

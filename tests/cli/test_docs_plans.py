@@ -1,4 +1,6 @@
-"""Every plan in the documents is one: `loadline plan` takes it as it stands there, and parts of plans with what they leave unsaid."""
+"""Every plan in the documents is valid: complete plans as they are, fragments with the missing
+keys added.
+"""
 
 import re
 from pathlib import Path
@@ -8,20 +10,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```ya?ml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 KEY = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
-# What a part leaves to its plan, and what stands for steps that a document leaves out.
+# Keys added to fragments, and steps in place of an ellipsis.
 REST = {
     "target": "target: http://127.0.0.1:9",
     "load": "load: { rate: 1/s, duration: 10s }",
     "steps": "steps: [ { get: / }, { post: /sessions } ]",
 }
 LEFT_OUT = {"steps: [ ... ]": "steps: [ { get: / } ]"}
-# What the documents take for granted beside a plan.
+# Files that plans in the documents refer to.
 FILES = {"patients.csv": "family\nSmith\n", "healthcheck.yml": "config: { phases: [ { duration: 1, arrivalRate: 1 } ] }\n"}
 NOTHING_TO_SHOW = "no stage of this campaign has arrivals at a rate"
 ENVIRONMENT = {"TOKEN": "t-1", "PASSWORD": "p-1"}
 
 
-def plans() -> list:
+def find_plans() -> list:
     documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("**/*.md"))]
     found = []
     for document in documents:
@@ -32,8 +34,8 @@ def plans() -> list:
     return found
 
 
-def completed(text: str) -> str:
-    """The block as a plan: as it stands where it is one, with what it does not say before it where it is a part."""
+def complete_plan(text: str) -> str:
+    """Returns the block as a plan. Adds missing keys to a fragment."""
     for part, instead in LEFT_OUT.items():
         text = text.replace(part, instead)
     said = set(KEY.findall(text))
@@ -49,16 +51,16 @@ def completed(text: str) -> str:
     return "\n".join([*before, text.rstrip(), *rest]) + "\n"
 
 
-def test_there_are_plans_to_look_at() -> None:
-    assert len(plans()) >= 12
+def test_documents_contain_plans() -> None:
+    assert len(find_plans()) >= 12
 
 
-@pytest.mark.parametrize("text", plans())
-def test_a_plan_of_the_documents_is_one(loadline, text) -> None:
+@pytest.mark.parametrize("text", find_plans())
+def test_documented_plan_is_valid(loadline, text) -> None:
     for name, content in FILES.items():
         loadline.write(name, content)
-    shown = loadline("plan", loadline.write("plan.yml", completed(text)), env=ENVIRONMENT)
-    # Stages of other tools alone are taken, and have nothing to be shown.
+    shown = loadline("plan", loadline.write("plan.yml", complete_plan(text)), env=ENVIRONMENT)
+    # A plan with stages of other tools only is accepted but has no profile.
     is_others = NOTHING_TO_SHOW in shown.stderr and "run:" in text
     assert shown.returncode == 0 or is_others, shown.stderr
     assert "Nothing was sent." in shown.stdout or is_others, shown.stdout

@@ -1,8 +1,10 @@
-"""Of every error its first sample: what was expected, what was found, and what the server answered instead - without secrets."""
+"""The first sample of every error: expected and actual values and the response body, without
+secrets.
+"""
 
 import json
 
-from peers import Recorder, Request
+from fake_servers import RecordingServer, Request
 
 PLAN = """loadline: 1
 name: Pay
@@ -41,8 +43,8 @@ def shop(request: Request) -> tuple[int, dict[str, str], bytes]:
     return status, {"content-type": "application/json"}, body
 
 
-def test_it_says_what_was_expected_and_what_came(loadline, browser) -> None:
-    with Recorder(shop) as target:
+def test_error_sample_shows_expected_and_actual_values(loadline, browser) -> None:
+    with RecordingServer(shop) as target:
         run = loadline("run", loadline.write("pay.yml", PLAN.format(url=target.url)), env={"COLUMNS": "100"})
     assert run.returncode in (1, 5), run.stderr
     folder = next(path for path in (loadline.folder / ".loadline/runs").iterdir() if path.is_dir() and not path.is_symlink())
@@ -50,20 +52,20 @@ def test_it_says_what_was_expected_and_what_came(loadline, browser) -> None:
     pay = errors["capture or match"]["first"]
     assert pay["found"] == ["receipt: $.receipt finds nothing", '$.state is "refused", expected "paid"']
     assert "db deadlock" in pay["body"]
-    # What a variable holds is not the record's.
+    # The record does not contain values of variables.
     assert '"error": "‹reason›"' in pay["body"]
     assert errors["check json"]["first"]["found"] == ["$.left is 3, expected 7"]
-    # Nobody wanted the body of this one, and its last word, which is cut, might have been a secret.
+    # No check reads this body. Its truncated last word could be a secret, so it is omitted.
     assert errors["status 503"]["first"]["body"] == "the pool is exhausted … 3000 bytes more"
     labels = {row["id"]: row["text"] for row in json.loads((folder / "summary.json").read_text())["labels"]}
     for row in errors.values():
         assert sum(part["count"] for part in row["by_label"]) == row["count"]
         assert [labels[part["label"]] for part in row["by_label"]] == [labels[row["first"]["label"]]]
 
-    for told in (run.stdout + run.stderr, (folder / "report.md").read_text()):
-        assert "db deadlock" in told
-        assert "pool is exhausted" in told
-        assert "$.left is 3, expected 7" in told
+    for output in (run.stdout + run.stderr, (folder / "report.md").read_text()):
+        assert "db deadlock" in output
+        assert "pool is exhausted" in output
+        assert "$.left is 3, expected 7" in output
     written = [path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()]
     for text in [run.stdout, run.stderr, *written]:
         assert "s3cr3t" not in text

@@ -1,9 +1,11 @@
-"""A record without excerpts of answers: by the plan, by a flag, by the environment; and what is told all the same."""
+"""Records without response excerpts: by plan, by flag, by environment variable; and what is still
+reported.
+"""
 
 import json
 
 import pytest
-from peers import Recorder, Request
+from fake_servers import RecordingServer, Request
 
 PLAN = """loadline: 1
 name: Pay
@@ -25,11 +27,11 @@ def ward(request: Request) -> tuple[int, dict[str, str], bytes]:
     return (503 if request.path.endswith("2") else 200), {"content-type": "application/json"}, json.dumps(said).encode()
 
 
-def told(loadline, *flags: str, excerpts: str = "", env: dict[str, str] | None = None) -> tuple[str, str]:
-    """What the terminal shows, and everything that lies in the run's folder."""
-    with Recorder(ward) as target:
+def run_and_read_all(loadline, *flags: str, excerpts: str = "", env: dict[str, str] | None = None) -> tuple[str, str]:
+    """Returns the terminal output and the contents of all files in the run's folder."""
+    with RecordingServer(ward) as target:
         plan = loadline.write("pay.yml", PLAN.format(url=target.url, excerpts=excerpts))
-        # The same arrivals for the same scenarios each time: of every kind of failure there is one.
+        # With the fixed seed, every kind of failure occurs once.
         run = loadline("run", plan, "--seed", "1", *flags, env=env or {})
     assert run.returncode in (0, 3), run.stderr
     folder = (loadline.folder / ".loadline/runs/last").resolve()
@@ -37,34 +39,34 @@ def told(loadline, *flags: str, excerpts: str = "", env: dict[str, str] | None =
     return run.stdout + run.stderr, "\n".join(written)
 
 
-def test_what_answers_held_is_told_where_nobody_says_otherwise(loadline) -> None:
-    shown, kept = told(loadline)
+def test_excerpts_are_stored_by_default(loadline) -> None:
+    shown, kept = run_and_read_all(loadline)
     assert "Lovelace" in shown
     assert "Lovelace" in kept
     assert "left out of the record" not in shown
 
 
 @pytest.mark.parametrize("way", ["plan", "flag", "environment"])
-def test_nothing_of_an_answer_is_in_the_record(loadline, way) -> None:
+def test_record_without_excerpts_contains_no_response_text(loadline, way) -> None:
     flags = ("--no-excerpts",) if way == "flag" else ()
     excerpts = "excerpts: false\n" if way == "plan" else ""
     env = {"LOADLINE_EXCERPTS": "off"} if way == "environment" else None
-    shown, kept = told(loadline, *flags, excerpts=excerpts, env=env)
+    shown, kept = run_and_read_all(loadline, *flags, excerpts=excerpts, env=env)
     for text in (shown, kept):
         assert "lovelace" not in text.lower()
-        # What failed, how often and where is told as ever.
+        # Failures, their numbers and places are still reported.
         assert "check json" in text
         assert "status 503" in text
         assert "excerpts of answers are left out of the record" in text
 
 
-def test_behind_another_door_the_environment_says_it(loadline) -> None:
+def test_environment_disables_excerpts_of_compatibility_commands(loadline) -> None:
     script = """
 config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 4 }} ] }}
 scenarios:
   - flow: [ {{ get: {{ url: /patients/2, capture: {{ json: $.none, as: x }} }} }} ]
 """
-    with Recorder(ward) as target:
+    with RecordingServer(ward) as target:
         path = loadline.write("ward.yml", script.format(url=target.url))
         run = loadline("artillery", "run", path, env={"LOADLINE_EXCERPTS": "off"})
     assert run.returncode == 0, run.stderr
@@ -76,15 +78,15 @@ scenarios:
     assert wrong.returncode != 0
 
 
-def test_once_shows_on_the_terminal_what_failed(loadline) -> None:
-    shown, kept = told_once(loadline)
+def test_once_prints_excerpts_on_the_terminal_only(loadline) -> None:
+    shown, kept = run_once_and_read_all(loadline)
     assert "Lovelace" in shown
     assert "Lovelace" not in kept
 
 
-def told_once(loadline) -> tuple[str, str]:
+def run_once_and_read_all(loadline) -> tuple[str, str]:
     plan = "loadline: 1\ntarget: {url}\nexcerpts: false\nload: {{ rate: 1/s, duration: 1s }}\nsteps: [ {{ get: /patients/2 }} ]\n"
-    with Recorder(ward) as target:
+    with RecordingServer(ward) as target:
         run = loadline("run", loadline.write("one.yml", plan.format(url=target.url)), "--once")
     assert run.returncode == 1, run.stderr
     folder = (loadline.folder / ".loadline/runs/last").resolve()

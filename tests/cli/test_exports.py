@@ -1,4 +1,4 @@
-"""`--export`: what other tools read of a run, and what is said when they cannot be given it."""
+"""`--export`: files and endpoints for other tools, and errors if they cannot be written."""
 
 import csv
 import os
@@ -8,10 +8,10 @@ import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ET
 
-import peers
+import fake_servers
 import pytest
 
-# Nothing is sent in the second phase: what is scraped then is all that the target has seen so far.
+# Nothing is sent in the second phase, so a scrape then sees all requests of the target.
 LOAD_AND_REST = """
 loadline: 1
 target: http://unused.invalid
@@ -23,7 +23,7 @@ scenarios:
 
 
 @pytest.mark.alone
-def test_files_say_what_the_summary_says(loadline, start_lab):
+def test_exported_files_agree_with_the_summary(loadline, start_lab):
     lab = start_lab("sum")
     checks = ("--check", "rate < 1/s", "--check", "errors < 1%", "--check", "p99.9 < 1s")
     exports = ("--export", "junit=ci.xml", "--export", "csv=over time.csv")
@@ -33,7 +33,7 @@ def test_files_say_what_the_summary_says(loadline, start_lab):
 
     suite = ET.parse(loadline.folder / "ci.xml").getroot().find("testsuite")
     cases = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
-    # A generator that is held up can only send less: more than a rate that was too high stands.
+    # A stalled generator can only send less, so the failure of the rate criterion remains.
     assert cases["rate < 1/s"] == ["failure"]
     assert cases["errors < 1%"] == []
     assert cases["p99.9 < 1s"] == ["error"]
@@ -57,7 +57,7 @@ def test_files_say_what_the_summary_says(loadline, start_lab):
         assert (loadline.folder / first).read_text() == (loadline.folder / second).read_text()
 
 
-def test_a_file_that_cannot_be_written_costs_nothing_but_the_exit_code(loadline, start_lab):
+def test_unwritable_export_changes_only_the_exit_code(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     exports = ("--export", "junit=/dev/full", "--export", "csv=series.csv")
     run = loadline("run", url, "--rate", "20/s", "--duration", "1s", *exports)
@@ -82,8 +82,8 @@ def test_a_file_that_cannot_be_written_costs_nothing_but_the_exit_code(loadline,
         (["--ui", "--ui-port", "65536"], "65536"),
     ],
 )
-def test_what_cannot_be_read_is_refused_before_anything_is_sent(loadline, flags, said):
-    with peers.Peer(peers.ok()) as peer:
+def test_malformed_export_is_refused_before_any_request(loadline, flags, said):
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         run = loadline("run", peer.url, "--rate", "10/s", "--duration", "1s", *flags)
         assert peer.open == []
     assert run.returncode == 2
@@ -91,8 +91,8 @@ def test_what_cannot_be_read_is_refused_before_anything_is_sent(loadline, flags,
     assert not (loadline.folder / ".loadline").exists()
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_sent(loadline):
-    with socket.create_server(("127.0.0.1", 0)) as taken, peers.Peer(peers.ok()) as peer:
+def test_port_in_use_is_reported_before_any_request(loadline):
+    with socket.create_server(("127.0.0.1", 0)) as taken, fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         port = taken.getsockname()[1]
         for flags in (["--ui", "--ui-port", port], ["--export", f"prometheus=127.0.0.1:{port}"]):
             run = loadline("run", peer.url, "--rate", "10/s", "--duration", "1s", *flags)
@@ -102,7 +102,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_sent(loadline):
         assert not (loadline.folder / ".loadline").exists()
 
 
-def test_reports_have_no_endpoint(loadline):
+def test_report_command_has_no_prometheus_endpoint(loadline):
     report = loadline("report", "last", "--export", "prometheus")
     assert report.returncode == 2
     assert "served while a run goes on" in report.stderr
@@ -119,7 +119,7 @@ def scrape(url: str, **headers: str) -> dict[str, float]:
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
 
 
-def test_prometheus_is_told_what_the_target_counted(loadline, start_lab):
+def test_prometheus_endpoint_agrees_with_the_target(loadline, start_lab):
     lab = start_lab("sum")
     plan = loadline.write("plan.yml", LOAD_AND_REST)
     run = loadline.start("run", plan, "--target", lab.url, "--export", "prometheus")
@@ -128,7 +128,7 @@ def test_prometheus_is_told_what_the_target_counted(loadline, start_lab):
     scrapes = []
     while True:
         scrapes.append(scrape(url))
-        if scrapes[-1]["loadline_elapsed_seconds"] > 3.5:  # in the pause
+        if scrapes[-1]["loadline_elapsed_seconds"] > 3.5:  # during the pause
             break
     for name in scrapes[-1]:
         if re.search(r"_(total|count|sum|bucket)(\{|$)", name):
@@ -144,7 +144,7 @@ def test_prometheus_is_told_what_the_target_counted(loadline, start_lab):
     assert last['loadline_arrivals_total{state="started"}'] == 200
     assert last["loadline_running"] == 1
 
-    # Rebinding: another name for this machine, or a page of another site.
+    # DNS rebinding: another name for this machine, or a page of another site.
     for headers in ({"Host": "rebound.test"}, {"Origin": "http://other.test"}):
         with pytest.raises(urllib.error.HTTPError, match="403"):
             scrape(url, **headers)
@@ -154,7 +154,7 @@ def test_prometheus_is_told_what_the_target_counted(loadline, start_lab):
         scrape(url)
 
 
-def test_behind_another_tools_door_the_environment_asks(loadline, start_lab):
+def test_environment_sets_exports_of_compatibility_commands(loadline, start_lab):
     lab = start_lab("sum")
     script = loadline.write("script.yml", "config: {target: '" + lab.url + "', phases: [{duration: 1, arrivalCount: 5}]}\n"
                             "scenarios: [{flow: [{get: {url: /api/sum}}]}]\n")  # fmt: skip

@@ -1,5 +1,6 @@
-"""Steps under a name, through the command: each group's transactions are counted apart from requests and iterations, wherever a run
-is told of, and may be judged."""
+"""Groups: transactions are counted separately from requests and iterations, appear in every
+report, and can have criteria.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import jsonschema
 import pytest
 import yaml
 from conftest import ROOT
-from peers import Recorder, Request
+from fake_servers import RecordingServer, Request
 
 PLAN = """loadline: 1
 name: Shop
@@ -41,8 +42,8 @@ steps:
 """
 
 
-class Shop(Recorder):
-    """Gives out tokens, and refuses every tenth order."""
+class Shop(RecordingServer):
+    """Returns tokens and refuses every tenth order."""
 
     def __init__(self) -> None:
         self.orders = 0
@@ -60,29 +61,30 @@ class Shop(Recorder):
 
 
 @pytest.fixture
-def ran(loadline):
-    """A run against a shop, what that was asked, and the command's words."""
+def finished_run(loadline):
+    """Runs a plan against a shop. Returns the process, the summary and the shop's own counts."""
     with Shop() as shop:
         run = loadline("run", loadline.write("shop.yml", PLAN.replace("URL", shop.url)), "--json", "summary.json")
-        asked = Counter(request.path for request in shop.requests)
-    # Logging in pauses for longer than it may take. What is asked here is what was counted, also where the machine was too busy.
+        received = Counter(request.path for request in shop.requests)
+    # Logging in takes longer than its limit. Only counts are checked, so the machine may be busy.
     assert run.returncode == 1, run.stdout + run.stderr
-    return run, json.loads((loadline.folder / "summary.json").read_text()), asked
+    return run, json.loads((loadline.folder / "summary.json").read_text()), received
 
 
-def test_groups_are_counted_as_the_target_counts_and_never_among_requests(ran):
-    _, summary, asked = ran
+def test_groups_are_counted_apart_from_requests_and_agree_with_the_target(finished_run):
+    _, summary, received = finished_run
     rows = {row["text"]: row for row in summary["transactions"]}
-    # One that nobody came to has no row.
+    # A group that no iteration reached has no row.
     assert list(rows) == ["Log in", "Check out", "Fill the cart"]
     assert {row["group"] for row in rows.values()} == {"transaction"}
-    assert rows["Log in"]["count"] == asked["/sessions"] == 60
-    assert rows["Fill the cart"]["count"] == asked["/cart/8"] == 120
-    assert rows["Check out"]["count"] == asked["/orders"] == 60
-    # Each tenth order fails, and with it what it was a part of; those before it in the same pass are complete.
+    assert rows["Log in"]["count"] == received["/sessions"] == 60
+    assert rows["Fill the cart"]["count"] == received["/cart/8"] == 120
+    assert rows["Check out"]["count"] == received["/orders"] == 60
+    # Every tenth order fails, and so does its enclosing transaction. Earlier transactions of the
+    # same pass are complete.
     assert [row["errors"] for row in rows.values()] == [0, 6, 0]
     assert summary["iterations"][0]["errors"] == 6
-    assert summary["all"]["count"] == sum(asked.values())
+    assert summary["all"]["count"] == sum(received.values())
     assert summary["all"]["errors"] == 6
     assert summary["arrivals"]["completed"] == 54
     assert (summary["requests"]["adds_up"], summary["arrivals"]["adds_up"]) == (True, True)
@@ -90,23 +92,23 @@ def test_groups_are_counted_as_the_target_counts_and_never_among_requests(ran):
     assert requests == {"GET /", "GET /login", "POST /sessions", "POST /cart/{{ token }}", "POST Order", "GET /bye"}
 
 
-def test_a_transaction_has_its_time_with_pauses_and_without(ran):
-    _, summary, _ = ran
+def test_transaction_has_times_with_and_without_pauses(finished_run):
+    _, summary, _ = finished_run
     rows = {row["text"]: row for row in summary["transactions"]}
     log_in = rows["Log in"]
-    # The pause is 20 ms of it, to the nanosecond: what a cell of the histogram is wide is told beside exact sums.
+    # The pause is exactly 20 ms: the sums are exact, independent of the histogram's cells.
     assert log_in["iteration"]["mean_ns"] - log_in["unpaused"]["mean_ns"] == pytest.approx(20e6)
     assert log_in["unpaused"]["count"] == 60
     assert "unpaused" not in rows["Check out"]
-    # What lies within another takes no longer than that.
+    # A nested transaction takes no longer than the enclosing one.
     assert rows["Fill the cart"]["iteration"]["min_ns"] <= rows["Check out"]["iteration"]["min_ns"]
     assert summary["iterations"][0]["iteration"]["min_ns"] >= log_in["iteration"]["min_ns"]
     times = {row["id"]: row["time"] for row in summary["percentiles"]}
     assert {times[row["id"]] for row in rows.values()} == {"iteration"}
 
 
-def test_every_rendering_has_a_row(loadline, ran):
-    run, _, _ = ran
+def test_transaction_has_a_row_in_every_report(loadline, finished_run):
+    run, _, _ = finished_run
     console = run.stdout
     assert re.search(r"^transaction Log in +60 +0 ", console, re.M), console
     assert re.search(r"^transaction Check out +60 +6 ", console, re.M), console
@@ -124,12 +126,12 @@ def test_every_rendering_has_a_row(loadline, ran):
     assert sum(int(row["failed"]) for row in of_group) == 6
     assert {row["sent"] for row in of_group} == {""}
     assert {row["service_p50_ms"] for row in of_group} == {""}
-    # A second in which one began and none ended has a row and no time.
+    # A second in which a transaction started and none ended has a row without a time.
     assert all(row["iteration_max_ms"] for row in of_group if int(row["done"]))
 
 
-def test_criteria_judge_transactions(loadline, ran):
-    _, summary, _ = ran
+def test_criteria_apply_to_transactions(loadline, finished_run):
+    _, summary, _ = finished_run
     assert [(row["text"], row["judgement"]) for row in summary["criteria"]] == [
         ('transaction p50 of "Check out" < 20s', "PASS"),
         ('transaction max of "Log in" < 20ms', "FAIL"),
@@ -139,8 +141,8 @@ def test_criteria_judge_transactions(loadline, ran):
     assert summary["criteria"][1]["value"] == log_in["iteration"]["max"]["ns"]
 
 
-def test_the_page_has_a_row_that_opens(loadline, ran, browser):
-    _, summary, _ = ran
+def test_page_has_a_transaction_row_with_details(loadline, finished_run, browser):
+    _, summary, _ = finished_run
     row = next(row for row in summary["transactions"] if row["text"] == "Check out")
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
@@ -153,7 +155,7 @@ def test_the_page_has_a_row_that_opens(loadline, ran, browser):
     names = [name.split("\n")[0] for name in body.locator("th[scope=row]").all_inner_texts()]
     assert names == ["Log in", "Log in, without its pauses", "Check out", "Fill the cart"]
     line = body.get_by_role("row").filter(has_text="Check out")
-    # Bytes are counted with the requests in it.
+    # Bytes are counted with the group's requests.
     assert line.locator("td").first.inner_text() == str(row["count"])
     assert line.locator("td.number").last.inner_text() == "–"
     body.get_by_role("button", name="Check out").click()
@@ -165,12 +167,12 @@ def test_the_page_has_a_row_that_opens(loadline, ran, browser):
     assert errors == []
 
 
-def test_one_iteration_says_where_groups_begin_and_end(loadline):
+def test_once_shows_where_groups_begin_and_end(loadline):
     with Shop() as shop:
         run = loadline("run", loadline.write("shop.yml", PLAN.replace("URL", shop.url)), "--once")
     assert run.returncode == 0, run.stdout + run.stderr
-    told = [re.sub(r"[\d.]+ (µs|ms|s)\b", "TIME", line.strip().removeprefix("-").strip()) for line in run.stdout.splitlines()]
-    of_groups = [line for line in told if "group " in line]
+    result = [re.sub(r"[\d.]+ (µs|ms|s)\b", "TIME", line.strip().removeprefix("-").strip()) for line in run.stdout.splitlines()]
+    of_groups = [line for line in result if "group " in line]
     assert of_groups == [
         "group Log in begins",
         "TIME  group Log in ends, TIME of it pauses",
@@ -185,33 +187,33 @@ def test_one_iteration_says_where_groups_begin_and_end(loadline):
     assert re.search(r"  group Check out ends by an error$", run.stdout, re.M), run.stdout
 
 
-def test_what_is_no_group_is_refused_before_the_first_request(loadline):
+def test_malformed_group_is_refused_before_the_first_request(loadline):
     with Shop() as shop:
         text = PLAN.replace("URL", shop.url)
         nameless = loadline("run", loadline.write("a.yml", text.replace("group: Log in", "group: 7")))
         unknown = loadline("run", loadline.write("b.yml", text.replace('of "Check out"', 'of "Chek out"')))
         other = loadline("run", loadline.write("c.yml", text.replace('transaction p50 of "Check', 'iteration p50 of "Check')))
-        asked = list(shop.requests)
+        received = list(shop.requests)
     assert (nameless.returncode, unknown.returncode, other.returncode) == (2, 2, 2)
     assert "a.yml:11:12: `group` is text, not a number: put it into quotes" in nameless.stderr
     assert 'can never be judged: there is no label like "Chek out"' in unknown.stderr
     assert '(there are "Log in", "Check out", "Fill the cart", "Gift")' in unknown.stderr
     assert 'there is no label like "Check out"' in other.stderr
-    assert asked == []
+    assert received == []
 
 
-def test_a_slow_group_ends_a_load_by_a_stop_rule(loadline):
+def test_slow_group_ends_the_load_by_a_stop_rule(loadline):
     stop = "stop: [ 'transaction p50 of \"Log in\" > 10ms for 1s: stop fail' ]\n"
     with Shop() as shop:
         text = PLAN.replace("URL", shop.url).replace("count: 60, duration: 1500ms", "rate: 40/s, duration: 60s")
         run = loadline("run", loadline.write("shop.yml", text + stop))
     assert run.returncode == 1, run.stderr
     summary = loadline.summary()
-    told = r'`transaction p50 of "Log in" > 10ms for 1 s`: (\d+) of \1 transactions took longer'
-    assert re.fullmatch(told, summary["run"]["stopped"]["text"]), summary["run"]["stopped"]
+    pattern = r'`transaction p50 of "Log in" > 10ms for 1 s`: (\d+) of \1 transactions took longer'
+    assert re.fullmatch(pattern, summary["run"]["stopped"]["text"]), summary["run"]["stopped"]
 
 
-def test_runs_are_compared_by_their_transactions(loadline):
+def test_runs_are_compared_by_transactions(loadline):
     rows = []
     for _ in range(2):
         with Shop() as shop:
@@ -221,17 +223,17 @@ def test_runs_are_compared_by_their_transactions(loadline):
     names = sorted(path.name for path in (loadline.folder / ".loadline/runs").iterdir() if path.is_dir() and not path.is_symlink())
     metric = 'transaction p50 of "Check out"'
     compared = loadline("compare", *names, "--metric", metric, "--anyway", "--json", "compared.json")
-    told = json.loads((loadline.folder / "compared.json").read_text())
-    judged = {figure["subject"]: figure for figure in told["judged"]}
+    result = json.loads((loadline.folder / "compared.json").read_text())
+    judged = {figure["subject"]: figure for figure in result["judged"]}
     assert judged[metric]["baseline"] == [rows[0]["Check out"]["iteration"]["p50"]["ns"]], compared.stdout
     assert judged[metric]["candidate"] == [rows[1]["Check out"]["iteration"]["p50"]["ns"]]
     of_all = loadline("compare", *names, "--metric", "transaction mean", "--anyway")
     assert of_all.returncode == 2, of_all.stdout
-    # Of several groups together there is no row.
+    # There is no row for several groups together.
     assert re.search(r'transaction mean: \S+ has several of them: name one with `of`, of "Log in", ', of_all.stderr), of_all.stderr
 
 
-def test_the_published_schema_knows_groups():
+def test_published_schema_covers_groups():
     validator = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/plan.schema.json").read_text()))
     assert list(validator.iter_errors(yaml.safe_load(PLAN))) == []
     for wrong in (

@@ -1,11 +1,11 @@
-"""Input that no request should be made of: bytes that are no text, lengths that lie, files that cannot be written."""
+"""Input that cannot become a request: invalid UTF-8, false lengths, unwritable files."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 
-import peers
+import fake_servers
 import pytest
 from conftest import LOADLINE
 
@@ -14,12 +14,12 @@ PLAN = "loadline: 1\ntarget: TARGET\nload: {rate: 2/s, duration: 1s}\n"
 
 @pytest.fixture
 def server():
-    """Answers, and counts who comes."""
-    with peers.Peer(peers.ok(b"{}")) as peer:
+    """A server that counts connections."""
+    with fake_servers.FakeServer(fake_servers.ok_with(b"{}")) as peer:
         yield peer
 
 
-def refused(loadline, server, text: str | bytes, *flags: object, name: str = "p.yml") -> str:
+def refuse(loadline, server, text: str | bytes, *flags: object, name: str = "p.yml") -> str:
     text = text if isinstance(text, bytes) else text.encode()
     path = loadline.folder / name
     path.write_bytes(text.replace(b"TARGET", server.url.encode()))
@@ -30,13 +30,13 @@ def refused(loadline, server, text: str | bytes, *flags: object, name: str = "p.
     return run.stderr
 
 
-def test_files_that_are_not_utf8_are_refused_where_they_stop_being_text(loadline, server):
-    said = refused(loadline, server, PLAN.encode() + b"steps:\n  - get: /caf\xe9\n")
+def test_file_with_invalid_utf8_is_refused_at_its_place(loadline, server):
+    said = refuse(loadline, server, PLAN.encode() + b"steps:\n  - get: /caf\xe9\n")
     assert "p.yml:5:14: byte 0xe9 is not UTF-8" in said
-    said = refused(loadline, server, b"config: {target: 'TARGET'}\nscenarios: [{flow: [{get: {url: /\xff}}]}]\n")
+    said = refuse(loadline, server, b"config: {target: 'TARGET'}\nscenarios: [{flow: [{get: {url: /\xff}}]}]\n")
     assert "p.yml:2:34: byte 0xff is not UTF-8" in said
     (loadline.folder / "t.csv").write_bytes(b"name\n\xc3\xa9t\xc3\xa9,\n\xe9t\xe9\n")
-    said = refused(loadline, server, PLAN + "csv: {file: t.csv}\nsteps: [{get: '/{{ name }}'}]\n")
+    said = refuse(loadline, server, PLAN + "csv: {file: t.csv}\nsteps: [{get: '/{{ name }}'}]\n")
     assert "t.csv:3:1: byte 0xe9 is not UTF-8" in said
 
 
@@ -53,13 +53,13 @@ def test_files_that_are_not_utf8_are_refused_where_they_stop_being_text(loadline
         ("steps: [{get: /}]", ["-e", "staging"], "a native plan has none"),
     ],
 )
-def test_what_is_refused_before_the_first_request(loadline, server, more, flags, word):
+def test_invalid_input_is_refused_before_the_first_request(loadline, server, more, flags, word):
     loadline.write("twice.csv", "a,b,a\n1,2,3\n")
-    assert word in refused(loadline, server, PLAN + more + "\n", *flags)
+    assert word in refuse(loadline, server, PLAN + more + "\n", *flags)
 
 
 @pytest.mark.alone
-def test_a_length_that_is_true_is_sent(loadline, server):
+def test_correct_content_length_is_sent(loadline, server):
     path = loadline.write(
         "p.yml", PLAN.replace("TARGET", server.url) + "steps: [{post: {url: /, body: abc, headers: {Content-Length: '3'}}}]\n"
     )
@@ -69,21 +69,21 @@ def test_a_length_that_is_true_is_sent(loadline, server):
 
 
 @pytest.mark.alone
-def test_escapes_of_json_are_json(loadline, server):
+def test_json_escapes_are_decoded(loadline, server):
     text = '{"loadline": 1, "target": "TARGET", "load": {"rate": "1/s", "duration": "1s"}, '
     text += '"steps": [{"post": {"url": "/", "body": "\\ud83d\\ude00 \\u00e9"}}]}'
     run = loadline("run", loadline.write("p.json", text.replace("TARGET", server.url)), "--once", "--trace")
     assert run.returncode == 0, run.stderr
     assert "> 😀 é" in run.stdout
-    said = refused_place(loadline, '{"loadline": 1, "name": "\\ud83d\\ude00", "nonsense": 1}')
+    said = error_of(loadline, '{"loadline": 1, "name": "\\ud83d\\ude00", "nonsense": 1}')
     assert "p.json:1:41:" in said, said
 
 
-def refused_place(loadline, text: str) -> str:
+def error_of(loadline, text: str) -> str:
     return loadline("run", loadline.write("p.json", text)).stderr
 
 
-def test_an_argument_that_is_not_utf8(loadline):
+def test_argument_with_invalid_utf8_is_refused(loadline):
     for arguments in (["run", b"http://127.0.0.1:1/\xff"], ["report", b"\xff"], [b"\xff"]):
         run = subprocess.run([LOADLINE, *arguments], cwd=loadline.folder, capture_output=True, timeout=30)
         assert run.returncode == 2
@@ -92,7 +92,7 @@ def test_an_argument_that_is_not_utf8(loadline):
 
 
 @pytest.mark.parametrize("flags", [["--json", "no/such/out.json"], ["--json", "."], ["--export", "csv=no/such/out.csv"]])
-def test_what_cannot_be_written_is_told_first(loadline, server, flags):
+def test_unwritable_file_is_reported_before_the_run(loadline, server, flags):
     run = loadline("run", server.url, "--duration", "1s", *flags)
     assert run.returncode != 0
     assert "cannot write" in run.stderr
@@ -100,26 +100,26 @@ def test_what_cannot_be_written_is_told_first(loadline, server, flags):
     assert not os.path.exists(loadline.folder / "no")
 
 
-def test_behind_another_tools_door_too(loadline, server):
+def test_unwritable_export_of_a_compatibility_command_is_reported_before_the_run(loadline, server):
     run = loadline("wrk", "-d1", "-c1", "-t1", server.url, env={"LOADLINE_EXPORT": "csv=no/such/out.csv"})
     assert run.returncode != 0
     assert "cannot write no/such/out.csv" in run.stderr
     assert not server.open
 
 
-def test_what_can_be_written_is_not_touched_before(loadline, server):
+def test_existing_file_is_untouched_if_the_run_is_refused(loadline, server):
     loadline.write("old.json", "old")
     run = loadline("run", server.url, "--once", "--json", "old.json", "--rate", "1/s")
     assert run.returncode == 2
     assert (loadline.folder / "old.json").read_text() == "old"
 
 
-def test_a_link_that_leads_nowhere_yet_is_written_through(loadline, server):
+def test_dangling_link_is_written_through(loadline, server):
     folder = loadline.folder
     (folder / "out.json").symlink_to("real.json")
     (folder / "out.csv").symlink_to("real.csv")
-    refused = loadline("run", server.url, "--rate", "10/s", "--once", "--json", "out.json")
-    assert refused.returncode == 2
+    refuse = loadline("run", server.url, "--rate", "10/s", "--once", "--json", "out.json")
+    assert refuse.returncode == 2
     assert (folder / "out.json").is_symlink()
     assert not (folder / "real.json").exists()
     wanted = ["--json", "out.json", "--export", "csv=out.csv"]
@@ -131,7 +131,7 @@ def test_a_link_that_leads_nowhere_yet_is_written_through(loadline, server):
 
 
 @pytest.mark.alone
-def test_a_name_of_any_length(loadline, server):
+def test_very_long_name_is_accepted(loadline, server):
     plan = PLAN.replace("TARGET", server.url) + "steps: [{get: {url: /, name: NAME}}]\n"
     run = loadline("run", loadline.write("p.yml", plan.replace("NAME", "n" * 65536)))
     assert run.returncode == 0, run.stderr[-2000:]

@@ -1,4 +1,6 @@
-"""`loadline init`: from what somebody has to a plan, and from the plan to exactly that request."""
+"""`loadline init` turns a URL, a curl command or a recording into a plan that sends the same
+requests.
+"""
 
 import json
 import os
@@ -6,12 +8,12 @@ import subprocess
 
 import pytest
 from conftest import LOADLINE
-from peers import Recorder
+from fake_servers import RecordingServer
 
 
 @pytest.fixture
 def echo():
-    with Recorder() as server:
+    with RecordingServer() as server:
         yield server
 
 
@@ -21,7 +23,7 @@ def init(loadline, *words, env=None):
     return made
 
 
-def test_a_url_becomes_a_plan_that_runs(loadline, echo):
+def test_init_url_becomes_a_plan_that_runs(loadline, echo):
     made = init(loadline, f"127.0.0.1:{echo.port}/cart?page=2")
     assert "loadline: 127.0.0.1.yml: 1 request to http://127.0.0.1" in made.stderr
     assert "Next: loadline run 127.0.0.1.yml --once, then loadline run 127.0.0.1.yml" in made.stderr
@@ -30,7 +32,7 @@ def test_a_url_becomes_a_plan_that_runs(loadline, echo):
     assert echo.lines == ["GET /cart?page=2"]
 
 
-def test_a_command_line_of_curl_is_sent_as_it_was(loadline, echo):
+def test_init_curl_command_sends_the_same_request(loadline, echo):
     body = '{"sku": "B\'7", "note": "{{gift}}", "n": 1.50}'
     words = ["curl", "-sS", "-X", "PATCH", f"{echo.url}/items/7?a=b%20c", "-H", "Content-Type: application/merge-patch+json"]
     words += ["-H", "X-Trace: {{x}}", "-u", "me:s3cr3t-of-mine", "--data-raw", body]
@@ -50,7 +52,7 @@ def test_a_command_line_of_curl_is_sent_as_it_was(loadline, echo):
     assert sent.headers["authorization"] == "Basic bWU6czNjcjN0LW9mLW1pbmU="
 
 
-def test_pasted_lines_are_read_as_a_shell_reads_them(loadline, echo):
+def test_init_pasted_curl_lines_are_parsed_like_a_shell(loadline, echo):
     lines = f"""# from the browser
 curl '{echo.url}/login' \\
   -H 'content-type: application/json' \\
@@ -73,7 +75,7 @@ curl "{echo.url}/orders" -b 'session=abc; theme=dark' -G --data-urlencode 'q=a b
     assert (orders.method, orders.path, orders.headers["cookie"]) == ("GET", "/orders?q=a%20b", "session=abc; theme=dark")
 
 
-def test_the_plan_on_standard_output_is_alone_there(loadline, echo):
+def test_init_plan_on_standard_output_is_alone(loadline, echo):
     ran = subprocess.run(
         [LOADLINE, "init", "-", "-o", "-"],
         input=f"curl {echo.url}/a -d x=1",
@@ -92,7 +94,7 @@ def test_the_plan_on_standard_output_is_alone_there(loadline, echo):
     assert json.loads(profile.stdout)["profile"]
 
 
-def test_a_file_that_is_there_stays(loadline):
+def test_init_existing_file_is_kept(loadline):
     loadline.write("shop.yml", "mine")
     refused = loadline("init", "https://shop.example/")
     assert refused.returncode == 2
@@ -102,7 +104,7 @@ def test_a_file_that_is_there_stays(loadline):
     assert "target: https://shop.example\n" in (loadline.folder / "shop.yml").read_text()
 
 
-def test_what_cannot_be_read_is_told_in_one_line(loadline):
+def test_init_unreadable_input_is_reported_in_one_line(loadline):
     loadline.write("a.txt", "curl -s \\\n  --frobnicate http://localhost/\n")
     loadline.write("b.txt", "hello\n")
     for words, line in [
@@ -119,8 +121,8 @@ def test_what_cannot_be_read_is_told_in_one_line(loadline):
     assert not list(loadline.folder.glob("*.yml"))
 
 
-def recorded(at: int, method: str, url: str, status: int, answer: object, sent: object = None, headers: dict | None = None) -> dict:
-    """An entry of a HAR file that began so many milliseconds after the recording."""
+def har_entry(at: int, method: str, url: str, status: int, answer: object, sent: object = None, headers: dict | None = None) -> dict:
+    """Returns a HAR entry that started `at` milliseconds after the recording."""
     request = {"method": method, "url": url, "headers": [{"name": name, "value": value} for name, value in (headers or {}).items()]}
     if sent is not None:
         request["postData"] = {"mimeType": "application/json", "text": json.dumps(sent, separators=(",", ":"))}
@@ -138,17 +140,19 @@ def har(*entries: dict) -> str:
     return json.dumps({"log": {"version": "1.2", "entries": entries}})
 
 
-def test_an_id_of_a_recording_is_captured_anew(loadline, start_lab):
-    """Behind the recorded id there is nobody: the plan passes only if it uses the id that the server gives it."""
+def test_init_recorded_id_is_captured_from_the_new_response(loadline, start_lab):
+    """The recorded id does not exist on the server: the plan passes only with the id that the
+    server returns.
+    """
     lab = start_lab("fhir")
     patient = {"resourceType": "Patient", "name": [{"family": "Chalmers"}]}
     bearer = {"Authorization": "Bearer demo"}
     at = f"{lab.url}/fhir/R4/Patient"
     gone = "0f4d4b1c-77aa-4ad0-9c1e-5b8f2ad9a001"
     text = har(
-        recorded(0, "POST", at, 201, {"resourceType": "Patient", "id": gone}, patient, bearer),
-        recorded(20, "GET", f"{at}/{gone}", 200, patient, None, bearer),
-        recorded(40, "PUT", f"{at}/{gone}", 200, patient, {**patient, "id": gone}, bearer),
+        har_entry(0, "POST", at, 201, {"resourceType": "Patient", "id": gone}, patient, bearer),
+        har_entry(20, "GET", f"{at}/{gone}", 200, patient, None, bearer),
+        har_entry(40, "PUT", f"{at}/{gone}", 200, patient, {**patient, "id": gone}, bearer),
     )
     loadline.write("clinic.har", text)
     made = init(loadline, "clinic.har")
@@ -158,7 +162,7 @@ def test_an_id_of_a_recording_is_captured_anew(loadline, start_lab):
     assert gone not in plan
     ran = loadline("run", "clinic.yml", "--once", env={"TOKEN": "demo"})
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    # What replaces is sent by whoever says so.
+    # A PUT is sent only on request.
     assert "1 of 3 requests is commented out" in plan
     assert lab.stats()["answered"]["by_code"] == {"201": 1, "200": 1}
     before, steps = plan.split("\nsteps:\n")
@@ -172,13 +176,13 @@ def test_an_id_of_a_recording_is_captured_anew(loadline, start_lab):
     assert {label["text"] for label in summary["labels"]} >= {"GET /fhir/R4/Patient/{{ patient_id }}"}
 
 
-def test_a_link_of_a_recording_is_followed_anew(loadline, start_lab):
+def test_init_recorded_link_is_captured_from_the_new_response(loadline, start_lab):
     lab = start_lab("shortener")
     token = subprocess.run([LOADLINE, "lab", "shortener", "--print-token"], capture_output=True, text=True, timeout=30).stdout.strip()
     bearer = {"Authorization": f"Bearer {token}"}
     asked = {"expires": "2030-01-01T00:00:00-07:00", "url": f"{lab.url}/__lab/stats"}
     text = har(
-        recorded(
+        har_entry(
             0,
             "POST",
             f"{lab.url}/actions/short-urls",
@@ -187,7 +191,7 @@ def test_a_link_of_a_recording_is_followed_anew(loadline, start_lab):
             asked,
             bearer,
         ),
-        recorded(900, "GET", f"{lab.url}/short-urls/Zz0", 302, {}),
+        har_entry(900, "GET", f"{lab.url}/short-urls/Zz0", 302, {}),
     )
     loadline.write("short.har", text)
     init(loadline, "short.har")
@@ -199,7 +203,7 @@ def test_a_link_of_a_recording_is_followed_anew(loadline, start_lab):
     assert lab.stats()["shortener"]["stored"] == 1
 
 
-def test_a_broken_recording_is_told_where(loadline):
+def test_init_malformed_recording_is_reported_with_its_place(loadline):
     loadline.write("a.har", '{"log": {\n  "entries": [}')
     refused = loadline("init", "a.har")
     assert (refused.returncode, refused.stderr) == (2, "loadline: a.har:2:15: this is not JSON: expected value\n")
@@ -223,7 +227,7 @@ components: { securitySchemes: { bearer: { type: http, scheme: bearer } } }
 """
 
 
-def test_a_description_is_a_plan_that_deletes_nothing(loadline, start_lab):
+def test_init_openapi_description_becomes_a_plan_without_deletes(loadline, start_lab):
     lab = start_lab("fhir")
     loadline.write("openapi.yml", OPENAPI % lab.url)
     made = init(loadline, "openapi.yml")

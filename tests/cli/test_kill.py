@@ -1,4 +1,6 @@
-"""kill -9 at any moment: every finished interval is in the record, and its sums are what the target counted."""
+"""After kill -9 at any moment, every finished interval is in the record and agrees with the
+target's counts.
+"""
 
 import json
 import random
@@ -8,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import until
+from conftest import wait_until
 
 pytestmark = [pytest.mark.alone, pytest.mark.paced]
 
@@ -19,13 +21,13 @@ load: {rate: 23/s, duration: 60s, arrivals: poisson}
 steps: [{get: /api/sum?a=1&b=2}]
 """
 
-# A request this close to a cut may be counted on either side of it on a machine that stands still for a moment: of the 23
-# requests of an interval, about nine.
+# If the machine stalls, a request this close to a cut may be counted on either side of it: about
+# nine of an interval's 23 requests.
 NEAR_NS = 200_000_000
 
 
 def finished_intervals(record: Path) -> list[tuple[int, int]]:
-    """(end of the interval, requests answered until then), for every interval with its end line."""
+    """Returns (end of the interval, requests answered until then) for every finished interval."""
     sums, ends, rows = {}, {}, []
     for line in (record / "counters.jsonl").read_text().splitlines():
         try:
@@ -50,9 +52,9 @@ def killed_run(loadline, start_lab, moment: int) -> None:
     plan = loadline.write(f"plan-{moment}.yml", PLAN)
     run = loadline.start("run", plan, "--target", lab.url, "--runs", f"runs-{moment}")
     record = loadline.folder / f"runs-{moment}/last"
-    # The moment of the kill is a number of bytes in the record: anywhere between, or in the middle of, its lines.
+    # The time of the kill is a number of bytes in the record, between its lines or within one.
     counters = record / "counters.jsonl"
-    until(lambda: counters.exists() and counters.stat().st_size >= moment, "the moment to kill")
+    wait_until(lambda: counters.exists() and counters.stat().st_size >= moment, "the moment to kill")
     run.send_signal(signal.SIGKILL)
     run.communicate(timeout=10)
 
@@ -75,13 +77,13 @@ def killed_run(loadline, start_lab, moment: int) -> None:
 
 
 @pytest.mark.parametrize("moment", [1500, 4000])
-def test_killed(loadline, start_lab, moment):
+def test_killed_run_keeps_every_finished_interval(loadline, start_lab, moment):
     killed_run(loadline, start_lab, moment)
 
 
 @pytest.mark.long
-def test_killed_at_twenty_random_moments(loadline, start_lab):
+def test_killed_run_at_twenty_random_moments_keeps_every_finished_interval(loadline, start_lab):
     moments = random.Random(20).sample(range(1200, 6000), 20)
-    # Each is a few requests a second: a handful at a time leaves the machine idle.
+    # Each run sends a few requests per second, so four at once leave the machine idle.
     with ThreadPoolExecutor(4) as side_by_side:
         list(side_by_side.map(lambda moment: killed_run(loadline, start_lab, moment), moments))

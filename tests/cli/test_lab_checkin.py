@@ -1,4 +1,6 @@
-"""The check-in lab as a target: what a run says of it is what it counted, and its instances are lines of the run's charts."""
+"""The check-in lab as a target: its counts agree with the run, and its instances are lines in the
+charts.
+"""
 
 import json
 
@@ -23,16 +25,16 @@ criteria:
 """
 
 
-def test_a_run_through_its_endpoints_and_what_its_instances_show(loadline: Loadline, start_lab):
+def test_checkin_lab_agrees_with_the_run_and_shows_instances(loadline: Loadline, start_lab):
     control = ports.free()
     lab = start_lab("checkin", "instances=3", "threads=4", "hold=20ms", "cpu=1ms", f"control-port={control}")
     plan = PLAN.format(target=lab.url, control=f"http://127.0.0.1:{control}")
     run = loadline("run", loadline.write("plan.yml", plan))
     assert run.returncode in (0, 5), run.stderr
-    summary, told = loadline.summary(), lab.stats()
-    assert summary["requests"]["ok"] == summary["requests"]["issued"] == told["answered"]["total"] == 60
-    assert told["checkin"].pop("pool_wait")["taken_up"] == 60
-    assert told["checkin"] == {"sessions": 12, "check_ins": 0, "pre_check_ins": 12, "demographics": 12}
+    summary, counted = loadline.summary(), lab.stats()
+    assert summary["requests"]["ok"] == summary["requests"]["issued"] == counted["answered"]["total"] == 60
+    assert counted["checkin"].pop("pool_wait")["taken_up"] == 60
+    assert counted["checkin"] == {"sessions": 12, "check_ins": 0, "pre_check_ins": 12, "demographics": 12}
     looks = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
     named = {f"{look['source']}.{name}" for look in map(json.loads, looks) for name in look.get("metrics", {})}
     for instance in range(3):
@@ -41,12 +43,12 @@ def test_a_run_through_its_endpoints_and_what_its_instances_show(loadline: Loadl
         assert f"app.puma_thread_pool_capacity{{instance={instance}}}" in named
 
 
-def test_a_lab_that_is_called_by_a_lab(loadline: Loadline, start_lab):
-    behind = start_lab("truth", "mode=constant")
-    lab = start_lab("checkin", "--downstream", f"lorota={behind.url}", "--downstream", f"chip={behind.url}", "cpu=0")
+def test_checkin_lab_calls_another_lab(loadline: Loadline, start_lab):
+    downstream = start_lab("truth", "mode=constant")
+    lab = start_lab("checkin", "--downstream", f"lorota={downstream.url}", "--downstream", f"chip={downstream.url}", "cpu=0")
     run = loadline("run", f"{lab.url}/check_in/v2/sessions/somebody", "--rate", "20/s", "--duration", "1s")
     assert run.returncode == 0, run.stderr
-    assert behind.stats()["answered"]["total"] == lab.stats()["answered"]["total"] == 20
+    assert downstream.stats()["answered"]["total"] == lab.stats()["answered"]["total"] == 20
     refused = loadline("lab", "checkin", "--downstream", "vista=http://127.0.0.1:1")
     assert refused.returncode == 2
     assert "lorota, chip" in refused.stderr

@@ -1,4 +1,4 @@
-"""Labs as targets: what a run says of them is what they counted."""
+"""Labs as targets: the run's counts agree with theirs."""
 
 import json
 import urllib.error
@@ -27,24 +27,24 @@ scenarios:
 """
 
 
-def test_short_urls_lead_where_they_were_to(loadline: Loadline, start_lab):
+def test_shortener_lab_redirects_to_the_original_urls(loadline: Loadline, start_lab):
     lab = start_lab("shortener", "--token", "s3cret", "latency=20ms")
     token = loadline("lab", "shortener", "--token", "s3cret", "--print-token").stdout.strip()
     script = loadline.write("s.yml", SHORTEN.format(target=lab.url, users=20, token=token))
     run = loadline("run", script)
     assert run.returncode == 0, run.stderr
-    summary, told = loadline.summary(), lab.stats()
-    assert summary["requests"]["ok"] == summary["requests"]["issued"] == told["answered"]["total"] == 40
-    assert told["answered"]["by_code"] == {"201": 20, "302": 20}
-    assert told["shortener"]["stored"] == 20
-    assert told["shortener"]["id_collisions"] == 0
+    summary, counted = loadline.summary(), lab.stats()
+    assert summary["requests"]["ok"] == summary["requests"]["issued"] == counted["answered"]["total"] == 40
+    assert counted["answered"]["by_code"] == {"201": 20, "302": 20}
+    assert counted["shortener"]["stored"] == 20
+    assert counted["shortener"]["id_collisions"] == 0
     strangers = loadline.write("w.yml", SHORTEN.format(target=lab.url, users=3, token=token[:-2]))
     loadline("run", strangers)
     assert loadline.summary()["requests"]["ok"] == 0
     assert lab.stats()["answered"]["by_code"]["401"] == 3
 
 
-def test_the_platform_answers_by_graphql(start_lab):
+def test_pepeunit_lab_answers_graphql_queries(start_lab):
     lab = start_lab("pepeunit", "latency=5ms")
 
     def ask(query: str) -> dict:
@@ -61,7 +61,7 @@ def test_the_platform_answers_by_graphql(start_lab):
         urllib.request.urlopen(urllib.request.Request(f"{lab.url}/pepeunit/graphql", b"no"), timeout=5)
 
 
-def test_options_that_cannot_be_are_refused(loadline: Loadline):
+def test_lab_with_invalid_options_is_refused(loadline: Loadline):
     for lab, option in [("shortener", "latency=soon"), ("pepeunit", "secret-fetch=1s")]:
         refused = loadline("lab", lab, option)
         assert refused.returncode == 2

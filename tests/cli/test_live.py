@@ -1,4 +1,4 @@
-"""`--ui`: the live view's page, its events, its stop button, and who may not use them."""
+"""`--ui`: the live view's page, its events, its stop button, and access control."""
 
 import contextlib
 import csv
@@ -10,12 +10,12 @@ import urllib.error
 import urllib.request
 
 import pytest
-from watching import Live
+from live_run import LiveRun
 
 
-def watch(loadline, url: str, *flags: object) -> Live:
-    """A run at 100/s."""
-    return Live(loadline.start("run", url, "--rate", "100/s", "--ui", *flags))
+def watch(loadline, url: str, *flags: object) -> LiveRun:
+    """Starts a run at 100/s with a live view."""
+    return LiveRun(loadline.start("run", url, "--rate", "100/s", "--ui", *flags))
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def live(loadline, start_lab):
     view.run.communicate(timeout=20)
 
 
-def tell(page: dict, tick: dict) -> None:
-    """What the page does with what is new."""
+def apply_tick(page: dict, tick: dict) -> None:
+    """Updates the page's data as its script does."""
 
     def join(old: object, new: object) -> None:
         pairs = [(old[key], new[key]) for key in new] if isinstance(new, dict) else list(zip(old, new, strict=True))
@@ -46,21 +46,21 @@ def tell(page: dict, tick: dict) -> None:
     page["summary"] = tick["summary"]
 
 
-def test_a_page_follows_the_run_to_its_end(live, loadline):
-    status, text, headers = live.ask("GET", f"/{live.token}/")
+def test_live_page_follows_the_run_to_its_end(live, loadline):
+    status, text, headers = live.request("GET", f"/{live.token}/")
     assert status == 200
     assert headers["content-type"].startswith("text/html")
     assert headers["x-frame-options"] == "DENY"
     assert '<script type="application/json" id="page">null</script>' in text
 
     page, names, counts = None, [], []
-    for name, data in live.listen():
+    for name, data in live.events():
         names.append(name)
         if name == "page":
             assert set(data) == {"summary", "series", "manifest"}
             page = data
         elif name == "tick":
-            tell(page, data)
+            apply_tick(page, data)
         elif name == "now":
             newest = data["newest"]
             assert newest["errors_so_far"] == 0
@@ -75,10 +75,10 @@ def test_a_page_follows_the_run_to_its_end(live, loadline):
         assert counts[-1] == page["summary"]["requests"]["ok"]
         assert {len(points["from_ns"])} == {len(points["response"]["p95"]), len(page["series"]["criteria_timeline"][0])}
         if len(counts) == 3:
-            assert live.ask("POST", f"/{live.token}/stop", Sec_Fetch_Site="same-origin")[0] == 204
-            # A button that is pressed twice is no hurry; it may come too late to be heard.
+            assert live.request("POST", f"/{live.token}/stop", Sec_Fetch_Site="same-origin")[0] == 204
+            # A second press does not hurry the run, and may come after its end.
             with contextlib.suppress(ConnectionError):
-                assert live.ask("POST", f"/{live.token}/stop", Sec_Fetch_Site="same-origin")[0] == 204
+                assert live.request("POST", f"/{live.token}/stop", Sec_Fetch_Site="same-origin")[0] == 204
     assert names[0] == "page"
     assert names[-1] == "end"
     assert "tick" in names
@@ -95,10 +95,10 @@ def test_a_page_follows_the_run_to_its_end(live, loadline):
     assert summary["all"] == page["summary"]["all"]
 
 
-def test_only_this_machine_under_its_own_name(live):
+def test_live_view_accepts_only_this_machine_under_its_own_name(live):
     home, own = f"/{live.token}/", f"127.0.0.1:{live.port}"
-    assert live.ask("GET", home, Host=f"localhost:{live.port}")[0] == 200
-    assert live.ask("GET", home, Origin=f"http://{own}")[0] == 200
+    assert live.request("GET", home, Host=f"localhost:{live.port}")[0] == 200
+    assert live.request("GET", home, Origin=f"http://{own}")[0] == 200
     for headers in (
         {"Host": "rebound.test"},
         {"Host": f"rebound.test:{live.port}"},
@@ -108,26 +108,26 @@ def test_only_this_machine_under_its_own_name(live):
         {"Origin": f"https://{own}"},
     ):
         for method, path in (("GET", home), ("GET", f"{home}events"), ("POST", f"{home}stop"), ("GET", "/")):
-            assert live.ask(method, path, **headers)[0] == 403, (headers, method, path)
+            assert live.request(method, path, **headers)[0] == 403, (headers, method, path)
     for path in ("/", "/events", f"/{'0' * 32}/", f"/{'0' * 32}/events", "/stop"):
-        assert live.ask("GET", path)[0] == 404
+        assert live.request("GET", path)[0] == 404
     assert live.run.poll() is None
 
 
-def test_a_stop_must_be_meant(live):
+def test_live_stop_requires_a_deliberate_request(live):
     stop = f"/{live.token}/stop"
-    assert live.ask("GET", stop)[0] == 405
-    assert live.ask("POST", stop)[0] == 403
-    assert live.ask("POST", stop, Sec_Fetch_Site="cross-site")[0] == 403
-    assert live.ask("POST", stop, Sec_Fetch_Site="none")[0] == 403
-    assert live.ask("POST", f"/{'0' * 32}/stop", X_Loadline="stop")[0] == 404
+    assert live.request("GET", stop)[0] == 405
+    assert live.request("POST", stop)[0] == 403
+    assert live.request("POST", stop, Sec_Fetch_Site="cross-site")[0] == 403
+    assert live.request("POST", stop, Sec_Fetch_Site="none")[0] == 403
+    assert live.request("POST", f"/{'0' * 32}/stop", X_Loadline="stop")[0] == 404
     assert live.run.poll() is None
-    assert live.ask("POST", stop, X_Loadline="stop")[0] == 204
+    assert live.request("POST", stop, X_Loadline="stop")[0] == 204
     live.run.communicate(timeout=10)
     assert live.run.returncode == 130
 
 
-def test_pages_that_do_not_read_hold_nobody_up(loadline, start_lab):
+def test_live_clients_that_do_not_read_do_not_delay_the_run(loadline, start_lab):
     lab = start_lab("sum")
     view = watch(loadline, f"{lab.url}/api/sum", "--duration", "3s")
     connections = []
@@ -136,9 +136,9 @@ def test_pages_that_do_not_read_hold_nobody_up(loadline, start_lab):
         connection.request("GET", f"/{view.token}/events")
         assert connection.getresponse().status == 200
         connections.append(connection)
-    # One more is told so.
+    # One more connection is refused with 503.
     with pytest.raises(urllib.error.HTTPError, match="503"):
-        next(view.listen())
+        next(view.events())
     began = time.monotonic()
     out, _ = view.run.communicate(timeout=30)
     assert time.monotonic() - began < 20
@@ -147,12 +147,12 @@ def test_pages_that_do_not_read_hold_nobody_up(loadline, start_lab):
         connection.close()
 
 
-def test_what_there_is_so_far_is_fetched_as_csv(live):
-    for name, data in live.listen():
+def test_live_figures_can_be_downloaded_as_csv(live):
+    for name, data in live.events():
         if name == "now" and data["newest"]["span_ns"][1] > 10**9:
             known = data["newest"]["span_ns"][1] / 1e9
             break
-    status, text, headers = live.ask("GET", f"/{live.token}/run.csv")
+    status, text, headers = live.request("GET", f"/{live.token}/run.csv")
     assert status == 200
     assert headers["content-type"] == "text/csv; charset=utf-8"
     assert re.fullmatch(r'attachment; filename="[\w.-]+\.csv"', headers["content-disposition"])
@@ -160,15 +160,15 @@ def test_what_there_is_so_far_is_fetched_as_csv(live):
     last = [row for row in rows if row["group"] == "all"][-1]
     assert float(last["time_s"]) + float(last["length_s"]) >= known - 1e-9
     assert sum(int(row["ok"]) for row in rows if row["group"] == "all") >= 90
-    assert live.ask("GET", f"/{live.token}/run.csv", Origin="http://rebound.test")[0] == 403
-    assert live.ask("GET", "/run.csv")[0] == 404
+    assert live.request("GET", f"/{live.token}/run.csv", Origin="http://rebound.test")[0] == 403
+    assert live.request("GET", "/run.csv")[0] == 404
 
 
-def test_errors_are_told_by_endpoint_with_what_was_found(loadline, start_lab):
+def test_live_errors_are_listed_by_endpoint_with_samples(loadline, start_lab):
     lab = start_lab("sum")
     view = watch(loadline, f"{lab.url}/nothing/here", "--duration", "60s")
     try:
-        for name, data in view.listen():
+        for name, data in view.events():
             if name == "now" and data["newest"]["errors_so_far"] >= 100:
                 break
         (kind,) = data["newest"]["kinds"]
@@ -184,8 +184,8 @@ def test_errors_are_told_by_endpoint_with_what_was_found(loadline, start_lab):
         view.run.communicate(timeout=20)
 
 
-def test_a_page_that_comes_before_the_start_sees_the_plan(live):
-    name, page = next(live.listen())
+def test_live_page_opened_before_the_start_shows_the_plan(live):
+    name, page = next(live.events())
     assert name == "page"
     assert page["summary"]["run"]["state"] == "running"
     assert page["manifest"]["criteria"] == ["errors < 1%"]

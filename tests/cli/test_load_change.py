@@ -1,4 +1,6 @@
-"""The load of a running test is changed from the live view: what is planned by then is sent and told; and what is refused."""
+"""Changing the load of a running test from the live view: what is planned, sent and reported, and
+what is refused.
+"""
 
 import json
 import os
@@ -8,14 +10,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from watching import Live
+from live_run import LiveRun
 
 SECOND = 1_000_000_000
 
 
 @pytest.fixture
 def target():
-    """A target that counts for itself, and answers after 20 ms."""
+    """A target with its own counter that answers after 20 ms."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -46,8 +48,8 @@ def target():
 
 
 @contextmanager
-def running(loadline, *command: object, **options: object):
-    view = Live(loadline.start(*command, **options))
+def running_view(loadline, *command: object, **options: object):
+    view = LiveRun(loadline.start(*command, **options))
     try:
         yield view
     finally:
@@ -56,17 +58,17 @@ def running(loadline, *command: object, **options: object):
             view.run.communicate(timeout=20)
 
 
-def change(view: Live, wanted: str) -> tuple[bool, str]:
-    """Whether the load was changed, and what was said of it."""
-    status, text, headers = view.ask("POST", f"/{view.token}/load", wanted, X_Loadline="load")
+def change(view: LiveRun, wanted: str) -> tuple[bool, str]:
+    """Returns whether the load was changed, and the message."""
+    status, text, headers = view.request("POST", f"/{view.token}/load", wanted, X_Loadline="load")
     assert (status, headers["content-type"]) == (200, "application/json")
     answer = json.loads(text)
     return answer["changed"], answer["text"]
 
 
-def begun(view: Live) -> dict:
-    """What the page is told once the first second is over."""
-    for name, data in view.listen():
+def first_tick(view: LiveRun) -> dict:
+    """Returns the page's data after the first second."""
+    for name, data in view.events():
         if name == "now" and data["newest"]["span_ns"][1] > 0:
             return data
     raise AssertionError("it ended before it began")
@@ -78,18 +80,18 @@ def changes(loadline) -> list[dict]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_another_rate_is_planned_sent_and_told(loadline, target, workers):
+def test_changed_rate_is_planned_sent_and_reported(loadline, target, workers):
     command = ("run", target.url, "--rate", "50/s", "--duration", "6s", "--workers", workers, "--ui", "--seed", "1")
-    with running(loadline, *command) as view:
-        assert begun(view)["load"] == {"what": "rate", "value": 50.0, "most": 15_000.0 * workers}
-        assert view.ask("POST", f"/{view.token}/load", "rate=120", Sec_Fetch_Site="same-origin")[0] == 200
+    with running_view(loadline, *command) as view:
+        assert first_tick(view)["load"] == {"what": "rate", "value": 50.0, "most": 15_000.0 * workers}
+        assert view.request("POST", f"/{view.token}/load", "rate=120", Sec_Fetch_Site="same-origin")[0] == 200
         is_changed, said = change(view, "rate=40.5/s")
         assert is_changed
         assert said.endswith(" on: 40.5/s instead of 120/s")
         out, _ = view.run.communicate(timeout=30)
     assert view.run.returncode == 0, out
     first, second = changes(loadline)
-    # In closed form: 50 a second until the first, 120 until the second, and 40.5 from there on.
+    # In closed form: 50/s until the first change, 120/s until the second, then 40.5/s.
     one, two = first["at_ns"], second["at_ns"]
     before = -(-one * 50 // SECOND)
     between = -(-(two - one) * 120 // SECOND)
@@ -102,7 +104,7 @@ def test_another_rate_is_planned_sent_and_told(loadline, target, workers):
     assert not arrivals["until_stop"]
     assert summary["phases"] == [] or summary["phases"][0]["planned"] == planned
     assert summary["requests"]["ok"] == target.count() == planned
-    # Every rendering says so, and so does one that is made of the record once more.
+    # Every report says so, also one that is rendered again from the record.
     text = f"the live view changed the rate from 120/s to 40.5/s: {planned:,} arrivals are planned instead of"
     assert text in " ".join(out.split())
     assert any(text in note for note in summary["notes"])
@@ -115,15 +117,15 @@ def test_another_rate_is_planned_sent_and_told(loadline, target, workers):
     assert text in " ".join(report.read_text().split())
 
 
-def test_a_record_that_was_killed_knows_what_was_planned(loadline, target):
-    with running(loadline, "run", target.url, "--rate", "50/s", "--duration", "60s", "--ui") as view:
-        begun(view)
+def test_killed_record_contains_the_changed_plan(loadline, target):
+    with running_view(loadline, "run", target.url, "--rate", "50/s", "--duration", "60s", "--ui") as view:
+        first_tick(view)
         assert change(view, "rate=100")[0]
         at_ns = None
-        for name, data in view.listen():
-            told = [line for line in data["log"]["lines"] if line["kind"] == "load"] if name == "now" else []
-            if told and data["newest"]["span_ns"][1] > told[0]["at_ns"] + SECOND:
-                at_ns = told[0]["at_ns"]
+        for name, data in view.events():
+            entries = [line for line in data["log"]["lines"] if line["kind"] == "load"] if name == "now" else []
+            if entries and data["newest"]["span_ns"][1] > entries[0]["at_ns"] + SECOND:
+                at_ns = entries[0]["at_ns"]
                 break
         view.run.kill()
         view.run.communicate(timeout=20)
@@ -136,13 +138,13 @@ def test_a_record_that_was_killed_knows_what_was_planned(loadline, target):
     assert summary["arrivals"]["planned"] == summary["arrivals"]["started"] > 50 * at_ns / SECOND
 
 
-def test_users_come_and_go(loadline, target):
-    with running(loadline, "run", target.url, "--users", "2", "--duration", "5s", "--ui") as view:
-        assert begun(view)["load"]["value"] == 2
+def test_changed_users_start_and_stop(loadline, target):
+    with running_view(loadline, "run", target.url, "--users", "2", "--duration", "5s", "--ui") as view:
+        assert first_tick(view)["load"]["value"] == 2
         is_changed, said = change(view, "users=5")
         assert is_changed
         assert said.endswith(" on: 5 users instead of 2 users")
-        users = [data["newest"]["users"] for name, data in view.listen() if name == "now"]
+        users = [data["newest"]["users"] for name, data in view.events() if name == "now"]
         out, _ = view.run.communicate(timeout=30)
     assert view.run.returncode == 0, out
     assert max(users) == 5
@@ -157,9 +159,9 @@ def test_users_come_and_go(loadline, target):
     assert event["change"] == {"what": "users", "from": 2.0, "to": 5.0}
 
 
-def test_what_cannot_be_is_refused_in_a_line(loadline, target):
-    with running(loadline, "run", target.url, "--rate", "50/s", "--duration", "60s", "--ui") as view:
-        begun(view)
+def test_invalid_load_change_is_refused_in_one_line(loadline, target):
+    with running_view(loadline, "run", target.url, "--rate", "50/s", "--duration", "60s", "--ui") as view:
+        first_tick(view)
         for wanted, why in {
             "rate=-1": "`-1` is negative: a rate is 0 or more",
             "rate=fast": "`fast` is not a rate: write for example 200/s, 90/m or 3000/h",
@@ -173,13 +175,13 @@ def test_what_cannot_be_is_refused_in_a_line(loadline, target):
         }.items():
             assert change(view, wanted) == (False, why)
         path = f"/{view.token}/load"
-        assert view.ask("GET", path)[0] == 405
-        assert view.ask("POST", path, "rate=80")[0] == 403
-        assert view.ask("POST", path, "rate=80", Sec_Fetch_Site="cross-site")[0] == 403
-        assert view.ask("POST", path, "rate=80", X_Loadline="load", Origin="http://rebound.test")[0] == 403
-        assert view.ask("POST", path, "rate=80", X_Loadline="load", Host="rebound.test")[0] == 403
-        assert view.ask("POST", f"/{'0' * 32}/load", "rate=80", X_Loadline="load")[0] == 404
-        assert view.ask("POST", f"/{view.token}/stop", X_Loadline="stop")[0] == 204
+        assert view.request("GET", path)[0] == 405
+        assert view.request("POST", path, "rate=80")[0] == 403
+        assert view.request("POST", path, "rate=80", Sec_Fetch_Site="cross-site")[0] == 403
+        assert view.request("POST", path, "rate=80", X_Loadline="load", Origin="http://rebound.test")[0] == 403
+        assert view.request("POST", path, "rate=80", X_Loadline="load", Host="rebound.test")[0] == 403
+        assert view.request("POST", f"/{'0' * 32}/load", "rate=80", X_Loadline="load")[0] == 404
+        assert view.request("POST", f"/{view.token}/stop", X_Loadline="stop")[0] == 204
         view.run.communicate(timeout=20)
     assert changes(loadline) == []
     assert not loadline.summary()["run"]["load"].endswith(", changed while it went on")
@@ -199,14 +201,14 @@ def test_what_cannot_be_is_refused_in_a_line(loadline, target):
         ),
     ],
 )
-def test_phases_without_a_rate_of_their_own_are_left_alone(loadline, target, load, why):
+def test_phases_without_a_rate_cannot_be_changed(loadline, target, load, why):
     plan = loadline.write("plan.yml", f"loadline: 1\ntarget: {target.url}\nload: {load}\nsteps: [{{ get: / }}]\n")
-    with running(loadline, "run", plan, "--ui") as view:
-        assert begun(view)["load"] == {"what": None, "why": why}
+    with running_view(loadline, "run", plan, "--ui") as view:
+        assert first_tick(view)["load"] == {"what": None, "why": why}
         assert change(view, "rate=80") == (False, why)
 
 
-def test_behind_other_tools_doors_the_load_is_theirs(loadline, target):
+def test_load_of_compatibility_commands_cannot_be_changed(loadline, target):
     script = loadline.write(
         "artillery.yml",
         f"config: {{ target: '{target.url}', phases: [{{ duration: 60, arrivalRate: 5 }}] }}\n"
@@ -217,7 +219,7 @@ def test_behind_other_tools_doors_the_load_is_theirs(loadline, target):
         "wrk's": ("wrk", "-t1", "-c1", "-d60s", target.url),
     }
     for tool, command in doors.items():
-        with running(loadline, *command, env={**os.environ, "LOADLINE_UI": "1"}) as view:
+        with running_view(loadline, *command, env={**os.environ, "LOADLINE_UI": "1"}) as view:
             why = f"the load is {tool}: its schedule is its own, and cannot be changed here"
             assert change(view, "rate=80") == (False, why)
-            assert begun(view)["load"] == {"what": None, "why": why}
+            assert first_tick(view)["load"] == {"what": None, "why": why}

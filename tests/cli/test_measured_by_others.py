@@ -1,4 +1,4 @@
-"""What others measured while a run went on, put beside it behind its end, from CSV files."""
+"""External metrics: CSV files of another tool are merged into the report after the run."""
 
 import datetime
 import json
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def recorded(loadline, start_lab):
-    """A run with a spike, and when it began, in seconds since 1970."""
+    """A run with a spike. Returns its start in seconds since 1970."""
     lab = start_lab("sum")
     loadline.write(
         "plan.yml",
@@ -28,7 +28,7 @@ steps:
     return manifest["start"]["wall_ns"] / 1e9
 
 
-def test_a_file_stands_beside_the_run_on_its_clock(loadline, recorded):
+def test_external_metrics_are_aligned_with_the_run(loadline, recorded):
     moments = [datetime.datetime.fromtimestamp(recorded + 3600 + second, datetime.UTC).isoformat() for second in range(1, 21)]
     rows = [f"{moment},{97 if number >= 8 else 40},{number}" for number, moment in enumerate(moments)]
     loadline.write("db.csv", "\n".join(["time,system_cpu_usage,queue", *rows]) + "\n")
@@ -43,16 +43,17 @@ def test_a_file_stands_beside_the_run_on_its_clock(loadline, recorded):
     panels = {panel["name"]: panel["values"] for panel in series["server"]}
     known = [value for value in panels["db.queue"] if value is not None]
     assert known
-    # The grid's seconds begin with the load, a little behind the record: they fall between the file's.
+    # The report's seconds start with the load, slightly after the record, so they fall between the
+    # file's.
     assert 18 <= max(known) <= 19
     assert before == {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
-    # Without the file it is the record alone.
+    # Without the file the report contains the record only.
     again = loadline("report", "last")
     assert again.returncode == 0
     assert note not in loadline.summary()["notes"]
 
 
-def test_an_offset_is_found_by_what_moves_with_the_load_or_refused(loadline, recorded):
+def test_clock_offset_is_found_from_a_correlated_column_or_refused(loadline, recorded):
     load = [10] * 8 + [60] * 5 + [10] * 8
     rows = [f"{int((recorded + 37 + second + 1) * 1000)},{5 + n},50" for second, n in enumerate(load)]
     loadline.write("app.csv", "\n".join(["time,cpu,flat", *rows]) + "\n")
@@ -79,7 +80,7 @@ def test_an_offset_is_found_by_what_moves_with_the_load_or_refused(loadline, rec
         (None, [], "--server: f.csv: "),
     ],
 )
-def test_what_is_wrong_is_one_line(loadline, start_lab, text, flags, said):
+def test_external_metrics_error_is_one_line(loadline, start_lab, text, flags, said):
     lab = start_lab("sum")
     assert loadline("run", f"{lab.url}/api/sum", "--duration", "1s").returncode == 0
     if text is not None:

@@ -1,4 +1,8 @@
-"""Mocks: `loadline mock`, and a plan's own, which live as long as its run and tell what they have served of what was asked."""
+"""Mocks:
+
+`loadline mock`, and mocks of a plan, which live as long as the run and report the requests they
+served.
+"""
 
 import json
 import socket
@@ -41,7 +45,7 @@ mocks:
 
 @pytest.fixture
 def mocks(loadline: Loadline):
-    """Those of the plan above: their URLs by name."""
+    """Starts the mocks of the plan above. Returns their URLs by name."""
     plan = loadline.write("mocks.yml", MOCKS)
     process = subprocess.Popen(
         [LOADLINE, "mock", plan, "--until-stdin-closes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -58,7 +62,7 @@ def mocks(loadline: Loadline):
     process.stdout.close()
 
 
-def ask(url: str, method: str = "GET", body: dict | None = None) -> tuple[int, bytes]:
+def fetch(url: str, method: str = "GET", body: dict | None = None) -> tuple[int, bytes]:
     data = None if body is None else json.dumps(body).encode()
     try:
         with urllib.request.urlopen(urllib.request.Request(url, data, method=method), timeout=10) as answer:
@@ -67,40 +71,40 @@ def ask(url: str, method: str = "GET", body: dict | None = None) -> tuple[int, b
         return refused.code, refused.read()
 
 
-def test_answers_faults_and_figures(mocks: dict[str, str]):
+def test_mock_routes_faults_and_statistics(mocks: dict[str, str]):
     things = mocks["things"]
-    assert ask(f"{things}/things/7")[0] == 404
-    assert ask(f"{things}/things", "POST", {"id": "7", "size": 3}) == (201, b'{"made":"7"}')
-    status, body = ask(f"{things}/things/7?by=me")
+    assert fetch(f"{things}/things/7")[0] == 404
+    assert fetch(f"{things}/things", "POST", {"id": "7", "size": 3}) == (201, b'{"made":"7"}')
+    status, body = fetch(f"{things}/things/7?by=me")
     assert (status, json.loads(body)) == (200, {"id": "7", "size": 3, "by": "me"})
-    assert ask(f"{things}/things/7", "DELETE")[0] == 204
-    assert ask(f"{things}/things/7")[0] == 404
-    assert ask(f"{things}/nothing")[0] == 404
-    told = json.loads(ask(f"{things}/__mock/stats")[1])
-    assert (told["received"], told["answered"]) == (6, 6)
-    rows = {row["route"]: row["answered"] for row in told["routes"]}
+    assert fetch(f"{things}/things/7", "DELETE")[0] == 204
+    assert fetch(f"{things}/things/7")[0] == 404
+    assert fetch(f"{things}/nothing")[0] == 404
+    stats = json.loads(fetch(f"{things}/__mock/stats")[1])
+    assert (stats["received"], stats["answered"]) == (6, 6)
+    rows = {row["route"]: row["answered"] for row in stats["routes"]}
     assert rows == {
         "POST /things": {"201": 1},
         "GET /things/{id}": {"200": 1, "404": 2},
         "DELETE /things/{id}": {"204": 1},
         "(no route)": {"404": 1},
     }
-    assert told["routes"][0]["asked"]["p99_ms"] == 1
-    assert told["routes"][0]["served"]["p99_ms"] >= 1
+    assert stats["routes"][0]["asked"]["p99_ms"] == 1
+    assert stats["routes"][0]["served"]["p99_ms"] >= 1
 
-    assert ask(mocks["other"])[0] == 500
+    assert fetch(mocks["other"])[0] == 500
     with pytest.raises((ConnectionResetError, urllib.error.URLError)):
-        ask(mocks["gone"])
+        fetch(mocks["gone"])
     host, port = mocks["mute"].removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as mute:
         mute.sendall(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-        while json.loads(ask(f"{mocks['mute']}/__mock/stats")[1])["silent"] == 0:
+        while json.loads(fetch(f"{mocks['mute']}/__mock/stats")[1])["silent"] == 0:
             pass
         mute.setblocking(False)
         with pytest.raises(BlockingIOError):
             mute.recv(1)
-    assert ask(f"{mocks['mute']}/__mock/begin", "POST")[0] == 200
-    assert json.loads(ask(f"{mocks['mute']}/__mock/stats")[1])["silent"] == 0
+    assert fetch(f"{mocks['mute']}/__mock/begin", "POST")[0] == 200
+    assert json.loads(fetch(f"{mocks['mute']}/__mock/stats")[1])["silent"] == 0
 
 
 PLAN = """
@@ -126,7 +130,7 @@ steps:
 """
 
 
-def test_a_plans_mocks_stand_behind_its_lab_and_tell_what_they_served(loadline: Loadline):
+def test_mocks_of_a_plan_serve_its_lab_and_are_reported(loadline: Loadline):
     run = loadline("run", loadline.write("plan.yml", PLAN))
     assert run.returncode == 0, run.stderr
     summary = loadline.summary()
@@ -142,14 +146,14 @@ def test_a_plans_mocks_stand_behind_its_lab_and_tell_what_they_served(loadline: 
     assert [cell.strip() for cell in row.split("|")][3:5] == ["10", "503 × 10"]
     rows = {(row["mock"], row["route"]): row for row in summary["mocks"]}
     assert rows["lorota", "GET /data/{id}"]["codes"] == {"200": 20}
-    # Ten answers say something of their mean alone.
+    # Ten answers support a mean only.
     assert [kept["what"] for kept in rows["lorota", "POST /token"]["times"]] == ["mean"]
-    # What is shown again is the same.
+    # Rendering the report again gives the same figures.
     assert loadline("report").returncode == 0
     assert loadline.summary()["mocks"] == summary["mocks"]
 
 
-def test_what_cannot_be_is_refused_in_one_line(loadline: Loadline):
+def test_mock_error_is_refused_in_one_line(loadline: Loadline):
     for text, words in [
         ("loadline: 1\n", "has no `mocks`"),
         ("loadline: 1\nmocks: { m: { routes: [{ get: /, latency: 5 }] } }\n", "plan.yml:2:43: "),
@@ -190,8 +194,10 @@ steps: [{ get: /y }]
 """
 
 
-def test_a_mock_answers_as_a_recorded_service_did(loadline: Loadline):
-    """Its percentiles are those of the recorded service times: as asked exactly, as served within 2 %."""
+def test_mock_reproduces_recorded_latencies(loadline: Loadline):
+    """The mock's percentiles equal the recorded service times exactly as configured, and within 2
+    % as served.
+    """
     first = loadline("run", loadline.write("slow.yml", SLOW), "--seed", 1)
     assert first.returncode == 0, first.stderr
     (row,) = loadline.summary()["labels"]
@@ -210,14 +216,14 @@ def test_a_mock_answers_as_a_recorded_service_did(loadline: Loadline):
         for percentile, ms in recorded.items():
             assert route["asked"][f"{percentile}_ms"] == pytest.approx(ms, rel=0.002)
             assert route["due"][f"{percentile}_ms"] == pytest.approx(ms, rel=0.02)
-            # A machine that was late was so for this mock's answers, and says by how much.
+            # A late machine delays the mock's answers and reports by how much.
             assert route["served"][f"{percentile}_ms"] == pytest.approx(ms, abs=0.02 * ms + late)
         if run == "last":
-            # The next one asks for the first run by its name.
+            # The next plan refers to the first run by its name.
             assert loadline.summary()["labels"][0]["text"] == "GET /y"
 
 
-def test_times_that_were_never_recorded_are_refused_with_their_place(loadline: Loadline):
+def test_mock_latencies_without_a_record_are_refused_at_their_place(loadline: Loadline):
     plan = AS_RECORDED.replace("RUN", "last")
     refused = loadline("run", loadline.write("again.yml", plan))
     assert refused.returncode == 2
@@ -269,12 +275,12 @@ def test_faults_overlap_on_one_mock_and_on_several(loadline: Loadline):
     assert run.returncode == 0, run.stderr
     first, second = json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())["mocks"]
     (row,) = first["routes"]
-    # A stretch of a second is 256 requests or nearly so: a late timer moves a few over its edge.
+    # A period of one second has about 256 requests: a late timer moves a few across its edge.
     codes = row["answered"]
     assert codes["500"] == pytest.approx(256, abs=48)
     assert codes["502"] == pytest.approx(128, abs=48)
     assert sum(codes.values()) == 1024
-    # Times multiply: 6 ms, and 12 ms in the last quarter.
+    # Factors multiply: 6 ms, and 12 ms in the last quarter.
     assert row["due"]["p50_ms"] == pytest.approx(6, rel=0.01)
     assert row["due"]["p95_ms"] == pytest.approx(12, rel=0.01)
     codes = second["routes"][0]["answered"]
@@ -292,7 +298,7 @@ steps: [{ get: / }]
 """
 
 
-def test_a_queue_says_how_busy_it_was(loadline: Loadline):
+def test_mock_queue_reports_its_utilisation(loadline: Loadline):
     run = loadline("run", loadline.write("plan.yml", BUSY))
     assert run.returncode == 0, run.stderr
     (row,) = loadline.summary()["mocks"]
@@ -320,8 +326,8 @@ cool-down: false
 """
 
 
-def test_a_campaigns_mocks_live_as_long_as_it_and_count_each_stage(loadline: Loadline):
-    """One set of mocks for all stages; what each stage's paper says was served is what its steps made the service call."""
+def test_mocks_of_a_campaign_live_through_it_and_count_each_stage(loadline: Loadline):
+    """All stages share one set of mocks. Each stage reports the mock requests of its own steps."""
     run = loadline("campaign", loadline.write("shop.yml", CAMPAIGN))
     folder = loadline.folder / ".loadline/campaigns/last"
     campaign = json.loads((folder / "campaign.json").read_text())
@@ -331,7 +337,7 @@ def test_a_campaigns_mocks_live_as_long_as_it_and_count_each_stage(loadline: Loa
         found = json.loads((folder / stage["report"]).with_name("found.json").read_text())
         called = {(mock["mock"], row["route"]): row["received"] for mock in found["mocks"] for row in mock["routes"]}
         assert served == {route: received for route, received in called.items() if received}
-        # A session asks for a token and its data, reading it for the data again.
+        # A session requests a token and its data; reading it requests the data again.
         assert served == {("lorota", "POST /token"): arrivals, ("lorota", "GET /data/{id}"): arrivals}
         for row in stage["mocks"]:
             assert row["codes"] == {"200": arrivals}
@@ -349,14 +355,14 @@ mocks:
 """
 
 
-def stolen() -> int:
-    """Ticks that this machine was not given."""
+def stolen_ticks() -> int:
+    """Returns the CPU ticks that the hypervisor took from this machine."""
     return int(Path("/proc/stat").read_text().split("\n")[0].split()[8])
 
 
 @pytest.mark.long
 @pytest.mark.alone
-def test_five_thousand_answers_a_second_come_at_their_moments(loadline: Loadline):
+def test_mock_answers_five_thousand_per_second_on_time(loadline: Loadline):
     plan = loadline.write("quick.yml", QUICK)
     process = subprocess.Popen(
         [LOADLINE, "mock", plan, "--until-stdin-closes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -364,19 +370,19 @@ def test_five_thousand_answers_a_second_come_at_their_moments(loadline: Loadline
     url = process.stdout.readline().split()[2]
     late, excluded = [], 0
     while len(late) < 5 and excluded < 20:
-        ask(f"{url}/__mock/begin", "POST")
-        before = stolen()
+        fetch(f"{url}/__mock/begin", "POST")
+        before = stolen_ticks()
         loadline("run", f"{url}/", "--rate", "5000/s", "--duration", "5s")
-        told = json.loads(ask(f"{url}/__mock/stats")[1])
-        # Five ticks are a hundredth of a core's time.
-        if stolen() - before > 5:
+        stats = json.loads(fetch(f"{url}/__mock/stats")[1])
+        # Five ticks are one percent of a core's time.
+        if stolen_ticks() - before > 5:
             excluded += 1
             continue
-        (row,) = told["routes"]
+        (row,) = stats["routes"]
         assert row["received"] == 25_000
         for percentile in ("p50_ms", "p99_ms"):
             assert row["due"][percentile] == pytest.approx(row["asked"][percentile], rel=0.02)
-        late.append(told["late"]["p99_ms"])
+        late.append(stats["late"]["p99_ms"])
     process.stdin.close()
     process.wait(timeout=10)
     process.stdout.close()

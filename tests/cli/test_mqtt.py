@@ -1,4 +1,6 @@
-"""`loadline mqtt` against the lab's broker, which counts for itself and does wrong what it is told to, and against mosquitto."""
+"""`loadline mqtt` against the lab's broker, which has its own counters and configurable faults,
+and against mosquitto.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,16 @@ import socket
 import subprocess
 import time
 
-import needs
 import ports
 import pytest
+import required_tools
 
 
-def carried_out(ran) -> None:
-    """It ran to its end; that the machine was late is said by 4, and changes no count."""
+def assert_completed(ran) -> None:
+    """Asserts that the run completed.
+
+    A late machine exits with 4 and changes no count.
+    """
     assert ran.returncode == 0, ran.stderr
 
 
@@ -24,29 +29,29 @@ def port_of(lab) -> str:
 
 @pytest.fixture
 def publish(loadline):
-    """Publishes for a second: 500 messages of five clients, unless told otherwise."""
+    """Publishes for a second: 500 messages of five clients by default."""
 
     def run(port, *more, timeout=60):
         common = ["-h", "127.0.0.1", "-p", port, "-R", 1000, "-t", "load/%i", "--json", "out.json"]
         many = ["-c", 5, "-I", 10, "-s", 64, "-L", 500]
         ran = loadline("mqtt", "pub", *common, *many, *more, timeout=timeout)
-        told = loadline.folder / "out.json"
-        return ran, json.loads(told.read_text()) if told.exists() else None
+        file = loadline.folder / "out.json"
+        return ran, json.loads(file.read_text()) if file.exists() else None
 
     return run
 
 
 @pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize("qos", [0, 1, 2])
-def test_every_message_is_counted_on_both_sides(start_lab, publish, version, qos):
+def test_mqtt_messages_are_counted_equally_by_both_sides(start_lab, publish, version, qos):
     lab = start_lab("mqtt")
     ran, out = publish(port_of(lab), "-V", version, "-q", qos, "-F", 20, "--subscribers", 2)
-    carried_out(ran)
-    told, broker = out["mqtt"], lab.stats()
-    assert (told["due"], told["sent"], told["confirmed"], told["unknown"]) == (500, 500, 500, 0)
+    assert_completed(ran)
+    ledger, broker = out["mqtt"], lab.stats()
+    assert (ledger["due"], ledger["sent"], ledger["confirmed"], ledger["unknown"]) == (500, 500, 500, 0)
     assert (broker["received"], broker["delivered"]) == (500, 1000)
-    assert (told["expected"], told["received"], told["again"], told["late"]) == (1000, 1000, 0, 0)
-    # A machine that is late enough is told of before.
+    assert (ledger["expected"], ledger["received"], ledger["again"], ledger["late"]) == (1000, 1000, 0, 0)
+    # A late machine is reported instead.
     assert "load: sustained" in ran.stdout or ran.returncode == 4
     assert "contradiction" not in ran.stdout
     rows = {row["text"]: row["count"] for row in out["labels"]}
@@ -55,29 +60,31 @@ def test_every_message_is_counted_on_both_sides(start_lab, publish, version, qos
 
 
 @pytest.mark.parametrize("qos", [0, 1])
-def test_what_the_broker_does_wrong_is_counted_exactly(start_lab, publish, qos):
+def test_mqtt_faults_of_the_broker_are_counted_exactly(start_lab, publish, qos):
     lab = start_lab("mqtt", "drop=50", "duplicate=35", "reorder=23")
-    # What is dropped is waited for until the drain ends.
+    # Dropped messages are waited for until the drain ends.
     _, out = publish(port_of(lab), "-q", qos, "-F", 50, "--subscribers", 2, "--drain", "1s")
-    told, broker = out["mqtt"], lab.stats()
+    ledger, broker = out["mqtt"], lab.stats()
     assert broker["dropped"] == 10
     assert broker["duplicated"] > 5
     assert broker["reordered"] > 5
-    assert told["expected"] - told["received"] == 2 * broker["dropped"]
-    assert told["again"] == 2 * broker["duplicated"]
-    assert told["late"] == 2 * broker["reordered"]
+    assert ledger["expected"] - ledger["received"] == 2 * broker["dropped"]
+    assert ledger["again"] == 2 * broker["duplicated"]
+    assert ledger["late"] == 2 * broker["reordered"]
 
 
-def test_a_shared_subscription_gets_each_message_once(start_lab, publish):
+def test_mqtt_shared_subscription_receives_each_message_once(start_lab, publish):
     lab = start_lab("mqtt")
     _, out = publish(port_of(lab), "--subscribers", 3, "--filter", "$share/g/load/+")
-    told = out["mqtt"]
-    assert (told["expected"], told["received"], told["again"]) == (500, 500, 0)
+    ledger = out["mqtt"]
+    assert (ledger["expected"], ledger["received"], ledger["again"]) == (500, 500, 0)
     assert lab.stats()["delivered"] == 500
 
 
-def test_a_throttled_load_is_not_called_sustained(start_lab, publish):
-    """The sockets take everything at once: only the server's own answers show that it has not read it."""
+def test_mqtt_throttled_load_is_not_reported_as_sustained(start_lab, publish):
+    """The sockets accept everything immediately: only the server's answers show what it has not
+    read.
+    """
     lab = start_lab("mqtt", "throttle=3")
     ran, out = publish(port_of(lab), "--drain", "2s")
     assert "load: throttled by the target" in ran.stdout
@@ -87,32 +94,32 @@ def test_a_throttled_load_is_not_called_sustained(start_lab, publish):
     assert lab.stats()["received"] < 500
 
 
-def test_the_sink_has_seen_every_sequence_number(start_lab, loadline):
+def test_mqtt_sink_receives_every_sequence_number(start_lab, loadline):
     lab = start_lab("mqtt", "mode=sink")
     common = ["-h", "127.0.0.1", "-p", port_of(lab), "-R", 1000, "-c", 2]
     ran = loadline("mqtt", "pub", *common, "-I", 0, "-t", "a", "-s", 64, "--duration", "100ms", "--json", "out.json")
-    carried_out(ran)
-    told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+    assert_completed(ran)
+    ledger = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
     sink = lab.stats()
     assert (sink["out_of_sequence"], sink["unstamped"], sink["publishers"]) == (0, 0, 2)
-    assert told["sent"] == told["confirmed"] == sink["received"] > 1000
+    assert ledger["sent"] == ledger["confirmed"] == sink["received"] > 1000
 
 
-def test_connections_are_arrivals(start_lab, loadline):
+def test_mqtt_connections_are_arrivals(start_lab, loadline):
     lab = start_lab("mqtt", "refuse=10")
     common = ["-h", "127.0.0.1", "-p", port_of(lab), "-R", 500, "-c", 50, "--duration", "1s"]
     ran = loadline("mqtt", "conn", *common, "--json", "out.json")
-    carried_out(ran)
+    assert_completed(ran)
     out, broker = json.loads((loadline.folder / "out.json").read_text()), lab.stats()
     assert out["arrivals"]["planned"] == out["arrivals"]["started"] == 50
-    # What the broker says at the very end may come when nobody listens any more.
+    # Answers at the very end may come after the client has closed.
     assert 0 <= broker["refused"] - out["mqtt"]["refused"] <= 5
     assert out["mqtt"]["refused"] > 0
     assert 0 <= broker["connected"] - out["mqtt"]["connected"] <= 5
     assert "the server refused a connection: Server busy (0x89)" in ran.stdout
 
 
-def test_subscribers_alone_receive_what_others_publish(start_lab, loadline, publish):
+def test_mqtt_subscribers_receive_messages_of_other_publishers(start_lab, loadline, publish):
     lab = start_lab("mqtt")
     common = ["-h", "127.0.0.1", "-p", port_of(lab)]
     sub = loadline.start(
@@ -123,14 +130,14 @@ def test_subscribers_alone_receive_what_others_publish(start_lab, loadline, publ
         assert time.monotonic() < end
     publish(port_of(lab))
     sub.communicate(timeout=30)
-    told = json.loads((loadline.folder / "sub.json").read_text())["mqtt"]
-    # Stamps of another run are not this one's to count in order.
-    assert told["foreign"] == 1500
+    ledger = json.loads((loadline.folder / "sub.json").read_text())["mqtt"]
+    # Message headers of another run are not counted in order.
+    assert ledger["foreign"] == 1500
 
 
-def test_bad_input_is_one_line(start_lab, publish, loadline):
+def test_mqtt_bad_input_is_one_line(start_lab, publish, loadline):
     lab = start_lab("mqtt", "user=me:secret")
-    # Nobody is let in: nothing is waited for.
+    # Every client is refused, so nothing is waited for.
     began = time.monotonic()
     ran, out = publish(port_of(lab), "--drain", "100s")
     assert time.monotonic() - began < 50
@@ -138,7 +145,7 @@ def test_bad_input_is_one_line(start_lab, publish, loadline):
     assert "Bad User Name or Password" in ran.stdout
     assert ran.stderr.splitlines()[-1].endswith("the server accepted no connection: nothing was measured")
     ran, out = publish(port_of(lab), "-u", "me", "-P", "secret")
-    carried_out(ran)
+    assert_completed(ran)
     assert out["mqtt"]["confirmed"] == 500
     assert "secret" not in ran.stdout
     for arguments, line in [
@@ -160,12 +167,12 @@ def test_bad_input_is_one_line(start_lab, publish, loadline):
         assert len(ran.stderr.splitlines()) == 1, ran.stderr
 
 
-def test_who_clients_are_may_stand_in_a_file(start_lab, publish, loadline):
+def test_mqtt_credentials_are_read_from_a_file(start_lab, publish, loadline):
     lab = start_lab("mqtt", "user=me:pa,ss word")
     rows = loadline.folder / "who.csv"
     rows.write_text("password,username,client_id\n" + "".join(f'"pa,ss word",me,unit-{n}\n' for n in range(5)))
     ran, out = publish(port_of(lab), "--credentials", "who.csv", "--subscribers", 1)
-    carried_out(ran)
+    assert_completed(ran)
     assert (out["mqtt"]["confirmed"], out["mqtt"]["received"]) == (500, 500)
     record = [path.read_bytes() for path in (loadline.folder / ".loadline").rglob("*.json*")]
     assert not any(b"pa,ss word" in text for text in record)
@@ -175,30 +182,30 @@ def test_who_clients_are_may_stand_in_a_file(start_lab, publish, loadline):
     assert "1 rows for 2 clients" in loadline("mqtt", "conn", "-c", 2, "--credentials", "who.csv").stderr
 
 
-def test_refusals_are_counted_by_name(start_lab, publish):
+def test_mqtt_refusals_are_counted_by_reason(start_lab, publish):
     lab = start_lab("mqtt", "user=me:secret")
     ran, out = publish(port_of(lab), "--drain", "100ms")
     assert ran.returncode == 3
     assert {error["reason"] for error in out["errors"]} >= {"refused: Bad User Name or Password"}
 
 
-def test_tls_is_checked(tmp_path, loadline, certificates):
-    """Against mosquitto with a certificate of the house's own authority."""
-    binary = needs.need("mosquitto")
+def test_mqtt_tls_certificates_are_verified(tmp_path, loadline, certificates):
+    """Uses mosquitto with a certificate of the test authority."""
+    binary = required_tools.tool_path("mosquitto")
     port = ports.free()
     config = tmp_path / "tls.conf"
     own = [f"cafile {certificates}/authority.pem", f"certfile {certificates}/chain.pem", f"keyfile {certificates}/chain.key"]
     config.write_text("\n".join([f"listener {port} 127.0.0.1", "user root", "allow_anonymous true", "require_certificate true", *own]))
     process = subprocess.Popen([binary, "-c", config], stderr=subprocess.DEVNULL, cwd=certificates)
     try:
-        reached(port)
+        wait_for_port(port)
         common = ["-h", "127.0.0.1", "-p", port, "-c", 3, "-R", 1000, "-t", "a/%i", "-L", 30, "-I", 10, "-q", 1, "-S"]
         client = ["--certfile", certificates / "client.pem", "--keyfile", certificates / "client.key"]
         trusting = ["--cacertfile", certificates / "authority.pem"]
         ran = loadline("mqtt", "pub", *common, *client, *trusting, "--subscribers", 1, "--json", "out.json")
-        carried_out(ran)
-        told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
-        assert (told["confirmed"], told["received"]) == (30, 30)
+        assert_completed(ran)
+        ledger = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+        assert (ledger["confirmed"], ledger["received"]) == (30, 30)
         ran = loadline("mqtt", "pub", *common, *client, "--drain", "100ms")
         assert ran.returncode == 3
         assert "TLS: " in ran.stdout
@@ -207,7 +214,7 @@ def test_tls_is_checked(tmp_path, loadline, certificates):
         process.wait(timeout=10)
 
 
-def test_a_criterion_on_deliveries(start_lab, publish):
+def test_mqtt_criterion_on_deliveries_is_judged(start_lab, publish):
     lab = start_lab("mqtt", "delay=200ms")
     ran, _ = publish(port_of(lab), "--subscribers", 1, "--check", 'p50 of "DELIVERY" < 20ms')
     assert ran.returncode == 1, ran.stdout
@@ -217,8 +224,8 @@ def test_a_criterion_on_deliveries(start_lab, publish):
     assert "FAIL" not in ran.stdout, ran.stdout
 
 
-def reached(port: int) -> None:
-    """Waits until somebody listens there."""
+def wait_for_port(port: int) -> None:
+    """Waits until a server listens on the port."""
     end = time.monotonic() + 20
     while True:
         try:
@@ -230,8 +237,11 @@ def reached(port: int) -> None:
 
 @pytest.fixture
 def mosquitto_at(tmp_path):
-    """A port, and a way to have mosquitto listen there; what still runs behind the test is ended."""
-    binary = needs.need("mosquitto")
+    """Yields a port and a function that starts mosquitto there.
+
+    Stops every broker after the test.
+    """
+    binary = required_tools.tool_path("mosquitto")
     port = ports.free()
     config = tmp_path / "mosquitto.conf"
     config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\nmax_queued_messages 100000\n")
@@ -240,7 +250,7 @@ def mosquitto_at(tmp_path):
     def start() -> subprocess.Popen:
         process = subprocess.Popen([binary, "-c", config], stderr=subprocess.DEVNULL)
         running.append(process)
-        reached(port)
+        wait_for_port(port)
         return process
 
     yield port, start
@@ -258,17 +268,19 @@ def mosquitto(mosquitto_at):
 
 @pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize("qos", [0, 1, 2])
-def test_mosquitto_delivers_everything(mosquitto, publish, version, qos):
+def test_mqtt_mosquitto_delivers_every_message(mosquitto, publish, version, qos):
     ran, out = publish(mosquitto, "-V", version, "-q", qos, "-F", 20, "--subscribers", 2)
-    carried_out(ran)
-    told = out["mqtt"]
-    assert (told["confirmed"], told["expected"], told["received"]) == (500, 1000, 1000)
-    assert (told["again"], told["late"], told["stray"]) == (0, 0, 0)
+    assert_completed(ran)
+    ledger = out["mqtt"]
+    assert (ledger["confirmed"], ledger["expected"], ledger["received"]) == (500, 1000, 1000)
+    assert (ledger["again"], ledger["late"], ledger["stray"]) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("qos", [0, 1])
-def test_a_server_that_is_killed_is_found_again(tmp_path, loadline, mosquitto_at, qos):
-    """Sessions of memory die with it: what was in flight is unknown, everything else adds up."""
+def test_mqtt_killed_broker_is_reconnected(tmp_path, loadline, mosquitto_at, qos):
+    """In-memory sessions are lost with the broker: messages in flight are unknown, all others add
+    up.
+    """
     port, start = mosquitto_at
     first = start()
     common = ["-h", "127.0.0.1", "-p", port, "-R", 1000, "-C", "false", "-x", 600, "--drain", "5s"]
@@ -281,23 +293,23 @@ def test_a_server_that_is_killed_is_found_again(tmp_path, loadline, mosquitto_at
     first.wait(timeout=10)
     second = start()
     run.communicate(timeout=60)
-    told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
-    assert (told["connected"], told["reconnected"]) == (8, 4)
-    assert told["broken"] >= 4
-    assert told["due"] == 1600
-    assert told["sent"] + told["unsent"] == 1600
-    assert told["confirmed"] + told["unknown"] == told["sent"]
-    assert told["confirmed"] > 0
+    ledger = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+    assert (ledger["connected"], ledger["reconnected"]) == (8, 4)
+    assert ledger["broken"] >= 4
+    assert ledger["due"] == 1600
+    assert ledger["sent"] + ledger["unsent"] == 1600
+    assert ledger["confirmed"] + ledger["unknown"] == ledger["sent"]
+    assert ledger["confirmed"] > 0
     second.terminate()
     second.wait(timeout=10)
 
 
-def listening(port: int, *filters: str, count: int) -> subprocess.Popen:
-    """Somebody else's subscriber, which prints what comes."""
-    client = needs.need("mosquitto_sub")
+def start_listener(port: int, *filters: str, count: int) -> subprocess.Popen:
+    """Starts a subscriber of another tool, which prints what it receives."""
+    client = required_tools.tool_path("mosquitto_sub")
     topics = [word for filter in filters for word in ("-t", filter)]
     shown = "%t %q %r %C %E %P %p"
-    # What it prints waits in its buffer otherwise.
+    # Without stdbuf its output would stay in a buffer.
     command = [
         "stdbuf",
         "-oL",
@@ -326,29 +338,29 @@ def listening(port: int, *filters: str, count: int) -> subprocess.Popen:
     return process
 
 
-def heard(process: subprocess.Popen) -> list[str]:
-    # Not communicate(): lines that came with the one that was waited for are in the stream's own buffer.
+def received_lines(process: subprocess.Popen) -> list[str]:
+    # Not communicate(): lines that followed the awaited one are already in the stream's buffer.
     out = process.stdout.read()
     process.wait(timeout=60)
     noise = ("Client ", "Subscribed")
     return [line for line in out.splitlines() if line and not line.startswith(noise)]
 
 
-def test_what_is_said_beside_the_payload_arrives(mosquitto, loadline):
-    """Properties, a payload of one's own and the retained flag, as another client sees them."""
-    listener = listening(mosquitto, "load/+", count=2)
+def test_mqtt_properties_template_and_retained_flag_arrive(mosquitto, loadline):
+    """Another client receives the properties, a custom payload and the retained flag."""
+    listener = start_listener(mosquitto, "load/+", count=2)
     (loadline.folder / "says.txt").write_text("I am %i")
     common = ["-h", "127.0.0.1", "-p", mosquitto, "-c", 2, "-R", 1000, "-t", "load/%i", "-L", 2, "-I", 10, "-q", 1, "-r"]
     more = ["--content-type", "text/plain", "--user-property", "unit=7", "--message-expiry", 600]
-    carried_out(loadline("mqtt", "pub", *common, *more, "-m", "template://says.txt"))
-    assert sorted(heard(listener)) == [f"load/{n} 1 0 text/plain 600 unit:7 I am {n}" for n in (0, 1)]
-    # Whoever comes later gets what was retained.
-    (later,) = heard(listening(mosquitto, "load/0", count=1))
+    assert_completed(loadline("mqtt", "pub", *common, *more, "-m", "template://says.txt"))
+    assert sorted(received_lines(listener)) == [f"load/{n} 1 0 text/plain 600 unit:7 I am {n}" for n in (0, 1)]
+    # A later subscriber receives the retained message.
+    (later,) = received_lines(start_listener(mosquitto, "load/0", count=1))
     assert later.startswith("load/0 1 1 text/plain ")
 
 
-def test_wills_are_published_when_clients_are_gone(mosquitto, loadline):
-    listener = listening(mosquitto, "gone/+", count=3)
+def test_mqtt_wills_are_published_after_clients_disappear(mosquitto, loadline):
+    listener = start_listener(mosquitto, "gone/+", count=3)
     common = ["-h", "127.0.0.1", "-p", mosquitto, "-c", 3, "-R", 1000, "--duration", "60s"]
     will = ["--will-topic", "gone/%i", "--will-payload", "bye", "--will-qos", 1, "--will-retain"]
     run = loadline.start("mqtt", "conn", *common, *will)
@@ -357,22 +369,22 @@ def test_wills_are_published_when_clients_are_gone(mosquitto, loadline):
             break
     run.kill()
     run.communicate(timeout=20)
-    assert sorted(line.split(" ")[0] for line in heard(listener)) == ["gone/0", "gone/1", "gone/2"]
-    later = heard(listening(mosquitto, "gone/+", count=3))
+    assert sorted(line.split(" ")[0] for line in received_lines(listener)) == ["gone/0", "gone/1", "gone/2"]
+    later = received_lines(start_listener(mosquitto, "gone/+", count=3))
     assert [line.split(" ")[1:3] for line in later] == [["1", "1"]] * 3
 
 
-def test_mosquitto_shares_a_subscription(mosquitto, publish):
+def test_mqtt_mosquitto_shares_a_subscription(mosquitto, publish):
     ran, out = publish(mosquitto, "-q", 1, "-F", 20, "--subscribers", 3, "--filter", "$share/g/load/+")
-    carried_out(ran)
-    told = out["mqtt"]
-    assert (told["confirmed"], told["expected"], told["received"], told["again"]) == (500, 500, 500, 0)
+    assert_completed(ran)
+    ledger = out["mqtt"]
+    assert (ledger["confirmed"], ledger["expected"], ledger["received"], ledger["again"]) == (500, 500, 500, 0)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("qos", [0, 1, 2])
-def test_a_server_that_stands_still_loses_nothing(loadline, mosquitto_at, qos):
-    """Stopped for three seconds, in which everything waits; nothing is lost, nothing comes twice."""
+def test_mqtt_stopped_broker_loses_no_message(loadline, mosquitto_at, qos):
+    """The broker is stopped for three seconds; no message is lost or duplicated."""
     port, start = mosquitto_at
     server = start()
     common = ["-h", "127.0.0.1", "-p", port, "-R", 1000, "--drain", "20s", "--subscribers", 2]
@@ -385,6 +397,6 @@ def test_a_server_that_stands_still_loses_nothing(loadline, mosquitto_at, qos):
     time.sleep(3)
     server.send_signal(signal.SIGCONT)
     run.communicate(timeout=60)
-    told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
-    assert (told["due"], told["sent"], told["confirmed"], told["unknown"]) == (2400, 2400, 2400, 0)
-    assert (told["expected"], told["received"], told["again"], told["late"]) == (4800, 4800, 0, 0)
+    ledger = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+    assert (ledger["due"], ledger["sent"], ledger["confirmed"], ledger["unknown"]) == (2400, 2400, 2400, 0)
+    assert (ledger["expected"], ledger["received"], ledger["again"], ledger["late"]) == (4800, 4800, 0, 0)

@@ -1,4 +1,7 @@
-"""`mqtt:` in a plan: HTTP and MQTT in one run, counted by both labs; what cannot be, at its place."""
+"""`mqtt:` in a plan:
+
+HTTP and MQTT in one run, counted by both labs; and errors with their place.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ mqtt:
 criteria: {criteria}
 """
 PUBLISH = "{ clients: 5, topic: 'load/%i', qos: 1, rate: 100/s, payload: 64, in-flight: 20 }"
-# 1.007 s until all are connected and a second is over.
+# 1.007 s until all clients are connected and a second has passed.
 READY_S = 1.007
 
 
@@ -48,7 +51,7 @@ def mixed(loadline, start_lab):
             return json.loads((loadline.folder / "out.json").read_text())
 
         @property
-        def told(self):
+        def ledger(self):
             return json.loads((loadline.folder / ".loadline/runs/last/found.json").read_text())["mqtt"]
 
         def rows(self):
@@ -57,21 +60,24 @@ def mixed(loadline, start_lab):
     return Mixed()
 
 
-def carried_out(ran) -> None:
-    """It ran to its end; that the machine was late is said by 4, and changes no count."""
+def assert_completed(ran) -> None:
+    """Asserts that the run completed.
+
+    A late machine exits with 4 and changes no count.
+    """
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_both_labs_have_seen_what_one_run_has_counted(mixed):
+def test_mixed_run_agrees_with_both_labs(mixed):
     ran = mixed()
-    carried_out(ran)
-    told, broker, http = mixed.told, mixed.broker.stats(), mixed.http.stats()
-    messages = told["planned"]
-    # All but the messages of the first second, in which the clients connected.
+    assert_completed(ran)
+    ledger, broker, http = mixed.ledger, mixed.broker.stats(), mixed.http.stats()
+    messages = ledger["planned"]
+    # All messages except those of the first second, while clients connected.
     assert messages == 300 - int(READY_S * 100) - 1
-    assert (told["due"], told["sent"], told["confirmed"], told["unsent"], told["unknown"]) == (messages,) * 3 + (0, 0)
+    assert (ledger["due"], ledger["sent"], ledger["confirmed"], ledger["unsent"], ledger["unknown"]) == (messages,) * 3 + (0, 0)
     assert (broker["received"], broker["delivered"]) == (messages, 2 * messages)
-    assert (told["expected"], told["received"], told["again"], told["late"]) == (2 * messages, 2 * messages, 0, 0)
+    assert (ledger["expected"], ledger["received"], ledger["again"], ledger["late"]) == (2 * messages, 2 * messages, 0, 0)
     assert mixed.rows() == {
         "GET sum": 60,
         "CONNECT": 7,
@@ -80,7 +86,7 @@ def test_both_labs_have_seen_what_one_run_has_counted(mixed):
         "DELIVERY": 2 * messages,
     }
     assert http["received"]["total"] == http["answered"]["total"] == 60
-    # The arrivals are the scenario's alone, and all of them ended.
+    # Only the scenario has arrivals, and all of them ended.
     arrivals = mixed.out["arrivals"]
     assert (arrivals["planned"], arrivals["started"], arrivals["completed"]) == (60, 60, 60)
     assert mixed.out["requests"]["issued"] == 60 + 7 + 2 + messages
@@ -88,36 +94,36 @@ def test_both_labs_have_seen_what_one_run_has_counted(mixed):
     assert f"mqtt messages: {messages} due = {messages} sent + 0 not sent" in " ".join(ran.stdout.split())
 
 
-def test_what_the_broker_does_wrong_is_counted_beside_http(mixed):
-    carried_out(mixed("--drain", "1s", broker=("drop=50", "duplicate=35", "reorder=23")))
-    told, broker = mixed.told, mixed.broker.stats()
+def test_mixed_run_counts_faults_of_the_broker(mixed):
+    assert_completed(mixed("--drain", "1s", broker=("drop=50", "duplicate=35", "reorder=23")))
+    ledger, broker = mixed.ledger, mixed.broker.stats()
     assert broker["dropped"] > 1
     assert broker["duplicated"] > 1
     assert broker["reordered"] > 1
-    assert told["expected"] - told["received"] == 2 * broker["dropped"]
-    assert told["again"] == 2 * broker["duplicated"]
-    assert told["late"] == 2 * broker["reordered"]
+    assert ledger["expected"] - ledger["received"] == 2 * broker["dropped"]
+    assert ledger["again"] == 2 * broker["duplicated"]
+    assert ledger["late"] == 2 * broker["reordered"]
     assert mixed.rows()["GET sum"] == 60
 
 
-def test_groups_have_a_pace_each(mixed):
+def test_mixed_run_paces_each_client_group(mixed):
     publish = """
     - { clients: 2, topic: 'load/a%i', rate: 50/s }
     - { clients: 3, topic: 'load/b%i', qos: 2, load: [ { pause: 2s }, { count: 40, duration: 500ms } ] }"""
-    carried_out(mixed(publish=publish))
+    assert_completed(mixed(publish=publish))
     rows = mixed.rows()
     assert rows["PUBLISH QoS 2"] == 40
     assert rows["PUBLISH QoS 0"] == 150 - int(READY_S * 50) - 1
-    assert mixed.broker.stats()["received"] == mixed.told["sent"] == mixed.told["planned"]
+    assert mixed.broker.stats()["received"] == mixed.ledger["sent"] == mixed.ledger["planned"]
 
 
-def test_a_closed_loop_of_users_has_messages_beside_it(mixed):
-    carried_out(mixed(load="{ users: 2, duration: 2s }"))
-    assert mixed.told["due"] == mixed.told["planned"] == 200 - int(READY_S * 100) - 1
+def test_mixed_run_of_closed_loop_users_publishes_messages(mixed):
+    assert_completed(mixed(load="{ users: 2, duration: 2s }"))
+    assert mixed.ledger["due"] == mixed.ledger["planned"] == 200 - int(READY_S * 100) - 1
     assert mixed.rows()["GET sum"] > 10
 
 
-def test_criteria_are_on_both_kinds_of_labels(mixed):
+def test_mixed_run_criteria_apply_to_both_kinds_of_labels(mixed):
     criteria = """
     - errors of "GET sum" < 1%
     - p50 of "PUBLISH QoS 1" < 1us
@@ -130,16 +136,16 @@ def test_criteria_are_on_both_kinds_of_labels(mixed):
     assert "`errors < 1%` is of requests and MQTT operations together" in ran.stderr
 
 
-def test_a_stop_rule_on_messages_ends_both(mixed):
+def test_mixed_run_stop_rule_on_messages_ends_both(mixed):
     rule = 'rate of "PUBLISH QoS 1" > 50/s for 1s: stop pass'
     ran = mixed("--stop", rule, load="{ rate: 20/s, duration: 60s }")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert mixed.out["arrivals"]["started"] < 1000
-    assert mixed.told["planned"] > mixed.told["due"] == mixed.told["sent"] > 50
+    assert mixed.ledger["planned"] > mixed.ledger["due"] == mixed.ledger["sent"] > 50
     assert "never due: the run ended before" in " ".join(ran.stdout.split())
 
 
-def test_http_goes_on_when_the_broker_goes_away(mixed, loadline):
+def test_mixed_run_http_continues_without_the_broker(mixed, loadline):
     mixed.write(load="{ rate: 20/s, duration: 5s }")
     running = loadline.start("run", "plan.yml", "--json", "out.json", "--drain", "1s")
     deadline = time.monotonic() + 60
@@ -149,32 +155,32 @@ def test_http_goes_on_when_the_broker_goes_away(mixed, loadline):
     mixed.broker.process.wait(timeout=20)
     out, err = running.communicate(timeout=90)
     assert running.returncode == 0, out + err
-    rows, told = mixed.rows(), mixed.told
+    rows, ledger = mixed.rows(), mixed.ledger
     assert (rows["GET sum"], mixed.out["arrivals"]["completed"]) == (100, 100)
-    assert told["broken"] >= 7
-    assert told["due"] == told["sent"] + told["unsent"] == told["planned"]
-    assert told["sent"] == told["confirmed"] + told["turned_down"] + told["unknown"]
-    assert told["unsent"] > 0
+    assert ledger["broken"] >= 7
+    assert ledger["due"] == ledger["sent"] + ledger["unsent"] == ledger["planned"]
+    assert ledger["sent"] == ledger["confirmed"] + ledger["turned_down"] + ledger["unknown"]
+    assert ledger["unsent"] > 0
 
 
 @pytest.mark.parametrize("flags", [["--once"], ["--rate", "10/s", "--duration", "1s"]])
-def test_flags_that_replace_the_load_leave_the_clients_out_and_say_so(mixed, flags):
+def test_mixed_run_flags_replacing_the_load_exclude_clients_with_a_note(mixed, flags):
     ran = mixed(*flags, criteria='[ errors of "PUBLISH QoS 1" < 1% ]')
-    carried_out(ran)
+    assert_completed(ran)
     assert "the MQTT clients of the plan take no part, and this is not judged: errors of" in ran.stderr
     assert mixed.broker.stats()["connected"] == 0
     assert list(mixed.rows()) == ["GET sum"]
 
 
-def test_embedded_targets_of_both_kinds(loadline):
+def test_mixed_run_embedded_targets_of_both_kinds(loadline):
     plan = PLAN.format(target="lab:sum", load="{ rate: 20/s, duration: 2s }", broker="lab:mqtt", publish=PUBLISH, criteria="[]")
     loadline.write("plan.yml", plan)
     ran = loadline("run", "plan.yml")
-    carried_out(ran)
+    assert_completed(ran)
     assert "7 MQTT clients at mqtt://127.0.0.1:" in " ".join(ran.stdout.split())
 
 
-def test_messages_go_up_with_the_levels_of_a_campaign(loadline):
+def test_mixed_campaign_scales_messages_with_levels(loadline):
     loadline.write(
         "campaign.yml",
         """
@@ -198,7 +204,7 @@ cool-down: false
     assert ran.returncode == 0, ran.stdout + ran.stderr
     found = sorted(loadline.folder.glob("out/**/found.json"))
     due = [json.loads(path.read_text())["mqtt"]["due"] for path in found if "last" not in path.parts]
-    # Of two seconds one and five milliseconds are for connects.
+    # Of two seconds, 1.005 s are for connecting.
     assert sorted(due) == [49, 199]
 
 
@@ -222,7 +228,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "line"), WRONG)
-def test_what_cannot_be_is_told_at_its_place(loadline, right, wrong, line):
+def test_mqtt_section_error_is_reported_at_its_place(loadline, right, wrong, line):
     plan = PLAN.format(
         target="http://127.0.0.1:9", load="{ rate: 1/s, duration: 3s }", broker="127.0.0.1:9", publish=PUBLISH, criteria="[]"
     )
@@ -231,10 +237,10 @@ def test_what_cannot_be_is_told_at_its_place(loadline, right, wrong, line):
     loadline.write("plan.yml", plan)
     ran = loadline("run", "plan.yml")
     assert ran.returncode == 2
-    told = [text for text in ran.stderr.splitlines() if line in text]
-    assert len(told) == 1, ran.stderr
-    # It stands in the line of what is wrong, and not before it.
-    row, column = (int(n) for n in told[0].split("plan.yml:", 1)[1].split(":")[:2])
+    ledger = [text for text in ran.stderr.splitlines() if line in text]
+    assert len(ledger) == 1, ran.stderr
+    # The reported line is that of the error, not an earlier one.
+    row, column = (int(n) for n in ledger[0].split("plan.yml:", 1)[1].split(":")[:2])
     source = plan.splitlines()[row - 1]
     assert wrong.split(":")[0] in source
     assert column > 1
@@ -251,7 +257,7 @@ def test_what_cannot_be_is_told_at_its_place(loadline, right, wrong, line):
         ),
     ],
 )
-def test_messages_that_do_not_fit_the_timeline_are_refused(loadline, load, publish, line):
+def test_mqtt_messages_beyond_the_timeline_are_refused(loadline, load, publish, line):
     plan = PLAN.format(target="http://127.0.0.1:9", load=load, broker="127.0.0.1:9", publish=publish, criteria="[]")
     loadline.write("plan.yml", plan)
     ran = loadline("run", "plan.yml")
@@ -259,13 +265,13 @@ def test_messages_that_do_not_fit_the_timeline_are_refused(loadline, load, publi
     assert line in ran.stderr
 
 
-def test_the_password_is_not_in_the_record(mixed, loadline):
+def test_mqtt_password_is_not_in_the_record(mixed, loadline):
     plan = mixed.write(broker=("user=me:hush-hush",)).read_text()
     plan = plan.replace("connect-rate", "user: me\n  password: '{{ $env.WORD }}'\n  connect-rate")
     loadline.write("plan.yml", plan)
     ran = loadline("run", "plan.yml", "--json", "out.json", env={"WORD": "hush-hush"}, timeout=60)
-    carried_out(ran)
-    assert mixed.told["refused"] == 0
-    assert mixed.told["connected"] == 7
+    assert_completed(ran)
+    assert mixed.ledger["refused"] == 0
+    assert mixed.ledger["connected"] == 7
     files = [path for path in (loadline.folder / ".loadline").rglob("*") if path.is_file()]
     assert not [path for path in files if b"hush-hush" in path.read_bytes()]

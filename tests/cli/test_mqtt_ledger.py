@@ -1,16 +1,18 @@
-"""What `loadline mqtt` says of messages: verdicts from the whole ledger, waits that `--drain` bounds, losses as criteria."""
+"""The message ledger of `loadline mqtt`: verdicts from all messages, waits limited by `--drain`,
+losses as criteria.
+"""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from mqtt_peer import Peer
+from fake_broker import FakeBroker
 
 
 @pytest.fixture
 def mqtt(loadline):
-    """Runs `loadline mqtt` against a port; the run and its ledger."""
+    """Runs `loadline mqtt` against a port. Returns the run and its ledger."""
 
     def run(what, port, *flags, timeout=90):
         common = ["-h", "127.0.0.1", "-p", port, "-V", 4, "--json", "out.json"]
@@ -21,110 +23,116 @@ def mqtt(loadline):
     return run
 
 
-def carried_out(ran) -> None:
-    """It ran to its end; that the machine was late is said by 4, and changes no count."""
+def assert_completed(ran) -> None:
+    """Asserts that the run completed.
+
+    A late machine exits with 4 and changes no count.
+    """
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_messages_that_nobody_read_are_not_sustained(mqtt):
-    with Peer(reset_after=0.5) as peer:
+def test_messages_never_read_are_not_sustained(mqtt):
+    with FakeBroker(reset_after=0.5) as peer:
         load = ["-c", 5, "-i", 1, "-I", 20, "-q", 0, "-t", "t", "-s", 64, "--duration", "2s"]
         ran, out = mqtt("pub", peer.port, *load, "--drain", "2s")
-    told = out["mqtt"]
-    assert told["due"] == 500
-    assert told["confirmed"] == told["in_time"] == 0
-    assert told["unknown"] + told["unsent"] == 500
-    assert told["unknown"] > 0
+    ledger = out["mqtt"]
+    assert ledger["due"] == 500
+    assert ledger["confirmed"] == ledger["in_time"] == 0
+    assert ledger["unknown"] + ledger["unsent"] == 500
+    assert ledger["unknown"] > 0
     assert "load: sustained" not in ran.stdout
-    assert f"0 were certainly read by then and 0 later; 0 refused, {told['unknown']} unknown" in ran.stdout
+    assert f"0 were certainly read by then and 0 later; 0 refused, {ledger['unknown']} unknown" in ran.stdout
 
 
 def test_publishing_waits_for_every_subscription(mqtt):
-    with Peer(suback=2.5) as peer:
+    with FakeBroker(suback=2.5) as peer:
         load = ["-c", 5, "-i", 5, "-I", 20, "-q", 1, "-t", "t/%i", "-s", 64, "--subscribers", 1]
         ran, out = mqtt("pub", peer.port, *load, "--duration", "1s")
-    told = out["mqtt"]
-    assert peer.published == told["due"] == told["confirmed"] == 250
+    ledger = out["mqtt"]
+    assert peer.published == ledger["due"] == ledger["confirmed"] == 250
     assert peer.before_subscription == 0
-    assert told["expected"] == told["received"] == peer.delivered == 250
-    assert told["start_delay_ns"] > 1_000_000_000
+    assert ledger["expected"] == ledger["received"] == peer.delivered == 250
+    assert ledger["start_delay_ns"] > 1_000_000_000
     assert "later than planned, when every subscription was answered" in ran.stdout + ran.stderr
     assert out["arrivals"]["planned"] == out["arrivals"]["started"] == 250
 
 
-def test_publishing_waits_no_longer_than_drain_says(mqtt):
-    with Peer(suback=60) as peer:
+def test_publishing_waits_at_most_the_drain_time(mqtt):
+    with FakeBroker(suback=60) as peer:
         load = ["-c", 2, "-i", 5, "-I", 20, "-q", 1, "-t", "t/%i", "-s", 64, "--subscribers", 1]
         ran, out = mqtt("pub", peer.port, *load, "--duration", "1s", "--drain", "1s")
-    told = out["mqtt"]
-    assert peer.published == told["confirmed"] == 100
-    assert told["unanswered_subscriptions"] == 1
+    ledger = out["mqtt"]
+    assert peer.published == ledger["confirmed"] == 100
+    assert ledger["unanswered_subscriptions"] == 1
     assert "publishing started without 1 subscriptions" in ran.stdout + ran.stderr
 
 
-def test_a_subscription_that_is_refused_holds_up_nothing_and_loses_nothing(mqtt):
-    with Peer(refuses_filters=True) as peer:
+def test_refused_subscription_delays_nothing_and_loses_nothing(mqtt):
+    with FakeBroker(refuses_filters=True) as peer:
         load = ["-c", 2, "-i", 5, "-I", 20, "-q", 1, "-t", "t/%i", "-s", 64, "--subscribers", 1]
         _, out = mqtt("pub", peer.port, *load, "--duration", "1s", "--drain", "60s")
-    told = out["mqtt"]
-    assert (told["confirmed"], told["filters_refused"], told["expected"]) == (100, 1, 0)
+    ledger = out["mqtt"]
+    assert (ledger["confirmed"], ledger["filters_refused"], ledger["expected"]) == (100, 1, 0)
 
 
-def test_a_late_connack_is_waited_for(mqtt):
-    """It comes 2 s after the load."""
-    with Peer(connack=4) as peer:
+def test_late_connack_is_waited_for(mqtt):
+    """The CONNACK comes 2 s after the load."""
+    with FakeBroker(connack=4) as peer:
         load = ["-c", 5, "-i", 1, "-I", 20, "-q", 1, "-F", 20, "-t", "t", "-s", 64]
         ran, out = mqtt("pub", peer.port, *load, "--duration", "1s", "--drain", "60s")
-    carried_out(ran)
-    told = out["mqtt"]
-    assert peer.published == told["due"] == told["confirmed"] == 250
-    assert (told["unknown"], told["unsent"], told["in_time"]) == (0, 0, 0)
+    assert_completed(ran)
+    ledger = out["mqtt"]
+    assert peer.published == ledger["due"] == ledger["confirmed"] == 250
+    assert (ledger["unknown"], ledger["unsent"], ledger["in_time"]) == (0, 0, 0)
     assert "load: sustained" not in ran.stdout
     assert "0 were certainly read by then and 250 later" in ran.stdout
 
 
 def test_late_deliveries_are_waited_for(mqtt):
-    with Peer(delivery=2.5) as peer:
+    with FakeBroker(delivery=2.5) as peer:
         load = ["-c", 5, "-i", 1, "-I", 20, "-q", 1, "-F", 20, "-t", "t", "-s", 64, "--subscribers", 1]
         ran, out = mqtt("pub", peer.port, *load, "--duration", "1s", "--drain", "60s")
-    carried_out(ran)
+    assert_completed(ran)
     assert out["mqtt"]["expected"] == out["mqtt"]["received"] == 250
     assert "250 received, 0 lost" in ran.stdout
 
 
-def test_what_came_in_is_counted(mqtt):
-    with Peer() as peer:
+def test_received_bytes_are_counted(mqtt):
+    with FakeBroker() as peer:
         load = ["-c", 5, "-i", 1, "-I", 20, "-q", 1, "-t", "t", "-s", 64, "--subscribers", 2]
         ran, out = mqtt("pub", peer.port, *load, "--duration", "1s")
-    carried_out(ran)
-    # A delivery has 64 bytes of payload and 5 more; each client has a CONNACK of 4.
+    assert_completed(ran)
+    # A delivery has 64 bytes of payload and 5 bytes of header; each client receives a CONNACK of 4
+    # bytes.
     deliveries = 2 * 250 * (64 + 5)
     answers = 7 * 4 + 2 * 5 + 250 * 4
     assert out["all"]["bytes_in"] == deliveries + answers
     assert " 0 B in" not in ran.stdout
 
 
-def test_connections_under_way_at_the_end_are_waited_for(mqtt):
-    with Peer(connack=2) as peer:
+def test_connections_in_flight_at_the_end_are_waited_for(mqtt):
+    with FakeBroker(connack=2) as peer:
         ran, out = mqtt("conn", peer.port, "-c", 50, "-R", 500, "--duration", "100ms", "--drain", "60s")
-    carried_out(ran)
+    assert_completed(ran)
     assert peer.connected == out["mqtt"]["connected"] == 50
     assert out["requests"]["ok"] == out["requests"]["issued"] == 50
 
 
-def test_a_throttled_publisher_of_qos_0_knows_most_of_what_was_read(start_lab, mqtt):
-    """The server reads a sixth of it; the answers to PINGREQs among the messages show how much."""
+def test_throttled_publisher_of_qos_0_confirms_what_was_read(start_lab, mqtt):
+    """The server reads a sixth of the messages; its PINGRESPs show how many."""
     lab = start_lab("mqtt", "throttle=50")
     port = lab.url.rsplit(":", 1)[1]
     ran, out = mqtt("pub", port, "-c", 1, "-I", 3, "-L", 1000, "-t", "t", "-s", 64, "--drain", "1s")
-    told, read = out["mqtt"], lab.stats()["received"]
-    assert 0 < told["confirmed"] <= read < 1000
-    assert told["confirmed"] + told["unknown"] + told["unsent"] == told["due"] == 1000
+    ledger, read = out["mqtt"], lab.stats()["received"]
+    assert 0 < ledger["confirmed"] <= read < 1000
+    assert ledger["confirmed"] + ledger["unknown"] + ledger["unsent"] == ledger["due"] == 1000
     assert "load: throttled by the target" in ran.stdout
 
 
-def test_waiting_for_deliveries_that_never_come_contradicts_nothing(start_lab, mqtt):
-    """The level is of the time until the last answer, as the rates are, not of the long wait for what was dropped."""
+def test_wait_for_dropped_deliveries_causes_no_contradiction(start_lab, mqtt):
+    """Levels and rates cover the time until the last answer, not the long wait for dropped
+    messages.
+    """
     lab = start_lab("mqtt", "throttle=20", "drop=10")
     load = ["-c", 10, "-R", 1000, "-I", 40, "-q", 1, "-F", 10, "-t", "t/%i", "-s", 64, "--subscribers", 1]
     ran, out = mqtt("pub", lab.url.rsplit(":", 1)[1], *load, "--duration", "2s", "--drain", "8s")
@@ -143,19 +151,19 @@ def test_losses_and_duplicates_are_criteria(start_lab, mqtt, criterion, judgemen
     load = ["-c", 5, "-R", 1000, "-I", 10, "-L", 500, "-q", 1, "-F", 20, "-t", "t/%i", "-s", 64, "--subscribers", 2]
     ran, out = mqtt("pub", port, *load, "--drain", "1s", "--check", criterion)
     assert [row["judgement"] for row in out["criteria"]] == [judgement], ran.stdout
-    # What nobody checks is said.
+    # Figures without a criterion are listed as not checked.
     unchecked = next(line for line in ran.stdout.splitlines() if line.startswith("not checked: "))
     assert ("20 lost" in unchecked) == ("lost" not in criterion)
     assert ("duplicates" in unchecked) == ("duplicates" not in criterion)
 
 
-def test_criteria_on_messages_need_messages(loadline):
+def test_criteria_on_messages_require_mqtt_clients(loadline):
     ran = loadline("run", "http://127.0.0.1:9/", "--rate", "1/s", "--duration", "1s", "--check", "lost < 1%")
     assert ran.returncode == 2
     assert "has no MQTT clients" in ran.stderr
 
 
-def test_a_stop_rule_ends_a_run_that_loses_messages(start_lab, loadline):
+def test_stop_rule_ends_a_run_that_loses_messages(start_lab, loadline):
     http, broker = start_lab("sum"), start_lab("mqtt", "drop=2")
     loadline.write(
         "plan.yml",
@@ -173,7 +181,7 @@ stop: [ 'lost > 10% for 2s: stop fail' ]
 """,
     )
     ran = loadline("run", "plan.yml", "--drain", "1s", timeout=60)
-    # A machine that is late is told so by 4, and ends no run.
+    # A late machine exits with 4 and ends no run.
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "by the rule `lost > 10% for 2 s`" in " ".join(ran.stdout.split())
     assert "deliveries were missing" in ran.stdout
@@ -183,20 +191,20 @@ stop: [ 'lost > 10% for 2s: stop fail' ]
     assert manifest["end"]["cause"] == "rule fail"
 
 
-def test_harmless_options_of_emqtt_bench_are_taken_with_a_note(start_lab, loadline):
+def test_harmless_emqtt_bench_options_are_accepted_with_a_note(start_lab, loadline):
     lab = start_lab("mqtt")
     port = lab.url.rsplit(":", 1)[1]
     theirs = ["-w", "true", "--lowmem", "true", "--payload-hdrs", "cnt64,ts", "--reconnect", 3, "-V", 3, "-S", "false", "-r", "true"]
     load = ["-h", "127.0.0.1,localhost", "-p", port, "-c", 4, "-R", 1000, "-t", "load/%i", "-s", 64, "-q", 1]
     ran = loadline("mqtt", "pub", *load, *theirs, "-L", 2000, "-I", 0, "--json", "out.json", timeout=60)
-    carried_out(ran)
-    told = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
-    assert told["due"] == told["confirmed"] == lab.stats()["received"] == 2000
+    assert_completed(ran)
+    ledger = json.loads((loadline.folder / "out.json").read_text())["mqtt"]
+    assert ledger["due"] == ledger["confirmed"] == lab.stats()["received"] == 2000
     for option in ("-w", "--lowmem", "--payload-hdrs", "--reconnect", "-V 3"):
         assert option in ran.stderr + ran.stdout
 
 
-def test_a_refusal_of_3_1_1_has_its_own_number(start_lab, mqtt):
+def test_refusal_of_mqtt_3_1_1_has_its_own_return_code(start_lab, mqtt):
     lab = start_lab("mqtt", "user=me:secret")
     ran, _ = mqtt("conn", lab.url.rsplit(":", 1)[1], "-c", 1, "--duration", "1s")
     assert ran.returncode == 3

@@ -1,6 +1,6 @@
-"""Forms with files, as a plan says them: what arrives, and what is refused before the run."""
+"""Multipart forms with files in a plan: what arrives, and what is refused before the run."""
 
-from peers import Recorder, Request
+from fake_servers import RecordingServer, Request
 
 PLAN = """loadline: 1
 target: {url}
@@ -19,17 +19,17 @@ steps:
 BINARY = bytes(range(256))
 
 
-def test_parts_arrive_as_they_are(loadline) -> None:
+def test_multipart_parts_arrive_unchanged(loadline) -> None:
     (loadline.folder / "photo.png").write_bytes(BINARY)
     (loadline.folder / "sub").mkdir()
     (loadline.folder / "sub/data.bin").write_bytes(b"--x\r\n")
     got: list[Request] = []
 
-    def keep(request: Request) -> tuple[int, dict[str, str], bytes]:
+    def record_request(request: Request) -> tuple[int, dict[str, str], bytes]:
         got.append(request)
         return 200, {}, b""
 
-    with Recorder(keep) as target:
+    with RecordingServer(record_request) as target:
         run = loadline("run", loadline.write("up.yml", PLAN.format(url=target.url)))
     assert run.returncode == 0, run.stderr
     kind = got[0].headers["content-type"]
@@ -51,7 +51,7 @@ def test_parts_arrive_as_they_are(loadline) -> None:
     assert parts[1:-1] == expected
 
 
-def test_what_is_no_part_is_refused(loadline) -> None:
+def test_multipart_invalid_part_is_refused(loadline) -> None:
     for part, why in [
         ("{ file: none.png }", "plan.yml:5:49: `file: none.png`: "),
         ("{ file: '{{ who }}' }", "plan.yml:5:49: files are read before the run"),
@@ -66,16 +66,16 @@ def test_what_is_no_part_is_refused(loadline) -> None:
         assert why in run.stderr, run.stderr
 
 
-def test_what_curl_sends_the_plan_sends(loadline) -> None:
+def test_multipart_plan_from_curl_sends_the_same_form(loadline) -> None:
     (loadline.folder / "photo.png").write_bytes(BINARY)
     (loadline.folder / "load").mkdir()
     got: list[Request] = []
 
-    def keep(request: Request) -> tuple[int, dict[str, str], bytes]:
+    def record_request(request: Request) -> tuple[int, dict[str, str], bytes]:
         got.append(request)
         return 201, {}, b""
 
-    with Recorder(keep) as target:
+    with RecordingServer(record_request) as target:
         made = loadline("init", "-o", "load/up.yml", "curl", f"{target.url}/up", "-F", "name=Ada", "-F", "photo=@photo.png")
         assert made.returncode == 0, made.stderr
         run = loadline("run", "load/up.yml", "--once")

@@ -1,8 +1,10 @@
-"""One iteration as a debugger: every step with what came of it, what was captured and checked, and nothing statistical."""
+"""`--once` traces one iteration: every step with its outcome, captures and checks, without
+statistics.
+"""
 
 import re
 
-from peers import free_port
+from fake_servers import free_port
 
 STEPS = """loadline: 1
 name: Shop
@@ -31,13 +33,13 @@ TOKEN = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzaG9ydGVuZXIifQ.hWd5e27
 TIME = r" +[\d.]+ (µs|ms|s)  "
 
 
-def lines(text):
+def nonblank_lines(text):
     return [line for line in text.splitlines() if line.strip()]
 
 
-def test_every_step_is_told_with_what_was_captured_and_checked(loadline):
+def test_once_shows_every_step_with_captures_and_checks(loadline):
     run = loadline("run", loadline.write("p.yml", STEPS.replace("TOKEN", TOKEN)), "--once")
-    think, create, *below = lines(run.stdout)
+    think, create, *below = nonblank_lines(run.stdout)
     assert re.fullmatch(r"   -  +20 ms  think", think)
     assert re.match(rf" 201 {TIME}POST Create  http://127\.0\.0\.1:\d+/actions/short-urls\?api_key=‹redacted", create), create
     short = re.fullmatch(r' +✓ short = ("http://[^"]+")', below[0])[1].strip('"')
@@ -45,15 +47,15 @@ def test_every_step_is_told_with_what_was_captured_and_checked(loadline):
     assert re.fullmatch(rf" 302 {TIME}GET {short}", below[3]), below[3]
     assert below[4].strip() == "✓ status is 302"
     assert re.match(rf" 404 {TIME}GET http://127\.0\.0\.1:\d+/short-urls/none-‹redacted", below[5]), below[5]
-    told = [line.strip() for line in below[6:11]]
-    assert told == [
+    details = [line.strip() for line in below[6:11]]
+    assert details == [
         "✗ more: $.more finds nothing",
         "✗ status is 404, expected 302",
         '✗ body does not hold "nothing"',
         '✗ $.error is "there is no such short URL", expected "gone"',
         '{"error":"there is no such short URL"}',
     ]
-    # It ends there, and what it is judged by is what one iteration can decide.
+    # The iteration ends here. Only criteria that one iteration can decide are judged.
     assert below[11].startswith("One iteration of Shop did not go through: 1 of 3 requests failed, in ")
     assert "/never" not in run.stdout
     judged = [line.split("measured")[0].split() for line in below[12:14]]
@@ -66,7 +68,7 @@ def test_every_step_is_told_with_what_was_captured_and_checked(loadline):
     assert run.returncode == 1
 
 
-def test_an_iteration_that_went_through_ends_with_0(loadline):
+def test_once_successful_iteration_exits_with_0(loadline):
     steps = STEPS[: STEPS.index("  - get:\n")].replace("TOKEN", TOKEN)
     run = loadline("run", loadline.write("p.yml", steps), "--once")
     assert run.returncode == 0, run.stdout + run.stderr
@@ -74,22 +76,22 @@ def test_an_iteration_that_went_through_ends_with_0(loadline):
     assert "✗" not in run.stdout
 
 
-def test_an_iteration_that_failed_ends_with_1_although_nothing_judges_it(loadline):
+def test_once_failed_iteration_exits_with_1_without_criteria(loadline):
     steps = STEPS.replace("TOKEN", TOKEN).replace("criteria:", "# criteria:")
     run = loadline("run", loadline.write("p.yml", steps), "--once")
     assert run.returncode == 1, run.stdout + run.stderr
 
 
-def test_a_server_that_is_not_there_is_one_line(loadline):
+def test_once_unreachable_server_is_one_line(loadline):
     port = free_port()
     run = loadline("run", f"http://127.0.0.1:{port}/x", "--once")
-    first, why, *_ = lines(run.stdout)
+    first, why, *_ = nonblank_lines(run.stdout)
     assert re.fullmatch(rf"   - {TIME}GET http://127\.0\.0\.1:{port}/x", first), first
     assert why.strip() == "✗ connection refused"
     assert run.returncode != 0
 
 
-def test_a_secret_capture_is_not_shown(loadline):
+def test_once_secret_capture_is_redacted(loadline):
     steps = """loadline: 1
 target: lab:shortener
 variables: { token: TOKEN }

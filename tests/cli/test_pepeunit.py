@@ -1,4 +1,6 @@
-"""`loadline mqtt` as Pepeunit's load test: against the lab, whose pipes can be told to do wrong, and, only publishing, mosquitto."""
+"""`loadline mqtt` as Pepeunit's load test: against the lab, whose pipes have configurable faults,
+and against mosquitto.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,16 @@ import json
 import subprocess
 
 import conftest
-import needs
 import ports
 import pytest
+import required_tools
 
-#: Of those below: four units for a second.
+#: Messages of a default run: four units for a second.
 MESSAGES = 4 * 50
 
 
 class Rig:
-    """Pepeunit's variables set for a lab, and a load of a second."""
+    """Pepeunit's environment variables for a lab, with a load of one second."""
 
     def __init__(self, loadline, lab) -> None:
         self.loadline = loadline
@@ -39,7 +41,7 @@ class Rig:
     def found(self) -> dict:
         return json.loads((self.loadline.folder / ".loadline/runs/last/found.json").read_text())
 
-    def words(self) -> str:
+    def findings(self) -> str:
         return "\n".join(self.found()["found"])
 
 
@@ -54,12 +56,15 @@ def rig(loadline, start_lab):
     return start
 
 
-def passed(ran) -> None:
-    """That the machine was late is said by 4, and changes no count."""
+def assert_passed(ran) -> None:
+    """Asserts that the run passed.
+
+    A late machine exits with 4 and changes no count.
+    """
     assert ran.returncode == 0, ran.stderr
 
 
-def failed(ran) -> None:
+def assert_failed(ran) -> None:
     assert ran.returncode == 1, ran.stderr + ran.stdout
 
 
@@ -72,37 +77,37 @@ def failed(ran) -> None:
         ("LastValue", "Text", 0),
         ("LastValue", "Number", 0),
         ("NRecords", "Number", 4 * 20),
-        # What is no number is no record.
+        # Text is not a number, so nothing is recorded.
         ("NRecords", "Text", MESSAGES),
         ("Aggregation", "Number", 0),
         ("Aggregation", "Text", MESSAGES),
     ],
 )
-def test_what_is_kept_is_what_follows_from_what_was_sent(rig, policy, value, filtered):
-    # Rows tell when they came, by a clock that does not hurry.
+def test_stored_records_match_the_messages_sent(rig, policy, value, filtered):
+    # Rows contain their time of arrival, from a clock at normal speed.
     rig = rig(*() if policy == "TimeWindow" else ("hurry=60",))
     ran = rig.run(policy=policy, value=value, DUPLICATE_COUNT=2 if policy == "NRecords" else 10)
-    passed(ran)
+    assert_passed(ran)
     found = rig.found()
     kept = found["kept"]["all"]
     assert (found["due"], found["sent"], kept["sent"], kept["filtered"]) == (MESSAGES,) * 3 + (filtered,)
     assert (kept["right"], kept["units"], kept["lost"], kept["wrong"]) == (4, 4, 0, {})
-    told = rig.lab.stats()["pepeunit"]
-    assert told["consumed"] == told["piped"] == told["broker"]["received"] >= MESSAGES
+    stats = rig.lab.stats()["pepeunit"]
+    assert stats["consumed"] == stats["piped"] == stats["broker"]["received"] >= MESSAGES
     if policy == "TimeWindow":
         assert kept["kept"] + filtered == MESSAGES
-    # A machine that is slow enough reads late, and is told so.
-    words = {
+    # A slow machine reads late and reports it.
+    sentence = {
         ("TimeWindow", "Text"): f"Backend sustained {MESSAGES} rps: {MESSAGES} messages arrived in 1s",
         ("LastValue", "Text"): "it keeps the newest value alone",
         ("LastValue", "Number"): "it keeps the newest value alone",
         ("Aggregation", "Number"): f"Backend kept all {MESSAGES} messages",
-        # Thirty of each unit, which are all kept: by a hurrying clock over a minute.
+        # Thirty records of each unit, all kept: on the accelerated clock they span over a minute.
         ("NRecords", "Number"): f"all {MESSAGES} messages arrived, but over",
     }.get((policy, value), "its filters keep none of them, as intended")
-    assert words in ran.stdout or "certainly read" in ran.stdout, ran.stdout
-    assert rig.words().splitlines()[-1] in " ".join(rig.loadline.summary()["notes"])
-    assert rig.words().splitlines()[-1] in (rig.loadline.folder / ".loadline/runs/last/report.md").read_text()
+    assert sentence in ran.stdout or "certainly read" in ran.stdout, ran.stdout
+    assert rig.findings().splitlines()[-1] in " ".join(rig.loadline.summary()["notes"])
+    assert rig.findings().splitlines()[-1] in (rig.loadline.folder / ".loadline/runs/last/report.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -122,39 +127,39 @@ def test_what_is_kept_is_what_follows_from_what_was_sent(rig, policy, value, fil
         ("aggregation-align", "Aggregation", "Number", "do not begin and end where they should"),
     ],
 )
-def test_a_rule_that_is_broken_is_found(rig, rule, policy, value, why):
+def test_broken_policy_rule_is_found(rig, rule, policy, value, why):
     rig = rig("hurry=60", f"break={rule}")
-    # 120 records of a unit and more, so that there are some to forget.
+    # More than 120 records per unit, so that some must be dropped.
     many = {"RPS": 150, "DUPLICATE_COUNT": 1} if policy == "NRecords" else {}
-    failed(rig.run(policy=policy, value=value, settle="2s", **many))
+    assert_failed(rig.run(policy=policy, value=value, settle="2s", **many))
     found = rig.found()
     assert not found["is_good"]
-    assert why in rig.words(), rig.words()
+    assert why in rig.findings(), rig.findings()
 
 
-def test_what_the_broker_drops_is_its_loss(rig):
+def test_messages_dropped_by_the_broker_are_its_loss(rig):
     rig = rig("drop=10")
-    failed(rig.run(settle="2s"))
-    kept, told = rig.found()["kept"], rig.lab.stats()["pepeunit"]["broker"]
-    # Probes are dropped as well, where it is their turn.
-    assert 0 <= told["dropped"] - kept["all"]["lost"] <= 1
+    assert_failed(rig.run(settle="2s"))
+    kept, stats = rig.found()["kept"], rig.lab.stats()["pepeunit"]["broker"]
+    # A probe may be dropped as well.
+    assert 0 <= stats["dropped"] - kept["all"]["lost"] <= 1
     assert kept["all"]["lost"] == kept["dropped_by_broker"] >= MESSAGES // 10 - 1
-    assert f"{kept['all']['lost']} in the broker, by its own count, 0 in DataPipe" in rig.words()
+    assert f"{kept['all']['lost']} in the broker, by its own count, 0 in DataPipe" in rig.findings()
     assert "did not sustain" in rig.ran.stdout
 
 
-def test_a_slow_consumer_loses_what_its_queue_does_not_hold(rig):
+def test_slow_consumer_loses_messages_beyond_its_queue(rig):
     rig = rig("capacity=20/s", "queue=5")
-    failed(rig.run(settle="5s"))
-    kept, told = rig.found()["kept"]["all"], rig.lab.stats()["pepeunit"]
-    assert kept["lost"] == told["overrun"] > 0
+    assert_failed(rig.run(settle="5s"))
+    kept, stats = rig.found()["kept"]["all"], rig.lab.stats()["pepeunit"]
+    assert kept["lost"] == stats["overrun"] > 0
     assert "did not sustain" in rig.ran.stdout
 
 
-def test_a_throttled_load_is_not_called_sustained(rig):
+def test_throttled_load_is_not_reported_as_sustained(rig):
     rig = rig("throttle=30")
     ran = rig.run("--drain", "1500ms", settle="1s", RPS=400, UNIT_COUNT=2)
-    failed(ran)
+    assert_failed(ran)
     assert "Backend sustained" not in ran.stdout
     assert "throttled by the target" in ran.stdout
     kept = rig.found()["kept"]["all"]
@@ -163,11 +168,13 @@ def test_a_throttled_load_is_not_called_sustained(rig):
 
 
 @pytest.mark.parametrize("policy", ["LastValue", "NRecords", "Aggregation"])
-def test_what_the_backend_lost_is_not_sustained(rig, policy):
-    """Its consumer takes 50/s of 400/s and loses what finds five waiting; the broker counts that."""
+def test_messages_lost_by_the_backend_are_not_sustained(rig, policy):
+    """The backend consumes 50/s of 400/s and loses messages beyond a queue of five; the broker
+    counts them.
+    """
     rig = rig("capacity=50/s", "queue=5", "hurry=60")
     ran = rig.run(policy=policy, value="Number", settle="1s", RPS=100)
-    failed(ran)
+    assert_failed(ran)
     lost = rig.lab.stats()["pepeunit"]["overrun"]
     assert lost > 100
     assert "Backend sustained" not in ran.stdout
@@ -175,16 +182,18 @@ def test_what_the_backend_lost_is_not_sustained(rig, policy):
     assert abs(rig.found()["dropped_by_broker"] - lost) <= 5, "probes may be lost, too"
 
 
-def test_messages_of_the_system_that_the_backend_lost_are_not_sustained(rig):
+def test_system_messages_lost_by_the_backend_are_not_sustained(rig):
     rig = rig("capacity=50/s", "queue=5")
     ran = rig.run("--topics", "system", RPS=100)
-    failed(ran)
+    assert_failed(ran)
     assert "Backend did not sustain 400 rps: the broker read 400 messages and dropped" in ran.stdout, ran.stdout
     assert not rig.found()["is_good"]
 
 
-def test_what_arrives_after_the_load_is_not_counted_into_its_seconds(rig):
-    """The consumer takes 50/s and everything else waits: after five times the load all of it is there."""
+def test_messages_arriving_after_the_load_do_not_count_for_its_seconds(rig):
+    """The consumer takes 50/s and the rest waits: after five times the load all messages have
+    arrived.
+    """
     rig = rig("capacity=50/s", "queue=1000")
     ran = rig.run(RPS=100, settle="40s")
     kept = rig.found()["kept"]["all"]
@@ -193,10 +202,10 @@ def test_what_arrives_after_the_load_is_not_counted_into_its_seconds(rig):
     assert "Backend did not sustain 400 rps: all 400 messages arrived, but over" in ran.stdout, ran.stdout
 
 
-def test_the_test_ends_when_nobody_receives_any_more(rig):
+def test_run_ends_if_the_backend_stops_receiving(rig):
     rig = rig("crash-at=4s")
     ran = rig.run("--duration", 60, settle="1s")
-    failed(ran)
+    assert_failed(ran)
     assert "pepeunit.subscriptions < 1" in ran.stdout
     assert "Backend sustained" not in ran.stdout
     summary = rig.loadline.summary()
@@ -204,31 +213,31 @@ def test_the_test_ends_when_nobody_receives_any_more(rig):
     assert json.loads((rig.loadline.folder / ".loadline/runs/last/manifest.json").read_text())["end"]["cause"] == "rule fail"
 
 
-def test_messages_of_the_system_reach_the_platform(rig):
+def test_system_messages_reach_the_platform(rig):
     rig = rig()
     ran = rig.run("--topics", "system")
-    passed(ran)
-    told = rig.lab.stats()["pepeunit"]
-    assert told["system"] == MESSAGES + 1, "and a probe"
-    assert told["denied"] == 0
+    assert_passed(ran)
+    stats = rig.lab.stats()["pepeunit"]
+    assert stats["system"] == MESSAGES + 1, "and a probe"
+    assert stats["denied"] == 0
     assert "nothing is read back" in " ".join(rig.loadline.summary()["notes"])
     assert "what the backend made of them is not known" in ran.stdout
     assert "Backend sustained" not in ran.stdout
 
 
-def test_variables_come_from_a_file_and_a_second_run_makes_its_units_anew(rig, loadline):
+def test_variables_are_read_from_a_file_and_units_are_recreated(rig, loadline):
     rig = rig()
     lines = [f"{name}={text}" for name, text in rig.env.items()]
     loadline.write(".env", "\n".join(lines))
     for _ in range(2):
-        passed(loadline("mqtt", "pepeunit", "--connect-rate", 200, "--rps", 10, timeout=100))
+        assert_passed(loadline("mqtt", "pepeunit", "--connect-rate", 200, "--rps", 10, timeout=100))
         assert rig.found()["due"] == 40
     assert rig.lab.stats()["pepeunit"]["units"] == 4
 
 
-def test_units_of_a_file_publish_only(rig, loadline):
+def test_units_from_a_file_only_publish(rig, loadline):
     rig = rig("throttle=1000000")
-    passed(rig.run(UNIT_COUNT=1))
+    assert_passed(rig.run(UNIT_COUNT=1))
     units = loadline.write("units.csv", "id,token,topic\nx,not-a-token,localhost/x/pepeunit\n")
     port = _broker_port(rig)
     ran = rig.run("--units", units, "--host", "127.0.0.1", "--port", port, "--drain", "100ms")
@@ -245,24 +254,26 @@ def _broker_port(rig) -> int:
 def test_mosquitto_confirms_every_message(loadline, tmp_path):
     port = ports.free()
     config = loadline.write("mosquitto.conf", f"listener {port} 127.0.0.1\nallow_anonymous true\nsys_interval 1\npersistence false\n")
-    broker = subprocess.Popen([needs.need("mosquitto"), "-c", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    broker = subprocess.Popen(
+        [required_tools.tool_path("mosquitto"), "-c", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
-        conftest.until(lambda: _received(port) is not None, "mosquitto")
+        conftest.wait_until(lambda: _received_by_broker(port) is not None, "mosquitto")
         rig = Rig(loadline, None)
         ran = rig.run("--no-setup", "--host", "127.0.0.1", "--port", port)
-        passed(ran)
+        assert_passed(ran)
         assert f"The broker read {MESSAGES} rps, all {MESSAGES} messages" in ran.stdout
-        conftest.until(lambda: (_received(port) or 0) >= MESSAGES, "its own count")
-        assert _received(port) == MESSAGES
+        conftest.wait_until(lambda: (_received_by_broker(port) or 0) >= MESSAGES, "its own count")
+        assert _received_by_broker(port) == MESSAGES
     finally:
         broker.terminate()
         broker.wait(timeout=20)
 
 
-def _received(port) -> int | None:
-    asked = [needs.need("mosquitto_sub"), "-p", port, "-t", "$SYS/broker/publish/messages/received", "-C", 1, "-W", 3]
-    told = subprocess.run(list(map(str, asked)), capture_output=True, text=True, check=False)
-    return int(told.stdout) if told.stdout.strip() else None
+def _received_by_broker(port) -> int | None:
+    asked = [required_tools.tool_path("mosquitto_sub"), "-p", port, "-t", "$SYS/broker/publish/messages/received", "-C", 1, "-W", 3]
+    answer = subprocess.run(list(map(str, asked)), capture_output=True, text=True, check=False)
+    return int(answer.stdout) if answer.stdout.strip() else None
 
 
 @pytest.mark.parametrize(
@@ -276,18 +287,18 @@ def _received(port) -> int | None:
         ({}, ["--no-such-flag"], 2, "--no-such-flag"),
     ],
 )
-def test_bad_input_is_told_in_one_line(rig, variables, flags, code, words):
+def test_bad_input_is_reported_in_one_line(rig, variables, flags, code, words):
     rig = rig("max-payload=1000")
     rig.env.update(variables)
     ran = rig.run(*flags)
     assert ran.returncode == code, ran.stderr
     progress = ("loadline: making", "loadline: waiting")
-    told = [line for line in ran.stderr.splitlines() if not line.startswith(progress)]
-    assert len(told) == 1, ran.stderr
-    assert words in told[0], ran.stderr
+    messages = [line for line in ran.stderr.splitlines() if not line.startswith(progress)]
+    assert len(messages) == 1, ran.stderr
+    assert words in messages[0], ran.stderr
 
 
-def test_a_platform_that_is_not_there(loadline):
+def test_unreachable_platform_exits_with_3(loadline):
     rig = Rig(loadline, None)
     rig.env["PU_DOMAIN"] = f"127.0.0.1:{ports.free()}"
     ran = rig.run()

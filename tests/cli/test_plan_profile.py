@@ -1,4 +1,4 @@
-"""`loadline plan`: what a plan would send, in the tables of the case studies, without sending anything."""
+"""`loadline plan` prints the load profile of a plan without sending anything."""
 
 import json
 from pathlib import Path
@@ -46,13 +46,13 @@ scenarios:
 
 
 def cells(text: str, first: str) -> list[str]:
-    """The cells of the row of a table that begins with a text."""
+    """Returns the cells of the table row that begins with a text."""
     rows = [line for line in text.splitlines() if line.startswith(f"| {first} ")]
     assert rows, (first, text)
     return [cell.strip() for cell in rows[0].strip("|").split("|")]
 
 
-def planned(loadline, text: str, *flags: object) -> str:
+def profile_of(loadline, text: str, *flags: object) -> str:
     loadline.write("patients.csv", "last\nDoe\nPowers\n")
     run = loadline("plan", loadline.write("plan.yml", text), *flags)
     assert run.returncode == 0, run.stderr
@@ -60,8 +60,8 @@ def planned(loadline, text: str, *flags: object) -> str:
     return run.stdout
 
 
-def test_the_load_profile_of_the_check_in_study(loadline):
-    shown = planned(loadline, CHECK_IN)
+def test_profile_of_the_checkin_study(loadline):
+    shown = profile_of(loadline, CHECK_IN)
     assert cells(shown, "Check-in") == ["Check-in", "35260/h", "9.79", "5", "10", "5"]
     assert cells(shown, "Pre check-in") == ["Pre check-in", "145000/h", "40.28", "20", "40", "4"]
     for endpoint, half, full in [
@@ -84,45 +84,45 @@ def test_the_load_profile_of_the_check_in_study(loadline):
     assert all(len(line) <= 200 for line in shown.splitlines())
 
 
-def test_the_volumes_of_the_shortener(loadline):
-    shown = planned(loadline, SHORTENER, "--exact")
+def test_profile_of_the_shortener_volumes(loadline):
+    shown = profile_of(loadline, SHORTENER, "--exact")
     assert cells(shown, "check-in")[1:4] == ["500000 in 12 h × 1.5", "17.36", "17.36"]
     assert cells(shown, "reminder")[1:4] == ["500/s", "500.00", "500.00"]
-    # Each iteration is one request: that is known exactly.
+    # Each iteration is one request, so the number is exact.
     assert "5,173 arrivals in 10 s, 5,173 requests." in shown
 
 
-def test_what_is_taken_for_granted(loadline):
-    shown = planned(loadline, CHECK_IN, "--latency", "1.1s", "--answer", "2kB")
+def test_profile_uses_assumptions_of_flags_and_plan(loadline):
+    shown = profile_of(loadline, CHECK_IN, "--latency", "1.1s", "--answer", "2kB")
     assert "where a request takes 1.1 s: 116 users and 116 requests at 0.5x, 231 users and 231 requests at 1x" in shown
     assert "from it 420 kB/s" in shown
     said = CHECK_IN.replace("name: vets-api check-in", "assume: { latency: 1.1s, answer: 2kB }")
-    assert "231 users and 231 requests at 1x" in planned(loadline, said)
-    assert "105 users and 105 requests at 1x" in planned(loadline, said, "--latency", "500ms")
+    assert "231 users and 231 requests at 1x" in profile_of(loadline, said)
+    assert "105 users and 105 requests at 1x" in profile_of(loadline, said, "--latency", "500ms")
 
 
-def test_figures_for_programs_and_for_documents(loadline):
-    shown = planned(loadline, CHECK_IN, "--json", "profile.json", "--markdown")
+def test_profile_as_json_and_markdown(loadline):
+    shown = profile_of(loadline, CHECK_IN, "--json", "profile.json", "--markdown")
     assert "## Endpoints" in shown
     assert "GET /patient\\_check\\_ins" in shown
     assert "```text" in shown
-    told = json.loads((loadline.folder / "profile.json").read_text())
-    assert abs(told["profile"]["full_per_second"] - 180260 / 3600) < 1e-9
-    assert [column["name"] for column in told["profile"]["columns"]] == ["0.5x", "1x"]
-    assert told["profile"]["bandwidth"][1]["sent"] > 210 * 40
-    assert {check["about"] for check in told["machine"]} == {"cores", "descriptors", "ports", "memory"}
+    result = json.loads((loadline.folder / "profile.json").read_text())
+    assert abs(result["profile"]["full_per_second"] - 180260 / 3600) < 1e-9
+    assert [column["name"] for column in result["profile"]["columns"]] == ["0.5x", "1x"]
+    assert result["profile"]["bandwidth"][1]["sent"] > 210 * 40
+    assert {check["about"] for check in result["machine"]} == {"cores", "descriptors", "ports", "memory"}
 
 
-def test_this_machine_is_asked(loadline):
+def test_profile_checks_this_machine(loadline):
     huge = SHORTENER.replace("500/s", "5000000/s")
-    shown = planned(loadline, huge, "--latency", "10s")
+    shown = profile_of(loadline, huge, "--latency", "10s")
     for about in ("cores", "descriptors", "ports", "memory"):
         assert f"- {about}: NOT ENOUGH" in shown, shown
-    small = planned(loadline, SHORTENER, "--latency", "1ms")
+    small = profile_of(loadline, SHORTENER, "--latency", "1ms")
     assert "NOT ENOUGH" not in small.split("- ports")[0]
 
 
-def test_stages_of_a_campaign_are_one_load(loadline):
+def test_profile_of_campaign_stages_is_one_load(loadline):
     stages = CHECK_IN.split("csv:")
     text = (
         stages[0].split("load:")[0]
@@ -130,11 +130,11 @@ def test_stages_of_a_campaign_are_one_load(loadline):
         + "  - { name: high, load: { level: 1.5x, duration: 10s } }\ncsv:"
         + stages[1]
     )
-    shown = planned(loadline, text)
+    shown = profile_of(loadline, text)
     assert cells(shown, "low")[1:3] == ["0 s", "10 s"]
     assert cells(shown, "high")[1:3] == ["10 s", "20 s"]
     assert cells(shown, "GET /sessions") == ["GET /sessions", "25", "50", "75"]
-    alone = planned(loadline, text, "--stage", "high")
+    alone = profile_of(loadline, text, "--stage", "high")
     assert "10 s" in alone
     assert "low" not in alone
 
@@ -148,7 +148,7 @@ def test_stages_of_a_campaign_are_one_load(loadline):
         (("name: vets-api check-in", "assume: { answer: 3 }"), "plan.yml:3:19: `3` is not a size"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(loadline, change, expected):
+def test_profile_error_is_reported_with_its_place(loadline, change, expected):
     loadline.write("patients.csv", "last\nDoe\n")
     run = loadline("plan", loadline.write("plan.yml", CHECK_IN.replace(*change)))
     assert run.returncode == 2
@@ -157,7 +157,7 @@ def test_what_is_wrong_is_told_with_its_place(loadline, change, expected):
     assert len(run.stderr.splitlines()) == 1, run.stderr
 
 
-def test_flags_that_are_wrong(loadline):
+def test_profile_wrong_flags_are_refused(loadline):
     plan = loadline.write("plan.yml", SHORTENER)
     run = loadline("plan", plan, "--latency", "3")
     assert run.returncode == 2
@@ -169,7 +169,7 @@ def test_flags_that_are_wrong(loadline):
 
 
 def example_plans() -> list[Path]:
-    """Native plans of the repository, with those of the documentation."""
+    """Native plans of the repository's examples and tests."""
     files = [*ROOT.glob("examples/**/*.yml"), *ROOT.glob("tests/**/*.yml")]
     return [file for file in files if file.read_text().startswith("loadline: 1")]
 
@@ -189,7 +189,7 @@ def schema(loadline) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(published)
 
 
-def test_the_schema_knows_all_plans_that_we_show(loadline):
+def test_schema_accepts_all_published_plans(loadline):
     validator = schema(loadline)
     texts = [file.read_text() for file in example_plans()] + documented_plans() + [CHECK_IN, SHORTENER]
     assert len(texts) >= 3
@@ -214,7 +214,7 @@ def test_the_schema_knows_all_plans_that_we_show(loadline):
         ("loadline: 1", "loadline: 2"),
     ],
 )
-def test_what_the_command_refuses_an_editor_marks_too(loadline, change):
+def test_schema_rejects_what_the_command_rejects(loadline, change):
     text = CHECK_IN.replace(*change)
     assert text != CHECK_IN
     loadline.write("patients.csv", "last\nDoe\n")
@@ -234,7 +234,7 @@ steps:
 """
 
 
-def test_journeys_come_as_they_were_planned(loadline):
+def test_journeys_match_their_profile(loadline):
     plan = loadline.write("plan.yml", JOURNEY)
     shown = loadline("plan", plan).stdout
     assert cells(shown, "GET /first") == ["GET /first", "300"]
@@ -248,9 +248,9 @@ def test_journeys_come_as_they_were_planned(loadline):
     arrivals = summary["arrivals"]
     assert rows["GET /first"] == 600
     assert rows["GET /behind"] + arrivals["left"] == arrivals["completed"] == 200
-    # Five standard deviations of what chance does.
+    # Five standard deviations.
     assert abs(rows["GET /behind"] - 100) < 36
     assert arrivals["adds_up"]
     assert f"200 completed ({arrivals['left']} of them left on the way)" in runs[1].stdout
-    # Who leaves is a function of the seed and the arrival.
+    # Which users leave is a function of the seed and the arrival.
     assert f"({arrivals['left']} of them left on the way)" in runs[0].stdout

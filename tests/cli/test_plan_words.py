@@ -1,17 +1,16 @@
-"""What a plan of Loadline's own can say, through the command: planned ends, users that come and go, conditions,
-choices, functions."""
+"""Plan features through the command: planned ends, changing users, conditions, choices, functions."""
 
 import json
 import re
 
-from peers import Recorder
+from fake_servers import RecordingServer
 
-# Of nobody: the lab asks for one.
+# A dummy token, which the lab requires.
 TOKEN = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzaG9ydGVuZXIifQ.hWd5e270NJUcHqXJCy0BKP8k7ISozh_y8tQsbsWpHgs"
 
 
-def summary_of(loadline, text, *flags):
-    """Runs a plan and answers what its summary says."""
+def run_plan(loadline, text, *flags):
+    """Runs a plan. Returns the process and the summary."""
     run = loadline("run", loadline.write("plan.yml", text), "--json", "summary.json", *flags)
     return run, json.loads((loadline.folder / "summary.json").read_text())
 
@@ -24,9 +23,9 @@ steps: [ { get: { url: /never, expect: 404 } } ]
 """
 
 
-def test_a_load_ends_when_the_plan_says_that_it_is_long_enough(loadline):
-    run, summary = summary_of(loadline, CUT)
-    # What is asked here is what was planned and became of it, also where the machine was too busy to measure on.
+def test_max_duration_cuts_the_load(loadline):
+    run, summary = run_plan(loadline, CUT)
+    # Only counts are checked, so the machine may be busy.
     assert run.returncode == 0, run.stderr
     arrivals = summary["arrivals"]
     assert (arrivals["planned"], arrivals["started"] + arrivals["unsent"], arrivals["adds_up"]) == (40, 40, True)
@@ -43,17 +42,18 @@ steps: [ { get: { url: /never, expect: 404 } }, { think: 100ms } ]
 """
 
 
-def test_users_come_and_go(loadline):
-    run, summary = summary_of(loadline, RAMP)
+def test_ramped_users_start_and_stop(loadline):
+    run, summary = run_plan(loadline, RAMP)
     assert run.returncode == 0, run.stderr
     assert summary["run"]["load"].startswith("closed loop, 0 to 4 users over 2 s, then 4 to 0 users over 2 s")
     assert [(phase["name"], phase["end_ns"]) for phase in summary["phases"]] == [("come", 2_000_000_000), ("go", 4_000_000_000)]
-    # Users 0 to 3 are there for 4, 3, 2 and 1 seconds, and none of them makes more than ten requests a second.
+    # Users 0 to 3 are active for 4, 3, 2 and 1 seconds, and each sends at most ten requests per
+    # second.
     assert summary["users"]["max"] <= 4
     assert 0 < summary["all"]["count"] <= 100 + 4
     assert summary["arrivals"]["started"] == summary["arrivals"]["completed"] == summary["all"]["count"]
-    told = loadline("plan", "plan.yml")
-    assert "4 users at most, who come and go, for 4 s" in told.stdout
+    shown = loadline("plan", "plan.yml")
+    assert "4 users at most, who come and go, for 4 s" in shown.stdout
 
 
 FLOW = """loadline: 1
@@ -76,31 +76,31 @@ steps:
 """.replace("TOKEN", TOKEN)
 
 
-def test_steps_are_carried_out_where_their_condition_holds_and_in_one_of_several_ways(loadline):
-    run, summary = summary_of(loadline, FLOW, "--seed", "7")
+def test_conditions_and_choices_select_steps(loadline):
+    run, summary = run_plan(loadline, FLOW, "--seed", "7")
     assert run.returncode == 0, run.stderr
     counts = {row["text"]: row["count"] for row in summary["labels"]}
     assert (counts["POST /actions/short-urls"], counts["GET Short"]) == (400, 400)
-    # What was left out is counted nowhere, least of all as a failure.
+    # A skipped step is not counted, in particular not as a failure.
     assert counts.get("GET /never", 0) == 0
     assert summary["all"]["errors"] == 0
     assert counts["GET /often"] + counts["GET /seldom"] == 400
-    # Seven standard deviations of what chance does.
+    # Seven standard deviations.
     assert abs(counts["GET /seldom"] - 100) < 60
     again = loadline("run", "plan.yml", "--seed", "7", "--json", "again.json")
     assert again.returncode == 0
     same = {row["text"]: row["count"] for row in json.loads((loadline.folder / "again.json").read_text())["labels"]}
     assert same == counts
 
-    told = loadline("run", "plan.yml", "--once").stdout
-    assert "if n > 2  left out: its condition is not true" in told
-    assert "if n == 2 and short: true" in told
-    assert re.search(r"choose: branch [12] of 2, weight [13] of 4", told), told
+    shown = loadline("run", "plan.yml", "--once").stdout
+    assert "if n > 2  left out: its condition is not true" in shown
+    assert "if n == 2 and short: true" in shown
+    assert re.search(r"choose: branch [12] of 2, weight [13] of 4", shown), shown
     profile = loadline("plan", "plan.yml").stdout
     assert "counted once" in profile
 
 
-def test_what_is_wrong_with_a_flow_is_told_where_it_stands(loadline):
+def test_flow_error_is_reported_at_its_place(loadline):
     wrong = FLOW.replace("weight: 3", "weight: 0").replace("n > 2", "n >")
     run = loadline("run", loadline.write("plan.yml", wrong))
     assert run.returncode == 2
@@ -118,9 +118,9 @@ steps:
 """
 
 
-def test_a_number_that_is_drawn_is_a_number_where_it_stands_alone(loadline):
-    with Recorder() as server:
-        run, _ = summary_of(loadline, TYPED.replace("URL", server.url))
+def test_drawn_number_alone_in_a_json_value_is_a_number(loadline):
+    with RecordingServer() as server:
+        run, _ = run_plan(loadline, TYPED.replace("URL", server.url))
         bodies = [json.loads(request.body) for request in server.requests]
     assert run.returncode == 0, run.stderr
     assert len(bodies) == 20

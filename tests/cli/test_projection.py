@@ -1,4 +1,6 @@
-"""From what a campaign has tested to what is meant: estimated where what saturated is each instance's own, refused where it is not."""
+"""Capacity estimates from a campaign: given if the saturated resource scales with instances,
+otherwise refused.
+"""
 
 import json
 
@@ -26,17 +28,18 @@ OVERLOAD = "  - { name: much, load: { level: 4x, duration: 14s } }"
 def campaign(loadline, meant: int, more: str = "") -> tuple[dict, str]:
     loadline.write("c.yml", PLAN.format(meant=meant, more=more))
     run = loadline("campaign", "c.yml", timeout=120)
-    told = json.loads((loadline.folder / ".loadline/campaigns/last/campaign.json").read_text())
-    assert told["stages"][0]["verdict"] == "PASS", run.stderr
-    return told, " ".join(run.stdout.split())
+    report = json.loads((loadline.folder / ".loadline/campaigns/last/campaign.json").read_text())
+    assert report["stages"][0]["verdict"] == "PASS", run.stderr
+    return report, " ".join(run.stdout.split())
 
 
-def test_the_limit_of_what_is_meant_is_estimated_with_all_that_it_takes_for_granted(loadline):
-    told, shown = campaign(loadline, 6, OVERLOAD)
-    assert told["stages"][1]["verdict"] == "FAIL", shown
-    projection = told["projection"]
+def test_target_capacity_is_estimated_with_its_assumptions(loadline):
+    report, shown = campaign(loadline, 6, OVERLOAD)
+    assert report["stages"][1]["verdict"] == "FAIL", shown
+    projection = report["projection"]
     estimate = projection["estimate"]
-    # 16 threads that are held for half a second each, a twentieth of them by others; of 48 others hold 35 %.
+    # 16 threads are held for half a second each, a twentieth of them by other requests; with 48
+    # threads others hold 35 %.
     times = (6 * 0.65) / (2 * 0.95)
     assert estimate["times"] == pytest.approx(times)
     assert estimate["resource"] == "thread pool"
@@ -44,7 +47,7 @@ def test_the_limit_of_what_is_meant_is_estimated_with_all_that_it_takes_for_gran
     assert rows["All arrivals"]["measured"] == pytest.approx([10, 80])
     assert rows["All arrivals"]["estimated"] == pytest.approx([10 * times, 80 * times])
     assert rows["Check-in"]["measured"] == pytest.approx([2, 16])
-    # By Little's law, and well inside.
+    # By Little's law, with a wide margin.
     low, high = rows["All requests"]["estimated"]
     assert low < 48 * 0.65 / 0.5 < high
     folder = loadline.folder / ".loadline/campaigns/last"
@@ -53,13 +56,13 @@ def test_the_limit_of_what_is_meant_is_estimated_with_all_that_it_takes_for_gran
         assert "Estimate, not measured: the limit of 6 instances of which others take 35 % each lies between" in plain
         assert "no confidence interval" in plain
         assert "linearly" in plain
-        # What gave in is said in the verdict's sentence, not a second time among what follows from it.
+        # The verdict's sentence names the first bottleneck; the sections after it do not repeat it.
         assert "Look at much: What saturated first" not in plain
 
 
-def test_what_cannot_be_told_is_refused_with_its_reason(loadline):
+def test_unsupported_estimate_is_refused_with_its_reason(loadline):
     for meant, why in [(2, "no stage failed, so what was tested may sustain more"), (9, "they are 4.5 times what was tested")]:
-        told, shown = campaign(loadline, meant)
-        assert told["projection"]["estimate"] is None
+        report, shown = campaign(loadline, meant)
+        assert report["projection"]["estimate"] is None
         assert f"What {meant} instances of which others take 35 % each sustain cannot be estimated: " in shown
         assert why in shown

@@ -1,8 +1,8 @@
-"""Answers as real servers give them: encodings that nobody asked for, redirects without an end, idle connections that are closed."""
+"""Answers of real servers: unrequested encodings, endless redirects, closed idle connections."""
 
 import gzip
 
-import peers
+import fake_servers
 import pytest
 
 PLAN = """
@@ -24,12 +24,12 @@ def run(loadline, url: str, more: str = "") -> dict:
     return summary
 
 
-def encoded(encoding: str, body: bytes):
+def encoded_peer(encoding: str, body: bytes):
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n"
-    return peers.Peer(peers.answer(head % (encoding.encode(), len(body)) + body))
+    return fake_servers.FakeServer(fake_servers.answer_with(head % (encoding.encode(), len(body)) + body))
 
 
-# What `printf hello | zstd` makes.
+# The output of `printf hello | zstd`.
 ZSTD = bytes.fromhex("28b52ffd045829000068656c6c6fa36d9f88")
 
 
@@ -43,20 +43,22 @@ ZSTD = bytes.fromhex("28b52ffd045829000068656c6c6fa36d9f88")
     ],
     ids=["zstd", "gzip and zeros", "gzip and garbage", "unknown"],
 )
-def test_encodings(loadline, encoding, body, trouble):
-    """An answer is an answer; who wants to read it is told what cannot be read."""
-    with encoded(encoding, body) as peer:
+def test_encoded_answer_is_counted_and_unreadable_body_fails_its_check(loadline, encoding, body, trouble):
+    """Any encoding counts as an answer; a check on a body that cannot be decoded reports the
+    reason.
+    """
+    with encoded_peer(encoding, body) as peer:
         assert run(loadline, peer.url)["requests"]["ok"] == 4
         found = run(loadline, peer.url, CHECK)
         assert found["requests"]["ok"] == (0 if trouble else 4)
         assert found["requests"]["none"] == 0
-        told = [(error["reason"], error["first"]["detail"].split(": ")[-1]) for error in found["errors"]]
-        assert told == ([("content encoding", trouble)] if trouble else [])
+        reasons = [(error["reason"], error["first"]["detail"].split(": ")[-1]) for error in found["errors"]]
+        assert reasons == ([("content encoding", trouble)] if trouble else [])
 
 
-def test_a_redirect_loop_is_an_answer_that_failed(loadline):
+def test_redirect_loop_is_a_failed_answer(loadline):
     loop = b"HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n"
-    with peers.Peer(peers.answer(loop)) as peer:
+    with fake_servers.FakeServer(fake_servers.answer_with(loop)) as peer:
         found = run(loadline, peer.url)
     assert (found["requests"]["failed"], found["requests"]["none"]) == (4, 0)
     assert found["all"]["codes"] == {"302": 4}
@@ -65,15 +67,15 @@ def test_a_redirect_loop_is_an_answer_that_failed(loadline):
     assert error["first"]["detail"].endswith(": 10 followed")
 
 
-def test_the_end_of_a_kept_connection_has_a_name_of_its_own(loadline):
+def test_closed_keep_alive_connection_has_its_own_reason(loadline):
     def serve(connection):
         connection.recv(65536)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        # The second request is read, and not answered.
+        # The second request is read but not answered.
         connection.recv(65536)
         connection.close()
 
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         done = loadline("run", peer.url, "--connections", "1", "--rate", "20/s", "--duration", "200ms")
         assert done.returncode in (1, 0), done.stderr
     (error,) = loadline.summary()["errors"]

@@ -6,20 +6,20 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
-from conftest import Loadline, until
+from conftest import Loadline, wait_until
 
 
 @pytest.mark.alone
-def test_a_url_runs_and_is_rendered_again_from_its_record(loadline, start_lab):
+def test_url_run_is_rendered_identically_from_its_record(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("run", f"{lab.url}/api/sum", "--rate", "200/s", "--duration", "2s")
     assert run.returncode == 0, run.stderr
     assert "Arrivals   400 planned = 400 started + 0 skipped + 0 unsent" in run.stdout
     assert "Requests   400 issued = 400 ok + 0 failed + 0 without an answer" in run.stdout
     assert lab.stats()["answered"]["by_route"] == {"GET /api/sum": {"200": 400}}
-    # An iteration is that one request, whose row says it all.
+    # An iteration equals its only request, so it has no row of its own.
     assert "\niteration" not in run.stdout
     assert "default" not in run.stdout
     again = loadline("report", "last")
@@ -28,8 +28,8 @@ def test_a_url_runs_and_is_rendered_again_from_its_record(loadline, start_lab):
 
 
 @pytest.mark.alone
-def test_without_flags_a_url_gets_ten_a_second_for_ten_seconds(loadline):
-    with peers.Peer(peers.ok()) as peer:
+def test_url_without_flags_sends_ten_per_second_for_ten_seconds(loadline):
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         run = loadline("run", peer.url)
     assert run.returncode == 0
     assert "100 planned = 100 started" in run.stdout
@@ -37,7 +37,7 @@ def test_without_flags_a_url_gets_ten_a_second_for_ten_seconds(loadline):
 
 
 @pytest.mark.alone
-def test_closed_loop(loadline, start_lab):
+def test_closed_loop_agrees_with_the_target(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("run", f"{lab.url}/api/sum", "--connections", "3", "--duration", "1s")
     assert run.returncode == 0
@@ -63,7 +63,7 @@ def test_criteria_decide_the_exit_code(loadline, start_lab):
 
 
 @pytest.mark.alone
-def test_statuses_of_400_and_above_are_failed_requests(loadline, start_lab):
+def test_status_of_400_and_above_is_a_failed_request(loadline, start_lab):
     run = loadline("run", f"{start_lab('sum').url}/nowhere", "--rate", "20/s", "--duration", "1s", "--check", "errors < 1%")
     assert run.returncode == 1
     assert "20 issued = 0 ok + 20 failed + 0 without an answer" in run.stdout
@@ -71,7 +71,7 @@ def test_statuses_of_400_and_above_are_failed_requests(loadline, start_lab):
 
 
 @pytest.mark.alone
-def test_each_scenario_is_held_against_its_share_of_the_plan(loadline, start_lab):
+def test_scenario_is_compared_with_its_share_of_the_plan(loadline, start_lab):
     plan = loadline.write(
         "two.yml",
         """
@@ -86,7 +86,7 @@ scenarios:
     run = loadline("run", plan, "--target", start_lab("sum").url, "--seed", "7")
     assert run.returncode == 0
     often, seldom = loadline.summary()["scenarios"]
-    # The draw is a function of the seed: the plan of a scenario is exact, not a share of the arrivals.
+    # The draw is a function of the seed: the planned number per scenario is exact.
     assert often["planned"] + seldom["planned"] == 200
     assert 120 < often["planned"] < 180
     for row in (often, seldom):
@@ -96,7 +96,7 @@ scenarios:
 
 
 @pytest.mark.alone
-def test_a_native_plan(loadline, start_lab):
+def test_native_plan_with_phases_and_criteria(loadline, start_lab):
     lab = start_lab("fhir")
     plan = loadline.write(
         "plan.yml",
@@ -125,14 +125,14 @@ criteria: [errors < 1%, service p50 in "ramp" < 5s]
 
 
 @pytest.mark.alone
-def test_a_lab_as_the_target(loadline):
+def test_lab_as_target_is_embedded(loadline):
     run = loadline("run", "lab:sum", "--rate", "50/s", "--duration", "1s")
     assert run.returncode == 0, run.stderr
     assert "50 ok" in run.stdout
 
 
 @pytest.mark.alone
-def test_once_and_trace_show_the_exchange_without_secrets(loadline, start_lab):
+def test_once_and_trace_hide_secrets(loadline, start_lab):
     script = loadline.write(
         "s.yml",
         """
@@ -152,19 +152,19 @@ scenarios:
     assert grep.returncode == 1, grep.stdout
 
 
-def test_json_goes_where_it_is_wanted(loadline):
-    with peers.Peer(peers.ok()) as peer:
+def test_json_is_written_to_the_named_file(loadline):
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         loadline("run", peer.url, "--rate", "10/s", "--duration", "1s", "--json", "out.json")
     summary = json.loads((loadline.folder / "out.json").read_text())
     assert summary["requests"]["ok"] == 10
     assert summary == loadline.summary()
 
 
-def test_an_interrupt_ends_arrivals_and_keeps_the_report(loadline):
-    with peers.Peer(peers.ok()) as peer:
+def test_interrupt_ends_arrivals_and_keeps_the_report(loadline):
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         run = loadline.start("run", peer.url, "--rate", "100/s", "--duration", "60s")
         runs = loadline.folder / ".loadline/runs/last/counters.jsonl"
-        until(lambda: runs.exists() and runs.read_text().count('"end":true') >= 2, "the second interval")
+        wait_until(lambda: runs.exists() and runs.read_text().count('"end":true') >= 2, "the second interval")
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=20)
     assert run.returncode == 130
@@ -174,12 +174,13 @@ def test_an_interrupt_ends_arrivals_and_keeps_the_report(loadline):
     assert loadline.summary()["arrivals"]["adds_up"]
 
 
-def test_a_second_interrupt_gives_up_what_is_under_way(loadline):
-    with peers.Peer(peers.never) as peer:
+def test_second_interrupt_abandons_requests_in_flight(loadline):
+    with fake_servers.FakeServer(fake_servers.never_answer) as peer:
         run = loadline.start("run", peer.url, "--rate", "20/s", "--duration", "60s")
         runs = loadline.folder / ".loadline/runs/last/counters.jsonl"
-        until(lambda: runs.exists() and '"end":true' in runs.read_text(), "the first interval")
-        # Two of different kinds: of one kind the second could be lost in the first, and a third would end everything at once.
+        wait_until(lambda: runs.exists() and '"end":true' in runs.read_text(), "the first interval")
+        # Two different signals: two of one kind could merge into one, and a third would end the
+        # process immediately.
         run.send_signal(signal.SIGINT)
         run.send_signal(signal.SIGTERM)
         run.communicate(timeout=20)
@@ -188,18 +189,18 @@ def test_a_second_interrupt_gives_up_what_is_under_way(loadline):
     assert requests["issued"] == requests["none_by_class"]["unfinished"] > 0
 
 
-def test_labs_are_listed(loadline: Loadline):
+def test_lab_without_a_name_lists_all_labs(loadline: Loadline):
     listed = loadline("lab")
     assert listed.returncode == 0
     assert {"sum", "fhir"} <= {line.split()[0] for line in listed.stdout.splitlines()}
 
 
-def test_one_signal_ends_an_endless_scenario_behind_artillerys_door(loadline):
-    with peers.Peer(peers.ok()) as peer:
+def test_signal_ends_an_endless_artillery_scenario(loadline):
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         text = f"config: {{target: '{peer.url}'}}\nscenarios: [{{flow: [{{loop: [{{get: {{url: /}}}}], count: 0}}]}}]\n"
         run = loadline.start("artillery", "run", loadline.write("s.yml", text), "-o", "out.json")
         counters = loadline.folder / ".loadline/runs/last/counters.jsonl"
-        until(lambda: counters.exists() and '"issued":' in counters.read_text(), "the first request in the record")
+        wait_until(lambda: counters.exists() and '"issued":' in counters.read_text(), "the first request in the record")
         run.send_signal(signal.SIGTERM)
         out, _ = run.communicate(timeout=30)
     assert run.returncode == 143
@@ -207,7 +208,7 @@ def test_one_signal_ends_an_endless_scenario_behind_artillerys_door(loadline):
     assert json.loads((loadline.folder / "out.json").read_text())["aggregate"]["counters"]["http.requests"] > 0
 
 
-def test_what_was_captured_as_a_secret_is_hidden_too(loadline):
+def test_captured_secret_is_redacted(loadline):
     secret = "s3cr3t-from-the-answer"
     plan = """
 loadline: 1
@@ -218,7 +219,7 @@ steps:
   - get: "/with/{{ token }}"
   - get: "http://[x/{{ token }}"
 """
-    with peers.Peer(peers.ok(b'{"token":"%s"}' % secret.encode())) as peer:
+    with fake_servers.FakeServer(fake_servers.ok_with(b'{"token":"%s"}' % secret.encode())) as peer:
         run = loadline("run", loadline.write("p.yml", plan.replace("TARGET", peer.url)), "--once", "--trace")
     assert "> GET /with/‹redacted:" in run.stdout
     assert secret not in run.stdout.split("> GET /with/")[1]
@@ -226,7 +227,7 @@ steps:
     assert grep.returncode == 1, grep.stdout
 
 
-def test_flags_that_contradict_each_other_and_loads_without_arrivals(loadline):
+def test_contradicting_flags_and_loads_without_arrivals_are_refused(loadline):
     url = "http://127.0.0.1:1"
     for flags, word in [
         (("--target", url), "--target"),
@@ -240,12 +241,12 @@ def test_flags_that_contradict_each_other_and_loads_without_arrivals(loadline):
 
 
 @pytest.mark.parametrize("paced", [False, True])
-def test_the_ledger_of_a_fast_run_adds_up_when_it_is_interrupted(loadline, start_lab, paced):
+def test_interrupted_fast_run_adds_up(loadline, start_lab, paced):
     url = f"{start_lab('sum').url}/api/sum"
     native = ("run", url, "--rate", "4000/s", "--duration", "60s")
     run = loadline.start(*(("wrk", "-R4000", "-t1", "-c20", "-d60s", url) if paced else native))
     counters = loadline.folder / ".loadline/runs/last/counters.jsonl"
-    until(lambda: counters.exists() and counters.read_text().count('"end":true') >= 2, "two intervals")
+    wait_until(lambda: counters.exists() and counters.read_text().count('"end":true') >= 2, "two intervals")
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=30)
     arrivals = loadline.summary()["arrivals"]
@@ -256,11 +257,11 @@ def test_the_ledger_of_a_fast_run_adds_up_when_it_is_interrupted(loadline, start
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_demo_that_is_stopped_stops_its_test_and_leaves_nothing(loadline, number):
+def test_stopped_demo_leaves_no_process_and_no_files(loadline, number):
     demo = loadline.start("demo")
     folder = Path(tempfile.gettempdir()) / f"loadline-{demo.pid}"
     counters = loadline.folder / ".loadline/runs/last/counters.jsonl"
-    until(lambda: counters.exists() and counters.stat().st_size > 0, "the first interval")
+    wait_until(lambda: counters.exists() and counters.stat().st_size > 0, "the first interval")
     demo.send_signal(number)
     out, err = demo.communicate(timeout=30)
     assert demo.returncode == 128 + number, err
@@ -271,7 +272,7 @@ def test_a_demo_that_is_stopped_stops_its_test_and_leaves_nothing(loadline, numb
     assert not Path(f"/proc/{manifest['pid']}").exists()
 
 
-def test_a_pacing_slack_leaves_nothing_to_spin_for(loadline, start_lab):
+def test_pacing_slack_prevents_spinning(loadline, start_lab):
     lab = start_lab("sum")
 
     def spun_ns(*flags) -> int:
@@ -285,7 +286,7 @@ def test_a_pacing_slack_leaves_nothing_to_spin_for(loadline, start_lab):
     assert spun_ns("--pacing-slack", "0") > 0
 
 
-def test_a_pacing_slack_that_cannot_be_is_refused(loadline, start_lab):
+def test_invalid_pacing_slack_is_refused(loadline, start_lab):
     refused = loadline("run", "http://127.0.0.1:1", "--pacing-slack", "5ms")
     assert refused.returncode == 2
     assert "--pacing-slack '5ms': at most 1ms" in refused.stderr

@@ -1,4 +1,4 @@
-"""What saturated first: named of a service that tells of its limits, and of none that does not."""
+"""The first bottleneck: named for a service that reports its limits, and never guessed otherwise."""
 
 import json
 import threading
@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-# The instance tells of a pool of eight threads and of a line behind it, and of whom they wait for.
+# The instance reports a pool of eight threads, its queue, and the dependency the threads wait for.
 FULL = {"pool_capacity": 0, "max_threads": 8, "backlog": 5}
 CALM = {"pool_capacity": 5, "max_threads": 8, "backlog": 0}
 MORE = """# TYPE app_threads_waiting gauge
@@ -18,14 +18,14 @@ app_cpu_ratio 0.2
 
 @pytest.fixture
 def service():
-    """Answers everything at once, and says of itself what it is told to."""
-    told = {}
+    """Answers immediately and reports the figures that a test sets."""
+    figures = {}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self):
-            texts = {"/stats": json.dumps(told), "/metrics": MORE}
+            texts = {"/stats": json.dumps(figures), "/metrics": MORE}
             body = texts.get(self.path, "ok").encode()
             self.send_response(200)
             self.send_header("content-length", str(len(body)))
@@ -37,7 +37,7 @@ def service():
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", told
+    yield f"http://127.0.0.1:{server.server_port}", figures
     server.shutdown()
     server.server_close()
 
@@ -48,9 +48,9 @@ def saturation(loadline, url: str, *flags: object) -> tuple[dict, str]:
     return loadline.summary()["saturation"], run.stdout
 
 
-def test_a_full_pool_is_named_with_its_cause(loadline, service):
-    url, told = service
-    told.update(FULL)
+def test_full_pool_is_named_with_its_cause(loadline, service):
+    url, figures = service
+    figures.update(FULL)
     found, shown = saturation(loadline, url, "--server", f"puma={url}/stats", "--server", f"app={url}/metrics")
     assert found["first"] == 0
     first = found["reached"][0]
@@ -62,16 +62,16 @@ def test_a_full_pool_is_named_with_its_cause(loadline, service):
     assert "| thread pool (puma) |" in report
 
 
-def test_what_is_not_full_is_not_named(loadline, service):
-    url, told = service
-    told.update(CALM)
+def test_pool_with_free_threads_is_not_named(loadline, service):
+    url, figures = service
+    figures.update(CALM)
     found, shown = saturation(loadline, url, "--server", f"puma={url}/stats")
     assert (found["first"], found["reached"]) == (None, [])
     assert found["sentence"] == "Nothing that was measured reached its limit: thread pool (puma)."
     assert "saturated" not in shown
 
 
-def test_nothing_is_said_where_no_service_was_measured(loadline, service):
+def test_no_bottleneck_is_reported_without_a_measured_service(loadline, service):
     url, _ = service
     run = loadline("run", url, "--rate", "5/s", "--duration", "1s")
     assert run.returncode == 0, run.stderr
@@ -96,7 +96,7 @@ permits_taken 4
 
 @pytest.fixture
 def exporter():
-    """Metrics of a cluster of Puma without a free thread, and of a pool that only its owner knows."""
+    """Metrics of a Puma cluster without a free thread, and of an application's own pool."""
     backlog = [0]
 
     class Handler(BaseHTTPRequestHandler):
@@ -121,7 +121,7 @@ def exporter():
 
 
 @pytest.mark.parametrize("waiting", [0, 5])
-def test_a_pool_is_full_when_nothing_is_left_whatever_its_backlog_says(loadline, exporter, waiting):
+def test_pool_without_free_threads_is_full_with_and_without_backlog(loadline, exporter, waiting):
     url, backlog = exporter
     backlog[0] = waiting
     run = loadline("run", url, "--rate", "5/s", "--duration", "14s", "--server", f"puma={url}/metrics")
@@ -132,7 +132,7 @@ def test_a_pool_is_full_when_nothing_is_left_whatever_its_backlog_says(loadline,
     assert found["reached"][0]["limit"] == f"0 of 32 left{words}"
 
 
-def test_a_pool_that_the_plan_declares_is_watched_and_what_never_came_is_named(loadline, exporter):
+def test_declared_pool_is_watched_and_missing_metrics_are_named(loadline, exporter):
     url, _ = exporter
     plan = f"""loadline: 1
 target: {url}
@@ -159,7 +159,7 @@ steps: [get: /]
         ("a", "`pools` is a list"),
     ],
 )
-def test_a_pool_that_is_declared_wrongly_is_refused(loadline, pools, line):
+def test_malformed_pool_declaration_is_refused(loadline, pools, line):
     server = f'{{ app: {{ from: "http://127.0.0.1:9/metrics", pools: {pools} }} }}'
     plan = f"loadline: 1\ntarget: http://127.0.0.1:9\nload: {{ rate: 5/s, duration: 1s }}\nserver: {server}\nsteps: [get: /]\n"
     run = loadline("run", loadline.write("plan.yml", plan))
@@ -185,7 +185,7 @@ steps:
 @pytest.mark.parametrize(
     ("options", "rate", "resource", "cause"),
     [
-        # What a request asks for, and what the instances could do of it in a second.
+        # The demand of a request and what the instances can serve per second.
         ("threads=8&hold=500ms", 60, "thread pool", "held by lorota"),
         ("threads=4&cores=8&cpu=200ms&hold=1ms", 60, "thread pool", "too small"),
         ("threads=16&cores=1&cpu=50ms&hold=1ms", 60, "CPU", None),
@@ -193,7 +193,7 @@ steps:
         ("threads=16&cores=4&cpu=5ms&hold=100ms", 60, None, None),
     ],
 )
-def test_live_services_are_named_by_what_they_lack(loadline, options, rate, resource, cause, turn):
+def test_live_service_is_attributed_to_its_missing_resource(loadline, options, rate, resource, cause, turn):
     plan = loadline.write("plan.yml", CHECK_IN.format(options=options, rate=rate))
     run = loadline("run", plan, "--seed", turn + 1, "--drain", "5s", timeout=120)
     assert run.returncode in (0, 1), run.stdout + run.stderr

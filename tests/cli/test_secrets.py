@@ -1,27 +1,27 @@
-"""Secrets under names of other people's: from the environment, from answers, in logs and traces; and what the marks tell."""
+"""Secrets from the environment and from responses stay out of logs, traces and records."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 
-import peers
+import fake_servers
 
 FROM_ENV = "v4lue-of-the-environment"
 CAPTURED = "c4ptured/from+the=answer"
 LISTED = "l1sted-by-the-plan"
 
 
-def holds(loadline, text: str) -> str:
+def grep_record(loadline, text: str) -> str:
     return subprocess.run(["grep", "-rF", text, ".loadline"], cwd=loadline.folder, capture_output=True, text=True).stdout
 
 
 def peer():
     body = b'{"access_token": "%s", "pin": "%s", "author": "ada"}' % (CAPTURED.encode(), LISTED.encode())
-    return peers.Peer(peers.ok(body))
+    return fake_servers.FakeServer(fake_servers.ok_with(body))
 
 
-def test_the_environment_answers_and_logs(loadline):
+def test_secrets_from_environment_and_responses_are_redacted(loadline):
     plan = """
 loadline: 1
 target: TARGET
@@ -40,18 +40,18 @@ steps:
         logged = loadline("run", path, "--once", env=env)
     for secret in (FROM_ENV, CAPTURED, LISTED, "c4ptured%2F"):
         assert secret not in traced.stdout + traced.stderr + logged.stdout + logged.stderr, secret
-        assert not holds(loadline, secret), holds(loadline, secret)
+        assert not grep_record(loadline, secret), grep_record(loadline, secret)
     assert "city-of-london" in logged.stdout
-    assert holds(loadline, "city-of-london")
+    assert grep_record(loadline, "city-of-london")
     assert re.search("log ‹redacted:.{6}› ‹redacted:.{6}› ‹redacted:.{6}› city", logged.stdout)
     assert '"author": "ada"' in traced.stdout
-    # One credential has one mark in a run, and another one in the next.
+    # A credential has one mark per run, and another in the next run.
     marks = [re.search("log (‹redacted:.{6}›)", run.stdout)[1] for run in (traced, logged)]
     assert f"> x-id: {marks[0]}".lower() in traced.stdout.lower()
     assert marks[0] != marks[1]
 
 
-def test_artillery_scripts_too(loadline):
+def test_secrets_in_artillery_scripts_are_redacted(loadline):
     script = """
 config:
   target: TARGET
@@ -74,4 +74,4 @@ scenarios:
     assert "log ‹redacted:" in run.stdout
     for secret in (FROM_ENV, CAPTURED):
         assert secret not in run.stdout + run.stderr + (loadline.folder / "out.json").read_text(), secret
-        assert not holds(loadline, secret), holds(loadline, secret)
+        assert not grep_record(loadline, secret), grep_record(loadline, secret)

@@ -1,4 +1,6 @@
-"""What is measured beside the load: endpoints, processes, commands, on the run's clock; in the record and in criteria."""
+"""Server metrics from endpoints, processes and commands, on the run's clock, in the record and in
+criteria.
+"""
 
 import base64
 import json
@@ -21,7 +23,7 @@ wait_count 3
 
 
 class Metrics:
-    """Answers what servers say of themselves; each answer has a hundred more of what is counted."""
+    """Serves metrics in several formats. Counters grow by 100 per scrape."""
 
     def __enter__(self):
         self.asked = 0
@@ -51,7 +53,7 @@ class Metrics:
 
 
 class Redis(socketserver.ThreadingTCPServer):
-    """As much of one as INFO behind a password needs."""
+    """Implements enough of Redis for INFO with a password."""
 
     def __init__(self):
         class Handler(socketserver.StreamRequestHandler):
@@ -78,7 +80,7 @@ def panels(loadline) -> dict[str, list]:
     return named
 
 
-def test_endpoints_say_what_they_are_and_criteria_ask_for_them(loadline, start_lab):
+def test_endpoint_metrics_are_recorded_and_judged(loadline, start_lab):
     lab = start_lab("sum")
     with Metrics() as metrics:
         run = loadline(
@@ -103,7 +105,7 @@ def test_endpoints_say_what_they_are_and_criteria_ask_for_them(loadline, start_l
     assert len(known["puma.worker_status.running{0}"]) >= 3
 
 
-def test_processes_by_their_ports_and_commands(loadline, start_lab):
+def test_processes_by_port_and_commands_are_sampled(loadline, start_lab):
     lab = start_lab("sum")
     port = lab.url.rsplit(":", 1)[1]
     run = loadline(
@@ -115,7 +117,7 @@ def test_processes_by_their_ports_and_commands(loadline, start_lab):
     assert panels(loadline)["lab.threads"][0] >= 1
 
 
-def test_a_password_never_reaches_the_record(loadline, start_lab):
+def test_redis_password_is_not_in_the_record(loadline, start_lab):
     lab = start_lab("sum")
     with Redis() as redis:
         address = f"127.0.0.1:{redis.server_address[1]}"
@@ -130,8 +132,10 @@ def test_a_password_never_reaches_the_record(loadline, start_lab):
     assert "nothing can be measured of cache yet: it says: NOAUTH Authentication required." in wrong.stderr
 
 
-def test_basic_authentication_is_in_the_url_and_never_in_the_record(loadline, start_lab):
-    """Behind a URL that says who asks, percent-encoded: the header is sent, and neither it nor the password is kept."""
+def test_basic_authentication_from_the_url_is_not_in_the_record(loadline, start_lab):
+    """The percent-encoded credentials of the URL are sent as a header; neither header nor password
+    is stored.
+    """
     lab = start_lab("sum")
     header = "Basic " + base64.b64encode(b"me:hunter@2").decode()
 
@@ -167,7 +171,7 @@ def test_basic_authentication_is_in_the_url_and_never_in_the_record(loadline, st
     server.server_close()
 
 
-def test_a_source_that_is_down_is_a_gap_and_no_failure(loadline, start_lab):
+def test_unreachable_source_is_a_gap_and_not_a_failure(loadline, start_lab):
     lab = start_lab("sum")
     where = "http://127.0.0.1:1/metrics"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"app={where}", "--check", "server.app.x < 1")
@@ -177,7 +181,7 @@ def test_a_source_that_is_down_is_a_gap_and_no_failure(loadline, start_lab):
     assert "nothing could be measured of app from" in notes
 
 
-def test_whatever_is_never_measured_is_told_before_the_run_and_after_it(loadline, start_lab):
+def test_metric_never_reported_is_noted_before_and_after_the_run(loadline, start_lab):
     lab = start_lab("sum")
     plan = loadline.write(
         "plan.yml",
@@ -210,7 +214,7 @@ steps:
     assert f"the stop rule `{rule}` was never checked: no source reported server.cache.misses" in notes
 
 
-def test_plans_and_other_doors_name_sources_too(loadline, start_lab):
+def test_sources_of_plans_and_compatibility_commands(loadline, start_lab):
     lab = start_lab("sum")
     with Metrics() as metrics:
         loadline.write(
@@ -242,7 +246,7 @@ steps:
         ("  app: https:///metrics", "`` is not a valid host"),
     ],
 )
-def test_what_is_wrong_with_a_source_is_told_with_its_place(loadline, server, said):
+def test_source_error_is_reported_with_its_place(loadline, server, said):
     loadline.write(
         "plan.yml",
         f"loadline: 1\ntarget: http://127.0.0.1:1\nload: {{ rate: 1/s, duration: 1s }}\nserver:\n{server}\nsteps:\n  - get: /\n",

@@ -1,6 +1,8 @@
-"""`setup` and `teardown`: once before the load and once behind it, in no figure; what `setup` captures is every virtual user's."""
+"""`setup` and `teardown` run once before and after the load, appear in no figure, and share
+captures with all users.
+"""
 
-from peers import Recorder
+from fake_servers import RecordingServer
 
 PLAN = """loadline: 1
 target: TARGET
@@ -15,20 +17,20 @@ teardown:
 """
 
 
-def saying(body):
+def reply_with(body):
     return lambda request: (200, {"content-type": "application/json"}, body)
 
 
-def asked(server):
+def received(server):
     return [(request.method, request.path, request.headers.get("authorization")) for request in server.requests]
 
 
-def test_a_login_is_sent_once_and_its_token_is_everybodys(loadline):
-    with Recorder(saying(b'{"token": "t0k3n-of-mine"}')) as server:
+def test_setup_login_is_sent_once_and_its_token_is_shared(loadline):
+    with RecordingServer(reply_with(b'{"token": "t0k3n-of-mine"}')) as server:
         run = loadline("run", loadline.write("p.yml", PLAN.replace("TARGET", server.url)))
         assert run.returncode == 0, run.stderr
-        first, *middle, last = asked(server)
-    # Before anybody has it, there is no such header.
+        first, *middle, last = received(server)
+    # Before the login, the header is not sent.
     assert first == ("POST", "/login", None)
     assert middle == [("GET", "/orders", "Bearer t0k3n-of-mine")] * 20
     assert last == ("POST", "/logout", "Bearer t0k3n-of-mine")
@@ -38,13 +40,13 @@ def test_a_login_is_sent_once_and_its_token_is_everybodys(loadline):
     assert b"t0k3n-of-mine" not in kept
 
 
-def test_one_iteration_shows_the_steps_of_all_three(loadline):
-    with Recorder(saying(b'{"token": "t0k3n-of-mine"}')) as server:
+def test_once_shows_steps_of_setup_scenario_and_teardown(loadline):
+    with RecordingServer(reply_with(b'{"token": "t0k3n-of-mine"}')) as server:
         plan = PLAN.replace("TARGET", server.url).replace("status: 200", "status: 204")
         run = loadline("run", loadline.write("p.yml", plan), "--once")
-        told = [line.split("http://")[0].split()[-1] for line in run.stdout.splitlines() if " http://" in line]
-    assert told == ["POST", "GET", "POST"]
-    # Whose steps they are is said before and behind them.
+        methods = [line.split("http://")[0].split()[-1] for line in run.stdout.splitlines() if " http://" in line]
+    assert methods == ["POST", "GET", "POST"]
+    # A heading precedes each group of steps.
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
     marks = ["- setup: once, in no figure", "- setup: over", "- teardown: once, in no figure", "- teardown: over"]
     assert [line for line in lines if line in marks] == marks
@@ -54,27 +56,27 @@ def test_one_iteration_shows_the_steps_of_all_three(loadline):
     assert run.returncode == 1
 
 
-def test_without_its_setup_nothing_is_sent(loadline):
-    with Recorder(saying(b"{}")) as server:
+def test_failed_setup_prevents_the_load(loadline):
+    with RecordingServer(reply_with(b"{}")) as server:
         run = loadline("run", loadline.write("p.yml", PLAN.replace("TARGET", server.url)))
-        assert [path for _, path, _ in asked(server)] == ["/login"]
+        assert [path for _, path, _ in received(server)] == ["/login"]
     assert run.returncode == 3
     assert "`setup` failed: Failed capture or match (--once shows its steps)" in run.stderr
     assert not (loadline.folder / ".loadline" / "runs").exists()
 
 
-def test_what_only_virtual_users_know_is_refused_with_its_place(loadline):
+def test_variable_of_a_virtual_user_in_teardown_is_refused(loadline):
     plan = PLAN.replace("TARGET", "http://127.0.0.1:1").replace("get: /orders", "get: { url: /orders, capture: { order: $.id } }")
     wrong = plan.replace("url: /logout", "url: '/logout/{{ order }}'")
     run = loadline("run", loadline.write("p.yml", wrong))
     assert run.returncode == 2
     assert "p.yml:10:30: `teardown` does not know `order`: what steps capture is their virtual user's alone" in run.stderr
-    nobody = loadline("run", loadline.write("p.yml", plan.replace("url: /login", "url: '/login/{{ nobody }}'")))
-    assert nobody.returncode == 2
-    assert nobody.stderr.count("nothing ever sets `nobody`") == 1
+    unknown = loadline("run", loadline.write("p.yml", plan.replace("url: /login", "url: '/login/{{ nobody }}'")))
+    assert unknown.returncode == 2
+    assert unknown.stderr.count("nothing ever sets `nobody`") == 1
 
 
-def test_a_login_of_every_virtual_user_is_sent_without_the_header_it_is_for(loadline):
+def test_login_of_each_user_is_sent_without_its_own_header(loadline):
     plan = (
         PLAN[: PLAN.index("setup:")]
         + """steps:
@@ -82,7 +84,7 @@ def test_a_login_of_every_virtual_user_is_sent_without_the_header_it_is_for(load
   - get: /orders
 """
     )
-    with Recorder(saying(b'{"token": "t0k3n-of-mine"}')) as server:
+    with RecordingServer(reply_with(b'{"token": "t0k3n-of-mine"}')) as server:
         run = loadline("run", loadline.write("p.yml", plan.replace("TARGET", server.url)), "--once")
         assert run.returncode == 0, run.stdout
-        assert asked(server) == [("POST", "/login", None), ("GET", "/orders", "Bearer t0k3n-of-mine")]
+        assert received(server) == [("POST", "/login", None), ("GET", "/orders", "Bearer t0k3n-of-mine")]

@@ -1,4 +1,7 @@
-"""At home in a shell: URLs as curl takes them, JSON on standard output, completions, man pages, a report that opens."""
+"""Shell integration:
+
+URLs like curl's, JSON on standard output, completions, man pages, opening reports.
+"""
 
 import json
 import os
@@ -7,17 +10,17 @@ import subprocess
 import threading
 
 import pytest
-from peers import Recorder
+from fake_servers import RecordingServer
 
 
 @pytest.fixture
 def echo():
-    """Keeps what it is asked."""
-    with Recorder() as server:
+    """Records its requests."""
+    with RecordingServer() as server:
         yield server.url.removeprefix("http://"), server.requests
 
 
-def test_a_url_is_asked_as_curl_would(loadline, echo):
+def test_url_flags_work_as_in_curl(loadline, echo):
     host, asked = echo
     url = f"http://{host}/orders"
     (loadline.folder / "body.json").write_text('{"n": 2}')
@@ -36,7 +39,7 @@ def test_a_url_is_asked_as_curl_would(loadline, echo):
         assert f"{method} /orders" in {label["text"] for label in loadline.summary()["labels"]}
 
 
-def test_a_user_is_basic_authentication_and_stays_out_of_the_record(loadline, echo):
+def test_user_flag_is_basic_authentication_and_not_recorded(loadline, echo):
     host, asked = echo
     assert loadline("run", f"http://{host}/", "--once", "-u", "me:s3cr3t-of-mine").returncode == 0
     assert asked.pop().headers["authorization"] == "Basic bWU6czNjcjN0LW9mLW1pbmU="
@@ -46,7 +49,7 @@ def test_a_user_is_basic_authentication_and_stays_out_of_the_record(loadline, ec
             assert b"s3cr3t-of-mine" not in path.read_bytes(), path
 
 
-def test_a_host_without_a_scheme_is_a_url(loadline, echo):
+def test_host_without_scheme_is_a_url(loadline, echo):
     host, asked = echo
     ran = loadline("run", f"{host}/a?b=c", "--once")
     assert ran.returncode == 0, ran.stderr
@@ -58,7 +61,7 @@ def test_a_host_without_a_scheme_is_a_url(loadline, echo):
     assert asked.pop().path == "/a?b=c"
 
 
-def test_users_are_users(loadline, echo):
+def test_users_flag_sets_concurrent_users(loadline, echo):
     host, asked = echo
     ran = loadline("run", f"http://{host}/", "--users", "3", "--duration", "1s")
     assert ran.returncode == 0, ran.stderr
@@ -83,7 +86,7 @@ def test_users_are_users(loadline, echo):
         (["-d", "@nowhere.json"], "--data @nowhere.json: "),
     ],
 )
-def test_what_is_wrong_with_a_urls_request_is_one_line(loadline, echo, flags, said):
+def test_url_flag_error_is_one_line(loadline, echo, flags, said):
     host, asked = echo
     ran = loadline("run", f"http://{host}/", *flags)
     assert ran.returncode == 2
@@ -92,14 +95,14 @@ def test_what_is_wrong_with_a_urls_request_is_one_line(loadline, echo, flags, sa
     assert asked == []
 
 
-def test_what_is_said_of_a_url_is_refused_of_a_file(loadline):
+def test_url_flags_are_refused_for_a_plan_file(loadline):
     loadline.write("plan.yml", "loadline: 1\ntarget: http://127.0.0.1:1\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]\n")
     ran = loadline("run", "plan.yml", "-X", "PUT")
     assert ran.returncode == 2
     assert "--method is for URLs" in ran.stderr
 
 
-def test_json_on_standard_output_is_alone_there(loadline, echo):
+def test_json_on_standard_output_is_alone(loadline, echo):
     host, _ = echo
     ran = loadline("run", f"http://{host}/", "--once", "--json", "-")
     assert json.loads(ran.stdout)["requests"]["issued"] == 1, ran.stderr
@@ -113,7 +116,7 @@ def test_json_on_standard_output_is_alone_there(loadline, echo):
     assert not (loadline.folder / "-").exists()
 
 
-def test_a_report_is_opened_by_whatever_opens_pages(loadline, echo, tmp_path):
+def test_open_starts_the_default_opener(loadline, echo, tmp_path):
     host, _ = echo
     opener = tmp_path / "bin/xdg-open"
     opener.parent.mkdir()
@@ -128,12 +131,12 @@ def test_a_report_is_opened_by_whatever_opens_pages(loadline, echo, tmp_path):
     assert ran.returncode == 0, ran.stderr
     reader.join(timeout=30)
     assert [line.endswith("report.html") for line in heard] == [True]
-    nobody = loadline("run", f"http://{host}/", "--once", "--open", env={"PATH": str(tmp_path / "nothing")})
-    assert nobody.returncode == 0
-    assert "--open: xdg-open cannot be started" in nobody.stderr
+    without_opener = loadline("run", f"http://{host}/", "--once", "--open", env={"PATH": str(tmp_path / "nothing")})
+    assert without_opener.returncode == 0
+    assert "--open: xdg-open cannot be started" in without_opener.stderr
 
 
-def test_nothing_to_run_is_told_what_there_is(loadline):
+def test_run_without_arguments_suggests_commands(loadline):
     ran = loadline("run")
     assert ran.returncode == 2
     assert "loadline demo" in ran.stderr
@@ -141,12 +144,12 @@ def test_nothing_to_run_is_told_what_there_is(loadline):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_is_told_what_there_is(loadline, tmp_path, shell):
+def test_completions_list_the_commands(loadline, tmp_path, shell):
     text = loadline("completions", shell).stdout
     for word in ("campaign", "artillery", "selftest"):
         assert word in text
     if shell == "bash":
-        # A shell that knows them offers what there is.
+        # A shell with bash completion offers the commands.
         script = tmp_path / "loadline.bash"
         script.write_text(
             text + '\nCOMP_WORDS=(loadline camp); COMP_CWORD=1; _loadline loadline camp loadline; echo "${COMPREPLY[@]}"\n'

@@ -1,4 +1,4 @@
-"""Whether there was a steady state: a peer that cannot keep up, a load that is never the same, and what criteria make of it."""
+"""Steady state: a server that cannot keep up, a changing load, and criteria on the steady state."""
 
 import json
 import shutil
@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 from conftest import Loadline
-from peers import Recorder
+from fake_servers import RecordingServer
 
-#: Requests that are served one after the other, and how long each of them then takes.
+#: The number of requests served one at a time, and the time for each.
 SLOW = 360
 EACH_S = 1 / 30
 
 
 class OneAtATime:
-    """Serves the first requests one after the other, and those behind them at once: then the queue is gone when the load is over."""
+    """Serves the first requests one at a time and later ones immediately, so the queue is empty
+    after the load.
+    """
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
@@ -29,9 +31,9 @@ class OneAtATime:
         return 200, {}, b"{}"
 
 
-def test_more_than_the_peer_can_do_is_an_overload_and_no_steady_state(loadline):
-    # Twice as much as it can do, for as long as it cannot do more.
-    with Recorder(OneAtATime()) as peer:
+def test_overloaded_server_has_no_steady_state(loadline):
+    # Twice the server's capacity, for as long as the limit applies.
+    with RecordingServer(OneAtATime()) as peer:
         run = loadline(
             "run", peer.url, "--rate", "60/s", "--duration", "12s", "--check", "p99 in steady < 1m", "--check", "errors < 1%"
         )
@@ -40,8 +42,8 @@ def test_more_than_the_peer_can_do_is_an_overload_and_no_steady_state(loadline):
     steady = summary["steady"]
     assert (steady["behaviour"], steady["settled_ns"]) == ("overload", None), steady
     assert 15 < steady["grows_per_second"] < 45
-    told = [conclusion["text"] for conclusion in summary["conclusions"] if conclusion["kind"] == "overload"]
-    assert "no steady state" in told[0]
+    sentences = [conclusion["text"] for conclusion in summary["conclusions"] if conclusion["kind"] == "overload"]
+    assert "no steady state" in sentences[0]
     judged, errors = summary["criteria"]
     assert judged["judgement"] == "INCONCLUSIVE"
     assert judged["reason"].startswith("there was no steady state but overload: ")
@@ -51,7 +53,7 @@ def test_more_than_the_peer_can_do_is_an_overload_and_no_steady_state(loadline):
     assert "There was no steady state but overload" in report
 
 
-def test_what_can_have_no_steady_state_is_refused_and_what_is_too_short_says_so(loadline, start_lab):
+def test_impossible_steady_state_is_refused_and_short_run_is_unknown(loadline, start_lab):
     lab = start_lab("sum")
     plan = f"""loadline: 1
 target: {lab.url}
@@ -77,16 +79,17 @@ steps:
 
 
 @pytest.mark.parametrize("rule", ["p99 in steady > 2s for 10s: stop"])
-def test_a_stop_rule_cannot_ask_for_it(loadline, rule):
+def test_stop_rule_on_steady_state_is_refused(loadline, rule):
     refused = loadline("run", "http://127.0.0.1:9", "--stop", rule)
     assert refused.returncode == 2
     assert "leave `in steady` out" in refused.stderr
 
 
 class SlowAtFirst:
-    """Takes its time for the first requests, and none for those behind them."""
+    """Answers the first requests slowly and later ones immediately."""
 
-    #: So many that all of the first whole second of the clock is slow, wherever it begins, and none of the last but one.
+    #: Enough that all of the first whole second is slow, wherever it begins, and none of the last
+    #: but one.
     FIRST = 140
 
     def __init__(self) -> None:
@@ -104,16 +107,16 @@ class SlowAtFirst:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A run of five seconds: the first ones slow, the last ones quick."""
+    """A run of five seconds with slow requests first."""
     loadline = Loadline(tmp_path_factory.mktemp("recorded"))
-    with Recorder(SlowAtFirst()) as peer:
+    with RecordingServer(SlowAtFirst()) as peer:
         run = loadline("run", peer.url, "--rate", "60/s", "--duration", "5s")
     assert run.returncode == 0, run.stderr
     return loadline
 
 
 def whole_seconds(folder: Path) -> list[tuple[list[dict], list[list[str]]]]:
-    """Of each whole second of a record its lines of counters, and its histograms as tag, maximum and rest."""
+    """Returns the counter lines and the histograms (tag, maximum, rest) of each whole second."""
     counters: dict[int, list[dict]] = {}
     for line in map(json.loads, (folder / "counters.jsonl").read_text().splitlines()):
         counters.setdefault(line["i"], []).append(line)
@@ -130,8 +133,8 @@ def whole_seconds(folder: Path) -> list[tuple[list[dict], list[list[str]]]]:
     return [(counters[i], histograms[i]) for i in whole]
 
 
-def gone_on(recorded: Loadline, tmp_path: Path, order: str, criteria: list[str]) -> dict:
-    """The summary of the run as if it had gone on: slow and quick seconds in this order."""
+def extend(recorded: Loadline, tmp_path: Path, order: str, criteria: list[str]) -> dict:
+    """Returns the summary of a longer run, made of slow and fast seconds in the given order."""
     loadline = Loadline(tmp_path)
     folder = tmp_path / "run"
     shutil.copytree(recorded.folder / ".loadline/runs/last/", folder)
@@ -158,14 +161,14 @@ def gone_on(recorded: Loadline, tmp_path: Path, order: str, criteria: list[str])
     manifest["start"]["wall_ns"] -= manifest["start"]["wall_ns"] % 10**9
     manifest["criteria"] = criteria
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    told = loadline("report", folder)
-    assert told.returncode == 0, told.stderr
-    return json.loads((folder / "summary.json").read_text()) | {"told": " ".join(told.stdout.split())}
+    rendered = loadline("report", folder)
+    assert rendered.returncode == 0, rendered.stderr
+    return json.loads((folder / "summary.json").read_text()) | {"printed": " ".join(rendered.stdout.split())}
 
 
-def test_a_warm_up_is_in_no_criterion_on_the_steady_state(recorded, tmp_path):
+def test_warm_up_is_excluded_from_steady_criteria(recorded, tmp_path):
     bounds = ["p99 < 200ms", "p99 in steady < 200ms", 'p99 of "GET /" in steady < 200ms', "rate in steady > 40/s"]
-    summary = gone_on(recorded, tmp_path, "s" * 4 + "q" * 41, bounds)
+    summary = extend(recorded, tmp_path, "s" * 4 + "q" * 41, bounds)
     steady = summary["steady"]
     assert (steady["behaviour"], steady["settled_ns"]) == ("steady", 5 * 10**9), steady
     assert steady["stats"]["p99"]["ns"] < 200e6
@@ -173,13 +176,13 @@ def test_a_warm_up_is_in_no_criterion_on_the_steady_state(recorded, tmp_path):
     assert whole["value"] > 200e6
     assert whole["judgement"] != "PASS"
     assert [judged["judgement"] for judged in settled] == ["PASS"] * 3, settled
-    assert "behind a warm-up of 5 s" in summary["told"]
+    assert "behind a warm-up of 5 s" in summary["printed"]
     assert "steady" in [conclusion["kind"] for conclusion in summary["conclusions"]]
 
 
-def test_answers_that_are_slow_from_a_moment_on_are_a_shift(recorded, tmp_path):
-    summary = gone_on(recorded, tmp_path, "q" * 25 + "s" * 20, ["p99 in steady < 200ms"])
+def test_lasting_slowdown_is_a_shift(recorded, tmp_path):
+    summary = extend(recorded, tmp_path, "q" * 25 + "s" * 20, ["p99 in steady < 200ms"])
     steady = summary["steady"]
     assert (steady["behaviour"], steady["at_ns"], steady["settled_ns"]) == ("shifting", 25 * 10**9, None), steady
     assert summary["criteria"][0]["judgement"] == "INCONCLUSIVE"
-    assert "at 25 s p50 of the response time changed from " in summary["told"]
+    assert "at 25 s p50 of the response time changed from " in summary["printed"]

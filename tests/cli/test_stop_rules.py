@@ -1,11 +1,13 @@
-"""Stop rules: a run ends by itself when a condition has held for a while, whatever door it came through, and says why first."""
+"""Stop rules end a run after a condition has held for its window, for every command, and the
+report begins with the reason.
+"""
 
 import json
 from pathlib import Path
 
 import pytest
 
-# Long enough that an end before it is nobody's chance.
+# Long enough that an early end is not chance.
 MINUTE = "60s"
 
 
@@ -17,7 +19,7 @@ def manifest(loadline) -> dict:
     return json.loads((last(loadline) / "manifest.json").read_text())
 
 
-def test_errors_end_a_run_and_the_report_begins_with_it(loadline, start_lab):
+def test_stop_rule_on_errors_ends_the_run_and_leads_the_report(loadline, start_lab):
     lab = start_lab("truth", "mode=error", "share=50%")
     rule = "errors > 20% for 3s: stop fail"
     run = loadline("run", lab.url, "--rate", "50/s", "--duration", MINUTE, "--stop", rule)
@@ -32,14 +34,14 @@ def test_errors_end_a_run_and_the_report_begins_with_it(loadline, start_lab):
     assert "failed or had no answer. " in begins
     report = (last(loadline) / "report.md").read_text()
     assert "Stopped after" in report.split("## ")[0]
-    told = " ".join(run.stdout.split())
-    assert "stopped after " in told
-    assert "by the rule `errors > 20% for 3 s`: " in told
+    text = " ".join(run.stdout.split())
+    assert "stopped after " in text
+    assert "by the rule `errors > 20% for 3 s`: " in text
     arrivals = summary["arrivals"]
     assert arrivals["planned"] == arrivals["started"] < 50 * 60
 
 
-def test_rules_of_a_plan_look_at_labels_and_percentiles(loadline, start_lab, tmp_path):
+def test_stop_rules_of_a_plan_use_labels_and_percentiles(loadline, start_lab, tmp_path):
     lab = start_lab("truth", "mode=slow", "share=50%", "slow=200ms")
     plan = tmp_path / "plan.yml"
     plan.write_text(f"""loadline: 1
@@ -60,7 +62,7 @@ steps:
     assert manifest(loadline)["end"]["cause"] == "rule pass"
 
 
-def test_what_is_measured_beside_the_load_ends_a_run_too(loadline, start_lab):
+def test_stop_rule_on_host_metrics_ends_the_run(loadline, start_lab):
     lab = start_lab("sum")
     rule = "server.host.memory > 0.01% for 2s: stop inconclusive"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", MINUTE, "--stop", rule)
@@ -68,7 +70,7 @@ def test_what_is_measured_beside_the_load_ends_a_run_too(loadline, start_lab):
     assert "by the rule `server.host.memory > 0.01% for 2 s`: it was " in " ".join(run.stdout.split())
 
 
-def test_a_target_that_stops_answering_is_too_slow(loadline, start_lab):
+def test_stop_rule_treats_missing_answers_as_slow(loadline, start_lab):
     lab = start_lab("truth", "mode=never")
     rule = "p95 > 500ms for 2s: stop fail"
     run = loadline("run", lab.url, "--rate", "30/s", "--duration", MINUTE, "--stop", rule)
@@ -76,7 +78,7 @@ def test_a_target_that_stops_answering_is_too_slow(loadline, start_lab):
     assert manifest(loadline)["end"]["cause"] == "rule fail"
 
 
-def test_other_doors_take_rules_from_the_environment(loadline, start_lab, tmp_path):
+def test_environment_sets_stop_rules_of_compatibility_commands(loadline, start_lab, tmp_path):
     lab = start_lab("truth", "mode=slow", "share=100%", "slow=200ms")
     env = {"LOADLINE_STOP": "service p90 > 100ms for 3s: stop fail"}
     script = tmp_path / "script.yml"
@@ -97,7 +99,7 @@ scenarios:
     assert "LOADLINE_STOP 'p95 > 2s', column 9: a stop rule says for how long it must hold" in wrong.stderr
 
 
-def test_other_doors_take_criteria_from_the_environment(loadline, start_lab, tmp_path):
+def test_environment_sets_criteria_of_compatibility_commands(loadline, start_lab, tmp_path):
     lab = start_lab("truth", "mode=slow", "share=100%", "slow=50ms")
     script = tmp_path / "script.yml"
     script.write_text(f"""config:
@@ -131,7 +133,7 @@ steps:
     return loadline("run", plan, *flags)
 
 
-def test_a_guard_raises_no_load_on_a_service_that_fails(loadline, start_lab, tmp_path):
+def test_guard_ends_rising_load_on_a_failing_service(loadline, start_lab, tmp_path):
     run = guarded(loadline, start_lab, tmp_path)
     assert run.returncode == 1, run.stderr
     assert loadline.summary()["run"]["stopped"]["text"].startswith("`guard: more than half of the requests fail")
@@ -139,7 +141,7 @@ def test_a_guard_raises_no_load_on_a_service_that_fails(loadline, start_lab, tmp
 
 
 @pytest.mark.long
-def test_the_guard_can_be_told_to_go_on(loadline, start_lab, tmp_path):
+def test_no_guard_continues_on_a_failing_service(loadline, start_lab, tmp_path):
     run = guarded(loadline, start_lab, tmp_path, "--no-guard")
     assert run.returncode == 0, run.stderr
     assert loadline.summary()["arrivals"]["planned"] == 13 * 20 + 3 * 40

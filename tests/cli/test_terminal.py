@@ -1,4 +1,4 @@
-"""What somebody sees who watches a run in a terminal, and what is left when it is over."""
+"""The terminal screen during a run, and the summary that remains."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from conftest import LOADLINE
 
 
 class Terminal:
-    """A terminal that understands what the run's screen needs of one, and refuses the rest."""
+    """Emulates the terminal features that the screen uses, and rejects others."""
 
     SEQUENCE = re.compile(r"\x1b\[(\??)(\d*)([A-Za-z])")
 
@@ -20,7 +20,7 @@ class Terminal:
         self.columns, self.wraps = columns, True
         self.lines, self.row, self.column = [""], 0, 0
         self.colours = False
-        # Between the first line of a frame, or of one that is taken away, and its end.
+        # True between the first line of a frame, or of its removal, and its end.
         self.drawing = False
 
     def feed(self, text: str) -> None:
@@ -70,7 +70,10 @@ class Terminal:
 
 
 def watch(folder, *args: object, columns: int = 100, env: dict[str, str] | None = None) -> tuple[int, list[str], Terminal]:
-    """Runs a command in a terminal; answers its exit code, what could be seen in turn, and the terminal at the end."""
+    """Runs a command in a terminal.
+
+    Returns its exit code, all distinct screens, and the final terminal.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     usual = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -90,13 +93,13 @@ def watch(folder, *args: object, columns: int = 100, env: dict[str, str] | None 
         except OSError:
             break
         rest += read
-        # A sequence, or a character, may be torn between two reads.
+        # A read may split an escape sequence or a character.
         end = rest.rfind(b"\n") + 1
         if rest.endswith(b"\x1b[J"):
             end = len(rest)
         terminal.feed(rest[:end].decode())
         rest = rest[end:]
-        # Nor is a frame of which a read brought only a part anything that somebody could see.
+        # A frame that was read only in part was not visible.
         if not terminal.drawing:
             seen.append(terminal.text())
     os.close(ours)
@@ -104,12 +107,12 @@ def watch(folder, *args: object, columns: int = 100, env: dict[str, str] | None 
     return run.wait(timeout=10), seen, terminal
 
 
-def test_a_screen_is_updated_in_place_and_leaves_the_summary_alone(loadline, start_lab):
+def test_screen_is_updated_in_place_and_replaced_by_the_summary(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     flags = ("--rate", "50/s", "--duration", "3s", "--check", "errors < 1%", "--export", "junit=/dev/full")
     code, seen, terminal = watch(loadline.folder, "run", url, *flags)
     assert code == 3
-    # First the plan, then figures; never two screens at once.
+    # First the plan, then figures; never two screens at the same time.
     screens = [text for text in seen if "Generator" in text]
     assert "0 s of 3 s" in screens[0]
     assert "150 planned · 0 due" in screens[0]
@@ -129,7 +132,7 @@ def test_a_screen_is_updated_in_place_and_leaves_the_summary_alone(loadline, sta
     assert final.rstrip().endswith("No space left on device (os error 28)")
 
 
-def test_a_narrow_terminal_without_colours(loadline, start_lab):
+def test_narrow_terminal_without_colours(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     flags = ("--rate", "20/s", "--duration", "1s")
     _, seen, terminal = watch(loadline.folder, "run", url, *flags, columns=50, env={"NO_COLOR": "1"})
@@ -139,7 +142,7 @@ def test_a_narrow_terminal_without_colours(loadline, start_lab):
     assert not terminal.colours
 
 
-def test_what_a_scenario_prints_stands_above_the_screen(loadline, start_lab):
+def test_scenario_output_appears_above_the_screen(loadline, start_lab):
     plan = loadline.write(
         "plan.yml",
         "loadline: 1\ntarget: http://unused.invalid\nload: {rate: 2/s, duration: 3s}\nsteps: [{log: hello there}, {get: /api/sum}]\n",
@@ -150,17 +153,18 @@ def test_what_a_scenario_prints_stands_above_the_screen(loadline, start_lab):
     assert any("Generator" in text and "hello there" in text for text in seen)
 
 
-def test_a_terminal_that_can_do_nothing_gets_plain_lines(loadline, start_lab):
+def test_dumb_terminal_gets_plain_lines(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     _, seen, terminal = watch(loadline.folder, "run", url, "--rate", "20/s", "--duration", "6s", env={"TERM": "dumb"})
     assert not any("Generator" in text for text in seen)
-    # The line comes with the first second of the wall clock that ends five seconds after the start or later.
+    # The line comes with the first whole second of the wall clock at least five seconds after the
+    # start.
     line = re.search(r"^[56] s of 6 s: (\d+\.\d) requests/s, p50 ", terminal.text(), re.M)
     assert line, terminal.text()
     assert 10 < float(line[1]) < 30
 
 
-def test_the_verdict_of_a_summary_has_its_colour(loadline, start_lab):
+def test_summary_verdict_is_coloured(loadline, start_lab):
     url = f"{start_lab('sum').url}/api/sum"
     assert loadline("run", url, "--rate", "20/s", "--duration", "1s", "--check", "errors < 1%").returncode == 0
     code, _, terminal = watch(loadline.folder, "report", "last")
@@ -172,15 +176,15 @@ def test_the_verdict_of_a_summary_has_its_colour(loadline, start_lab):
     assert plain.text() == terminal.text()
 
 
-def test_a_flag_is_explained_within_the_terminal(loadline):
+def test_help_fits_the_terminal(loadline):
     code, _, terminal = watch(loadline.folder, "run", "--help", columns=80)
     assert code == 0
     assert max(map(len, terminal.lines)) <= 80
-    # Words are whole: none is torn by the edge.
-    assert "'errors < 1%'; may be repeated" in " ".join(terminal.text().split())
+    # Lines break between words.
+    assert "'errors < 1%'; repeatable" in " ".join(terminal.text().split())
 
 
-def test_a_profile_is_told_within_the_terminal(loadline):
+def test_profile_fits_the_terminal(loadline):
     steps = "steps: [ { get: / } ]\n"
     plan = loadline.write("plan.yml", f"loadline: 1\ntarget: http://127.0.0.1:9\nload: {{ rate: 1/s, duration: 10s }}\n{steps}")
     code, _, terminal = watch(loadline.folder, "plan", plan, "--latency", "1s", columns=80)

@@ -1,11 +1,13 @@
-"""Certificates, addresses and sockets of one's own, from the command line and from a plan; what cannot be used is refused at once."""
+"""Custom certificates, addresses and sockets, from the command line and from a plan, with errors
+reported before the run.
+"""
 
 import json
 import socket
 import tempfile
 from pathlib import Path
 
-import peers
+import fake_servers
 import pytest
 from certificates import serve
 
@@ -19,14 +21,14 @@ steps: [ {{ get: /a }} ]
 """
 
 
-def ok(loadline, done) -> str:
-    """The first line of a run whose four requests were answered."""
+def assert_answered(loadline, done) -> str:
+    """Asserts that four requests were answered. Returns the first line of output."""
     assert done.returncode == 0, done.stdout + done.stderr
     assert loadline.summary()["requests"]["ok"] == 4, done.stdout
     return done.stderr.splitlines()[0]
 
 
-def refused(done, *words: str) -> None:
+def assert_refused(done, *words: str) -> None:
     assert done.returncode == 2, done.stdout + done.stderr
     (line,) = done.stderr.splitlines()
     assert all(word in line for word in words), line
@@ -34,51 +36,51 @@ def refused(done, *words: str) -> None:
 
 @pytest.fixture
 def asks_for_a_client(certificates):
-    """A server that asks for a certificate, and keeps the names it was asked for."""
+    """A server that requires a client certificate and records the requested server names."""
     context = serve(certificates, "server", client_ca=True)
     context.names = []
     context.sni_callback = lambda _, name, context: context.names.append(name)
-    with peers.Recorder(tls=context) as peer:
+    with fake_servers.RecordingServer(tls=context) as peer:
         peer.names = context.names
         yield peer
 
 
-def test_certificates_of_ones_own(loadline, certificates, asks_for_a_client):
+def test_custom_certificates_are_used(loadline, certificates, asks_for_a_client):
     peer = asks_for_a_client
     client, authority = certificates / "client", certificates / "authority.pem"
     pair = ("--cert", f"{client}.pem", "--key", f"{client}.key")
-    ok(loadline, loadline("run", peer.url, *LOAD, "--cacert", authority, *pair, "--server-name", "right.test"))
+    assert_answered(loadline, loadline("run", peer.url, *LOAD, "--cacert", authority, *pair, "--server-name", "right.test"))
     assert set(peer.names) == {"right.test"}
     both = loadline.write("both.pem", Path(f"{client}.key").read_text() + Path(f"{client}.pem").read_text())
-    ok(loadline, loadline("run", peer.url, *LOAD, "--cacert", authority, "--cert", both))
-    # The plan names files beside itself, and takes text.
+    assert_answered(loadline, loadline("run", peer.url, *LOAD, "--cacert", authority, "--cert", both))
+    # Paths are relative to the plan; keys may also be given as text.
     key = json.dumps(Path(f"{client}.key").read_text())
     http = f"{{ tls: {{ ca: {authority}, cert: both.pem, key: {key}, server-name: right.test }} }}"
     plan = loadline.write("p.yml", PLAN.format(url=peer.url, http=http))
-    ok(loadline, loadline("run", plan))
+    assert_answered(loadline, loadline("run", plan))
     assert set(peer.names[-4:]) == {"right.test"}
-    # The command line wins.
+    # The command line takes precedence.
     loadline("run", plan, "--server-name", "elsewhere.test")
     assert [error["reason"] for error in loadline.summary()["errors"]] == ["TLS: certificate for another name"]
     for file in (loadline.folder / ".loadline/runs").rglob("*"):
         assert not file.is_file() or b"PRIVATE KEY" not in file.read_bytes()
 
 
-def test_files_that_cannot_be_used(loadline, certificates):
+def test_unusable_certificate_files_are_refused(loadline, certificates):
     url = "https://127.0.0.1:1"
     client, server, authority = (certificates / name for name in ("client", "server", "authority"))
     empty = loadline.write("empty.pem", "")
     run = lambda *flags, what=url: loadline("run", what, *LOAD, *flags)  # noqa: E731
-    refused(run("--cacert", "gone.pem"), "--cacert gone.pem", "No such file")
-    refused(run("--cacert", empty), f"--cacert {empty}", "no PEM text")
-    refused(run("--cert", "gone.pem", "--key", f"{client}.key"), "--cert gone.pem", "No such file")
-    refused(run("--cert", f"{client}.pem"), f"--cert {client}.pem", "no key in it", "--key FILE")
-    refused(run("--key", f"{client}.key"), "--key without --cert")
-    refused(run("--cert", f"{client}.pem", "--key", f"{server}.key"), "the key does not belong to the client certificate")
-    refused(run("--cacert", f"{client}.key"), "the authorities", "no certificate")
-    refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert beside -k")
-    refused(run("--server-name", "a b"), "`a b` is not a valid server name")
-    refused(run("--cacert", f"{authority}.pem", what="http://127.0.0.1:1"), "--cacert is for https")
+    assert_refused(run("--cacert", "gone.pem"), "--cacert gone.pem", "No such file")
+    assert_refused(run("--cacert", empty), f"--cacert {empty}", "no PEM text")
+    assert_refused(run("--cert", "gone.pem", "--key", f"{client}.key"), "--cert gone.pem", "No such file")
+    assert_refused(run("--cert", f"{client}.pem"), f"--cert {client}.pem", "no key in it", "--key FILE")
+    assert_refused(run("--key", f"{client}.key"), "--key without --cert")
+    assert_refused(run("--cert", f"{client}.pem", "--key", f"{server}.key"), "the key does not belong to the client certificate")
+    assert_refused(run("--cacert", f"{client}.key"), "the authorities", "no certificate")
+    assert_refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert beside -k")
+    assert_refused(run("--server-name", "a b"), "`a b` is not a valid server name")
+    assert_refused(run("--cacert", f"{authority}.pem", what="http://127.0.0.1:1"), "--cacert is for https")
     for http, words in [
         ("{ tls: { ca: gone.pem } }", ["p.yml:5:20", "`ca: gone.pem`", "No such file"]),
         (f"{{ tls: {{ cert: {client}.pem }} }}", ["p.yml:5:22", "`cert` without `key`"]),
@@ -86,29 +88,29 @@ def test_files_that_cannot_be_used(loadline, certificates):
         ("{ resolve: 'a:443' }", ["p.yml:5:18", "HOST:PORT:ADDRESS"]),
         ("{ unix: gone.sock }", ["gone.sock", "No such file"]),
     ]:
-        refused(loadline("run", loadline.write("p.yml", PLAN.format(url=url, http=http))), *words)
+        assert_refused(loadline("run", loadline.write("p.yml", PLAN.format(url=url, http=http))), *words)
 
 
-def test_addresses_of_ones_own(loadline, certificates):
-    with peers.Recorder(tls=serve(certificates, "server")) as peer:
+def test_custom_addresses_are_used(loadline, certificates):
+    with fake_servers.RecordingServer(tls=serve(certificates, "server")) as peer:
         url, authority = f"https://right.test:{peer.port}", certificates / "authority.pem"
         one = f"Right.Test:{peer.port}:127.0.0.1"
-        first = ok(loadline, loadline("run", url, *LOAD, "--cacert", authority, "--resolve", one))
+        first = assert_answered(loadline, loadline("run", url, *LOAD, "--cacert", authority, "--resolve", one))
         assert first == "loadline: load goes to right.test (as given: 127.0.0.1, this machine)"
         assert peer.requests[0].headers["host"] == f"right.test:{peer.port}"
         http = f"{{ tls: {{ ca: {authority} }}, resolve: ['*:{peer.port}:127.0.0.1'] }}"
-        ok(loadline, loadline("run", loadline.write("p.yml", PLAN.format(url=url, http=http))))
-        # Whoever has fixed the list of hosts has not allowed the address by allowing the name.
+        assert_answered(loadline, loadline("run", loadline.write("p.yml", PLAN.format(url=url, http=http))))
+        # A fixed host list with a name does not allow the name's custom address.
         fixed = {"LOADLINE_ALLOW_HOSTS": "right.test"}
         done = loadline("run", url, *LOAD, "--resolve", one, env=fixed)
-        refused(done, "host not allowed: `127.0.0.1` is not in LOADLINE_ALLOW_HOSTS")
-    refused(loadline("run", url, "--resolve", "right.test:443"), "--resolve 'right.test:443'", "HOST:PORT:ADDRESS")
+        assert_refused(done, "host not allowed: `127.0.0.1` is not in LOADLINE_ALLOW_HOSTS")
+    assert_refused(loadline("run", url, "--resolve", "right.test:443"), "--resolve 'right.test:443'", "HOST:PORT:ADDRESS")
     done = loadline("run", "http://127.0.0.1:1", *LOAD, "--resolve", "other.test:1:127.0.0.1")
     assert "resolve other.test:1:127.0.0.1: the test itself names no such host" in done.stderr
 
 
-class OnSocket(peers.Peer):
-    """A peer on a Unix domain socket."""
+class OnSocket(fake_servers.FakeServer):
+    """A server on a Unix domain socket."""
 
     def __init__(self, path: Path, then) -> None:
         super().__init__(then)
@@ -118,7 +120,7 @@ class OnSocket(peers.Peer):
         self.listener.listen(64)
 
 
-def test_a_socket(loadline, certificates):
+def test_unix_socket_is_used(loadline, certificates):
     heads = []
 
     def plain(connection: socket.socket) -> None:
@@ -130,26 +132,26 @@ def test_a_socket(loadline, certificates):
         with serve(certificates, "server").wrap_socket(connection, server_side=True) as tls:
             plain(tls)
 
-    # The path of a socket may not be long.
+    # The path of a socket must be short.
     with tempfile.TemporaryDirectory(prefix="loadline") as folder:
         path = Path(folder) / "s"
         with OnSocket(path, plain):
-            first = ok(loadline, loadline("run", "http://app.test/x", *LOAD, "--unix", path))
+            first = assert_answered(loadline, loadline("run", "http://app.test/x", *LOAD, "--unix", path))
             assert first == f"loadline: load goes to the socket {path} (this machine), for app.test"
             assert heads[0].startswith(b"GET /x HTTP/1.1\r\nHost: app.test\r\n"), heads[0]
             plan = loadline.write("p.yml", PLAN.format(url="http://app.test", http=f"{{ unix: {path} }}"))
-            ok(loadline, loadline("run", plan))
+            assert_answered(loadline, loadline("run", plan))
             fixed = {"LOADLINE_ALLOW_HOSTS": "app.test"}
-            refused(loadline("run", plan, env=fixed), "host not allowed: `localhost`")
-            refused(loadline("run", plan, "--resolve", "app.test:80:127.0.0.1"), "beside the socket")
+            assert_refused(loadline("run", plan, env=fixed), "host not allowed: `localhost`")
+            assert_refused(loadline("run", plan, "--resolve", "app.test:80:127.0.0.1"), "beside the socket")
         done = loadline("run", "http://app.test/x", *LOAD, "--unix", path)
         assert done.returncode == 3, done.stdout
         assert [error["reason"] for error in loadline.summary()["errors"]] == ["connection refused"]
         path.unlink()
         with OnSocket(path, secret):
             trust = ("--cacert", certificates / "authority.pem")
-            ok(loadline, loadline("run", "https://right.test/x", *LOAD, *trust, "--unix", path))
-    refused(loadline("run", "http://app.test/", "--unix", "gone"), "gone: No such file")
-    refused(loadline("run", "http://app.test/", "--unix", loadline.write("file", "")), "this is no socket")
+            assert_answered(loadline, loadline("run", "https://right.test/x", *LOAD, *trust, "--unix", path))
+    assert_refused(loadline("run", "http://app.test/", "--unix", "gone"), "gone: No such file")
+    assert_refused(loadline("run", "http://app.test/", "--unix", loadline.write("file", "")), "this is no socket")
     script = loadline.write("w.lua", "")
-    refused(loadline("run", script, "--target", "http://127.0.0.1:1", "--unix", "s"), "do not go with a script of wrk's")
+    assert_refused(loadline("run", script, "--target", "http://127.0.0.1:1", "--unix", "s"), "do not go with a script of wrk's")

@@ -1,10 +1,10 @@
-"""What is said of a run is true of it: trials, runs of which everything failed, verdicts for CI, records that nobody wrote."""
+"""Statements about a run are true: trials, runs without success, verdicts for CI, damaged records."""
 
 import json
 import time
 import xml.etree.ElementTree as ET
 
-import peers
+import fake_servers
 import pytest
 
 PLAN = """
@@ -20,7 +20,7 @@ criteria: ['p95 in "ramp" < 1s', p99 < 1ns, rate > 10/s, errors < 1%]
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_one_iteration_decides_what_one_iteration_can(loadline, start_lab):
+def test_once_judges_only_what_one_iteration_can_decide(loadline, start_lab):
     run = loadline("run", loadline.write("p.yml", PLAN), "--target", start_lab("sum").url, "--once")
     assert run.returncode == 0, run.stderr
     assert [judged["text"] for judged in loadline.summary()["criteria"]] == ["errors < 1%"]
@@ -37,7 +37,7 @@ def test_one_iteration_decides_what_one_iteration_can(loadline, start_lab):
         ("--stop", "server.cpu < 80% for 2s: stop fail"),
     ],
 )
-def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline, flags):
+def test_criterion_on_an_unknown_metric_is_refused_before_the_run(loadline, flags):
     run = loadline("run", "http://127.0.0.1:1", *flags)
     assert run.returncode == 2
     assert "server.cpu < 80%" in run.stderr
@@ -45,7 +45,7 @@ def test_metrics_that_are_never_recorded_are_refused_before_the_run(loadline, fl
     assert "server.host.cpu" in run.stderr, "what there is"
 
 
-def test_a_criterion_of_a_plan_is_refused_where_it_stands(loadline):
+def test_criterion_of_a_plan_is_refused_at_its_place(loadline):
     plan = PLAN.replace("'p95 in \"ramp\" < 1s'", "server.cpu < 80%") + "stop: ['server.cpu < 80% for 2s: stop fail']\n"
     run = loadline("run", loadline.write("p.yml", plan), "--target", "http://127.0.0.1:1")
     assert run.returncode == 2
@@ -53,21 +53,21 @@ def test_a_criterion_of_a_plan_is_refused_where_it_stands(loadline):
     assert "p.yml:9:8: `server.cpu < 80%` can never be judged" in run.stderr
 
 
-def test_names_that_have_no_row_of_their_own_are_told_of(loadline, start_lab):
+def test_labels_beyond_the_limit_are_reported(loadline, start_lab):
     steps = "".join(f"  - get: {{ url: /api/sum?a=1&b=2, name: step {n} }}\n" for n in range(200))
     plan = loadline.write(
         "p.yml", f"loadline: 1\nload: {{ rate: 1/s, duration: 1s }}\ntarget: {start_lab('sum').url}\nsteps:\n{steps}"
     )
     run = loadline("run", plan, "--once")
     assert run.returncode == 0, run.stderr
-    told = "more than 198 names came up: those beyond the first 198 are counted as (other)"
-    assert loadline.summary()["notes"].count(told) == 1
-    assert " ".join(told.split()) in " ".join(run.stdout.split())
+    note = "more than 198 names came up: those beyond the first 198 are counted as (other)"
+    assert loadline.summary()["notes"].count(note) == 1
+    assert " ".join(note.split()) in " ".join(run.stdout.split())
 
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_the_machine_is_measured_beside_the_load(loadline, start_lab):
+def test_host_metrics_are_recorded_during_the_run(loadline, start_lab):
     holds, fails = "server.host.memory max <= 100%", 'server.host.network-out of "lo" < 1/s'
     url = f"{start_lab('sum').url}/api/sum"
     run = loadline("run", url, "--rate", "50/s", "--duration", "3s", "--check", holds, "--check", fails)
@@ -82,7 +82,7 @@ def test_the_machine_is_measured_beside_the_load(loadline, start_lab):
     }
     assert panels["host.memory"]["limit"] == 100
     known = [value for value in panels["host.network-out lo"]["values"] if value is not None]
-    # Every request and answer passes through the loopback: more than a hundred bytes each.
+    # Every request and answer passes through the loopback with more than a hundred bytes.
     assert len(known) >= 2
     assert max(known) > 5_000
     for rendering in (run.stdout, (record / "report.md").read_text()):
@@ -92,7 +92,7 @@ def test_the_machine_is_measured_beside_the_load(loadline, start_lab):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_a_run_of_which_everything_failed_says_so_in_every_rendering(loadline, start_lab):
+def test_run_without_success_says_so_in_every_report(loadline, start_lab):
     url = f"{start_lab('sum').url}/nowhere"
     run = loadline("run", url, "--rate", "40/s", "--duration", "1s", "--export", "junit=ci.xml")
     assert run.returncode == 0, "exit codes stay"
@@ -108,8 +108,9 @@ def test_a_run_of_which_everything_failed_says_so_in_every_rendering(loadline, s
         assert warning in text
 
 
-def test_a_failure_of_the_generator_is_no_failure_of_the_server(loadline, start_lab):
-    # More than this machine can send: much of the plan stays unsent, and the criterion fails as well.
+def test_generator_failure_is_not_a_server_failure(loadline, start_lab):
+    # More than this machine can send: much of the plan stays unsent, and the criterion fails as
+    # well.
     url = f"{start_lab('sum').url}/api/sum"
     flags = ("--rate", "2000000/s", "--duration", "1s", "--drain", "0s", "--workers", "1", "--check", "p99 < 10ms")
     run = loadline("run", url, *flags, "--export", "junit=ci.xml")
@@ -121,14 +122,15 @@ def test_a_failure_of_the_generator_is_no_failure_of_the_server(loadline, start_
     assert suite.get("failures") == "0"
 
 
-def test_one_denominator_and_its_name(loadline):
-    # Every answer takes half a second, so a load of one second is followed by half a second without load.
+def test_rates_share_one_documented_denominator(loadline):
+    # Every answer takes half a second, so a load of one second is followed by half a second without
+    # load.
     def slow(connection) -> None:
         time.sleep(0.5)
-        peers.ok()(connection)
+        fake_servers.ok_with()(connection)
 
     plan = PLAN.split("criteria")[0].replace("50/s", "20/s")
-    with peers.Peer(slow) as peer:
+    with fake_servers.FakeServer(slow) as peer:
         run = loadline("run", loadline.write("p.yml", plan), "--target", peer.url)
     assert run.returncode == 0, run.stderr
     summary = loadline.summary()
@@ -142,7 +144,7 @@ def test_one_denominator_and_its_name(loadline):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_a_file_called_last_is_left_alone(loadline, start_lab):
+def test_existing_file_called_last_is_kept(loadline, start_lab):
     runs = loadline.folder / ".loadline/runs"
     runs.mkdir(parents=True)
     (runs / "last").write_text("mine")
@@ -169,7 +171,7 @@ def crafted(tmp_path_factory):
     return loadline
 
 
-def rewritten(loadline, name: str, change) -> str:
+def rewrite(loadline, name: str, change) -> str:
     import shutil
 
     folder = shutil.copytree((loadline.folder / ".loadline/runs/last").resolve(), loadline.folder / f"changed-{name}")
@@ -201,10 +203,10 @@ def more_labels(text: str) -> str:
 @pytest.mark.parametrize(
     ("name", "change"), [("manifest.json", more_arrivals), ("counters.jsonl", more_codes), ("labels.jsonl", more_labels)]
 )
-def test_crafted_records_are_rendered_in_bounded_time(crafted, name, change):
+def test_crafted_record_is_rendered_in_bounded_time(crafted, name, change):
     begun = time.monotonic()
-    again = crafted("report", rewritten(crafted, name, change), timeout=60)
+    again = crafted("report", rewrite(crafted, name, change), timeout=60)
     assert again.returncode == 0, again.stderr
-    # It takes a fraction of a second; before, minutes or for ever.
+    # A fraction of a second is normal; an unbounded implementation takes minutes.
     assert time.monotonic() - begun < 40
     assert "panicked" not in again.stderr

@@ -1,4 +1,6 @@
-"""MQTT clients beside scenarios on several nodes and in parts: each client lives in one process, the ledger is that of all."""
+"""MQTT clients in plans on several nodes and in parts: each client lives in one process, and the
+ledgers are merged.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ COUNTED = ("planned", "due", "sent", "confirmed", "unsent", "expected", "receive
 
 @pytest.fixture
 def mixed(loadline, start_lab):
-    """A plan against a lab of each kind, and the broker."""
+    """Writes a plan against a lab of each kind. Returns the broker."""
 
     def write(filter_: str = "load/+"):
         http, broker = start_lab("sum"), start_lab("mqtt")
@@ -34,18 +36,18 @@ def mixed(loadline, start_lab):
     return write
 
 
-def told(loadline, runs=".loadline/runs") -> dict:
+def ledger(loadline, runs=".loadline/runs") -> dict:
     return json.loads((loadline.folder / runs / "last/found.json").read_text())["mqtt"]
 
 
-def test_nodes_send_and_get_what_one_process_would(loadline, mixed):
+def test_nodes_send_and_receive_the_messages_of_one_process(loadline, mixed):
     broker = mixed()
     alone = loadline("run", "plan.yml", "--seed", 7)
     assert alone.returncode == 0, alone.stdout + alone.stderr
-    of_one, seen = told(loadline), broker.stats()
+    of_one, seen = ledger(loadline), broker.stats()
     ran = loadline("run", "plan.yml", "--seed", 7, "--on", "local", "--nodes", 2, "--json", "all.json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    of_many, both = told(loadline), broker.stats()
+    of_many, both = ledger(loadline), broker.stats()
     assert [of_many[name] for name in COUNTED] == [of_one[name] for name in COUNTED]
     messages = of_many["planned"]
     assert messages > 100
@@ -59,7 +61,7 @@ def test_nodes_send_and_get_what_one_process_would(loadline, mixed):
     assert "they hang on the clocks of both" in " ".join(ran.stdout.split())
 
 
-def test_parts_that_nobody_conducts_are_merged(loadline, mixed):
+def test_mqtt_parts_without_conductor_are_merged(loadline, mixed):
     mixed()
     same = ["run", "plan.yml", "--seed", 5, "--start-at", f"{time.time() + 4:.3f}"]
     started = [loadline.start(*same, "--shard", f"{n}/2", "--runs", f"part-{n}") for n in range(2)]
@@ -67,17 +69,17 @@ def test_parts_that_nobody_conducts_are_merged(loadline, mixed):
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, out + err
         assert "how many were lost cannot be told" in " ".join(out.split())
-    assert "expected" not in told(loadline, "part-0")
+    assert "expected" not in ledger(loadline, "part-0")
     ran = loadline("merge", *(loadline.folder / f"part-{n}/last" for n in range(2)))
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    whole = told(loadline)
+    whole = ledger(loadline)
     messages = whole["planned"]
     assert messages > 100
     assert (whole["sent"], whole["expected"], whole["received"]) == (messages, 2 * messages, 2 * messages)
     assert (whole["again"], whole["late"], whole["foreign"], whole["connected"]) == (0, 0, 0, 7)
 
 
-def test_shared_subscriptions_are_refused(loadline, mixed):
+def test_shared_subscriptions_on_several_nodes_are_refused(loadline, mixed):
     broker = mixed("$share/g/load/+")
     ran = loadline("run", "plan.yml", "--on", "local")
     assert ran.returncode == 3

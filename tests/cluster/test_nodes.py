@@ -1,4 +1,6 @@
-"""One run on several nodes of this machine: counted once and added up, begun and ended together; what is refused."""
+"""One run on several nodes of this machine: counted once, merged, started and stopped together;
+and refusals.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +14,35 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import until
-from many import histograms, nodes_of, parts, plan, quantile_ns, sent
-from peers import Recorder
+from conftest import wait_until
+from distributed_runs import count_ids, node_pids, quantile_ns, read_histograms, sum_parts, write_plan
+from fake_servers import RecordingServer
 
 
-def last(loadline) -> Path:
+def last_run(loadline) -> Path:
     return loadline.folder / ".loadline/runs/last"
 
 
-def test_three_nodes_send_what_one_would_each_arrival_once(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "[{ rate: 120/s, duration: 2s }, { rate: 90/s, duration: 2s, arrivals: poisson }]")
+def test_three_nodes_send_each_arrival_of_the_plan_once(loadline):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "[{ rate: 120/s, duration: 2s }, { rate: 90/s, duration: 2s, arrivals: poisson }]")
         ran = loadline("run", "plan.yml", "--seed", 7, "--on", "local", "--nodes", 3, "--json", "all.json")
         assert ran.returncode == 0, ran.stdout + ran.stderr
-        seen = sent(peer)
+        seen = count_ids(peer)
         peer.requests.clear()
         alone = loadline("run", "plan.yml", "--seed", 7, "--json", "one.json")
         assert alone.returncode == 0, alone.stderr
-        assert sent(peer) == seen
+        assert count_ids(peer) == seen
     assert set(seen.values()) == {1}
     of_many, of_one = (json.loads((loadline.folder / name).read_text()) for name in ("all.json", "one.json"))
     for ledger in ("planned", "started", "completed", "unsent"):
         assert of_many["arrivals"][ledger] == of_one["arrivals"][ledger], ledger
     assert of_many["arrivals"]["planned"] == len(seen) == of_many["all"]["count"]
-    # The record is the nodes' added up, and nobody has more than his share, give or take one.
-    each = parts(loadline.folder / ".loadline/runs" / Path(of_many_dir(ran)).name)
+    # The record is the sum of the nodes, and every node has its share, within one arrival.
+    each = sum_parts(loadline.folder / ".loadline/runs" / Path(report_folder(ran)).name)
     assert sum(part["issued"] for part in each) == len(seen)
     assert all(abs(part["issued"] - len(seen) / 3) <= 1 for part in each)
-    samples = sum((histograms(part) for part in (loadline.folder / of_many_dir(ran) / "parts").iterdir()), Counter())
+    samples = sum((read_histograms(part) for part in (loadline.folder / report_folder(ran) / "parts").iterdir()), Counter())
     for time_of in ("service", "response"):
         for name, share in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95)):
             assert of_many["all"][time_of][name]["ns"] == quantile_ns(samples, f"0.{time_of}", share), (time_of, name)
@@ -48,25 +50,25 @@ def test_three_nodes_send_what_one_would_each_arrival_once(loadline):
     assert sum(node["requests"] for node in of_many["nodes"]) == len(seen)
     assert {node["state"] for node in of_many["nodes"]} == {"over"}
     assert "node 2" in ran.stdout
-    report = Path(loadline.folder / of_many_dir(ran))
+    report = Path(loadline.folder / report_folder(ran))
     assert "## Nodes" in (report / "report.md").read_text()
-    # What nodes keep for themselves is gone when the conductor has it.
+    # Nodes delete their own records after the conductor has received them.
     kept = loadline.folder / ".loadline/runs/.nodes"
     assert not kept.exists() or not any(kept.iterdir())
 
 
-def of_many_dir(ran) -> str:
+def report_folder(ran) -> str:
     return str(Path(re.search(r"^Report: (.+)$", ran.stdout, re.M)[1]).parent)
 
 
-def test_users_caps_and_steps_around_the_load_are_divided_or_done_once(loadline):
+def test_users_and_limits_are_divided_and_setup_runs_once(loadline):
     more = """\
 setup:
   - post: { url: /login, capture: { token: $.token } }
 teardown:
   - post: /logout
 """
-    with Recorder(lambda _: (200, {}, b'{"token": "t-1"}')) as peer:
+    with RecordingServer(lambda _: (200, {}, b'{"token": "t-1"}')) as peer:
         loadline.write(
             "plan.yml",
             f"loadline: 1\ntarget: {peer.url}\nload: {{ users: 5, duration: 2s }}\n{more}steps:\n"
@@ -82,9 +84,9 @@ teardown:
     assert loadline.summary()["in_flight"] is not None
 
 
-def test_a_rule_on_the_whole_ends_all_nodes(loadline):
-    with Recorder(lambda _: (503, {}, b"no")) as peer:
-        plan(loadline, peer.url, "{ rate: 60/s, duration: 60s }")
+def test_stop_rule_on_the_whole_run_ends_all_nodes(loadline):
+    with RecordingServer(lambda _: (503, {}, b"no")) as peer:
+        write_plan(loadline, peer.url, "{ rate: 60/s, duration: 60s }")
         began = time.monotonic()
         ran = loadline("run", "plan.yml", "--on", "local", "--stop", "errors > 50% for 1s: stop fail")
         took = time.monotonic() - began
@@ -94,12 +96,12 @@ def test_a_rule_on_the_whole_ends_all_nodes(loadline):
     assert loadline.summary()["run"]["ended_by"]
 
 
-def test_ctrl_c_ends_all_nodes_and_there_is_a_report(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "{ rate: 60/s, duration: 60s }")
+def test_ctrl_c_ends_all_nodes_with_a_report(loadline):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "{ rate: 60/s, duration: 60s }")
         process = loadline.start("run", "plan.yml", "--on", "local", "--nodes", 3)
-        nodes = nodes_of(process)
-        until(lambda: len(peer.requests) > 60, "the load")
+        nodes = node_pids(process)
+        wait_until(lambda: len(peer.requests) > 60, "the load")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
@@ -111,15 +113,15 @@ def test_ctrl_c_ends_all_nodes_and_there_is_a_report(loadline):
 
 
 def test_sigterm_to_a_node_drains_its_part(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "{ rate: 90/s, duration: 5s }")
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "{ rate: 90/s, duration: 5s }")
         process = loadline.start("run", "plan.yml", "--on", "local", "--nodes", 3)
-        nodes = nodes_of(process)
-        until(lambda: len(peer.requests) > 90, "the load")
+        nodes = node_pids(process)
+        wait_until(lambda: len(peer.requests) > 90, "the load")
         os.kill(int(nodes[0]), signal.SIGTERM)
-        # Its part is whole, and its end is one that is known: nothing about it is lost or unknown.
+        # Its part is complete and its end is known: nothing is lost or unknown.
         out, err = process.communicate(timeout=60)
-        seen = sent(peer)
+        seen = count_ids(peer)
     summary = loadline.summary()
     assert summary.get("lost", []) == [], err
     assert summary["requests"]["issued"] == sum(seen.values())
@@ -128,16 +130,16 @@ def test_sigterm_to_a_node_drains_its_part(loadline):
     assert "SIGTERM" in err
 
 
-def test_without_its_conductor_nobody_sends_and_what_was_measured_can_be_merged(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "{ rate: 90/s, duration: 60s }")
+def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadline):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "{ rate: 90/s, duration: 60s }")
         process = loadline.start("run", "plan.yml", "--on", "local", "--nodes", 3)
-        nodes = nodes_of(process)
-        until(lambda: len(peer.requests) > 150, "the load")
+        nodes = node_pids(process)
+        wait_until(lambda: len(peer.requests) > 150, "the load")
         process.kill()
         process.communicate(timeout=30)
-        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in nodes), "the nodes' end", 8)
-        seen = sent(peer)
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in nodes), "the nodes' end", 8)
+        seen = count_ids(peer)
     runs = loadline.folder / ".loadline/runs"
     kept = list((runs / ".nodes").iterdir())
     assert len(kept) == 1
@@ -145,7 +147,7 @@ def test_without_its_conductor_nobody_sends_and_what_was_measured_can_be_merged(
     assert ran.returncode == 3, ran.stdout + ran.stderr
     assert "the run ended early: its conductor is gone" in ran.stderr
     merged = json.loads((loadline.folder / "merged.json").read_text())
-    # Each node closed its books when it heard that nobody was there: nothing is missing.
+    # Each node finalized its record when it lost the conductor, so nothing is missing.
     assert merged["requests"]["issued"] == sum(seen.values())
     assert set(seen.values()) == {1}
     assert merged["requests"]["adds_up"]
@@ -162,32 +164,32 @@ def test_without_its_conductor_nobody_sends_and_what_was_measured_can_be_merged(
         (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: write a moment as"),
     ],
 )
-def test_what_cannot_be_is_said_in_a_line(loadline, arguments, line):
+def test_invalid_node_flags_are_refused_in_one_line(loadline, arguments, line):
     ran = loadline("run", "http://127.0.0.1:9", *arguments)
     assert ran.returncode == 2
     assert ran.stderr.startswith(f"loadline: error: {line}") or line in ran.stderr
     assert len(ran.stderr.splitlines()) <= 2, ran.stderr
 
 
-def test_a_part_that_comes_too_late_sends_nothing(loadline):
-    with Recorder() as peer:
+def test_part_that_starts_too_late_sends_nothing(loadline):
+    with RecordingServer() as peer:
         ran = loadline("run", peer.url, "--rate", "10/s", "--shard", "0/2", "--seed", 1, "--start-at", "1000")
         assert not peer.requests
     assert ran.returncode == 3
     assert "late: --start-at 1000 is over" in ran.stderr
 
 
-def test_locust_has_ways_of_its_own(loadline):
+def test_locustfile_on_nodes_is_refused(loadline):
     loadline.write("locustfile.py", "from locust import HttpUser\n")
     ran = loadline("run", "locustfile.py", "--on", "local")
     assert ran.returncode == 3
     assert "Locust has its own master and workers" in ran.stderr
 
 
-def test_a_node_that_cannot_read_the_test_starts_nothing(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "{ rate: 60/s, duration: 2s }")
-        # Nodes read it again, and by then it is another one.
+def test_node_that_cannot_read_the_test_prevents_the_run(loadline):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "{ rate: 60/s, duration: 2s }")
+        # Nodes read the plan again after the file has changed.
         (loadline.folder / "ids.csv").unlink()
         ran = loadline("run", "plan.yml", "--on", "local")
         assert not peer.requests
@@ -195,7 +197,7 @@ def test_a_node_that_cannot_read_the_test_starts_nothing(loadline):
     assert "ids.csv" in ran.stderr
 
 
-def shards(loadline, url: str, which: list[int], of: int, seed: int = 5, ahead: float = 3.0) -> list[Path]:
+def run_shards(loadline, url: str, which: list[int], of: int, seed: int = 5, ahead: float = 3.0) -> list[Path]:
     at = f"{time.time() + ahead:.3f}"
     same = ["--target", url, "--seed", seed, "--start-at", at]
     started = [loadline.start("run", "plan.yml", *same, "--shard", f"{n}/{of}", "--runs", f"part-{seed}-{n}") for n in which]
@@ -206,11 +208,11 @@ def shards(loadline, url: str, which: list[int], of: int, seed: int = 5, ahead: 
     return [loadline.folder / f"part-{seed}-{n}/last" for n in which]
 
 
-def test_parts_that_nobody_conducts_are_merged_into_what_one_would_have_sent(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "[{ rate: 60/s, duration: 2s }, { rate: 45/s, duration: 1s, arrivals: poisson }]")
-        found = shards(loadline, peer.url, [0, 1, 2], 3)
-        seen = sent(peer)
+def test_parts_without_conductor_merge_into_the_whole_run(loadline):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "[{ rate: 60/s, duration: 2s }, { rate: 45/s, duration: 1s, arrivals: poisson }]")
+        found = run_shards(loadline, peer.url, [0, 1, 2], 3)
+        seen = count_ids(peer)
     assert set(seen.values()) == {1}
     ran = loadline("merge", *found, "--json", "merged.json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -218,17 +220,17 @@ def test_parts_that_nobody_conducts_are_merged_into_what_one_would_have_sent(loa
     assert merged["arrivals"]["planned"] == merged["arrivals"]["started"] == len(seen)
     assert "PASS" in ran.stdout
     assert "this is part" not in ran.stdout
-    # The order in which they are named is nothing.
+    # The order of the arguments does not matter.
     again = loadline("merge", *reversed(found), "--json", "again.json")
     assert again.returncode == 0
     other = json.loads((loadline.folder / "again.json").read_text())
     assert other["all"] == merged["all"]
 
 
-def test_a_part_whose_figures_were_changed_is_told_of(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "{ rate: 40/s, duration: 1s }")
-        parts = shards(loadline, peer.url, [0, 1], 2)
+def test_merge_reports_a_part_with_changed_figures(loadline):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "{ rate: 40/s, duration: 1s }")
+        parts = run_shards(loadline, peer.url, [0, 1], 2)
     counters = parts[1] / "counters.jsonl"
     lines = [json.loads(line) for line in counters.read_text().splitlines()]
     changed = next(line for line in lines if line.get("label") and line.get("ok"))
@@ -240,13 +242,13 @@ def test_a_part_whose_figures_were_changed_is_told_of(loadline):
     assert "INCOMPLETE: the record is damaged: in 1 intervals of part 1 the labels do not add up to all requests" in merged.stderr
 
 
-def test_parts_that_are_missing_or_of_another_run_are_named(loadline):
-    with Recorder() as peer:
-        plan(loadline, peer.url, "{ rate: 80/s, duration: 2s }")
+def test_merge_names_missing_parts_and_parts_of_other_runs(loadline):
+    with RecordingServer() as peer:
+        write_plan(loadline, peer.url, "{ rate: 80/s, duration: 2s }")
         threads = []
         found: dict[int, list[Path]] = {}
         for seed, which in ((5, [0, 1, 2]), (6, [1])):
-            thread = threading.Thread(target=lambda s=seed, w=which: found.update({s: shards(loadline, peer.url, w, 3, s)}))
+            thread = threading.Thread(target=lambda s=seed, w=which: found.update({s: run_shards(loadline, peer.url, w, 3, s)}))
             thread.start()
             threads.append(thread)
         for thread in threads:
@@ -254,7 +256,7 @@ def test_parts_that_are_missing_or_of_another_run_are_named(loadline):
     first, second, third = found[5]
     missing = loadline("merge", first, third, "--json", "missing.json")
     assert missing.returncode == 3
-    # What the missing part sent is unknown, and not unsent.
+    # Arrivals of the missing part are unknown, not unsent.
     arrivals = json.loads((loadline.folder / "missing.json").read_text())["arrivals"]
     assert [arrivals[key] for key in ("planned", "started", "unsent", "unknown")] == [160, 107, 0, 53]
     alone = loadline("merge", first, "--json", "alone.json")
@@ -263,7 +265,7 @@ def test_parts_that_are_missing_or_of_another_run_are_named(loadline):
     assert [arrivals[key] for key in ("planned", "started", "unsent", "unknown")] == [160, 54, 0, 106]
     assert "INCOMPLETE: of 3 parts one is missing: 1" in missing.stderr
     assert "process 1 of 3 left no record" in missing.stdout
-    # Also where all parts are there already, and in any order.
+    # Also if all parts exist already, in any order.
     for brought in ([first, third, *found[6]], [*found[5], *found[6]], [*found[6], *found[5]]):
         foreign = loadline("merge", *brought)
         assert foreign.returncode == 3, foreign.stdout
@@ -277,6 +279,6 @@ def test_parts_that_are_missing_or_of_another_run_are_named(loadline):
     assert "INCOMPLETE: the record of part 1 ends at" in torn.stderr
     whole = loadline("run", "plan.yml", "--target", "http://127.0.0.1:9", "--rate", "5/s", "--duration", "1s")
     assert whole.returncode
-    none = loadline("merge", last(loadline))
+    none = loadline("merge", last_run(loadline))
     assert none.returncode == 3
     assert "is a whole run, and no part of one" in none.stderr

@@ -1,4 +1,4 @@
-"""What stands in for the program on a node, and a cluster of three nodes on this machine."""
+"""Fixtures: a fake program for nodes, and a Ray cluster of three nodes on this machine."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from over_ray import Conductor
+from ray_conductor import Conductor
 from ray_nodes import Cluster
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def stand_in(tmp_path_factory) -> str:
+def fake_program(tmp_path_factory) -> str:
     program = tmp_path_factory.mktemp("program") / "loadline"
-    program.write_text(f"#!{sys.executable}\n{(HERE / 'stand_in.py').read_text()}")
+    program.write_text(f"#!{sys.executable}\n{(HERE / 'fake_program.py').read_text()}")
     program.chmod(0o755)
     return str(program)
 
@@ -49,5 +49,5 @@ def make_cluster():
 
 @pytest.fixture(scope="session")
 def cluster(make_cluster) -> Cluster:
-    """Of three nodes, which all stay."""
+    """A shared cluster of three nodes."""
     return make_cluster(3)

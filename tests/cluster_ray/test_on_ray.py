@@ -1,5 +1,6 @@
-"""``python -m loadline.ray`` on a real cluster, several nodes on this machine, with a stand-in for the program: what is placed, passed
-on, lost, refused and left behind."""
+"""``python -m loadline.ray`` on a real cluster of this machine, with a fake program: placement,
+streams, losses, refusals.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +13,32 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from conftest import until
-from over_ray import CONTROL, Conductor, gone, is_gone
+from conftest import wait_until
+from ray_conductor import CONTROL, Conductor, assert_gone, is_gone
 
 pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced, pytest.mark.xdist_group("ray")]
 
 
 @pytest.fixture
-def run_on(coordinate, stand_in):
-    """Nodes that run the stand-in."""
+def run_on(coordinate, fake_program):
+    """Runs the fake program on nodes."""
 
     def run(cluster, nodes: int | None, *arguments: str, **more: object) -> Conductor:
         one = coordinate(env=more.pop("env", {}))
-        environment = {"LOADLINE_BINARY": stand_in, **more.pop("environment", {})}
+        environment = {"LOADLINE_BINARY": fake_program, **more.pop("environment", {})}
         one.order(nodes, list(arguments), **{"address": cluster.address, "environment": environment, **more})
         return one
 
     return run
 
 
-def settled(cluster) -> None:
-    """Until what the last run had is given back: the next asks for all of it."""
+def wait_for_idle(cluster) -> None:
+    """Waits until the last run has released its resources, because the next one requests all of
+    them.
+    """
     held = [Path(f"/proc/{raylet}/task/{raylet}/children") for raylet in cluster.raylets.values()]
 
-    def busy() -> list[str]:
+    def busy_actors() -> list[str]:
         names = []
         for children in held:
             for pid in children.read_text().split():
@@ -45,22 +48,22 @@ def settled(cluster) -> None:
                     continue
         return [name for name in names if name.startswith("ray::Node")]
 
-    until(lambda: not busy(), "the end of the actors")
+    wait_until(lambda: not busy_actors(), "the end of the actors")
 
 
-def test_each_node_gets_its_bytes_and_none_of_another_s(run_on, cluster):
+def test_each_node_receives_its_own_bytes(run_on, cluster):
     one = run_on(cluster, 3, "echo", files={"tests/plan.yml": b"loadline: 1\n"}, folder="tests", environment={"SECRET": "s3cret"})
     placed = one.placed()
     assert [place["node"] for place in placed] == [0, 1, 2]
     assert {place["ray"] for place in placed} == set(cluster.raylets)
     assert {place["name"] for place in placed} == {socket.gethostname()}
-    told = [one.line(number) for number in range(3)]
-    assert {each["cwd"] for each in told} == {"tests"}
-    assert {each["environment"]["SECRET"] for each in told} == {"s3cret"}
-    assert all("plan.yml" in each["files"] for each in told)
+    info = [one.line(number) for number in range(3)]
+    assert {each["cwd"] for each in info} == {"tests"}
+    assert {each["environment"]["SECRET"] for each in info} == {"s3cret"}
+    assert all("plan.yml" in each["files"] for each in info)
     before = {number: len(one.streams[number]) for number in range(3)}
     sent = {number: os.urandom(6 << 20) for number in range(3)}
-    # Frames of any size, mixed as they come.
+    # Frames of any size, interleaved.
     for start in range(0, 6 << 20, 700_001):
         for number, data in sent.items():
             one.send(number, data[start : start + 700_001])
@@ -73,126 +76,126 @@ def test_each_node_gets_its_bytes_and_none_of_another_s(run_on, cluster):
         assert one.lost(number) == {"lost": number, "why": "its process ended with code 0", "code": 0}
     assert sorted(one.ended) == [0, 1, 2]
     one.close()
-    for each in told:
-        gone(each["pid"], each["folder"])
-    settled(cluster)
+    for each in info:
+        assert_gone(each["pid"], each["folder"])
+    wait_for_idle(cluster)
 
 
-def test_a_killed_program_is_lost_and_the_others_go_on(run_on, cluster):
+def test_killed_program_is_lost_and_the_others_continue(run_on, cluster):
     one = run_on(cluster, 3, "echo")
-    told = [one.line(number) for number in range(3)]
-    os.kill(told[1]["pid"], signal.SIGKILL)
+    info = [one.line(number) for number in range(3)]
+    os.kill(info[1]["pid"], signal.SIGKILL)
     assert one.lost(1) == {"lost": 1, "why": "its process was ended by SIGKILL", "code": 137}
     assert one.ended == [1]
     one.send(1, b"to nobody")
     one.send(2, b"still there")
     one.wait_for(lambda: one.streams[2].endswith(b"still there"), "the answer of another node")
     one.close()
-    for each in told:
-        gone(each["pid"], each["folder"])
-    settled(cluster)
+    for each in info:
+        assert_gone(each["pid"], each["folder"])
+    wait_for_idle(cluster)
 
 
-def test_what_a_program_says_is_told_line_by_line(run_on, cluster):
+def test_program_output_is_forwarded_line_by_line(run_on, cluster):
     one = run_on(cluster, 2, "end", "9")
     for number in range(2):
         assert one.lost(number)["code"] == 9
-        assert one.said(number) == ["a last word"]
+        assert one.output_lines(number) == ["a last word"]
     one.close()
-    settled(cluster)
+    wait_for_idle(cluster)
 
 
-def test_a_killed_node_is_lost_and_leaves_nothing(run_on, make_cluster):
+def test_killed_ray_node_is_lost_and_leaves_no_process(run_on, make_cluster):
     cluster = make_cluster(2)
     one = run_on(cluster, 2, "echo")
     placed = one.placed()
-    told = [one.line(number) for number in range(2)]
+    info = [one.line(number) for number in range(2)]
     os.kill(cluster.raylets[placed[0]["ray"]], signal.SIGKILL)
     lost = one.lost(0)
     assert "code" not in lost
     assert lost["why"] in ("the connection to it broke", "its node died")
-    gone(told[0]["pid"], told[0]["folder"])
+    assert_gone(info[0]["pid"], info[0]["folder"])
     one.send(1, b"still there")
     one.wait_for(lambda: one.streams[1].endswith(b"still there"), "the answer of the other node")
     one.close()
-    gone(told[1]["pid"], told[1]["folder"])
+    assert_gone(info[1]["pid"], info[1]["folder"])
 
 
-def test_a_killed_actor_is_lost(run_on, cluster):
+def test_killed_actor_is_lost(run_on, cluster):
     one = run_on(cluster, 2, "echo")
-    told = [one.line(number) for number in range(2)]
-    actor = int(Path(f"/proc/{told[0]['pid']}/stat").read_text().rpartition(")")[2].split()[1])
+    info = [one.line(number) for number in range(2)]
+    actor = int(Path(f"/proc/{info[0]['pid']}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(actor, signal.SIGKILL)
     assert "code" not in one.lost(0)
-    gone(told[0]["pid"], told[0]["folder"])
+    assert_gone(info[0]["pid"], info[0]["folder"])
     one.close()
-    settled(cluster)
+    wait_for_idle(cluster)
 
 
-def test_the_end_of_the_pipe_ends_everything(run_on, cluster):
+def test_closed_pipe_ends_everything(run_on, cluster):
     one = run_on(cluster, 3, "stay")
-    told = [one.line(number) for number in range(3)]
+    info = [one.line(number) for number in range(3)]
     one.close()
-    # Nobody is told of what the end was asked for.
-    assert not [each for each in one.told if "lost" in each]
-    for each in told:
-        gone(each["pid"], each["folder"])
-    settled(cluster)
+    # A requested end reports no losses.
+    assert not [each for each in one.messages if "lost" in each]
+    for each in info:
+        assert_gone(each["pid"], each["folder"])
+    wait_for_idle(cluster)
 
 
-def test_a_killed_relay_leaves_nothing(run_on, cluster):
+def test_killed_relay_leaves_no_process(run_on, cluster):
     one = run_on(cluster, 2, "echo")
-    told = [one.line(number) for number in range(2)]
+    info = [one.line(number) for number in range(2)]
     one.process.kill()
-    for each in told:
-        gone(each["pid"], each["folder"])
-    settled(cluster)
+    for each in info:
+        assert_gone(each["pid"], each["folder"])
+    wait_for_idle(cluster)
 
 
-def test_whoever_gives_up_while_nodes_are_waited_for_is_heard(run_on, cluster):
+def test_cancel_while_waiting_for_nodes_is_obeyed(run_on, cluster):
     one = run_on(cluster, 4, "echo")
-    # It takes a place on the way: when that is asked for, waiting has begun.
+    # It reserves a place meanwhile: after that request, waiting has begun.
     one.close()
-    settled(cluster)
+    wait_for_idle(cluster)
 
 
-def test_too_few_nodes_are_told_with_what_each_lacks(run_on, cluster):
+def test_too_few_nodes_are_reported_with_their_shortage(run_on, cluster):
     line = run_on(cluster, 4, "echo", timeout_s=1).refusal()
     assert line.startswith("the cluster has 3 of 4 nodes with a free CPU, 4 are wanted: ")
     assert line.endswith("gives no CPU to Ray (waited 1 s)")
-    busy = run_on(cluster, 2, "echo")
-    busy.placed()
+    busy_actors = run_on(cluster, 2, "echo")
+    busy_actors.placed()
     line = run_on(cluster, 2, "echo", timeout_s=1).refusal()
     assert line.startswith("the cluster has 1 of 4 nodes with a free CPU, 2 are wanted: ")
     assert line.count("has 0 of 1 CPUs free") == 2
-    busy.close()
-    settled(cluster)
+    busy_actors.close()
+    wait_for_idle(cluster)
 
 
-def test_without_a_number_all_that_have_room_are_taken(run_on, cluster):
+def test_without_a_number_all_free_nodes_are_used(run_on, cluster):
     one = run_on(cluster, None, "echo")
     assert {place["ray"] for place in one.placed()} == set(cluster.raylets)
     line = run_on(cluster, None, "echo", timeout_s=1).refusal()
     assert line.startswith("the cluster has 0 of 4 nodes with a free CPU, 1 is wanted: ")
     one.close()
-    settled(cluster)
+    wait_for_idle(cluster)
 
 
-def test_a_node_without_the_program_is_named(run_on, cluster):
+def test_node_without_the_program_is_named(run_on, cluster):
     line = run_on(cluster, 2, "echo", environment={"LOADLINE_BINARY": "/nowhere/loadline"}).refusal()
     assert line.startswith(f"node 0 ({socket.gethostname()}): /nowhere/loadline cannot be started: ")
-    settled(cluster)
+    wait_for_idle(cluster)
 
 
-def test_what_is_not_understood_ends_the_run(run_on, cluster):
+def test_unexpected_message_ends_the_run(run_on, cluster):
     one = run_on(cluster, 1, "echo")
-    told = one.line(0)
+    info = one.line(0)
     one.send(CONTROL, b"{}")
     assert one.process.wait(60) == 3
     one.wait_for(lambda: one.is_over, "the end")
-    assert one.told[-1]["refused"] == "what the conductor says is not understood: there is one order, the first"
-    gone(told["pid"], told["folder"])
-    settled(cluster)
+    assert one.messages[-1]["refused"] == "protocol error from the conductor: there is one order, the first"
+    assert_gone(info["pid"], info["folder"])
+    wait_for_idle(cluster)
 
 
 OTHER = """
@@ -203,13 +206,13 @@ OTHER = """
 """
 
 
-def test_another_python_is_told_in_one_sentence(run_on, cluster, tmp_path):
+def test_different_python_version_is_reported_in_one_sentence(run_on, cluster, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(OTHER))
     line = run_on(cluster, 1, "echo", env={"PYTHONPATH": str(tmp_path)}).refusal()
     here = ".".join(map(str, sys.version_info[:3]))
     other = f"{sys.version_info[0]}.{sys.version_info[1]}.99"
     there = f"the cluster at {cluster.address} has Python {here}"
-    assert line == f"{there}, and here is Python {other}: Ray wants the very same on both sides"
+    assert line == f"{there}, and here is Python {other}: Ray requires equal versions on both sides"
 
 
 OTHER_RAY = """
@@ -234,31 +237,31 @@ OTHER_RAY = """
 """
 
 
-def test_another_ray_is_told_in_one_sentence(run_on, cluster, tmp_path):
+def test_different_ray_version_is_reported_in_one_sentence(run_on, cluster, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(OTHER_RAY))
     line = run_on(cluster, 1, "echo", env={"PYTHONPATH": str(tmp_path)}).refusal()
     assert line.startswith(f"the cluster at {cluster.address} has Ray 2.")
-    assert line.endswith("and here is Ray 2.59.9: Ray wants the very same on both sides")
+    assert line.endswith("and here is Ray 2.59.9: Ray requires equal versions on both sides")
 
 
 @pytest.mark.parametrize(
     ("address", "why"),
     [
         ("ray://10.0.0.1:10001", "ray://10.0.0.1:10001 is not the address of a head: give HOST:PORT, as in 10.0.0.1:6379"),
-        ("10.0.0.1", "`10.0.0.1` is not an address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
-        ("10.0.0.1:ray", "`10.0.0.1:ray` is not an address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
+        ("10.0.0.1", "`10.0.0.1` is not the address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
+        ("10.0.0.1:ray", "`10.0.0.1:ray` is not the address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:6379"),
         ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1: Connection refused"),
         ("[::1]:1", "no Ray cluster answers at [::1]:1: "),
         (None, "no Ray cluster was named: --address HOST:6379 names its head, RAY_ADDRESS does too"),
     ],
 )
-def test_where_there_is_no_cluster_it_says_so(coordinate, address, why):
+def test_missing_cluster_is_reported(coordinate, address, why):
     one = coordinate()
     one.order(2, ["run"], address=address)
     assert one.refusal().startswith(why)
 
 
-def test_something_else_at_the_port_is_no_cluster(coordinate):
+def test_port_of_another_service_is_not_a_cluster(coordinate):
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         one = coordinate()
@@ -266,52 +269,52 @@ def test_something_else_at_the_port_is_no_cluster(coordinate):
         assert one.refusal().startswith(f"no Ray cluster answers at {address}: ")
 
 
-def test_a_cluster_that_others_reach_is_wanted_with_a_token(run_on, cluster, coordinate):
+def test_cluster_reachable_by_others_requires_a_token(run_on, cluster, coordinate):
     assert not cluster.address.startswith("127.")
     line = run_on(cluster, 1, "echo", insecure=False).refusal()
     assert line == (
-        f"the cluster at {cluster.address} is to be used without a token, and without one whoever reaches its port runs code on every "
-        "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure-cluster"
+        f"the cluster at {cluster.address} has no token, so anyone who reaches its port can run code on every node: "
+        "set RAY_AUTH_MODE=token here and on its nodes, or use --insecure-cluster"
     )
-    # Nothing is refused of what only this machine reaches.
+    # An address that only this machine reaches needs no token.
     one = run_on(cluster, 1, "echo", insecure=False, address="127.0.0.1:" + cluster.address.rpartition(":")[2])
     one.placed()
     one.close()
-    settled(cluster)
+    wait_for_idle(cluster)
 
 
-def test_a_token_opens_what_another_does_not(run_on, make_cluster):
+def test_cluster_token_is_accepted_and_a_wrong_one_refused(run_on, make_cluster):
     token, other = "a" * 40, "b" * 40
     cluster = make_cluster(1, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token)
     one = run_on(cluster, 1, "echo", insecure=False, env={"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token})
     assert "RAY_AUTH_TOKEN" not in one.line(0)["environment"]
     one.close()
-    settled(cluster)
+    wait_for_idle(cluster)
     for env in ({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": other}, {"RAY_AUTH_MODE": "disabled"}):
         line = run_on(cluster, 1, "echo", insecure=True, env=env).refusal()
-        assert line.startswith(f"the cluster at {cluster.address} does not let us in: "), line
+        assert line.startswith(f"the cluster at {cluster.address} refused the connection: "), line
 
 
-def test_the_address_may_be_in_the_environment(run_on, cluster):
+def test_address_is_read_from_the_environment(run_on, cluster):
     one = run_on(cluster, 1, "echo", address=None, env={"RAY_ADDRESS": cluster.address})
     assert one.placed()[0]["ray"] in cluster.raylets
     one.close()
-    settled(cluster)
+    wait_for_idle(cluster)
 
 
-def test_one_node_alone_may_be_a_ray_of_its_own(coordinate, stand_in, tmp_path):
-    # Ray's sockets are in it, whose names have to be short.
+def test_single_node_may_start_its_own_ray(coordinate, fake_program, tmp_path):
+    # Ray puts sockets into this folder; their paths must be short.
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        _alone(coordinate(env={"HOME": str(tmp_path), "RAY_TMPDIR": folder}), stand_in)
+        _run_without_cluster(coordinate(env={"HOME": str(tmp_path), "RAY_TMPDIR": folder}), fake_program)
     # No token is left in the home folder.
     assert not (tmp_path / ".ray").exists()
 
 
-def _alone(one: Conductor, stand_in: str) -> None:
-    one.order(1, ["echo"], environment={"LOADLINE_BINARY": stand_in}, insecure=False)
-    told = one.line(0)
-    actor = int(Path(f"/proc/{told['pid']}/stat").read_text().rpartition(")")[2].split()[1])
+def _run_without_cluster(one: Conductor, fake_program: str) -> None:
+    one.order(1, ["echo"], environment={"LOADLINE_BINARY": fake_program}, insecure=False)
+    info = one.line(0)
+    actor = int(Path(f"/proc/{info['pid']}/stat").read_text().rpartition(")")[2].split()[1])
     raylet = int(Path(f"/proc/{actor}/stat").read_text().rpartition(")")[2].split()[1])
     one.close()
-    gone(told["pid"], told["folder"])
-    until(lambda: is_gone(raylet), "the end of Ray")
+    assert_gone(info["pid"], info["folder"])
+    wait_until(lambda: is_gone(raylet), "the end of Ray")

@@ -1,4 +1,7 @@
-"""The same test against two targets in turns: what is much slower is told, commands start and end targets, nothing is left."""
+"""`loadline ab` runs the same test against two targets in turn.
+
+It starts and stops commands and leaves nothing running.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ import signal
 import sys
 import time
 
-import peers
+import fake_servers
 import pytest
-from conftest import until
+from conftest import wait_until
 
 PLAN = """
 loadline: 1
@@ -35,13 +38,13 @@ def ab(loadline):
     return ab
 
 
-def slowly(connection) -> None:
+def answer_after_400_ms(connection) -> None:
     while connection.recv(65536):
         time.sleep(0.4)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
 
 
-def steadily(connection) -> None:
+def answer_after_100_ms(connection) -> None:
     while connection.recv(65536):
         time.sleep(0.1)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
@@ -52,12 +55,12 @@ def manifests(loadline) -> list[dict]:
     return [json.loads(manifest.read_text()) for manifest in found]
 
 
-def test_what_is_much_slower_is_told_and_sides_take_turns(loadline, ab):
-    with peers.Peer(steadily) as fast, peers.Peer(slowly) as slow:
-        ran, told = ab(fast.url, slow.url, "--pairs", "4", "--tag", "mine", code=1)
-    assert told["verdict"] == "regressed"
-    assert [told[side]["name"] for side in ("baseline", "candidate")] == ["a", "b"]
-    assert [len(told[side]["runs"]) for side in ("baseline", "candidate")] == [4, 4]
+def test_ab_slower_side_regresses_and_sides_alternate(loadline, ab):
+    with fake_servers.FakeServer(answer_after_100_ms) as fast, fake_servers.FakeServer(answer_after_400_ms) as slow:
+        ran, result = ab(fast.url, slow.url, "--pairs", "4", "--tag", "mine", code=1)
+    assert result["verdict"] == "regressed"
+    assert [result[side]["name"] for side in ("baseline", "candidate")] == ["a", "b"]
+    assert [len(result[side]["runs"]) for side in ("baseline", "candidate")] == [4, 4]
     assert "pair 4 of 4, b  " in ran.stderr
     assert "Report: .loadline/comparisons/ab-" in ran.stdout
     all_tags = [manifest["about"]["tags"] for manifest in manifests(loadline)]
@@ -69,7 +72,7 @@ def test_what_is_much_slower_is_told_and_sides_take_turns(loadline, ab):
         assert ran.stderr.index("pair 2 of 4, b") < ran.stderr.index("pair 2 of 4, a")
 
 
-def gone(pid: int) -> bool:
+def is_gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -77,44 +80,44 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_commands_start_and_end_what_is_tested(loadline, ab):
-    port = peers.free_port()
+def test_ab_commands_start_and_stop_their_targets(loadline, ab):
+    port = fake_servers.free_port()
     url = f"http://127.0.0.1:{port}"
-    # Two processes: the shell and what it starts.
+    # Two processes: the shell and the server it starts.
     command = f"echo $$ >> pids; {sys.executable} -m http.server {port} --bind 127.0.0.1 & echo $! >> pids; wait"
-    ran, told = ab(url, url, "--a-cmd", command, "--b-cmd", command, "--pairs", "4", "--budget", "1ms", code=5)
-    assert "only a hint" in told["sentence"]
-    assert [len(told[side]["runs"]) for side in ("baseline", "candidate")] == [1, 1]
+    ran, result = ab(url, url, "--a-cmd", command, "--b-cmd", command, "--pairs", "4", "--budget", "1ms", code=5)
+    assert "only a hint" in result["sentence"]
+    assert [len(result[side]["runs"]) for side in ("baseline", "candidate")] == [1, 1]
     pids = [int(line) for line in (loadline.folder / "pids").read_text().split()]
     assert len(pids) >= 4
-    assert all(gone(pid) for pid in pids)
+    assert all(is_gone(pid) for pid in pids)
 
 
-def test_a_signal_leaves_nothing_running_and_keeps_what_is_finished(loadline):
+def test_ab_signal_stops_targets_and_keeps_finished_runs(loadline):
     loadline.write("plan.yml", PLAN)
-    port = peers.free_port()
+    port = fake_servers.free_port()
     url = f"http://127.0.0.1:{port}"
     command = f"echo $$ >> pids; exec {sys.executable} -m http.server {port} --bind 127.0.0.1"
     running = loadline.start("ab", "plan.yml", "--a", url, "--b", url, "--a-cmd", command, "--b-cmd", command, "--anyway")
-    until(lambda: len(manifests(loadline)) >= 2, "a second run")
+    wait_until(lambda: len(manifests(loadline)) >= 2, "a second run")
     running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=60)
-    assert running.returncode == 130, told
-    assert "stopped by a signal" in told
-    assert all(gone(int(pid)) for pid in (loadline.folder / "pids").read_text().split())
+    _, result = running.communicate(timeout=60)
+    assert running.returncode == 130, result
+    assert "stopped by a signal" in result
+    assert all(is_gone(int(pid)) for pid in (loadline.folder / "pids").read_text().split())
 
 
-def test_bad_input_is_told_in_a_line(loadline):
+def test_ab_bad_input_is_reported_in_one_line(loadline):
     loadline.write("plan.yml", PLAN)
-    nobody = f"http://127.0.0.1:{peers.free_port()}"
-    sides = ("--a", nobody, "--b", nobody)
+    closed_url = f"http://127.0.0.1:{fake_servers.free_port()}"
+    sides = ("--a", closed_url, "--b", closed_url)
     for args, said, code in [
         (("plan.yml", *sides, "--budget", "5"), "--budget", 2),
         (("plan.yml", *sides, "--margin", "5"), "--margin", 2),
         (("plan.yml", *sides, "--metric", "p50 of"), "--metric", 2),
         (("nowhere.yml", *sides), "nowhere.yml", 2),
         (("plan.yml", *sides, "--a-cmd", "exit 7", "--b-cmd", "exit 7"), "-cmd ended (exit status: 7) before", 3),
-        (("plan.yml", "--a", "ftp://x", "--b", nobody, "--a-cmd", "true"), "--a: `ftp://x` is no http:// or https:// URL", 2),
+        (("plan.yml", "--a", "ftp://x", "--b", closed_url, "--a-cmd", "true"), "--a: `ftp://x` is no http:// or https:// URL", 2),
     ]:
         ran = loadline("ab", *args)
         assert ran.returncode == code, (args, ran.stdout, ran.stderr)
@@ -122,14 +125,14 @@ def test_bad_input_is_told_in_a_line(loadline):
         assert len(ran.stderr.splitlines()) == 1, (args, ran.stderr)
 
 
-def test_nothing_is_left_even_of_one_that_is_killed(loadline):
+def test_ab_killed_leaves_no_process(loadline):
     loadline.write("plan.yml", PLAN)
-    port = peers.free_port()
+    port = fake_servers.free_port()
     url = f"http://127.0.0.1:{port}"
     command = f"echo $$ >> pids; {sys.executable} -m http.server {port} --bind 127.0.0.1 & echo $! >> pids; wait"
     running = loadline.start("ab", "plan.yml", "--a", url, "--b", url, "--a-cmd", command, "--b-cmd", command, "--anyway")
-    until(lambda: manifests(loadline), "a run")
+    wait_until(lambda: manifests(loadline), "a run")
     running.kill()
     running.communicate(timeout=60)
     pids = [int(pid) for pid in (loadline.folder / "pids").read_text().split()]
-    until(lambda: all(gone(pid) for pid in pids), "their end")
+    wait_until(lambda: all(is_gone(pid) for pid in pids), "their end")

@@ -1,5 +1,4 @@
-"""The ready files for pipelines: they are YAML of the shape that their makers want, and what they have Loadline do is done as it is
-there, against labs in the place of a service."""
+"""The CI examples are valid workflow files, and their Loadline commands work against labs."""
 
 from __future__ import annotations
 
@@ -20,12 +19,12 @@ steps:
 """
 
 
-def steps(name: str) -> list[str]:
-    """The scripts of a file, in their order."""
+def script_lines(name: str) -> list[str]:
+    """Returns the script lines of a file, in order."""
     jobs = yaml.safe_load((FILES / name).read_text())
     if "jobs" not in jobs:
         return [line for job in jobs.values() for line in job["before_script"] + job["script"]]
-    # YAML 1.1 takes the word for a truth.
+    # YAML 1.1 reads the key `on` as true.
     assert {"name", "permissions", "jobs"} <= set(jobs)
     assert True in jobs
     (job,) = jobs["jobs"].values()
@@ -36,8 +35,8 @@ def steps(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(file.name for file in FILES.glob("*.yml")))
-def test_a_file_does_what_it_says(loadline, start_lab, name):
-    ours = [line for line in steps(name) if line.startswith("loadline ")]
+def test_ci_file_commands_run_as_written(loadline, start_lab, name):
+    ours = [line for line in script_lines(name) if line.startswith("loadline ")]
     assert ours
     assert (ROOT / "docs/how-to/gate-in-ci.md").read_text().count(f"examples/ci/{name})") == 1
     plan = loadline.folder / "load/plan.yml"
@@ -76,7 +75,7 @@ def job_steps() -> dict[str, str]:
 @pytest.mark.parametrize(
     ("code", "job_code", "conclusion"), [(0, 0, "success"), (5, 0, "neutral"), (1, 1, "failure"), (4, 1, "failure")]
 )
-def test_the_github_job_reports_a_neutral_check_where_nothing_is_shown(loadline, code, job_code, conclusion):
+def test_github_job_inconclusive_result_is_a_neutral_check(loadline, code, job_code, conclusion):
     (loadline.folder / "bin").mkdir()
     for name in ("loadline", "gh"):
         file = loadline.folder / "bin" / name
@@ -100,7 +99,7 @@ def test_the_github_job_reports_a_neutral_check_where_nothing_is_shown(loadline,
 
 
 @pytest.mark.parametrize(("code", "job_code"), [(0, 0), (1, 0), (4, 1), (3, 1)])
-def test_the_github_job_goes_on_where_the_old_version_fails_a_criterion(loadline, code, job_code):
+def test_github_job_continues_if_old_version_fails_a_criterion(loadline, code, job_code):
     (loadline.folder / "loadline").write_text(STUB.format(code=code))
     (loadline.folder / "loadline").chmod(0o755)
     env = {"PATH": f"{loadline.folder}:{os.environ['PATH']}", "PLAN": "x", "BEFORE": "x"}

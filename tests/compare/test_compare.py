@@ -1,4 +1,4 @@
-"""Runs beside each other: groups of five, groups too small, one with one; what other tools left, and records of our own."""
+"""`loadline compare`: groups of runs, single runs, results of other tools, and records."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 
 import pytest
 
-# How runs of the same thing differ: a hundredth or so.
+# Runs of the same service differ by about one percent.
 SPREAD = [1.000, 1.012, 0.991, 1.004, 0.995]
 
 
 def artillery(p50: float, p99: float, failed: int = 0) -> str:
-    """A report of Artillery's, of 10,000 requests."""
+    """Returns an Artillery report with 10,000 requests."""
     counters = {
         "vusers.created": 10_000,
         "vusers.completed": 10_000,
@@ -36,7 +36,7 @@ def artillery(p50: float, p99: float, failed: int = 0) -> str:
 
 
 def group(loadline, name: str, p50: float, p99: float, failed: int = 0, runs: int = 5) -> str:
-    """Files of runs that differ as runs do; what names them all."""
+    """Writes the files of a group of similar runs. Returns their names, separated by commas."""
     names = [f"{name}{i}.json" for i in range(runs)]
     for file, by in zip(names, SPREAD, strict=False):
         loadline.write(file, artillery(round(p50 * by, 1), round(p99 * by, 1), failed))
@@ -49,16 +49,16 @@ def compare(loadline, *args: str):
     return ran, figures
 
 
-def line(ran, figure: str) -> str:
-    return next(line for line in ran.stdout.splitlines() if line.startswith(figure))
+def line_of(ran, figure: str) -> str:
+    return next(line_of for line_of in ran.stdout.splitlines() if line_of.startswith(figure))
 
 
-def test_a_group_that_is_worse_has_regressed(loadline):
+def test_group_with_slower_p99_has_regressed(loadline):
     ran, figures = compare(loadline, group(loadline, "a", 100, 400), group(loadline, "b", 100, 480))
     assert ran.returncode == 1
-    assert line(ran, "p99").endswith("REGRESSED beyond the margin of 5 %")
-    assert "+20.0 %  (96.8 %: " in line(ran, "p99")
-    assert "no change larger than" in line(ran, "p50")
+    assert line_of(ran, "p99").endswith("REGRESSED beyond the margin of 5 %")
+    assert "+20.0 %  (96.8 %: " in line_of(ran, "p99")
+    assert "no change larger than" in line_of(ran, "p50")
     assert "REGRESSED  worse by more than the margin: p99" in ran.stdout
     assert figures["verdict"] == "regressed"
     p99 = next(one for one in figures["judged"] if one["subject"] == "p99")
@@ -72,14 +72,14 @@ def test_a_group_that_is_worse_has_regressed(loadline):
     assert "<svg" in (loadline.folder / "out/report.html").read_text()
 
 
-def test_the_same_is_no_regression(loadline):
+def test_equal_groups_are_no_regression(loadline):
     ran, figures = compare(loadline, group(loadline, "a", 100, 400), group(loadline, "b", 100.5, 401))
     assert ran.returncode == 0
     assert figures["verdict"] == "no_regression"
     assert "PASS  nothing is worse by more than 5 % (errors: 0.1 points)" in ran.stdout
 
 
-def test_what_is_better_is_said_to_be(loadline):
+def test_faster_group_is_improved(loadline):
     a, b = group(loadline, "a", 100, 400), group(loadline, "b", 80, 300)
     ran, figures = compare(loadline, a, b, "--metric", "p99", "--metric", "p50")
     assert ran.returncode == 0
@@ -91,32 +91,32 @@ def test_more_errors_are_a_regression(loadline):
     a, b = group(loadline, "a", 100, 400), group(loadline, "b", 100, 400, failed=200)
     ran, _ = compare(loadline, a, b)
     assert ran.returncode == 1
-    assert "+2.00 points" in line(ran, "errors")
-    assert line(ran, "errors").endswith("REGRESSED beyond the margin of 0.1 points")
+    assert "+2.00 points" in line_of(ran, "errors")
+    assert line_of(ran, "errors").endswith("REGRESSED beyond the margin of 0.1 points")
     ran, _ = compare(loadline, a, b, "--error-margin", "3%")
     assert ran.returncode == 0
     assert "PASS  nothing is worse by more than 5 % (errors: 3 points)" in ran.stdout
-    # Without any margin, what is the same is no worse.
+    # With a margin of zero, equal groups still pass.
     assert compare(loadline, a, group(loadline, "c", 100, 400), "--metric", "errors", "--error-margin", "0%")[0].returncode == 0
 
 
-def test_between_is_neither(loadline):
+def test_change_near_the_margin_is_inconclusive(loadline):
     a, b = group(loadline, "a", 100, 400), group(loadline, "b", 100, 421)
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
-    assert line(ran, "p99").endswith("INCONCLUSIVE: 5 % lies within the interval")
+    assert line_of(ran, "p99").endswith("INCONCLUSIVE: 5 % lies within the interval")
     assert figures["verdict"] == "inconclusive"
-    # The margin is the user's.
+    # A wider margin decides.
     assert compare(loadline, a, b, "--margin", "10%")[0].returncode == 0
 
 
-def test_too_few_runs_give_a_hint_and_decide_nothing(loadline):
+def test_groups_of_three_give_only_a_hint(loadline):
     a, b = group(loadline, "a", 100, 400, runs=3), group(loadline, "b", 100, 800, runs=3)
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
     assert "Note: a hint: 3 and 3 runs are too few to tell chance from change, which takes 4 of each" in " ".join(ran.stdout.split())
-    assert "(90 %: " in line(ran, "p99")
-    assert line(ran, "p99").endswith("  beyond the margin of 5 %")
+    assert "(90 %: " in line_of(ran, "p99")
+    assert line_of(ran, "p99").endswith("  beyond the margin of 5 %")
     assert figures["method"] == "few_runs"
     ran, _ = compare(loadline, a, b, "--anyway")
     assert ran.returncode == 1
@@ -124,8 +124,8 @@ def test_too_few_runs_give_a_hint_and_decide_nothing(loadline):
 
 
 @pytest.mark.parametrize(("first", "second"), [(39, 1), (16, 2), (5, 3)])
-def test_a_few_runs_beside_many_are_a_hint(loadline, first, second):
-    """However sure their rank makes an interval: one run beside forty may be the one that was paused."""
+def test_small_group_against_large_group_is_a_hint(loadline, first, second):
+    """A rank interval of one run against forty is confident, but that run may have been paused."""
     names = [f"many{i}.json" for i in range(first)]
     for i, name in enumerate(names):
         loadline.write(name, artillery(100 * SPREAD[i % 5], 400 + i))
@@ -136,19 +136,19 @@ def test_a_few_runs_beside_many_are_a_hint(loadline, first, second):
     assert "only a hint: worse by more than the margin: p99" in ran.stdout
 
 
-def test_two_runs_and_one_have_no_interval_worth_the_name(loadline):
+def test_two_runs_against_one_have_no_useful_interval(loadline):
     a, b = group(loadline, "a", 100, 400, runs=2), group(loadline, "b", 100, 800, runs=1)
     ran, _ = compare(loadline, a, b, "--anyway")
     assert ran.returncode == 5
     assert "INCONCLUSIVE: so few runs have no interval worth the name" in ran.stdout
 
 
-def test_what_no_run_tells_keeps_no_verdict_away(loadline):
-    """Whole milliseconds of a tool that has no finer ones: nothing, against nothing."""
+def test_metric_missing_in_all_runs_does_not_prevent_a_verdict(loadline):
+    """A tool that measures whole milliseconds reports zero for both groups."""
     a, b = group(loadline, "a", 0, 400), group(loadline, "b", 0, 401)
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 0
-    assert line(ran, "p50").endswith("no change")
+    assert line_of(ran, "p50").endswith("no change")
     untold = [json.loads((loadline.folder / f"{side}{i}.json").read_text()) for side in "ab" for i in range(5)]
     for i, report in enumerate(untold):
         del report["aggregate"]["counters"]["http.codes.200"]
@@ -158,16 +158,16 @@ def test_what_no_run_tells_keeps_no_verdict_away(loadline):
     assert ran.returncode == 0
 
 
-def test_one_figure_of_each_says_nothing_of_chance(loadline):
+def test_single_figures_are_inconclusive_without_interval(loadline):
     a, b = group(loadline, "a", 100, 400, runs=1), group(loadline, "b", 100, 800, runs=1)
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
-    assert "+100 %" in line(ran, "p99")
+    assert "+100 %" in line_of(ran, "p99")
     assert "INCONCLUSIVE: no interval, as nothing tells what is chance" in ran.stdout
     assert figures["judged"][0]["change"]["interval"] is None
 
 
-def test_more_figures_than_the_runs_can_show_are_told_of(loadline):
+def test_too_many_metrics_for_few_runs_are_reported(loadline):
     a, b = group(loadline, "a", 100, 400, runs=4), group(loadline, "b", 100, 800, runs=4)
     ran, _ = compare(loadline, a, b)
     assert "of 3 figures that are judged at once 4 and 4 runs can show none: name one with --metric, or make more runs" in " ".join(
@@ -177,7 +177,7 @@ def test_more_figures_than_the_runs_can_show_are_told_of(loadline):
     assert compare(loadline, a, b, "--metric", "p99")[0].returncode == 1
 
 
-def test_a_run_that_was_paused_is_named_and_no_regression(loadline):
+def test_paused_run_is_named_and_is_no_regression(loadline):
     a, b = group(loadline, "a", 100, 400), group(loadline, "b", 100, 400)
     loadline.write("b2.json", artillery(101, 30_000))
     ran, figures = compare(loadline, a, b)
@@ -206,7 +206,7 @@ def test_a_run_that_was_paused_is_named_and_no_regression(loadline):
         (["a0.json,b0.json", "b0.json"], "b0.json is on both sides: a run is not compared with itself"),
     ],
 )
-def test_bad_input_is_one_clear_line(loadline, args, says):
+def test_compare_bad_input_is_one_line(loadline, args, says):
     group(loadline, "a", 100, 400, runs=1)
     group(loadline, "b", 100, 400, runs=1)
     ran = loadline("compare", *args)
@@ -225,7 +225,7 @@ steps:
 
 @pytest.fixture(scope="module")
 def two_runs(tmp_path_factory):
-    """Two runs of a plan against a target that answers after 50 ms, and against one that takes 100."""
+    """Two runs of one plan, against targets that answer after 50 ms and after 100 ms."""
     from conftest import Loadline
 
     loadline = Loadline(tmp_path_factory.mktemp("two"))
@@ -238,7 +238,7 @@ def two_runs(tmp_path_factory):
 
 
 def test_runs_are_found_by_tag_and_by_name(two_runs):
-    # Measured on a machine that tests keep busy: a hint, whatever the measurement was like.
+    # The machine is busy during tests, so `--anyway` accepts any measurement.
     ran, figures = compare(two_runs, "tag:main", "tag:branch", "--anyway")
     assert ran.returncode == 1
     assert figures["method"] == "single_runs"
@@ -249,26 +249,26 @@ def test_runs_are_found_by_tag_and_by_name(two_runs):
     by_name, again = compare(two_runs, "name:shop on main", "name:shop on branch", "--anyway")
     assert by_name.returncode == 1
     assert again["judged"] == figures["judged"]
-    # Resampling draws the same each time, and each quantile has an interval of its own.
+    # Resampling is deterministic, and each quantile has its own interval.
     shares = [quantile["share"] for quantile in figures["quantiles"]]
     assert shares[:5] == [0.01, 0.05, 0.1, 0.25, 0.5]
     assert all(quantile["change"]["interval"][0] <= quantile["change"]["estimate"] for quantile in figures["quantiles"])
     assert "<svg" in (two_runs.folder / "out/charts/quantiles.svg").read_text()
 
 
-def test_a_hint_decides_nothing_by_itself(two_runs):
+def test_hint_alone_is_inconclusive(two_runs):
     ran = two_runs("compare", "tag:main", "tag:branch")
     assert ran.returncode == 5
     assert "only a hint: worse by more than the margin" in ran.stdout + ran.stderr
 
 
-def test_a_row_that_is_not_there_is_refused_with_those_that_are(two_runs):
+def test_metric_of_an_unknown_row_is_refused_with_the_known_rows(two_runs):
     ran = two_runs("compare", "tag:main", "tag:branch", "--anyway", "--metric", 'p99 of "GET /orders"')
     assert ran.returncode == 2
     assert re.search(r'--metric p99 of "GET /orders": \S+ has no such row; there are "GET /"$', ran.stderr.strip())
 
 
-def test_names_and_tags_are_given_by_the_environment_too(two_runs):
+def test_environment_sets_name_and_tags(two_runs):
     env = {"LOADLINE_NAME": "of the environment", "LOADLINE_TAGS": "ci, nightly"}
     target = ("--target", "lab:truth", "--rate", "20/s", "--duration", "1s")
     for flags, name, tags in (
@@ -282,7 +282,7 @@ def test_names_and_tags_are_given_by_the_environment_too(two_runs):
         assert set(manifest["about"]["tags"]) == tags
 
 
-def test_another_tools_door_takes_them_from_there(two_runs, start_lab):
+def test_environment_sets_name_and_tags_of_compatibility_commands(two_runs, start_lab):
     url = start_lab("truth").url
     ran = two_runs("wrk", "-t1", "-c1", "-d1s", url, env={"LOADLINE_NAME": "by wrk", "LOADLINE_TAGS": "wrk"})
     assert ran.returncode == 0, ran.stderr
@@ -290,7 +290,7 @@ def test_another_tools_door_takes_them_from_there(two_runs, start_lab):
     assert (manifest["name"], manifest["about"]["tags"]) == ("by wrk", ["wrk"])
 
 
-def test_another_load_is_named(two_runs):
+def test_different_loads_are_reported(two_runs):
     two_runs.write("other.yml", PLAN.replace("40/s, duration: 12s", "50/s, duration: 2s"))
     ran = two_runs("run", "other.yml", "--target", "lab:truth?service=50ms", "--tag", "other")
     assert ran.returncode == 0, ran.stderr
@@ -302,7 +302,7 @@ def test_another_load_is_named(two_runs):
     assert any(note.startswith("the loads differ") for note in figures["notes"])
 
 
-def test_what_differs_in_a_plan_is_named_by_its_place(two_runs):
+def test_difference_between_plans_is_located(two_runs):
     two_runs.write("steps.yml", PLAN.replace("/\n", "/other\n"))
     ran = two_runs("run", "steps.yml", "--target", "lab:truth?service=50ms", "--tag", "steps")
     assert ran.returncode == 0, ran.stderr
@@ -311,20 +311,20 @@ def test_what_differs_in_a_plan_is_named_by_its_place(two_runs):
     assert 'the plans differ: scenarios[0].steps[0].request.url.literal is "/" in ' in ran.stderr
 
 
-def test_a_tag_is_a_word(two_runs):
+def test_tag_with_a_blank_is_refused(two_runs):
     ran = two_runs("run", "plan.yml", "--target", "lab:truth", "--tag", "two words")
     assert ran.returncode == 2
     assert "--tag: `two words` is no tag: write a word without blanks and commas" in ran.stderr
 
 
-def test_a_tag_that_no_run_has_names_those_there_are(two_runs):
+def test_unknown_tag_is_reported_with_the_known_tags(two_runs):
     ran = two_runs("compare", "tag:main", "tag:mian")
     assert ran.returncode == 2
     assert "has the tag `mian`: there are all, branch" in ran.stderr
 
 
 def jtl(loadline, name: str, seed: int, slow: float) -> str:
-    """Results of JMeter's: 600 requests, of which this share takes five times as long."""
+    """Writes JMeter results of 600 requests, of which the share `slow` takes five times as long."""
     rng, at = random.Random(seed), 1_700_000_000_000 + seed * 10_000_000
     lines = ["timeStamp,elapsed,label,responseCode,responseMessage,success"]
     for _ in range(600):
@@ -335,7 +335,7 @@ def jtl(loadline, name: str, seed: int, slow: float) -> str:
     return name
 
 
-def test_a_tail_of_few_requests_is_inconclusive_by_name(loadline):
+def test_tail_with_few_requests_is_inconclusive_and_named(loadline):
     a = ",".join(jtl(loadline, f"a{seed}.jtl", seed, 0.0) for seed in range(1, 6))
     b = ",".join(jtl(loadline, f"b{seed}.jtl", seed, 0.015) for seed in range(1, 6))
     ran = loadline("compare", a, b)
@@ -343,6 +343,6 @@ def test_a_tail_of_few_requests_is_inconclusive_by_name(loadline):
     words = " ".join(ran.stdout.split())
     assert "neither a regression nor its absence is shown of p99" in words
     assert "nothing is worse" not in words
-    # What has enough requests decides alone where it is named.
+    # A metric with enough requests is decided if it is named alone.
     ran = loadline("compare", a, b, "--metric", "p90")
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,4 +1,4 @@
-"""What is kept of runs for those to come: the list, the index beside the records, a figure over many runs and where it shifted."""
+"""The index of runs: the list, and the history of a metric with its shifts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ steps:
 
 @pytest.fixture
 def shop(loadline, start_lab):
-    """Runs the shop's plan; answers what `loadline run` did."""
+    """Returns a function that runs the shop's plan and returns the finished process."""
     path = loadline.write("plan.yml", PLAN.replace("TARGET", start_lab("truth").url))
 
     def run(*flags: str):
@@ -55,7 +55,7 @@ def listed(loadline, *flags: str) -> list[dict]:
     return json.loads(ran.stdout)
 
 
-def test_runs_are_listed_newest_first_with_what_they_were(loadline, shop):
+def test_list_shows_newest_runs_first_and_filters(loadline, shop):
     shop("--tag", "main", "--check", "errors < 1%")
     shop("--tag", "nightly", "--name", "till")
     ran = loadline("list")
@@ -75,7 +75,7 @@ def test_runs_are_listed_newest_first_with_what_they_were(loadline, shop):
     assert [run["name"] for run in listed(loadline, "--name", "shop")] == ["shop"]
 
 
-def test_the_figures_are_those_of_the_summary(loadline, shop):
+def test_index_has_the_figures_of_the_summary(loadline, shop):
     shop()
     summary = loadline.summary()
     (run,) = listed(loadline)
@@ -91,7 +91,7 @@ def test_the_figures_are_those_of_the_summary(loadline, shop):
     assert rows[1][1].startswith("GET /order")
 
 
-def test_an_index_outlives_records_and_is_made_again_of_those_that_are_left(loadline, shop):
+def test_index_keeps_deleted_runs_and_is_rebuilt_from_records(loadline, shop):
     shop("--tag", "old")
     gone = runs_of(loadline) / listed(loadline)[0]["run"]
     shutil.rmtree(gone)
@@ -104,7 +104,7 @@ def test_an_index_outlives_records_and_is_made_again_of_those_that_are_left(load
     assert after == [before]
 
 
-def test_read_anew_is_what_was_read_before(loadline, shop):
+def test_rebuilt_index_equals_the_original(loadline, shop):
     shop("--tag", "one")
     before = listed(loadline)
     with index(loadline) as changed:
@@ -113,7 +113,7 @@ def test_read_anew_is_what_was_read_before(loadline, shop):
     assert listed(loadline, "--rebuild") == before
 
 
-def test_a_damaged_index_is_set_aside_with_one_line(loadline, shop):
+def test_damaged_index_is_replaced_with_a_warning(loadline, shop):
     shop("--tag", "one")
     file = runs_of(loadline) / "history.sqlite"
     file.write_bytes(b"no database " * 400)
@@ -123,14 +123,14 @@ def test_a_damaged_index_is_set_aside_with_one_line(loadline, shop):
     assert "history.sqlite.damaged-1" in ran.stderr
     assert "1 run;" in ran.stdout
     assert (runs_of(loadline) / "history.sqlite.damaged-1").read_bytes().startswith(b"no database")
-    # A run that finds it damaged warns, and is no worse for it.
+    # A run that finds a damaged index warns and still succeeds.
     file.write_bytes(b"no database " * 400)
     ran = shop("--tag", "two")
     assert "warning: the index of runs was damaged" in ran.stderr
     assert len(listed(loadline)) == 2
 
 
-def test_an_index_that_cannot_be_written_costs_a_warning(loadline, shop):
+def test_unwritable_index_gives_a_warning(loadline, shop):
     runs_of(loadline).mkdir(parents=True)
     (runs_of(loadline) / "history.sqlite").mkdir()
     ran = shop()
@@ -141,7 +141,7 @@ def test_an_index_that_cannot_be_written_costs_a_warning(loadline, shop):
     assert "warning: the index of runs" in listing.stderr
 
 
-def test_runs_at_the_same_time_are_all_there(loadline, shop):
+def test_concurrent_runs_are_all_indexed(loadline, shop):
     shop()
     running = [loadline.start("run", "plan.yml", "--tag", f"n{i}") for i in range(6)]
     for run in running:
@@ -152,7 +152,7 @@ def test_runs_at_the_same_time_are_all_there(loadline, shop):
     assert len(set(listed(loadline)[0])) > 10
 
 
-def test_secrets_are_not_in_it(loadline, shop):
+def test_index_contains_no_secrets(loadline, shop):
     shop("-H", "Authorization: Bearer an0ther-secret", "--name", "named s3cret-of-the-plan")
     shop()
     bytes_of_it = (runs_of(loadline) / "history.sqlite").read_bytes()
@@ -161,7 +161,7 @@ def test_secrets_are_not_in_it(loadline, shop):
         assert secret not in bytes_of_it, secret
 
 
-def test_a_list_fits_a_narrow_terminal(loadline, shop):
+def test_list_fits_a_narrow_terminal(loadline, shop):
     shop("--tag", "a-rather-long-tag-of-somebody", "--name", "the name of a test that says all of what it does, and why, and for whom")
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
@@ -177,8 +177,8 @@ def test_a_list_fits_a_narrow_terminal(loadline, shop):
     assert max(map(len, lines)) <= 80, lines
 
 
-def simulated(loadline, values: list[float], name: str = "copied") -> None:
-    """As many runs as values, copies of the newest in the index, whose median is as these say."""
+def add_copies(loadline, values: list[float], name: str = "copied") -> None:
+    """Adds one copy of the newest run to the index per value, with that value as its median."""
     database = index(loadline)
     (run,) = database.execute("select run from runs order by began_ns desc limit 1").fetchone()
     tables = {
@@ -196,8 +196,8 @@ def simulated(loadline, values: list[float], name: str = "copied") -> None:
                 database.execute(f"insert into {table} ({kept}) select {changed} from {table} where run = ?", (run,))
 
 
-def wavering(n: int, step: tuple[int, float] | None = None) -> list[float]:
-    """Values that differ by 2 % or so, always the same ones."""
+def noisy_values(n: int, step: tuple[int, float] | None = None) -> list[float]:
+    """Returns deterministic values that differ by about 2 %."""
     state, values = 12345, []
     for i in range(n):
         total = 0.0
@@ -209,9 +209,9 @@ def wavering(n: int, step: tuple[int, float] | None = None) -> list[float]:
     return values
 
 
-def test_a_step_over_sixty_runs_is_found_and_drawn(loadline, shop):
+def test_step_in_sixty_runs_is_found_and_drawn(loadline, shop):
     shop("--tag", "main")
-    simulated(loadline, wavering(60, (40, 0.07)))
+    add_copies(loadline, noisy_values(60, (40, 0.07)))
     ran = loadline("history", "p50", "--last", "60", "--json", "h.json", "--html", "h.html")
     assert ran.returncode == 0, ran.stderr
     course = json.loads((loadline.folder / "h.json").read_text())
@@ -235,16 +235,16 @@ def test_a_step_over_sixty_runs_is_found_and_drawn(loadline, shop):
     assert "19 runs, one level" in flat.stdout
 
 
-def test_what_cannot_be_compared_stands_apart(loadline, shop):
+def test_runs_that_cannot_be_compared_are_excluded_with_reasons(loadline, shop):
     shop("--tag", "main")
-    simulated(loadline, wavering(12))
+    add_copies(loadline, noisy_values(12))
     with index(loadline) as changed:
         changed.execute("update runs set fault = 'its measurement is INVALID: late' where run = 'copied-003'")
         changed.execute("update likeness set value = 'open, 1/s' where run in ('copied-004', 'copied-005') and what = 'load'")
     ran = loadline("history", "p50", "--last", "12")
     assert "not counted: 1 run, its measurement is INVALID: copied-003" in ran.stdout
-    told = " ".join(ran.stdout.split())
-    assert "not counted: 2 runs, another load: open, 1/s, not open, 40/s" in told
+    text = " ".join(ran.stdout.split())
+    assert "not counted: 2 runs, another load: open, 1/s, not open, 40/s" in text
     assert "9 runs, one level" in ran.stdout
     assert "11 runs, one level" in loadline("history", "p50", "--last", "12", "--anyway").stdout
 
@@ -262,7 +262,7 @@ WRONG = [
 ]
 
 
-def test_bad_input_is_one_line(loadline, shop):
+def test_history_bad_input_is_one_line(loadline, shop):
     shop()
     for args, said in WRONG:
         ran = loadline(*args)
@@ -271,7 +271,7 @@ def test_bad_input_is_one_line(loadline, shop):
         assert ran.stderr.count("\n") == 1, (args, ran.stderr)
 
 
-def test_without_runs_nothing_is_left_behind(loadline):
+def test_list_without_runs_creates_no_files(loadline):
     ran = loadline("list")
     assert ran.returncode == 2
     assert "make one with `loadline run`" in ran.stderr

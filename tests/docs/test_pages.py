@@ -19,11 +19,11 @@ FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1?\2[ \t]*$", re.MULTILINE | re.DOTA
 CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
-# Test data of the crates are other people's documents.
+# Documents of other projects, used as test data.
 EXCLUDED = ("vendor/", "tests/", "crates/")
-# Loadline printed these reports.
+# Reports printed by Loadline.
 GENERATED = re.compile(r"(^|/)report/report\.md$")
-# A test of the Rust code writes these tables into the page.
+# A Rust test writes these tables into the page.
 GENERATED_TABLES = re.compile(r"<!-- (\w+) -->.*?<!-- /\1 -->", re.DOTALL)
 
 
@@ -88,7 +88,7 @@ def test_documents_are_found() -> None:
 
 
 @pytest.mark.parametrize("document", documents())
-def test_links_lead_somewhere(document: str) -> None:
+def test_document_links_resolve(document: str) -> None:
     assert list(broken_links(document)) == []
 
 

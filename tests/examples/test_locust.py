@@ -1,4 +1,4 @@
-"""The examples that Locust runs: a URL shortener and Pepeunit, against their labs."""
+"""The Locust examples, a URL shortener and Pepeunit, against their labs."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ def _rows(loadline) -> dict:
     return {row["text"]: row for row in loadline.summary()["labels"]}
 
 
-def test_links_lead_where_they_should(loadline, start_lab):
+def test_shortener_links_redirect_to_their_targets(loadline, start_lab):
     lab = start_lab("shortener")
     file = EXAMPLES / "url-shortener/locustfile.py"
     env = {"SHORTENER_TOKEN": _token(loadline), "LOCUST_HOST": lab.url}
@@ -31,7 +31,7 @@ def test_links_lead_where_they_should(loadline, start_lab):
     assert 0 <= requests["issued"] - stats["received"]["total"] <= requests["none_by_class"].get("unfinished", 0)
 
 
-def test_a_wrong_token_fails_every_creation(loadline, start_lab):
+def test_shortener_wrong_token_fails_every_creation(loadline, start_lab):
     lab = start_lab("shortener")
     file = EXAMPLES / "url-shortener/locustfile.py"
     env = {"SHORTENER_TOKEN": "wrong", "LOCUST_HOST": lab.url}
@@ -40,7 +40,7 @@ def test_a_wrong_token_fails_every_creation(loadline, start_lab):
     assert "status 401" in run.stderr
 
 
-def test_a_limit_on_concurrency_is_found(loadline, start_lab):
+def test_shortener_concurrency_limit_is_found(loadline, start_lab):
     lab = start_lab("shortener", "latency=100ms", "concurrency=5")
     file = EXAMPLES / "url-shortener/locustfile.py"
     env = {"SHORTENER_TOKEN": _token(loadline), "LOCUST_HOST": lab.url}
@@ -53,7 +53,7 @@ def test_a_limit_on_concurrency_is_found(loadline, start_lab):
 
 
 @pytest.mark.parametrize("users", [9])
-def test_pepeunit_answers_all_three_ways(loadline, start_lab, users):
+def test_pepeunit_rest_graphql_and_metrics_are_answered(loadline, start_lab, users):
     lab = start_lab("pepeunit", "latency=5ms")
     env = {
         "LOCUST_HOST": lab.url,

@@ -1,4 +1,6 @@
-"""The Phoenix example: near capacity, overload, and a guard that bounds the latency of those whom it lets in."""
+"""The Phoenix example: near capacity, overload, and a concurrency limit that bounds the latency of
+accepted requests.
+"""
 
 import re
 from pathlib import Path
@@ -16,7 +18,7 @@ def seconds(text: str) -> float:
     return float(number) * {"µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60}[unit]
 
 
-def test_the_script_asks_for_sums(loadline, start_lab):
+def test_phoenix_script_requests_sums(loadline, start_lab):
     lab = start_lab("sum")
     run = loadline("wrk", "-t2", "-c2", "-d1s", "--latency", "-s", SCRIPT, lab.url)
     assert run.returncode == 0, run.stderr
@@ -25,8 +27,9 @@ def test_the_script_asks_for_sums(loadline, start_lab):
     assert stats["answered"]["by_route"]["POST /api/sum"] == {"200": stats["received"]["total"]}
 
 
-def test_a_guard_bounds_the_latency_of_accepted_requests(loadline, start_lab):
-    # Twenty connections at a service that takes 20 ms for each request: 400 ms for whoever waits for all others.
+def test_concurrency_limit_bounds_the_latency_of_accepted_requests(loadline, start_lab):
+    # Twenty connections with 20 ms of service each: without a limit a request waits for all others,
+    # 400 ms.
     guarded = start_lab("sum", "work=20ms", "--max-in-flight", "2")
     run = loadline("wrk", "-t1", "-c20", "-d6s", "-s", SCRIPT, guarded.url)
     assert run.returncode == 0
@@ -34,7 +37,7 @@ def test_a_guard_bounds_the_latency_of_accepted_requests(loadline, start_lab):
     refused = re.search(r"refused with 400 and above: ([\d,]+) ", run.stderr)
     number = [int(found[1].replace(",", "")) for found in (accepted, refused)]
     codes = guarded.stats()["answered"]["by_code"]
-    # Those under way at the end were still answered by the lab.
+    # The lab also answered requests that were in flight at the end.
     assert 0 <= codes["200"] - number[0] <= 2
     assert 0 <= codes["503"] - number[1] <= 20
     assert 150 <= number[0] <= 305
@@ -46,7 +49,7 @@ def test_a_guard_bounds_the_latency_of_accepted_requests(loadline, start_lab):
 
 
 @pytest.mark.parametrize("options", [["-t12", "-c12"], ["-t100", "-c100"]])
-def test_the_published_command_lines(loadline, start_lab, options):
+def test_published_command_line_runs(loadline, start_lab, options):
     lab = start_lab("sum")
     run = loadline("wrk", *options, "-d1s", "--latency", "-s", SCRIPT, lab.url)
     assert run.returncode == 0

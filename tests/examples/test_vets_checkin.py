@@ -1,4 +1,6 @@
-"""The vets-api check-in behind mocks: the same plan twice, but for how the slow answers of what it depends on come."""
+"""The vets-api check-in with mocks: two plans that differ only in how slow answers are distributed
+over time.
+"""
 
 import json
 from pathlib import Path
@@ -13,12 +15,12 @@ def _plan(kind: str) -> list[str]:
     return [line for line in lines if not line.startswith(("#", "name:")) and "latency:" not in line]
 
 
-def test_the_two_plans_differ_by_the_latency_alone():
+def test_plans_differ_only_in_latency():
     assert _plan("average") == _plan("clustered")
 
 
 @pytest.mark.parametrize("kind", ["average", "clustered"])
-def test_all_that_is_asked_reaches_the_mocks(loadline, kind: str):
+def test_every_request_reaches_the_mocks(loadline, kind: str):
     run = loadline("run", EXAMPLES / f"mocks-{kind}.yml", "--rate", "10/s", "--duration", "1s", "--seed", 1)
     assert run.returncode in (0, 1, 5), run.stderr
     requests = loadline.summary()["requests"]
@@ -32,7 +34,7 @@ def test_all_that_is_asked_reaches_the_mocks(loadline, kind: str):
 @pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.paced
-def test_an_average_hides_what_comes_together(loadline):
+def test_clustered_latency_fails_where_its_average_passes(loadline):
     codes = {}
     for kind in ("average", "clustered"):
         codes[kind] = loadline("run", EXAMPLES / f"mocks-{kind}.yml", timeout=200).returncode

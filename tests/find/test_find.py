@@ -1,4 +1,4 @@
-"""Searches for the load line: of a known service, one that fails at once, one that dies; and what is refused."""
+"""`loadline find`: searches on known services, failing services and dying services; and refusals."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import until
-from peers import Pool, Recorder
+from conftest import wait_until
+from fake_servers import LimitedCapacity, RecordingServer
 
-#: A search that is as short as can be: seconds of a few probes.
+#: The shortest possible search: a few probes of some seconds.
 SHORT = ["--budget", "45s", "--probe", "4s", "--settle", "1s", "--seed", "3"]
 
 
 def find(loadline, *args: object, timeout: float = 120):
-    """A search, and its answer where there is one."""
+    """Runs a search. Returns the process and its result, if there is one."""
     ran = loadline("find", *args, "--out", "found", timeout=timeout)
     file = loadline.folder / "found/find.json"
     return ran, json.loads(file.read_text()) if file.exists() else None
@@ -26,28 +26,28 @@ def find(loadline, *args: object, timeout: float = 120):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_a_pool_is_found_where_it_is_full(loadline):
-    # 8 places, 100 ms each: 80/s.
-    with Recorder(Pool(8, 0.1)) as peer:
+def test_find_locates_the_capacity_of_a_pool(loadline):
+    # Eight requests at a time, 100 ms each: 80/s.
+    with RecordingServer(LimitedCapacity(8, 0.1)) as peer:
         ran, found = find(loadline, peer.url, "--slo", "p99 < 600ms", "--slo", "errors < 1%", "--from", "20/s", *SHORT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert found["ending"] == "found"
     low, high = found["interval"]
     assert low <= found["estimate"] <= high
-    # In four seconds a few per cent too much are not always seen.
+    # In four seconds an overload of a few per cent is not always visible.
     assert 50 < found["estimate"] < 95, found["sentence"]
     assert found["last_pass"] < 95 < found["first_fail"] * 1.6
     words = " ".join(ran.stdout.split())
     assert f"the load line {found['sentence']}" in words
     assert f"above it {found['above']}" in words
-    # What is asked of the service, why, and what came of it is said while it goes on.
+    # Each probe, its reason and its result are printed during the search.
     assert "20.0/s, 2 s at most: to begin with" in ran.stderr, ran.stderr
     assert "everything has held so far" in ran.stderr
     folder = loadline.folder / "found"
     for probe in found["probes"]:
         assert (folder / probe["run"] / "report.html").exists()
         assert probe["spoilt"] or probe["beyond"][0] is not None
-    # A probe is a part of its search, and no run of a history.
+    # A probe belongs to its search and is not in the index of runs.
     assert not list(folder.glob("*/history.sqlite"))
     page, paper = (folder / "report.html").read_text(), (folder / "report.md").read_text()
     for text in (page, paper):
@@ -60,8 +60,8 @@ def test_a_pool_is_found_where_it_is_full(loadline):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_a_service_that_always_fails_is_told_so(loadline):
-    with Recorder(lambda _request: (500, {}, b"no")) as peer:
+def test_find_reports_a_service_that_always_fails(loadline):
+    with RecordingServer(lambda _request: (500, {}, b"no")) as peer:
         url = peer.url.replace("://", "://me:in-the-url@")
         ran, found = find(loadline, url, "--slo", "errors < 10%", "--from", "20/s", "--min", "5/s", *SHORT)
     assert ran.returncode == 1, ran.stdout + ran.stderr
@@ -71,15 +71,15 @@ def test_a_service_that_always_fails_is_told_so(loadline):
     again = loadline("find", url, "--slo", "errors < 10%", "--out", "found")
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
     assert "there is a search in that folder already" in again.stderr
-    # What fails first is asked once more.
+    # The first failure is probed again.
     assert [probe["level"] for probe in found["probes"]] == [20, 20, 5]
 
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_what_happens_above_it_is_named(loadline):
+def test_find_names_the_failure_above_the_load_line(loadline):
     class Limiter:
-        """So many a second are let in, and the rest is refused."""
+        """Accepts `rate` requests per second and refuses the rest."""
 
         def __init__(self, rate: float) -> None:
             self.rate, self.began, self.let_in = rate, time.monotonic(), 0
@@ -87,14 +87,14 @@ def test_what_happens_above_it_is_named(loadline):
 
         def __call__(self, _request):
             with self.lock:
-                # What was not used is not saved up.
+                # Unused capacity does not accumulate.
                 now = time.monotonic()
                 self.let_in = max(self.let_in, int((now - self.began) * self.rate) - 3)
                 is_in = self.let_in <= (now - self.began) * self.rate
                 self.let_in += is_in
             return (200 if is_in else 503), {}, b"{}"
 
-    with Recorder(Limiter(50)) as peer:
+    with RecordingServer(Limiter(50)) as peer:
         args = ["--slo", "errors < 5%", "--from", "20/s", "--arrivals", "even", *SHORT]
         ran, found = find(loadline, peer.url, *args)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -110,7 +110,7 @@ def test_what_happens_above_it_is_named(loadline):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_what_holds_at_the_highest_level_is_an_answer(loadline):
+def test_find_passing_at_max_is_a_lower_bound(loadline):
     plan = """loadline: 1
 load: { rate: 80/s, duration: 5s }
 criteria:
@@ -119,11 +119,12 @@ criteria:
 steps:
   - get: /
 """
-    with Recorder(lambda _request: (200, {}, b"{}")) as peer:
+    with RecordingServer(lambda _request: (200, {}, b"{}")) as peer:
         file = loadline.write("plan.yml", plan)
         ran, found = find(loadline, file, "--target", peer.url, "--max", "30/s", "--json", "-", *SHORT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    # A quarter of the plan's own load to begin with; its own criterion is what must hold, but for what a probe cannot say.
+    # The search starts with a quarter of the plan's load. The plan's criteria must hold, except
+    # those a probe cannot decide.
     assert [probe["level"] for probe in found["probes"]] == [20, 30]
     assert found["slos"] == ["errors < 1%"]
     assert "a probe is too short for a steady state" in found["notes"][0]
@@ -133,8 +134,8 @@ steps:
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_each_probe_has_arrivals_of_its_own(loadline):
-    with Recorder(lambda _request: (200, {}, b"{}")) as peer:
+def test_find_each_probe_has_its_own_arrivals(loadline):
+    with RecordingServer(lambda _request: (200, {}, b"{}")) as peer:
         ran, found = find(loadline, peer.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "60/s", *SHORT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     folder = loadline.folder / "found"
@@ -145,9 +146,9 @@ def test_each_probe_has_arrivals_of_its_own(loadline):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_users_are_searched_too(loadline):
-    # Four places: with more than four users each waits.
-    with Recorder(Pool(4, 0.1)) as peer:
+def test_find_over_users(loadline):
+    # Four at a time: with more than four users each request waits.
+    with RecordingServer(LimitedCapacity(4, 0.1)) as peer:
         ran, found = find(loadline, peer.url, "--over", "users", "--slo", "p50 < 150ms", "--from", "1", "--max", "3", *SHORT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [probe["level"] for probe in found["probes"]] == [1, 2, 3]
@@ -156,9 +157,9 @@ def test_users_are_searched_too(loadline):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_a_sweep_says_how_a_service_scales(loadline):
-    # Eight places, 100 ms each: ten a second for each user, up to eight of them.
-    with Recorder(Pool(8, 0.1)) as peer:
+def test_sweep_reports_how_a_service_scales(loadline):
+    # Eight at a time, 100 ms each: ten per second for each of up to eight users.
+    with RecordingServer(LimitedCapacity(8, 0.1)) as peer:
         sweep = ["--over", "users", "--sweep", "--max", "12", "--probe", "3s", "--settle", "1s", "--budget", "90s"]
         ran, found = find(loadline, peer.url, *sweep, "--seed", "3")
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -180,8 +181,8 @@ def test_a_sweep_says_how_a_service_scales(loadline):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_a_sweep_of_a_service_that_answers_nothing_well_says_so(loadline):
-    with Recorder(lambda _request: (500, {}, b"no")) as peer:
+def test_sweep_of_a_service_that_only_fails_ends_early(loadline):
+    with RecordingServer(lambda _request: (500, {}, b"no")) as peer:
         sweep = ["--over", "users", "--sweep", "--probe", "3s", "--settle", "1s", "--budget", "30s"]
         ran, found = find(loadline, peer.url, *sweep)
     assert ran.returncode == 5, ran.stdout + ran.stderr
@@ -190,9 +191,9 @@ def test_a_sweep_of_a_service_that_answers_nothing_well_says_so(loadline):
     assert found["notes"] == ["nothing that 1 user asked was answered well: the sweep ends there"]
 
 
-def test_a_service_that_dies_is_left_alone(loadline):
+def test_find_ends_when_the_service_dies(loadline):
     class Mortal:
-        """Answers until more than so many come in a second, and never again."""
+        """Answers until too many requests come within a second, then never again."""
 
         def __init__(self) -> None:
             self.seen: list[float] = []
@@ -207,7 +208,7 @@ def test_a_service_that_dies_is_left_alone(loadline):
                 threading.Event().wait(60)
             return 200, {}, b"{}"
 
-    with Recorder(Mortal()) as peer:
+    with RecordingServer(Mortal()) as peer:
         budget = ["--budget", "2m", "--probe", "4s", "--settle", "1s", "--drain", "1s"]
         ran, found = find(loadline, peer.url, "--slo", "errors < 1%", "--from", "20/s", *budget)
     assert ran.returncode == 5, ran.stdout + ran.stderr
@@ -215,11 +216,11 @@ def test_a_service_that_dies_is_left_alone(loadline):
     assert "the service no longer answers, and is left alone" in " ".join(ran.stdout.split())
 
 
-def test_what_was_probed_outlives_an_interrupt(loadline):
-    with Recorder(Pool(8, 0.1)) as peer:
+def test_find_interrupt_keeps_finished_probes(loadline):
+    with RecordingServer(LimitedCapacity(8, 0.1)) as peer:
         process = loadline.start("find", peer.url, "--slo", "p99 < 600ms", "--from", "10/s", "--out", "found", *SHORT)
         file = Path(loadline.folder / "found/find.json")
-        until(lambda: file.exists() and json.loads(file.read_text())["probes"], "the first probe's line")
+        wait_until(lambda: file.exists() and json.loads(file.read_text())["probes"], "the first probe's line")
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130, out
@@ -231,7 +232,7 @@ def test_what_was_probed_outlives_an_interrupt(loadline):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_a_script_of_wrks_is_searched(loadline, start_lab):
+def test_find_accepts_a_wrk_script(loadline, start_lab):
     lab = start_lab("sum")
     script = loadline.write("post.lua", 'wrk.method = "GET"\nwrk.path = "/api/sum"\n')
     ran, found = find(loadline, script, "--target", lab.url, "--slo", "errors < 1%", "--from", "20/s", "--max", "40/s", *SHORT)
@@ -241,7 +242,7 @@ def test_a_script_of_wrks_is_searched(loadline, start_lab):
 
 @pytest.mark.alone
 @pytest.mark.paced
-def test_the_targets_lab_and_the_mocks_behind_it_are_there_for_all_probes(loadline):
+def test_find_embedded_target_and_mocks_serve_all_probes(loadline):
     plan = """loadline: 1
 target: lab:checkin?threads=40&cpu=1ms&pauses=none
 load: { rate: 10/s, duration: 2s }
@@ -254,7 +255,7 @@ steps:
 """
     file = loadline.write("plan.yml", plan)
     ran, found = find(loadline, file, "--slo", "errors < 50%", "--slo", "mean < 5s", "--from", "10/s", "--min", "5/s", *SHORT)
-    # What is behind it fails, so that it does: it was called.
+    # The mock fails, so that the result shows that it was called.
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "`errors < 50%` is 100 %" in found["sentence"]
     for probe in found["probes"]:
@@ -281,7 +282,7 @@ steps:
         (["nothing.yml", "--slo", "errors < 1%"], "nothing.yml"),
     ],
 )
-def test_bad_input_is_one_line_before_anything_is_sent(loadline, args, line):
+def test_find_bad_input_is_one_line_before_any_request(loadline, args, line):
     loadline.write("users.py", "from locust import HttpUser\n")
     ran = loadline("find", *args)
     assert ran.returncode == 2, ran.stdout + ran.stderr
@@ -290,8 +291,8 @@ def test_bad_input_is_one_line_before_anything_is_sent(loadline, args, line):
     assert not (loadline.folder / ".loadline/finds").exists()
 
 
-def test_a_service_that_is_not_there_is_one_line(loadline):
-    with Recorder(lambda _request: (200, {}, b"{}")) as peer:
+def test_find_unreachable_service_is_one_line(loadline):
+    with RecordingServer(lambda _request: (200, {}, b"{}")) as peer:
         url = peer.url
     ran = loadline("find", url, "--slo", "errors < 1%", *SHORT, timeout=120)
     assert ran.returncode == 3, ran.stdout + ran.stderr

@@ -1,4 +1,6 @@
-"""What several nodes of a Ray cluster on this machine cost, and how near to each other they begin: by what the target saw."""
+"""The cost of several nodes of a Ray cluster on this machine, and how closely they start together,
+as seen by the target.
+"""
 
 import json
 import os
@@ -14,7 +16,7 @@ pytestmark = [pytest.mark.proof, pytest.mark.alone]
 BENCH = Path(__file__).parent.parent.parent / "bench/cluster.py"
 
 
-def test_three_nodes_over_ray(tmp_path):
+def test_three_nodes_over_ray_cost_little_and_start_together(tmp_path):
     left = tmp_path / "figures.json"
     env = {**os.environ, "LOADLINE": str(LOADLINE)}
     ran = subprocess.run([sys.executable, BENCH, "--json", left], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=400)
@@ -27,6 +29,6 @@ def test_three_nodes_over_ray(tmp_path):
     assert len(of_ray) == 3
     assert max(of_ray) < 0.05, shares
     assert figures["apart_ms"] < 5, figures
-    # The bound of the self-test's own cases.
+    # The limit of the self-test's own cases.
     assert len(figures["away_ns"]) >= 4
     assert max(map(abs, figures["away_ns"].values())) < 5_000_000, figures

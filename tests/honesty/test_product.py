@@ -1,4 +1,4 @@
-"""The product as `make build` leaves it: small, and without the known defects of test builds."""
+"""The product of `make build`: small, and without the mutants of test builds."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What saturated first is right of live services, and no wrong name is told."""
+"""The first bottleneck is correct for live services, and never wrong."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ BENCH = Path(__file__).parent.parent.parent / "bench/saturation.py"
 
 
 @pytest.mark.timeout(1800)
-def test_five_kinds_of_services(tmp_path):
+def test_first_bottleneck_of_five_kinds_of_services(tmp_path):
     env = {**os.environ, "LOADLINE": str(LOADLINE)}
     ran = subprocess.run([sys.executable, BENCH], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=1700)
     assert ran.returncode == 0, ran.stdout + ran.stderr

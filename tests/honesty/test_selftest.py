@@ -1,4 +1,4 @@
-"""The battery in its short form, and its proof: every known sin is found by the case that must find it."""
+"""The self-test in its short form, and its proof: every mutant is found by its case."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from conftest import LOADLINE
 pytestmark = [pytest.mark.alone, pytest.mark.timed]
 
 
-# The sin, and the case (unchanged, in its short form) that must catch it.
+# The mutant, and the case (unchanged, in its short form) that must find it.
 MUTANTS = {
     "stamp-at-dequeue": "T2",
     "drop-timeouts": "T20",
@@ -27,13 +27,13 @@ MUTANTS = {
 }
 
 
-def test_the_battery(loadline):
+def test_selftest_passes(loadline):
     run = loadline("selftest", "--short", timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.endswith("15 passed, 0 failed\n")
 
 
-def test_a_case_can_be_chosen(loadline):
+def test_selftest_case_can_be_selected(loadline):
     run = loadline("selftest", "T19")
     assert run.returncode == 0
     assert run.stdout.startswith("pass  T19")
@@ -42,7 +42,7 @@ def test_a_case_can_be_chosen(loadline):
     assert "T1, T1b, T2" in unknown.stderr
 
 
-# Of computed and simulated figures, with fixed seeds: they come out alike on every machine.
+# Computed and simulated figures with fixed seeds, identical on every machine.
 DECISIONS = {
     "T11": [
         "5 ms + 45 ms × exp(−t / 10 s): cut between 25 and 60 s, p50 behind it 5 ms ± 2 %",
@@ -85,20 +85,20 @@ DECISIONS = {
 }
 
 
-def test_what_is_decided_is_proven_figure_by_figure(loadline):
+def test_selftest_decisions_print_their_figures(loadline):
     run = loadline("selftest", "--short", *DECISIONS, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
-    told: dict[str, list[str]] = {}
+    findings_by_case: dict[str, list[str]] = {}
     for line in run.stdout.splitlines():
         if line.startswith("pass  "):
-            findings = told.setdefault(line.split()[1], [])
+            findings = findings_by_case.setdefault(line.split()[1], [])
         elif "  expected " in line:
             findings.append(line.split("  expected ")[0].strip())
-    assert told == DECISIONS
+    assert findings_by_case == DECISIONS
     assert run.stdout.endswith("6 passed, 0 failed\n")
 
 
-def a_case(case: str, *flags: str, **extra: str) -> subprocess.CompletedProcess[str]:
+def run_case(case: str, *flags: str, **extra: str) -> subprocess.CompletedProcess[str]:
     command = [LOADLINE, "selftest", case, "--short", *flags]
     env = {**os.environ, **extra}
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
@@ -106,16 +106,16 @@ def a_case(case: str, *flags: str, **extra: str) -> subprocess.CompletedProcess[
 
 @pytest.mark.proof
 @pytest.mark.parametrize("case", sorted(set(MUTANTS.values())))
-def test_the_same_build_without_a_sin_passes(case):
-    honest = a_case(case)
+def test_case_passes_without_a_mutant(case):
+    honest = run_case(case)
     assert honest.returncode == 0, honest.stdout + honest.stderr
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("sin", MUTANTS)
-def test_every_sin_is_found(sin):
+def test_mutant_is_found_by_its_case(sin):
     case = MUTANTS[sin]
-    sinful = a_case(case, "--once", LOADLINE_MUTANT=sin)
+    sinful = run_case(case, "--once", LOADLINE_MUTANT=sin)
     assert sinful.returncode == 1, sinful.stdout + sinful.stderr
     assert f"FAIL  {case}" in sinful.stdout
 
@@ -124,6 +124,6 @@ def test_every_sin_is_found(sin):
 # asserted by whoever runs `loadline selftest` on a machine of their own: a shared one may lose them to its neighbours.
 @pytest.mark.proof
 @pytest.mark.parametrize("cases", ["--full T1 T1b T2 T3", "T6 T19 T20", "T11 T12 T13 T14 T15 T16"])
-def test_the_battery_in_full(loadline, cases):
+def test_selftest_passes_at_full_length(loadline, cases):
     run = loadline("selftest", *cases.split(), timeout=900)
     assert run.returncode == 0, run.stdout + run.stderr

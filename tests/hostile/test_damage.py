@@ -1,4 +1,4 @@
-"""A record's files that are gone, emptied, or something else than files are damage, and are named."""
+"""Files of a record that are missing, empty, or not regular files are reported as damage by name."""
 
 import os
 import subprocess
@@ -58,9 +58,9 @@ def test_file_of_record_that_lost_lines_is_named(loadline, record, name, damage,
     damage(record / name)
     shown = loadline("report", record)
     assert shown.returncode == 0, shown.stderr
-    told = " ".join((shown.stdout + shown.stderr).split())
-    assert "the record is damaged: " in told
-    assert said.format(name) in told
+    output = " ".join((shown.stdout + shown.stderr).split())
+    assert "the record is damaged: " in output
+    assert said.format(name) in output
 
 
 @pytest.mark.parametrize("sent", [b"garbage and more of it", b"\xff" * 4096, b'\x10\0\0\0\x08\0\0\0{"what":'])

@@ -2,7 +2,7 @@
 
 import resource
 
-import peers
+import fake_servers
 
 PLAN = """
 loadline: 1
@@ -16,7 +16,7 @@ def test_the_record_is_kept_when_descriptors_run_out(loadline) -> None:
     def few_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 
-    with peers.Peer(peers.never) as peer:
+    with fake_servers.FakeServer(fake_servers.never_answer) as peer:
         plan = loadline.write("plan.yml", PLAN.format(peer.url))
         run = loadline.start("run", plan, "--drain", "1s", preexec_fn=few_descriptors)
         _, err = run.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Whatever answers slowly, without end or not at all costs a bounded time and bounded memory."""
+"""Slow, endless or missing answers cost bounded time and bounded memory."""
 
 import contextlib
 import os
@@ -7,10 +7,10 @@ import socket
 import subprocess
 import time
 
-import peers
+import fake_servers
 import pytest
-from conftest import LOADLINE, until
-from peak import peak_mb
+from conftest import LOADLINE, wait_until
+from peak_memory import peak_mb
 
 PLAN = """
 loadline: 1
@@ -22,8 +22,8 @@ steps: [ {{ get: / }} ]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100000\r\n\r\n"
 
 
-def dripping(connection: socket.socket) -> None:
-    """Answers a byte every 100 ms, so that no single wait is long."""
+def answer_byte_by_byte(connection: socket.socket) -> None:
+    """Answers one byte every 100 ms, so that no single wait is long."""
     connection.recv(1 << 16)
     try:
         connection.sendall(HEAD)
@@ -34,7 +34,7 @@ def dripping(connection: socket.socket) -> None:
         connection.close()
 
 
-def endless(piece: bytes, head: bytes = b""):
+def answer_endlessly(piece: bytes, head: bytes = b""):
     def serve(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         try:
@@ -52,28 +52,31 @@ def endless(piece: bytes, head: bytes = b""):
 )
 def test_source_that_drips_has_time_limit_for_whole_answer(loadline, start_lab, source) -> None:
     plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url))
-    with peers.Peer(dripping) as peer:
+    with fake_servers.FakeServer(answer_byte_by_byte) as peer:
         source = source.format(url=peer.url, host=peer.url.removeprefix("http://"))
         begun = time.monotonic()
         ended = loadline("run", plan, "--server", f"app={source}", timeout=60)
         took = time.monotonic() - begun
     assert ended.returncode == 0, ended.stderr
     assert "nothing can be measured of" in ended.stderr or "app: nothing" in ended.stderr
-    # A whole answer has two seconds; a Prometheus is asked one question, which goes unanswered.
+    # A whole answer has two seconds; Prometheus receives one query, which stays unanswered.
     assert took < 20, ended.stderr
 
 
 @pytest.mark.parametrize(
     ("source", "serve"),
     [
-        ("{url}/metrics", endless(b"x" * 65536, b"HTTP/1.1 200 OK\r\n\r\n")),
-        ("{url}/metrics", endless(b"x" * 65536)),
-        ("promql:{url} up", endless(b"10000\r\n" + b"1" * 65536 + b"\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")),
-        ("redis://{host}", endless(b"x" * 65536)),
-        # Logged in, and rows from then on: 1,000 bytes each.
+        ("{url}/metrics", answer_endlessly(b"x" * 65536, b"HTTP/1.1 200 OK\r\n\r\n")),
+        ("{url}/metrics", answer_endlessly(b"x" * 65536)),
+        (
+            "promql:{url} up",
+            answer_endlessly(b"10000\r\n" + b"1" * 65536 + b"\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        ),
+        ("redis://{host}", answer_endlessly(b"x" * 65536)),
+        # A login, then endless rows of 1,000 bytes each.
         (
             "postgres://me:pw@{host}/db?sslmode=disable",
-            endless(
+            answer_endlessly(
                 (b"D" + (1010).to_bytes(4, "big") + b"\0\1" + (1000).to_bytes(4, "big") + b"x" * 1000) * 64,
                 b"R\0\0\0\x08\0\0\0\0Z\0\0\0\5I",
             ),
@@ -83,7 +86,7 @@ def test_source_that_drips_has_time_limit_for_whole_answer(loadline, start_lab, 
 )
 def test_source_without_end_is_bounded(loadline, start_lab, source, serve) -> None:
     plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url))
-    with peers.Peer(serve or peers.never) as peer:
+    with fake_servers.FakeServer(serve or fake_servers.never_answer) as peer:
         source = source.format(url=peer.url, host=peer.url.removeprefix("http://"))
         ended, peak = peak_mb(loadline, "run", plan, "--server", f"app={source}")
     assert ended.returncode == 0, ended.stderr
@@ -92,7 +95,7 @@ def test_source_without_end_is_bounded(loadline, start_lab, source, serve) -> No
 
 @pytest.mark.parametrize("names", ["a" * 1_000_000, "new"])
 def test_names_that_source_invents_take_bounded_room(loadline, start_lab, names) -> None:
-    """Names of 1 MB, or 200 new ones each second."""
+    """Names of 1 MB, or 200 new names per second."""
     plan = loadline.write("plan.yml", PLAN.format(start_lab("truth").url).replace("duration: 1s", "duration: 3s"))
     count = 0
 
@@ -107,7 +110,7 @@ def test_names_that_source_invents_take_bounded_room(loadline, start_lab, names)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         connection.close()
 
-    with peers.Peer(serve) as peer:
+    with fake_servers.FakeServer(serve) as peer:
         ended = loadline("run", plan, "--server", f"app={peer.url}/metrics")
     assert ended.returncode == 0, ended.stderr
     record = loadline.folder / ".loadline/runs/last"
@@ -131,7 +134,7 @@ def test_file_that_does_not_end_is_refused(loadline, command) -> None:
     loadline.write("csv.yml", plan.replace("steps:", "csv: { file: /dev/zero }\nsteps:"))
     loadline.write("ca.yml", plan.replace("steps:", "http: { tls: { ca: /dev/zero } }\nsteps:"))
     ended, peak = peak_mb(loadline, *command)
-    # `audit` calls a file that is there and cannot be read no bad input.
+    # `audit` does not treat an existing but unreadable file as bad input.
     assert ended.returncode == (3 if command[0] == "audit" else 2), ended.stdout + ended.stderr
     assert peak < 150, peak
 
@@ -142,27 +145,27 @@ def test_conductor_whose_nodes_say_nothing_ends_after_second_signal(loadline, st
     nodes: list[int] = []
     try:
         runs = loadline.folder / ".loadline/runs"
-        until(lambda: len(list(runs.glob("2*/parts/*/counters.jsonl"))) == 2, "the nodes' records")
+        wait_until(lambda: len(list(runs.glob("2*/parts/*/counters.jsonl"))) == 2, "the nodes' records")
         children = subprocess.run(["pgrep", "-P", str(running.pid)], capture_output=True, text=True, check=True).stdout.split()
         nodes = [int(pid) for pid in children]
         for pid in nodes:
             os.kill(pid, signal.SIGSTOP)
         running.send_signal(signal.SIGINT)
-        # Two signals at once are one.
+        # Two simultaneous signals count as one.
         time.sleep(0.2)
         begun = time.monotonic()
         running.send_signal(signal.SIGINT)
-        _, told = running.communicate(timeout=30)
+        _, output = running.communicate(timeout=30)
         took = time.monotonic() - begun
     finally:
         for pid in nodes:
-            # The conductor ends those that it started.
+            # The conductor stops the nodes that it started.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         running.kill()
-    assert running.returncode in (3, 130), told
-    assert (runs / "last/report.html").is_file(), told
-    assert took < 8, told
+    assert running.returncode in (3, 130), output
+    assert (runs / "last/report.html").is_file(), output
+    assert took < 8, output
 
 
 def test_number_of_nodes_is_bounded(loadline) -> None:

@@ -1,4 +1,4 @@
-"""A run whose record cannot be written has not been carried out, and says so; no figure of it becomes a verdict."""
+"""A run whose record cannot be written is reported as such, and its figures give no verdict."""
 
 import json
 import os
@@ -33,13 +33,13 @@ criteria: [ errors < 1% ]
 
 
 class SmallDisk:
-    """A file system of 600 KiB, nearly full."""
+    """A file system of 600 KiB that is nearly full."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def leave(self, size: int) -> None:
-        """Fills it but for `size` bytes."""
+        """Fills the disk except for `size` bytes."""
         free = os.statvfs(self.folder)
         (self.folder / "fill").write_bytes(b"x" * (free.f_bavail * free.f_frsize - size))
 
@@ -71,7 +71,7 @@ def test_disk_that_fills_during_run_ends_it_with_code_3(loadline, start_lab, sma
     assert "COULD NOT RUN" in ended.stdout
     assert "FAIL" not in ended.stdout
     assert "PASS" not in ended.stdout
-    # The record itself says how it ended.
+    # The record states how the run ended.
     manifest = json.loads((runs / "last/manifest.json").read_text())
     assert manifest["state"] == "interrupted"
     assert manifest["end"]["cause"] == "fault"
@@ -95,7 +95,7 @@ def test_full_disk_refuses_run_before_its_first_request(loadline, start_lab, sma
 
 
 @pytest.mark.parametrize("room_kib", [130, 20, 4])
-def test_disk_that_fills_makes_stage_of_campaign_one_that_could_not_run(loadline, start_lab, small_disk, room_kib) -> None:
+def test_disk_that_fills_makes_campaign_stage_could_not_run(loadline, start_lab, small_disk, room_kib) -> None:
     plan = loadline.write("campaign.yml", CAMPAIGN.format(target=start_lab("truth").url))
     small_disk.leave(room_kib << 10)
     ended = loadline("campaign", plan, "--folder", small_disk.folder / "campaigns")
@@ -116,7 +116,7 @@ def test_report_that_cannot_be_written_ends_with_code_3(loadline, start_lab, sma
     assert ended.returncode == 3, ended.stdout + ended.stderr
     assert f"report.html: {NO_SPACE}" in ended.stderr
     assert "`loadline report " in ended.stderr
-    # What was measured is whole.
+    # The measurement is complete.
     assert "PASS" in ended.stdout
     assert loadline("report", "last", "--runs", small_disk.folder / "runs").returncode == 3
     small_disk.free()
@@ -125,7 +125,7 @@ def test_report_that_cannot_be_written_ends_with_code_3(loadline, start_lab, sma
 
 @pytest.mark.parametrize("ignored", [True, False], ids=["ignored", "as inherited"])
 def test_file_size_limit_is_write_error_like_others(loadline, start_lab, ignored) -> None:
-    """A limit on the size of files (`ulimit -f`) sends SIGXFSZ, which is not the end of the process."""
+    """The file size limit (`ulimit -f`) sends SIGXFSZ, which must not end the process."""
     plan = loadline.write("plan.yml", PLAN.format(target=start_lab("truth").url))
     ended = subprocess.run(
         [LOADLINE, "run", plan],

@@ -1,7 +1,10 @@
-"""Load goes where the user said: hosts that come up while the test runs are not loaded unless allowed, and always named."""
+"""Load goes only to hosts that the user named.
 
-import peers
-from recording import Recorder
+Other hosts need permission and are always reported.
+"""
+
+import fake_servers
+from wire_recorder import WireRecorder
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -10,8 +13,8 @@ def redirect(where: str) -> bytes:
     return b"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % where.encode()
 
 
-class Elsewhere(Recorder):
-    """The same machine under another name."""
+class Elsewhere(WireRecorder):
+    """This machine under another name."""
 
     def __init__(self) -> None:
         super().__init__(OK)
@@ -25,8 +28,8 @@ scenarios: [{{flow: [{{get: {{url: /}}}}]}}]
 RATE = ("--rate", "20/s", "--duration", "200ms")
 
 
-def test_a_redirect_to_another_host_ends_as_it_came(loadline) -> None:
-    with Elsewhere() as other, peers.Peer(peers.answer(redirect(other.url))) as peer:
+def test_redirect_to_another_host_is_not_followed(loadline) -> None:
+    with Elsewhere() as other, fake_servers.FakeServer(fake_servers.answer_with(redirect(other.url))) as peer:
         ended = loadline("run", peer.url, *RATE)
         assert ended.stderr.splitlines()[0] == "loadline: load goes to 127.0.0.1 (this machine)"
         assert other.total() == 0
@@ -42,7 +45,7 @@ def test_a_redirect_to_another_host_ends_as_it_came(loadline) -> None:
         assert loadline.summary()["requests"]["ok"] == 4
 
 
-def test_a_url_that_an_answer_gave_has_no_answer(loadline) -> None:
+def test_url_from_a_response_to_another_host_is_unanswered(loadline) -> None:
     plan = """
 loadline: 1
 target: {target}
@@ -53,7 +56,7 @@ steps: [{{get: {{url: /, capture: {{next: $.next}}}}}}, {{get: "{{{{ next }}}}"}
     with Elsewhere() as other:
         body = b'{"next": "%s/x"}' % other.url.encode()
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-        with peers.Peer(peers.answer(answer)) as peer:
+        with fake_servers.FakeServer(fake_servers.answer_with(answer)) as peer:
             text = plan.format(target=peer.url, allowed="[example.test]")
             ended = loadline("run", loadline.write("plan.yml", text))
             assert other.total() == 0
@@ -66,7 +69,7 @@ steps: [{{get: {{url: /, capture: {{next: $.next}}}}}}, {{get: "{{{{ next }}}}"}
             assert other.total() == 4
 
 
-def test_hosts_of_the_file_are_loaded(loadline) -> None:
+def test_hosts_named_in_the_plan_are_loaded(loadline) -> None:
     plan = """
 loadline: 1
 target: {}
@@ -74,15 +77,15 @@ variables: {{base: "{}"}}
 load: {{rate: 20/s, duration: 100ms}}
 steps: [{{get: "{{{{ base }}}}/a"}}, {{get: "{}/b"}}]
 """
-    with Elsewhere() as other, peers.Peer(peers.answer(OK)) as peer:
+    with Elsewhere() as other, fake_servers.FakeServer(fake_servers.answer_with(OK)) as peer:
         ended = loadline("run", loadline.write("plan.yml", plan.format(peer.url, other.url, other.url)))
         assert ", and to localhost" in ended.stderr.splitlines()[0]
         assert other.total() == 4
 
 
-def test_a_fixed_list_holds_before_the_first_request_and_behind_every_door(loadline) -> None:
+def test_fixed_host_list_applies_to_every_command_before_the_first_request(loadline) -> None:
     fixed = {"LOADLINE_ALLOW_HOSTS": "127.0.0.2, *.example.test"}
-    with Recorder(OK) as peer:
+    with WireRecorder(OK) as peer:
         script = loadline.write("test.yml", SCRIPT.format(peer.url))
         for code, command in ((2, ("run", peer.url)), (1, ("artillery", "run", script)), (1, ("wrk", "-c1", "-t1", "-d1s", peer.url))):
             ended = loadline(*command, env=fixed)
@@ -94,22 +97,22 @@ def test_a_fixed_list_holds_before_the_first_request_and_behind_every_door(loadl
         assert peer.total() == 0
 
 
-def test_artillerys_door_follows_and_says_so(loadline) -> None:
-    with Elsewhere() as other, peers.Peer(peers.answer(redirect(other.url))) as peer:
+def test_artillery_command_follows_redirects_and_reports_them(loadline) -> None:
+    with Elsewhere() as other, fake_servers.FakeServer(fake_servers.answer_with(redirect(other.url))) as peer:
         path = loadline.write("test.yml", SCRIPT.format(peer.url))
         ended = loadline("artillery", "run", path)
         assert ended.returncode == 0, ended.stderr
         assert other.total() == 2
         assert any("load went to `localhost`" in note for note in loadline.summary()["notes"])
 
-        # A list that somebody has fixed is no matter of taste.
+        # An explicit list of hosts also applies here.
         loadline("artillery", "run", path, env={"LOADLINE_ALLOW_HOSTS": "127.0.0.1"})
         assert other.total() == 2
 
 
-def test_ipv6_is_written_in_a_plan_as_behind_the_flag(loadline) -> None:
+def test_ipv6_host_is_accepted_in_plan_and_flag(loadline) -> None:
     plan = "loadline: 1\ntarget: {}\nallow-hosts: {}\nload: {{rate: 10/s, duration: 100ms}}\nsteps: [{{get: /}}]\n"
-    with peers.Peer(peers.answer(OK)) as peer:
+    with fake_servers.FakeServer(fake_servers.answer_with(OK)) as peer:
         for name in ('"::1"', '["[::1]", example.test]'):
             ended = loadline("run", loadline.write("plan.yml", plan.format(peer.url, name)))
             assert "allow-hosts" not in ended.stderr

@@ -1,10 +1,10 @@
-"""Memory is bounded whatever servers send, users wait for and tables hold; a drain ends when it should."""
+"""Memory is bounded for responses, waiting users and tables, and a drain ends in time."""
 
 import time
 
-import peers
+import fake_servers
 import pytest
-from peak import peak_mb
+from peak_memory import peak_mb
 
 pytestmark = pytest.mark.alone
 
@@ -16,9 +16,9 @@ steps: [{{get: /}}]
 """
 
 
-def test_users_that_wait_are_bounded_and_a_drain_ends(loadline) -> None:
+def test_waiting_users_are_bounded_and_the_drain_ends(loadline) -> None:
     plan = loadline.write("plan.yml", SILENT)
-    with peers.Peer(peers.never) as peer:
+    with fake_servers.FakeServer(fake_servers.never_answer) as peer:
         plan.write_text(SILENT.format(peer.url))
         begun = time.monotonic()
         ended, peak = peak_mb(loadline, "run", plan, "--memory", "24MB", "--drain", "1s")
@@ -29,11 +29,11 @@ def test_users_that_wait_are_bounded_and_a_drain_ends(loadline) -> None:
     assert summary["requests"]["adds_up"]
     assert any("memory budget was used up by users that wait" in note for note in summary["notes"]), summary["notes"]
     assert peak < 150
-    # Two seconds of load and one of drain; what is beyond is for the report.
+    # Two seconds of load and one of drain; the rest is for the report.
     assert took < 25, ended.stderr
 
 
-def test_what_servers_send_is_bounded_and_no_fault_of_theirs(loadline) -> None:
+def test_large_responses_are_bounded_and_not_server_failures(loadline) -> None:
     body = b"[" + b"1," * (1 << 20) + b"1]"
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
     plan = """
@@ -42,7 +42,7 @@ target: {}
 load: {{rate: 20/s, duration: 200ms}}
 steps: [{{get: {{url: /, capture: {{first: "$[0]"}}}}}}]
 """
-    with peers.Peer(peers.answer(answer)) as peer:
+    with fake_servers.FakeServer(fake_servers.answer_with(answer)) as peer:
         path = loadline.write("plan.yml", plan.format(peer.url))
         for memory in ("1MB", "64MB"):
             _, peak = peak_mb(loadline, "run", path, "--memory", memory)
@@ -54,7 +54,7 @@ steps: [{{get: {{url: /, capture: {{first: "$[0]"}}}}}}]
         assert loadline.summary()["requests"]["ok"] == 4
 
 
-def test_what_the_user_asks_for_is_told_before(loadline) -> None:
+def test_memory_demand_of_the_plan_is_reported_before_the_run(loadline) -> None:
     loadline.write("many.csv", "id,name\n" + "1,x\n" * 200_000)
     plan = "loadline: 1\ntarget: http://127.0.0.1:1\ncsv: [{file: many.csv}]\n"
     plan += "load: {rate: 1/s, duration: 1s}\nsteps: [{get: '/{{ id }}'}]\n"

@@ -1,9 +1,9 @@
-"""No secret reaches a campaign's files, a plan that `init` writes, or a line of the terminal."""
+"""No secret reaches a campaign's files, a plan that `init` writes, or the terminal."""
 
 import json
 
 import pytest
-from recording import Recorder
+from wire_recorder import WireRecorder
 
 SECRET = "S3cr3tW0rd"
 
@@ -54,7 +54,7 @@ def test_terminal_shows_no_secret_of_urls(loadline, command) -> None:
     assert_no_secret(loadline, ended.stdout, ended.stderr)
 
 
-def test_init_takes_secrets_out_of_forms_whose_type_stands_with_the_body(loadline) -> None:
+def test_init_removes_secrets_from_forms_with_the_type_in_the_body(loadline) -> None:
     part = f'--b\r\nContent-Disposition: form-data; name="password"\r\n\r\n{SECRET}\r\n--b--\r\n'
     bodies = [
         {"mimeType": "application/x-www-form-urlencoded", "text": f"user=me&password={SECRET}"},
@@ -78,7 +78,7 @@ def test_init_takes_secrets_out_of_forms_whose_type_stands_with_the_body(loadlin
 
 
 def test_number_under_secret_name_is_sent_as_number(loadline) -> None:
-    with Recorder() as peer:
+    with WireRecorder() as peer:
         command = f"curl {peer.url}/pin -H 'Content-Type: application/json' -d '{{\"api_key\": 1234}}'\n"
         made = loadline("init", loadline.write("pin.txt", command), "--output", "pin.yml")
         assert made.returncode == 0, made.stderr

@@ -1,4 +1,6 @@
-"""The image: its steps run without Docker as far as they can, and what it promises is what manifests count on."""
+"""The container image: its build steps run without Docker where possible, and it matches the
+manifests.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ def _step(*arguments: object, folder: Path, timeout: float = 30) -> subprocess.C
 
 
 @pytest.mark.parametrize("arguments", [[], ["push"], ["install"], ["install", "python3"]])
-def test_an_unknown_step_is_refused(tmp_path, arguments):
+def test_unknown_build_step_is_refused(tmp_path, arguments):
     done = _step(*arguments, folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("build-image.sh")
 
 
-def test_all_steps_are_the_script_s():
+def test_dockerfile_runs_the_steps_of_the_script():
     assert re.findall(r"build-image\.sh (\w+)", "\n".join(line for line in DOCKERFILE.splitlines() if line.startswith("RUN"))) == [
         "page",
         "wheel",
@@ -35,7 +37,7 @@ def test_all_steps_are_the_script_s():
     ]
 
 
-def test_whoever_it_is_has_no_rights_and_is_the_manifests_user():
+def test_image_user_is_unprivileged_and_that_of_the_manifests():
     user = re.search(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE)
     number = (ROOT / "crates/k8s/src/parts.rs").read_text()
     assert user.groups() == ("10001", "10001")
@@ -43,7 +45,7 @@ def test_whoever_it_is_has_no_rights_and_is_the_manifests_user():
     assert "--uid 10001" in DOCKERFILE
 
 
-def test_it_has_the_version_of_ray_that_manifests_name():
+def test_image_has_the_ray_version_of_the_manifests():
     version = re.search(r"^ARG RAY=(.+)$", DOCKERFILE, re.MULTILINE)[1]
     assert f'default_value = "{version}"' in (ROOT / "crates/cli/src/args/cluster.rs").read_text()
     first, beyond = re.search(r'ray = \["ray>=([\d.]+),<([\d.]+)"\]', (ROOT / "pyproject.toml").read_text()).groups()
@@ -52,8 +54,8 @@ def test_it_has_the_version_of_ray_that_manifests_name():
 
 
 @pytest.mark.long
-def test_the_wheel_goes_into_a_python_with_ray_beside_it(tmp_path):
-    """The last stage, in an environment of its own, far from any checkout."""
+def test_wheel_installs_next_to_ray(tmp_path):
+    """Runs the last build stage in a virtual environment outside of any checkout."""
     wheels = sorted((ROOT / "dist").glob("loadline-*.whl"), key=lambda path: path.stat().st_mtime)
     assert wheels, "no wheel in dist/: `make wheel` makes it"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True, timeout=120)
@@ -62,14 +64,14 @@ def test_the_wheel_goes_into_a_python_with_ray_beside_it(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1:] == ["ray 2.60.0"]
     for program in ("loadline", "ray"):
-        told = subprocess.run([binaries / program, "--version"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        assert told.returncode == 0, told.stderr
-    asked = subprocess.run(
+        shown = subprocess.run([binaries / program, "--version"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert shown.returncode == 0, shown.stderr
+    refused = subprocess.run(
         [binaries / "loadline", "run", "http://127.0.0.1:9", "--on", "ray", "--nodes", "2", "--address", "127.0.0.1:1"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert asked.returncode == 3
-    assert "no Ray cluster answers at 127.0.0.1:1: Connection refused" in asked.stderr
+    assert refused.returncode == 3
+    assert "no Ray cluster answers at 127.0.0.1:1: Connection refused" in refused.stderr

@@ -1,5 +1,6 @@
-"""``loadline k8s render``: what it writes is what Kubernetes and KubeRay document, holds the test's files, and calls a command line
-that Loadline understands; what they would refuse is refused here."""
+"""``loadline k8s render``: manifests are valid for Kubernetes and KubeRay, contain the test's
+files, and call a valid command line.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ USERS = b"name\nanna\nb\xc3\xb6rge\n"
 
 @pytest.fixture
 def render(loadline):
-    """Renders from a folder below that of the data; the documents by kind, and the text."""
+    """Renders from a folder below that of the data. Returns the documents by kind, and the text."""
     (loadline.folder / "tests").mkdir()
     (loadline.folder / "data").mkdir()
     (loadline.folder / "tests/plan.yml").write_text(PLAN)
@@ -60,7 +61,7 @@ def pods_of(job: dict) -> list[dict]:
     return [cluster["headGroupSpec"]["template"], *(group["template"] for group in cluster["workerGroupSpecs"])]
 
 
-def test_the_schema_knows_what_it_refuses(render):
+def test_schema_rejects_invalid_manifests(render):
     found, _ = render()
     job = found["RayJob"]
     for break_it in (
@@ -77,14 +78,15 @@ def test_the_schema_knows_what_it_refuses(render):
             jsonschema.validate(broken, SCHEMA)
 
 
-def test_a_ray_job_is_one_run_and_no_second_one(render):
+def test_ray_job_runs_exactly_once(render):
     found, text = render("--", "--check", "p99 < 250ms", "--tag", "it's")
     assert set(found) == {"PersistentVolumeClaim", "ConfigMap", "RayJob"}
     job = found["RayJob"]
     spec = job["spec"]
     assert job["metadata"]["name"] == "loadline-plan"
     assert (spec["submissionMode"], spec["backoffLimit"], spec["shutdownAfterJobFinishes"]) == ("SidecarMode", 0, True)
-    # Ten minutes of load, half a minute behind it, ten in which nodes may come, and fifteen for all else.
+    # Ten minutes of load, half a minute of drain, ten minutes to wait for nodes, and fifteen for
+    # the rest.
     assert spec["activeDeadlineSeconds"] == 600 + 30 + 600 + 900
     cluster = spec["rayClusterSpec"]
     assert cluster["authOptions"] == {"mode": "token"}
@@ -101,7 +103,7 @@ def test_a_ray_job_is_one_run_and_no_second_one(render):
     assert "kubectl apply" in text
 
 
-def test_an_indexed_job_is_parts_of_one_run(render):
+def test_indexed_job_runs_parts_of_one_run(render):
     start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
     found, text = render("--job", "indexed", "--start-at", start, "--", "--seed", 7, "--tag", "$(HOME)")
     assert set(found) == {"PersistentVolumeClaim", "ConfigMap", "Job"}
@@ -124,7 +126,7 @@ def test_an_indexed_job_is_parts_of_one_run(render):
     assert f"# THE LOAD BEGINS AT {start}: " in text
 
 
-def test_without_a_moment_it_begins_in_a_while_and_says_when(render):
+def test_indexed_job_without_start_time_states_when_it_starts(render):
     before = time.time()
     found, text = render("--job", "indexed")
     args = found["Job"]["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -136,7 +138,7 @@ def test_without_a_moment_it_begins_in_a_while_and_says_when(render):
 
 
 @pytest.mark.parametrize("job", ["ray", "indexed"])
-def test_pods_have_no_rights_and_a_host_of_their_own(render, job):
+def test_pods_are_unprivileged_and_on_separate_hosts(render, job):
     found, text = render("--job", job, "--cpu", "1500m", "--memory", "3Gi", "--env-from", "shop.secrets", "--namespace", "load")
     assert {document["metadata"]["namespace"] for document in found.values()} == {"load"}
     pods = pods_of(found["RayJob" if job == "ray" else "Job"])
@@ -156,11 +158,11 @@ def test_pods_have_no_rights_and_a_host_of_their_own(render, job):
     rule = node["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]
     assert rule["topologyKey"] == "kubernetes.io/hostname"
     assert rule["labelSelector"]["matchLabels"] == node["metadata"]["labels"]
-    # Each comment says why; none of ours is lost in somebody's text.
+    # Documents are separated only by our own markers, never by text of the user.
     assert text.count("\n---\n") == 3
 
 
-def test_files_keep_their_places_and_their_bytes(render, loadline):
+def test_files_keep_their_paths_and_bytes(render, loadline):
     (loadline.folder / "data/ca.der").write_bytes(b"name\n\xff\xfe\n")
     found, _ = render("--", "--cacert", "data/ca.der")
     volume = {each["name"]: each for each in pods_of(found["RayJob"])[0]["spec"]["volumes"]}["files"]
@@ -173,7 +175,7 @@ def test_files_keep_their_places_and_their_bytes(render, loadline):
     assert base64.b64decode(config["binaryData"][paths["data/ca.der"]]) == b"name\n\xff\xfe\n"
 
 
-def test_what_holds_a_secret_goes_into_a_secret_and_is_told(render, loadline, monkeypatch):
+def test_file_with_a_secret_becomes_a_secret_with_a_warning(render, loadline, monkeypatch):
     def with_header(value: str) -> str:
         return PLAN.replace("- get: /{{ name }}", f"- get: {{ url: /, headers: {{ authorization: '{value}' }} }}")
 
@@ -201,7 +203,7 @@ def test_what_holds_a_secret_goes_into_a_secret_and_is_told(render, loadline, mo
     assert "Secret" not in found
 
 
-def test_from_another_folder_it_runs_in_that(loadline, render):
+def test_render_from_a_subfolder_runs_in_it(loadline, render):
     done = Loadline(loadline.folder / "tests")("k8s", "render", "plan.yml", "--image", IMAGE, "--nodes", 2)
     assert done.returncode == 0, done.stderr
     job = next(each for each in yaml.safe_load_all(done.stdout) if each["kind"] == "RayJob")
@@ -221,15 +223,15 @@ def test_from_another_folder_it_runs_in_that(loadline, render):
         "ö: \U0001f600\r\n",
     ],
 )
-def test_texts_come_back_as_they_were(render, loadline, text):
+def test_text_is_preserved_exactly(render, loadline, text):
     content = PLAN + "".join(f"# {line}" for line in text.splitlines(keepends=True)) + "\n"
     (loadline.folder / "tests/plan.yml").write_bytes(content.encode())
     found, _ = render()
     assert content in found["ConfigMap"]["data"].values()
 
 
-def test_the_command_line_in_it_is_one_of_ours(render, loadline):
-    """Up to the cluster, which is not there."""
+def test_rendered_command_line_is_valid(render, loadline):
+    """Runs it until it fails to reach the cluster."""
     found, _ = render("--", "--check", "p99 < 250ms")
     words = shlex.split(found["RayJob"]["spec"]["entrypoint"].partition("exec loadline ")[2])
     words[words.index("--runs") + 1] = "records"
@@ -238,7 +240,7 @@ def test_the_command_line_in_it_is_one_of_ours(render, loadline):
     assert "/nowhere/python" in done.stderr
 
 
-def test_what_is_in_the_image_needs_no_config_map(render):
+def test_in_image_needs_no_config_map(render):
     found, _ = render("--in-image", "/srv/tests")
     assert "ConfigMap" not in found
     assert found["RayJob"]["spec"]["entrypoint"].startswith("cd /srv/tests && ")
@@ -246,13 +248,13 @@ def test_what_is_in_the_image_needs_no_config_map(render):
         assert all("configMap" not in volume for volume in pod["spec"]["volumes"])
 
 
-def test_it_may_go_into_a_file(render, loadline):
+def test_output_flag_writes_a_file(render, loadline):
     done = render.call("--output", "job.yml")
     assert (done.returncode, done.stdout) == (0, "")
     assert (loadline.folder / "job.yml").read_text().startswith("# Made by `loadline k8s render`")
 
 
-def test_files_beyond_a_config_map_are_refused(render, loadline):
+def test_files_larger_than_a_config_map_are_refused(render, loadline):
     (loadline.folder / "data/users.csv").write_bytes(b"name\n" + b"anna\n" * 220_000)
     done = render.call()
     assert done.returncode == 2
@@ -284,7 +286,7 @@ def test_files_beyond_a_config_map_are_refused(render, loadline):
         (["--", "--rate", "fast"], "--rate"),
     ],
 )
-def test_bad_input_is_one_line(render, arguments, line):
+def test_render_bad_flags_are_one_line(render, arguments, line):
     done = render.call(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
@@ -301,13 +303,13 @@ def test_bad_input_is_one_line(render, arguments, line):
         ({"what": "locustfile.py"}, "Locust has its own master and workers"),
     ],
 )
-def test_bad_words_are_one_line(render, how, line):
+def test_render_bad_names_are_one_line(render, how, line):
     done = render.call(**how)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"loadline: {line}"), done.stderr
 
 
-def test_a_url_needs_no_files(render):
+def test_url_needs_no_files(render):
     found, _ = render("--", "--rate", "50/s", "--duration", "1m", what="https://shop.example/")
     assert set(found) == {"PersistentVolumeClaim", "RayJob"}
     assert "loadline run https://shop.example/ --on ray" in found["RayJob"]["spec"]["entrypoint"]
@@ -322,7 +324,7 @@ def test_a_url_needs_no_files(render):
         ("", ["--stop", "errors > 10% for 10s: stop fail"], "stop rules"),
     ],
 )
-def test_what_looks_at_the_whole_run_needs_a_conductor(render, loadline, more, flags, what):
+def test_features_of_the_whole_run_require_a_ray_job(render, loadline, more, flags, what):
     (loadline.folder / "tests/plan.yml").write_text(PLAN + more)
     assert render.call("--", *flags).returncode == 0
     done = render.call("--job", "indexed", "--", *flags)
@@ -343,7 +345,7 @@ scenarios:
 
 
 @pytest.mark.parametrize("folder", ["tests", "../elsewhere"])
-def test_what_another_reader_resolves_is_sent_along_by_its_relative_name(render, loadline, folder):
+def test_files_of_other_test_formats_are_included_by_relative_path(render, loadline, folder):
     place = loadline.folder / folder
     place.mkdir(exist_ok=True)
     (place / "shop.yml").write_text(ARTILLERY)
@@ -351,14 +353,14 @@ def test_what_another_reader_resolves_is_sent_along_by_its_relative_name(render,
     found, _ = render(what=f"{folder}/shop.yml")
     held = {**found["ConfigMap"].get("data", {}), **found["ConfigMap"].get("binaryData", {})}
     assert len(held) == 2
-    # Word by word from the root it is no file of other machines.
+    # An absolute path does not exist on other machines.
     (place / "shop.yml").write_text(ARTILLERY.replace("people.csv", str(place.resolve() / "people.csv")))
     refused = render.call(what=f"{folder}/shop.yml")
     assert refused.returncode == 2
     assert "is named by a path from the root" in refused.stderr
 
 
-def test_a_manifest_that_an_annotation_cannot_hold_is_applied_by_the_server(render, loadline):
+def test_manifest_too_large_for_an_annotation_uses_server_side_apply(render, loadline):
     assert "kubectl apply -f FILE" in render()[1]
     (loadline.folder / "data/users.csv").write_bytes(USERS + b"someone\n" * 40_000)
     for job in ("ray", "indexed"):

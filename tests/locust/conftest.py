@@ -1,4 +1,4 @@
-"""Locust beside Loadline's: the stock command, and ours."""
+"""Fixtures that run the original `locust` command and `loadline locust`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STOCK = Path(sys.executable).parent / "locust"
 
 
 class Locust:
-    """Both commands, run in a folder of their own, without anybody's settings."""
+    """Runs both commands in a folder of their own, without the user's settings."""
 
     def __init__(self, loadline, folder: Path) -> None:
         self.loadline, self.folder = loadline, folder
@@ -30,11 +30,11 @@ class Locust:
         return self.loadline("locust", *args, env=env, timeout=timeout)
 
     def start(self, *args: object, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        """Ours, in a group of its own."""
+        """Starts `loadline locust` in its own process group."""
         return self.loadline.start("locust", *args, start_new_session=True, env={**os.environ, **(env or {})})
 
     def start_stock(self, *args: object) -> subprocess.Popen[str]:
-        """The stock command, in a group of its own."""
+        """Starts the original command in its own process group."""
         return subprocess.Popen(
             [STOCK, *map(str, args)],
             cwd=self.folder,
@@ -47,8 +47,8 @@ class Locust:
 
     @staticmethod
     @contextmanager
-    def ending(*processes: subprocess.Popen[str]) -> Iterator[None]:
-        """Nobody is left behind, whatever becomes of a test: each leads a group of its own, with whoever it has forked."""
+    def stopping(*processes: subprocess.Popen[str]) -> Iterator[None]:
+        """Kills the process groups on exit, including forked processes."""
         try:
             yield
         finally:
@@ -58,8 +58,8 @@ class Locust:
                     process.wait()
 
     @staticmethod
-    def two() -> tuple[object, ...]:
-        """Two processes, which meet where nobody else does."""
+    def two_processes() -> tuple[object, ...]:
+        """Returns flags for two processes on a free port."""
         port = ports.free()
         return ("--processes", 2, "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--master-port", port)
 

@@ -1,4 +1,6 @@
-"""Tasks that start at a rate, whatever the locustfile says of waiting: how many, by whom, and from when their times count."""
+"""Arrival rates for Locust: number, assignment and timing of tasks, independent of the
+locustfile's wait times.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from scripted import Server
+from scripted_server import ScriptedServer
 
-#: Each task takes a tenth of a second at least.
+#: Each task takes at least 0.1 s.
 SLOW = """
 import gevent
 from locust import HttpUser, constant, task
@@ -32,9 +34,9 @@ class User(HttpUser):
 """
 
 
-def test_an_arrival_without_a_free_user_waits_and_keeps_its_time(locust):
+def test_arrival_without_a_free_user_waits_and_keeps_its_intended_start(locust):
     locust.write(SLOW)
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.ours(
             *("--headless", "-u", 2, "-r", 100, "-H", server.url, "--only-summary"), env={"LOADLINE_ARRIVAL_RATE": "40/s for 1s"}
         )
@@ -48,7 +50,8 @@ def test_an_arrival_without_a_free_user_waits_and_keeps_its_time(locust):
     assert arrivals["adds_up"]
     assert summary["requests"]["adds_up"]
     assert [(row["text"], row["count"]) for row in summary["iterations"]] == [("slowly", 40)]
-    # Two users need two seconds for what should have started within one: the last one waits for about one at least.
+    # Two users need two seconds for arrivals of one second, so the last one waits for at least
+    # about a second.
     for times in (summary["iterations"][0]["iteration"], summary["labels"][0]["response"]):
         assert times["max"]["ns"] > 0.9e9
     assert summary["labels"][0]["service"]["max"]["ns"] < times["max"]["ns"]
@@ -56,7 +59,7 @@ def test_an_arrival_without_a_free_user_waits_and_keeps_its_time(locust):
     assert manifest["load"]["model"] == "open"
 
 
-def test_how_tasks_end(locust):
+def test_task_ends_are_counted_as_completed_failed_or_abandoned(locust):
     locust.write(
         """
 import gevent
@@ -80,7 +83,7 @@ class User(FastHttpUser):
     tasks = [Nested]
 """
     )
-    with Server() as server:
+    with ScriptedServer() as server:
         env = {"LOADLINE_ARRIVAL_RATE": "8/s for 1s"}
         run = locust.ours("--headless", "-u", 1, "-H", server.url, "--only-summary", env=env)
     arrivals = locust.loadline.summary()["arrivals"]
@@ -90,14 +93,14 @@ class User(FastHttpUser):
     assert run.returncode == 1
 
 
-def test_processes_share_the_rate(locust):
+def test_processes_divide_the_arrival_rate(locust):
     locust.write(SLOW.replace("40", "-1").replace("0.1", "0.001"))
-    with Server() as server:
+    with ScriptedServer() as server:
         process = locust.start(
-            *("--headless", "-u", 4, "-r", 100, "-H", server.url, "--only-summary", *locust.two()),
+            *("--headless", "-u", 4, "-r", 100, "-H", server.url, "--only-summary", *locust.two_processes()),
             env={"LOADLINE_ARRIVAL_RATE": "30/s for 2s"},
         )
-        with locust.ending(process):
+        with locust.stopping(process):
             end = time.monotonic() + 30
             while len(server.requests) < 60 and time.monotonic() < end:
                 time.sleep(0.02)
@@ -117,7 +120,7 @@ def _lines(run: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("text", ["fast", "10/s to 20/s", "0/s", "10/s, 20/s"])
-def test_a_rate_that_cannot_be_read_is_told_in_a_line(locust, text):
+def test_malformed_arrival_rate_is_reported_in_one_line(locust, text):
     locust.write(SLOW)
     run = locust.ours("--headless", "-t", 1, "-H", "http://127.0.0.1:1", env={"LOADLINE_ARRIVAL_RATE": text})
     assert run.returncode == 1

@@ -1,4 +1,4 @@
-"""The command line beside Locust's own: what it says of bad input and with which code, and that its files are the same files."""
+"""The command line compared with Locust's: error messages, exit codes and output files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import sys
 
 import pytest
-from scripted import Server
+from scripted_server import ScriptedServer
 
 USER = """
 from locust import HttpUser, constant, task
@@ -25,7 +25,7 @@ class User(HttpUser):
 
 
 def _plain(text: str) -> list[str]:
-    """Without moments, the host's name, and our own lines."""
+    """Removes times, the host's name, and Loadline's own lines."""
     text = re.sub(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] \S+?/", "", text)
     return [line.rstrip() for line in text.splitlines() if not line.startswith("loadline: ")]
 
@@ -45,7 +45,7 @@ def _plain(text: str) -> list[str]:
         (USER, ("--headless", "-t", "1", "NoUser")),
     ],
 )
-def test_bad_input_is_told_as_there(locust, file, arguments):
+def test_bad_input_is_reported_as_in_locust(locust, file, arguments):
     if file is not None:
         locust.write(file)
     stock, ours = locust.stock(*arguments), locust.ours(*arguments)
@@ -56,7 +56,7 @@ def test_bad_input_is_told_as_there(locust, file, arguments):
     assert clean(ours.stderr)[-1:] == clean(stock.stderr)[-1:]
 
 
-def test_no_host_is_told_as_there(locust):
+def test_missing_host_is_reported_as_in_locust(locust):
     locust.write(USER)
     stock, ours = locust.stock("--headless", "-t", "2"), locust.ours("--headless", "-t", "2")
     said = [line for line in _plain(stock.stderr) if "base host" in line]
@@ -65,10 +65,10 @@ def test_no_host_is_told_as_there(locust):
     assert ours.returncode == stock.returncode
 
 
-def test_files_and_tables_are_the_same(locust):
+def test_output_files_and_tables_equal_locusts(locust):
     locust.write(USER)
     kinds = ("stats", "stats_history", "failures", "exceptions")
-    with Server() as server:
+    with ScriptedServer() as server:
         for run, name in ((locust.stock, "stock"), (locust.ours, "ours")):
             done = run(
                 *("--headless", "-u", 2, "-r", 2, "-t", 2, "-H", server.url, "--csv", name, "--html", f"{name}.html"),
@@ -93,7 +93,7 @@ def test_files_and_tables_are_the_same(locust):
     assert "templateArgs" in (locust.folder / "ours.html").read_text()
 
 
-def test_without_the_extra_one_line_says_how_to_have_it(locust, tmp_path):
+def test_missing_extra_is_reported_with_the_install_command(locust, tmp_path):
     python = tmp_path / "python3"
     python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 7\nexit 99\n')
     python.chmod(0o755)
@@ -112,8 +112,8 @@ def test_without_the_extra_one_line_says_how_to_have_it(locust, tmp_path):
     ("package", "version", "range_"),
     [("locust", "9.9.9", "(from 2.47, below 2.48)"), ("geventhttpclient", "2.5.1", "(from 2.6, below 2.7)")],
 )
-def test_a_version_that_was_not_tested_is_refused(locust, tmp_path, package, version, range_):
-    # A package's metadata in front of the installed one's.
+def test_untested_version_is_refused(locust, tmp_path, package, version, range_):
+    # Package metadata that precedes the installed package.
     info = tmp_path / f"site/{package}-{version}.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
@@ -125,9 +125,9 @@ def test_a_version_that_was_not_tested_is_refused(locust, tmp_path, package, ver
     assert len(run.stderr.splitlines()) == 1
 
 
-def test_our_own_command_runs_locustfiles_in_our_own_words(locust, loadline):
+def test_run_command_accepts_locustfiles_with_native_flags(locust, loadline):
     locust.write(USER.replace('self.client.get("/missing")', "pass"))
-    with Server() as server:
+    with ScriptedServer() as server:
         words = ("--target", server.url, "--connections", 3, "--duration", "2s", "--runs", "kept")
         run = loadline("run", "locustfile.py", *words, "--check", "errors < 1%", "--", "--only-summary")
     summary = json.loads((locust.folder / "kept/last/summary.json").read_text())
@@ -140,7 +140,7 @@ def test_our_own_command_runs_locustfiles_in_our_own_words(locust, loadline):
 @pytest.mark.parametrize(
     "flag", [("--once",), ("--stop", "errors > 10%: stop fail"), ("--target", "lab:truth"), ("--duration", "1500ms")]
 )
-def test_what_locust_has_no_word_for_is_refused(locust, loadline, flag):
+def test_run_flag_without_locust_equivalent_is_refused(locust, loadline, flag):
     locust.write(USER)
     run = loadline("run", "locustfile.py", *flag)
     assert run.returncode == 2

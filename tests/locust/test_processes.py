@@ -1,5 +1,6 @@
-"""Tests that several processes carry out: one record and one verdict, whoever sends; and what becomes of processes that are killed,
-that come late, that are not ours."""
+"""Tests with several processes: one record and one verdict; processes that are killed, late, or
+without Loadline.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import ports
 import pytest
-from scripted import Server
+from scripted_server import ScriptedServer
 
 GET = r"""
 import os
@@ -39,7 +40,7 @@ def _aggregated(stderr: str) -> int:
 
 
 def _runs(folder: Path) -> list[Path]:
-    """Folders of runs, the oldest first."""
+    """Returns the folders of runs, oldest first."""
     folders = [run for run in (folder / ".loadline/runs").iterdir() if run.is_dir() and not run.is_symlink()]
     return sorted(folders, key=lambda run: json.loads((run / "manifest.json").read_text())["start"]["wall_ns"])
 
@@ -52,7 +53,7 @@ def _until(condition, what: str) -> None:
 
 
 def _all_spawned(master) -> None:
-    """Waits until Locust says so: in other words where a worker's report has taken longer than it waits for."""
+    """Waits for Locust's message, which differs if a worker's report is late."""
     while line := master.stderr.readline():
         if "All users spawned" in line or "Spawning is complete" in line:
             return
@@ -63,34 +64,36 @@ def _cancelled(summary: dict) -> int:
     return sum(row["count"] for row in summary["errors"] if row["reason"] == "cancelled when its user was stopped")
 
 
-@pytest.mark.parametrize("ends", ["run-time", "master is told", "all are told"])
-def test_processes_make_one_record(locust, start_lab, ends):
+@pytest.mark.parametrize("ends", ["run-time", "signal to master", "signal to all"])
+def test_processes_write_one_record(locust, start_lab, ends):
     lab = start_lab("truth")
     locust.write(GET)
     limit = ("-t", 2) if ends == "run-time" else ()
     process = locust.start(
-        *("--headless", "-u", 4, "-r", 10, "-H", lab.url, *locust.two(), "--only-summary", *limit),
+        *("--headless", "-u", 4, "-r", 10, "-H", lab.url, *locust.two_processes(), "--only-summary", *limit),
     )
-    with locust.ending(process):
+    with locust.stopping(process):
         begun = {process.stdout.readline().split()[1] for _ in range(4)}
         assert len(begun) == 2
         _until(lambda: lab.stats()["received"]["total"] > 100, "the hundredth request")
-        if ends == "master is told":
+        if ends == "signal to master":
             process.send_signal(signal.SIGTERM)
-        elif ends == "all are told":
-            # As a terminal does it.
+        elif ends == "signal to all":
+            # As a terminal does.
             os.killpg(process.pid, signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
-    # Where Python is when it is interrupted is chance: Locust says 2 of it in the middle of a message of its own.
-    assert process.returncode in ((0, 2) if ends == "all are told" else (0,)), stderr
+    # The place of the interrupt in Python is random: Locust exits with 2 in the middle of a
+    # message.
+    assert process.returncode in ((0, 2) if ends == "signal to all" else (0,)), stderr
     assert len(_runs(locust.folder)) == 1
     summary = locust.loadline.summary()
     requests = summary["requests"]
     assert requests["adds_up"]
-    if ends != "all are told":
-        # Told themselves, workers are interrupted wherever they are, and send Locust no last report.
+    if ends != "signal to all":
+        # Workers that receive the signal themselves are interrupted anywhere and send Locust no
+        # last report.
         assert 0 <= requests["issued"] - lab.stats()["received"]["total"] <= _cancelled(summary)
-        # On a machine that is slow Locust does not wait for all that its workers have to say; the record does.
+        # On a slow machine Locust does not wait for every worker's report; the record does.
         assert 0 < _aggregated(stderr) <= requests["issued"] - _cancelled(summary)
     assert sorted(path.name for path in (_runs(locust.folder)[0] / "parts").iterdir()) == ["0", "1"]
     assert {row["group"] for row in summary["labels"]} == {"request"}
@@ -98,12 +101,12 @@ def test_processes_make_one_record(locust, start_lab, ends):
     assert summary["notes"] == []
 
 
-def test_criteria_decide_at_the_master(locust):
+def test_criteria_are_judged_by_the_master(locust):
     locust.write(GET)
     common = ("--headless", "-t", 1, "-u", 2, "-r", 9, "--only-summary")
-    with Server() as server:
-        fails = locust.ours(*common, *locust.two(), "-H", server.url, env={"LOADLINE_CHECK": "rate > 100000/s"})
-        wrong = locust.ours(*common, *locust.two(), "-H", server.url, env={"LOADLINE_CHECK": "speed > 1"})
+    with ScriptedServer() as server:
+        fails = locust.ours(*common, *locust.two_processes(), "-H", server.url, env={"LOADLINE_CHECK": "rate > 100000/s"})
+        wrong = locust.ours(*common, *locust.two_processes(), "-H", server.url, env={"LOADLINE_CHECK": "speed > 1"})
     assert fails.returncode == 1
     assert fails.stderr.count("FAIL") == 1
     assert wrong.returncode == 1
@@ -112,17 +115,19 @@ def test_criteria_decide_at_the_master(locust):
     assert len(_runs(locust.folder)) == 1
 
 
-def test_a_worker_that_is_killed_is_named(locust):
+def test_killed_worker_is_named(locust):
     locust.write(GET)
-    with Server() as server:
-        process = locust.start(*("--headless", "-u", 4, "-r", 10, "-H", server.url, *locust.two(), "--only-summary", "-t", 120))
-        with locust.ending(process):
+    with ScriptedServer() as server:
+        process = locust.start(
+            *("--headless", "-u", 4, "-r", 10, "-H", server.url, *locust.two_processes(), "--only-summary", "-t", 120)
+        )
+        with locust.stopping(process):
             begun = {int(process.stdout.readline().split()[1]) for _ in range(4)}
             runs = _runs(locust.folder)
             counters = [runs[0] / f"parts/{number}/counters.jsonl" for number in (0, 1)]
             _until(lambda: all('"end":true' in file.read_text() for file in counters), "an interval of both")
             os.kill(begun.pop(), signal.SIGKILL)
-            # However slow the machine is, the others are at work until here.
+            # The other processes work until here, even on a slow machine.
             process.send_signal(signal.SIGTERM)
             _, stderr = process.communicate(timeout=90)
     assert re.search(r"process [01] of 2 did not come to its end", stderr), stderr
@@ -132,10 +137,10 @@ def test_a_worker_that_is_killed_is_named(locust):
     assert requests["ok"] > 0
 
 
-def test_a_worker_without_loadline_and_one_that_comes_late(locust):
+def test_worker_without_loadline_and_late_worker_are_noted(locust):
     locust.write(GET)
     port = ports.free()
-    with Server() as server:
+    with ScriptedServer() as server:
         ours = ("--headless", "--only-summary", "-H", server.url)
         master = locust.start(
             *ours, "--master", "--expect-workers", 2, "-u", 9, "-r", 100, "--master-bind-host", "127.0.0.1", "--master-bind-port", port
@@ -143,13 +148,13 @@ def test_a_worker_without_loadline_and_one_that_comes_late(locust):
         worker = ("--worker", "--master-host", "127.0.0.1", "--master-port", port)
         first = locust.start(*ours, *worker)
         stock = locust.start_stock(*ours, *worker)
-        with locust.ending(master, first, stock):
+        with locust.stopping(master, first, stock):
             assert first.stdout.readline().startswith("begun")
             assert stock.stdout.readline().startswith("begun")
-            # Before that Locust gives no users to whoever comes.
+            # Earlier, Locust assigns no users to a new worker.
             _all_spawned(master)
             late = locust.start(*ours, *worker)
-            with locust.ending(late):
+            with locust.stopping(late):
                 assert late.stdout.readline().startswith("begun")
                 run = _runs(locust.folder)[0]
 
@@ -179,14 +184,14 @@ def _post(url: str, **form: object) -> dict:
         return json.loads(answer.read() or b"{}")
 
 
-def test_each_start_in_the_web_ui_is_a_record(locust):
+def test_each_start_in_the_web_ui_writes_a_record(locust):
     locust.write(GET)
     web = ports.free()
-    with Server() as server:
+    with ScriptedServer() as server:
         process = locust.start(
-            *("-H", server.url, *locust.two(), "--web-host", "127.0.0.1", "--web-port", web),
+            *("-H", server.url, *locust.two_processes(), "--web-host", "127.0.0.1", "--web-port", web),
         )
-        with locust.ending(process):
+        with locust.stopping(process):
             ui = f"http://127.0.0.1:{web}"
 
             def workers() -> int:

@@ -1,5 +1,6 @@
-"""What a test through Locust's door leaves: a record whose ledger is the server's, figures, a verdict; and what becomes of tests that
-are cut short, of users that are killed, of answers that nobody speaks of."""
+"""A run through `loadline locust`: its record agrees with the server; figures, verdicts, and
+interrupted tests.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripted import Server
+from scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -32,7 +33,7 @@ def _aggregated(stderr: str) -> int:
 
 
 @pytest.mark.parametrize("user", ["HttpUser", "FastHttpUser"])
-def test_the_ledger_is_the_servers(locust, start_lab, user):
+def test_record_agrees_with_the_server(locust, start_lab, user):
     lab = start_lab("truth")
     locust.write(ONE_GET.format(user=user))
     run = locust.ours("--headless", "-u", 20, "-r", 20, "-t", 2, "-H", lab.url, "--only-summary")
@@ -41,11 +42,11 @@ def test_the_ledger_is_the_servers(locust, start_lab, user):
     requests = summary["requests"]
     received = lab.stats()["received"]["total"]
     cancelled = requests["none_by_class"].get("unfinished", 0)
-    # Who is stopped before his request is written was never heard of.
+    # A user stopped before its request was written has sent nothing.
     assert 0 <= requests["issued"] - received <= cancelled
     assert requests["issued"] - requests["none_by_class"].get("unfinished", 0) == _aggregated(run.stderr)
     assert requests["adds_up"]
-    # All of them natively: none came from elsewhere.
+    # All requests were sent natively.
     assert {row["group"] for row in summary["labels"]} == {"request"}
     assert summary["users"]["max"] == 20
     assert "loadline: service time p50" in run.stderr
@@ -55,9 +56,9 @@ def test_the_ledger_is_the_servers(locust, start_lab, user):
     assert "up to 20 users that locust starts and stops" in report.read_text()
 
 
-def test_criteria_decide_the_exit_code_where_locust_does_not(locust):
+def test_criteria_decide_the_exit_code(locust):
     locust.write(ONE_GET.format(user="FastHttpUser"))
-    with Server() as server:
+    with ScriptedServer() as server:
         common = ("--headless", "-t", 1, "-H", server.url, "--only-summary")
         holds = locust.ours(*common, env={"LOADLINE_CHECK": "errors < 50%; rate > 1/s"})
         assert holds.stderr.count("PASS") == 2
@@ -71,10 +72,10 @@ def test_criteria_decide_the_exit_code_where_locust_does_not(locust):
         assert wrong.stderr.count("\n") == 1
 
 
-def test_a_stop_rule_ends_a_test_and_labels_may_come_up_later(locust):
+def test_stop_rule_ends_the_test_and_may_name_a_later_label(locust):
     locust.write(ONE_GET.format(user="FastHttpUser"))
     common = ("--headless", "-t", 50, "--only-summary")
-    with Server() as server:
+    with ScriptedServer() as server:
         rules = {"LOADLINE_STOP": 'rate of "GET /" > 1/s for 2s: stop fail', "LOADLINE_CHECK": 'errors of "GET /" < 1%'}
         ended = locust.ours(*common, "-H", server.url, env=rules)
         assert ended.returncode == 1, ended.stderr
@@ -86,9 +87,9 @@ def test_a_stop_rule_ends_a_test_and_labels_may_come_up_later(locust):
         assert wrong.stderr.count("\n") == 1
 
 
-def test_users_that_are_killed_cancel_what_they_wait_for(locust):
+def test_killed_users_cancel_requests_in_flight(locust):
     locust.write(ONE_GET.format(user="HttpUser").replace('"/"', '"/silent"'))
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.ours("--headless", "-u", 7, "-r", 100, "-t", 1, "-H", server.url, "--only-summary")
         received = len(server.requests)
     requests = locust.loadline.summary()["requests"]
@@ -97,7 +98,7 @@ def test_users_that_are_killed_cancel_what_they_wait_for(locust):
     assert "7 requests issued, 7 of them cancelled when their users were stopped" in run.stderr
 
 
-def test_a_time_limit_of_the_tests_own_and_answers_past_which_an_exception_goes(locust):
+def test_own_time_limit_and_exception_within_a_response_are_recorded(locust):
     locust.write(
         """
 import gevent
@@ -121,7 +122,7 @@ class Http(HttpUser):
         raise StopUser
 """
     )
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.ours("--headless", "-t", 5, "-H", server.url, "--only-summary")
     rows = {row["text"]: row for row in locust.loadline.summary()["labels"]}
     assert "went through" in run.stdout
@@ -130,7 +131,7 @@ class Http(HttpUser):
     assert _aggregated(run.stderr) == 0
 
 
-def test_requests_of_other_clients_are_in_the_record_by_their_times(locust):
+def test_requests_of_other_clients_are_recorded_with_their_times(locust):
     locust.write(
         """
 from locust import User, constant, task
@@ -154,10 +155,10 @@ class Other(User):
     assert "sent and timed by Locust itself or by other clients" in run.stderr
 
 
-def test_a_record_of_requests_by_both_ways_contradicts_itself_in_nothing(locust):
+def test_record_of_mixed_clients_has_no_contradiction(locust):
     by_itself = '        self.client.get("/", stream=True, name="by itself").content\n'
     locust.write(ONE_GET.format(user="HttpUser") + by_itself * 3 + "        self.environment.runner.quit()\n")
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.ours("--headless", "-t", 60, "-H", server.url, "--only-summary")
     summary = locust.loadline.summary()
     groups = {row["text"]: row["group"] for row in summary["labels"]}
@@ -165,20 +166,20 @@ def test_a_record_of_requests_by_both_ways_contradicts_itself_in_nothing(locust)
     assert not [note for note in summary["notes"] if note.startswith("contradiction")]
 
 
-def test_a_long_import_takes_nothing_off_the_run_time(locust):
+def test_long_import_does_not_shorten_the_run_time(locust):
     slow = "import time\n\nbegun = time.perf_counter()\nwhile time.perf_counter() < begun + 1.5:\n    pass\n"
     locust.write(slow + ONE_GET.format(user="FastHttpUser"))
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.ours("--headless", "-t", 1, "-H", server.url, "--only-summary")
     moments = re.findall(r":(\d\d,\d\d\d)\] .*(?:Run time limit set|run-time limit reached)", run.stderr)
     begun, ended = (float(moment.replace(",", ".")) for moment in moments)
     assert (ended - begun) % 60 >= 0.99, run.stderr
 
 
-def test_a_user_may_end_the_test_from_its_own_task(locust):
-    # One alone: of several Locust itself may hang, when one of them is killed while it ends the test.
+def test_user_may_end_the_test_from_its_task(locust):
+    # One user: with several, Locust itself may hang if one is killed while it ends the test.
     locust.write(ONE_GET.format(user="HttpUser") + "        self.environment.runner.quit()\n")
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.ours("--headless", "-t", 300, "-u", 1, "-r", 10, "-H", server.url, "--only-summary")
     assert run.returncode == 0, run.stderr
     assert "--run-time limit reached" not in run.stderr
@@ -186,9 +187,9 @@ def test_a_user_may_end_the_test_from_its_own_task(locust):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_test_that_is_told_to_end_leaves_everything(locust, number):
+def test_signal_keeps_record_report_and_csv(locust, number):
     locust.write(ONE_GET.format(user="FastHttpUser") + "\n    def on_start(self):\n        print('begun', flush=True)\n")
-    with Server() as server:
+    with ScriptedServer() as server:
         process = locust.loadline.start("locust", "--headless", "-H", server.url, "--csv", "out")
         assert process.stdout.readline() == "begun\n"
         process.send_signal(number)
@@ -200,7 +201,7 @@ def test_a_test_that_is_told_to_end_leaves_everything(locust, number):
     assert (locust.folder / "out_stats.csv").exists()
 
 
-def test_names_bound_before_are_told_of(locust):
+def test_names_imported_before_loadline_give_a_warning(locust):
     locust.write(
         """
 from locust.clients import HttpSession
@@ -217,9 +218,9 @@ class User(HttpUser):
     assert "warning: locustfile.HttpSession was imported before loadline.locust" in run.stderr
 
 
-def test_stock_locust_with_one_line_in_front(locust):
+def test_import_line_enables_loadline_in_stock_locust(locust):
     locust.write("import loadline.locust\n" + ONE_GET.format(user="HttpUser"))
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.stock("--headless", "-u", 3, "-r", 10, "-t", 1, "-H", server.url)
     assert run.returncode == 0, run.stderr
     requests = locust.loadline.summary()["requests"]
@@ -227,7 +228,7 @@ def test_stock_locust_with_one_line_in_front(locust):
     assert requests["issued"] > 10
 
 
-def test_several_at_once_in_one_user_and_one_that_nobody_stops(locust):
+def test_concurrent_requests_of_one_user_and_an_endless_one_are_counted(locust):
     locust.write(
         """
 import gevent
@@ -251,7 +252,7 @@ class Http(HttpUser):
         try:
             self.client.get("/silent", name="background")
         except ConnectionError as error:
-            print("told:", error, flush=True)
+            print("stopped:", error, flush=True)
 
 @events.request.add_listener
 def again(response, name, response_time, **_):
@@ -261,20 +262,20 @@ def again(response, name, response_time, **_):
                             response=response, exception=None, context={})
 """
     )
-    with Server() as server:
+    with ScriptedServer() as server:
         run = locust.ours("--headless", "-t", 20, "-H", server.url, "--only-summary")
         received = len(server.requests)
     assert run.returncode == 0, run.stderr
-    assert "told: the test is over" in run.stdout
+    assert "stopped: the test is over" in run.stdout
     rows = {row["text"]: row for row in locust.loadline.summary()["labels"]}
     counts = {text: row["count"] for text, row in rows.items()}
     assert counts == {"GET /there": 14, "GET /": 13, "GET /cookie": 13, "TRANSACTION as a whole": 13, "GET background": 1}
-    # Each redirect is a hop of its own.
+    # Each redirect is a separate hop.
     assert received == 40 + 14 + 1
     assert locust.loadline.summary()["requests"]["redirects"] == 14
 
 
-def test_a_user_in_a_debugger_leaves_a_record(locust):
+def test_user_in_a_debugger_writes_a_record(locust):
     file = locust.write(
         """
 import loadline.locust
@@ -298,7 +299,7 @@ if __name__ == "__main__":
         pass
 """
     )
-    with Server() as server:
+    with ScriptedServer() as server:
         file.write_text(file.read_text().replace("URL", server.url))
         run = subprocess.run([sys.executable, file], cwd=locust.folder, capture_output=True, text=True, timeout=30)
         assert len(server.requests) == 5
@@ -308,8 +309,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("user", ["HttpUser", "FastHttpUser"])
-def test_more_users_than_select_can_watch_keep_their_connections(locust, start_lab, user):
-    # Descriptors above 1,023 are where clients that ask `select` lose connections that are still good.
+def test_users_beyond_the_select_limit_keep_their_connections(locust, start_lab, user):
+    # Clients that use `select` lose good connections with descriptors above 1,023.
     lab = start_lab("truth")
     locust.write(ONE_GET.format(user=user).replace("constant(0.01)", "constant(1)"))
     run = locust.ours("--headless", "-u", 1100, "-r", 1100, "-t", 5, "-H", lab.url, "--only-summary")

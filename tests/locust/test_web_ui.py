@@ -1,4 +1,6 @@
-"""Locust's web UI in a browser, with our engine below it: a test started, changed and stopped there, and its files."""
+"""Locust's web UI in a browser, with Loadline's engine: starting, changing and stopping a test,
+and its files.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class User(FastHttpUser):
 
 @pytest.fixture
 def web_ui(locust, start_lab):
-    """A lab, and Locust's web UI of a test of it."""
+    """A lab, and Locust's web UI for a test of it."""
     lab = start_lab("truth")
     locust.write(FILE)
     port = ports.free()
@@ -39,19 +41,19 @@ def web_ui(locust, start_lab):
             process.communicate(timeout=30)
 
 
-def _told(page, url: str, is_there) -> dict:
-    """What the web UI tells of the test, as soon as it is there."""
-    until = time.monotonic() + 30
-    while not is_there(told := page.request.get(f"{url}/stats/requests").json()):
-        assert time.monotonic() < until, told
+def _wait_for_stats(page, url: str, is_there) -> dict:
+    """Returns the web UI's statistics as soon as they meet the condition."""
+    deadline = time.monotonic() + 30
+    while not is_there(stats := page.request.get(f"{url}/stats/requests").json()):
+        assert time.monotonic() < deadline, stats
         page.wait_for_timeout(100)
-    return told
+    return stats
 
 
-def test_a_test_is_started_changed_and_stopped_in_the_web_ui(locust, web_ui, browser):
+def test_web_ui_starts_changes_and_stops_a_test(locust, web_ui, browser):
     url, lab, process = web_ui
     page = browser.new_page()
-    # Whatever else there is on the page is the original's.
+    # Requests to other servers come from Locust's own page.
     page.route("**/*", lambda route: route.continue_() if route.request.url.startswith(url) else route.abort())
     page.goto(url)
     page.fill("input[name=userCount]", "2")
@@ -61,10 +63,10 @@ def test_a_test_is_started_changed_and_stopped_in_the_web_ui(locust, web_ui, bro
     page.get_by_role("button", name="Edit").click()
     page.fill("input[name=userCount]", "5")
     page.get_by_role("button", name="Update").click()
-    # All of them, for as long as it takes the engine to be told: each sends ten a second.
-    ending = _told(page, url, lambda told: told["user_count"] == 5)["stats"][-1]["num_requests"] + 50
-    _told(page, url, lambda told: told["stats"][-1]["num_requests"] > ending)
-    # The live page is the link's for as long as the test runs.
+    # Users may still send, ten per second each, until the engine receives the change.
+    ending = _wait_for_stats(page, url, lambda stats: stats["user_count"] == 5)["stats"][-1]["num_requests"] + 50
+    _wait_for_stats(page, url, lambda stats: stats["stats"][-1]["num_requests"] > ending)
+    # The link leads to the live page while the test runs.
     live = page.request.get(f"{url}/loadline", max_redirects=0)
     assert live.status == 302
     assert "<!doctype html>" in page.request.get(live.headers["location"]).text()[:100].lower()

@@ -1,4 +1,4 @@
-"""The wheel as whoever installs it gets it: in an environment with nothing else in it, far from any checkout."""
+"""The wheel as users install it: in an empty environment, outside of any checkout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-#: Bytes that a wheel may have.
+#: Maximum size of the wheel in bytes.
 MOST = 25 * 1024 * 1024
 
 LOCUSTFILE = """
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.long
 
 
 def _run(command: list[object], folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Without anything of this checkout's environment."""
+    """Runs a command without this checkout's environment."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LOADLINE", "VIRTUAL_ENV"))}
     kept["PATH"] = f"{folder}/env/bin:/usr/bin:/bin"
     done = subprocess.run(
@@ -58,14 +58,14 @@ def environment(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_wheel_runs_the_demo_and_the_api_without_anything_else(wheel: Path, environment: Path):
+def test_wheel_runs_demo_and_api_alone(wheel: Path, environment: Path):
     assert wheel.stat().st_size <= MOST
     _run(["env/bin/pip", "install", "--quiet", "--no-index", wheel], environment)
     shown = _run(["env/bin/loadline", "demo"], environment).stdout
     assert "Report: " in shown
     api = "import loadline; print(loadline.run('lab:truth', rate='20/s', duration='1s').requests.ok, loadline.open().requests.issued)"
     assert _run(["env/bin/python", "-c", api], environment).stdout == "20 20\n"
-    # Without the extra there is one line of how to have it.
+    # Without the extra, one line says how to install it.
     refused = subprocess.run(
         [environment / "env/bin/loadline", "locust", "--version"], cwd=environment, capture_output=True, text=True, timeout=60
     )
@@ -74,15 +74,15 @@ def test_the_wheel_runs_the_demo_and_the_api_without_anything_else(wheel: Path, 
     assert "pip install 'loadline[locust]'" in refused.stderr
 
 
-def test_the_wheel_runs_locustfiles_with_its_extra(wheel: Path, environment: Path, start_lab):
+def test_wheel_with_locust_extra_runs_locustfiles(wheel: Path, environment: Path, start_lab):
     _run(["env/bin/pip", "install", "--quiet", f"loadline[locust] @ {wheel.as_uri()}"], environment, timeout=300)
     (environment / "locustfile.py").write_text(LOCUSTFILE)
     lab = start_lab("truth")
-    told = _run(
+    ended = _run(
         ["env/bin/loadline", "locust", "--headless", "-u", "4", "-r", "4", "-t", "2s", "--host", lab.url, "--json"], environment
     )
-    assert '"num_failures": 0' in told.stdout
+    assert '"num_failures": 0' in ended.stdout
     counted = _run(["env/bin/python", "-c", "import loadline; print(loadline.open().requests.issued)"], environment).stdout
     assert int(counted) > 0
-    # The lab counts what came to it; what was given up at the end may not have come.
+    # The lab counts what it received; cancelled requests may not have arrived.
     assert 0 < lab.stats()["answered"]["total"] <= int(counted)

@@ -1,4 +1,4 @@
-"""The built report page in Debian's Chromium: filled with a fixture's data and opened as a file, as users open it."""
+"""Fixtures that open the built report page in Chromium, filled with data, as a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 WEB = Path(__file__).parent.parent.parent / "web"
 RESULTS = WEB / "test-results"
 PLACE = "__LOADLINE_PAGE__"
-# How many charts are shown and have nothing drawn yet.
+# The number of visible charts with nothing drawn.
 UNDRAWN = """[...document.querySelectorAll('.chart:not([hidden])')]
     .filter(c => !c.closest('[hidden]') && !c.querySelector('canvas')).length"""
 
@@ -25,14 +25,14 @@ def template() -> str:
 
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
-    """A JSON file per fixture."""
+    """Returns a folder with a JSON file per fixture."""
     folder = RESULTS / "fixtures"
     subprocess.run(["npm", "run", "--silent", "fixtures", "--", folder], cwd=WEB, check=True, timeout=120)
     return folder
 
 
-class Opened:
-    """A page that must stay quiet: no error in its console, no request to anywhere but `allowed`."""
+class OpenedPage:
+    """A page that logs no console error and sends no request except to `allowed`."""
 
     undrawn = UNDRAWN
 
@@ -52,20 +52,20 @@ class Opened:
         context.route("**/*", gate)
 
     def charts(self) -> list:
-        """The charts that are shown, all drawn."""
+        """Returns the visible charts after all are drawn."""
         self.page.wait_for_function(f"() => {UNDRAWN} === 0")
         return self.page.locator(".chart:visible").all()
 
 
-OpenReport = Callable[..., Opened]
+OpenReport = Callable[..., OpenedPage]
 
 
 @pytest.fixture
 def open_report(browser: Browser, template: str, fixtures: Path, tmp_path: Path) -> Iterator[OpenReport]:
-    """Opens a fixture's report; `change` may alter its data before."""
+    """Opens a fixture's report. `change` may edit its data first."""
     contexts = []
 
-    def open_(name: str, change: Callable[[dict], None] | None = None, **options) -> Opened:
+    def open_(name: str, change: Callable[[dict], None] | None = None, **options) -> OpenedPage:
         data = json.loads((fixtures / f"{name}.json").read_text())
         if change:
             change(data)
@@ -74,7 +74,7 @@ def open_report(browser: Browser, template: str, fixtures: Path, tmp_path: Path)
         path.write_text(template.replace(PLACE, text))
         context = browser.new_context(**{"viewport": {"width": 1600, "height": 1000}, **options})
         contexts.append(context)
-        opened = Opened(context, path.as_uri())
+        opened = OpenedPage(context, path.as_uri())
         opened.page.goto(path.as_uri())
         opened.page.wait_for_selector("h1")
         return opened
@@ -86,6 +86,6 @@ def open_report(browser: Browser, template: str, fixtures: Path, tmp_path: Path)
 
 @pytest.fixture(scope="session")
 def results() -> Path:
-    """Where pictures are kept."""
+    """Returns the folder for screenshots."""
     RESULTS.mkdir(exist_ok=True)
     return RESULTS

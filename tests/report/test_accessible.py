@@ -1,4 +1,6 @@
-"""axe-core on the page, light and dark, wide and narrow: nothing serious, nothing critical."""
+"""axe-core finds no serious or critical problem, in light and dark mode, on wide and narrow
+screens.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["healthy", "erroring", "generator-limited", "empty"])
-def test_axe_finds_nothing_serious(kind: str, scheme: str, open_report) -> None:
+def test_axe_finds_no_serious_problem(kind: str, scheme: str, open_report) -> None:
     opened = open_report(kind, color_scheme=scheme)
     opened.charts()
     if kind == "erroring":
@@ -26,7 +28,7 @@ def test_axe_finds_nothing_serious(kind: str, scheme: str, open_report) -> None:
 
 
 @pytest.mark.parametrize("width", [400, 800])
-def test_a_narrow_window_needs_no_sideways_scrolling(width: int, open_report) -> None:
+def test_narrow_window_does_not_scroll_sideways(width: int, open_report) -> None:
     opened = open_report("erroring", viewport={"width": width, "height": 800})
     opened.charts()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width

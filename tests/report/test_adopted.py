@@ -1,4 +1,7 @@
-"""Reports of other tools' files say what those tools told: what is unknown is left out, and nothing becomes nought."""
+"""Reports of other tools' files contain only what the files contain.
+
+Unknown figures are omitted, not zero.
+"""
 
 import json
 import re
@@ -37,7 +40,7 @@ ARTILLERY_WITH_500 = {
 }
 
 
-def test_answers_with_status_500_are_no_success(loadline):
+def test_artillery_answers_with_status_500_are_failures(loadline):
     console, summary, markdown = rendered(loadline, "art.json", json.dumps(ARTILLERY_WITH_500))
     assert summary["requests"]["ok"] == 618
     assert summary["all"]["errors"] == 12
@@ -53,7 +56,7 @@ def test_answers_with_status_500_are_no_success(loadline):
     assert not re.search(r"\b(seed|workers)\b", markdown)
 
 
-def test_an_excerpt_with_times_alone_has_no_requests(loadline):
+def test_artillery_excerpt_with_times_only_has_no_requests(loadline):
     text = "http.response_time:\n  min: ......... 1\n  max: ......... 9\n  p50: ......... 2\n  p99: ......... 7\n"
     excerpt = "--------\nSummary report @ 12:34:22(+0000)\n--------\nhttp.request_rate: ......... 63/sec\n" + text
     console, summary, markdown = rendered(loadline, "art.txt", excerpt)
@@ -67,7 +70,7 @@ def test_an_excerpt_with_times_alone_has_no_requests(loadline):
         assert "Nothing was" not in text
 
 
-def test_two_files_of_one_name_do_not_overwrite_each_other(loadline):
+def test_files_with_equal_stems_do_not_overwrite_each_other(loadline):
     rendered(loadline, "run.json", json.dumps(ARTILLERY_WITH_500))
     rendered(loadline, "run.txt", (IMPORTS / "wrk-latency.txt").read_text())
     tools = {json.loads(path.read_text())["run"]["imported_from"] for path in loadline.folder.glob("*-report/summary.json")}
@@ -82,7 +85,7 @@ HEAD = (
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_percentiles_since_the_start_are_no_course(loadline, full):
+def test_locust_percentiles_since_the_start_are_not_drawn(loadline, full):
     def line(second: int, name: str, ms: object) -> str:
         times = ",".join([str(ms)] * 11)
         return f"{1795178069 + second},5,,{name},10.0,0.0,{times},{10 * second},0,2,2.0,1,900,20\n"
@@ -103,7 +106,7 @@ def test_percentiles_since_the_start_are_no_course(loadline, full):
     assert ("since the start" in result.stdout) == (not full)
 
 
-def test_the_page_of_wrks_figures_shows_them(loadline, browser):
+def test_page_of_wrk_output_shows_its_figures(loadline, browser):
     text = (IMPORTS / "wrk-latency.txt").read_text()
     rendered(loadline, "wrk.txt", text)
     page = browser.new_page()
@@ -124,8 +127,8 @@ def page_section(text: str) -> str:
     return text[text.index("Endpoints") :]
 
 
-def test_files_of_one_name_keep_their_own_reports(loadline):
-    """... whichever folders they are in; a file that is rendered again has its report renewed."""
+def test_equal_file_names_keep_separate_reports(loadline):
+    """Files in different folders get separate reports; rendering a file again replaces its report."""
     for folder, ok in (("a", 630), ("b", 620)):
         counters = {**ARTILLERY_WITH_500["aggregate"]["counters"], "http.codes.200": ok - 12, "http.responses": ok}
         aggregate = {**ARTILLERY_WITH_500["aggregate"], "counters": counters}

@@ -1,4 +1,4 @@
-"""Damaged records: what is rendered again is true of what is left, and never replaces a better report."""
+"""Damaged records: the report describes the rest of the data and never replaces a better report."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory):
-    """A record of three seconds, with everything that was derived from it."""
+    """A record of three seconds with all derived files."""
     from conftest import Loadline
 
     loadline = Loadline(tmp_path_factory.mktemp("damage"))
@@ -24,7 +24,9 @@ def copied(loadline, record):
 
 
 def flip_in_a_histogram(path) -> None:
-    """In the encoded figures of a line in the middle: other columns are for people, and no figure is taken from them."""
+    """Changes the encoded figures of a line in the middle; no figures are read from the other
+    columns.
+    """
     lines = path.read_bytes().splitlines(keepends=True)
     histograms = [number for number, line in enumerate(lines) if line.startswith(b"Tag=")]
     number = histograms[len(histograms) // 2]
@@ -46,7 +48,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_left_is_told_and_a_better_report_is_kept(loadline, record, damage):
+def test_damaged_record_is_reported_and_a_better_report_is_kept(loadline, record, damage):
     folder = copied(loadline, record)
     better = {name: (folder / name).read_bytes() for name in ("summary.json", "report.html", "report.md", "series.json")}
     DAMAGES[damage](folder)
@@ -67,7 +69,7 @@ def test_what_is_left_is_told_and_a_better_report_is_kept(loadline, record, dama
         assert (folder / name).read_bytes() == content, name
 
 
-def test_a_damaged_record_without_a_report_gets_one_that_says_so(loadline, record):
+def test_damaged_record_without_a_report_gets_one_with_a_note(loadline, record):
     folder = copied(loadline, record)
     for name in ("summary.json", "report.html", "report.md"):
         (folder / name).unlink()
@@ -77,7 +79,7 @@ def test_a_damaged_record_without_a_report_gets_one_that_says_so(loadline, recor
     assert json.loads((folder / "summary.json").read_text())["run"]["record_ends_ns"] > 0
 
 
-def test_a_report_that_was_not_written_has_no_path(loadline, record):
+def test_unwritten_report_has_no_path_in_the_output(loadline, record):
     folder = copied(loadline, record)
     assert f"Report: {folder.name}/report.html" in loadline("report", folder.name).stdout
     (folder / "report.html").unlink()

@@ -1,4 +1,4 @@
-"""Forty figures of three runs, each read from the text of the console, the page, the Markdown report and the JSON: they agree."""
+"""Forty figures of three runs agree between console, page, Markdown report and JSON."""
 
 import json
 import re
@@ -24,48 +24,51 @@ scenarios:
 """
 
 
-def count(n: int) -> str:
+def format_count(n: int) -> str:
     return f"{n:,}"
 
 
-def three(value: float) -> str:
+def three_digits(value: float) -> str:
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
     return f"{value:.{digits}f}"
 
 
-def rate(value: float) -> str:
-    return "0" if value == 0 else three(value) if value < 999.5 else count(round(value))
+def format_rate(value: float) -> str:
+    return "0" if value == 0 else three_digits(value) if value < 999.5 else format_count(round(value))
 
 
-def moment(ns: int) -> str:
+def format_time(ns: int) -> str:
     for least, unit, size in ((999_500_000, "s", 1e9), (999_500, "ms", 1e6), (1_000, "µs", 1e3)):
         if ns >= least:
-            return f"{three(ns / size)} {unit}"
+            return f"{three_digits(ns / size)} {unit}"
     return f"{ns} ns"
 
 
-def figure(value: dict) -> str:
+def format_figure(value: dict) -> str:
     if value.get("too_few"):
-        return " ".join(text for text in few(value["thin"]) if text)
-    return moment(value["ns"]) if "ns" in value else f"≥ {moment(value['at_least_ns'])}"
+        return " ".join(text for text in format_thin(value["thin"]) if text)
+    return format_time(value["ns"]) if "ns" in value else f"≥ {format_time(value['at_least_ns'])}"
 
 
-def few(thin: dict) -> tuple[str, str]:
-    """A percentile of few samples, and its interval: a bound in the unit of the value goes without."""
+def format_thin(thin: dict) -> tuple[str, str]:
+    """Formats a percentile with few samples and its interval.
+
+    Bounds in the unit of the value omit the unit.
+    """
     at = thin.get("ns", thin.get("at_least_ns"))
-    unit = moment(at).split(" ")[1]
+    unit = format_time(at).split(" ")[1]
 
     def bound(ns: int | None) -> str:
-        return "?" if ns is None else moment(ns).removesuffix(f" {unit}")
+        return "?" if ns is None else format_time(ns).removesuffix(f" {unit}")
 
     if "ns" not in thin:
-        return f"≥ {moment(at)}?", f"(from {bound(thin['low_ns'])})" if "low_ns" in thin else ""
+        return f"≥ {format_time(at)}?", f"(from {bound(thin['low_ns'])})" if "low_ns" in thin else ""
     high = bound(thin["high_ns"]) if "high_ns" in thin else f"≥ {bound(thin['largest_ns'])}"
-    return f"{moment(at)}?", f"({bound(thin.get('low_ns'))}–{high})"
+    return f"{format_time(at)}?", f"({bound(thin.get('low_ns'))}–{high})"
 
 
-def in_few_words(figures: dict[str, str]) -> dict[str, str]:
-    """As the table of a terminal has them, where intervals stand below it."""
+def shorten(figures: dict[str, str]) -> dict[str, str]:
+    """Returns the figures as in a terminal table, which lists intervals below."""
     short = {name: text.split(" (")[0] for name, text in figures.items()}
     return {name: "≥ max?" if text == f"≥ {short['max']}?" else text for name, text in short.items()}
 
@@ -104,14 +107,14 @@ def from_console(text: str) -> dict[str, str]:
     found = {}
     lines = text.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("service ") and "requests" in line)
-    # The first row is that of all requests, whatever it is called.
-    at, behind = head + 1, lines[head].index("requests")
+    # The first row has all requests, with any name.
+    at, after = head + 1, lines[head].index("requests")
     time = r"≥ max\?|≥ [\d.]+ \w+\??|[\d.,]+ (?:ns|µs|ms|s)\b\??|–"
-    tokens = re.findall(rf"{time}|[\d.,]+", lines[at][behind:])
+    tokens = re.findall(rf"{time}|[\d.,]+", lines[at][after:])
     found |= dict(zip(("requests", "errors", "rate"), tokens[:3], strict=True))
     times = tokens[3:]
     if lines[at + 1].startswith("  response"):
-        times = re.findall(time, lines[at + 1][behind:])
+        times = re.findall(time, lines[at + 1][after:])
     found |= dict(zip(("p50", "p90", "p95", "p99"), times[:4], strict=True))
     found["max"] = times[5]
     equations(found, text)
@@ -141,12 +144,16 @@ def from_page(page) -> dict[str, str]:
 def from_json(summary: dict) -> dict[str, str]:
     row, requests, arrivals = summary["all"], summary["requests"], summary["arrivals"]
     times = row["response"] or row["service"]
-    found = {name: figure(times[name]) for name in ("p50", "p90", "p95", "p99", "max")}
-    found |= {"requests": count(row["count"]), "errors": count(row["errors"]), "rate": rate(row["per_second"])}
-    found |= {"issued": count(requests["issued"]), "ok": count(requests["ok"]), "failed requests": count(requests["failed"])}
-    found |= {"in flight max": count(summary["in_flight"]["max"]), "connections": count(summary["connections_opened"])}
+    found = {name: format_figure(times[name]) for name in ("p50", "p90", "p95", "p99", "max")}
+    found |= {"requests": format_count(row["count"]), "errors": format_count(row["errors"]), "rate": format_rate(row["per_second"])}
+    found |= {
+        "issued": format_count(requests["issued"]),
+        "ok": format_count(requests["ok"]),
+        "failed requests": format_count(requests["failed"]),
+    }
+    found |= {"in flight max": format_count(summary["in_flight"]["max"]), "connections": format_count(summary["connections_opened"])}
     if arrivals:
-        found |= {"started": count(arrivals["started"]), "completed": count(arrivals["completed"])}
+        found |= {"started": format_count(arrivals["started"]), "completed": format_count(arrivals["completed"])}
     return found
 
 
@@ -166,7 +173,7 @@ def artillery(loadline, start_lab):
 
 
 @pytest.mark.parametrize(("run", "least"), [(native, 14), (closed, 13), (artillery, 14)])
-def test_every_rendering_has_the_same_figures(loadline, start_lab, browser, run, least):
+def test_all_reports_have_the_same_figures(loadline, start_lab, browser, run, least):
     console = run(loadline, start_lab)
     record = (loadline.folder / ".loadline/runs/last").resolve()
     page = browser.new_page()
@@ -180,5 +187,5 @@ def test_every_rendering_has_the_same_figures(loadline, start_lab, browser, run,
     labels = summary["labels"]
     of = labels[0]["text"].replace("&", "&amp;") if len(labels) == 1 else "all requests"
     assert from_markdown((record / "report.md").read_text(), of) == figures
-    assert from_console(console) == in_few_words(figures)
+    assert from_console(console) == shorten(figures)
     assert shown == figures

@@ -1,11 +1,13 @@
-"""The first screen: what everybody looks for is there without scrolling, whatever the verdict, on wide and narrow windows."""
+"""The first screen shows the most important figures without scrolling, for any verdict, on wide
+and narrow windows.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 KINDS = ["healthy", "overloaded", "erroring", "generator-limited", "closed"]
-# What of the head lies outside of the window.
+# Elements of the head outside of the window.
 OUTSIDE = """
 () => [...document.querySelectorAll('h1, .states, .sentence, .glance > div, .deciding > div, .telling li, .trust')]
   .map(e => [e.className || e.tagName, e.getBoundingClientRect()])
@@ -16,7 +18,7 @@ OUTSIDE = """
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_of_it_is_seen_without_scrolling(kind: str, scheme: str, open_report) -> None:
+def test_first_screen_fits_the_window(kind: str, scheme: str, open_report) -> None:
     opened = open_report(kind, viewport={"width": 1200, "height": 800}, color_scheme=scheme)
     page = opened.page
     assert page.evaluate(OUTSIDE) == []
@@ -25,41 +27,41 @@ def test_all_of_it_is_seen_without_scrolling(kind: str, scheme: str, open_report
     assert names[3:] == ["p50", "p95", "p99", "largest"]
     contents = page.locator(".contents")
     assert contents.is_visible()
-    # Beside what is read, not over it.
+    # Next to the text, not over it.
     assert contents.bounding_box()["x"] + contents.bounding_box()["width"] <= page.locator("main").bounding_box()["x"]
     assert opened.errors == []
 
 
-def test_an_invalid_measurement_hides_no_figure(open_report) -> None:
+def test_invalid_measurement_hides_no_figure(open_report) -> None:
     page = open_report("generator-limited", viewport={"width": 1200, "height": 800}).page
     assert page.locator(".states").inner_text().endswith("INVALID")
     assert page.locator(".glance dd:not(.muted)").count() == 7
 
 
-def test_the_head_has_three_conclusions_at_most_in_their_order(open_report) -> None:
-    def more(data: dict) -> None:
+def test_first_screen_has_at_most_three_conclusions_in_order(open_report) -> None:
+    def set_conclusions(data: dict) -> None:
         kinds = ["generator", "saturation", "errors", "slowest"]
         data["summary"]["conclusions"] = [{"kind": kind, "tone": "bad", "text": f"of {kind} 1", "figures": []} for kind in kinds]
         data["summary"]["verdict"]["telling"] = [0, 1, 2]
 
-    page = open_report("overloaded", more).page
+    page = open_report("overloaded", set_conclusions).page
     assert page.locator(".telling li > span:last-child").all_inner_texts() == ["of generator 1", "of saturation 1", "of errors 1"]
     assert page.locator(".conclusions li").count() == 4
 
 
-def test_figures_that_the_sentence_says_are_not_said_beside_it(open_report) -> None:
-    def one(data: dict) -> None:
+def test_chips_omit_figures_already_in_the_sentence(open_report) -> None:
+    def set_one_conclusion(data: dict) -> None:
         count = data["summary"]["requests"]["issued"]
         text = f"{count:,} requests were sent."
         figures = ["requests.issued", "users.max"]
         data["summary"]["conclusions"] = [{"kind": "errors", "tone": "bad", "text": text, "figures": figures}]
 
-    chips = open_report("overloaded", one).page.locator("#conclusions .chip").all_inner_texts()
+    chips = open_report("overloaded", set_one_conclusion).page.locator("#conclusions .chip").all_inner_texts()
     assert [chip.rsplit(" ", 1)[0] for chip in chips] == ["users max"]
 
 
-def test_a_percentile_of_few_samples_is_marked_and_has_its_interval(open_report) -> None:
-    def few(data: dict) -> None:
+def test_percentile_with_few_samples_is_marked_and_has_an_interval(open_report) -> None:
+    def set_few_samples(data: dict) -> None:
         for row in [data["summary"]["all"], *data["summary"]["labels"]]:
             row["service"]["p99"] = {
                 "beyond": 3,
@@ -68,46 +70,46 @@ def test_a_percentile_of_few_samples_is_marked_and_has_its_interval(open_report)
             }
             row["response"] = None
 
-    page = open_report("closed", few).page
+    page = open_report("closed", set_few_samples).page
     thin = page.locator(".endpoints .total .thin").first
     assert thin.inner_text().split() == ["312", "ms?", "280–≥", "401"]
     colour = "e => getComputedStyle(e).color"
     assert thin.evaluate(colour) != page.locator(".endpoints .total td").first.evaluate(colour)
 
 
-def test_one_endpoint_has_one_row(open_report) -> None:
+def test_single_endpoint_has_one_row(open_report) -> None:
     rows = open_report("single").page.locator(".endpoints tbody tr:not(.group) th").all_inner_texts()
     assert rows.count("GET /health") == 1
     assert "all requests" not in rows
 
 
-def test_an_iteration_that_is_one_request_has_no_row_of_its_own(open_report) -> None:
+def test_iteration_with_one_request_has_no_row_of_its_own(open_report) -> None:
     def headings(change) -> str:
         return open_report("single", change).page.locator(".endpoints tr.group").all_inner_texts()
 
-    def same(data: dict) -> None:
+    def set_equal_times(data: dict) -> None:
         (request,) = data["summary"]["labels"]
         request["response"] = request["service"]
         whole = {**request, "id": 99, "group": "iteration", "text": "default", "iteration": request["service"], "service": None}
         data["summary"]["iterations"] = [{**whole, "response": None}]
 
-    def with_pauses(data: dict) -> None:
-        same(data)
+    def set_pauses(data: dict) -> None:
+        set_equal_times(data)
         (whole,) = data["summary"]["iterations"]
         whole["unpaused"] = whole["iteration"]
 
-    assert [text.split(" · ")[0] for text in headings(same)] == ["Requests"]
-    assert [text.split(" · ")[0] for text in headings(with_pauses)] == ["Iterations", "Requests"]
+    assert [text.split(" · ")[0] for text in headings(set_equal_times)] == ["Requests"]
+    assert [text.split(" · ")[0] for text in headings(set_pauses)] == ["Iterations", "Requests"]
 
 
 @pytest.mark.parametrize("width", [400, 700, 1199, 1200])
-def test_no_width_makes_the_page_scroll_sideways(width: int, open_report) -> None:
+def test_page_does_not_scroll_sideways_at_any_width(width: int, open_report) -> None:
     page = open_report("overloaded", viewport={"width": width, "height": 800}).page
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     assert page.locator(".contents").is_visible() == (width >= 1200)
 
 
-def test_what_a_test_is_for_stands_behind_its_verdict(open_report) -> None:
+def test_about_follows_the_verdict(open_report) -> None:
     about = {
         "objective": "Whether it holds.",
         "owner": "Ann",
@@ -120,7 +122,7 @@ def test_what_a_test_is_for_stands_behind_its_verdict(open_report) -> None:
     assert section.locator("p").first.inner_text() == "Whether it holds."
     assert section.locator("dt").all_inner_texts() == ["Owner", "database", "Runbook", "Bad", "Tags"]
     assert section.locator("dd").all_inner_texts()[-1] == "sale, november"
-    # Of what a record says only links to pages are links.
+    # Only URLs of pages become links.
     assert [link.get_attribute("href") for link in section.locator("dd a").all()] == ["https://wiki.example/x"]
     assert opened.errors == []
     assert open_report("healthy").page.locator("#about").is_hidden()

@@ -1,4 +1,4 @@
-"""`loadline report FILE`: what other tools left, rendered, and what is no report, refused."""
+"""`loadline report FILE` renders files of other tools and refuses files that are not reports."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ def rendered(loadline, name: str) -> tuple[str, dict, dict]:
     return (out / "report.md").read_text(), *(json.loads((out / f"{kind}.json").read_text()) for kind in ("summary", "series"))
 
 
-def test_artillerys_json(loadline):
+def test_artillery_json_is_rendered(loadline):
     original = json.loads((IMPORTS / "artillery.json").read_text())
     text, summary, series = rendered(loadline, "artillery.json")
     assert summary["all"]["count"] == original["aggregate"]["counters"]["http.requests"] == 288
@@ -30,7 +30,7 @@ def test_artillerys_json(loadline):
     assert "request_rate" in " ".join(summary["notes"]), "what contradicts itself is said"
 
 
-def test_locusts_set_is_read_from_any_of_its_files(loadline):
+def test_locust_csv_set_is_read_from_any_of_its_files(loadline):
     by_stats, stats, series = rendered(loadline, "run_stats.csv")
     by_history, history, _ = rendered(loadline, "run_stats_history.csv")
     assert stats["all"] == history["all"]
@@ -46,14 +46,14 @@ def test_locusts_set_is_read_from_any_of_its_files(loadline):
 
 
 @pytest.mark.parametrize(("name", "requests"), [("wrk-latency.txt", 383711), ("wrk2-rate-latency.txt", 29966)])
-def test_transcripts_of_wrk(loadline, name, requests):
+def test_wrk_transcript_is_rendered(loadline, name, requests):
     text, summary, series = rendered(loadline, name)
     assert summary["all"]["count"] == requests
     assert series["points"]["from_ns"] == []
     assert "![" not in text.split("## Latency")[0], "a chart over time would be made up"
 
 
-def test_published_tables_of_an_imported_run(loadline):
+def test_published_table_of_an_imported_run(loadline):
     result = loadline("report", str(IMPORTS / "run_stats.csv"), "--table", "requests")
     lines = result.stdout.splitlines()
     assert [cell.strip() for cell in lines[0].strip("|").split("|")] == [
@@ -76,7 +76,7 @@ def test_published_tables_of_an_imported_run(loadline):
         ("Type,Name,Request Count,Failure Count\n", "none of what can be read"),
     ],
 )
-def test_what_is_no_report_is_refused_and_nothing_is_rendered(loadline, content, says):
+def test_file_that_is_not_a_report_is_refused(loadline, content, says):
     file = loadline.folder / "broken.json"
     file.write_text(content)
     result = loadline("report", "broken.json")
@@ -87,7 +87,7 @@ def test_what_is_no_report_is_refused_and_nothing_is_rendered(loadline, content,
     assert sorted(path.name for path in loadline.folder.iterdir()) == ["broken.json"]
 
 
-def test_several_runs_in_one_file_are_not_mixed(loadline):
+def test_several_runs_in_one_file_are_refused(loadline):
     file = loadline.folder / "two.txt"
     file.write_text((IMPORTS / "wrk-latency.txt").read_text() * 2)
     result = loadline("report", "two.txt")
@@ -95,7 +95,7 @@ def test_several_runs_in_one_file_are_not_mixed(loadline):
     assert "2 runs in one file" in result.stderr
 
 
-def test_a_torn_file_of_a_set_is_refused(loadline):
+def test_torn_file_of_a_set_is_refused(loadline):
     for name in ("run_stats.csv", "run_stats_history.csv"):
         shutil.copy(IMPORTS / name, loadline.folder / name)
     (loadline.folder / "run_stats.csv").write_text("nothing\n")
@@ -119,7 +119,7 @@ OTHERS = ROOT / "crates/audit/tests/audit/golden"
         ("tagged.hlog", "HdrHistogram", 200),
     ],
 )
-def test_what_others_leave(loadline, name, tool, requests):
+def test_file_of_another_tool_is_rendered(loadline, name, tool, requests):
     result = loadline("report", OTHERS / name, "--out", "out")
     assert result.returncode == 0, result.stderr
     summary = json.loads((loadline.folder / "out/summary.json").read_text())
@@ -128,7 +128,7 @@ def test_what_others_leave(loadline, name, tool, requests):
     assert (loadline.folder / "out/report.html").stat().st_size > 10_000
 
 
-def test_two_summaries_of_k6_are_compared_as_far_as_they_go(loadline):
+def test_k6_summaries_are_compared_where_possible(loadline):
     ran = loadline("compare", OTHERS / "k6-export.json", OTHERS / "k6-data.json", "--out", "out")
     assert ran.returncode == 5
     assert "k6-export.json does not tell it" in " ".join(ran.stdout.split())

@@ -1,4 +1,6 @@
-"""The page as a live view: fed by a small server of events, it follows, stops, and says when nobody is there any more."""
+"""The page as a live view, fed by a small event server: it follows the run, stops it, and reports
+a lost connection.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from conftest import ROOT
 Wire = queue.Queue[tuple[str, object] | None]
 
 
-class Stage:
-    """A server of events. Each connection has a queue of its own for what it is told; None ends it."""
+class EventServer:
+    """Serves events. Each connection has its own queue of events; None ends it."""
 
     def __init__(self, template: str) -> None:
         self.connections: queue.Queue[Wire] = queue.Queue()
         self.wires: list[Wire] = []
         self.stops = 0
-        stage = self
+        event_server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -34,15 +36,15 @@ class Stage:
                 self.send_header("content-type", "text/event-stream")
                 self.end_headers()
                 wire: Wire = queue.Queue()
-                stage.wires.append(wire)
-                stage.connections.put(wire)
+                event_server.wires.append(wire)
+                event_server.connections.put(wire)
                 while (event := wire.get()) is not None:
                     name, data = event
                     self.wfile.write(f"event: {name}\ndata: {json.dumps(data)}\n\n".encode())
                     self.wfile.flush()
 
             def do_POST(self) -> None:
-                stage.stops += 1
+                event_server.stops += 1
                 self.answer("text/plain", b"stopping\n")
 
             def answer(self, kind: str, body: bytes) -> None:
@@ -61,7 +63,7 @@ class Stage:
         self.thread.start()
 
     def accept(self) -> Wire:
-        """The next connection."""
+        """Returns the next connection."""
         return self.connections.get(timeout=20)
 
     def close(self) -> None:
@@ -72,31 +74,31 @@ class Stage:
 
 
 @pytest.fixture
-def stage(template: str) -> Iterator[Stage]:
-    stage = Stage(template)
-    yield stage
-    stage.close()
+def event_server(template: str) -> Iterator[EventServer]:
+    event_server = EventServer(template)
+    yield event_server
+    event_server.close()
 
 
-def cut(value: object, start: int, end: int) -> object:
-    """Columns, or objects and lists of columns, from `start` up to `end`."""
+def slice_columns(value: object, start: int, end: int) -> object:
+    """Slices columns, or objects and lists of columns, from `start` to `end`."""
     if isinstance(value, dict):
-        return {k: cut(v, start, end) for k, v in value.items()}
+        return {k: slice_columns(v, start, end) for k, v in value.items()}
     if isinstance(value, list) and value and isinstance(value[0], list):
-        return [cut(v, start, end) for v in value]
+        return [slice_columns(v, start, end) for v in value]
     return value[start:end] if isinstance(value, list) else value
 
 
-def part(page: dict, start: int, end: int) -> dict:
+def page_part(page: dict, start: int, end: int) -> dict:
     series = page["series"]
     timeline = [lane[start:end] for lane in series["criteria_timeline"]]
     return {
         "summary": page["summary"],
-        "series": {**series, "points": cut(series["points"], start, end), "criteria_timeline": timeline},
+        "series": {**series, "points": slice_columns(series["points"], start, end), "criteria_timeline": timeline},
     }
 
 
-def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, results: Path) -> None:
+def test_live_page_follows_a_test_to_its_end(event_server: EventServer, browser, fixtures: Path, results: Path) -> None:
     whole = json.loads((fixtures / "overloaded.json").read_text())
     whole["summary"]["run"]["state"] = "running"
     context = browser.new_context(viewport={"width": 1200, "height": 900})
@@ -106,17 +108,17 @@ def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, res
     page.on(
         "console", lambda message: message.type == "error" and "favicon" not in message.location["url"] and errors.append(message.text)
     )
-    page.goto(stage.url)
+    page.goto(event_server.url)
     page.get_by_text("connecting").wait_for()
-    wire = stage.accept()
+    wire = event_server.accept()
 
-    wire.put(("page", {**part(whole, 0, 40), "manifest": whole["manifest"]}))
+    wire.put(("page", {**page_part(whole, 0, 40), "manifest": whole["manifest"]}))
     page.get_by_text("live", exact=True).wait_for()
     assert page.get_by_text("cut off").count() == 0
     page.wait_for_selector("[data-chart=requests] canvas")
 
     def last_moment() -> str:
-        # A chart that moves under a resting pointer takes the pointer's moment, not the key's.
+        # A chart that moves under a resting pointer shows the pointer's time, not the key's.
         page.mouse.move(0, 0)
         page.locator("[data-chart=requests] .plot").focus()
         page.keyboard.press("End")
@@ -125,16 +127,16 @@ def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, res
     assert last_moment() == "at 39.5 s"
     page.get_by_role("button", name="p99", exact=True).click()
     for second in range(40, 60):
-        tick = {**part(whole, second - 1, second + 1), "from": second - 1}
+        tick = {**page_part(whole, second - 1, second + 1), "from": second - 1}
         tick["summary"] = {**whole["summary"], "verdict": {**whole["summary"]["verdict"], "sentence": f"Second {second}."}}
         wire.put(("tick", tick))
     page.get_by_text("Second 59.").wait_for()
-    # What somebody sorted stays sorted.
+    # Sorting is kept.
     assert page.locator("th", has=page.get_by_role("button", name="p99", exact=True)).get_attribute("aria-sort") == "descending"
     assert last_moment() == "at 59.5 s"
     page.screenshot(path=results / "live.png")
 
-    # It asks first; whoever thinks better of it has stopped nothing.
+    # Stopping asks for confirmation; cancelling stops nothing.
     stop, question = page.get_by_role("button", name="Stop the test"), page.get_by_role("dialog", name="Stop the test?")
     for leave in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("button", name="Carry on").click()):
         stop.click()
@@ -142,11 +144,11 @@ def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, res
         leave()
         assert question.is_hidden()
         assert stop.evaluate("button => button === document.activeElement")
-    assert stage.stops == 0
+    assert event_server.stops == 0
     stop.click()
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_text("stopping").wait_for()
-    assert stage.stops == 1
+    assert event_server.stops == 1
 
     wire.put(("end", {"record": "/runs/one", "report": "/runs/one/report.html"}))
     page.get_by_text("The test is over.").wait_for()
@@ -157,36 +159,36 @@ def test_it_follows_a_test_to_its_end(stage: Stage, browser, fixtures: Path, res
     context.close()
 
 
-def test_a_lost_connection_is_said_and_taken_up_again(stage: Stage, browser, fixtures: Path) -> None:
+def test_live_page_reports_a_lost_connection_and_reconnects(event_server: EventServer, browser, fixtures: Path) -> None:
     whole = json.loads((fixtures / "overloaded.json").read_text())
     context = browser.new_context()
     page = context.new_page()
 
-    def say(wire: Wire, seconds: int, sentence: str) -> None:
-        """A whole page, up to that second, and wait until it is shown."""
-        fresh = {**part(whole, 0, seconds), "manifest": whole["manifest"]}
+    def send_page(wire: Wire, seconds: int, sentence: str) -> None:
+        """Sends a whole page up to that second and waits until it is shown."""
+        fresh = {**page_part(whole, 0, seconds), "manifest": whole["manifest"]}
         fresh["summary"] = {**whole["summary"], "verdict": {**whole["summary"]["verdict"], "sentence": sentence}}
         wire.put(("page", fresh))
         page.get_by_text(sentence).wait_for()
         page.get_by_text("live", exact=True).wait_for()
 
-    page.goto(stage.url)
-    wire = stage.accept()
-    say(wire, 10, "Ten seconds.")
+    page.goto(event_server.url)
+    wire = event_server.accept()
+    send_page(wire, 10, "Ten seconds.")
     wire.put(None)
     page.get_by_text("connection lost").wait_for()
     assert page.get_by_text("Ten seconds.").is_visible()
-    # The browser comes back by itself.
-    wire = stage.accept()
-    say(wire, 30, "Thirty seconds.")
-    # Seconds are missing: the page asks for everything again.
-    wire.put(("tick", {**part(whole, 50, 51), "from": 50}))
-    say(stage.accept(), 60, "Sixty seconds.")
+    # The browser reconnects by itself.
+    wire = event_server.accept()
+    send_page(wire, 30, "Thirty seconds.")
+    # Seconds are missing, so the page requests everything again.
+    wire.put(("tick", {**page_part(whole, 50, 51), "from": 50}))
+    send_page(event_server.accept(), 60, "Sixty seconds.")
     context.close()
 
 
-def now(second: int, **newest: object) -> dict:
-    """What the newest second of a test of one minute was like."""
+def newest_second(second: int, **newest: object) -> dict:
+    """Returns the data of the newest second of a one-minute test."""
     nothing = {
         "span_ns": [(second - 1) * 10**9, second * 10**9],
         "end_ns": 60 * 10**9,
@@ -225,8 +227,8 @@ ERROR = {
 
 
 @pytest.fixture
-def watched(stage: Stage, browser, fixtures: Path):
-    """Opens the live page with a run on it; answers the page and its wire."""
+def watched(event_server: EventServer, browser, fixtures: Path):
+    """Opens the live page with a run. Returns the page and its event queue."""
     whole = json.loads((fixtures / "erroring.json").read_text())
     whole["summary"]["run"]["state"] = "running"
     contexts = []
@@ -235,9 +237,9 @@ def watched(stage: Stage, browser, fixtures: Path):
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.goto(stage.url)
-        wire = stage.accept()
-        wire.put(("page", {**part(whole, 0, 40), "manifest": whole["manifest"]}))
+        page.goto(event_server.url)
+        wire = event_server.accept()
+        wire.put(("page", {**page_part(whole, 0, 40), "manifest": whole["manifest"]}))
         page.get_by_text("live", exact=True).wait_for()
         return page, wire
 
@@ -246,9 +248,9 @@ def watched(stage: Stage, browser, fixtures: Path):
         context.close()
 
 
-def test_the_bar_says_how_far_the_test_is_and_what_its_newest_second_was_like(watched) -> None:
+def test_live_bar_shows_progress_and_the_newest_second(watched) -> None:
     page, wire = watched()
-    wire.put(("now", now(31)))
+    wire.put(("now", newest_second(31)))
     page.get_by_text("peak (phase 2 of 3) · 31 s of 1 min").wait_for()
     assert page.get_by_role("progressbar", name="Planned time").get_attribute("aria-valuenow") == "51"
     figures = page.get_by_label("The newest second").inner_text().split("\n")
@@ -259,9 +261,10 @@ def test_the_bar_says_how_far_the_test_is_and_what_its_newest_second_was_like(wa
         *("p95", "≥ 10.0 s", "response time"),
         *("Errors", "12 (0.968 %)", "40 so far"),
     ]
-    # Without an end there is no bar; where users wait for their answers there are users; of nothing there is no percentile.
+    # Without a planned end there is no bar, closed loops show users, and no data shows no
+    # percentile.
     nothing = {"p95": None, "ended": 0, "errors": 0, "error_share": None, "answered_per_second": 0}
-    wire.put(("now", now(32, end_ns=0, closed=True, users=5, **nothing)))
+    wire.put(("now", newest_second(32, end_ns=0, closed=True, users=5, **nothing)))
     page.get_by_text("32 s so far").wait_for()
     assert page.get_by_role("progressbar").count() == 0
     text = " ".join(page.get_by_label("The newest second").inner_text().split())
@@ -269,24 +272,24 @@ def test_the_bar_says_how_far_the_test_is_and_what_its_newest_second_was_like(wa
     page.mouse.wheel(0, 4000)
     assert page.get_by_text("32 s so far").is_visible()
     assert page.locator(".live-bar").bounding_box()["y"] == 0
-    wire.put(("now", now(70)))
+    wire.put(("now", newest_second(70)))
     page.get_by_text("the load is over").wait_for()
 
 
-def test_errors_and_log_are_tabs_that_stay_where_they_are(watched) -> None:
+def test_live_tabs_of_errors_and_log_keep_their_scroll_position(watched) -> None:
     page, wire = watched()
     lines = [{"at_ns": n * 10**9, "kind": "message", "text": f"line {n} <b>"} for n in range(150)]
     first = {**ERROR["first"], "found": ["$.ok is false, expected true"], "body": '{"error": "db deadlock"}' + " " * 300 + "end"}
-    told = now(31, kinds=[ERROR, {**ERROR, "label": "GET /cart", "first": first}], kinds_left_out=7)
-    told["log"] = {"lines": lines, "left_out": 1200}
-    wire.put(("now", told))
+    tick = newest_second(31, kinds=[ERROR, {**ERROR, "label": "GET /cart", "first": first}], kinds_left_out=7)
+    tick["log"] = {"lines": lines, "left_out": 1200}
+    wire.put(("now", tick))
     tabs = page.get_by_role("tab")
     page.get_by_text("POST /cart", exact=True).first.wait_for()
     assert tabs.all_inner_texts() == ["Errors (40)", "Log"]
     row = page.get_by_role("tabpanel").get_by_role("row").nth(1).inner_text()
     assert "expected 200, found 503" in row
     assert "1,040" in row
-    # What was found instead of what was expected, and how the answer begins, tell more than a status.
+    # Expected and actual values and the start of the response say more than a status.
     answered = page.get_by_role("tabpanel").get_by_role("row").nth(2).inner_text()
     assert '$.ok is false, expected true, answered {"error": "db deadlock"}' in answered
     assert "end" not in answered.split("answered")[1]
@@ -297,32 +300,32 @@ def test_errors_and_log_are_tabs_that_stay_where_they_are(watched) -> None:
     assert tabs.nth(1).get_attribute("aria-selected") == "true"
     panel = page.get_by_role("tabpanel", name="Log")
     assert page.get_by_text("1,200 older lines more are not shown.").is_visible() or panel.evaluate("p => p.scrollTop") > 0
-    # It follows its end, until somebody reads further up.
+    # The log follows its end until the user scrolls up.
     at_end = "p => p.scrollTop + p.clientHeight >= p.scrollHeight - 4"
     assert panel.evaluate(at_end)
-    told["log"]["lines"].append({"at_ns": 150 * 10**9, "kind": "warning", "text": "the newest"})
-    wire.put(("now", told))
+    tick["log"]["lines"].append({"at_ns": 150 * 10**9, "kind": "warning", "text": "the newest"})
+    wire.put(("now", tick))
     page.get_by_text("the newest", exact=True).wait_for()
     assert panel.evaluate(at_end)
     panel.evaluate("p => { p.scrollTop = 40 }")
-    told["log"]["lines"].append({"at_ns": 151 * 10**9, "kind": "message", "text": "newer still"})
-    wire.put(("now", told))
+    tick["log"]["lines"].append({"at_ns": 151 * 10**9, "kind": "message", "text": "newer still"})
+    wire.put(("now", tick))
     page.get_by_text("newer still", exact=True).wait_for(state="attached")
     assert panel.evaluate("p => p.scrollTop") == 40
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1200])
-def test_it_fits_and_axe_finds_nothing_serious(width: int, scheme: str, watched, results: Path) -> None:
+def test_live_page_fits_and_axe_finds_no_serious_problem(width: int, scheme: str, watched, results: Path) -> None:
     page, wire = watched(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    told = now(31, kinds=[ERROR])
-    told["log"]["lines"] = [{"at_ns": 10**9, "kind": "phase", "text": "phase peak started"}]
-    wire.put(("now", told))
+    tick = newest_second(31, kinds=[ERROR])
+    tick["log"]["lines"] = [{"at_ns": 10**9, "kind": "phase", "text": "phase peak started"}]
+    wire.put(("now", tick))
     page.get_by_text("POST /cart", exact=True).first.wait_for()
     page.screenshot(path=results / f"cockpit-{scheme}-{width}.png")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator(".live-bar").bounding_box()["height"] < 300
-    # The table of errors is read without moving it.
+    # The table of errors needs no sideways scrolling.
     assert page.locator(".kinds").evaluate("t => t.parentElement.scrollWidth - t.parentElement.clientWidth") == 0
     page.get_by_role("button", name="Stop the test").click()
     page.screenshot(path=results / f"cockpit-stop-{scheme}-{width}.png")
@@ -332,12 +335,12 @@ def test_it_fits_and_axe_finds_nothing_serious(width: int, scheme: str, watched,
     assert grave == []
 
 
-def test_a_server_that_has_gone_leaves_the_page_as_it_was(stage: Stage, watched) -> None:
+def test_live_page_stays_after_the_server_has_gone(event_server: EventServer, watched) -> None:
     page, wire = watched()
-    wire.put(("now", now(31)))
+    wire.put(("now", newest_second(31)))
     page.get_by_text("31 s of 1 min").wait_for()
-    stage.close()
-    # The browser tries a few times, some seconds apart.
+    event_server.close()
+    # The browser retries a few times, some seconds apart.
     page.get_by_text("nobody answers", exact=True).wait_for(timeout=60_000)
     assert page.get_by_text("31 s of 1 min").is_visible()
     assert page.get_by_role("heading", level=1).is_visible()

@@ -1,4 +1,4 @@
-"""The page served by a real run: it shows the plan, follows, and its button ends the run."""
+"""The page of a real run shows the plan, follows the run, and its button ends it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 
-def test_a_real_run_is_watched_and_stopped(loadline, start_lab, browser, results: Path) -> None:
+def test_real_run_is_followed_and_stopped_from_its_page(loadline, start_lab, browser, results: Path) -> None:
     lab = start_lab("sum")
     flags = ("--rate", "200/s", "--duration", "60s", "--check", "errors < 1%", "--ui")
     run = loadline.start("run", f"{lab.url}/api/sum", *flags)
@@ -25,7 +25,7 @@ def test_a_real_run_is_watched_and_stopped(loadline, start_lab, browser, results
         page.goto(url)
         page.get_by_text("live", exact=True).wait_for()
         page.wait_for_selector("[data-chart=requests] canvas")
-        # It goes on by itself.
+        # It continues to update.
         page.locator("[data-chart=requests] .plot").focus()
 
         def last_moment() -> float:

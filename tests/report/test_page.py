@@ -1,4 +1,6 @@
-"""The report page itself: every kind of run renders, charts are drawn and move together, tables sort, nothing leaves the page."""
+"""The report page: every kind of run renders, charts share cursor and zoom, tables sort, and
+nothing is loaded.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 KINDS = ["healthy", "overloaded", "erroring", "generator-limited", "closed", "empty", "single", "all-errors", "killed", "huge"]
-# A canvas on which something was drawn has more than one colour.
+# A canvas with a drawing has more than one colour.
 PAINTED = """
 canvas => {
   const { width, height } = canvas;
@@ -20,7 +22,7 @@ canvas => {
 """
 
 
-def test_the_template_is_one_small_file_with_one_place(template: str) -> None:
+def test_template_is_one_small_file_with_one_placeholder(template: str) -> None:
     assert template.count("__LOADLINE_PAGE__") == 1
     assert len(template.encode()) < 400_000
     assert not re.search(r"<(script|link|img)[^>]+\b(src|href)=", template)
@@ -53,7 +55,7 @@ def test_every_kind_of_run_renders(kind: str, open_report) -> None:
     assert (opened.errors, opened.strays) == ([], [])
 
 
-def test_the_sections_stand_in_their_order(open_report) -> None:
+def test_sections_are_in_order(open_report) -> None:
     opened = open_report("healthy")
     headings = opened.page.locator("main > section:not([hidden]) > h2").all_inner_texts()
     assert headings == [
@@ -77,14 +79,14 @@ def test_the_sections_stand_in_their_order(open_report) -> None:
     assert contents == headings
 
 
-def test_labels_that_look_like_markup_stay_text(open_report) -> None:
+def test_labels_with_markup_are_shown_as_text(open_report) -> None:
     opened = open_report("huge")
     assert opened.page.get_by_text('<script>document.title="owned"</script>', exact=True).count() == 1
     assert opened.page.title().startswith("an hour of everything")
     assert opened.page.locator("main script, main img").count() == 0
 
 
-def test_figures_are_those_of_the_data(open_report, fixtures: Path) -> None:
+def test_figures_equal_the_data(open_report, fixtures: Path) -> None:
     opened = open_report("all-errors")
     text = opened.page.locator(".endpoints .total").inner_text()
     count = json.loads((fixtures / "all-errors.json").read_text())["summary"]["all"]["count"]
@@ -109,12 +111,12 @@ SNAPSHOT = """
 """
 
 
-def shown(page) -> list[float]:
-    """The stretch that the charts show, in seconds."""
+def visible_range(page) -> list[float]:
+    """Returns the range that the charts show, in seconds."""
     return [float(n) for n in re.findall(r"([\d.]+) s", page.locator(".zoom-strip").inner_text())]
 
 
-def test_a_zoom_is_everybodys(open_report) -> None:
+def test_zoom_applies_to_all_charts(open_report) -> None:
     opened = open_report("overloaded")
     opened.charts()
     page = opened.page
@@ -122,16 +124,16 @@ def test_a_zoom_is_everybodys(open_report) -> None:
     before = page.evaluate(SNAPSHOT)
     drag(page, "latency", 0.3, 0.5)
     strip = page.locator(".zoom-strip")
-    assert shown(page) == pytest.approx([36, 60], abs=0.3)
+    assert visible_range(page) == pytest.approx([36, 60], abs=0.3)
     page.mouse.move(2, 2)
     page.wait_for_function("() => document.querySelector('.moment').textContent === ''")
     zoomed = page.evaluate(SNAPSHOT)
     still = {"density", "curve"}
     assert {name for name in before if before[name] == zoomed[name]} == still
     drag(page, "cpu", 0.25, 0.75)
-    assert shown(page) == pytest.approx([42, 54], abs=0.3)
+    assert visible_range(page) == pytest.approx([42, 54], abs=0.3)
     page.locator("[data-chart=throughput] .u-over").dblclick()
-    assert shown(page) == pytest.approx([36, 60], abs=0.3)
+    assert visible_range(page) == pytest.approx([36, 60], abs=0.3)
     strip.get_by_role("button", name="whole run").click()
     assert strip.is_hidden()
     page.mouse.move(2, 2)
@@ -140,7 +142,7 @@ def test_a_zoom_is_everybodys(open_report) -> None:
     assert opened.errors == []
 
 
-def test_the_cursor_is_everybodys_and_speaks_in_the_legends(open_report) -> None:
+def test_cursor_applies_to_all_charts_and_fills_legends(open_report) -> None:
     opened = open_report("overloaded")
     opened.charts()
     page = opened.page
@@ -173,7 +175,7 @@ def test_keys_move_the_cursor_and_zoom(open_report) -> None:
     assert "Requests per second" in page.locator(".unseen[aria-live]").inner_text()
 
 
-def test_a_line_can_be_hidden(open_report) -> None:
+def test_line_can_be_hidden(open_report) -> None:
     opened = open_report("overloaded")
     opened.charts()
     button = opened.page.locator("[data-chart=latency]").get_by_role("button", name="response max")
@@ -184,30 +186,30 @@ def test_a_line_can_be_hidden(open_report) -> None:
     )
 
 
-def names(page) -> list[str]:
+def endpoint_names(page) -> list[str]:
     return [t.strip() for t in page.locator(".endpoints tbody").last.locator("tr:not(.group):not(.total) th .text").all_inner_texts()]
 
 
-def test_the_endpoint_table_sorts_by_mouse_and_keyboard(open_report) -> None:
+def test_endpoint_table_sorts_by_mouse_and_keyboard(open_report) -> None:
     opened = open_report("overloaded")
     page = opened.page
-    as_given = names(page)
+    as_given = endpoint_names(page)
     heading = page.locator("th", has=page.get_by_role("button", name="p50", exact=True))
     heading.get_by_role("button").click()
     assert heading.get_attribute("aria-sort") == "descending"
-    assert names(page) == as_given[::-1]
-    # The button that was pressed is still where the keyboard is.
+    assert endpoint_names(page) == as_given[::-1]
+    # The pressed button keeps the focus.
     page.keyboard.press("Enter")
     assert heading.get_attribute("aria-sort") == "ascending"
-    assert names(page) == as_given
+    assert endpoint_names(page) == as_given
     page.keyboard.press("Enter")
     assert heading.get_attribute("aria-sort") == "none"
     page.get_by_role("button", name="name", exact=True).focus()
     page.keyboard.press("Space")
-    assert names(page) == sorted(as_given)
+    assert endpoint_names(page) == sorted(as_given)
 
 
-def test_a_row_shows_its_codes(open_report) -> None:
+def test_row_shows_its_status_codes(open_report) -> None:
     page = open_report("erroring").page
     row = page.get_by_role("button", name="GET /", exact=True)
     row.click()
@@ -218,7 +220,7 @@ def test_a_row_shows_its_codes(open_report) -> None:
     assert page.locator(".details").count() == 0
 
 
-def test_a_row_opens_to_its_details(open_report) -> None:
+def test_row_opens_its_details(open_report) -> None:
     opened = open_report("erroring")
     page = opened.page
     page.get_by_role("button", name="GET /", exact=True).click()
@@ -236,7 +238,7 @@ def test_a_row_opens_to_its_details(open_report) -> None:
     assert detail.get_by_role("row", name="steady").inner_text().split("\t")[1:3] == ["400", "3"]
     assert "pool exhausted" in detail.locator("pre").inner_text()
     assert '$.state is "refused", expected "paid"' in detail.inner_text()
-    # Nothing of it may make the page wider than the screen, nor lie beyond its edge.
+    # Details stay within the screen and do not widen the page.
     page.set_viewport_size({"width": 400, "height": 900})
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert overflow <= 0
@@ -244,7 +246,7 @@ def test_a_row_opens_to_its_details(open_report) -> None:
     assert (opened.errors, opened.strays) == ([], [])
 
 
-def test_the_theme_can_be_chosen(open_report) -> None:
+def test_theme_can_be_selected(open_report) -> None:
     opened = open_report("healthy", color_scheme="dark")
     page = opened.page
     background = "getComputedStyle(document.body).backgroundColor"
@@ -257,7 +259,7 @@ def test_the_theme_can_be_chosen(open_report) -> None:
     assert opened.errors == []
 
 
-def test_missing_data_is_said(browser, template: str, tmp_path: Path) -> None:
+def test_missing_data_is_reported(browser, template: str, tmp_path: Path) -> None:
     page = browser.new_page()
     path = tmp_path / "broken.html"
     path.write_text(template)
@@ -266,7 +268,7 @@ def test_missing_data_is_said(browser, template: str, tmp_path: Path) -> None:
     page.close()
 
 
-def test_a_large_report_answers_before_its_charts_are_drawn(open_report) -> None:
+def test_large_report_responds_before_its_charts_are_drawn(open_report) -> None:
     """An hour, 200 labels and every chart: the first click does not wait for the last chart."""
     page = open_report("huge").page
     page.get_by_role("button", name="p50", exact=True).click()

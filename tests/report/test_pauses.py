@@ -1,4 +1,6 @@
-"""The page's rows of journeys without their pauses: those of the record, also where pauses lay side by side with requests."""
+"""The page's rows of iterations without pauses agree with the record, also for pauses parallel to
+requests.
+"""
 
 import json
 
@@ -18,19 +20,19 @@ scenarios:
 """
 
 
-def test_an_iteration_has_a_row_without_its_pauses(loadline, start_lab, browser) -> None:
+def test_iteration_has_a_row_without_pauses(loadline, start_lab, browser) -> None:
     lab = start_lab("sum")
     run = loadline("run", loadline.write("look.yml", SCRIPT.replace("URL", lab.url)))
     assert run.returncode == 0, run.stderr
     folder = (loadline.folder / ".loadline/runs/last").resolve()
     (look,) = json.loads((folder / "summary.json").read_text())["iterations"]
     assert look["unpaused"]["count"] == look["iteration"]["count"] == 20
-    # A pause that holds the whole up is off; what is left is no longer than the whole.
+    # A pause of the whole iteration is subtracted; the rest is no longer than the whole.
     assert 0 < look["unpaused"]["mean_ns"] < look["iteration"]["mean_ns"]
     report = (folder / "report.md").read_text()
-    told = [line.split("|") for line in report.splitlines() if line.startswith("| iteration Look")]
-    # The median and the largest, of the whole and without.
-    whole, without = ([row[5].strip(), row[10].strip()] for row in told)
+    report_rows = [line.split("|") for line in report.splitlines() if line.startswith("| iteration Look")]
+    # The median and the maximum, with and without pauses.
+    whole, without = ([row[5].strip(), row[10].strip()] for row in report_rows)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto((folder / "report.html").as_uri())
     rows = page.locator("table.endpoints tbody", has=page.get_by_text("Iterations ·")).get_by_role("row")

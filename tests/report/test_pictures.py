@@ -1,4 +1,4 @@
-"""Pictures of the page for people to look at; kept in web/test-results/."""
+"""Screenshots of the page for reviewers, kept in web/test-results/."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VIEWS = {
 @pytest.mark.parametrize(
     "kind", ["healthy", "overloaded", "erroring", "generator-limited", "closed", "all-errors", "killed", "single", "empty"]
 )
-def test_pictures(kind: str, view: str, open_report, results: Path) -> None:
+def test_screenshots_are_taken(kind: str, view: str, open_report, results: Path) -> None:
     opened = open_report(kind, **VIEWS[view])
     opened.charts()
     path = results / f"{kind}-{view}.png"

@@ -1,4 +1,4 @@
-"""On paper: every chart drawn, nothing to press, no row and no chart cut in two."""
+"""Printing: every chart is drawn, no controls are shown, and no row or chart is split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from needs import need
+from required_tools import tool_path
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
 UNCUT = """
@@ -16,7 +16,7 @@ UNCUT = """
   .filter(e => e.offsetParent !== null && getComputedStyle(e).breakInside !== 'avoid').length
 """
 
-# The text of every head and of every figure; names may be broken over lines, figures may not.
+# The text of every heading and figure. Names may wrap, figures may not.
 TABLES = """
 () => [...document.querySelectorAll('table')].filter(t => t.offsetParent !== null)
   .flatMap(t => [...t.querySelectorAll('td.number, thead th')])
@@ -25,8 +25,8 @@ TABLES = """
 
 
 def words_on_paper(pdf: Path) -> Counter[str]:
-    """The words of a PDF; each lies on its page as a whole."""
-    text = subprocess.run([need("pdftotext"), "-bbox", pdf, "-"], capture_output=True, text=True, check=True, timeout=60).stdout
+    """Returns the words of a PDF. Each lies completely on its page."""
+    text = subprocess.run([tool_path("pdftotext"), "-bbox", pdf, "-"], capture_output=True, text=True, check=True, timeout=60).stdout
     words = Counter()
     for sheet in ElementTree.fromstring(text.replace("\f", "")).iter(f"{XHTML}page"):
         width, height = float(sheet.get("width")), float(sheet.get("height"))
@@ -38,10 +38,10 @@ def words_on_paper(pdf: Path) -> Counter[str]:
 
 
 @pytest.mark.parametrize("kind", ["healthy", "erroring", "huge"])
-def test_it_prints(kind: str, open_report, results: Path) -> None:
+def test_printed_page_contains_every_figure(kind: str, open_report, results: Path) -> None:
     opened = open_report(kind, color_scheme="dark")
     page = opened.page
-    # A4 without its margins, as printing lays it out.
+    # A4 without margins, as used for printing.
     page.set_viewport_size({"width": 703, "height": 1032})
     page.emulate_media(media="print")
     opened.charts()
@@ -58,13 +58,13 @@ def test_it_prints(kind: str, open_report, results: Path) -> None:
     assert opened.errors == []
 
     printed = words_on_paper(results / f"{kind}.pdf")
-    told = Counter(word for text in page.evaluate(TABLES) for word in text.split())
-    assert sum(told.values()) > 50
-    assert {word: n for word, n in told.items() if printed[word] < n} == {}
+    expected = Counter(word for text in page.evaluate(TABLES) for word in text.split())
+    assert sum(expected.values()) > 50
+    assert {word: n for word, n in expected.items() if printed[word] < n} == {}
 
 
-def test_charts_that_nobody_saw_are_printed(open_report, results: Path) -> None:
-    """Printing straight after opening draws what had not come into view."""
+def test_charts_never_scrolled_into_view_are_printed(open_report, results: Path) -> None:
+    """Printing right after opening draws charts that were not visible yet."""
     opened = open_report("healthy", color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"
     dark = opened.page.evaluate(background)

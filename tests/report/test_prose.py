@@ -1,4 +1,4 @@
-"""`report.md` says nothing that `summary.json` does not hold: every number in its sentences is looked up there."""
+"""Every number in the sentences of `report.md` is in `summary.json`."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def three_digits(value: float) -> str:
 
 
 def renderings(value: float) -> set[str]:
-    """All ways in which a figure may be written: as a count, a rate, a time, a share."""
+    """Returns all notations of a figure: as a count, a rate, a time, a share."""
     texts = {f"{round(value):,}", three_digits(value), f"{value:.2f}".rstrip("0").rstrip("."), f"{value:.3f}".rstrip("0").rstrip(".")}
     for unit, factor in (("ns", 1), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
         texts |= {f"{three_digits(value / factor)} {unit}", f"{round(value / factor)} {unit}"}
@@ -33,9 +33,9 @@ def renderings(value: float) -> set[str]:
 
 def unknown_numbers(text: str, summary: dict) -> list[str]:
     known: set[str] = set()
-    # The sentences of the summary are prose themselves: what they say must stand elsewhere in it.
-    told = {key: value for key, value in summary.items() if key not in ("conclusions", "assumptions", "verdict")}
-    words = set(NUMBER.findall(" ".join(str(leaf) for leaf in leaves(told) if isinstance(leaf, str))))
+    # The summary's own sentences are prose: their numbers must occur elsewhere in it.
+    sources = {key: value for key, value in summary.items() if key not in ("conclusions", "assumptions", "verdict")}
+    words = set(NUMBER.findall(" ".join(str(leaf) for leaf in leaves(sources) if isinstance(leaf, str))))
     words = {number.strip() for number in words}
     for leaf in leaves(summary):
         if isinstance(leaf, (int, float)) and not isinstance(leaf, bool):
@@ -49,10 +49,10 @@ def unknown_numbers(text: str, summary: dict) -> list[str]:
 
 
 def prose(text: str) -> str:
-    """The sentences: without tables, code, pictures, and the words of the report's own explanations."""
+    """Returns the sentences, without tables, code, pictures and fixed explanations."""
     text = re.sub(r"```.*?```", "", text, flags=re.S)
     lines = [line for line in text.splitlines() if not line.startswith(("|", "!["))]
-    # What p99 and an interval are is no figure of the run.
+    # The explanation of p99 and intervals contains no figure of the run.
     return "\n".join(lines).replace("95 % confidence", "").replace("95 % interval", "").replace("1 % of what was due", "")
 
 
@@ -61,7 +61,7 @@ def test_every_number_in_prose_is_in_the_summary(loadline, start_lab):
     result = loadline(
         "run", f"{url}/fhir/R4/Patient/none", "--rate", "150/s", "--duration", "12s", "--check", "p99 < 1s", "--check", "errors < 1%"
     )
-    # A busy machine may make the measurement invalid; what is said of it must be true all the same.
+    # A busy machine may make the measurement invalid; the text must be true anyway.
     assert result.returncode == 1, result.stdout + result.stderr
     record = loadline.folder / ".loadline/runs/last"
     text = prose((record / "report.md").read_text())
@@ -72,7 +72,7 @@ def test_every_number_in_prose_is_in_the_summary(loadline, start_lab):
     assert unknown_numbers(text.replace(started, ""), summary) == []
 
 
-def test_the_check_finds_a_number_that_is_made_up():
+def test_invented_number_is_found():
     summary = {"all": {"count": 1234, "p99": {"ns": 2_010_000}}, "text": "from 5 to 6", "conclusions": ["7 of 71"]}
     assert unknown_numbers("1,234 requests, p99 2.01 ms, from 5 to 6", summary) == []
     assert unknown_numbers("1,235 requests, p99 2.02 ms, 7", summary) == ["1,235", "2.02 ms", "7"]

@@ -1,4 +1,4 @@
-"""Real servers beside a load - a PostgreSQL, a Redis, a Prometheus - and a small service that uses them."""
+"""Real PostgreSQL, Redis and Prometheus servers, and a small service that uses them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 import databases
 import ports
 import pytest
-from conftest import until
-from databases import Postgres, running
-from needs import need
+from conftest import wait_until
+from databases import Postgres, start_server
+from required_tools import tool_path
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +32,7 @@ def redis(tmp_path: Path):
 
 
 class Service:
-    """Answers `/stock` by way of the database and the Redis, `/metrics` for a Prometheus."""
+    """Answers `/stock` using the database and Redis, and `/metrics` for Prometheus."""
 
     def __init__(self, database: Postgres, redis: int | None, connections: int) -> None:
         self.served = 0
@@ -86,7 +86,7 @@ class Service:
             return f'# TYPE served counter\nserved_total{{path="/stock"}} {self.served}\n# TYPE up_since gauge\nup_since 7\n'
         client = self.clients.get()
         try:
-            # The same row for everybody, held for a moment: who comes meanwhile waits for its lock.
+            # All requests lock the same row for a moment, so others wait for the lock.
             held = "PERFORM pg_sleep(0.05);" if path == "/held" else ""
             self.statement(client, f"DO $$ BEGIN UPDATE stock SET n = n + 1 WHERE id = 1; {held} END $$; SELECT count(*) FROM stock;")
         finally:
@@ -124,7 +124,7 @@ def serve(postgres: Postgres):
 
 @pytest.fixture
 def prometheus(tmp_path: Path):
-    """Starts a Prometheus that asks a service once a second."""
+    """Starts a Prometheus that scrapes a service once a second."""
     with contextlib.ExitStack() as ends:
 
         def start(target: str, interval: str = "1s") -> str:
@@ -135,7 +135,7 @@ def prometheus(tmp_path: Path):
                 f"scrape_configs: [{{ job_name: shop, static_configs: [{{ targets: ['{target.removeprefix('http://')}'] }}] }}]\n"
             )
             flags = [f"--config.file={config}", f"--storage.tsdb.path={tmp_path / 'tsdb'}", f"--web.listen-address=127.0.0.1:{port}"]
-            ends.enter_context(running(need("prometheus"), *flags, cwd=tmp_path, at_once=True))
+            ends.enter_context(start_server(tool_path("prometheus"), *flags, cwd=tmp_path, kill=True))
             url = f"http://127.0.0.1:{port}"
 
             def has_scraped() -> bool:
@@ -143,7 +143,7 @@ def prometheus(tmp_path: Path):
                     return b'"1"' in answer.read()
                 return False
 
-            until(has_scraped, "a scrape of Prometheus")
+            wait_until(has_scraped, "a scrape of Prometheus")
             return url
 
         yield start

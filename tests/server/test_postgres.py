@@ -1,4 +1,4 @@
-"""A real PostgreSQL, looked at while a service loads it: its figures, what it waits for, what it runs out of."""
+"""A real PostgreSQL under load: its figures, lock waits, and exhausted connections."""
 
 import json
 import os
@@ -7,20 +7,20 @@ import socketserver
 import threading
 
 import pytest
-from conftest import until
+from conftest import wait_until
 from databases import PASSWORD
 
 
-def looks(loadline, source: str) -> list[dict]:
+def server_samples(loadline, source: str) -> list[dict]:
     lines = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
     return [look for look in map(json.loads, lines) if look["source"] == source]
 
 
 def values(loadline, source: str, metric: str) -> list[float]:
-    return [look["metrics"][metric] for look in looks(loadline, source) if metric in look.get("metrics", {})]
+    return [look["metrics"][metric] for look in server_samples(loadline, source) if metric in look.get("metrics", {})]
 
 
-def test_a_service_that_uses_it_is_seen_in_its_figures(loadline, postgres, serve):
+def test_postgres_figures_show_the_load_of_a_service(loadline, postgres, serve):
     service = serve()
     run = loadline(
         *("run", f"{service.url}/stock", "--rate", "40/s", "--duration", "5s", "--server", f"db={postgres.url()}"),
@@ -30,7 +30,7 @@ def test_a_service_that_uses_it_is_seen_in_its_figures(loadline, postgres, serve
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert values(loadline, "db", "connections-max")[0] == postgres.CONNECTIONS
-    # Three connections of the service, and the one that looks.
+    # Three connections of the service, and Loadline's own.
     assert max(values(loadline, "db", "connections-used")) == 4
     assert values(loadline, "db", "commits")[-1] > values(loadline, "db", "commits")[0] + 100
     for path in (loadline.folder / ".loadline").rglob("*"):
@@ -39,7 +39,7 @@ def test_a_service_that_uses_it_is_seen_in_its_figures(loadline, postgres, serve
         assert postgres.url().split("@")[0].split(":")[-1].encode() not in held, path
 
 
-def test_who_waits_for_a_lock_is_told(loadline, postgres, serve):
+def test_postgres_lock_waits_are_reported(loadline, postgres, serve):
     service = serve(connections=4)
     run = loadline(
         *("run", f"{service.url}/held", "--rate", "40/s", "--duration", "3s", "--server", f"db={postgres.url()}"),
@@ -51,10 +51,10 @@ def test_who_waits_for_a_lock_is_told(loadline, postgres, serve):
     assert judged == ["FAIL"] * 3, loadline.summary()["criteria"]
 
 
-def test_no_connection_left_is_what_saturated_first(loadline, postgres, serve):
+def test_exhausted_postgres_connections_saturate_first(loadline, postgres, serve):
     service = serve(connections=postgres.CONNECTIONS - 1)
     run = loadline("run", f"{service.url}/stock", "--rate", "20/s", "--duration", "13s", "--server", f"db={postgres.url()}")
-    # A busy machine is no matter here.
+    # The machine may be busy here.
     assert run.returncode == 0, run.stdout + run.stderr
     found = loadline.summary()["saturation"]
     first = found["reached"][found["first"]]
@@ -62,21 +62,21 @@ def test_no_connection_left_is_what_saturated_first(loadline, postgres, serve):
     assert "What saturated first: connections of the database (db: 0 of 7 left)" in run.stdout.replace("\n  ", " ")
 
 
-def test_a_connection_that_is_lost_is_opened_anew(loadline, postgres, serve):
+def test_lost_postgres_connection_is_reopened(loadline, postgres, serve):
     service = serve(connections=1)
     mine = "FROM pg_stat_activity WHERE application_name = 'loadline'"
     run = loadline.start("run", f"{service.url}/stock", "--rate", "5/s", "--duration", "6s", "--server", f"db={postgres.url()}")
-    first = until(lambda: postgres.ask(f"SELECT pid {mine}"), "the connection of the run")
-    postgres.ask(f"SELECT pg_terminate_backend(pid) {mine}")
-    second = until(lambda: postgres.ask(f"SELECT pid {mine}"), "another connection")
+    first = wait_until(lambda: postgres.query(f"SELECT pid {mine}"), "the connection of the run")
+    postgres.query(f"SELECT pg_terminate_backend(pid) {mine}")
+    second = wait_until(lambda: postgres.query(f"SELECT pid {mine}"), "another connection")
     said = run.communicate(timeout=30)
-    # A busy machine is no matter here.
+    # The machine may be busy here.
     assert run.returncode == 0, said
     assert first != second
-    assert not [look for look in looks(loadline, "db") if "gap" in look]
+    assert not [look for look in server_samples(loadline, "db") if "gap" in look]
 
 
-def test_by_its_socket_and_as_somebody_who_may_see_little(loadline, postgres, serve):
+def test_postgres_by_unix_socket_with_limited_rights(loadline, postgres, serve):
     service = serve(connections=2)
     by_socket = f"postgres://blind:{postgres.url().split('@')[0].split(':')[-1]}@:{postgres.port}/shop?host={postgres.socket_folder}"
     run = loadline("run", f"{service.url}/stock", "--rate", "5/s", "--duration", "2s", "--server", f"db={by_socket}")
@@ -95,7 +95,7 @@ def test_by_its_socket_and_as_somebody_who_may_see_little(loadline, postgres, se
         ({"mode": "verify-full"}, "invalid peer certificate"),
     ],
 )
-def test_why_there_is_nothing_is_one_line(loadline, postgres, serve, change, said):
+def test_postgres_error_is_one_line(loadline, postgres, serve, change, said):
     service = serve(connections=1)
     url = postgres.url(password=change.get("password", PASSWORD))
     at = f"127.0.0.1:{change.get('port', postgres.port)}/{change.get('database', 'shop')}"
@@ -108,19 +108,19 @@ def test_why_there_is_nothing_is_one_line(loadline, postgres, serve, change, sai
 
 
 @pytest.mark.parametrize(("mode", "encrypted"), [("", "t"), ("?sslmode=disable", "f"), ("?sslmode=verify-full", "t")])
-def test_it_is_asked_over_tls_where_it_has_that(loadline, postgres, serve, certificates, mode, encrypted):
+def test_postgres_tls_is_used_if_available(loadline, postgres, serve, certificates, mode, encrypted):
     service = serve(connections=1)
     flags = ("--rate", "5/s", "--duration", "2s", "--server", f"db={postgres.url()}{mode}")
     env = {**os.environ, "SSL_CERT_FILE": str(certificates / "authority.pem")}
     run = loadline.start("run", f"{service.url}/stock", *flags, env=env)
     mine = "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'loadline'"
-    assert until(lambda: postgres.ask(mine), "the connection of the run") == encrypted
+    assert wait_until(lambda: postgres.query(mine), "the connection of the run") == encrypted
     said = run.communicate(timeout=30)
     assert run.returncode == 0, said
-    assert not [look for look in looks(loadline, "db") if "gap" in look]
+    assert not [look for look in server_samples(loadline, "db") if "gap" in look]
 
 
-def test_one_without_tls_is_told_where_that_is_required(loadline, start_lab):
+def test_postgres_without_tls_is_refused_if_tls_is_required(loadline, start_lab):
     lab = start_lab("sum")
 
     class Plain(socketserver.BaseRequestHandler):
@@ -137,7 +137,7 @@ def test_one_without_tls_is_told_where_that_is_required(loadline, start_lab):
     assert "nothing can be measured of db yet: it has no TLS: write sslmode=disable" in run.stderr
 
 
-def test_an_endpoint_that_is_no_postgresql_is_told_so(loadline, start_lab):
+def test_endpoint_that_is_not_postgres_is_reported(loadline, start_lab):
     lab = start_lab("sum")
     where = lab.url.replace("http://", "postgres://me@") + "/shop"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"db={where}")
@@ -145,7 +145,7 @@ def test_an_endpoint_that_is_no_postgresql_is_told_so(loadline, start_lab):
     assert "nothing can be measured of db yet: its answer is no PostgreSQL's" in run.stderr
 
 
-def test_one_that_never_answers_holds_nobody_up(loadline, start_lab):
+def test_postgres_that_never_answers_does_not_delay_the_run(loadline, start_lab):
     lab = start_lab("sum")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         where = f"postgres://me@127.0.0.1:{silent.getsockname()[1]}/shop"

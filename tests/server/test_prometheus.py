@@ -1,4 +1,4 @@
-"""A real Prometheus that scrapes a service, asked while the service is loaded."""
+"""A real Prometheus that scrapes a service under load."""
 
 import json
 
@@ -15,7 +15,7 @@ def values(loadline, source: str) -> dict[str, list[tuple[int, float]]]:
     return found
 
 
-def test_its_samples_stand_where_its_own_clock_puts_them(loadline, serve, prometheus):
+def test_prometheus_samples_are_placed_by_its_own_clock(loadline, serve, prometheus):
     service = serve()
     asked = prometheus(service.url)
     loadline.write(
@@ -34,14 +34,15 @@ steps:
         *("--check", "server.rate.value max < 60", "--stop", "server.total.value > 1000000 for 2s"),
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    ((of, told),) = values(loadline, "rate").items()
+    ((of, samples),) = values(loadline, "rate").items()
     assert of.startswith("value{instance=127.0.0.1:")
     assert of.endswith(",job=shop,path=/stock}")
-    # A step is a second of Prometheus' own clock: whole seconds since 1970, whenever the run began.
-    moments = [at for at, _ in told]
-    assert len(moments) >= 4, told
+    # A step is a second of Prometheus' clock: whole seconds since 1970, independent of the run's
+    # start.
+    moments = [at for at, _ in samples]
+    assert len(moments) >= 4, samples
     assert {later - before for before, later in zip(moments, moments[1:], strict=False)} == {1_000_000_000}
-    # What is counted only grows, and at the end it is nearly all that was asked.
+    # A counter only grows, and ends near the number of requests.
     (total,) = values(loadline, "total").values()
     counts = [count for _, count in total]
     assert counts == sorted(counts)
@@ -60,7 +61,7 @@ steps:
         ('"text"', None, "p: the answer is a text: ask for numbers"),
     ],
 )
-def test_what_could_never_be_judged_is_refused(loadline, serve, prometheus, query, stop, said):
+def test_query_that_can_never_be_judged_is_refused(loadline, serve, prometheus, query, stop, said):
     service = serve(connections=1)
     asked = prometheus(service.url, interval="5s" if stop else "1s")
     flags = ("--stop", stop) if stop else ()
@@ -69,7 +70,7 @@ def test_what_could_never_be_judged_is_refused(loadline, serve, prometheus, quer
     assert said in run.stderr
 
 
-def test_one_that_is_down_is_a_gap_and_one_without_data_is_no_error(loadline, serve, prometheus):
+def test_unreachable_prometheus_is_a_gap_and_empty_result_is_noted(loadline, serve, prometheus):
     service = serve(connections=1)
     asked = prometheus(service.url)
     run = loadline(
@@ -94,7 +95,7 @@ def test_one_that_is_down_is_a_gap_and_one_without_data_is_no_error(loadline, se
         ("  p: 'postgres://shop@h/shop?sslmode=maybe'", "`maybe` is not an sslmode"),
     ],
 )
-def test_bad_input_is_told_with_its_place(loadline, server, said):
+def test_prometheus_bad_input_is_reported_at_its_place(loadline, server, said):
     loadline.write(
         "plan.yml",
         f"loadline: 1\ntarget: http://127.0.0.1:1\nload: {{ rate: 1/s, duration: 1s }}\nserver:\n{server}\nsteps:\n  - get: /\n",

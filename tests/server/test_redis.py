@@ -1,9 +1,9 @@
-"""A real Redis, looked at while a service counts in it."""
+"""A real Redis in which a service counts."""
 
 import json
 
 
-def test_what_a_service_does_in_it_is_seen(loadline, serve, redis):
+def test_redis_figures_show_the_load_of_a_service(loadline, serve, redis):
     service = serve(redis=redis)
     run = loadline(
         *("run", f"{service.url}/stock", "--rate", "30/s", "--duration", "5s"),

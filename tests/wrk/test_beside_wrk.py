@@ -1,23 +1,24 @@
-"""The same scripts and command lines through wrk itself and through Loadline: bytes on the wire, calls of a script's functions,
-lines of the report, exit codes."""
+"""Scripts and command lines run through wrk and through Loadline: bytes on the wire, calls of
+script functions, and report lines are equal.
+"""
 
 import re
 import subprocess
 import time
 
-import peers
+import fake_servers
 import pytest
-import recording
+import wire_recorder
 from conftest import LOADLINE
-from needs import need
+from required_tools import tool_path
 
 pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(autouse=True, scope="module")
 def original() -> None:
-    """Without the original there is nothing to compare with, and that is no success."""
-    need("wrk")
+    """Without wrk there is nothing to compare with, so the tests fail."""
+    tool_path("wrk")
 
 
 SUM = """
@@ -61,7 +62,7 @@ wrk.headers["X-Number"] = 5
 ONE = ["-t1", "-c1", "-d1s"]
 HEADERS = ["-H", "X-A: 1", "-H", "x-a: 2", "-H", "Host: other", "-H", "none:dropped"]
 
-# The script, the options, the path, and what stands behind the URL.
+# The script, the options, the path, and optional server behaviour.
 CASES = {
     "plain": ("", [*ONE, "--latency"], "/a?b=c"),
     "two threads": ("", ["-t2", "-c4", "-d1s"], ""),
@@ -93,15 +94,15 @@ def shape(text: str) -> list[str]:
     return [re.sub(r"[ \t]+", " ", line) for line in lines]
 
 
-def run(command, folder, case, answer=recording.ANSWER):
+def run(command, folder, case, answer=wire_recorder.ANSWER):
     script, options, path, *more = CASES[case]
     if script:
         (folder / "t.lua").write_text(script)
         options = [*options, "-s", "t.lua"]
-    with recording.Recorder(answer) as peer:
+    with wire_recorder.WireRecorder(answer) as peer:
         host = peer.url.removeprefix("http://")
         done = subprocess.run([*command, *options, peer.url + path, *more], cwd=folder, capture_output=True, text=True, timeout=30)
-        peer.has_served()
+        peer.wait_until_served()
         total = peer.total()
         seen = {(line, frozenset(header.replace(host, "HOST") for header in headers), body) for line, headers, body in peer.seen}
     err = [line for line in done.stderr.splitlines() if not line.startswith("loadline:")]
@@ -109,24 +110,25 @@ def run(command, folder, case, answer=recording.ANSWER):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_same_through_both(loadline, case):
+def test_wrk_and_loadline_behave_identically(loadline, case):
     theirs, their_seen, their_total, their_err = run(["wrk"], loadline.folder, case)
     ours, our_seen, our_total, our_err = run([LOADLINE, "wrk"], loadline.folder, case)
     assert ours.returncode == theirs.returncode
     assert our_err == their_err
     assert our_seen == their_seen
-    # Threads of theirs begin one by one, ours together: what they print before the test stands in another order.
+    # wrk's threads start one by one and Loadline's together, so their output before the test has
+    # another order.
     ordered = sorted if case == "counted twice" else list
     assert ordered(shape(ours.stdout)) == ordered(shape(theirs.stdout))
     if case.startswith("counted"):
         for done, total in ((theirs, their_total), (ours, our_total)):
             calls, answers, requests, _ = map(int, re.search(r"calls\t(\d+)\t(\d+)\t(\d+)\t(\d+)", done.stdout).groups())
-            # Once more than was sent, to look at it; every answer was shown.
+            # One call only inspects the request; every response was passed to the script.
             assert calls - 1 == total
             assert answers == requests
 
 
-def test_statuses_and_hang_ups(loadline):
+def test_error_statuses_and_closed_connections_equal_wrks(loadline):
     for answer in (
         b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
@@ -139,7 +141,7 @@ def test_statuses_and_hang_ups(loadline):
         assert ("Non-2xx" in ours.stdout) == (b"503" in answer)
 
 
-def test_connections_closed_after_each_answer(loadline):
+def test_connection_closed_after_each_response_equals_wrks(loadline):
     def once(connection):
         if connection.recv(65536):
             connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi")
@@ -147,7 +149,7 @@ def test_connections_closed_after_each_answer(loadline):
 
     reports = []
     for command in (["wrk"], [LOADLINE, "wrk"]):
-        with peers.Peer(once) as peer:
+        with fake_servers.FakeServer(once) as peer:
             done = subprocess.run(
                 [*command, "-t1", "-c1", "-d1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
             )
@@ -157,37 +159,37 @@ def test_connections_closed_after_each_answer(loadline):
 
 
 @pytest.mark.parametrize("answers", [0, 3])
-def test_connections_dropped_after_some_answers_or_none(loadline, answers):
-    """No back-off: so many connections as the original opens, up to what a busy machine takes from either."""
+def test_dropped_connections_are_reopened_without_back_off(loadline, answers):
+    """Loadline opens as many connections as wrk, within the noise of a busy machine."""
 
     def drops(connection):
         for _ in range(answers):
             if not connection.recv(65536):
                 return
-            connection.sendall(recording.ANSWER)
+            connection.sendall(wire_recorder.ANSWER)
         connection.recv(65536)
         connection.close()
 
     def errors(*command):
-        with peers.Peer(drops) as peer:
+        with fake_servers.FakeServer(drops) as peer:
             done = subprocess.run(
                 [*command, "-t1", "-c2", "-d1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
             )
         return int(re.search(r"read (\d+)", done.stdout)[1])
 
-    # Whoever backs off does so every time; a busy machine takes from the one or from the other.
+    # A back-off would show in every repetition; a busy machine slows one or the other.
     pairs = [(errors("wrk"), errors(LOADLINE, "wrk")) for _ in range(3)]
     assert any(ours > theirs / 5 for theirs, ours in pairs), pairs
 
 
-def test_late_answers_are_taken_and_counted_as_time_outs(loadline):
+def test_late_responses_count_as_timeouts(loadline):
     def slow(connection):
         while connection.recv(65536):
             time.sleep(1.5)
-            connection.sendall(recording.ANSWER)
+            connection.sendall(wire_recorder.ANSWER)
 
     for command in (["wrk"], [LOADLINE, "wrk"]):
-        with peers.Peer(slow) as peer:
+        with fake_servers.FakeServer(slow) as peer:
             done = subprocess.run(
                 [*command, "-t1", "-c1", "-d2s", "-T1s", peer.url], cwd=loadline.folder, capture_output=True, text=True, timeout=30
             )
@@ -196,7 +198,7 @@ def test_late_answers_are_taken_and_counted_as_time_outs(loadline):
     assert "1 × answered after --timeout" in done.stderr
 
 
-def test_a_rate_above_capacity_ends_with_its_duration(loadline, start_lab):
+def test_rate_above_capacity_ends_with_its_duration(loadline, start_lab):
     lab = start_lab("sum", "work=20ms")
     run = loadline("wrk", "-t1", "-c4", "-d2s", "-R1000", "--latency", f"{lab.url}/api/sum")
     assert run.returncode == 0, run.stderr
@@ -204,7 +206,7 @@ def test_a_rate_above_capacity_ends_with_its_duration(loadline, start_lab):
     arrivals = summary["arrivals"]
     assert arrivals["planned"] == 2000
     assert arrivals["planned"] == arrivals["started"] + arrivals["skipped"] + arrivals["unsent"]
-    # Four connections, 20 ms each: 400 at most. What was not sent by the end is not sent afterwards.
+    # Four connections, 20 ms each: 400 at most. Unsent requests are not sent after the end.
     assert arrivals["started"] <= 404
     assert 0 <= arrivals["started"] - lab.stats()["answered"]["total"] <= 4
     assert summary["run"]["elapsed_ns"] < 4e9

@@ -1,17 +1,17 @@
-"""wrk's Lua: every function of its interface, and everything that can go wrong in a script."""
+"""wrk's Lua interface: every function, and every kind of script error."""
 
 import re
 
-import peers
+import fake_servers
 import pytest
-import recording
+import wire_recorder
 
 PANIC = "PANIC: unprotected error in call to Lua API (t.lua:1: {})"
 
 
 @pytest.fixture
 def script(loadline):
-    """Runs a script; gives back what it printed, and the run."""
+    """Runs a script. Returns its output and the process."""
 
     def run(text, *line):
         loadline.write("t.lua", text)
@@ -27,11 +27,11 @@ def script(loadline):
 
 @pytest.fixture
 def peer():
-    with recording.Recorder() as recorder:
+    with wire_recorder.WireRecorder() as recorder:
         yield recorder
 
 
-def test_the_life_of_a_script(script, peer):
+def test_script_functions_are_called_in_order(script, peer):
     printed, run = script(
         """
         io.write("load ", tostring(wrk == require("wrk")), "\\n")
@@ -62,7 +62,7 @@ def test_the_life_of_a_script(script, peer):
     )
     assert run.returncode == 0, run.stderr
     address = peer.url.removeprefix("http://")
-    # Every state loads the script: the main one first, then each thread's before it is set up.
+    # The main state loads the script first, then each thread's state before its setup.
     assert printed[:6] == [
         "load true",
         "load true",
@@ -73,12 +73,12 @@ def test_the_life_of_a_script(script, peer):
     ]
     name, requests, asked, errors = printed[-1].split("\t")
     assert (name, errors) == ("done", "0")
-    # Thread 0 was asked once more than was sent; what was under way at the end was sent.
+    # Thread 0 had one extra call before the load; requests in flight at the end were sent.
     assert int(asked) == peer.total() + 1
     assert int(requests) <= peer.total()
 
 
-def test_format_fills_in_what_is_missing(script, peer):
+def test_format_uses_defaults_for_missing_parts(script, peer):
     printed, run = script(
         """
         wrk.method = "PUT"
@@ -105,7 +105,7 @@ def test_format_fills_in_what_is_missing(script, peer):
     assert printed[2] == "true\t5\t||12345\t2"
 
 
-def test_responses_are_told_as_far_as_they_are_wanted(script, peer):
+def test_response_receives_only_declared_parameters(script, peer):
     for parameters, wanted in [
         ("status", "200\tnil\tnil"),
         ("status, headers", "200\tt\tnil"),
@@ -127,7 +127,7 @@ def test_responses_are_told_as_far_as_they_are_wanted(script, peer):
         assert printed == [wanted]
 
 
-def test_a_token_from_an_answer_goes_into_the_next_requests(script, peer):
+def test_token_from_a_response_is_sent_in_later_requests(script, peer):
     _, run = script(
         """
         local token
@@ -143,13 +143,13 @@ def test_a_token_from_an_answer_goes_into_the_next_requests(script, peer):
     )
     assert run.returncode == 0
     login = [count for (line, _, _), count in peer.seen.items() if line.startswith("GET /login")]
-    # Asked twice: once to see what it is, without being sent.
+    # Called twice: the first call only inspects the request.
     assert login == [1]
     resource = next(headers for (line, headers, _) in peer.seen if line.startswith("GET /resource"))
     assert "X-Token: t" in resource
 
 
-def test_several_requests_at_once(script, peer):
+def test_several_requests_are_pipelined(script, peer):
     _, run = script(
         """
         init = function()
@@ -171,7 +171,7 @@ def test_several_requests_at_once(script, peer):
     assert 0 <= peer.total() - requests <= 9
 
 
-def test_a_depth_that_changes_is_followed(script, peer):
+def test_changing_pipeline_depth_is_followed(script, peer):
     _, run = script(
         """
         local n = 0
@@ -190,11 +190,11 @@ def test_a_depth_that_changes_is_followed(script, peer):
 def test_delay_spaces_requests(script, peer):
     _, run = script("delay = function() return 100.9 end", peer.url)
     assert run.returncode == 0
-    # One after 100 ms, and so on: fewer where the machine is busy, never more.
+    # One per 100 ms at most; fewer on a busy machine.
     assert 1 <= peer.total() <= 10
 
 
-def test_a_thread_that_stops_itself(script, peer):
+def test_thread_can_stop_itself(script, peer):
     printed, run = script(
         """
         local n = 0
@@ -207,12 +207,12 @@ def test_a_thread_that_stops_itself(script, peer):
         """,
         peer.url,
     )
-    # Five were sent, and one was only looked at; the test lasts as long as was asked.
+    # Five were sent and one was only inspected; the test lasts its full duration.
     assert (printed, peer.total()) == (["5\ttrue"], 5)
 
 
-def test_threads_may_have_addresses_of_their_own(script):
-    with recording.Recorder() as first, recording.Recorder() as second:
+def test_threads_may_have_different_addresses(script):
+    with wire_recorder.WireRecorder() as first, wire_recorder.WireRecorder() as second:
         port = second.url.rsplit(":", 1)[1]
         _, run = script(
             f"""
@@ -231,16 +231,16 @@ def test_threads_may_have_addresses_of_their_own(script):
         assert {headers for _, headers, _ in second.seen} == {headers for _, headers, _ in first.seen}
 
 
-def test_the_host_of_a_script_is_a_header_and_no_place(script, peer):
+def test_host_of_a_script_changes_only_the_header(script, peer):
     _, run = script('wrk.host, wrk.port = "no-such-host.invalid", "81"', peer.url)
     assert run.returncode == 0, run.stderr
     assert {headers for _, headers, _ in peer.seen} == {frozenset({"Host: no-such-host.invalid:81"})}
 
 
-def test_a_thread_that_moves_is_followed_when_it_connects_anew(script):
+def test_changed_thread_address_applies_to_new_connections(script):
     with (
-        recording.Recorder(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") as first,
-        recording.Recorder() as second,
+        wire_recorder.WireRecorder(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") as first,
+        wire_recorder.WireRecorder() as second,
     ):
         port = second.url.rsplit(":", 1)[1]
         _, run = script(
@@ -253,18 +253,18 @@ def test_a_thread_that_moves_is_followed_when_it_connects_anew(script):
         assert (first.total(), second.total() > 10) == (1, True)
 
 
-def test_an_error_in_delay_releases_nothing(script, peer):
+def test_error_in_delay_stops_sending(script, peer):
     script('local n = 0 delay = function() n = n + 1 if n > 3 then error("late") end return 50 end', peer.url)
     assert peer.total() == 3
 
 
-def test_a_thread_that_is_stopped_before_the_test_is_not(script, peer):
+def test_thread_stopped_before_the_test_still_runs(script, peer):
     printed, _ = script("setup = function(t) t:stop() print(t.nonsense) end init = function() wrk.thread:stop() end", peer.url)
     assert (printed, peer.total() > 0) == (["nonsense"], True)
 
 
-def test_a_response_that_is_replaced_sees_what_it_asks_for(script, peer):
-    """Also of the answers that were under way, or in the same batch, when it was replaced."""
+def test_replaced_response_function_receives_its_parameters(script, peer):
+    """This includes responses that were in flight, or in the same batch, at the replacement."""
     printed, _ = script(
         """
         local batch
@@ -281,7 +281,7 @@ def test_a_response_that_is_replaced_sees_what_it_asks_for(script, peer):
     assert printed == ['200\tt\t{"result":3}']
 
 
-def test_modules_beside_the_script_and_one_for_json(loadline, peer):
+def test_modules_next_to_the_script_and_json_are_loaded(loadline, peer):
     folder = loadline.folder / "scripts"
     folder.mkdir()
     (folder / "mine.lua").write_text("return { name = 'mine' }")
@@ -298,7 +298,7 @@ def test_modules_beside_the_script_and_one_for_json(loadline, peer):
     assert run.stdout.startswith('mine\t[1,"a\\n\\"",{"x":true}]\tä😀\nfalse\tjson: no value at byte 4\n'), run.stdout + run.stderr
 
 
-def test_figures_of_done(script, peer):
+def test_done_receives_consistent_figures(script, peer):
     printed, run = script(
         """
         done = function(s, latency, requests)
@@ -314,8 +314,8 @@ def test_figures_of_done(script, peer):
     assert printed == ["true\ttrue\ttrue\tnonsense", "true\ttrue\ttrue\tuserdata", "true\ttrue\t0\ttrue"]
 
 
-def test_c_modules_load(script, peer):
-    """The binary offers LuaJIT's C interface, and looks where Debian puts modules."""
+def test_c_modules_are_loaded(script, peer):
+    """The binary exports LuaJIT's C interface and searches Debian's module folders."""
     printed, run = script(
         """
         local cjson = require("cjson")
@@ -329,7 +329,7 @@ def test_c_modules_load(script, peer):
     assert printed[0] == '{"a":[1,2]}\ttrue\t2\ttrue\t7'
 
 
-def test_what_is_printed_keeps_its_order_in_a_pipe(script, peer, loadline):
+def test_printed_output_keeps_its_order_in_a_pipe(script, peer, loadline):
     loadline.write(
         "t.lua",
         'print("load")\ninit = function() io.write("init\\n") end\n'
@@ -337,9 +337,9 @@ def test_what_is_printed_keeps_its_order_in_a_pipe(script, peer, loadline):
     )
     run = loadline("wrk", "-t1", "-c1", "-d1s", "-s", "t.lua", peer.url)
     lines = run.stdout.splitlines()
-    told = [line for line in lines if line in ("load", "init", "answer", "done") or line.startswith(("Running", "Transfer"))]
-    assert told == ["load", "load", "init", f"Running 1s test @ {peer.url}", "answer", f"{told[5]}", "done"]
-    assert told[5].startswith("Transfer/sec")
+    order = [line for line in lines if line in ("load", "init", "answer", "done") or line.startswith(("Running", "Transfer"))]
+    assert order == ["load", "load", "init", f"Running 1s test @ {peer.url}", "answer", f"{order[5]}", "done"]
+    assert order[5].startswith("Transfer/sec")
 
 
 @pytest.mark.parametrize(
@@ -365,21 +365,21 @@ def test_what_is_printed_keeps_its_order_in_a_pipe(script, peer, loadline):
         ("init = function() pcall(wrk.lookup, 'no-such-host.invalid', 'http') end", "unable to resolve no-such-host.invalid:http"),
     ],
 )
-def test_a_script_that_fails_ends_the_run(script, peer, text, message):
+def test_script_error_ends_the_run(script, peer, text, message):
     _, run = script(text, peer.url)
     assert run.returncode == 1
     assert message in [line for line in run.stderr.splitlines() if not line.startswith("loadline:")][0]
 
 
-def test_a_script_that_fails_while_the_test_runs_leaves_its_record(script, loadline):
-    with peers.Peer(peers.ok()) as peer:
+def test_script_error_during_the_test_keeps_the_record(script, loadline):
+    with fake_servers.FakeServer(fake_servers.ok_with()) as peer:
         script('local n = 0 request = function() n = n + 1 if n > 50 then error("later") end return wrk.format() end', peer.url)
     summary = loadline.summary()
     assert (summary["run"]["state"], summary["run"]["ended_by"]) == ("interrupted", "the script failed")
     assert summary["requests"]["ok"] == 49
 
 
-def test_a_script_that_does_not_load_is_left_out(script, peer):
+def test_script_with_syntax_error_is_ignored_as_in_wrk(script, peer):
     _, run = script("request = function(", peer.url)
     assert run.returncode == 0
     message = "t.lua: t.lua:1: <name> or '...' expected near '<eof>'"
@@ -387,13 +387,13 @@ def test_a_script_that_does_not_load_is_left_out(script, peer):
     assert peer.total() > 0
 
 
-def test_a_script_that_is_not_there(loadline, peer):
+def test_missing_script_is_reported_as_in_wrk(loadline, peer):
     run = loadline("wrk", "-t1", "-c1", "-d1s", "-s", "none.lua", peer.url)
     assert run.returncode == 0
     assert run.stderr.startswith("none.lua: cannot open none.lua")
 
 
-def test_natively(loadline, peer):
+def test_run_command_accepts_lua_scripts(loadline, peer):
     loadline.write(
         "t.lua", 'request = function() return wrk.format("GET", "/x") end\ndone = function(s) print("done", s.requests > 0) end'
     )
@@ -424,7 +424,7 @@ def test_natively(loadline, peer):
     assert refused.stderr.startswith("loadline: the script does not load: bad.lua:1: ")
 
 
-def test_natively_with_headers_and_arguments(loadline, peer):
+def test_run_command_passes_headers_and_arguments_to_scripts(loadline, peer):
     loadline.write("t.lua", 'init = function(a) print("init", a[0] ~= nil, a[1], a[2]) end')
     run = loadline("run", "t.lua", "--target", peer.url, "--duration", "1s", "-H", "X-A: 1", "--", "one", "-x")
     assert "init\ttrue\tone\t-x" in run.stdout, run.stdout + run.stderr
@@ -443,8 +443,8 @@ scenarios: [ {{ flow: [ {{ get: {{ url: /, headers: {{ x-own: step }} }} }}, {{ 
 """
 
 
-def test_headers_for_every_request_of_a_test(loadline):
-    with peers.Recorder() as peer:
+def test_header_flag_applies_to_every_request(loadline):
+    with fake_servers.RecordingServer() as peer:
         loadline.write("script.yml", SCRIPT.format(url=peer.url))
         for what in ("script.yml", peer.url):
             peer.requests.clear()
@@ -455,8 +455,8 @@ def test_headers_for_every_request_of_a_test(loadline):
                 assert request.headers["x-own"] == ("step" if (what, request.path) == ("script.yml", "/") else "flag")
 
 
-def test_a_header_given_twice_or_usual_or_of_a_length(loadline):
-    with peers.Peer(peers.never) as silent:
+def test_repeated_reserved_or_long_headers(loadline):
+    with fake_servers.FakeServer(fake_servers.never_answer) as silent:
         for headers, why in [
             (("Cookie: a=1", "cookie: b=2"), "-H `cookie` is there twice"),
             (("Content-Length: 5",), "follows from the body"),
@@ -466,12 +466,12 @@ def test_a_header_given_twice_or_usual_or_of_a_length(loadline):
             assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr
     heads = []
 
-    def hear(connection) -> None:
+    def record_head(connection) -> None:
         while head := connection.recv(65536):
             heads.append(head.decode().lower())
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
-    with peers.Peer(hear) as peer:
+    with fake_servers.FakeServer(record_head) as peer:
         loadline.write("script.yml", SCRIPT.format(url=peer.url))
         for what in (peer.url, "script.yml"):
             heads.clear()
@@ -481,7 +481,7 @@ def test_a_header_given_twice_or_usual_or_of_a_length(loadline):
                 assert re.findall(r"^(?:x|user-agent): (.*)\r$", head, re.M) == ["y", "z", "me"], head
 
 
-def test_random_moments_at_a_rate(loadline, peer):
+def test_exponential_arrivals_depend_on_the_seed(loadline, peer):
     def moments(seed: str) -> list:
         done = loadline("wrk", "-t1", "-c4", "-d2s", "-R200", "-D", "exp", peer.url, env={"LOADLINE_SEED": seed})
         assert done.returncode == 0, done.stderr
@@ -490,7 +490,7 @@ def test_random_moments_at_a_rate(loadline, peer):
         return summary["arrivals"]["planned"]
 
     one, again, other = moments("1"), moments("1"), moments("2")
-    # The same seed draws the same moments; as many as a Poisson process may have.
+    # Equal seeds give equal times, and the count fits a Poisson process.
     assert one == again
     assert one != other
     assert 300 < one < 500
@@ -499,7 +499,7 @@ def test_random_moments_at_a_rate(loadline, peer):
     assert "-D, --dist" in loadline("wrk", "--help").stdout
 
 
-def test_batches_at_a_rate_are_no_more_arrivals_than_were_planned(loadline, start_lab):
+def test_batches_at_a_rate_equal_the_planned_arrivals(loadline, start_lab):
     loadline.write(
         "t.lua",
         "local r init = function() r = string.rep(wrk.format('GET', '/api/sum?a=1&b=2'), 12) end request = function() return r end",
@@ -513,9 +513,9 @@ def test_batches_at_a_rate_are_no_more_arrivals_than_were_planned(loadline, star
     assert loadline.summary()["requests"]["ok"] == 36 == lab.stats()["answered"]["total"]
 
 
-def test_trailers_are_among_the_headers(loadline):
+def test_trailers_are_passed_with_the_headers(loadline):
     answer = b"HTTP/1.1 200 OK\r\nX-A: one\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-T: tail\r\nX-A: again\r\n\r\n"
     loadline.write("t.lua", 'response = function(s, h, b) if not n then n = 1 print(h["X-A"], h["X-T"], b) end end')
-    with peers.Peer(peers.answer(answer)) as peer:
+    with fake_servers.FakeServer(fake_servers.answer_with(answer)) as peer:
         done = loadline("wrk", "-t1", "-c1", "-d1s", "-s", "t.lua", peer.url)
     assert "again\ttail\tabc\n" in done.stdout

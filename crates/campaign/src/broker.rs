@@ -18,7 +18,10 @@ impl Broker {
             let Work::Load(plan) = &stage.work else {
                 continue;
             };
-            let host = plan.beside.as_ref().map(|beside| &beside.mqtt.host);
+            let host = plan
+                .background
+                .as_ref()
+                .map(|background| &background.mqtt.host);
             let Some(wanted) = host.and_then(|host| host.strip_prefix(lab_process::SCHEME)) else {
                 continue;
             };

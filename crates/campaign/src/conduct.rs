@@ -115,16 +115,16 @@ fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
             lines.extend(problems.iter().map(ToString::to_string));
         }
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for line in lines {
-        if !told.contains(&line) {
-            told.push(line);
+        if !reported.contains(&line) {
+            reported.push(line);
         }
     }
-    if told.is_empty() {
+    if reported.is_empty() {
         Ok(campaign)
     } else {
-        Err(NotBegun::BadInput(told))
+        Err(NotBegun::BadInput(reported))
     }
 }
 
@@ -361,7 +361,7 @@ impl Conductor<'_> {
         })?;
         let seen = campaign_reader::derive(&self.ledger, self.voice)?;
         if let Some(row) = seen.campaign.stages.get(number) {
-            self.voice.say(&format_args!("{label}: {}", told(row)));
+            self.voice.say(&format_args!("{label}: {}", describe(row)));
         }
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
@@ -447,7 +447,7 @@ impl Conductor<'_> {
         };
         self.voice.say(&format_args!(
             "{label}: {}",
-            cool_down::told(&looked.cool_down)
+            cool_down::describe(&looked.cool_down)
         ));
         let is_back = !self.mocks_died && !looked.cool_down.is_not_back();
         if let Some(signal) = looked.signal {
@@ -533,7 +533,7 @@ fn why_not(ran: &StageExit) -> String {
     words.unwrap_or_else(|| format!("it has left no record, exit code {}", ran.code))
 }
 
-fn told(row: &StageRow) -> String {
+fn describe(row: &StageRow) -> String {
     let figures = [
         row.requests_per_second
             .map(|rate| format!("{} requests/s", units::rate(rate))),

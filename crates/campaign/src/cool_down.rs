@@ -200,7 +200,7 @@ pub fn load_end_wall_ns(summary: &Summary) -> u64 {
 }
 
 #[must_use]
-pub fn told(cool_down: &CoolDown) -> String {
+pub fn describe(cool_down: &CoolDown) -> String {
     match decisions::campaign::recovered(cool_down) {
         Some(text) => format!("the service was back {text}"),
         None if cool_down.unmeasured.is_some() => format!(

@@ -33,7 +33,7 @@ pub fn node() -> u8 {
     let mut kept = Vec::new();
     // Standard output belongs to the conductor; scripts print elsewhere.
     let apart = io::stdout().as_fd().try_clone_to_owned();
-    let apart = apart.and_then(|fd| door_wrk::print_to_stderr().map(|()| File::from(fd)));
+    let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
     let output = match apart {
         Ok(output) => output,
         Err(error) => {
@@ -136,8 +136,8 @@ pub fn wanted(
         let name = lab_process::ENVIRONMENT.to_owned();
         environment.push((name, listeners.join(" ")));
     }
-    if let Some(told) = mocks.and_then(Mocked::environment) {
-        environment.push((mock_process::ENVIRONMENT.to_owned(), told));
+    if let Some(reported) = mocks.and_then(Mocked::environment) {
+        environment.push((mock_process::ENVIRONMENT.to_owned(), reported));
     }
     let mut of_node = args.clone();
     of_node.many = args::Many::default();
@@ -177,12 +177,14 @@ pub fn name(args: &mut args::RunArgs) {
     let moment = args.part.start_at.as_deref().and_then(record::moment);
     args.stamp = match (args.stamp, args.seed, moment) {
         (Some(stamp), ..) => Some(stamp),
-        (None, Some(seed), Some(at_ns)) => Some(door_mqtt::background::stamp_of_parts(seed, at_ns)),
+        (None, Some(seed), Some(at_ns)) => {
+            Some(frontend_mqtt::background::stamp_of_parts(seed, at_ns))
+        }
         _ => args
             .many
             .on
             .as_ref()
-            .map(|_| door_mqtt::background::any_stamp()),
+            .map(|_| frontend_mqtt::background::any_stamp()),
     };
 }
 

@@ -20,7 +20,7 @@ impl CommandError {
     }
 
     /// Prints it and returns the exit code.
-    pub fn tell(self) -> u8 {
+    pub fn print(self) -> u8 {
         self.lines.iter().for_each(crate::log::error);
         self.code
     }
@@ -78,5 +78,5 @@ impl From<Vec<Problem>> for CommandError {
 }
 
 pub fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> CommandError {
-    CommandError::bad_input(error.told(flag, text))
+    CommandError::bad_input(error.describe(flag, text))
 }

@@ -65,7 +65,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
         .iter()
         .chain(own.as_ref().map(|plan| &plan.target))
         .find_map(|target| target.strip_prefix(lab_process::SCHEME));
-    let lab = lab.map(|name| LabProcess::start(&mock_process::behind(name, places)));
+    let lab = lab.map(|name| LabProcess::start(&mock_process::redirect(name, places)));
     let lab = lab.transpose()?;
     let wanted = FindOptions {
         shown: (

@@ -6,17 +6,17 @@ use clap::{Arg, ArgAction, Command};
 use engine::hook::Hooks;
 use formats::{TestFileReader, native};
 use plan::Plan;
-use session::{ExternalTool, FrontDoor, FrontEndInfo, ScriptLoader, exit};
+use session::{ExternalTool, FrontEnd, FrontEndInfo, ScriptLoader, exit};
 
 use crate::log;
 
-const DOORS: [&dyn FrontDoor; 4] = [
-    &door_artillery::Artillery,
-    &door_locust::Locust,
-    &door_mqtt::Mqtt {
+const DOORS: [&dyn FrontEnd; 4] = [
+    &frontend_artillery::Artillery,
+    &frontend_locust::Locust,
+    &frontend_mqtt::Mqtt {
         without_command: pepeunit::command,
     },
-    &door_wrk::Wrk,
+    &frontend_wrk::Wrk,
 ];
 
 /// Test file readers, in order of detection.
@@ -27,7 +27,7 @@ pub fn readers() -> Vec<&'static dyn TestFileReader> {
     readers
 }
 
-pub fn named(name: &str) -> Option<&'static dyn FrontDoor> {
+pub fn named(name: &str) -> Option<&'static dyn FrontEnd> {
     DOORS.into_iter().find(|door| door.card().name == name)
 }
 
@@ -49,7 +49,7 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
 }
 
 pub struct Called {
-    door: &'static dyn FrontDoor,
+    door: &'static dyn FrontEnd,
     name: String,
     arguments: Vec<OsString>,
 }
@@ -100,8 +100,31 @@ impl Called {
     }
 }
 
+/// Groups of commands in the help of `loadline`, in order. Front ends follow the first group.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Run", &["run", "plan", "init", "campaign", "demo"]),
+    (OTHER_TOOLS, &[]),
+    ("Decide", &["find", "compare", "ab", "gate", "history"]),
+    ("Report", &["report", "list", "audit"]),
+    ("Several machines", &["merge", "k8s"]),
+    (
+        "Tools",
+        &[
+            "lab",
+            "mock",
+            "doctor",
+            "selftest",
+            "completions",
+            "man",
+            "help",
+        ],
+    ),
+];
+const OTHER_TOOLS: &str = "Other tools' commands";
+
+/// Adds the commands of the front ends, and help that lists all commands in groups.
 pub fn listed(command: Command) -> Command {
-    let doors = DOORS.iter().enumerate().map(|(number, door)| {
+    let commands = DOORS.iter().map(|door| {
         let card = door.card();
         let arguments = Arg::new("arguments")
             .value_name(card.usage)
@@ -112,8 +135,61 @@ pub fn listed(command: Command) -> Command {
         Command::new(card.name)
             .about(card.about)
             .disable_help_flag(true)
-            .display_order(number + 1)
             .arg(arguments)
     });
-    command.subcommands(doors)
+    let command = command.subcommands(commands);
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}\n",
+        groups(&command)
+    );
+    command.help_template(template)
+}
+
+/// The commands with their purposes, by group.
+fn groups(command: &Command) -> String {
+    let front_ends: Vec<&str> = DOORS.iter().map(|door| door.card().name).collect();
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        let names = if *heading == OTHER_TOOLS {
+            &front_ends
+        } else {
+            *names
+        };
+        text.push_str(&format!("{heading}:\n"));
+        for name in names {
+            let about = match command.find_subcommand(name).and_then(Command::get_about) {
+                Some(about) => about.to_string(),
+                // Added by clap itself, later.
+                None => "Print this help or the help of a command".to_owned(),
+            };
+            text.push_str(&format!("  {name:<13}{about}\n"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn help_lists_every_command_once_in_a_short_line() {
+        let command = listed(crate::args::Args::command());
+        let text = groups(&command);
+        for known in command
+            .get_subcommands()
+            .filter(|known| !known.is_hide_set())
+        {
+            let lines = text.lines().filter(|line| {
+                line.split_whitespace().next() == Some(known.get_name()) && line.starts_with("  ")
+            });
+            assert_eq!(lines.count(), 1, "{}", known.get_name());
+        }
+        for line in text.lines() {
+            assert!(line.len() <= 2 + 13 + 60, "{line}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use decisions::{
     gate::{self, Gate, GateVerdict},
 };
 use engine::StopHandle;
-use report::{console, derived, export, gate as told};
+use report::{console, derived, export, gate as reported};
 use session::{exit, signals};
 
 use crate::{
@@ -45,12 +45,12 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         None => None,
     };
     if let Some(baseline) = &baseline {
-        let nobody = Side {
+        let unused = Side {
             name: String::new(),
             runs: Vec::new(),
         };
-        groups::rows_are_there(baseline, &nobody, &asked)?;
-        groups::hinder(baseline, &nobody, args.judged.anyway, &mut asked)?;
+        groups::rows_are_there(baseline, &unused, &asked)?;
+        groups::hinder(baseline, &unused, args.judged.anyway, &mut asked)?;
     }
     let tag = child_runs::tag("gate");
     let folder = folder(args, &tag);
@@ -87,7 +87,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
     gate.what = redact::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
     save(&mut gate, args, &records, unfit)?;
-    tell(&gate, args, &folder)?;
+    print(&gate, args, &folder)?;
     Ok(gate.exit_code)
 }
 
@@ -151,7 +151,10 @@ fn make(
         let entrant = groups::recorded(record)?;
         child_runs::is_recorded(&ran, &entrant.summary)?;
         let made = gate::made(&entrant);
-        log::say(format_args!("run {number} of {all}  {}", told::made(&made)));
+        log::say(format_args!(
+            "run {number} of {all}  {}",
+            reported::made(&made)
+        ));
         records.extend(ran.record);
         let this = Side {
             name: String::new(),
@@ -239,12 +242,12 @@ fn folder(args: &args::Gate, tag: &str) -> PathBuf {
     })
 }
 
-fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandError> {
+fn print(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandError> {
     if let Some(comparison) = &gate.comparison {
         log::summary(&console::comparison_in(comparison, log::columns()));
     }
     log::out("\n");
-    log::summary(&told::console(gate));
+    log::summary(&reported::console(gate));
     if let Some(comparison) = &gate.comparison {
         report(comparison, folder)?;
     }
@@ -253,9 +256,9 @@ fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandErro
         derived::write_text(path, &junit).map_err(CommandError::could_not_run)?;
     }
     match args.markdown.as_deref() {
-        Some(path) if log::is_stdout(path) => log::document(&told::markdown(gate)),
+        Some(path) if log::is_stdout(path) => log::document(&reported::markdown(gate)),
         Some(path) => {
-            derived::write_text(path, &told::markdown(gate))
+            derived::write_text(path, &reported::markdown(gate))
                 .map_err(CommandError::could_not_run)?;
         }
         None => {}

@@ -33,7 +33,7 @@ const OURS: [&str; 10] = [
 
 pub fn command(args: &args::K8s) -> u8 {
     let args::K8sCommand::Render(args) = &args.command;
-    render(args).unwrap_or_else(CommandError::tell)
+    render(args).unwrap_or_else(CommandError::print)
 }
 
 fn render(args: &args::Render) -> Result<u8, CommandError> {

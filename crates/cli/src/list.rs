@@ -42,7 +42,7 @@ pub fn write_json<T: serde::Serialize>(
 }
 
 /// Oldest first, at least one.
-pub fn which(which: &args::Which, anew: bool) -> Result<Vec<IndexedRun>, CommandError> {
+pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, CommandError> {
     if which.last == Some(0) {
         return Err(CommandError::bad_input(
             "--last 0: write how many runs, 1 at least",
@@ -55,7 +55,7 @@ pub fn which(which: &args::Which, anew: bool) -> Result<Vec<IndexedRun>, Command
             folder.display()
         )));
     }
-    let known = history::known(&folder, anew);
+    let known = history::known(&folder, again);
     for remark in &known.remarks {
         log::say(format_args!("loadline: {remark}"));
     }

@@ -1,13 +1,13 @@
 //! `loadline merge`: merges parts of a run and shows the whole.
 
-use record::{Merged, Run, RunLocation, Truncation, gather, units};
+use record::{Merged, Run, RunLocation, Truncation, units};
 use report::console;
 use session::{derived_files, exit, exports::Exports};
 
 use crate::{args, error::CommandError, front_ends, log, messages, rerender};
 
 pub fn command(args: &args::Merge) -> u8 {
-    merge(args).unwrap_or_else(CommandError::tell)
+    merge(args).unwrap_or_else(CommandError::print)
 }
 
 fn merge(args: &args::Merge) -> Result<u8, CommandError> {
@@ -21,7 +21,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     log::makes_way(args.json.as_deref());
     let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
     let place = RunLocation::new(Some(rerender::runs(args.runs.as_deref())), suffix);
-    let gathered = merge(&args.parts, &place);
+    let gathered = record::merge(&args.parts, &place);
     let Merged { mut run, missing } = gathered.map_err(|lines| CommandError {
         lines,
         code: exit::COULD_NOT_RUN,

@@ -50,20 +50,20 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     // Load tests may need more than 1,024 connections.
     lab::raise_descriptor_limit();
     let running = mocks::start(mocks, &options).map_err(|error| cannot(error.to_string()))?;
-    let mut told = String::new();
+    let mut reported = String::new();
     for (name, address) in running.addresses() {
         if !is_own(address.ip()) {
             log::warning(format_args!(
                 "mock {name} listens on {address}: whoever reaches this machine reaches it"
             ));
         }
-        told += &format!("listening on http://{address} {name}\n");
+        reported += &format!("listening on http://{address} {name}\n");
     }
-    log::out(&(told + "ready\n"));
+    log::out(&(reported + "ready\n"));
     end.wait_alone();
-    let told = running.stop().map_err(|error| cannot(error.to_string()))?;
+    let reported = running.stop().map_err(|error| cannot(error.to_string()))?;
     if !args.until_stdin_closes {
-        for sentence in report::mocks::sentences(&mock_rows(&told)) {
+        for sentence in report::mocks::sentences(&mock_rows(&reported)) {
             log::out(&(sentence + "\n"));
         }
     }

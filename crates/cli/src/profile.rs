@@ -21,10 +21,10 @@ pub fn command(args: &args::PlanArgs) -> u8 {
         log::out(&format!("{schema}\n"));
         return exit::PASS;
     }
-    let told = assumed(args)
+    let reported = assumed(args)
         .map_err(|line| vec![line])
-        .and_then(|assumed| tell(args, assumed));
-    match told {
+        .and_then(|assumed| print(args, assumed));
+    match reported {
         Ok(code) => code,
         Err(lines) => {
             lines.iter().for_each(log::error);
@@ -33,7 +33,7 @@ pub fn command(args: &args::PlanArgs) -> u8 {
     }
 }
 
-fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
+fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
     let plan = load(args)?;
     let stated = plan.assumed.unwrap_or_default();
     let assumed = Assumed {
@@ -91,11 +91,11 @@ fn assumed(args: &args::PlanArgs) -> Result<Assumed, String> {
     let latency_ns = args
         .latency
         .as_deref()
-        .map(|text| units::parse_duration(text).map_err(|error| error.told("--latency", text)));
+        .map(|text| units::parse_duration(text).map_err(|error| error.describe("--latency", text)));
     let answer_bytes = args
         .answer
         .as_deref()
-        .map(|text| units::parse_size(text).map_err(|error| error.told("--answer", text)));
+        .map(|text| units::parse_size(text).map_err(|error| error.describe("--answer", text)));
     Ok(Assumed {
         latency_ns: latency_ns.transpose()?,
         answer_bytes: answer_bytes.transpose()?,

@@ -25,8 +25,14 @@ pub fn run(programs: &'static dyn ExternalTool, args: &args::RunArgs, asked: Run
 
 /// Invalid values, checked here because the program would name a variable.
 fn wrong(args: &args::RunArgs) -> Option<String> {
-    let check = |text: &String| Some(criteria::parse_criterion(text).err()?.told("--check", text));
-    let stop = |text: &String| Some(criteria::parse_stop(text).err()?.told("--stop", text));
+    let check = |text: &String| {
+        Some(
+            criteria::parse_criterion(text)
+                .err()?
+                .describe("--check", text),
+        )
+    };
+    let stop = |text: &String| Some(criteria::parse_stop(text).err()?.describe("--stop", text));
     let server = |text: &String| Some(format!("--server: {}", plan::server::parse(text).err()?));
     let mut all = args.check.iter().filter_map(check);
     all.next()

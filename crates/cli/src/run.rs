@@ -14,8 +14,8 @@ use plan::{
 use record::Run;
 use report::console;
 use session::{
-    Door, ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RunOptions, RunOutcome,
-    ScriptRun, SharedVoice, StartError, ca_env, exit,
+    ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RunObserver, RunOptions,
+    RunOutcome, ScriptRun, SharedVoice, StartError, ca_env, exit,
     exports::{self, Exports},
     hosts, inputs, lab_process, live,
     mock_process::{self, Addresses},
@@ -42,7 +42,7 @@ pub fn run(mut args: args::RunArgs) -> u8 {
         Some(programs) => program(programs, &args),
         None => prepare(&args).map(|wanted| execute(wanted, &args)),
     };
-    ran.unwrap_or_else(CommandError::tell)
+    ran.unwrap_or_else(CommandError::print)
 }
 
 fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
@@ -309,7 +309,7 @@ fn job(
         pacing_slack_ns: wanted.pacing_slack_ns,
         memory: Some(wanted.memory),
         hooks: wanted.hooks.take(),
-        beside: door_mqtt::background::driven(&wanted.plan, wanted.seed, args.stamp),
+        background: frontend_mqtt::background::driven(&wanted.plan, wanted.seed, args.stamp),
         ..EngineOptions::default()
     };
     if let Some(script) = script {
@@ -333,7 +333,7 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     let voice = log::voice();
     let lab = wanted.lab.take();
     let broker = wanted.broker.take();
-    let has_beside = wanted.plan.beside.is_some();
+    let has_beside = wanted.plan.background.is_some();
     let mocks = wanted.mocks.take();
     let places = mocks.as_ref().map(Mocked::addresses);
     let mut script = wanted.script.take();
@@ -355,7 +355,7 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
             }
             job.shard(part)
         }
-        Err(stop) => return stop.tell(),
+        Err(stop) => return stop.print(),
     };
     let on_many = match distributed::asked(args) {
         Ok(false) => None,
@@ -363,10 +363,10 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
             let embedded = (lab.as_ref(), broker.as_ref());
             match distributed::wanted(args, (&job.plan, seed), embedded, mocks.as_ref()) {
                 Ok(wanted) => Some(wanted),
-                Err(stop) => return stop.tell(),
+                Err(stop) => return stop.print(),
             }
         }
-        Err(stop) => return stop.tell(),
+        Err(stop) => return stop.print(),
     };
     let mut door = Native {
         shows: Shows::new(),
@@ -462,8 +462,8 @@ fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: 
     }
     let (mut sentences, mut document) = (Vec::new(), serde_json::json!({}));
     if !places.is_empty() {
-        match mock_process::told(places) {
-            Ok(told) => document["mocks"] = told.into(),
+        match mock_process::parse_addresses(places) {
+            Ok(reported) => document["mocks"] = reported.into(),
             Err(why) => not_in_the_record("the mocks served", &why),
         }
     }
@@ -489,7 +489,7 @@ struct Native {
     tries: bool,
 }
 
-impl Door for Native {
+impl RunObserver for Native {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         audit::page(run)
     }

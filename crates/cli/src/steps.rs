@@ -113,9 +113,9 @@ mod tests {
             failed: None,
             body: Some("{\n\n\x1b[2J}".into()),
         };
-        let told = text(&StepTrace::Request(Box::new(asked)));
+        let reported = text(&StepTrace::Request(Box::new(asked)));
         assert_eq!(
-            told,
+            reported,
             " 201    5.70 ms  POST Create  http://127.0.0.1:1/orders\n                 ✓ id = 7\n                 ✗ status is 201, expected 200\n                   {\n                   \\x1b[2J}\n"
         );
         assert_eq!(

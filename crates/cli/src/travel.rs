@@ -109,9 +109,9 @@ fn is_socket(path: &Path) -> Result<(), String> {
 }
 
 fn pem(flag: &str, path: &Path) -> Result<String, String> {
-    let told = |why: &dyn std::fmt::Display| format!("{flag} {}: {why}", path.display());
-    let bytes = formats::files::read(path).map_err(|error| told(&error))?;
+    let reported = |why: &dyn std::fmt::Display| format!("{flag} {}: {why}", path.display());
+    let bytes = formats::files::read(path).map_err(|error| reported(&error))?;
     let text = String::from_utf8(bytes).ok();
     text.filter(|text| text.contains("-----BEGIN"))
-        .ok_or_else(|| told(&"it contains no PEM text"))
+        .ok_or_else(|| reported(&"it contains no PEM text"))
 }

@@ -93,7 +93,7 @@ pub fn conduct(
             zero,
             plan,
             losses,
-            told: Urgency::None,
+            announced: Urgency::None,
             trouble: None,
             ticked_ns: 0,
             aborted_ns: None,
@@ -128,7 +128,7 @@ struct ConductedRun<'a, 'b> {
     plan: Plan,
     losses: Losses,
     /// Urgency of the stop sent to nodes.
-    told: Urgency,
+    announced: Urgency,
     /// Why the run is incomplete.
     trouble: Option<String>,
     ticked_ns: u64,
@@ -301,10 +301,10 @@ impl ConductedRun<'_, '_> {
                 _,
             ) => {
                 let now_ns = self.now_ns();
-                let told =
+                let reported =
                     self.losses
                         .answered(&mut self.nodes, number, (share, from_ns, done), now_ns);
-                if let Some(event) = told {
+                if let Some(event) = reported {
                     let voice = self.conducting.voice();
                     voice.say(&event.text);
                     self.conducting.event(&event);
@@ -388,10 +388,10 @@ impl ConductedRun<'_, '_> {
     fn pass_on(&mut self) {
         let stop = self.conducting.stop();
         let urgency = stop.urgency();
-        if urgency <= self.told {
+        if urgency <= self.announced {
             return;
         }
-        self.told = urgency;
+        self.announced = urgency;
         let text = self.cause();
         let urgent = urgency == Urgency::Abort;
         self.nodes.say(&ToNode::Stop { text, urgent });
@@ -405,10 +405,10 @@ impl ConductedRun<'_, '_> {
     fn tick(&mut self) {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
-        if self.told > Urgency::None {
+        if self.announced > Urgency::None {
             // Also to nodes that were silent before.
             let text = self.cause();
-            let urgent = self.told == Urgency::Abort;
+            let urgent = self.announced == Urgency::Abort;
             self.nodes.say(&ToNode::Stop { text, urgent });
         }
         let is_given_up = self.is_given_up(now);
@@ -442,7 +442,8 @@ impl ConductedRun<'_, '_> {
 
     /// Whether the time to end after an abort has passed.
     fn is_given_up(&mut self, now_ns: u64) -> bool {
-        self.told == Urgency::Abort && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
+        self.announced == Urgency::Abort
+            && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
     }
 
     fn fell_silent(&mut self, number: u64) {
@@ -473,15 +474,15 @@ impl ConductedRun<'_, '_> {
             let cause = Cause::Limit(format!("losing {called}, which --strict does not allow"));
             self.conducting.stop().stop(cause);
         }
-        for told in self.losses.waits_not_for(number, self.now_ns()) {
-            self.conducting.event(&told);
+        for reported in self.losses.waits_not_for(number, self.now_ns()) {
+            self.conducting.event(&reported);
         }
         let goes_on =
-            self.told == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
+            self.announced == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
         let now_ns = self.now_ns();
-        let told = self
+        let reported = self
             .losses
             .lost(&mut self.nodes, number, (self.zero, now_ns), goes_on);
-        self.conducting.event(&told);
+        self.conducting.event(&reported);
     }
 }

@@ -155,7 +155,7 @@ impl Losses {
             nodes.all[taker as usize].shares.push((share, from_ns));
         }
         taking.is_partial |= !done;
-        self.told(place, now_ns)
+        self.report(place, now_ns)
     }
 
     /// A lost node takes over nothing. Returns events that this completes.
@@ -169,12 +169,12 @@ impl Losses {
         places
             .collect::<Vec<_>>()
             .into_iter()
-            .filter_map(|place| self.told(place, now_ns))
+            .filter_map(|place| self.report(place, now_ns))
             .collect()
     }
 
     /// `None` if it was not taken over completely; that was reported.
-    fn told(&mut self, place: usize, now_ns: u64) -> Option<Event> {
+    fn report(&mut self, place: usize, now_ns: u64) -> Option<Event> {
         if !self.taking[place].asked.is_empty() {
             return None;
         }

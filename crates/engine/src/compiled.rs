@@ -85,8 +85,8 @@ impl Compiled {
             // Labels appear at run time.
             Work::External(_) => {}
         }
-        if let Some(beside) = &plan.beside {
-            compiled.operations(&beside.mqtt);
+        if let Some(background) = &plan.background {
+            compiled.operations(&background.mqtt);
         }
         Ok(compiled)
     }
@@ -114,8 +114,8 @@ impl Compiled {
         }
         let refused = |why: String| Err(vec![Problem::anywhere(why)]);
         self.peak /= share.of as f64;
-        if let Some(beside) = &plan.beside
-            && beside.mqtt.shares_subscriptions()
+        if let Some(background) = &plan.background
+            && background.mqtt.shares_subscriptions()
         {
             return refused(SHARED_ALONE.to_owned());
         }

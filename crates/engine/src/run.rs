@@ -116,7 +116,7 @@ pub struct EngineOptions {
     /// Driver of work other than scenarios. It may also replace that of scenarios.
     pub driver: Option<DriverMaker>,
     /// Background work.
-    pub beside: Option<BackgroundWork>,
+    pub background: Option<BackgroundWork>,
     /// Describes what a stuck worker is doing.
     pub doing: Option<Doing>,
     /// This process's share of the run: arrivals, users and limits.
@@ -182,9 +182,9 @@ impl Prepared {
         let looking = hooks.map(|hooks| hooks as &dyn HookInterest);
         let mut work = Compiled::compile(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
-        if plan.beside.is_some() != options.beside.is_some() {
-            let nobody = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
-            return Err(vec![Problem::anywhere(nobody)]);
+        if plan.background.is_some() != options.background.is_some() {
+            let unused = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
+            return Err(vec![Problem::anywhere(unused)]);
         }
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
@@ -205,9 +205,11 @@ impl Prepared {
             hosts: Hosts::new(plan, &options.hosts),
             workers,
             http_beside: plan
-                .beside
+                .background
                 .as_ref()
-                .map_or_else(plan::Http::default, |beside| beside.http(&plan.http)),
+                .map_or_else(plan::Http::default, |background| {
+                    background.http(&plan.http)
+                }),
             work,
             options,
             driver,
@@ -220,12 +222,12 @@ impl Prepared {
         let result = SetupResult::default();
         self.adoptions = None;
         if let Some(program) = &self.work.program {
-            let (test, told) = (Copied::new(program), result.clone());
+            let (test, reported) = (Copied::new(program), result.clone());
             self.driver = Arc::new(move |given| {
                 Box::new(SetupDriver {
                     program: test.copy(),
                     settings: given.client,
-                    result: told.clone(),
+                    result: reported.clone(),
                 })
             });
         }
@@ -250,7 +252,7 @@ impl Prepared {
     /// Number of workers, including those of background work.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers + self.options.beside.as_ref().map_or(0, |b| b.workers)
+        self.workers + self.options.background.as_ref().map_or(0, |b| b.workers)
     }
 
     /// The load control, if the load can be changed during the run.
@@ -417,12 +419,12 @@ impl Prepared {
             client,
             door: self.options.door.clone(),
         }];
-        if let Some(beside) = &self.options.beside {
+        if let Some(background) = &self.options.background {
             crews.push(WorkerGroup {
-                workers: beside.workers,
-                driver: Arc::clone(&beside.driver),
+                workers: background.workers,
+                driver: Arc::clone(&background.driver),
                 client: travels(&self.http_beside)?,
-                door: beside.door.clone(),
+                door: background.door.clone(),
             });
         }
         Ok(crews)

@@ -505,13 +505,13 @@ fn exiting_users_complete_their_iteration() {
         assert_eq!(counts[1] + left, counts[0]);
         counts
     };
-    let [first, behind, seldom, iterations] = counted();
+    let [first, after, seldom, iterations] = counted();
     assert_eq!((first, iterations), (4000, 4000));
     // Five standard deviations.
-    assert!(behind.abs_diff(3000) < 137, "{behind}");
-    assert!(seldom.abs_diff(behind / 10) < 83, "{seldom} of {behind}");
+    assert!(after.abs_diff(3000) < 137, "{after}");
+    assert!(seldom.abs_diff(after / 10) < 83, "{seldom} of {after}");
     // Random choices depend on seed and arrival only.
-    assert_eq!(counted(), [first, behind, seldom, iterations]);
+    assert_eq!(counted(), [first, after, seldom, iterations]);
 }
 
 #[test]

@@ -111,12 +111,12 @@ impl Templates {
 
     /// First use of every variable that is neither set by steps nor in `known`, with a hint.
     pub fn unset(&self, known: &BTreeSet<String>) -> Vec<(String, Mark, String)> {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let mut unset = Vec::new();
         for (path, mark) in &self.uses {
             let root = path.root();
             let is_set = |name: &str| known.contains(name) || self.sets.contains(name);
-            if !is_set(root) && !is_set(path.text()) && told.insert(root) {
+            if !is_set(root) && !is_set(path.text()) && reported.insert(root) {
                 let hint = hint(root, known.iter().chain(&self.sets).map(String::as_str));
                 unset.push((root.to_owned(), *mark, hint));
             }

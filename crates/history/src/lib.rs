@@ -76,8 +76,8 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
 
 /// With `anew`, records are read again.
 #[must_use]
-pub fn known(runs: &Path, anew: bool) -> RunIndex {
-    let mut known = match sync(runs, anew) {
+pub fn known(runs: &Path, again: bool) -> RunIndex {
+    let mut known = match sync(runs, again) {
         Ok(known) => known,
         Err(error) => {
             let mut known = RunIndex::default();
@@ -102,7 +102,7 @@ pub fn known(runs: &Path, anew: bool) -> RunIndex {
 }
 
 /// Adds missing runs and returns all.
-fn sync(runs: &Path, anew: bool) -> Result<RunIndex, IndexError> {
+fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
     let mut known = RunIndex::default();
     let dirs = record::all(runs);
     let dirs = dirs.iter().filter(|dir| !record::is_under_way(dir));
@@ -113,7 +113,7 @@ fn sync(runs: &Path, anew: bool) -> Result<RunIndex, IndexError> {
     }
     let (names, aside) = file::with(runs, |index| index.names())?;
     known.remarks.extend(aside.as_deref().map(set_aside));
-    let is_missing = |dir: &&&PathBuf| anew || !names.contains(&name(dir));
+    let is_missing = |dir: &&&PathBuf| again || !names.contains(&name(dir));
     read_records(dirs.iter().filter(is_missing).copied(), &mut known);
     let missing = std::mem::take(&mut known.runs);
     let (all, aside) = file::with(runs, |index| {

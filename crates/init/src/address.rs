@@ -167,11 +167,11 @@ mod tests {
             "a b",
             "http://me:secret@exa mple/",
         ] {
-            let told = read(text).unwrap_err();
+            let reported = read(text).unwrap_err();
             assert!(
-                told.ends_with("is not a URL that begins with http:// or https://")
-                    && !told.contains("secret"),
-                "{told}"
+                reported.ends_with("is not a URL that begins with http:// or https://")
+                    && !reported.contains("secret"),
+                "{reported}"
             );
         }
     }

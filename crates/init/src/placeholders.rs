@@ -69,16 +69,16 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
         let variable = rest
             .strip_prefix(BEGIN)
             .and_then(|inside| inside.split_once(END));
-        if let Some((name, behind)) = variable {
-            rest = behind;
+        if let Some((name, after)) = variable {
+            rest = after;
             return Some(Piece::Variable(name));
         }
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let end = rest[first..]
             .find(BEGIN)
             .map_or(rest.len(), |at| at + first);
-        let (plain, behind) = rest.split_at(end);
-        rest = behind;
+        let (plain, after) = rest.split_at(end);
+        rest = after;
         Some(Piece::Plain(plain))
     })
 }

@@ -78,7 +78,7 @@ impl LabObserver {
 pub(crate) fn attach(routes: Routes, tally: &Arc<LabObserver>) -> Router {
     let shown = Arc::clone(tally);
     let own = routes.stats.map(Arc::new);
-    let told = move || {
+    let reported = move || {
         let mut stats = shown.ledger().stats.to_json();
         if let Some((name, document)) = own.as_ref().map(|own| own()) {
             stats[name] = document;
@@ -87,7 +87,7 @@ pub(crate) fn attach(routes: Routes, tally: &Arc<LabObserver>) -> Router {
     };
     routes
         .router
-        .route("/__lab/stats", get(async move || told()))
+        .route("/__lab/stats", get(async move || reported()))
         .layer(middleware::from_fn_with_state(Arc::clone(tally), observe))
 }
 

@@ -167,11 +167,11 @@ impl Recorder {
     }
 
     /// Keeps the first sample of a failure with its details.
-    pub fn first(&mut self, sample: &Sample, told: impl Into<FailureDetail>) {
+    pub fn first(&mut self, sample: &Sample, reported: impl Into<FailureDetail>) {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
             sample: *sample,
-            told: told.into(),
+            detail: reported.into(),
         });
     }
 

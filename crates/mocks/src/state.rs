@@ -90,7 +90,7 @@ impl MockState {
     }
 
     /// Report of what was served, compared with the plan.
-    pub(crate) fn told(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let routes = self.mock.routes.iter().zip(&self.courses);
         self.ledger.to_json(&self.mock.name, routes)
     }
@@ -352,9 +352,9 @@ mod tests {
         assert_eq!(fate.due_ns, 110);
         let wanted = json!({ "id": "a b", "q": "z", "name": "Ann", "n": 7 });
         assert_eq!(answer(fate), (200, wanted));
-        let (status, told) = answer(ask(&mut desk, "GET", "/data/1", "", 100));
+        let (status, reported) = answer(ask(&mut desk, "GET", "/data/1", "", 100));
         assert_eq!(
-            (status, &told["routes"]),
+            (status, &reported["routes"]),
             (404, &json!(["POST /data/{id}"]))
         );
     }
@@ -471,9 +471,9 @@ mod tests {
         assert!((51..=52).contains(&reset), "{reset}");
         assert_eq!(count(row(44), |what| matches!(what, What::Silence)), 1024);
         assert_eq!(count(row(45), |what| matches!(what, What::Silence)), 0);
-        let told = desk.told();
-        assert_eq!(told["received"], 7 * 1024);
+        let reported = desk.to_json();
+        assert_eq!(reported["received"], 7 * 1024);
         desk.begin(ZERO);
-        assert_eq!(desk.told()["received"], 0);
+        assert_eq!(desk.to_json()["received"], 0);
     }
 }

@@ -90,10 +90,10 @@ fn credential(group: &Clients, nth: u64) -> Option<&Credential> {
 }
 
 fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
-    let nobody = facts(group, seed, nth, ("", ""));
+    let unused = facts(group, seed, nth, ("", ""));
     let known = credential(group, nth);
     let id = known.and_then(|known| known.client_id.clone());
-    let id = id.unwrap_or_else(|| fill(&group.client_id, nobody));
+    let id = id.unwrap_or_else(|| fill(&group.client_id, unused));
     let with_id = facts(group, seed, nth, (&id, ""));
     let username = group.username.as_deref().unwrap_or_default();
     let own = own(group, nth).and_then(|own| own.username.as_ref());
@@ -158,7 +158,7 @@ fn one(
     })
 }
 
-fn beside(properties: &Properties) -> Vec<Property<'_>> {
+fn extra_properties(properties: &Properties) -> Vec<Property<'_>> {
     let user = properties.user.iter();
     let mut all: Vec<_> = user
         .map(|(name, value)| Property::user(name, value))
@@ -184,7 +184,7 @@ fn outgoing(
         topic: &topic,
         qos: qos(publishing.qos),
         retain: publishing.retain,
-        properties: &beside(&publishing.properties),
+        properties: &extra_properties(&publishing.properties),
     };
     let template = Template::new(version, &publish).map_err(|e| format!("the topic: {e}"))?;
     let mut groups = None;

@@ -41,7 +41,7 @@ counts! {
     /// Messages acknowledged with an error.
     turned_down,
     /// Messages neither confirmed nor lost 1 s after the load.
-    behind,
+    unconfirmed,
     /// Messages confirmed without error within 1 s after the load.
     in_time,
     /// QoS 2 messages whose session was lost between PUBREC and PUBCOMP.

@@ -113,7 +113,7 @@ impl Driver for MqttDriver {
             drain(&shared).await;
             shared.close();
             end(&shared).await;
-            shared.tell(worker.clock.now());
+            shared.report(worker.clock.now());
         })
     }
 }
@@ -142,14 +142,14 @@ async fn drain(shared: &DriverState) {
     let mut is_judged = false;
     let mut judge = |shared: &DriverState| {
         if !std::mem::replace(&mut is_judged, true) {
-            shared.counts.behind.set(shared.behind());
+            shared.counts.unconfirmed.set(shared.backlog());
             shared.counts.in_time.set(shared.read());
         }
     };
     loop {
         let now = worker.clock.now();
         shared.tell_progress(now);
-        let has_answers = shared.behind() == 0 && !shared.waits_for_answers();
+        let has_answers = shared.backlog() == 0 && !shared.waits_for_answers();
         if has_answers || now >= begun + GRACE_NS {
             judge(shared);
         }

@@ -88,7 +88,7 @@ pub(crate) struct DriverState {
     pub open_ns: Cell<u64>,
     /// For publishers without a pace, by client number.
     limit: Option<u64>,
-    told: Cell<([u64; PROGRESS.len()], u64)>,
+    reported: Cell<([u64; PROGRESS.len()], u64)>,
     /// Nothing is published any more.
     pub is_over: Cell<bool>,
     /// By receiver and publisher. Members of a shared subscription are one receiver.
@@ -163,7 +163,7 @@ impl DriverState {
             shift_ns: Cell::new(0),
             open_ns: Cell::new(u64::MAX),
             limit,
-            told: Cell::default(),
+            reported: Cell::default(),
             connector,
             counts: Counts::default(),
             clients: made
@@ -298,7 +298,7 @@ impl DriverState {
     }
 
     /// Due messages without a result.
-    pub fn behind(&self) -> u64 {
+    pub fn backlog(&self) -> u64 {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
 
@@ -393,7 +393,7 @@ impl DriverState {
 
     /// Tells the front end's accumulator what was counted since the last time, now and then.
     pub fn tell_progress(&self, now: u64) {
-        let (before, at) = self.told.get();
+        let (before, at) = self.reported.get();
         if now < at + PROGRESS_NS {
             return;
         }
@@ -419,11 +419,11 @@ impl DriverState {
             let value = value - before;
             recorder.door(now, &Event::Told { name, value });
         }
-        self.told.set((all, now));
+        self.reported.set((all, now));
     }
 
     /// Tells the front door's accumulator what was counted.
-    pub fn tell(&self, now: u64) {
+    pub fn report(&self, now: u64) {
         let counts = &self.counts;
         for client in &self.clients {
             let ledger = client.ledger();

@@ -58,22 +58,22 @@ impl TestFixture {
         ));
         let pipe = Pipe::from_policy(settings.policy);
         let is_of_pipes = flags.topics == Topics::Datapipe;
-        let told = rest
+        let reported = rest
             .make(settings.units, &pipe, is_of_pipes)
             .map_err(set_up)?;
-        let host = flags.host.clone().unwrap_or(told.host);
+        let host = flags.host.clone().unwrap_or(reported.host);
         let topic = if is_of_pipes {
             "+/pepeunit"
         } else {
             "+/+/+/pepeunit"
         };
-        let api = interface(settings, &told.http, &host, domain)?;
+        let api = interface(settings, &reported.http, &host, domain)?;
         let broker =
-            Broker::enter(api, user, &format!("{}/{topic}", told.domain)).map_err(set_up)?;
+            Broker::enter(api, user, &format!("{}/{topic}", reported.domain)).map_err(set_up)?;
         let ground = TestFixture {
-            units: told.units,
+            units: reported.units,
             host,
-            port: flags.port.unwrap_or(told.port),
+            port: flags.port.unwrap_or(reported.port),
             rest: is_of_pipes.then_some(rest),
             broker: Some(broker),
         };

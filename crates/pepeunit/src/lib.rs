@@ -28,8 +28,8 @@ use plan::{
 };
 use session::{Hosts, Job, SharedVoice, exit, inputs, sampling};
 
-use door_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
 use fixture::TestFixture;
+use frontend_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
 use pipes::Pipe;
 use settings::{Flags, PepeunitConfig, Topics, Variables};
 use verdict::BackendVerdict;
@@ -40,7 +40,7 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let flags = match Flags::try_parse_from(line) {
         Ok(flags) => flags,
-        Err(error) => return door_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
+        Err(error) => return frontend_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
     };
     let settings = match PepeunitConfig::from_flags(flags, &Variables::here()) {
         Ok(settings) => settings,
@@ -216,13 +216,13 @@ fn conduct(
         Err(line) => return refused(&line, exit::BAD_INPUT, voice),
     };
     let mut door = RunPrinter::new(settings.flags.json.clone(), voice);
-    let ready = match door_mqtt::ready(job, voice) {
+    let ready = match frontend_mqtt::ready(job, voice) {
         Ok(ready) => ready,
-        Err(why) => return session::Door::not_run(&mut door, &why),
+        Err(why) => return session::RunObserver::not_run(&mut door, &why),
     };
-    let mut ended = match ready.run(session::Door::observer(&mut door)) {
+    let mut ended = match ready.run(session::RunObserver::observer(&mut door)) {
         Ok(ended) => ended,
-        Err(why) => return session::Door::not_run(&mut door, &why),
+        Err(why) => return session::RunObserver::not_run(&mut door, &why),
     };
     let sums = clients
         .lock()
@@ -231,7 +231,7 @@ fn conduct(
     let is_asked_to_end = matches!(ended.cause, Some(Cause::Signal(_) | Cause::Page));
     let seconds = f64::from(settings.duration_s);
     let mut verdict = BackendVerdict::new(
-        &door_mqtt::driver_counts(&ended.run),
+        &frontend_mqtt::driver_counts(&ended.run),
         (seconds, ended.cause.as_ref()),
     );
     if let Some(rest) = ground.rest.as_ref().filter(|_| !is_asked_to_end) {

@@ -19,7 +19,7 @@ pub(crate) struct BackendVerdict {
     unknown: u64,
     unsent: u64,
     /// Unconfirmed 1 s after the load.
-    behind: u64,
+    after: u64,
     broken: u64,
     connected: u64,
     seconds: f64,
@@ -42,8 +42,8 @@ struct KeptMessages {
 
 impl BackendVerdict {
     /// Driver counts and duration.
-    pub fn new(told: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
-        let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    pub fn new(reported: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
+        let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
         BackendVerdict {
             due: of("due"),
             sent: of("sent"),
@@ -51,7 +51,7 @@ impl BackendVerdict {
             in_time: of("in_time"),
             unknown: of("unknown"),
             unsent: of("unsent"),
-            behind: of("behind"),
+            after: of("unconfirmed"),
             broken: of("broken"),
             connected: of("connected"),
             seconds,
@@ -135,7 +135,7 @@ impl BackendVerdict {
             return "Nothing was sent: no connection was accepted".to_owned();
         }
         if self.in_time < self.due {
-            let throttled = if self.behind > 0 {
+            let throttled = if self.after > 0 {
                 "throttled by the target, "
             } else {
                 ""
@@ -346,13 +346,13 @@ mod tests {
     use super::*;
 
     fn verdict(counts: &[(&str, u64)]) -> BackendVerdict {
-        let mut told = Tally::default();
-        told.counters.extend(
+        let mut reported = Tally::default();
+        reported.counters.extend(
             counts
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value)),
         );
-        BackendVerdict::new(&told, (10.0, None))
+        BackendVerdict::new(&reported, (10.0, None))
     }
 
     const READ: [(&str, u64); 5] = [
@@ -420,7 +420,7 @@ mod tests {
             ("sent", 100),
             ("confirmed", 100),
             ("in_time", 30),
-            ("behind", 70),
+            ("unconfirmed", 70),
         ]);
         let line = throttled.last();
         assert!(

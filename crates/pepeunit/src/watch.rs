@@ -51,8 +51,8 @@ impl Broker {
                 self.base.authority
             ));
         }
-        let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let token = told["token"].as_str();
+        let reported: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let token = reported["token"].as_str();
         let line = || {
             format!(
                 "POST {}/api/v5/login answered {} without a token",
@@ -88,8 +88,8 @@ impl Broker {
             "/api/v5/subscriptions?page=1&limit=50&qos=0&topic={}",
             self.topic
         );
-        let told = self.get(&path)?.unwrap_or_default();
-        let count = told["meta"]["count"].as_u64();
+        let reported = self.get(&path)?.unwrap_or_default();
+        let count = reported["meta"]["count"].as_u64();
         let subscriptions = count.ok_or("the broker's list of subscriptions has no count")?;
         // Optional in some brokers.
         let metrics = self.get("/api/v5/metrics?aggregate=true").ok().flatten();

@@ -9,9 +9,9 @@ use crate::{
     units,
 };
 
-/// MQTT clients that run alongside the scenarios.
+/// MQTT clients that run background the scenarios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct BackgroundMqtt {
     /// Their actions.
     pub mqtt: Mqtt,
     /// Whether certificates are verified.
@@ -20,7 +20,7 @@ pub struct Beside {
     pub tls: Tls,
 }
 
-impl Beside {
+impl BackgroundMqtt {
     /// Connection settings: uses the plan's address overrides, but no proxy.
     #[must_use]
     pub fn http(&self, of_plan: &Http) -> Http {
@@ -68,18 +68,23 @@ impl Plan {
     /// publish.
     #[must_use]
     pub fn loads_beside(&self) -> Vec<Option<Load>> {
-        let groups = self.beside.iter().flat_map(|beside| &beside.mqtt.groups);
+        let groups = self
+            .background
+            .iter()
+            .flat_map(|background| &background.mqtt.groups);
         let of = |group: &Clients| group.publish.as_ref()?.pace.as_ref()?.load(&self.load);
         groups.map(of).collect()
     }
 
     /// Adds the problems of the background work.
     pub(crate) fn problems_beside(&self, problems: &mut Vec<Problem>) {
-        let Some(beside) = &self.beside else { return };
+        let Some(background) = &self.background else {
+            return;
+        };
         let mut refuse = |why: String| problems.push(Problem::anywhere(why));
-        let (ready_ns, end_ns) = (beside.mqtt.ready_ns(), self.load.end_ns());
+        let (ready_ns, end_ns) = (background.mqtt.ready_ns(), self.load.end_ns());
         let seconds = |ns: u64| ns as f64 / units::SECOND as f64;
-        for group in &beside.mqtt.groups {
+        for group in &background.mqtt.groups {
             let Some(pace) = group.publish.as_ref().and_then(|p| p.pace.as_ref()) else {
                 continue;
             };
@@ -96,7 +101,7 @@ impl Plan {
             } else if load.end_ns() <= ready_ns {
                 refuse(format!(
                     "mqtt: {} clients are connected {}s after the start, when the messages have ended ({}s): make the load longer, or `connect-rate` higher",
-                    beside.mqtt.clients(),
+                    background.mqtt.clients(),
                     seconds(ready_ns),
                     seconds(load.end_ns())
                 ));

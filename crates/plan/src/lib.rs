@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use background::Beside;
+pub use background::BackgroundMqtt;
 pub use base::{mutant, rng};
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
@@ -74,7 +74,7 @@ pub struct Plan {
     pub work: Work,
     /// Clients that do other work during the load, at their own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Beside>,
+    pub background: Option<BackgroundMqtt>,
     /// Steps that run once before the load, unmeasured.
     pub before: Option<Scenario>,
     /// Steps that run once after everything else, unmeasured.
@@ -171,7 +171,7 @@ impl Plan {
             load,
             max_duration_ns: None,
             work: work.into(),
-            beside: None,
+            background: None,
             about: None,
             before: None,
             after: None,

@@ -4,8 +4,8 @@ use std::{os::fd::AsRawFd, sync::Arc};
 
 use bridge::{Bridge, ExternalSample, Order, arrivals::Due, now_ns};
 use codec::{Origin, Target};
-use door_locust::{LocustTest, RunningTest};
 use engine::client::Built;
+use frontend_locust::{LocustTest, RunningTest};
 use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
@@ -265,8 +265,8 @@ impl PyRun {
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             if let Some(running) = held.running.take() {
-                let told = running.end();
-                held.outcome = (told.lines, told.failed, told.record);
+                let reported = running.end();
+                held.outcome = (reported.lines, reported.failed, reported.record);
             }
             held.outcome.clone()
         })

@@ -66,8 +66,8 @@ impl RecordChunk {
         let (head, mut rest) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
         let mut lengths = head.strip_prefix(MARK)?.strip_prefix(' ')?.split(' ');
         let mut next = || {
-            let (text, behind) = rest.split_at_checked(lengths.next()?.parse().ok()?)?;
-            rest = behind;
+            let (text, after) = rest.split_at_checked(lengths.next()?.parse().ok()?)?;
+            rest = after;
             Some(text.to_owned())
         };
         let leaf = RecordChunk {

@@ -109,14 +109,14 @@ impl FirstError {
         FirstError {
             label: sample.label,
             reason: first.reason(),
-            detail: redactor.text(&first.told.detail),
+            detail: redactor.text(&first.detail.detail),
             found: first
-                .told
+                .detail
                 .found
                 .iter()
                 .map(|text| redactor.text(text))
                 .collect(),
-            body: first.told.body.as_ref().map(|text| redactor.text(text)),
+            body: first.detail.body.as_ref().map(|text| redactor.text(text)),
             status: sample.status,
             intended_ns: sample.intended.ns(),
             started_ns: sample.started_ns,

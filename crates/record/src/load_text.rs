@@ -6,7 +6,7 @@ use crate::units;
 
 #[must_use]
 pub fn describe(plan: &Plan) -> String {
-    let Some(beside) = &plan.beside else {
+    let Some(background) = &plan.background else {
         return of_work(plan) + &cut(plan);
     };
     let loads = plan.loads_beside();
@@ -14,8 +14,8 @@ pub fn describe(plan: &Plan) -> String {
     format!(
         "{}; beside it {} MQTT clients at {}, {} messages/s at most",
         of_work(plan) + &cut(plan),
-        units::count(beside.mqtt.clients()),
-        beside.mqtt.target(),
+        units::count(background.mqtt.clients()),
+        background.mqtt.target(),
         units::rate(peak)
     )
 }

@@ -140,8 +140,8 @@ impl Run {
             ..Run::planned(manifest.clone(), Vec::new())
         };
         // Excluded seconds must be known before counting.
-        let told = things::<Event>(&dir.join("events.jsonl")).0;
-        run.totals.left_out = node::touched(&told, manifest.load.end_ns);
+        let reported = things::<Event>(&dir.join("events.jsonl")).0;
+        run.totals.left_out = node::touched(&reported, manifest.load.end_ns);
         run.take(dir, manifest, until_ns);
         // Lost nodes are reported once.
         let missing = run.missing.iter();

@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    fn told(looks: &[SourceReading]) -> ServerMetrics {
+    fn metrics(looks: &[SourceReading]) -> ServerMetrics {
         let nothing = plan::Plan::new(
             String::new(),
             plan::Format::NATIVE,
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn a_level_stands_for_the_time_since_the_look_before() {
         let cpu = || Descriptor::gauge("cpu", "%");
-        let server = told(&[
+        let server = metrics(&[
             look(0, &[]),
             look(1, &[(cpu(), 50.0)]),
             look(3, &[(cpu(), 80.0)]),
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_counter_is_told_as_a_rate_but_not_over_a_gap_or_a_restart() {
         let sent = || Descriptor::counter("net-out", "B").with_instance("lo");
-        let server = told(&[
+        let server = metrics(&[
             look(1, &[(sent(), 1000.0)]),
             look(3, &[(sent(), 5000.0)]),
             gap(4),

@@ -52,7 +52,7 @@ fn shifts(course: &MetricTrend) -> SheetTable {
     for changed in &course.shifts {
         let cells = [
             changed.run.clone(),
-            changed.behind.clone(),
+            changed.last_run_before.clone(),
             value(course.unit, changed.before),
             value(course.unit, changed.after),
             signed(course.unit, changed),

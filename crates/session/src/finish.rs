@@ -4,13 +4,13 @@
 use crate::{
     derived_files, exit,
     finished::FinishedRun,
-    observer::{Door, RunOutcome},
+    observer::{RunObserver, RunOutcome},
     setup_teardown,
 };
 
 impl FinishedRun {
     /// Writes all output of the run and returns the exit code.
-    pub fn finish(self, door: &mut dyn Door) -> u8 {
+    pub fn finish(self, door: &mut dyn RunObserver) -> u8 {
         door.ended(&self);
         let (run, rest) = (&self.run, &self.rest);
         let page = door.page(run);

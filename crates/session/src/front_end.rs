@@ -12,7 +12,7 @@ use record::Run;
 use crate::{FinishedRun, exit, messages::SharedVoice};
 
 /// A front end, as the command line lists it.
-pub trait FrontDoor: Sync {
+pub trait FrontEnd: Sync {
     /// Its name and command-line syntax.
     fn card(&self) -> FrontEndInfo;
     /// Its test file reader, for `loadline run`.

@@ -44,12 +44,12 @@ pub mod signals;
 mod window;
 
 pub use finished::{FinishedRun, StartError};
-pub use front_end::{ExternalTool, FrontDoor, FrontEndInfo, RunOptions, ScriptLoader, ScriptRun};
+pub use front_end::{ExternalTool, FrontEnd, FrontEndInfo, RunOptions, ScriptLoader, ScriptRun};
 pub use hosts::Hosts;
 pub use lab_process::LabProcess;
 pub use messages::{MessageSink, NullSink, SharedVoice};
 pub use mock_process::MockProcess;
-pub use observer::{Door, Observer, RunOutcome};
+pub use observer::{Observer, RunObserver, RunOutcome};
 pub use part::RunPartOrder;
 pub use partition::{Conducting, Coordinator, PartitionedRun, divide};
 pub use prepare::{Job, Ready, RunRefused, descriptors_for, prepare};

@@ -116,9 +116,9 @@ fn measured(
 
 /// Finds a run by `last`, name or folder. Folders are relative to the plan first.
 fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
-    let beside = file.parent().map(|folder| folder.join(wanted));
+    let background = file.parent().map(|folder| folder.join(wanted));
     let is_run = |folder: &PathBuf| wanted.contains('/') && folder.join("manifest.json").is_file();
-    let found = match beside.filter(is_run) {
+    let found = match background.filter(is_run) {
         Some(folder) => Run::open(&folder),
         None => Run::find(runs, wanted),
     };

@@ -83,8 +83,8 @@ impl MockProcess {
             .into_iter()
             .flat_map(|out| BufReader::new(out).lines());
         for line in lines.map_while(Result::ok) {
-            let told = line.strip_prefix("listening on ");
-            if let Some((url, name)) = told.and_then(|rest| rest.split_once(' ')) {
+            let reported = line.strip_prefix("listening on ");
+            if let Some((url, name)) = reported.and_then(|rest| rest.split_once(' ')) {
                 mocks.addresses.push((name.to_owned(), url.to_owned()));
             }
             if line == "ready" {
@@ -130,7 +130,7 @@ impl Drop for MockProcess {
 
 /// Adds the mocks as downstreams to a lab's target, unless the target sets them.
 #[must_use]
-pub fn behind(target: &str, addresses: &[(String, String)]) -> String {
+pub fn redirect(target: &str, addresses: &[(String, String)]) -> String {
     let mut target = target.to_owned();
     for (name, url) in addresses {
         if target.contains(&format!("downstream={name}=")) {
@@ -154,7 +154,7 @@ pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
 /// Figures of each mock since the load began.
 ///
 /// # Errors A line about a mock that does not answer.
-pub fn told(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
+pub fn parse_addresses(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
     addresses
         .iter()
         .map(|one| ask(one, "GET", "/__mock/stats"))
@@ -185,11 +185,11 @@ mod tests {
             ("chip".to_owned(), "http://127.0.0.1:2".to_owned()),
         ];
         assert_eq!(
-            behind("lab:checkin", &all),
+            redirect("lab:checkin", &all),
             "lab:checkin?downstream=lorota=http://127.0.0.1:1&downstream=chip=http://127.0.0.1:2"
         );
         assert_eq!(
-            behind("lab:checkin?downstream=chip=http://x", &all),
+            redirect("lab:checkin?downstream=chip=http://x", &all),
             "lab:checkin?downstream=chip=http://x&downstream=lorota=http://127.0.0.1:1"
         );
     }

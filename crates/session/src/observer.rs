@@ -21,7 +21,7 @@ pub trait Observer: Send {
 }
 
 /// A front end during a run. The methods are called in this order.
-pub trait Door {
+pub trait RunObserver {
     /// The observer for the run.
     fn observer(&mut self) -> &mut dyn Observer;
     /// There is no load. Returns the exit code.

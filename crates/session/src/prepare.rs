@@ -197,9 +197,9 @@ pub(crate) fn prepare_as(
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
         // Response conditions of a test file are never dropped silently.
-        let nobody =
+        let unused =
             "steps of the plan say what nobody here looks at: their front door's hooks are missing";
-        return Err(RunRefused::bad_input(vec![Problem::anywhere(nobody)]));
+        return Err(RunRefused::bad_input(vec![Problem::anywhere(unused)]));
     }
     if let Some(problem) = job
         .options
@@ -359,11 +359,11 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
         }
         _ => 0,
     };
-    let beside = plan
-        .beside
+    let background = plan
+        .background
         .as_ref()
-        .map_or(0, |beside| beside.mqtt.clients());
-    descriptors_for(share.of_first(connections) + share.of_first(beside))
+        .map_or(0, |background| background.mqtt.clients());
+    descriptors_for(share.of_first(connections) + share.of_first(background))
 }
 
 /// Checks that there are enough descriptors for these connections.

@@ -17,7 +17,7 @@ const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 /// # Errors A line for each invalid rule.
 pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
     read(&variable(STOP), |rule| {
-        parse_stop(rule).map_err(|error| error.told(STOP, rule))
+        parse_stop(rule).map_err(|error| error.describe(STOP, rule))
     })
 }
 
@@ -26,7 +26,7 @@ pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
 /// # Errors A line for each invalid criterion.
 pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     read(text, |text| {
-        parse_criterion(text).map_err(|error| error.told(CHECK, text))
+        parse_criterion(text).map_err(|error| error.describe(CHECK, text))
     })
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let texts = |rules: Vec<StopRule>| rules.into_iter().map(|rule| rule.when.text).collect();
         let lines = |all: Vec<Problem>| all.into_iter().map(|one| one.message).collect();
         let read = read(text, |rule| {
-            parse_stop(rule).map_err(|error| error.told(STOP, rule))
+            parse_stop(rule).map_err(|error| error.describe(STOP, rule))
         });
         read.map(texts).map_err(lines)
     }
@@ -126,8 +126,8 @@ mod tests {
     fn only_off_switches_excerpts_off() {
         let all = ["", "on", " off "].map(is_off);
         assert_eq!(all, [Ok(false), Ok(false), Ok(true)]);
-        let told = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
-        assert_eq!(is_off("no"), Err(told));
+        let reported = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
+        assert_eq!(is_off("no"), Err(reported));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::{
     host_monitor::HostMonitor,
     live::Steering,
     messages::SharedVoice,
-    observer::{Door, Observer},
+    observer::{Observer, RunObserver},
     part::RunPartOrder,
     prepare::{Ready, RunRefused},
     recording::{Recording, heed},
@@ -30,7 +30,7 @@ const LEAD_NS: u64 = 20_000_000;
 
 impl Ready {
     /// Runs and finishes. Returns the exit code.
-    pub fn conduct(self, door: &mut dyn Door) -> u8 {
+    pub fn conduct(self, door: &mut dyn RunObserver) -> u8 {
         match self.run(door.observer()) {
             Ok(ended) => ended.finish(door),
             Err(why) => door.not_run(&why),

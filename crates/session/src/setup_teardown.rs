@@ -90,7 +90,7 @@ impl Own<'_> {
         let mut alone = self.plan.clone();
         alone.work = vec![scenario].into();
         alone.load = Load::Once;
-        alone.beside = None;
+        alone.background = None;
         let heard = signals::hear(&self.stop, "nothing was measured".into(), self.voice);
         if let Err(error) = &heard {
             self.voice.warning(&format_args!(
@@ -118,9 +118,9 @@ impl Own<'_> {
             lines.join("; ")
         })?;
         let (prepared, result) = prepared.once();
-        let told = self.options.walks;
+        let reported = self.options.walks;
         let tell = |lines: &mut RedactedLines<'_, '_>, how: &str| {
-            if told {
+            if reported {
                 lines.line(OutputLine::Step(StepTrace::Goes(
                     name.clone(),
                     how.to_owned(),

@@ -1,5 +1,7 @@
-"""Locust on Loadline's engine. Importing this before a locustfile's ``from locust`` is all it takes: users' sessions then send and
-time their requests natively; everything else is the real Locust's."""
+"""Locust on Loadline's engine. Import this before a locustfile's ``from locust``.
+
+Sessions of users then send and time their requests natively. Everything else is Locust's own code.
+"""
 
 import sys
 
@@ -9,7 +11,7 @@ from loadline.locust.versions import Unusable
 try:
     activate()
 except Unusable as why:
-    # `python -m` comes through here before it runs anything.
+    # `python -m` imports this module before it runs anything.
     if sys.argv[0] == "-m":
         sys.exit(f"loadline: {why}")
     raise

@@ -1,4 +1,4 @@
-"""``loadline locust``: Locust's own command line, with requests on our engine."""
+"""``loadline locust``: Locust's own command line, with requests sent by Loadline's engine."""
 
 import sys
 

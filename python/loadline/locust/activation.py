@@ -1,5 +1,7 @@
-"""Puts our session classes where Locust's users look for theirs, and listens to the events that a record is made of. The only names of
-Locust's that are replaced are here."""
+"""Replaces Locust's session classes and registers listeners for the events that a record needs.
+
+All replaced names of Locust are here.
+"""
 
 import sys
 
@@ -8,7 +10,7 @@ from loadline.locust import versions
 
 _done = False
 
-#: Where users look up the class of their session.
+#: Where user classes look up their session class.
 PLACES = (
     ("locust.clients", "HttpSession"),
     ("locust.user.users", "HttpSession"),
@@ -17,7 +19,7 @@ PLACES = (
 
 
 def activate() -> None:
-    """Once per process; before a locustfile binds any of the names."""
+    """Must be called before a locustfile imports any of the names. Later calls do nothing."""
     global _done
     if _done:
         return
@@ -25,7 +27,7 @@ def activate() -> None:
     try:
         _native.check_wishes()
     except ValueError as why:
-        # Before there are processes that would wait for a master.
+        # Before any process waits for a master.
         raise versions.Unusable(str(why)) from None
     early = _bound_early()
     import locust
@@ -48,7 +50,10 @@ def activate() -> None:
 
 
 def _bound_early() -> list[str]:
-    """Names of modules that have bound a session class already, which nobody can replace for them."""
+    """Returns the names of modules that imported a session class too early.
+
+    Their names cannot be replaced.
+    """
     own = {module for module, _ in PLACES} | {"locust", "locust.user", "locust.contrib.fasthttp"}
     loaded = {module: sys.modules[module] for module, _ in PLACES if module in sys.modules}
     originals = {id(getattr(loaded[module], name)): name for module, name in PLACES if hasattr(loaded.get(module), name)}

@@ -1,6 +1,9 @@
-"""Arrivals at a rate for users that know nothing of it: one task for each, begun when it is due or, where no user is free then, as
-soon as one is. When arrivals are due is the engine's; here they are given to users. Beside the session classes only what is named
-here is replaced, and only once there is such a test."""
+"""Starts tasks at an arrival rate: one task per arrival, at its due time or as soon as a user is
+free.
+
+The engine decides when arrivals are due; this module assigns them to users. Besides the session
+classes, only the names listed here are replaced, and only during such a test.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from loadline import _native
 NAME = "LOADLINE_ARRIVAL_RATE"
 
 
-def wanted() -> str | None:
-    """What the environment asks for."""
+def requested_rate() -> str | None:
+    """Returns the arrival rate from the environment, or None."""
     return os.environ.get(NAME, "").strip() or None
 
 
 class Arrival:
-    """One arrival, on CLOCK_MONOTONIC."""
+    """An arrival, with times of CLOCK_MONOTONIC."""
 
     __slots__ = ("intended_ns", "noticed_ns", "number")
 
@@ -32,39 +35,39 @@ class Arrival:
         self.number, self.intended_ns, self.noticed_ns = number, intended_ns, noticed_ns
 
 
-class Desk:
-    """Arrivals that wait for users, or users that wait for arrivals."""
+class ArrivalDispatcher:
+    """Matches arrivals with free users."""
 
     def __init__(self) -> None:
         self._run: _native.Run | None = None
         self._due: deque[Arrival] = deque()
         self._free: deque[gevent.Greenlet] = deque()
-        #: Users that carry out a task.
+        #: Users that run a task.
         self._busy: set[gevent.Greenlet] = set()
-        #: By user, the arrival whose first request has not been sent yet.
+        #: The arrival of each user whose first request was not sent yet.
         self.first: dict[gevent.Greenlet, Arrival] = {}
 
     def open(self, run: _native.Run) -> None:
-        """From now on each task is an arrival's."""
+        """Assigns tasks to the run's arrivals from now on."""
         _replace()
         self._run = run
 
     def close(self) -> None:
-        """The test is over, or this is another process."""
+        """Stops dispatching, at the end of a test or in a forked process."""
         self.__init__()
 
     def end(self) -> None:
-        """Users are about to be stopped: what is due from now on was never planned."""
+        """Users are about to stop: later arrivals count as not planned."""
         if self._run is not None:
             self._run.end_arrivals()
 
     @property
     def is_open(self) -> bool:
-        """Whether arrivals decide when tasks begin."""
+        """Returns whether arrivals start tasks."""
         return self._run is not None
 
-    def came(self, due: list[tuple[int, int]]) -> None:
-        """Arrivals are due: in the hub."""
+    def dispatch(self, due: list[tuple[int, int]]) -> None:
+        """Assigns due arrivals. Must be called in the hub."""
         now = _native.now_ns()
         for number, intended_ns in due:
             arrival = Arrival(number, intended_ns, now)
@@ -73,8 +76,8 @@ class Desk:
             else:
                 self._due.append(arrival)
 
-    def carry_out(self, user, task, execute) -> None:
-        """Waits for an arrival, and carries out a task for it."""
+    def run_task(self, user, task, execute) -> None:
+        """Waits for an arrival and runs a task for it."""
         run = self._run
         arrival = self._next(user)
         greenlet = getcurrent()
@@ -100,10 +103,10 @@ class Desk:
     def _next(self, user) -> Arrival:
         if user._state == LOCUST_STATE_STOPPING:
             raise StopUser
-        # Whoever is stopped now has nothing under way.
+        # A user stopped here has no task in flight.
         user._state = LOCUST_STATE_WAITING
         if self._due:
-            # Also where tasks never wait the others have their turn.
+            # Gives other users a turn even if tasks never wait.
             gevent.sleep(0)
         arrival = self._due.popleft() if self._due else self._park()
         user._state = LOCUST_STATE_RUNNING
@@ -122,8 +125,11 @@ class Desk:
                 self._free.remove(greenlet)
             raise
 
-    def waits(self, task_set, wait) -> None:
-        """Between two tasks nobody waits for anything but the next arrival; within one a user may wait as he likes."""
+    def wait_for_arrival(self, task_set, wait) -> None:
+        """Between two tasks a user waits only for its next arrival.
+
+        Within a task it waits as requested.
+        """
         if self._run is None or getcurrent() in self._busy:
             wait(task_set)
             return
@@ -131,10 +137,10 @@ class Desk:
             raise StopUser
 
 
-desk = Desk()
-os.register_at_fork(after_in_child=desk.close)
+dispatcher = ArrivalDispatcher()
+os.register_at_fork(after_in_child=dispatcher.close)
 
-#: How tasks end beside returning, without an error.
+#: Exceptions with which tasks end without an error.
 _ENDS = (InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopUser, StopTest)
 _replaced = False
 
@@ -143,12 +149,12 @@ def _wake(greenlet: gevent.Greenlet, arrival: Arrival) -> None:
     try:
         greenlet.switch(arrival)
     except BaseException:
-        # Whose it is, it must not cost the others their arrivals.
+        # An exception of one user must not cost the others their arrivals.
         get_hub().handle_error(greenlet, *sys.exc_info())
 
 
 def _replace() -> None:
-    """Has task sets ask the desk before each task."""
+    """Makes task sets wait for an arrival before each task."""
     global _replaced
     if _replaced:
         return
@@ -156,15 +162,15 @@ def _replace() -> None:
     for task_set in (TaskSet, DefaultTaskSet):
         task_set.execute_task = _executing(task_set.execute_task)
     wait = TaskSet.wait
-    TaskSet.wait = lambda self: desk.waits(self, wait)
+    TaskSet.wait = lambda self: dispatcher.wait_for_arrival(self, wait)
 
 
 def _executing(original):
     def execute_task(self, task):
-        # What a nested task set does are its own
-        if not desk.is_open or hasattr(task, "tasks"):
+        # Tasks of a nested task set need no arrivals of their own
+        if not dispatcher.is_open or hasattr(task, "tasks"):
             original(self, task)
         else:
-            desk.carry_out(self.user, task, lambda: original(self, task))
+            dispatcher.run_task(self.user, task, lambda: original(self, task))
 
     return execute_task

@@ -1,5 +1,4 @@
-"""Calls that go the long way, through the client whose place is taken: what has to be known of one while
-that client is busy with it."""
+"""Calls that use the original client: state of a call while the client is busy with it."""
 
 from __future__ import annotations
 
@@ -7,28 +6,28 @@ from gevent.local import local
 
 
 class Call:
-    """One call of the session's by the long way."""
+    """A call of a session that uses the original client."""
 
     __slots__ = ("first", "first_head", "is_stream", "led", "lost", "ms", "sent_as")
 
     def __init__(self, sent_as, first=None, ms=None, first_head=None, is_stream=False):
         self.sent_as = sent_as
-        #: The head of the request that was answered already, as it was sent.
+        #: The head, as sent, of the request that was already answered.
         self.first_head = first_head
-        #: Whether the body is read as it comes, which the client's own sockets do.
+        #: Whether the body is streamed, which needs the client's own sockets.
         self.is_stream = is_stream
-        #: Milliseconds that were spent on that answer.
+        #: Milliseconds spent on that response.
         self.ms = ms
-        #: An answer that is there already.
+        #: A response that was already received.
         self.first = first
-        #: An answer that may lead on.
+        #: A response that may be a redirect.
         self.led = None
-        #: An answer that is none.
+        #: A response that is incomplete.
         self.lost = None
 
 
 class _Calls(local):
-    """The call of each greenlet: a user may have several at once."""
+    """The current call of each greenlet. One user may have several at once."""
 
     call: Call | None = None
 
@@ -37,7 +36,10 @@ current = _Calls()
 
 
 class Events:
-    """A session's event of requests: of a call by the long way it is told with what was spent before the original's clock began."""
+    """A session's request event.
+
+    Adds the time that a call spent before the original client's clock started.
+    """
 
     @property
     def request_event(self):
@@ -50,7 +52,7 @@ class Events:
 
 
 class _Later:
-    """The event of a request of which a part was carried out before."""
+    """The event of a request that was partly sent earlier."""
 
     def __init__(self, event, ms: float) -> None:
         self._event, self._ms = event, ms

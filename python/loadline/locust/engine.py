@@ -1,5 +1,7 @@
-"""Sending over the engine, and waiting for it: a greenlet parks, and the hub wakes it when its answer is there. The engine's
-threads know nothing of this; they ring one descriptor. There is at most one test under way per process."""
+"""Sends requests with the engine and waits for responses: a greenlet parks, and the hub wakes it.
+
+The engine's threads signal one file descriptor. At most one test runs per process.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,16 @@ import gevent
 from gevent import GreenletExit, get_hub, getcurrent
 
 from loadline import _native
-from loadline.locust.arrivals import desk
+from loadline.locust.arrivals import dispatcher
 
-#: So many answers are handed out before timers, heartbeats and the web UI have their turn.
+#: Responses delivered before timers, heartbeats and the web UI get a turn.
 BATCH = 64
 
 _sessions = itertools.count(1)
 
 
 class Engine:
-    """The test under way, if there is one."""
+    """The running test, if there is one."""
 
     def __init__(self) -> None:
         self.run: _native.Run | None = None
@@ -30,32 +32,32 @@ class Engine:
         self._hub = None
 
     def begin(self, run: _native.Run) -> None:
-        """Requests go over this run from now on."""
+        """Sends requests with this run from now on."""
         self.run = run
         self._hub = get_hub()
         self._watcher = get_hub().loop.io(run.fileno(), 1)
         self._watcher.priority = get_hub().loop.MAXPRI
         self._watcher.start(self._drain)
         if run.has_arrivals:
-            desk.open(run)
+            dispatcher.open(run)
 
     def end(self) -> tuple[list[str], bool, str | None] | None:
-        """The test is over: what there is to say of it."""
+        """Ends the test. Returns its results, or None if there was none."""
         run = self.run
         if run is None:
             return None
-        desk.close()
-        # In this order: an interrupt may come between any two of them, and the run is to be ended behind it.
+        dispatcher.close()
+        # In this order, because an interrupt between any two steps must still end the run.
         self._ending = run
         self.run = None
         self._unwatch()
-        # Greenlets of the test's own that nobody has stopped: no answer will come.
+        # The test's own greenlets that were not stopped get no response any more.
         waiting, self._waiting = self._waiting, {}
         for greenlet in waiting.values():
             get_hub().loop.run_callback(greenlet.throw, ConnectionError("the test is over"))
-        told = _waited_for(get_hub().threadpool.spawn(run.end))
+        results = _waited_for(get_hub().threadpool.spawn(run.end))
         self._ending = None
-        return told
+        return results
 
     def _unwatch(self) -> None:
         watcher, self._watcher = self._watcher, None
@@ -64,13 +66,13 @@ class Engine:
             watcher.close()
 
     def end_of_process(self) -> tuple[list[str], bool, str | None] | None:
-        """The process ends, and nothing waits any more."""
-        # Locust kills the greenlet that ends a test where the process is told to end meanwhile.
+        """Ends the run when the process exits; nothing waits any more."""
+        # Locust kills the greenlet that ends a test if the process is stopped meanwhile.
         run, self.run, self._ending = self.run or self._ending, None, None
         return None if run is None else run.end()
 
     def is_here(self) -> bool:
-        """Whether requests can go over it: a test runs, and this is the thread that it runs on."""
+        """Returns whether requests can be sent: a test runs on this thread."""
         return self.run is not None and get_hub() is self._hub
 
     def close(self, session: int) -> None:
@@ -79,7 +81,7 @@ class Engine:
             self.run.close(session)
 
     def forget(self) -> None:
-        """In a forked child: whatever ran, runs in the parent."""
+        """Drops all state in a forked child. Runs belong to the parent."""
         self.run = self._ending = None
         self._waiting = {}
         self._watcher = self._hub = None
@@ -95,9 +97,12 @@ class Engine:
         connect: float | None,
         read: float | None,
     ) -> _native.Answer:
-        """Sends a request and waits for its answer. Whatever ends the wait early has the request given up."""
+        """Sends a request and waits for its response.
+
+        If the wait ends early, the request is cancelled.
+        """
         run = self.run
-        arrival = desk.first.pop(getcurrent(), None) if desk.first else None
+        arrival = dispatcher.first.pop(getcurrent(), None) if dispatcher.first else None
         due = None if arrival is None else (arrival.intended_ns, arrival.noticed_ns)
         token = run.send(session, verifies, method, name, *whom, data, connect, read, due)
         waiting = self._waiting
@@ -106,7 +111,7 @@ class Engine:
         try:
             answer = switch()
             while answer.__class__ is not _native.Answer or answer.token != token:
-                # Somebody else's switch is none of ours.
+                # Ignore switches made by other code.
                 answer = switch()
         except BaseException:
             run.cancel(token, session)
@@ -120,7 +125,7 @@ class Engine:
         waiting = self._waiting
         run = self.run
         if run is None:
-            # What nobody takes would be there for ever.
+            # An unread descriptor would stay ready forever.
             self._unwatch()
             return
         for answer in run.take(BATCH):
@@ -131,25 +136,28 @@ class Engine:
             try:
                 greenlet.switch(answer)
             except BaseException:
-                # Whose it is, it must not cost the others their answers.
+                # An exception of one user must not cost the others their responses.
                 self._hub.handle_error(greenlet, *sys.exc_info())
-        if desk.is_open:
-            desk.came(run.arrivals())
+        if dispatcher.is_open:
+            dispatcher.dispatch(run.arrivals())
 
 
 def _waited_for(result):
-    """A user that ends the test from its own task is killed while it does so. Locust's way on to the end has no wait that a kill could
-    cut short; ours must not be one: the kill is taken up again behind it."""
+    """Waits for a result even if the greenlet is killed, then repeats the kill.
+
+    A user that ends the test from its own task is killed while it does so. Locust's own path to the
+    end has no wait that a kill could interrupt.
+    """
     killed = False
     while True:
         try:
-            told = result.get()
+            value = result.get()
             break
         except GreenletExit:
             killed = True
     if killed:
         getcurrent().kill(block=False)
-    return told
+    return value
 
 
 engine = Engine()
@@ -157,10 +165,10 @@ os.register_at_fork(after_in_child=engine.forget)
 
 
 def new_session() -> int:
-    """The number of a session: connections are its own."""
+    """Returns the number of a new session, which has its own connections."""
     return next(_sessions)
 
 
-def say(line: str) -> None:
-    """A line of our own; standard output is Locust's."""
+def log(line: str) -> None:
+    """Prints a line of Loadline on standard error. Standard output is Locust's."""
     print(f"loadline: {line}", file=sys.stderr, flush=True)

@@ -1,5 +1,8 @@
-"""``FastHttpUser``'s session on the engine. What is common goes a short way of its own; everything else goes through the client
-that stands there, of which only the sending is ours. What an answer means, and what is told of it, stays that client's."""
+"""``FastHttpUser``'s session on the engine.
+
+Common calls use a short path. All other calls use the original client, with only the sending
+replaced. How responses are interpreted and reported is that client's code.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ from loadline.locust.engine import engine, new_session
 
 _VALID = stock.LocustUserAgent.valid_response_codes
 _BODY_METHODS = frozenset(("POST", "PUT", "PATCH"))
-#: Ends of a connection over which the client sends again, as far as the method allows it.
+#: Connection errors after which the client sends again, if the method allows it.
 _SENT_AGAIN = frozenset(("closed_early", "kept_closed", "kept_reset", "kept_broken_pipe"))
 
 
-def raised(answer: _native.Answer) -> Exception:
-    """What the client raises where the engine has no complete answer."""
+def client_error(answer: _native.Answer) -> Exception:
+    """Returns the exception that the client raises without a complete response."""
     if answer.fault in faults.TIMEOUTS:
         return TimeoutError("timed out")
     garbled = HTTPParseError("Expected HTTP/, RTSP/ or ICE/", 8)
@@ -35,7 +38,7 @@ def raised(answer: _native.Answer) -> Exception:
 
 
 class _Stream:
-    """A body that is there already, for whoever reads it as a stream."""
+    """A body that was already received, readable as a stream."""
 
     def __init__(self, response: _Native) -> None:
         self._owner = response
@@ -73,13 +76,13 @@ class _Stream:
 
 
 class _Native:
-    """An answer of the engine's as the client's response, made when somebody looks at it."""
+    """A response of the engine as the client's response, converted on first access."""
 
     _native: tuple[_native.Answer, tuple[str, str]]
 
     @property
     def _sent_request(self) -> str:
-        """The head of the request as it was sent: the client writes it into its log of a bad status."""
+        """The head of the request as sent, which the client logs for an error status."""
         return self.__dict__["_head"].decode("latin-1")
 
     def _take(self, answer: _native.Answer, sent_as: tuple[str, str], asked: tuple) -> None:
@@ -114,9 +117,9 @@ class _Native:
             own["_short"] = answer.fault is not None
         answer = own["_native"][0]
         if answer.unreadable:
-            raise heads.why_sealed(heads.encoding(answer.head), own["_body"])
+            raise heads.decoding_error(heads.encoding(answer.head), own["_body"])
         if own["_short"]:
-            # The client raises once, then returns what came.
+            # The client raises once, then returns the received part.
             own["_short"] = False
             raise HTTPParseError("Incomplete response.")
         return own["_body"]
@@ -162,21 +165,21 @@ class _Native:
 
 
 class FastResponse(_Native, stock.FastResponse):
-    """As without a with-block."""
+    """A response without a `with` block."""
 
     def __init__(self, answer, sent_as, asked):
         self._take(answer, sent_as, asked)
 
 
 class ResponseContextManager(_Native, stock.ResponseContextManager):
-    """As with one."""
+    """A response in a `with` block."""
 
     def __init__(self, answer, sent_as, asked):
         self._take(answer, sent_as, asked)
 
 
 class LocustBadStatusCode(stock.LocustBadStatusCode):
-    """The client writes the whole conversation down at each bad status; here it is written when somebody reads it."""
+    """The client formats the whole exchange for each error status; this class does so on access."""
 
     @property
     def http_log(self):
@@ -188,7 +191,7 @@ LocustBadStatusCode.__module__ = stock.__name__
 
 
 class _Pool(HTTPClientPool):
-    """Closing it closes the engine's connections too, which is the documented way to have them opened anew."""
+    """Closing the pool also closes the engine's connections, the documented way to reconnect."""
 
     def __init__(self, original: HTTPClientPool, session: int) -> None:
         self.__dict__.update(original.__dict__)
@@ -200,7 +203,7 @@ class _Pool(HTTPClientPool):
 
 
 class _UserAgent(stock.LocustUserAgent):
-    """The client, with the engine below it."""
+    """The original client, with the engine for sending."""
 
     def _urlopen(self, request):
         owner, call = self.owner, calls.current.call
@@ -224,7 +227,7 @@ class _UserAgent(stock.LocustUserAgent):
             answer.follows(led)
         if answer.fault is not None and answer.status == 0:
             call.lost = answer
-            raise raised(answer)
+            raise client_error(answer)
         call.led = answer if answer.status in self.redirect_response_codes else None
         asked = (request.method, request.url, request.headers, request.payload)
         response = FastResponse(answer, call.sent_as, asked)
@@ -233,7 +236,7 @@ class _UserAgent(stock.LocustUserAgent):
 
 
 def _copied(headers: Headers) -> dict:
-    """As they are now; what stands several times stands in a list that grows in its place."""
+    """Copies headers. Values of a repeated header are in a list that changes in place."""
     return {name: list(value) if isinstance(value, list) else value for name, value in dict.items(headers)}
 
 
@@ -242,7 +245,7 @@ def _seconds(limit) -> float | None:
 
 
 class FastHttpSession(Events, stock.FastHttpSession):
-    """In the place of the one whose name it has."""
+    """Replaces Locust's class of this name."""
 
     def __init__(self, base_url, request_event, user, insecure=True, client_pool=None, ssl_context_factory=None, **kwargs):
         super().__init__(base_url, request_event, user, insecure, client_pool, ssl_context_factory, **kwargs)
@@ -264,7 +267,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
             self._session, self._turns, size = shared
         self._attempts = size + 1
         self._verifies = not insecure
-        #: Whether something about it needs sockets of the client's own.
+        #: Whether an option requires the client's own sockets.
         self._own_sockets = ssl_context_factory is not None or bool(kwargs.get("proxy_host"))
         self._connect = _seconds(kwargs.get("connection_timeout", 60.0))
         self._read = _seconds(kwargs.get("network_timeout", 60.0))
@@ -273,11 +276,11 @@ class FastHttpSession(Events, stock.FastHttpSession):
         self._blocks = heads.Blocks()
 
     def is_native(self) -> bool:
-        """Whether the engine sends its requests."""
+        """Returns whether the engine sends this session's requests."""
         return engine.is_here() and not self._own_sockets
 
     def send(self, method: str, name: str, whom: urls.Whom, data: bytes) -> _native.Answer:
-        """Sends over one of the session's connections; there are no more of them than it may have."""
+        """Sends a request on a connection of the session, within its connection limit."""
         with self._turns:
             answer = engine.send(self._session, self._verifies, method, name, whom, data, self._connect, self._read)
             if answer.fault in _SENT_AGAIN and method in IDEMPOTENT_METHODS:
@@ -285,7 +288,10 @@ class FastHttpSession(Events, stock.FastHttpSession):
             return answer
 
     def _again(self, answer, method, name, whom, data):
-        """The client sends again what a connection was closed over; each attempt is a request of its own in the record."""
+        """Sends again after a closed connection, as the client does.
+
+        Each attempt is a request in the record.
+        """
         for _ in range(self._attempts):
             if answer.fault not in _SENT_AGAIN or answer.status:
                 break
@@ -328,7 +334,7 @@ class FastHttpSession(Events, stock.FastHttpSession):
             or (path := base.path(url)) is None
             or not (block := self._block(headers, auth, payload is not data, payload))
         ):
-            return self._by_the_long_way(Call(sent_as, is_stream=stream), whole, kwargs)
+            return self._use_original(Call(sent_as, is_stream=stream), whole, kwargs)
         start_time = time.time()
         body = payload.encode() if isinstance(payload, str) else payload
         if body:
@@ -345,15 +351,15 @@ class FastHttpSession(Events, stock.FastHttpSession):
         length = len(answer)
         ms = (time.perf_counter() - started) * 1000
         if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
-            # What it leads to is the client's to decide.
-            return self._by_the_long_way(Call(sent_as, answer, ms, head), whole, kwargs)
+            # The client handles redirects.
+            return self._use_original(Call(sent_as, answer, ms, head), whole, kwargs)
         built_url = self._build_url(url)
         kind = ResponseContextManager if catch_response else FastResponse
         response = kind(answer, sent_as, (method, built_url, None, payload))
         response.__dict__.update(_block=block, _head=head)
         exception = None
         if status not in _VALID:
-            # The client logs the body as UTF-8 and raises where it is not.
+            # The client logs the body as UTF-8 and raises if that fails.
             response.content.decode()
             exception = LocustBadStatusCode(built_url, code=status)
             exception.response = response
@@ -377,8 +383,8 @@ class FastHttpSession(Events, stock.FastHttpSession):
         self._event.fire(**meta)
         return response
 
-    def _by_the_long_way(self, call, whole, kwargs):
-        """Through the client, with the engine below it."""
+    def _use_original(self, call, whole, kwargs):
+        """Sends with the original client on the engine."""
         before = calls.current.call
         calls.current.call = call
         try:
@@ -401,7 +407,9 @@ class FastHttpSession(Events, stock.FastHttpSession):
         return response
 
     def _block(self, headers, auth, is_json, payload) -> bytes | None:
-        """The lines of a request's head that depend on nothing but its headers; none: the client makes them."""
+        """Returns the head lines that depend only on the headers, or None if the client must build
+        them.
+        """
         if not dict.__eq__(self.client.default_headers, self._defaults):
             self._defaults = _copied(self.client.default_headers)
             self._blocks.clear()

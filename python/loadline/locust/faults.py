@@ -1,5 +1,6 @@
-"""What is raised where the engine has no complete answer: what sockets raise, and what requests makes of it, with the same words and
-the same causes behind them, so that failures are grouped as they would be."""
+"""Exceptions for incomplete responses: those of sockets, wrapped as requests does, with equal
+messages and causes so that failures are grouped equally.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from loadline import _native
 from loadline.locust import heads
 from loadline.locust.urls import Whom
 
-#: Faults that are somebody's patience.
+#: Faults that are timeouts.
 TIMEOUTS = frozenset(("response_timeout", "idle_timeout", "connect_timeout"))
-#: What a socket raises, by fault; on a connection that was kept as on a new one.
+#: The exception of a socket for each fault, for new and reused connections.
 _OF_SOCKETS = {
     "refused": (ConnectionRefusedError, 111, "Connection refused"),
     "unreachable": (OSError, 113, "No route to host"),
@@ -31,10 +32,10 @@ _OF_SOCKETS = {
 }
 
 
-def of(answer: _native.Answer, whom: Whom, limits: tuple, request: requests.PreparedRequest) -> requests.RequestException:
-    """The exception for an answer that is none."""
+def exception_of(answer: _native.Answer, whom: Whom, limits: tuple, request: requests.PreparedRequest) -> requests.RequestException:
+    """Returns the exception for an incomplete response."""
     if answer.fault is None:
-        return _sealed(answer, request)
+        return _undecodable(answer, request)
     if answer.status:
         return _cut(answer, whom, request)
     if answer.fault in TIMEOUTS:
@@ -42,17 +43,19 @@ def of(answer: _native.Answer, whom: Whom, limits: tuple, request: requests.Prep
     cause = _cause(answer)
     if isinstance(cause, ssl.SSLError):
         return exceptions.SSLError(cause, request=request)
-    return _because(exceptions.ConnectionError(cause, request=request), cause)
+    return _with_context(exceptions.ConnectionError(cause, request=request), cause)
 
 
-def _because(error: Exception, cause: Exception) -> Exception:
+def _with_context(error: Exception, cause: Exception) -> Exception:
     error.__context__ = cause
     return error
 
 
 def cause(answer: _native.Answer, closed: Exception, garbled: Exception, tls: type[Exception]) -> Exception:
-    """What Python's sockets raise. How a client calls a connection that is closed early, an answer that is none, and what TLS says, it
-    says itself."""
+    """Returns the exception that Python's sockets raise.
+
+    The caller supplies its own exceptions for early closes, malformed responses and TLS errors.
+    """
     fault = answer.fault or ""
     if fault in ("closed_early", "kept_closed"):
         return closed
@@ -62,11 +65,6 @@ def cause(answer: _native.Answer, closed: Exception, garbled: Exception, tls: ty
         return tls(1, answer.fault_text)
     kind, number, words = _OF_SOCKETS.get(fault.removeprefix("kept_"), (OSError, None, answer.fault_text))
     return kind(words) if number is None else kind(number, words)
-
-
-def _because(error: Exception, cause: Exception) -> Exception:
-    error.__context__ = cause
-    return error
 
 
 def _cause(answer: _native.Answer) -> Exception:
@@ -79,28 +77,28 @@ def _too_late(answer: _native.Answer, whom: Whom, limits: tuple, request) -> req
     if not answer.was_sent:
         host, port, _ = whom
         cause = ConnectTimeoutError(HTTPConnection(host, port), f"Connection to {host} timed out. (connect timeout={connect})")
-        return _because(exceptions.ConnectTimeout(cause, request=request), cause)
+        return _with_context(exceptions.ConnectTimeout(cause, request=request), cause)
     return exceptions.ReadTimeout(ReadTimeoutError(_pool(whom), None, f"Read timed out. (read timeout={read})"), request=request)
 
 
 def _pool(whom: Whom) -> str:
-    """How urllib3 calls the connections to a host."""
+    """Returns urllib3's text for a connection pool."""
     host, port, tls = whom
     return f"{'HTTPS' if tls else 'HTTP'}ConnectionPool(host={host!r}, port={port})"
 
 
-def _sealed(answer: _native.Answer, request) -> requests.RequestException:
-    """The body does not fit its encoding."""
+def _undecodable(answer: _native.Answer, request) -> requests.RequestException:
+    """Returns the exception for a body that does not match its encoding."""
     encoding = heads.encoding(answer.head)
-    why = heads.why_sealed(encoding, answer.take_body())
+    why = heads.decoding_error(encoding, answer.take_body())
     cause = DecodeError(f"Received response with content-encoding: {encoding}, but failed to decode it.", why)
     return exceptions.ContentDecodingError(cause, request=request)
 
 
 def _cut(answer: _native.Answer, whom: Whom, request) -> requests.RequestException:
-    """The head came, and not all of the body."""
+    """Returns the exception for an incomplete body."""
     if answer.fault in TIMEOUTS:
-        # As while a body is read.
+        # As raised while reading a body.
         return exceptions.ConnectionError(ReadTimeoutError(_pool(whom), None, "Read timed out."), request=request)
     came = len(answer)
     missing = heads.missing(answer.head, came)

@@ -1,21 +1,21 @@
-"""Heads: those of requests, remembered as they were written last; those of answers, taken apart when somebody looks at them."""
+"""Request heads, cached by content, and response heads, parsed on demand."""
 
 from __future__ import annotations
 
 import zlib
 
-#: Methods as they are written on the wire; the clients bring others into that form.
+#: Methods in the form used on the wire; the clients convert others.
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
 class Blocks(dict):
-    """The lines of requests' heads that depend on nothing but what they were made of."""
+    """Cached lines of request heads that depend only on their inputs."""
 
-    #: So many are remembered.
+    #: Maximum number of entries.
     MOST = 1024
 
     def keep(self, key, block):
-        """Remembers one, and answers it."""
+        """Stores an entry and returns it."""
         if len(self) >= self.MOST:
             self.clear()
         self[key] = block
@@ -23,23 +23,23 @@ class Blocks(dict):
 
 
 def reason(head: bytes) -> str:
-    """The words behind the status."""
+    """Returns the reason phrase of the status line."""
     parts = head.partition(b"\r\n")[0].decode("latin-1").split(" ", 2)
     return parts[2].strip() if len(parts) == 3 else ""
 
 
 def version(head: bytes) -> str:
-    """``HTTP/1.1``."""
+    """Returns ``HTTP/1.1`` or the like."""
     return head[:8].decode("latin-1")
 
 
 def fields(head: bytes) -> list[tuple[str, str]]:
-    """Names as they came, with their values."""
+    """Returns header names, as received, with their values."""
     found: list[tuple[str, str]] = []
     for line in head.decode("latin-1").split("\n")[1:]:
         line = line.rstrip("\r")
         if line[:1] in (" ", "\t") and found:
-            # An old way to go on with a value.
+            # An obsolete folded header line.
             name, value = found[-1]
             found[-1] = (name, f"{value} {line.strip()}")
             continue
@@ -50,7 +50,7 @@ def fields(head: bytes) -> list[tuple[str, str]]:
 
 
 def missing(head: bytes, length: int) -> int | None:
-    """So many bytes are missing of a body of which so many came; none: nobody knows."""
+    """Returns how many bytes of a body are missing, or None if its length is unknown."""
     for name, value in fields(head):
         if name.lower() == "content-length" and value.isdigit():
             return int(value) - length
@@ -58,12 +58,12 @@ def missing(head: bytes, length: int) -> int | None:
 
 
 def encoding(head: bytes) -> str:
-    """What the body is packed in."""
+    """Returns the content encoding."""
     return next((value.lower() for name, value in fields(head) if name.lower() == "content-encoding"), "")
 
 
-def why_sealed(packed_in: str, body: bytes) -> Exception:
-    """What Python's own libraries say of a body that the engine could not unpack."""
+def decoding_error(packed_in: str, body: bytes) -> Exception:
+    """Returns the error of Python's libraries for a body that the engine could not decode."""
     try:
         if packed_in == "gzip":
             zlib.decompress(body, 16 + zlib.MAX_WBITS)

@@ -1,5 +1,8 @@
-"""``HttpUser``'s session on the engine: a ``requests.Session`` in every way. What is common goes a short way of its own; everything
-else goes through requests itself, with the engine for an adapter or, where only requests can do it, with its own sockets."""
+"""``HttpUser``'s session on the engine: a complete ``requests.Session``.
+
+Common calls use a short path. All other calls use requests itself, with the engine as an adapter,
+or with its own sockets where necessary.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,15 @@ from loadline.locust import calls, faults, heads, urls
 from loadline.locust.calls import Call, Events
 from loadline.locust.engine import engine, new_session
 
-#: Those that say nothing of a body that they do not have.
+#: Methods without a Content-Length for a missing body.
 _BARE = frozenset(("GET", "HEAD"))
 
 
 class ResponseContextManager(stock.ResponseContextManager):
-    """An answer of the engine's as requests' response, made where somebody looks at it."""
+    """A response of the engine as requests' response, converted on first access."""
 
     def __init__(self, answer: _native.Answer, sent_as: tuple[str, str], asked: tuple) -> None:
-        # Not the original's beginning: what it fills in is made on demand.
+        # Does not call the original constructor: its attributes are created on demand.
         own = self.__dict__
         own["_native"] = (answer, sent_as)
         own["_asked"] = asked
@@ -47,7 +50,7 @@ class ResponseContextManager(stock.ResponseContextManager):
         own["_manual_result"] = None
 
     def __exit__(self, exc, value, traceback):
-        # What the original comes to with an answer that is as it should be, and of which nobody has said anything.
+        # The original's result for a successful response without manual marking.
         if exc is None and self._manual_result is None and self.status_code < 400:
             self._request_event.fire(**self.request_meta)
             return True
@@ -93,7 +96,7 @@ def _raw(response) -> Urllib3Response:
 
 
 def _raw_of(answer: _native.Answer, method: str, body: bytes) -> Urllib3Response:
-    """As urllib3 hands it over: its body is unpacked already."""
+    """Returns the response as urllib3 does. The body is already decoded."""
     fields = HTTPHeaderDict()
     message = HTTPMessage()
     for name, value in heads.fields(answer.head):
@@ -114,7 +117,7 @@ def _raw_of(answer: _native.Answer, method: str, body: bytes) -> Urllib3Response
 
 
 class _Original:
-    """What cookie jars look at."""
+    """The attributes that cookie jars read."""
 
     def __init__(self, message: HTTPMessage) -> None:
         self.msg = message
@@ -126,7 +129,7 @@ class _Original:
         pass
 
 
-#: What a response has that nobody may ever look at.
+#: Attributes of a response, created on first access.
 _MADE = {
     "headers": _headers,
     "request": _request,
@@ -143,7 +146,7 @@ _MADE = {
 
 
 class Adapter(BaseAdapter):
-    """The engine below requests itself: for whatever has no short way."""
+    """The engine as an adapter of requests, for calls without a short path."""
 
     def __init__(self, owner: HttpSession, original: stock.LocustHttpAdapter) -> None:
         super().__init__()
@@ -155,7 +158,7 @@ class Adapter(BaseAdapter):
         body = request.body
         if isinstance(body, str):
             body = body.encode()
-        found = urls.taken_apart(request.url)
+        found = urls.split_plain(request.url)
         if (
             call is None
             or not engine.is_here()
@@ -185,7 +188,7 @@ class Adapter(BaseAdapter):
             answer.follows(call.led)
         call.led = None
         if answer.fault is not None or answer.unreadable:
-            error = faults.of(answer, whom, (connect, read), request)
+            error = faults.exception_of(answer, whom, (connect, read), request)
             error.native = (answer, sent_as)
             raise error
         call.led = answer
@@ -214,7 +217,7 @@ class Adapter(BaseAdapter):
 
 
 class _Unlimited:
-    """Takes the place of a semaphore where nothing limits the connections."""
+    """Replaces a semaphore if connections are not limited."""
 
     def __enter__(self) -> None:
         pass
@@ -224,12 +227,15 @@ class _Unlimited:
 
 
 def _is_plain_pool(pool_manager) -> bool:
-    """Whether a pool manager only says how many connections there are. Others need sockets of its own."""
+    """Returns whether a pool manager only limits the number of connections.
+
+    Others need their own sockets.
+    """
     return not set(pool_manager.connection_pool_kw) - {"maxsize", "block"} and not getattr(pool_manager, "proxy", None)
 
 
 def _shared(pool_manager):
-    """The session of the engine that all users of a pool manager share, and what limits its connections."""
+    """Returns the engine session that all users of a pool manager share, and its connection limit."""
     shared = getattr(pool_manager, "_loadline", None)
     if shared is None:
         limits = pool_manager.connection_pool_kw
@@ -241,7 +247,9 @@ def _shared(pool_manager):
 
 
 def block_of(headers, host: bytes) -> bytes | None:
-    """The lines of a prepared request's headers, with the host's in front; none: somebody else has to write them."""
+    """Returns the header lines of a prepared request, Host first, or None if requests must write
+    them.
+    """
     lines = [] if "Host" in headers else [b"Host: %b\r\n" % host]
     for name, value in headers.items():
         name = name.encode("ascii") if isinstance(name, str) else name
@@ -256,7 +264,7 @@ def block_of(headers, host: bytes) -> bytes | None:
 
 
 class HttpSession(Events, stock.HttpSession):
-    """In the place of the one whose name it has."""
+    """Replaces Locust's class of this name."""
 
     def __init__(self, base_url, request_event, user, *args, pool_manager=None, **kwargs):
         super().__init__(base_url, request_event, user, *args, pool_manager=pool_manager, **kwargs)
@@ -322,7 +330,7 @@ class HttpSession(Events, stock.HttpSession):
             or (body := _body(data, json)) is None
             or (block := self._block(headers, auth)) is None
         ):
-            return self._by_the_long_way(Call(name), whole, *options)
+            return self._use_original(Call(name), whole, *options)
         body, kind = body
         if block[1]:
             kind = b""
@@ -342,8 +350,8 @@ class HttpSession(Events, stock.HttpSession):
             answer = engine.send(self.session, verify, method, sent_as[1], base.whom, data, connect, read)
         ms = (time.perf_counter() - started) * 1000
         if answer.fault or answer.sets_cookies or answer.location or answer.unreadable:
-            # What it leads to is for requests to decide.
-            return self._by_the_long_way(Call(name, answer, ms), whole, *options)
+            # requests handles redirects.
+            return self._use_original(Call(name, answer, ms), whole, *options)
         complete_url = base.origin + path
         response = ResponseContextManager(answer, sent_as, (method, complete_url, head, body))
         own = response.__dict__
@@ -364,8 +372,8 @@ class HttpSession(Events, stock.HttpSession):
             response.__exit__(None, None, None)
         return response
 
-    def _by_the_long_way(self, call, whole, kwargs, data, json, params, headers, files, auth, timeout, allow_redirects, verify):
-        """Through requests, with the engine for an adapter."""
+    def _use_original(self, call, whole, kwargs, data, json, params, headers, files, auth, timeout, allow_redirects, verify):
+        """Sends with requests, with the engine as an adapter."""
         options = dict(
             kwargs,
             data=data,
@@ -398,8 +406,9 @@ class HttpSession(Events, stock.HttpSession):
         return response
 
     def _block(self, headers, auth) -> tuple[bytes, bool, bytes] | None:
-        """The lines of a request's head that depend on nothing but its headers, whether its content type is among them, and the
-        line of its credentials; none: requests makes them."""
+        """Returns the head lines that depend only on the headers, whether they include a content
+        type, and the line with the credentials. Returns None if requests must build them.
+        """
         auth = auth or self.auth
         if auth is not None and type(auth) not in (tuple, HTTPBasicAuth):
             return None
@@ -442,7 +451,7 @@ class HttpSession(Events, stock.HttpSession):
 
 
 def _limits(timeout) -> tuple[float | None, float | None] | None:
-    """For connecting and for reading, in seconds; none: requests has something to say about it."""
+    """Returns the connect and read timeouts in seconds, or None if requests must handle the value."""
     if timeout is None:
         return None, None
     pair = timeout if isinstance(timeout, tuple) and len(timeout) == 2 else (timeout, timeout)
@@ -453,7 +462,7 @@ def _limits(timeout) -> tuple[float | None, float | None] | None:
 
 
 def _body(data, json) -> tuple[bytes | None, bytes] | None:
-    """A body and the line of its content type; none: requests makes it."""
+    """Returns a body and its content type line, or None if requests must encode it."""
     if not data:
         if json is None:
             return None, b""

@@ -1,5 +1,8 @@
-"""A test of several processes, at Locust's master: who is there, which part of the record each keeps, and one record, one verdict
-at the end. What a part is told travels in the options of Locust's own spawn messages."""
+"""A test with several processes, at Locust's master: workers, their parts of the record, and one
+verdict at the end.
+
+Parts are assigned in the options of Locust's spawn messages.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,32 @@ from gevent import get_hub
 from locust.runners import STATE_MISSING
 
 from loadline import _native
-from loadline.locust.engine import say
-from loadline.locust.outcome import not_recorded, tell
+from loadline.locust.engine import log
+from loadline.locust.outcome import not_recorded, print_results
 
-#: The key of ours in the options of spawn messages, and in the reports of workers.
+#: Loadline's key in the options of spawn messages and in worker reports.
 KEY = "loadline"
-#: Each worker reports as soon as it is connected; one that has not for so long is no worker of Loadline's.
+#: Each worker reports on connecting. One that does not within this time runs without Loadline.
 REPORT_SECONDS = 5
-#: Beyond the time that users are given to stop.
+#: In addition to the stop timeout of users.
 PATIENCE_SECONDS = 60
 LOOK_SECONDS = 1
-#: A worker that has ended its part reports at once.
+#: A worker reports immediately after the end of its part.
 LAST_WORDS_SECONDS = 2
 
 
 class Master:
-    """The test under way, if there is one, and the workers that have ever been there."""
+    """The running test, if there is one, and all workers that ever connected."""
 
     def __init__(self) -> None:
         self.division: _native.Division | None = None
         self._environment = None
-        #: By worker, the version of Loadline that it has, or none.
+        #: The Loadline version of each worker, or None.
         self._versions: dict[str, str | None] = {}
-        #: By worker, the number of its part.
+        #: The part number of each worker.
         self._numbers: dict[str, int] = {}
         self._unmeasured: set[str] = set()
-        #: By worker, the test of which it has told everything.
+        #: The last test that each worker has fully reported.
         self._over: dict[str, str | None] = {}
         self._run_id = ""
         #: Workers that have ended their part of the test.
@@ -49,7 +52,7 @@ class Master:
         self._is_beginning = False
 
     def begin(self, environment, facts: tuple) -> None:
-        """A test starts: its record begins, and every worker that is there has a number."""
+        """Starts the record of a test and numbers the connected workers."""
         if self._is_beginning:
             return
         self._is_beginning = True
@@ -62,14 +65,14 @@ class Master:
     def _begin(self, environment, facts: tuple) -> None:
         runner, options = environment.runner, environment.parsed_options
         if options is None:
-            say("a master without options has nothing to hand parts out with: each worker keeps a record of its own")
+            log("the master has no options to assign parts with: each worker writes its own record")
             return
         present = self._wait_for_reports(runner)
         measured = sorted((client for client in present if self._has_loadline(client)), key=runner.get_worker_index)
         handed = {"part": None, "numbers": {}}
         setattr(options, KEY, handed)
         if not measured:
-            say("no worker sends its requests by Loadline: nothing is recorded")
+            log("no worker runs with Loadline: nothing is recorded")
             return
         try:
             division = _native.Division(facts, len(measured))
@@ -86,7 +89,7 @@ class Master:
         self._looking = gevent.spawn(self._look)
 
     def _wait_for_reports(self, runner) -> list[str]:
-        """The workers that take part."""
+        """Returns the workers that take part."""
         until = time.monotonic() + REPORT_SECONDS
         while True:
             clients = runner.clients
@@ -99,17 +102,20 @@ class Master:
         return self._versions.get(client) == _native.__version__
 
     def connected(self, client: str) -> None:
-        """A worker is there. Where a test runs it has users in a moment, and a part from the first."""
+        """Handles a new worker.
+
+        During a test it receives users immediately, and therefore a part.
+        """
         is_stock = client in self._versions and not self._has_loadline(client)
         if self.division is not None and client not in self._numbers and not is_stock:
             self._numbers[client] = max(self._numbers.values(), default=-1) + 1
 
     def reported(self, client: str, data: dict) -> None:
-        """A worker's report: what it says of Loadline, or that it says nothing."""
-        told = data.get(KEY) or {}
+        """Handles a worker's report, with or without Loadline's data."""
+        report = data.get(KEY) or {}
         is_new = client not in self._versions
-        self._versions[client] = told.get("version")
-        self._over[client] = told.get("over")
+        self._versions[client] = report.get("version")
+        self._over[client] = report.get("over")
         if is_new and self.division is not None:
             if self._has_loadline(client):
                 self.division.remark(f"worker {client} came while the test ran")
@@ -121,9 +127,9 @@ class Master:
         self._unmeasured.add(client)
         version = self._versions.get(client)
         what = f"has Loadline {version}, not {_native.__version__}" if version else "runs without Loadline"
-        text = f"worker {client} {what}: its requests are in Locust's statistics, and not in these figures"
+        text = f"worker {client} {what}: its requests are only in Locust's statistics, not in these figures"
         self.division.is_unmeasured(text)
-        say(text)
+        log(text)
 
     def _look(self) -> None:
         while self.division is not None:
@@ -131,7 +137,9 @@ class Master:
             gevent.sleep(LOOK_SECONDS)
 
     def end(self) -> None:
-        """Users are stopped, or are about to be: whoever closes his part may take a while, and nobody waits for it here."""
+        """Starts finishing the test in the background, because a worker may take a while to close
+        its part.
+        """
         if self.division is not None and self._finishing is None:
             self._finishing = gevent.spawn(self._finish)
 
@@ -141,8 +149,9 @@ class Master:
             self._finishing.join()
 
     def quit(self, runner) -> None:
-        """Workers have been told to quit, and Locust listens to them no more: what they still have to say is heard here, until
-        the record is whole and each has reported for the last time."""
+        """Receives the last reports after workers were stopped and Locust reads no more messages,
+        until the record is complete.
+        """
         finishing = self._finishing
         if finishing is None:
             return
@@ -164,9 +173,9 @@ class Master:
         self._wait_for_parts(environment, division)
         if self._looking is not None:
             self._looking.kill(block=False)
-        told = get_hub().threadpool.apply(division.end)
+        results = get_hub().threadpool.apply(division.end)
         self.division = self._finishing = None
-        if tell(told) and environment.process_exit_code is None:
+        if print_results(results) and environment.process_exit_code is None:
             environment.process_exit_code = 1
 
     def _wait_for_parts(self, environment, division: _native.Division) -> None:
@@ -180,7 +189,8 @@ class Master:
                     self._closed.add(client)
                     continue
                 if ended is None:
-                    # A worker that has no part never had users, or no Loadline, or was killed before.
+                    # A worker without a part never had users, has no Loadline, or was killed
+                    # earlier.
                     node = environment.runner.clients.get(client)
                     is_there = node is not None and node.state != STATE_MISSING and self._has_loadline(client)
                     if is_there and now - began < REPORT_SECONDS:
@@ -189,7 +199,8 @@ class Master:
                 if not _is_free(division.folder(number)):
                     gone.pop(client, None)
                     break
-                # Taken a moment after its folder was made: who is free twice is gone.
+                # The lock is taken shortly after the folder was created, so only a folder that is
+                # unlocked twice is abandoned.
                 if now - gone.setdefault(client, now) < 1:
                     break
             else:
@@ -198,19 +209,19 @@ class Master:
 
 
 def run_id(handed: str) -> str:
-    """What all parts of a test have in common."""
+    """Returns the run id, which all parts of a test share."""
     return json.loads(handed)["part"]["run_id"]
 
 
 def starts_ns(handed: str) -> int:
-    """When a test starts, by CLOCK_MONOTONIC."""
+    """Returns the start of a test on CLOCK_MONOTONIC."""
     return json.loads(handed)["part"]["start"]["monotonic_ns"]
 
 
 def hold(folder: str) -> int:
-    """Says that the process that writes into a folder lives, for as long as the descriptor is open."""
+    """Locks a folder to show that its writer lives, as long as the returned descriptor is open."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    # On a file system without locks who is killed is waited for as long as who is slow.
+    # Without file locks a killed process is waited for like a slow one.
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return descriptor

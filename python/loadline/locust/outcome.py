@@ -1,43 +1,44 @@
-"""How tests come out, told on standard error, and the one link that Locust's web UI gets: to the live page of a test that runs, to the
-report of the last one behind it."""
+"""Reports results on standard error, and adds a link to Locust's web UI: to the live page during a
+test, later to the last report.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from loadline.locust.engine import engine, say
+from loadline.locust.engine import engine, log
 
 ROUTE = "/loadline"
 TITLE = "Loadline: live page and report"
 
-#: Where the last test's record is.
+#: The record of the last test.
 _last: Path | None = None
 
 
-def tell(told: tuple[list[str], bool, str | None] | None) -> bool:
-    """Says how a test came out; whether it failed."""
+def print_results(results: tuple[list[str], bool, str | None] | None) -> bool:
+    """Prints the results of a test. Returns whether it failed."""
     global _last
-    if told is None:
+    if results is None:
         return False
-    lines, failed, record = told
+    lines, failed, record = results
     for line in lines:
-        say(line)
+        log(line)
     if record:
-        say(f"record {record}")
+        log(f"record {record}")
         _last = Path(record).absolute()
     return failed
 
 
 def not_recorded(environment, why: Exception) -> None:
-    """Says why a test leaves no record. It goes on: it may be part of something larger."""
+    """Prints why a test is not recorded. The test continues."""
     for line in str(why).splitlines():
-        say(line)
+        log(line)
     environment.process_exit_code = 1
-    say("the test is not recorded, and its requests are sent by Locust itself")
+    log("the test is not recorded, and its requests are sent by Locust itself")
 
 
 def link(web_ui=None, **_kwargs) -> None:
-    """Puts it where other files are to be had."""
+    """Adds the link to the download page."""
     if web_ui is None:
         return
     own = web_ui.app.blueprints.get("locust")
@@ -56,4 +57,4 @@ def _page():
     report = _last and _last / "report.html"
     if report is not None and report.is_file():
         return send_file(report)
-    return Response("No test is over yet: its report is here when one is.\n", mimetype="text/plain")
+    return Response("No test has finished yet. Its report will be here.\n", mimetype="text/plain")

@@ -1,4 +1,6 @@
-"""From Locust's events to a run's record: when a test begins and ends, and what its own rules say of each answer."""
+"""Turns Locust's events into a record: start and end of tests, and the outcome of each response by
+the test's own rules.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +15,28 @@ from requests.exceptions import HTTPError
 
 from loadline import _native
 from loadline.locust import arrivals
-from loadline.locust.arrivals import desk
-from loadline.locust.engine import engine, say
+from loadline.locust.arrivals import dispatcher
+from loadline.locust.engine import engine, log
 from loadline.locust.master import KEY, hold, master, run_id, starts_ns
-from loadline.locust.outcome import link, not_recorded, tell
+from loadline.locust.outcome import link, not_recorded, print_results
 
-#: How often the engine is told how many users there are.
+#: How often the number of users is passed to the engine.
 LOOK_SECONDS = 0.25
 
-_beside: list[gevent.Greenlet] = []
-#: Open for as long as this process writes a part of a record.
+_background: list[gevent.Greenlet] = []
+#: Open while this process writes a part of a record.
 _held: int | None = None
-#: The test of which this process carries out a part, and the last one of which it has told everything.
+#: The test of which this process runs a part, and the last one that it has fully reported.
 _carried_out: str | None = None
 _over: str | None = None
 
 
 def listen(events) -> None:
-    """Before any listener of a locustfile's."""
+    """Registers listeners before those of a locustfile."""
     events.init.add_listener(link)
-    events.init.add_listener(_look_at_the_clock)
+    events.init.add_listener(_update_loop_time)
     events.test_start.add_listener(_begin)
-    events.test_stopping.add_listener(lambda **_: desk.end())
+    events.test_stopping.add_listener(lambda **_: dispatcher.end())
     events.test_stop.add_listener(_end)
     events.quitting.add_listener(_quitting)
     events.request.add_listener(_request)
@@ -44,9 +46,11 @@ def listen(events) -> None:
     atexit.register(_end_of_process)
 
 
-def _look_at_the_clock(**_kwargs) -> None:
-    """gevent counts timers from when its loop last went round: before the locustfile was imported. A run time that is as long as an
-    import would be over when the test begins."""
+def _update_loop_time(**_kwargs) -> None:
+    """Updates gevent's loop time, which dates from before the import of the locustfile.
+
+    Otherwise a long import would shorten the run time.
+    """
     gevent.get_hub().loop.update_now()
 
 
@@ -57,10 +61,10 @@ def _begin(environment, **_kwargs) -> None:
         return
     handed = getattr(environment.parsed_options, KEY, None)
     while handed is not None and (runner := environment.runner) is None:
-        # A worker that comes while a test runs may be given users before it is wholly made.
+        # A worker that connects during a test may receive users before it is fully initialised.
         gevent.sleep(0.01)
     if engine.run is not None or (handed is not None and handed["part"] is None):
-        # The master has said why there is no record.
+        # The master has reported why there is no record.
         return
     try:
         is_watched = environment.web_ui is not None
@@ -69,18 +73,18 @@ def _begin(environment, **_kwargs) -> None:
         not_recorded(environment, why)
         return
     engine.begin(run)
-    _beside.append(gevent.spawn(_look, environment))
+    _background.append(gevent.spawn(_look, environment))
 
 
 def _part(handed: dict, client: str) -> _native.Run:
-    """This worker's part of a test that a master divides."""
+    """Returns this worker's part of a test that a master divides."""
     global _held, _carried_out
     number = handed["numbers"].get(client)
     if number is None:
-        raise RuntimeError("the master knows no part for this worker")
+        raise RuntimeError("the master assigned no part to this worker")
     run = _native.Run.of_part(handed["part"], number)
     _held = hold(run.record)
-    # All parts begin at one moment; one that comes later has begun.
+    # All parts start at the same time; a late worker starts immediately.
     _carried_out = run_id(handed["part"])
     early_ns = starts_ns(handed["part"]) - _native.now_ns()
     if early_ns > 0:
@@ -89,7 +93,7 @@ def _part(handed: dict, client: str) -> _native.Run:
 
 
 def _facts(environment) -> tuple:
-    """What is known of a test before it starts."""
+    """Returns the facts of a test that are known before it starts."""
     options = environment.parsed_options
     users = getattr(options, "num_users", None) or getattr(environment.runner, "target_user_count", 0) or 1
     run_time = getattr(options, "run_time", None)
@@ -106,24 +110,24 @@ def _facts(environment) -> tuple:
 
 
 def _arrivals(runner, users: int) -> str | None:
-    """The arrivals that are asked for."""
-    text = arrivals.wanted()
+    """Returns the requested arrival rate, or None."""
+    text = arrivals.requested_rate()
     if text is None:
         return None
     if isinstance(runner, WorkerRunner):
-        say(f"{arrivals.NAME} is not heeded: the rate is the master's to deal out, and this one has no Loadline")
+        log(f"{arrivals.NAME} is ignored: the master assigns the rate, and it runs without Loadline")
         return None
-    say(f"tasks start at {text}, {users} users carry them out, and wait_time is ignored")
+    log(f"{users} users run tasks at {text}; wait_time is ignored")
     return text
 
 
 def _end(environment, **_kwargs) -> None:
     global _held, _over
-    for greenlet in _beside:
+    for greenlet in _background:
         greenlet.kill(block=False)
-    _beside.clear()
+    _background.clear()
     master.end()
-    failed = tell(engine.end())
+    failed = print_results(engine.end())
     if _held is not None:
         os.close(_held)
         _held, _over = None, _carried_out
@@ -132,24 +136,26 @@ def _end(environment, **_kwargs) -> None:
 
 
 def _quitting(environment, **_kwargs) -> None:
-    """The last of all listeners: workers have been told to quit, and the exit code is decided next."""
+    """The last listener: workers were stopped, and the exit code is decided next."""
     if isinstance(environment.runner, MasterRunner):
         master.quit(environment.runner)
 
 
 def _report(data: dict, **_kwargs) -> None:
-    """Tells the master that this worker's requests can be in its record, and when all of them are."""
+    """Adds to the worker's report that its requests can be recorded, and which test it has fully
+    reported.
+    """
     data[KEY] = {"version": _native.__version__, "over": _over}
 
 
 def _look(environment) -> None:
-    """Tells the engine what it cannot see, and Locust what the engine wants."""
+    """Passes the number of users to the engine and the engine's stop requests to Locust."""
     while engine.run is not None:
         runner = environment.runner
         if runner is not None:
             engine.run.has_users(max(runner.user_count, 0))
             if engine.run.is_ending:
-                say("the test is told to end")
+                log("Loadline ends the test")
                 gevent.spawn(runner.quit)
                 return
         gevent.sleep(LOOK_SECONDS)
@@ -159,7 +165,7 @@ def _request(request_type, name, response_time, response_length=0, exception=Non
     run = engine.run
     native = getattr(response, "_native", None)
     if native is None or native[0].is_settled:
-        # Of another client, or a second event about the same answer.
+        # A request of another client, or a second event for one response.
         if run is not None:
             failed = repr(exception) if exception else None
             took = None if response_time is None or not isfinite(response_time) else max(response_time, 0.0)
@@ -175,5 +181,5 @@ def _request(request_type, name, response_time, response_length=0, exception=Non
 
 
 def _end_of_process() -> None:
-    """Tests that nobody stops (a debugger's single user) end with the process."""
-    tell(engine.end_of_process())
+    """Ends tests that are never stopped, such as a debugger's single user, with the process."""
+    print_results(engine.end_of_process())

@@ -1,30 +1,33 @@
-"""Where a request goes, for URLs that need no rewriting: all others are left to the client whose place is taken."""
+"""The target of a request, for URLs that need no normalisation.
+
+Others are handled by the original client.
+"""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import urlsplit
 
-#: What no client changes in a path or a query.
+#: Characters that no client changes in a path or query.
 _PLAIN = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@/?]*\Z")
 _PLAIN_HOST = re.compile(r"[a-z0-9.\-]+\Z")
 
-#: Host, port, whether it is https.
+#: Host, port, and whether it is https.
 Whom = tuple[str, int, bool]
 
 
 class Base:
-    """A base URL, taken apart once."""
+    """A base URL, parsed once."""
 
     __slots__ = ("host_header", "origin", "prefix", "url", "whom")
 
     def __init__(self, url: str | None) -> None:
         self.url = url
         self.whom: Whom | None = None
-        #: What stands in front of paths, and what stands in front of that.
+        #: The prefix of paths, and the origin before it.
         self.prefix = self.origin = ""
         self.host_header = b""
-        found = taken_apart(url or "")
+        found = split_plain(url or "")
         if found is not None:
             self.whom, self.host_header, path = found
             self.prefix = "" if path == "/" and not (url or "").endswith("/") else path
@@ -34,7 +37,7 @@ class Base:
             self.origin = f"{scheme}://{rest.partition('/')[0]}"
 
     def path(self, url: str) -> str | None:
-        """The path of a request to a URL; none: it leads elsewhere, or does not go out as it is written."""
+        """Returns the request path of a URL, or None if it leads elsewhere or would be rewritten."""
         if url.startswith("/"):
             path = self.prefix + url
         elif self.origin and url.startswith(self.origin) and url[len(self.origin) : len(self.origin) + 1] == "/":
@@ -45,12 +48,12 @@ class Base:
 
 
 def is_plain(path: str) -> bool:
-    """Whether a path goes out as it is written."""
+    """Returns whether a path is sent unchanged."""
     return _PLAIN.match(path) is not None and "/." not in path and not path.startswith("//")
 
 
-def taken_apart(url: str) -> tuple[Whom, bytes, str] | None:
-    """Whom a plain URL asks, the value of its Host header, and its path; none: it is not plain."""
+def split_plain(url: str) -> tuple[Whom, bytes, str] | None:
+    """Returns host, port, TLS, Host header and path of a plain URL, or None if it is not plain."""
     if not url.startswith(("http://", "https://")):
         return None
     try:

@@ -1,5 +1,7 @@
-"""``python -m loadline.ray``: for the conductor, which speaks frames; nothing for people. Ends with 0 when it was told to, with 3
-behind a refusal."""
+"""``python -m loadline.ray``: a helper of the conductor that exchanges frames.
+
+Exits with 0 on request, with 3 after a refusal.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ COULD_NOT_RUN = 3
 
 
 def main() -> int:
-    """The exit code."""
-    # A terminal's interrupt comes to everybody; what it means the conductor decides.
+    """Returns the exit code."""
+    # A terminal's interrupt reaches all processes. The conductor decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe = Pipe.taken_over()
     try:
@@ -26,17 +28,18 @@ def main() -> int:
         asked = order.read(*first)
         versions.check()
         address = surroundings.prepare(asked.address, asked.nodes)
-        # Only now: it imports Ray, which may not be there, and which looks at its surroundings.
+        # Imported late, because it imports Ray, which may be missing and reads its environment on
+        # import.
         from loadline.ray.relay import Relay
 
-        Relay(asked, address, pipe).carry_out()
+        Relay(asked, address, pipe).run()
         return 0
     except (Refused, Broken) as why:
         line = str(why)
     except Exception as why:
         line = f"the way over Ray failed: {type(why).__name__}: {' '.join(str(why).split())[:300]}"
     with contextlib.suppress(BrokenPipeError):
-        pipe.tell(refused=line)
+        pipe.send_control(refused=line)
     return COULD_NOT_RUN
 
 

@@ -1,5 +1,7 @@
-"""The cluster: finding it, connecting to it, and a place on each of so many nodes. Every reason why that cannot be is one line here.
-What runs there is not known."""
+"""Finds and connects to a Ray cluster, and reserves a place on each node.
+
+Every failure is reported in one line.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,20 @@ from ray.util.placement_group import PlacementGroup, placement_group, placement_
 
 from loadline.ray.refusal import Refused
 
-#: Ray's own least: we put nothing into it that is not read at once.
+#: Ray's own minimum: everything in the store is read immediately.
 STORE_BYTES = 80_000_000
 CONNECT_SECONDS = 5.0
 LOOK_SECONDS = 0.2
-#: HTTP/2's first frame, with nothing in it.
+#: An empty SETTINGS frame of HTTP/2.
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 PORT = 6379
 
 
 def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
-    """To the cluster at the address; without one, one node alone may be a Ray of our own."""
+    """Connects to the cluster at the address.
+
+    Without an address, a single node may start its own Ray.
+    """
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "namespace": "loadline"}
     if address is None and nodes not in (1, None):
         raise Refused(f"no Ray cluster was named: --address HOST:{PORT} names its head, RAY_ADDRESS does too")
@@ -37,24 +42,24 @@ def connect(address: str | None, nodes: int | None, insecure: bool) -> None:
         ray.init("local", num_cpus=1, object_store_memory=STORE_BYTES, include_dashboard=False, **quiet)
         return
     if address != "auto":
-        _look_at(address, insecure)
+        _check_address(address, insecure)
     try:
         ray.init(address, **quiet)
     except AuthenticationError as why:
-        raise Refused(f"the cluster at {address} does not let us in: {_first_sentence(why)}") from None
+        raise Refused(f"the cluster at {address} refused the connection: {_first_sentence(why)}") from None
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as why:
-        # Of what goes wrong while it connects, Ray keeps the reason for whoever asks.
+        # Ray has the reason of a connection failure in the cause of its exception.
         raise Refused(_why_not(address, f"{why}\n{why.__cause__ or ''}")) from None
 
 
-def _look_at(address: str, insecure: bool) -> None:
-    """What can be refused before Ray is asked, which would try for long."""
+def _check_address(address: str, insecure: bool) -> None:
+    """Refuses unusable addresses before Ray would retry for a long time."""
     if "://" in address:
         raise Refused(f"{address} is not the address of a head: give HOST:PORT, as in 10.0.0.1:{PORT}")
     host, colon, port = address.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise Refused(f"`{address}` is not an address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:{PORT}")
+        raise Refused(f"`{address}` is not the address of a Ray cluster: give HOST:PORT, as in 10.0.0.1:{PORT}")
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)}
     except OSError as error:
@@ -62,8 +67,8 @@ def _look_at(address: str, insecure: bool) -> None:
     is_loopback = all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)
     if not is_loopback and not insecure and os.environ.get("RAY_AUTH_MODE", "").lower() not in ("token", "k8s"):
         raise Refused(
-            f"the cluster at {address} is to be used without a token, and without one whoever reaches its port runs code on every "
-            "node: set RAY_AUTH_MODE=token here and on its nodes, or say --insecure-cluster"
+            f"the cluster at {address} has no token, so anyone who reaches its port can run code on every node: "
+            "set RAY_AUTH_MODE=token here and on its nodes, or use --insecure-cluster"
         )
     try:
         with socket.create_connection((host, int(port)), CONNECT_SECONDS) as there:
@@ -74,11 +79,14 @@ def _look_at(address: str, insecure: bool) -> None:
 
 
 def _greet(there: socket.socket) -> None:
-    """A head speaks gRPC, whose server greets at once. To anything else Ray would talk for minutes."""
+    """Checks that the port speaks gRPC, whose server sends first.
+
+    Ray would retry for minutes with anything else.
+    """
     there.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
     answer = there.recv(len(SETTINGS))
     if len(answer) < 4 or answer[3] != SETTINGS[3]:
-        raise ConnectionError("what listens there is something else")
+        raise ConnectionError("another service listens there")
 
 
 def _why_not(address: str, text: str) -> str:
@@ -87,31 +95,34 @@ def _why_not(address: str, text: str) -> str:
         if len(rays) >= 2 and len(pythons) >= 2:
             what = "Ray" if rays[0] != rays[1] else "Python"
             there, here = (rays if what == "Ray" else pythons)[:2]
-            return f"the cluster at {address} has {what} {there}, and here is {what} {here}: Ray wants the very same on both sides"
+            return f"the cluster at {address} has {what} {there}, and here is {what} {here}: Ray requires equal versions on both sides"
     if not text.strip():
-        # As older versions of Ray have it, behind a greeting that says that something is there.
-        why = "Ray does not say why, and a token that is not the cluster's is the usual reason"
-        return f"the cluster at {address} does not let us in: {why}"
+        # Older versions of Ray fail like this after a successful greeting.
+        why = "Ray gives no reason; the usual one is a wrong token"
+        return f"the cluster at {address} refused the connection: {why}"
     if "AuthenticationError" in text:
-        return f"the cluster at {address} does not let us in: {_first_sentence(text.rpartition('AuthenticationError:')[2])}"
+        return f"the cluster at {address} refused the connection: {_first_sentence(text.rpartition('AuthenticationError:')[2])}"
     return f"no Ray cluster answers at {address}: {_first_sentence(text)}"
 
 
 def _first_sentence(why: object) -> str:
-    """Ray explains itself in paragraphs."""
+    """Shortens Ray's paragraphs to one sentence."""
     lines = [line.strip() for line in str(why).strip().splitlines() if line.strip()]
     lines = [line.removeprefix("RPC error: ") for line in lines]
-    return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "it says nothing of why"
+    return re.split(r"(?<=[a-z])\. ", lines[0])[0].rstrip(".") if lines else "no reason was given"
 
 
 def with_room() -> int:
-    """How many nodes have a free CPU."""
+    """Returns how many nodes have a free CPU."""
     free = state.available_resources_per_node()
     return sum(free.get(node["NodeID"], {}).get("CPU", 0) >= 1 for node in ray.nodes() if node["Alive"])
 
 
-def placed(nodes: int, timeout_s: float, is_closed: Callable[[], bool]) -> PlacementGroup | None:
-    """A place on each of so many nodes, all or none; none when nobody waits for it any more."""
+def reserve(nodes: int, timeout_s: float, is_closed: Callable[[], bool]) -> PlacementGroup | None:
+    """Reserves a place on each of N nodes, all or none.
+
+    Returns None if the request was cancelled.
+    """
     group = placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
     until = time.monotonic() + timeout_s
     while not group.wait(LOOK_SECONDS):
@@ -120,18 +131,18 @@ def placed(nodes: int, timeout_s: float, is_closed: Callable[[], bool]) -> Place
             return None
         if time.monotonic() > until:
             remove_placement_group(group)
-            raise Refused(_what_lacks(nodes, timeout_s))
+            raise Refused(_shortage(nodes, timeout_s))
     return group
 
 
 def nodes_of(group: PlacementGroup) -> list[str]:
-    """The ids of its nodes, in the order of its places."""
+    """Returns the node ids in the order of the places."""
     places = placement_group_table(group)["bundles_to_node_id"]
     return [places[number] for number in sorted(places)]
 
 
-def _what_lacks(wanted: int, timeout_s: float) -> str:
-    # Ray says only in private what is free on which node.
+def _shortage(wanted: int, timeout_s: float) -> str:
+    # Ray reports free resources per node only through a private function.
     free = state.available_resources_per_node()
     alive = [node for node in ray.nodes() if node["Alive"]]
     have_room = with_room()

@@ -1,6 +1,8 @@
-"""Frames on the pipe to the conductor, the same both ways: a stream's number, a length, so many bytes. A frame of the control stream
-is a JSON object; any other belongs to the node of that number, and one without bytes is the end of its stream. What frames mean is
-not known here."""
+"""Frames on the pipe to the conductor, equal in both directions: stream number, length, bytes.
+
+A frame of the control stream is a JSON object. Any other belongs to the node of that number; an
+empty one ends its stream.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ from typing import Any
 
 CONTROL = 0xFFFFFFFF
 _HEAD = struct.Struct("<II")
-#: Whoever announces more does not speak frames.
+#: A longer frame is a protocol error.
 _MOST = 512 * 1024 * 1024
 
 
 class Broken(Exception):
-    """What came is no frame, or stops in the middle of one."""
+    """The data is not a frame, or ends within one."""
 
 
 class Pipe:
-    """The conductor's end of everything. Written to from many threads, read from by one."""
+    """The connection to the conductor. Written from many threads, read by one."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self._incoming, self._outgoing = incoming, outgoing
@@ -29,8 +31,11 @@ class Pipe:
 
     @classmethod
     def taken_over(cls) -> Pipe:
-        """Standard input and output, which nobody else in this process has any more: Ray prints to them from Python and from C++,
-        and one stray line would be taken for a frame. Standard error goes with them, as Ray's chatter does."""
+        """Takes over standard input and output.
+
+        Ray prints to them from Python and C++, and any stray line would corrupt a frame. Standard
+        error is silenced too.
+        """
         pipe = cls(os.dup(0), os.dup(1))
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
@@ -39,7 +44,7 @@ class Pipe:
         return pipe
 
     def read(self) -> tuple[int, bytes] | None:
-        """The next frame; none when the conductor has closed its end."""
+        """Returns the next frame, or None if the conductor has closed its end."""
         head = self._exactly(_HEAD.size, may_end=True)
         if head is None:
             return None
@@ -60,12 +65,12 @@ class Pipe:
         return bytes(gathered)
 
     def write(self, stream: int, data: bytes) -> None:
-        """Waits for as long as the conductor does not read; raises ``BrokenPipeError`` when it is gone."""
+        """Blocks while the conductor does not read. Raises ``BrokenPipeError`` if it has exited."""
         left = memoryview(_HEAD.pack(stream, len(data)) + data)
         with self._writing:
             while left:
                 left = left[os.write(self._outgoing, left) :]
 
-    def tell(self, **what: Any) -> None:
-        """A message of the control stream."""
+    def send_control(self, **what: Any) -> None:
+        """Sends a message on the control stream."""
         self.write(CONTROL, json.dumps(what).encode())

@@ -1,8 +1,9 @@
-"""The actor: what happens on one node of the cluster. It makes a folder, starts the program in it and passes bytes on, without a look
-into them. Ray is not needed here, and nothing but the standard library is: this module is sent to the nodes as it is, so that a node
-needs the program and not the same package.
+"""The actor of one node: creates a folder, starts the program in it, and forwards bytes unread.
 
-Calls come in three groups that never wait for each other: ``read``, ``write``, and ``begin`` with ``release``."""
+Needs only the standard library, not Ray: this module is sent to the nodes by value, so a node needs
+the program but not this package. Calls come in three concurrency groups: ``read``, ``write``, and
+``begin`` with ``release``.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +21,26 @@ from collections import deque
 from pathlib import Path
 from typing import IO, Any
 
-#: Names the program, for whoever has several.
+#: Path of the program, if there are several.
 NAMED = "LOADLINE_BINARY"
-#: Tells the program whose end is to be its own, by a signal. It needs the thread that has started it to live for as long.
+#: Makes the program exit with its parent, by a signal of the kernel. The thread that started the
+#: program must therefore stay alive.
 ENDS_WITH = "LOADLINE_ENDS_WITH"
-#: For so long a call waits for something to read: often enough to notice what is gone, and no more than two calls a second where
-#: nothing is said.
+#: Maximum wait of a read call. Short enough to notice lost processes, with at most two calls per
+#: second for an idle program.
 PATIENCE_SECONDS = 0.5
-#: What is kept of a program's output until somebody reads it; then it has to wait.
+#: Maximum output buffered until it is read; then the program blocks.
 MOST_BYTES = 8 * 1024 * 1024
-#: What one call brings.
+#: Maximum bytes per call.
 MOST_AT_ONCE = 4 * 1024 * 1024
-#: Lines of standard error that are kept; more are counted.
+#: Maximum lines of standard error; more are counted only.
 MOST_LINES = 1000
 LONGEST_LINE = 8192
-#: Somebody else may hold the ends of the pipes when the program has ended.
+#: Other processes may still hold the pipes after the program has ended.
 LAST_WORDS_SECONDS = 2.0
-#: How often is looked whether Ray is still there.
+#: How often Ray's process is checked.
 LOOK_SECONDS = 0.5
-#: For a program to end by itself once its standard input is closed, and again after SIGTERM.
+#: Time for a program to exit after its standard input was closed, and again after SIGTERM.
 GRACE_SECONDS = 5.0
 
 NICE = (
@@ -46,13 +48,14 @@ NICE = (
     "set RAY_worker_niceness=0 where Ray is started on this node"
 )
 
-#: Outlives this process however that ends, notices it by the end of a pipe, and leaves nothing behind: the folder has the files of a
-#: test. It is told the program's process group, or an empty line where there is none any more. It is nobody's child: Ray kills those.
+#: Outlives this process in any case, notices its end by the end of a pipe, and deletes the folder
+#: with the test's files. It reads the program's process group, or an empty line if there is none.
+#: It is no child of Ray, because Ray kills its children.
 GUARD = """
 exec 3<&0
 {
   group=; tenths=0
-  while read -r told; do group=$told; done
+  while read -r line; do group=$line; done
   if [ -n "$group" ]; then
     while kill -s 0 -- "-$group" 2>/dev/null && [ "$tenths" -lt 50 ]; do sleep 0.1; tenths=$((tenths + 1)); done
     kill -s KILL -- "-$group" 2>/dev/null
@@ -63,7 +66,7 @@ exec 3<&0
 
 
 class Node:
-    """One program on one node."""
+    """A program on one node."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -72,7 +75,7 @@ class Node:
         self._said: deque[str] = deque()
         self._unsaid = 0
         self._is_over = threading.Event()
-        self._is_closed = self._told_closed = False
+        self._is_closed = self._reported_closed = False
         self._has_input_ended = False
         self._code: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -82,8 +85,11 @@ class Node:
         threading.Thread(target=self._end_with_ray, args=(os.getppid(),), name="Ray", daemon=True).start()
 
     def _end_with_ray(self, parent: int) -> None:
-        """Ray's own process on this node has started this one, and may die. Ray would let this go on for half a minute then; but the
-        node is no part of the cluster any more. The program notices by itself, the guard does the rest."""
+        """Exits if the Ray process that started this one dies.
+
+        Ray would let this process run for another half minute, although the node has left the
+        cluster. The program notices by itself; the guard cleans up.
+        """
         while not self._is_over.wait(LOOK_SECONDS):
             if os.getppid() != parent:
                 os._exit(1)
@@ -91,7 +97,10 @@ class Node:
     def begin(
         self, arguments: list[str], folder: str, files: list[tuple[str, bytes]], environment: dict[str, str]
     ) -> tuple[str, str | None]:
-        """Starts the program. The name of the machine, and one line of why there is none."""
+        """Starts the program.
+
+        Returns the machine's name, and the reason in one line if it failed.
+        """
         name = socket.gethostname()
         binary = _binary(environment)
         if binary is None:
@@ -102,7 +111,7 @@ class Node:
             where = self._laid_out(folder, files)
         except OSError as error:
             return name, f"its files cannot be written: {error}"
-        # What Ray is told by its environment, a token among it, is nothing to the program.
+        # Ray's environment variables, including its token, are not passed to the program.
         kept = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
         variables = {**kept, **environment, ENDS_WITH: str(os.getpid())}
         is_started = threading.Event()
@@ -124,7 +133,9 @@ class Node:
         return where
 
     def _attend(self, command: list[str], where: Path, variables: dict[str, str], is_started: threading.Event) -> None:
-        """From the program's start to its end, on one thread: it is this thread's end that the kernel tells a program of."""
+        """Runs the program from start to end on one thread: the kernel signals the program when
+        this thread ends.
+        """
         pipe = subprocess.PIPE
         if _is_nice():
             self._said.append(NICE)
@@ -165,7 +176,8 @@ class Node:
             self._changed.notify_all()
 
     def _pull_said(self, errors: IO[bytes]) -> None:
-        # Whoever waits for bytes is not woken by lines: they come along, and a talkative program costs no more calls than another.
+        # Lines do not wake readers that wait for bytes; they are returned with the next bytes, so a
+        # talkative program costs no more calls.
         with open(errors.fileno(), encoding="utf-8", errors="replace", closefd=False) as lines:
             while line := lines.readline(LONGEST_LINE):
                 with self._changed:
@@ -175,8 +187,11 @@ class Node:
                         self._unsaid += 1
 
     def read(self) -> tuple[bytes, list[str], bool, int | None]:
-        """What has come since the last call, waiting a moment for it: bytes, lines of standard error, whether the stream of bytes has
-        ended with these, and how the program ended, once everything of it has been read."""
+        """Returns the output since the last call, after a short wait.
+
+        The result has bytes, lines of standard error, whether the stream of bytes has ended, and
+        the exit code after everything was read.
+        """
         with self._changed:
             self._changed.wait_for(self._has_news, PATIENCE_SECONDS)
             gathered, size = [], 0
@@ -190,16 +205,18 @@ class Node:
             self._said.clear()
             self._unsaid = 0
             is_drained = not self._out
-            self._told_closed = self._is_closed and is_drained
+            self._reported_closed = self._is_closed and is_drained
             self._changed.notify_all()
-            return b"".join(gathered), said, self._told_closed, self._code if is_drained else None
+            return b"".join(gathered), said, self._reported_closed, self._code if is_drained else None
 
     def _has_news(self) -> bool:
-        return bool(self._out) or self._code is not None or (self._is_closed and not self._told_closed)
+        return bool(self._out) or self._code is not None or (self._is_closed and not self._reported_closed)
 
     def write(self, data: bytes) -> None:
-        """Hands bytes to the program, for as long as it takes them; none end its standard input. Of a program that is gone, reading
-        tells."""
+        """Writes bytes to the program and blocks while it does not read.
+
+        Empty bytes close its standard input.
+        """
         process = self._process
         if process is None or process.stdin is None:
             return
@@ -212,7 +229,7 @@ class Node:
                 left = left[process.stdin.write(left) or 0 :]
 
     def release(self) -> None:
-        """Ends the program and removes what was made for it."""
+        """Stops the program and deletes its folder."""
         self._is_over.set()
         process = self._process
         if process is not None and self._code is None:
@@ -233,8 +250,10 @@ class Node:
 
 
 def _end(process: subprocess.Popen[Any], ends_by_itself: bool) -> None:
-    """Waits for a program whose input has ended, then sends SIGTERM, then SIGKILL. The process is not reaped before, so its group's
-    number cannot belong to another one."""
+    """Waits for a program whose input has ended, then sends SIGTERM, then SIGKILL.
+
+    The process is reaped only afterwards, so its group number cannot be reused.
+    """
     if ends_by_itself:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE_SECONDS)
@@ -248,7 +267,10 @@ def _end(process: subprocess.Popen[Any], ends_by_itself: bool) -> None:
 
 
 def _is_nice() -> bool:
-    """Ray's processes give way to all others, and what they start does too: not what makes a load. Whether that stays so."""
+    """Resets the priority that Ray lowers for its processes.
+
+    Returns whether it is still lowered.
+    """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, 0)
     return os.getpriority(os.PRIO_PROCESS, 0) > 0
@@ -263,7 +285,7 @@ def _guarded(folder: Path) -> IO[bytes]:
         bufsize=0,
         start_new_session=True,
     )
-    # The shell leaves at once; what it has started in the background stays.
+    # The shell exits immediately; its background process stays.
     guard.wait()
     assert guard.stdin is not None
     return guard.stdin
@@ -277,7 +299,7 @@ def _some(output: IO[bytes]) -> bytes:
 
 
 def _binary(environment: dict[str, str]) -> str | None:
-    """The one that is named, else the one that was installed with this Python's packages, else the one of the search path."""
+    """Returns the configured program, or the one installed with this Python, or the one on PATH."""
     named = environment.get(NAMED) or os.environ.get(NAMED)
     if named:
         return named

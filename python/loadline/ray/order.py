@@ -1,4 +1,4 @@
-"""What the conductor's first message asks for. Reads and checks it, and does nothing of it."""
+"""Reads and checks the conductor's first message."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from loadline.ray.frames import CONTROL, Broken
 
 @dataclass(frozen=True)
 class Order:
-    """So many nodes, and what each of them is to run."""
+    """The number of nodes, and what each of them runs."""
 
-    #: How many nodes, or as many as there are.
+    #: The number of nodes, or None for all free ones.
     nodes: int | None
-    #: The cluster's address, or none where it is to be found.
+    #: The address of the cluster, or None if it must be found.
     address: str | None
     timeout_s: float
     arguments: list[str]
-    #: Where it runs, in the folder of the files.
+    #: The working directory, within the folder of files.
     folder: str
     files: list[tuple[str, bytes]]
     environment: dict[str, str]
@@ -30,20 +30,20 @@ class Order:
 
 
 def read(stream: int, data: bytes) -> Order:
-    """The first frame. One that does not ask for nodes comes from another version of the conductor, or from nobody's."""
+    """Reads the first frame. Any other content comes from another version of the conductor."""
     if stream != CONTROL:
         raise Broken("the first frame is not of the control stream")
     try:
-        told: dict[str, Any] = json.loads(data)
+        message: dict[str, Any] = json.loads(data)
         order = Order(
-            nodes=None if told["nodes"] is None else int(told["nodes"]),
-            address=told.get("address") or None,
-            timeout_s=float(told.get("timeout_s", 60)),
-            arguments=[str(argument) for argument in told["arguments"]],
-            folder=_inside(told.get("folder") or "."),
-            files=[(_inside(name), base64.b64decode(content, validate=True)) for name, content in told.get("files", [])],
-            environment={str(name): str(value) for name, value in told.get("environment", {}).items()},
-            insecure=bool(told.get("insecure", False)),
+            nodes=None if message["nodes"] is None else int(message["nodes"]),
+            address=message.get("address") or None,
+            timeout_s=float(message.get("timeout_s", 60)),
+            arguments=[str(argument) for argument in message["arguments"]],
+            folder=_inside(message.get("folder") or "."),
+            files=[(_inside(name), base64.b64decode(content, validate=True)) for name, content in message.get("files", [])],
+            environment={str(name): str(value) for name, value in message.get("environment", {}).items()},
+            insecure=bool(message.get("insecure", False)),
         )
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as why:
         raise Broken(f"the order cannot be read: {type(why).__name__}: {why}") from None
@@ -53,7 +53,7 @@ def read(stream: int, data: bytes) -> Order:
 
 
 def _inside(name: str) -> str:
-    """A path that stays in the folder that is made for it."""
+    """Returns a path that stays within the created folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise ValueError(f"`{name}` is not below the folder of the plan")

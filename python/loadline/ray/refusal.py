@@ -1,5 +1,5 @@
-"""Why there is no run: one line for whoever asked for it, told before anything has been sent."""
+"""A refusal: one line for the user, before anything was sent."""
 
 
 class Refused(Exception):
-    """One clear line."""
+    """One line with the reason."""

@@ -1,5 +1,9 @@
-"""Between the conductor's pipe and the actors: a thread that reads of each node, and one that writes to it. No node waits for
-another, and no call to Ray is made per anything of the load: one waits for bytes, and one takes all bytes that have come meanwhile."""
+"""Connects the conductor's pipe with the actors: one thread reads from each node, one writes to
+it.
+
+Nodes do not wait for each other, and no Ray call is made per request of the load: each call waits
+for bytes and returns all bytes received meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +24,21 @@ from loadline.ray.frames import CONTROL, Broken, Pipe
 from loadline.ray.order import Order
 from loadline.ray.refusal import Refused
 
-#: Groups of calls that never wait for each other, with one thread each.
+#: Concurrency groups of calls that do not wait for each other, one thread each.
 GROUPS = {"read": 1, "write": 1, "control": 1}
-#: A node that takes nothing is given up when so much waits for it.
+#: A node that accepts no data is lost when more than this is queued for it.
 MOST_WAITING = 64 * 1024 * 1024
 MOST_AT_ONCE = 4 * 1024 * 1024
 #: Time for the last messages to reach a node. A node that takes nothing is released without them.
 FLUSH_SECONDS = 5.0
-#: Longer than an actor takes to end its program: by itself, by SIGTERM, by SIGKILL.
+#: Longer than an actor takes to stop its program, including SIGTERM and SIGKILL.
 RELEASE_SECONDS = 3 * node.GRACE_SECONDS + 5
-#: A first actor on a node waits for a new process of Python's.
+#: The first actor on a node waits for a new Python process.
 BEGIN_SECONDS = 60
 
 
 class Member:
-    """One node of the run, as it is seen from here."""
+    """One node of the run."""
 
     def __init__(self, number: int, actor: Any, pipe: Pipe) -> None:
         self.number, self.actor, self._pipe = number, actor, pipe
@@ -45,16 +49,18 @@ class Member:
         self._is_over = False
 
     def call(self, group: str, method: str, *arguments: Any) -> ray.ObjectRef[Any]:
-        """A call of the actor, among the others of its group."""
+        """Calls the actor within a concurrency group."""
         return getattr(self.actor, method).options(concurrency_group=group).remote(*arguments)
 
     def start(self) -> None:
-        """Bytes flow from now on."""
+        """Starts forwarding bytes."""
         for work, name in ((self._read, "read"), (self._write, "write")):
             threading.Thread(target=work, name=f"{name} {self.number}", daemon=True).start()
 
     def send(self, data: bytes) -> None:
-        """To be written, behind what waits already; never waits itself, for what other nodes are told comes by the same way."""
+        """Queues bytes for the node and never blocks, because frames of all nodes share one
+        reader.
+        """
         with self._changed:
             if self._is_over:
                 return
@@ -63,7 +69,7 @@ class Member:
             is_too_much = self._size > MOST_WAITING
             self._changed.notify_all()
         if is_too_much:
-            self._lose(f"it has not taken {MOST_WAITING >> 20} MiB of what it was told")
+            self._lose(f"it did not read {MOST_WAITING >> 20} MiB that were sent to it")
 
     def _write(self) -> None:
         while True:
@@ -82,7 +88,7 @@ class Member:
                 self._changed.notify_all()
 
     def _next(self) -> bytes:
-        """As much as one call takes; an end goes by itself."""
+        """Returns the bytes of one call. An end of stream is sent alone."""
         gathered = [self._waiting.popleft()]
         size = len(gathered[0])
         while size and self._waiting and self._waiting[0] and size < MOST_AT_ONCE:
@@ -98,13 +104,13 @@ class Member:
                 try:
                     data, said, has_ended, code = ray.get(self.call("read", "read"))
                 except RayError as why:
-                    # What the call would have brought is gone with it, and a stream with a hole is none.
+                    # The bytes of the failed call are lost, and a stream with a gap is useless.
                     self._lose(_why_lost(why))
                     return
                 if data:
                     self._pipe.write(self.number, data)
                 for line in said:
-                    self._pipe.tell(said=self.number, text=line)
+                    self._pipe.send_control(said=self.number, text=line)
                 if has_ended and not is_closed:
                     is_closed = True
                     self._pipe.write(self.number, b"")
@@ -119,17 +125,19 @@ class Member:
             self._is_over = True
             self._waiting.clear()
             self._changed.notify_all()
-        # One that is given up must not go on; one whose program has ended is asked to clean up later.
+        # A lost node must be killed; a node whose program has ended is cleaned up later.
         if code is None:
             with contextlib.suppress(RayError):
                 ray.kill(self.actor)
         with contextlib.suppress(BrokenPipeError):
-            self._pipe.tell(lost=self.number, why=why, **({} if code is None else {"code": code}))
+            self._pipe.send_control(lost=self.number, why=why, **({} if code is None else {"code": code}))
 
     def flush(self, until: float) -> None:
         """Waits until the node has everything that was sent to it, or until the monotonic time ``until``."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_over or not (self._waiting or self._is_writing), max(0.0, until - time.monotonic()))
+            self._changed.wait_for(
+                lambda: self._is_over or not (self._waiting or self._is_writing), max(0.0, until - time.monotonic())
+            )
 
     def stop(self) -> None:
         """Ends both threads. Nothing is reported about this node from now on."""
@@ -149,15 +157,15 @@ class Relay:
         self._count = 0
         self._group: PlacementGroup | None = None
 
-    def carry_out(self) -> None:
-        """Until the pipe is closed. Raises ``Refused`` when there is nothing to carry out."""
+    def run(self) -> None:
+        """Runs until the pipe is closed. Raises ``Refused`` if the run cannot start."""
         self._listen_from_now()
         try:
             cluster.connect(self._address, self._order.nodes, self._order.insecure)
-            # Ray makes its own way out of signals; the conductor's is to close the pipe.
+            # Ray handles signals itself; the conductor ends the run by closing the pipe.
             signal.signal(signal.SIGTERM, lambda *_: self._is_closed.set())
             self._count = self._order.nodes or max(cluster.with_room(), 1)
-            self._group = cluster.placed(self._count, self._order.timeout_s, self._is_closed.is_set)
+            self._group = cluster.reserve(self._count, self._order.timeout_s, self._is_closed.is_set)
             if self._group is not None:
                 self._begin(self._group)
                 for member in self._members:
@@ -166,10 +174,10 @@ class Relay:
         finally:
             self._release()
         if self._broken is not None:
-            raise Refused(f"what the conductor says is not understood: {self._broken}")
+            raise Refused(f"protocol error from the conductor: {self._broken}")
 
     def _listen_from_now(self) -> None:
-        """Also while nodes are waited for: whoever gives up then is to be heard."""
+        """Also reads while waiting for nodes, so that a cancellation is noticed."""
         threading.Thread(target=self._listen, name="conductor", daemon=True).start()
 
     def _listen(self) -> None:
@@ -189,12 +197,13 @@ class Relay:
     def _begin(self, group: PlacementGroup) -> None:
         order = self._order
         ids = cluster.nodes_of(group)
-        # As it is, and not by its name, which a node's own package may have given to something else.
+        # By value, because a node's own package may have another module of this name.
         ray.cloudpickle.register_pickle_by_value(node)
         actors = ray.remote(concurrency_groups=GROUPS)(node.Node)
         members = [Member(number, actors.options(**_placed_at(group, number)).remote(), self._pipe) for number in range(self._count)]
         files = ray.put(order.files)
-        # Not told to the constructor: what that is told is kept by the cluster for as long as it knows the actor.
+        # Not passed to the constructor, because the cluster stores its arguments as long as it
+        # knows the actor.
         calls = [m.call("control", "begin", order.arguments, order.folder, files, order.environment) for m in members]
         self._members = members
         names = []
@@ -210,14 +219,18 @@ class Relay:
             names.append(name)
         placed = [{"node": number, "name": name, "ray": ids[number]} for number, name in enumerate(names)]
         with contextlib.suppress(BrokenPipeError):
-            self._pipe.tell(placed=placed)
+            self._pipe.send_control(placed=placed)
 
     def _release(self) -> None:
-        """Everything, also of a run that never began. What does not answer is Ray's to end: actors end with their driver."""
+        """Releases everything, also of a run that never began.
+
+        Ray ends actors that do not answer with their driver.
+        """
         if not ray.is_initialized():
             return
         calls = []
-        # A node that reads the end of its stream ends by itself: it removes a record that the conductor has, and keeps one that it lacks.
+        # A node stops at the end of its stream. It deletes a record that the conductor has
+        # received, and keeps one that it has not.
         for member in self._members:
             member.send(b"")
         until = time.monotonic() + FLUSH_SECONDS
@@ -236,13 +249,13 @@ class Relay:
 
 
 def _placed_at(group: PlacementGroup, number: int) -> dict[str, Any]:
-    """A part is carried out once or not at all: nobody starts it again behind the conductor's back."""
+    """Returns actor options that forbid restarts: a part runs at most once."""
     place = PlacementGroupSchedulingStrategy(placement_group=group, placement_group_bundle_index=number)
     return {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": place}
 
 
 def _how_ended(code: int) -> tuple[str, int]:
-    """A signal as shells have it."""
+    """Describes an exit code. Signals are numbered as in shells."""
     if code >= 0:
         return f"its process ended with code {code}", code
     with contextlib.suppress(ValueError):
@@ -251,7 +264,7 @@ def _how_ended(code: int) -> tuple[str, int]:
 
 
 def _why_lost(why: RayError) -> str:
-    """One line of Ray's many."""
+    """Shortens Ray's error to one line."""
     text = " ".join(str(why).split())
     if isinstance(why, ActorUnavailableError):
         return "the connection to it broke"

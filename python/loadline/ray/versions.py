@@ -1,4 +1,7 @@
-"""Which versions of Ray are known to work. Does not import Ray, so that it can say what is missing."""
+"""Versions of Ray that are known to work.
+
+Does not import Ray, so that a missing package can be reported.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,16 @@ from importlib import metadata
 
 from loadline.ray.refusal import Refused
 
-#: The first version that is allowed, and the first that nobody has tried. 2.52 brought token authentication, without which a cluster
-#: that others reach is refused; placement groups, concurrency groups and the errors of dead actors have been the same since. Both
-#: ends of the range have been tried by the whole of tests/cluster_ray: 2.52.1 by hand, 2.60.0 every time.
+#: The first allowed version, and the first untested one. 2.52 brought token authentication, without
+#: which a cluster reachable by others is refused. Placement groups, concurrency groups and errors
+#: of dead actors are unchanged since. tests/cluster_ray was run with both ends of the range: 2.52.1
+#: by hand, 2.60.0 always.
 FIRST = (2, 52)
 BEYOND = (2, 61)
 
 
 def check() -> str:
-    """The version of Ray that is installed. Refuses what nobody has tried."""
+    """Returns the installed version of Ray. Refuses untested versions."""
     try:
         version = metadata.version("ray")
     except metadata.PackageNotFoundError:

@@ -16,7 +16,7 @@ const MANY_LOOKS: usize = 10;
 /// Metrics of a pool, by the last words of their names.
 struct Pair {
     resource: &'static str,
-    tells: Tells,
+    is_reported: Tells,
     level: &'static str,
     limit: &'static str,
     waiting: Option<&'static str>,
@@ -35,7 +35,7 @@ const fn pair(
 ) -> Pair {
     Pair {
         resource,
-        tells,
+        is_reported: tells,
         level,
         limit,
         waiting,
@@ -211,11 +211,11 @@ fn by_declaration(
 
 fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = level.before(pair.level)?;
-    let limit = level.beside(all, before, pair.limit)?;
+    let limit = level.sibling(all, before, pair.limit)?;
     let waiting = pair
         .waiting
-        .and_then(|waiting| level.beside(all, before, waiting));
-    pool(pair.resource, &pair.tells, level, (limit, waiting))
+        .and_then(|waiting| level.sibling(all, before, waiting));
+    pool(pair.resource, &pair.is_reported, level, (limit, waiting))
 }
 
 /// Builds a pool from its use, size and queue.

@@ -37,8 +37,8 @@ pub(super) fn limits(all: &[WatchedMetric]) -> Vec<Limited> {
 
 fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = used.before("heap-used")?;
-    let max = used.beside(all, before, "heap-max")?;
-    let collecting = used.beside(all, before, "gc-time");
+    let max = used.sibling(all, before, "heap-max")?;
+    let collecting = used.sibling(all, before, "gc-time");
     // A heap is normally full before each collection.
     let collects = |at_ns: u64| {
         let share = collecting.and_then(|collecting| collecting.at(at_ns));
@@ -84,8 +84,8 @@ mod tests {
 
     fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<WatchedMetric> {
         // Thirty seconds each.
-        let values = |[before, behind]: [f64; 2]| {
-            (0..60).map(move |second| if second < 30 { before } else { behind })
+        let values = |[before, after]: [f64; 2]| {
+            (0..60).map(move |second| if second < 30 { before } else { after })
         };
         all.iter()
             .map(|(name, both)| metric(source, name, None, values(*both)))

@@ -50,7 +50,7 @@ impl WatchedMetric {
     }
 
     /// Another metric of the same source, instance and prefix.
-    pub fn beside<'a>(
+    pub fn sibling<'a>(
         &self,
         all: &'a [WatchedMetric],
         before: &str,

@@ -60,10 +60,10 @@ pub fn constant(
     let mut values = lines.map(steady).collect::<Option<Vec<f64>>>()?;
     values.sort_by(f64::total_cmp);
     values.dedup_by(|one, other| is_same(*one, *other));
-    let told: Vec<String> = values.iter().map(|one| units::figure(*one, unit)).collect();
-    (!told.is_empty()).then(|| Constant {
+    let reported: Vec<String> = values.iter().map(|one| units::figure(*one, unit)).collect();
+    (!reported.is_empty()).then(|| Constant {
         name: name.to_owned(),
-        text: told.join(" or "),
+        text: reported.join(" or "),
     })
 }
 
@@ -148,11 +148,11 @@ mod tests {
                 ..panel("judged", None, &five)
             },
         ];
-        let told = constants(&panels);
-        let told: Vec<(&str, &str)> = told
+        let reported = constants(&panels);
+        let reported: Vec<(&str, &str)> = reported
             .iter()
             .map(|one| (one.name.as_str(), one.text.as_str()))
             .collect();
-        assert_eq!(told, [("threads", "5 or 8"), ("mean", "0.3")]);
+        assert_eq!(reported, [("threads", "5 or 8"), ("mean", "0.3")]);
     }
 }

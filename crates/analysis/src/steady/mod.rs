@@ -118,7 +118,7 @@ pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
             what: SteadyState::Unknown(why),
         },
     };
-    Some(text::told(run, found, kind))
+    Some(text::describe(run, found, kind))
 }
 
 /// Whether a run with this load can have a steady state.

@@ -162,6 +162,6 @@ pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: O
 }
 
 #[must_use]
-pub fn told(run: &Run) -> Option<super::Steady> {
+pub fn steady(run: &Run) -> Option<super::Steady> {
     super::detect(run, &crate::moments::collect(run))
 }

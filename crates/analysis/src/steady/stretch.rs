@@ -88,11 +88,11 @@ impl Segment {
             to_ns: at_ns,
             ..self
         };
-        let behind = Segment {
+        let after = Segment {
             from_ns: at_ns,
             ..self
         };
-        vec![before, behind]
+        vec![before, after]
     }
 
     /// The points in it. Short points at the ends of a run are dropped.

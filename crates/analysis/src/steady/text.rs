@@ -5,14 +5,14 @@ use record::{Run, units};
 
 use super::{Behaviour, Finding, Segment, Steady, SteadyState};
 
-pub(super) fn told(run: &Run, found: Finding, kind: TimeKind) -> Steady {
+pub(super) fn describe(run: &Run, found: Finding, kind: TimeKind) -> Steady {
     let name = match kind {
         TimeKind::Response => "response time",
         TimeKind::Iteration => "iteration time",
         _ => "service time",
     };
     let place = found.stretch.map_or_else(String::new, |at| place(run, at));
-    let mut told = Steady {
+    let mut reported = Steady {
         behaviour: Behaviour::Unknown,
         sentence: sentence(&found, name, &place),
         phase: found.stretch.and_then(|stretch| stretch.phase),
@@ -34,8 +34,8 @@ pub(super) fn told(run: &Run, found: Finding, kind: TimeKind) -> Steady {
     match found.what {
         SteadyState::Unknown(_) => {}
         SteadyState::Steady { from_ns, stats } => {
-            told.behaviour = Behaviour::Steady;
-            (told.settled_ns, told.stats) = (Some(from_ns), stats.map(|stats| *stats));
+            reported.behaviour = Behaviour::Steady;
+            (reported.settled_ns, reported.stats) = (Some(from_ns), stats.map(|stats| *stats));
         }
         SteadyState::Drifting {
             figure,
@@ -43,13 +43,13 @@ pub(super) fn told(run: &Run, found: Finding, kind: TimeKind) -> Steady {
             after,
             per_minute,
         } => {
-            told.behaviour = if figure != "errors" && after < before {
+            reported.behaviour = if figure != "errors" && after < before {
                 Behaviour::WarmingUp
             } else {
                 Behaviour::Drifting
             };
-            told.changed(figure, before, after);
-            told.change_per_minute = Some(per_minute);
+            reported.changed(figure, before, after);
+            reported.change_per_minute = Some(per_minute);
         }
         SteadyState::Shifting {
             figure,
@@ -57,18 +57,18 @@ pub(super) fn told(run: &Run, found: Finding, kind: TimeKind) -> Steady {
             before,
             after,
         } => {
-            told.behaviour = Behaviour::Shifting;
-            told.changed(figure, before, after);
-            told.at_ns = Some(at_ns);
+            reported.behaviour = Behaviour::Shifting;
+            reported.changed(figure, before, after);
+            reported.at_ns = Some(at_ns);
         }
         SteadyState::Overload { came, went, grows } => {
-            told.behaviour = Behaviour::Overload;
-            told.figure = Some("in_flight".into());
-            (told.came_per_second, told.answered_per_second) = (Some(came), Some(went));
-            told.grows_per_second = Some(grows);
+            reported.behaviour = Behaviour::Overload;
+            reported.figure = Some("in_flight".into());
+            (reported.came_per_second, reported.answered_per_second) = (Some(came), Some(went));
+            reported.grows_per_second = Some(grows);
         }
     }
-    told
+    reported
 }
 
 impl Steady {

@@ -318,7 +318,7 @@ pub struct Row {
 
 impl Row {
     #[must_use]
-    pub fn tells(&self, figure: &str) -> bool {
+    pub fn reports(&self, figure: &str) -> bool {
         !self.not_told.iter().any(|name| name == figure)
     }
 

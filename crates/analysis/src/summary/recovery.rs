@@ -164,14 +164,16 @@ fn peak(
     // Without load after the peak, slow responses are its remains.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
     let slow_to_the_end = settled_ns.is_none()
-        && load_behind.is_some_and(|behind| {
+        && load_behind.is_some_and(|following| {
             let last = chunks.last().filter(|chunk| is_slow(chunk));
-            last.is_some_and(|chunk| chunk.span.1 + (chunk.span.1 - chunk.span.0) >= behind.end_ns)
+            last.is_some_and(|chunk| {
+                chunk.span.1 + (chunk.span.1 - chunk.span.0) >= following.end_ns
+            })
         });
     let no_more_load = phases[phase + 1..]
         .iter()
-        .all(|behind| rate(behind) <= rate(&phases[phase - 1]) * SAME_LOAD);
-    let looked_ns = load_behind.map_or(0, |behind| behind.end_ns - end_ns);
+        .all(|following| rate(following) <= rate(&phases[phase - 1]) * SAME_LOAD);
+    let looked_ns = load_behind.map_or(0, |following| following.end_ns - end_ns);
     let is_metastable = slow_to_the_end && no_more_load && looked_ns >= HELD_NS;
     let light = run.totals.rows.values();
     let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.0 < end_ns).collect();
@@ -218,8 +220,8 @@ fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u6
     let in_flight = |moment: &Moment<'_>| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
     let most = usual.filter_map(in_flight).map(|(_, max)| max).max()?;
-    let mut behind = moments.iter().filter(|m| m.span.0 >= end_ns);
-    let first = behind.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
+    let mut following = moments.iter().filter(|m| m.span.0 >= end_ns);
+    let first = following.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
     Some(first.span.0 - end_ns)
 }
 
@@ -255,8 +257,8 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
     let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
     let phase = (0..phases.len()).max_by(by_rate)?;
     let before = phases.get(phase.checked_sub(1)?)?;
-    let behind = phases.get(phase + 1)?;
-    let most = rate(before).max(rate(behind));
+    let following = phases.get(phase + 1)?;
+    let most = rate(before).max(rate(following));
     (rate(before) > 0.0 && rate(&phases[phase]) >= most * MORE_LOAD).then_some(phase)
 }
 

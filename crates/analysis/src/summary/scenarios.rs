@@ -112,10 +112,10 @@ pub(super) fn rows(
     };
     let mut names: Vec<&str> = Vec::new();
     let in_plan = facts.iter().map(|facts| facts.name.as_str());
-    let told = run
+    let reported = run
         .labels_of(LabelGroup::Iteration)
         .map(|label| label.text.as_str());
-    for name in in_plan.chain(told) {
+    for name in in_plan.chain(reported) {
         if !names.contains(&name) {
             names.push(name);
         }

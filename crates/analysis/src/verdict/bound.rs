@@ -18,7 +18,7 @@ pub(super) fn without(
     left_out: &LeftOut,
     measured: Result<Measured, String>,
 ) -> Result<Measured, String> {
-    let Some(told) = left_out.text() else {
+    let Some(reported) = left_out.text() else {
         return measured;
     };
     match measured {
@@ -28,11 +28,11 @@ pub(super) fn without(
                 .map(|reason| format!("{reason}; "))
                 .collect::<String>();
             Ok(Measured {
-                reason: Some(before + &told),
+                reason: Some(before + &reported),
                 ..measured
             })
         }
-        Err(reason) => Err(format!("{reason}; {told}")),
+        Err(reason) => Err(format!("{reason}; {reported}")),
     }
 }
 

@@ -91,8 +91,9 @@ pub(crate) fn despite_the_generator(
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };
-        judged.stands = robustness::stands(run, &criterion, judged.judgement, elapsed_ns, arrivals);
-        let told = match judged.stands {
+        judged.stands =
+            robustness::robustness(run, &criterion, judged.judgement, elapsed_ns, arrivals);
+        let reported = match judged.stands {
             None => continue,
             Some(true) => "stands whatever the generator did wrong".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
@@ -104,8 +105,8 @@ pub(crate) fn despite_the_generator(
             Some(false) => "what the generator did wrong could have changed it".to_owned(),
         };
         judged.reason = Some(match judged.reason.take() {
-            Some(reason) => format!("{reason}; {told}"),
-            None => told,
+            Some(reason) => format!("{reason}; {reported}"),
+            None => reported,
         });
     }
 }

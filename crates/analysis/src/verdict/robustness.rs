@@ -82,7 +82,7 @@ pub(super) fn worst_ns(run: &Run) -> u64 {
 }
 
 /// Whether a result stands regardless of the generator; `None` if it is about the generator.
-pub(super) fn stands(
+pub(super) fn robustness(
     run: &Run,
     criterion: &Criterion,
     judgement: Judgement,

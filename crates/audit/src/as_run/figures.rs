@@ -84,7 +84,7 @@ pub fn row(
         | Tool::Hdr
         | Tool::Loadline => printed.failures.is_some(),
     };
-    let told = [
+    let reported = [
         ("count", known.is_some()),
         ("errors", errors_are_told && known.is_some()),
         (
@@ -125,9 +125,9 @@ pub fn row(
             .mean_bytes
             .as_ref()
             .map_or(0, |mean| (mean.value * count as f64) as u64),
-        not_told: told
+        not_told: reported
             .into_iter()
-            .filter(|(_, told)| !told)
+            .filter(|(_, reported)| !reported)
             .map(|(name, _)| name.to_owned())
             .collect(),
     }

@@ -30,7 +30,7 @@ pub(super) fn find(
         sums.push(sums[sums.len() - 1] + here);
     }
     let mut best: Option<(f64, i128, usize)> = None;
-    let mut told: Vec<Vec<(i128, f64)>> = Vec::new();
+    let mut reported: Vec<Vec<(i128, f64)>> = Vec::new();
     for (number, column) in table.columns.iter().enumerate() {
         let pairs = |offset: i128| -> Vec<(f64, f64)> {
             let zero = start_ns + offset * SECOND;
@@ -54,7 +54,7 @@ pub(super) fn find(
                 best = Some((*r, *offset, number));
             }
         }
-        told.push(here);
+        reported.push(here);
     }
     let unclear = "no offset of its clock stands out: write --clock-offset 2s";
     let (most, offset, number) = best.filter(|(r, ..)| *r >= FOLLOWS).ok_or(format!(
@@ -68,7 +68,7 @@ pub(super) fn find(
         .max()
         .unwrap_or(1);
     let near = (2 * length).max(3);
-    let rival = told[number]
+    let rival = reported[number]
         .iter()
         .any(|(other, r)| (other - offset).abs() > near && *r > most - CLEARLY);
     if rival {

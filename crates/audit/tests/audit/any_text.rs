@@ -20,8 +20,8 @@ const PIECES: [&str; 19] = [
     include_str!("published/medplum.txt"),
     include_str!("published/shortener.md"),
     include_str!("published/pepeunit.txt"),
-    include_str!("../../../doors/artillery/tests/golden/loop-capture.json"),
-    include_str!("../../../doors/artillery/tests/golden/loop-capture.out.txt"),
+    include_str!("../../../frontends/artillery/tests/golden/loop-capture.json"),
+    include_str!("../../../frontends/artillery/tests/golden/loop-capture.out.txt"),
 ];
 
 fn read(text: &str) {

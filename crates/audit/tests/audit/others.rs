@@ -31,13 +31,13 @@ fn page(wanted: &str) -> Page {
 
 type Told = (u64, Option<u64>, [Option<u64>; 4]);
 
-fn told(page: &Page) -> Told {
+fn figures(page: &Page) -> Told {
     let all = &page.summary.all;
     let stats = all.service.as_ref().unwrap();
     let figures = [stats.p50, stats.p90, stats.p99, stats.max];
     (
         all.count,
-        all.tells("errors").then_some(all.errors),
+        all.reports("errors").then_some(all.errors),
         figures.map(|figure| figure.ns.map(|ns| ns / 1000)),
     )
 }
@@ -92,7 +92,7 @@ fn a_figure_that_does_not_fit_is_found() {
 fn k6_with_and_without_the_percentiles_that_were_asked_for() {
     let data = page("k6-data.json");
     let p = [Some(2181), Some(3013), Some(9467), Some(502_197)];
-    let (count, errors, times) = told(&data);
+    let (count, errors, times) = figures(&data);
     assert_eq!((count, errors), (1762, Some(177)));
     for (found, known) in times.into_iter().zip(p) {
         assert!(found.unwrap().abs_diff(known.unwrap()) < 20, "{times:?}");
@@ -104,8 +104,8 @@ fn k6_with_and_without_the_percentiles_that_were_asked_for() {
         .map(|row| row.text.as_str())
         .collect();
     assert_eq!(labels, ["order"]);
-    assert!(!data.summary.labels[0].tells("count"));
-    let (count, errors, times) = told(&page("k6-export.json"));
+    assert!(!data.summary.labels[0].reports("count"));
+    let (count, errors, times) = figures(&page("k6-export.json"));
     assert_eq!((count, errors, times[2]), (1234, Some(109), None));
 }
 
@@ -114,7 +114,7 @@ fn k6_2_lists_its_metrics() {
     let text = r#"{"version": "1.0.0", "metadata": {"k6Version": "2.2.0"}, "config": {"duration": 2.0}, "results": {"metrics": [
         {"name": "http_reqs", "type": "counter", "contains": "default", "values": {"count": 100, "rate": 50}},
         {"name": "http_req_duration", "type": "trend", "contains": "time", "values": {"avg": 2, "min": 1, "med": 2, "max": 9, "p(95)": 4}}]}}"#;
-    let (count, errors, times) = told(&page_of(text));
+    let (count, errors, times) = figures(&page_of(text));
     assert_eq!((count, errors), (100, None));
     assert_eq!(times, [Some(2000), None, None, Some(9000)]);
 }
@@ -123,7 +123,7 @@ fn k6_2_lists_its_metrics() {
 fn vegetas_report_and_its_results() {
     let report = page("vegeta-report.json");
     assert_eq!(
-        told(&report),
+        figures(&report),
         (
             100,
             Some(5),
@@ -158,7 +158,7 @@ fn a_torn_line_costs_itself_alone() {
 #[test]
 fn ohas_errors_are_requests_without_an_answer() {
     let oha = page("oha.json");
-    assert_eq!(told(&oha).0, 1000);
+    assert_eq!(figures(&oha).0, 1000);
     let requests = &oha.summary.requests;
     assert_eq!(
         (requests.ok, requests.failed, requests.unanswered),
@@ -175,7 +175,7 @@ fn ohas_errors_are_requests_without_an_answer() {
 
 #[test]
 fn fortio_knows_its_codes() {
-    let (count, errors, times) = told(&page("fortio.json"));
+    let (count, errors, times) = figures(&page("fortio.json"));
     assert_eq!((count, errors), (100, Some(6)));
     assert_eq!(times, [Some(2478), Some(2913), Some(3172), Some(3345)]);
 }
@@ -222,7 +222,7 @@ fn a_log_of_histograms_has_a_row_for_each_tag() {
             "2.service.ok"
         ]
     );
-    assert!(!log.all.tells("errors"));
+    assert!(!log.all.reports("errors"));
     assert!(
         log.notes
             .iter()

@@ -103,9 +103,9 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     Ok(Routes {
         router,
         stats: Some(Box::new(move || {
-            let mut told = platform.stats();
-            told["broker"] = stats.now();
-            (NAME, told)
+            let mut reported = platform.stats();
+            reported["broker"] = stats.now();
+            (NAME, reported)
         })),
         sidecar: Some(broker.into()),
         background: None,

@@ -74,7 +74,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         });
         routes = routes.route_layer(middleware::from_fn_with_state(account, limited));
     }
-    let told = Arc::clone(&shortener);
+    let reported = Arc::clone(&shortener);
     Ok(Routes {
         sidecar: None,
         background: None,
@@ -84,7 +84,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
                 ShortenerError(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
             })
             .with_state(shortener),
-        stats: Some(Box::new(move || (NAME, told.store().told()))),
+        stats: Some(Box::new(move || (NAME, reported.store().to_json()))),
     })
 }
 

@@ -12,7 +12,7 @@ use decisions::{
 };
 use engine::{StopHandle, clock};
 use plan::units::parse_duration;
-use report::{console, gate as told};
+use report::{console, gate as reported};
 use session::{exit, inputs, signals};
 
 use crate::{
@@ -81,7 +81,7 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
 struct AbTarget {
     name: &'static str,
     flags: Vec<String>,
-    beside: Option<TargetProcess>,
+    process: Option<TargetProcess>,
 }
 
 impl AbTarget {
@@ -100,11 +100,11 @@ impl AbTarget {
             flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
         }
         flags.extend(args.flags.iter().cloned());
-        let beside = command.map(|command| TargetProcess::new(name, command, url));
+        let background = command.map(|command| TargetProcess::new(name, command, url));
         Ok(AbTarget {
             name,
             flags,
-            beside: beside.transpose()?,
+            process: background.transpose()?,
         })
     }
 }
@@ -182,7 +182,7 @@ impl Ab<'_> {
             };
             let made = gate::made(&entrant);
             let name = self.sides[side].name;
-            log::say(format_args!("{place}, {name}  {}", told::made(&made)));
+            log::say(format_args!("{place}, {name}  {}", reported::made(&made)));
             let is_invalid = made.measurement.as_deref() == Some("INVALID");
             if !is_invalid || self.args.judged.anyway {
                 return Ok(RunAttempt::Run(entrant));
@@ -205,13 +205,13 @@ impl Ab<'_> {
     fn once(&mut self, side: usize) -> Result<RunAttempt, CommandError> {
         self.number += 1;
         let target = &self.sides[side];
-        let beside = target.beside.as_ref();
+        let background = target.process.as_ref();
         let log = self
             .ground
             .folder
             .join(format!("run-{}-cmd.txt", self.number));
-        let started = beside
-            .map(|beside| beside.start(&log, &self.stop))
+        let started = background
+            .map(|background| background.start(&log, &self.stop))
             .transpose()?;
         if let Some(StartResult::Signal(signal)) = started {
             return Ok(RunAttempt::Signal(signal));

@@ -136,7 +136,7 @@ impl ProcessGroup {
     }
 
     /// Signals the group. Returns whether it exists.
-    fn tell(&self, signal: Option<Signal>) -> bool {
+    fn signal(&self, signal: Option<Signal>) -> bool {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         pid.is_some_and(|pid| match signal {
             Some(signal) => kill_process_group(pid, signal).is_ok(),
@@ -147,16 +147,16 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        self.tell(Some(Signal::TERM));
+        self.signal(Some(Signal::TERM));
         for _ in 0..END_LOOKS {
             // An unreaped leader would count as existing.
             let _ = self.child.try_wait();
-            if !self.tell(None) {
+            if !self.signal(None) {
                 break;
             }
             pause();
         }
-        self.tell(Some(Signal::KILL));
+        self.signal(Some(Signal::KILL));
         let _ = self.child.wait();
         let _ = self.guard.kill();
         let _ = self.guard.wait();

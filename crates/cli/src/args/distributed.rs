@@ -5,32 +5,32 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use serde::{Deserialize, Serialize};
 
-/// On how many machines a run goes on.
+/// Machines that share a run.
 #[derive(Debug, Clone, Default, ClapArgs, Serialize, Deserialize)]
 #[command(next_help_heading = "Several machines")]
 pub struct Many {
-    /// Have nodes carry the load out together: processes of this machine, or a Ray cluster
+    /// Distribute the load over nodes: processes of this machine, or a Ray cluster
     #[arg(long, value_name = "local|ray", value_parser = ["local", "ray"])]
     pub on: Option<String>,
-    /// How many nodes [default: 2; on Ray, all that are there]
+    /// Number of nodes [default: 2; on Ray, all that are available]
     #[arg(long, value_name = "N", requires = "on")]
     pub nodes: Option<u64>,
-    /// Of Ray's head, HOST:PORT [default: $RAY_ADDRESS]
+    /// Head of the Ray cluster [default: $RAY_ADDRESS]
     #[arg(long, value_name = "HOST:PORT", requires = "on")]
     pub address: Option<String>,
-    /// How long nodes of a Ray cluster are waited for [default: 60s]
+    /// How long to wait for nodes of a Ray cluster [default: 60s]
     #[arg(long, value_name = "TIME", requires = "on")]
     pub wait: Option<String>,
-    /// Use a Ray cluster beyond this machine that asks nobody for a token
+    /// Use a Ray cluster on other machines that requires no token
     #[arg(long, requires = "on")]
     pub insecure_cluster: bool,
-    /// A node that is lost fails the run
+    /// Fail the run if a node is lost
     #[arg(long)]
     pub strict: bool,
 }
 
 impl Many {
-    /// As arguments for a child process.
+    /// The flags as arguments, for a child process.
     pub fn flags(&self) -> Vec<String> {
         let nodes = self.nodes.map(|nodes| nodes.to_string());
         let named = [
@@ -54,11 +54,11 @@ impl Many {
     }
 }
 
-/// A part of a run that nobody conducts.
+/// A part of a run without a conductor.
 #[derive(Debug, Clone, Default, ClapArgs, Serialize, Deserialize)]
 #[command(next_help_heading = "Several machines")]
 pub struct Shard {
-    /// Carry out one of several parts, here, by number from 0: 3/8 is the fourth of eight; `loadline merge` puts them together
+    /// Run one of several parts here, numbered from 0: 3/8 is the fourth of eight; `loadline merge` joins them
     #[arg(
         long,
         value_name = "I/K",
@@ -67,7 +67,7 @@ pub struct Shard {
         conflicts_with = "on"
     )]
     pub shard: Option<String>,
-    /// When the load begins, the same for all parts: 2026-11-24T19:30:00Z, or seconds since 1970
+    /// Start of the load, the same for all parts: 2026-11-24T19:30:00Z, or seconds since 1970
     #[arg(long, value_name = "TIME", requires = "shard")]
     pub start_at: Option<String>,
 }
@@ -75,16 +75,16 @@ pub struct Shard {
 /// `loadline merge`
 #[derive(Debug, ClapArgs)]
 pub struct Merge {
-    /// What each machine has left: runs of `--shard`, or runs and nodes' folders of a run whose conductor is gone
+    /// What each machine recorded: runs of `--shard`, or runs and node folders of a run whose conductor is gone
     #[arg(value_name = "RUN", required = true)]
     pub parts: Vec<PathBuf>,
-    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write junit=FILE or csv=FILE; may be repeated
+    /// Write junit=FILE or csv=FILE; repeatable
     #[arg(long, value_name = "FORMAT[=…]")]
     pub export: Vec<String>,
 }

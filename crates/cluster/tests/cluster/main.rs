@@ -19,7 +19,7 @@ use measure::{
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, Share, units::SECOND};
 use record::{
     Copier, HostSample, Manifest, RecordPiece, Replica, Run, RunContext, RunEnd, RunLocation,
-    RunState, Writer, gather,
+    RunState, Writer, merge,
     redact::{Redactor, Salt},
 };
 

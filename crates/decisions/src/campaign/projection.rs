@@ -68,7 +68,7 @@ pub(super) fn project(
             estimate: None,
             sentence: format!(
                 "What {} sustain cannot be estimated: {why}.",
-                told(scaling.meant)
+                describe(scaling.meant)
             ),
             assumptions: Vec::new(),
         },
@@ -88,7 +88,7 @@ fn found<'a>(
         return Err(format!(
             "they are {} times what was tested, and beyond {MOST:.0} times what becomes the limit instead is anybody's guess: test more than {}",
             units::decimal(tenths(reach)),
-            told(scaling.tested)
+            describe(scaling.tested)
         ));
     }
     if let Some(other) = rows.iter().find(|row| row.target.is_some()) {
@@ -263,7 +263,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
     format!(
         "Estimate, not measured: the limit of {} lies {between}, {} times that of what was tested, \
          which holds with {} and does not with {}.",
-        told(scaling.meant),
+        describe(scaling.meant),
         units::decimal(hundredths(times)),
         found.held.name,
         found.failed.name
@@ -308,7 +308,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
     texts
 }
 
-fn told(deployment: Deployment) -> String {
+fn describe(deployment: Deployment) -> String {
     let instances = match deployment.instances {
         1 => "1 instance".to_owned(),
         many => format!("{many} instances"),

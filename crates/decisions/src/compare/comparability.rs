@@ -139,14 +139,14 @@ pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, S
 
 pub(super) fn remarks(baseline: &Side, candidate: &Side) -> Vec<String> {
     let runs = baseline.runs.iter().chain(&candidate.runs);
-    let told = runs.filter_map(|run| {
+    let reported = runs.filter_map(|run| {
         let measurement = run.summary.measurement.as_ref()?;
         let is_degraded = measurement.verdict == "DEGRADED";
         let why = measurement.reasons.first();
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         is_degraded.then(|| format!("the measurement of {} is DEGRADED{why}", run.name))
     });
-    told.collect()
+    reported.collect()
 }
 
 fn tool(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
@@ -297,8 +297,8 @@ fn unhidden(text: &str) -> String {
     const OPEN: &str = "‹redacted:";
     let mut out = String::new();
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once(OPEN) {
-        let Some((_, after)) = behind.split_once('›') else {
+    while let Some((before, following)) = rest.split_once(OPEN) {
+        let Some((_, after)) = following.split_once('›') else {
             break;
         };
         out += before;

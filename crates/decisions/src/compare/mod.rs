@@ -200,8 +200,8 @@ pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comp
     let (quantiles, quantiles_of) = quantiles::compare_quantiles(baseline, candidate, compare);
     Comparison {
         schema: 1,
-        baseline: told(baseline),
-        candidate: told(candidate),
+        baseline: summarize(baseline),
+        candidate: summarize(candidate),
         method,
         margin: asked.margin,
         error_margin: asked.error_margin,
@@ -257,7 +257,7 @@ pub fn middle(values: &[Option<f64>]) -> Option<f64> {
     statistics::median(&values?)
 }
 
-fn told(side: &Side) -> SideSummary {
+fn summarize(side: &Side) -> SideSummary {
     let runs = side.runs.iter().map(|entrant| RunFacts {
         name: entrant.name.clone(),
         started_utc: entrant.summary.run.started_utc.clone(),

@@ -14,11 +14,11 @@ const MUCH: f64 = 2.0;
 
 pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
     let (span, headline) = figure::headline(baseline);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for side in [baseline, candidate] {
         if side.runs.len() == 1 {
             let alone = side.runs.iter();
-            told.extend(
+            reported.extend(
                 alone.filter_map(|run| {
                     stretch(run).map(|stretch| format!("{}: {stretch}", run.name))
                 }),
@@ -45,7 +45,7 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
                 continue;
             };
             let stretch = stretch(run).map_or_else(String::new, |stretch| format!("; {stretch}"));
-            told.push(format!(
+            reported.push(format!(
                 "{} of {} is unlike the other runs of its group: {} {}, where the others lie about {}{stretch}",
                 run.name,
                 side.name,
@@ -55,7 +55,7 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
             ));
         }
     }
-    told
+    reported
 }
 
 fn stretch(entrant: &ComparedRun) -> Option<String> {

@@ -18,7 +18,7 @@ const AS_SOON: f64 = 1.3;
 
 /// `rows` failed, lowest first; `held` passed. `level` is the lowest that failed, `fails` its
 /// criteria.
-pub(super) fn told(
+pub(super) fn describe(
     (rows, held): (&[&ProbeRow], &[&ProbeRow]),
     slos: &[String],
     level: &str,
@@ -99,7 +99,7 @@ fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
 
 /// Evidence of unbounded latency, if any.
 fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
-    let behind: Vec<(&ProbeRow, f64, f64)> = rows
+    let after: Vec<(&ProbeRow, f64, f64)> = rows
         .iter()
         .filter_map(|row| {
             let (came, answered) = (row.came?, row.answered?);
@@ -108,16 +108,16 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
         })
         .collect();
     let most =
-        |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| behind.iter().map(of).fold(0.0, f64::max);
+        |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| after.iter().map(of).fold(0.0, f64::max);
     let least = |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| {
-        behind.iter().map(of).fold(f64::INFINITY, f64::min)
+        after.iter().map(of).fold(f64::INFINITY, f64::min)
     };
     let (came, answered) = (
         |one: &(&ProbeRow, f64, f64)| one.1,
         |one: &(&ProbeRow, f64, f64)| one.2,
     );
     let is_flat = most(&came) >= APART * least(&came) && most(&answered) <= FLAT * least(&answered);
-    let grows = behind.iter().find(|(row, ..)| row.grows.is_some());
+    let grows = after.iter().find(|(row, ..)| row.grows.is_some());
     // Probes that held were answered too, and may have had more load.
     let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
         held.iter().filter_map(|row| of(row)).fold(0.0, f64::max)
@@ -136,7 +136,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
             units::rate(most(&answered).max(held_most(|row| row.answered)))
         ),
     };
-    let saturated = behind.iter().find_map(|(row, came, answered)| {
+    let saturated = after.iter().find_map(|(row, came, answered)| {
         Some((row.saturated.as_ref()?, row.level * answered / came))
     });
     Some(match saturated {

@@ -57,14 +57,14 @@ fn reached(resource: &str, source: &str, limit: &str) -> Reached {
 }
 
 fn said(rows: &[ProbeRow]) -> String {
-    beside(rows, &[], &SLOS)
+    described(rows, &[], &SLOS)
 }
 
-fn beside(rows: &[ProbeRow], held: &[ProbeRow], slos: &[&str]) -> String {
+fn described(rows: &[ProbeRow], held: &[ProbeRow], slos: &[&str]) -> String {
     let (rows, held): (Vec<&ProbeRow>, Vec<&ProbeRow>) =
         (rows.iter().collect(), held.iter().collect());
     let slos: Vec<String> = slos.iter().map(|slo| (*slo).to_owned()).collect();
-    told((&rows, &held), &slos, "420/s", "`p99 < 200ms` is 240 ms").unwrap()
+    describe((&rows, &held), &slos, "420/s", "`p99 < 200ms` is 240 ms").unwrap()
 }
 
 fn overloaded() -> [ProbeRow; 2] {
@@ -175,12 +175,15 @@ fn what_held_was_answered_as_well() {
     rows[0].grows = Some(7.0);
     let held = [row(419.0, (419.0, 421.0), [0.0, 0.0])];
     assert_eq!(
-        beside(&rows, &held, &SLOS),
+        described(&rows, &held, &SLOS),
         "latency grows without bound: answers never exceed 421/s however many arrive"
     );
     rows[1].saturated = Some(reached(THREADS, "puma", "0 of 5 left"));
-    let told = beside(&rows, &held, &SLOS);
-    assert!(told.contains("more arrivals than 419/s find"), "{told}");
+    let reported = described(&rows, &held, &SLOS);
+    assert!(
+        reported.contains("more arrivals than 419/s find"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -190,19 +193,25 @@ fn a_service_is_not_blamed_for_the_tests_own_connections() {
     let mut held = [row(400.0, (400.0, 400.0), [0.0, 0.0])];
     held[0].service = Some(50_000_000);
     (rows[0].wait, rows[0].service) = (Some(180_000_000), Some(52_000_000));
-    let told = beside(&rows, &held, &SLOS);
-    assert!(told.contains("one of the test's own connections"), "{told}");
+    let reported = described(&rows, &held, &SLOS);
+    assert!(
+        reported.contains("one of the test's own connections"),
+        "{reported}"
+    );
     // With a busy service they wait too and are answered later.
     rows[0].service = Some(120_000_000);
-    let told = beside(&rows, &held, &SLOS);
-    assert!(told.starts_with("latency grows without bound"), "{told}");
+    let reported = described(&rows, &held, &SLOS);
+    assert!(
+        reported.starts_with("latency grows without bound"),
+        "{reported}"
+    );
 }
 
 #[test]
 fn latency_rises_only_where_a_time_fails() {
     let full = row(420.0, (421.0, 420.0), [0.6, 0.0]);
     assert_eq!(
-        beside(&[full], &[], &["server.host.cpu < 50%", "errors < 1%"]),
+        described(&[full], &[], &["server.host.cpu < 50%", "errors < 1%"]),
         "the service keeps up: `p99 < 200ms` is 240 ms at 420/s"
     );
 }

@@ -245,7 +245,7 @@ impl SearchResult {
             SearchEnd::Drifts(by) => {
                 self.forget();
                 self.drift = Some(by.exp() - 1.0);
-                self.told(Ending::Drifts, probes);
+                self.set_ending(Ending::Drifts, probes);
                 return;
             }
             SearchEnd::OutOfBudget => Ending::OutOfBudget,
@@ -254,7 +254,7 @@ impl SearchResult {
         if let SearchEnd::Found(crossing) = end {
             self.answered(crossing);
         }
-        self.told(ending, probes);
+        self.set_ending(ending, probes);
     }
 
     /// Also called after each probe, as if interrupted then.
@@ -263,17 +263,17 @@ impl SearchResult {
         if let Some(crossing) = search::known(probes) {
             self.answered(&crossing);
         }
-        self.told(Ending::Interrupted, probes);
+        self.set_ending(Ending::Interrupted, probes);
     }
 
     pub fn died(&mut self, probes: &[ProbeResult]) {
         self.forget();
-        self.told(Ending::Died, probes);
+        self.set_ending(Ending::Died, probes);
     }
 
     pub fn could_not_go_on(&mut self, why: &str, probes: &[ProbeResult]) {
         self.forget();
-        self.told(Ending::CouldNotRun, probes);
+        self.set_ending(Ending::CouldNotRun, probes);
         self.sentence = format!("no answer: {why}{}", self.held());
     }
 
@@ -282,7 +282,7 @@ impl SearchResult {
         self.scaling = sweep::scaling(levels, seed);
         self.ending = Ending::Swept;
         self.sentence = match &self.scaling {
-            Some(scaling) => scaling.told(levels),
+            Some(scaling) => scaling.describe(levels),
             None => format!(
                 "{} of the {} numbers of users that it takes were measured: nothing can be said of how it scales",
                 levels.len(),
@@ -317,7 +317,7 @@ impl SearchResult {
             .collect();
     }
 
-    fn told(&mut self, ending: Ending, probes: &[ProbeResult]) {
+    fn set_ending(&mut self, ending: Ending, probes: &[ProbeResult]) {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
         // A changing service has no meaningful overload.
@@ -472,7 +472,7 @@ impl SearchResult {
         let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
         let holds = |row: &&ProbeRow| row.spoilt.is_none() && row.holds;
         let held: Vec<&ProbeRow> = self.probes.iter().filter(holds).collect();
-        overload::told((&rows, &held), &self.slos, &level, &fails)
+        overload::describe((&rows, &held), &self.slos, &level, &fails)
     }
 }
 

@@ -72,43 +72,46 @@ fn ended(probes: &[(f64, bool, bool)], end: &SearchEnd) -> (String, Option<Strin
 
 #[test]
 fn an_end_without_an_answer_says_what_is_known() {
-    let (told, above, code) = ended(
+    let (reported, above, code) = ended(
         &[(100.0, true, true), (400.0, false, true)],
         &SearchEnd::OutOfBudget,
     );
     assert_eq!(
-        told,
+        reported,
         "no answer within the budget: somewhere between 100/s and 400/s"
     );
     assert_eq!(above.unwrap(), "`p99 < 200ms` is 300 ms at 400/s");
     assert_eq!(code, 5);
     // A level that both held and failed is still between.
-    let (told, ..) = ended(
+    let (reported, ..) = ended(
         &[(400.0, true, true), (390.0, false, true)],
         &SearchEnd::OutOfBudget,
     );
     assert_eq!(
-        told,
+        reported,
         "no answer within the budget: somewhere between 390/s and 400/s"
     );
-    let (told, above, code) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorLimited);
+    let (reported, above, code) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorLimited);
     assert_eq!(
-        told,
+        reported,
         "at least 100/s, generator-limited: this machine cannot send more"
     );
     assert_eq!((above, code), (None, 4));
-    let (told, ..) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorDisturbed);
-    assert!(told.ends_with("; everything held at 100/s"), "{told}");
+    let (reported, ..) = ended(&[(100.0, true, true)], &SearchEnd::GeneratorDisturbed);
+    assert!(
+        reported.ends_with("; everything held at 100/s"),
+        "{reported}"
+    );
 }
 
 #[test]
 fn what_does_not_count_fails_nothing() {
     let probes = [(2.0, false, false), (5.0, false, true), (1.0, false, true)];
-    let (told, above, code) = ended(&probes, &SearchEnd::NotEvenLowest);
-    assert_eq!(told, "fails even at 1.00/s: `p99 < 200ms` is 300 ms");
+    let (reported, above, code) = ended(&probes, &SearchEnd::NotEvenLowest);
+    assert_eq!(reported, "fails even at 1.00/s: `p99 < 200ms` is 300 ms");
     assert_eq!((above, code), (None, 1));
-    let (told, ..) = ended(&[(2.0, false, false)], &SearchEnd::GeneratorLimited);
-    assert!(told.starts_with("unknown: "), "{told}");
+    let (reported, ..) = ended(&[(2.0, false, false)], &SearchEnd::GeneratorLimited);
+    assert!(reported.starts_with("unknown: "), "{reported}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub struct Shifted {
     pub at: usize,
     pub run: String,
     /// Last run of the old level.
-    pub behind: String,
+    pub last_run_before: String,
     /// Geometric mean for times and rates.
     pub before: f64,
     pub after: f64,
@@ -95,14 +95,14 @@ pub fn course(runs: &[IndexedRun], asked: &TrendConfig) -> Result<MetricTrend, N
     })?;
     let (mut values, mut apart): (Vec<TrendPoint>, Vec<Apart>) = (Vec::new(), Vec::new());
     for run in runs {
-        let told = told(run, value(run));
-        match why_apart(run, measure, told.value, asked.anyway) {
-            None => values.push(told),
+        let reported = point(run, value(run));
+        match why_apart(run, measure, reported.value, asked.anyway) {
+            None => values.push(reported),
             Some(why) => match apart.iter_mut().find(|known| known.why == why) {
-                Some(known) => known.runs.push(told),
+                Some(known) => known.runs.push(reported),
                 None => apart.push(Apart {
                     why,
-                    runs: vec![told],
+                    runs: vec![reported],
                 }),
             },
         }
@@ -129,7 +129,7 @@ fn known(run: &IndexedRun, asked: &TrendConfig) -> Option<f64> {
     (asked.subject.unit() == FigureUnit::Share || value > 0.0).then_some(value)
 }
 
-fn told(run: &IndexedRun, value: Option<f64>) -> TrendPoint {
+fn point(run: &IndexedRun, value: Option<f64>) -> TrendPoint {
     TrendPoint {
         run: run.run.clone(),
         began_utc: run.began_utc.clone(),
@@ -201,7 +201,7 @@ fn shifts(values: &[TrendPoint], unit: FigureUnit, asked: &TrendConfig) -> (Vec<
         Some(Shifted {
             at: point.at,
             run: values.get(point.at)?.run.clone(),
-            behind: values.get(point.at.checked_sub(1)?)?.run.clone(),
+            last_run_before: values.get(point.at.checked_sub(1)?)?.run.clone(),
             before: level(point.before),
             after: level(point.after),
             change: if is_ratio {
@@ -256,15 +256,15 @@ fn sentence(
         );
     };
     let way = if last.change > 0.0 { "rose" } else { "fell" };
-    let told = format!(
+    let reported = format!(
         "{} {way} by {} at {}",
         asked.subject.text,
         amount(last.change.abs()),
         last.run
     );
     match shifts.len() {
-        1 => format!("{count}, 1 shift: {told}"),
-        n => format!("{count}, {n} shifts; the last: {told}"),
+        1 => format!("{count}, 1 shift: {reported}"),
+        n => format!("{count}, {n} shifts; the last: {reported}"),
     }
 }
 
@@ -342,7 +342,7 @@ mod tests {
         assert!(one.at.abs_diff(40) <= 1 && one.worse, "{one:?}");
         assert!((one.change - 0.07).abs() < 0.02, "{one:?}");
         assert_eq!(one.run, format!("run-{}", one.at));
-        assert_eq!(one.behind, format!("run-{}", one.at - 1));
+        assert_eq!(one.last_run_before, format!("run-{}", one.at - 1));
         assert!(
             course.sentence.contains("p99 rose by"),
             "{}",

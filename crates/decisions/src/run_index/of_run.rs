@@ -96,8 +96,8 @@ fn of_row(of: RowSubject, row: &summary::Row) -> IndexedRow {
             row.text.clone()
         },
         count: row.count,
-        error_share: row.error_share.filter(|_| row.tells("errors")),
-        per_second: row.tells("per_second").then_some(row.per_second),
+        error_share: row.error_share.filter(|_| row.reports("errors")),
+        per_second: row.reports("per_second").then_some(row.per_second),
         times: times.collect(),
     }
 }

@@ -140,7 +140,7 @@ impl WatchedRule {
         let held = all.holds(when) == Some(true)
             && !self.seconds.iter().any(|seen| seen.contradicts(when))
             && !self.is_a_burst();
-        held.then(|| all.told(when))
+        held.then(|| all.describe(when))
     }
 
     /// Whether the most contradicting seconds together reveal a burst, although each has too few

@@ -141,7 +141,7 @@ impl RuleWindow {
         }
     }
 
-    pub fn told(&self, when: &Criterion) -> String {
+    pub fn describe(&self, when: &Criterion) -> String {
         use record::units::{count, figure, rate, time};
         let (n, over) = self.with_late();
         let of_all = |what: &str| format!("{} of {} requests {what}", count(over), count(n));

@@ -178,9 +178,11 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
         hosts.push((mqtt.host.to_ascii_lowercase(), None));
     }
     // The address of an embedded broker is known at run time.
-    let beside = plan.beside.as_ref();
-    if let Some(beside) = beside.filter(|beside| !beside.mqtt.host.starts_with("lab:")) {
-        hosts.push((beside.mqtt.host.to_ascii_lowercase(), None));
+    let background = plan.background.as_ref();
+    if let Some(background) =
+        background.filter(|background| !background.mqtt.host.starts_with("lab:"))
+    {
+        hosts.push((background.mqtt.host.to_ascii_lowercase(), None));
     }
     let scenarios = plan.scenarios().iter();
     let scenarios = scenarios.chain(&plan.before).chain(&plan.after);
@@ -369,10 +371,10 @@ mod tests {
         assert!(Hosts::problems(&plan, &allow).is_empty());
         allow.only = Some(vec!["target.test".into(), "*.cdn.test".into()]);
         let problems = Hosts::problems(&plan, &allow);
-        let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].starts_with("host not allowed: `other.test`"));
-        assert!(told[1].starts_with("host not allowed: `::1`"));
+        let reported: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        assert_eq!(reported.len(), 2, "{reported:?}");
+        assert!(reported[0].starts_with("host not allowed: `other.test`"));
+        assert!(reported[1].starts_with("host not allowed: `::1`"));
         assert_eq!(
             Hosts::new(&plan, &allow).ruling("other.test"),
             Ruling::Refused

@@ -26,12 +26,14 @@ fn steer(
 ) -> (Vec<Interval>, LoadControl, Answers) {
     let course = LoadControl::new(&plan.load, &Schedule::new(&plan.load, 1), MOST);
     let (next, answers) = (Cell::new(0), RefCell::new(Vec::new()));
-    let (asking, told) = (course.clone(), &answers);
+    let (asking, reported) = (course.clone(), &answers);
     let held_up = |at: u64| {
         while let Some((moment, wanted)) = asked.get(next.get()).filter(|(moment, _)| *moment <= at)
         {
             next.set(next.get() + 1);
-            told.borrow_mut().push(asking.change(*wanted, || *moment));
+            reported
+                .borrow_mut()
+                .push(asking.change(*wanted, || *moment));
         }
         at
     };

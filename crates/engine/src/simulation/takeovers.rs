@@ -39,7 +39,7 @@ struct PlannedTakeover {
 fn process(
     plan: &Plan,
     (share, workers): (Share, usize),
-    told: &[PlannedTakeover],
+    reported: &[PlannedTakeover],
     end: Option<u64>,
 ) -> ArrivalTimes {
     let mut seen = ArrivalTimes::default();
@@ -50,9 +50,12 @@ fn process(
         let (asked, next) = (adoptions.clone(), Cell::new(0));
         let stopped = stop.clone();
         let held_up = move |at: u64| {
-            while let Some(told) = told.get(next.get()).filter(|told| told.at_ns <= at) {
+            while let Some(reported) = reported
+                .get(next.get())
+                .filter(|reported| reported.at_ns <= at)
+            {
                 next.set(next.get() + 1);
-                let answer = asked.adopt(told.share, told.from_ns, || told.at_ns);
+                let answer = asked.adopt(reported.share, reported.from_ns, || reported.at_ns);
                 assert!(
                     matches!(answer, Ok(()) | Err(TakeoverRefusal::Over)),
                     "{answer:?}"
@@ -100,13 +103,13 @@ fn lose(plan: &Plan, of: u64, workers: usize, (lost_ns, from_ns): (u64, u64)) {
     );
     let mut sent = ArrivalTimes::default();
     for index in 0..of - 1 {
-        let told = PlannedTakeover {
+        let reported = PlannedTakeover {
             at_ns: from_ns - ShardTakeover::AHEAD_NS,
             share: lost.part(index, of - 1),
             from_ns,
         };
         let own = Share { index, of };
-        sent.add(process(plan, (own, workers), &[told], None));
+        sent.add(process(plan, (own, workers), &[reported], None));
     }
     assert_eq!(
         (sent.due, sent.started),
@@ -140,14 +143,14 @@ fn at_random(rate: u64, seconds: u64) -> Load {
 #[test]
 fn takeover_sends_at_full_rate_from_its_moment() {
     let lost = Share { index: 1, of: 2 };
-    let told = PlannedTakeover {
+    let reported = PlannedTakeover {
         at_ns: 3 * SECOND,
         share: lost,
         from_ns: 4 * SECOND,
     };
     let test = plan(open(100, 8), PoolPolicy::PerUser);
     let own = Share { index: 0, of: 2 };
-    let seen = process(&test, (own, 1), &[told], None);
+    let seen = process(&test, (own, 1), &[reported], None);
     assert_eq!(
         (seen.due, seen.started),
         (4 * 50 + 4 * 100, 4 * 50 + 4 * 100)
@@ -161,12 +164,12 @@ fn takeover_sends_at_full_rate_from_its_moment() {
     let first = FirstArrival::AfterOneGap;
     let few = plan(Load::Open { phases, first }, PoolPolicy::PerUser);
     let lost = Share { index: 2, of: 3 };
-    let told = PlannedTakeover {
+    let reported = PlannedTakeover {
         share: lost,
-        ..told
+        ..reported
     };
     let own = Share { index: 0, of: 3 };
-    let seen = process(&few, (own, 1), &[told], None);
+    let seen = process(&few, (own, 1), &[reported], None);
     assert_eq!(seen.moments, [10 * MILLISECOND, 10_010 * MILLISECOND]);
 }
 
@@ -183,7 +186,7 @@ fn second_loss_includes_earlier_takeover() {
     let schedule = Schedule::new(&test.load, 1);
     let share = |index| Share { index, of: 3 };
     let (first, second) = (4 * SECOND, 8 * SECOND);
-    let told = |share, from_ns| PlannedTakeover {
+    let reported = |share, from_ns| PlannedTakeover {
         at_ns: from_ns - SECOND,
         share,
         from_ns,
@@ -193,23 +196,23 @@ fn second_loss_includes_earlier_takeover() {
     sent.add(process(
         &test,
         (share(1), 2),
-        &[told(halves[1], first)],
+        &[reported(halves[1], first)],
         Some(6 * SECOND),
     ));
     let all = [
-        told(halves[0], first),
-        told(share(1), second),
-        told(halves[1], second),
+        reported(halves[0], first),
+        reported(share(1), second),
+        reported(halves[1], second),
     ];
     sent.add(process(&test, (share(0), 1), &all, None));
     sent.moments.sort_unstable();
-    let behind: Vec<u64> = schedule
+    let following: Vec<u64> = schedule
         .shard(0, 1)
         .map(|a| a.intended_ns)
         .filter(|at| *at >= second)
         .collect();
     let after = sent.moments.iter().filter(|at| **at >= second);
-    assert_eq!(after.copied().collect::<Vec<_>>(), behind);
+    assert_eq!(after.copied().collect::<Vec<_>>(), following);
     assert_eq!(
         (sent.due, sent.started),
         (sent.moments.len() as u64, sent.due)
@@ -230,8 +233,8 @@ fn delayed_worker_sends_taken_over_arrivals_late() {
         }
         if !once.replace(true) {
             let lost = Share { index: 1, of: 2 };
-            let told = asked.adopt(lost, 3 * SECOND, || 2 * SECOND + 1);
-            assert_eq!(told, Ok(()));
+            let reported = asked.adopt(lost, 3 * SECOND, || 2 * SECOND + 1);
+            assert_eq!(reported, Ok(()));
         }
         5 * SECOND
     };

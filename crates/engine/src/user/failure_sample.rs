@@ -20,7 +20,7 @@ const MOST_VALUES: usize = 1_000;
 impl User<'_> {
     /// Details of a failure. Uses a clone of the user with the same RNG state to inspect the
     /// response again.
-    pub(super) fn told(
+    pub(super) fn sample(
         &self,
         ongoing: &Ongoing<'_>,
         (ended, result): (RequestOutcome, &Result<(), IterationAbort>),

@@ -204,8 +204,8 @@ impl User<'_> {
         recorder.sample(&sample);
         if recorder.is_first(sample.label, ended) {
             drop(recorder);
-            let told = self.told(ongoing, (ended, result), drawn_from);
-            self.worker.recorder.borrow_mut().first(&sample, told);
+            let reported = self.sample(ongoing, (ended, result), drawn_from);
+            self.worker.recorder.borrow_mut().first(&sample, reported);
         }
     }
 }

@@ -173,7 +173,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     user.end_groups(&result);
     let times = (start.intended, user.paused_ns);
     let now = worker.clock.now();
-    let mut told = None;
+    let mut reported = None;
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
         Ok(()) | Err(IterationAbort::Left) => {
@@ -205,7 +205,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
                 recorder.door(now, &Event::UserFailed { reason, step });
                 // Other errors were reported with the response.
                 let is_news = program.tells_errors && step.is_some();
-                told = is_news.then(|| reason.to_kept());
+                reported = is_news.then(|| reason.to_kept());
             }
             end.ended()
         }
@@ -213,7 +213,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let counted = (scenario.label, scenario.pauses);
     count(&mut recorder, now, counted, times, ended);
     drop(recorder);
-    if let Some(error) = told {
+    if let Some(error) = reported {
         worker.emit(OutputLine::Error(error));
     }
     ended
@@ -299,7 +299,7 @@ impl<'a> User<'a> {
             match op {
                 Op::Request(index) => self.request(*index).await?,
                 Op::Fork(fork) => {
-                    at = fork.behind;
+                    at = fork.after;
                     // Boxed, because a future cannot contain itself.
                     Box::pin(self.fork(ops, fork)).await?;
                 }
@@ -312,7 +312,7 @@ impl<'a> User<'a> {
                 }
                 Op::If(block) => {
                     if !self.is_true(&block.condition)? {
-                        at = block.behind;
+                        at = block.after;
                     }
                 }
                 Op::Choose(choose) => at = self.choose(choose),
@@ -321,7 +321,7 @@ impl<'a> User<'a> {
                 Op::End => self.end_group(RequestOutcome::Ok),
                 Op::Enter(enter) => {
                     if !self.enter_loop(enter) {
-                        at = enter.behind;
+                        at = enter.after;
                     }
                 }
                 Op::Next(enter_at) => {

@@ -73,7 +73,7 @@ impl User<'_> {
         let (ended, result) = self.judge(&mut ongoing, result);
         self.book(&ongoing, ended, &result, drawn_from);
         if let Some((mut witness, url)) = witness {
-            witness.tell(&ongoing, url, ended, &result);
+            witness.record(&ongoing, url, ended, &result);
         }
         worker.run_due(done);
         result

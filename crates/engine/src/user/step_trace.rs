@@ -111,7 +111,7 @@ impl StepTrace {
 
 impl User<'_> {
     /// Traces an evaluated request. `self` is the state before the evaluation.
-    pub(super) fn tell(
+    pub(super) fn record(
         &mut self,
         ongoing: &Ongoing<'_>,
         url: Option<String>,

@@ -120,7 +120,7 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
         }
         .campaign(&root)
     });
-    let (notes, errors) = findings.told();
+    let (notes, errors) = findings.into_notes();
     match (campaign, errors) {
         (Some(mut campaign), None) => {
             let plans = campaign

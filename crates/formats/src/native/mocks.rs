@@ -73,7 +73,7 @@ fn load_with(
         }
         mocks = read_mocks(root.get(KEY), recorded, &mut findings);
     }
-    let (_, problems) = findings.told();
+    let (_, problems) = findings.into_notes();
     problems.map_or(Ok(mocks), Err)
 }
 

@@ -100,12 +100,12 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
     );
     native::translate_text("plan.yml", &plan).unwrap();
     let errors = mocks::of_text("plan.yml", text, &none).unwrap_err();
-    let told: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
+    let reported: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
     let wanted = [
         "plan.yml:4:14: there is no run last",
         "plan.yml:7:29: there is no run 'old runs/a'",
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
 }
 
 #[test]
@@ -293,8 +293,11 @@ fn unknown_mock_is_rejected() {
             "loadline: 1\nmocks: {{ lorota: {{ routes: [{{ get: / }}] }} }}\n{rest}\n{line}\nload: {{ rate: 1/s, duration: 1s }}\n"
         );
         let errors = native::translate_text("plan.yml", &text).unwrap_err();
-        let told = errors.problems[0].to_string();
-        assert!(told.starts_with(&format!("plan.yml:{place}: ")), "{told}");
-        assert!(told.contains("did you mean `lorota`?"), "{told}");
+        let reported = errors.problems[0].to_string();
+        assert!(
+            reported.starts_with(&format!("plan.yml:{place}: ")),
+            "{reported}"
+        );
+        assert!(reported.contains("did you mean `lorota`?"), "{reported}");
     }
 }

@@ -36,8 +36,8 @@ mqtt:
 criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     );
     let plan = plan(&text);
-    let beside = plan.beside.as_ref().expect("clients");
-    let mqtt = &beside.mqtt;
+    let background = plan.background.as_ref().expect("clients");
+    let mqtt = &background.mqtt;
     assert_eq!(mqtt.target(), "mqtts://broker.test:8883");
     assert_eq!(
         (mqtt.version, mqtt.connect_every_ns),
@@ -91,13 +91,13 @@ proptest! {
         ));
         match translate_text("plan.yml", &text) {
             Ok(plan) => {
-                let mqtt = &plan.beside.as_ref().expect("clients").mqtt;
+                let mqtt = &plan.background.as_ref().expect("clients").mqtt;
                 prop_assert!(mqtt.host.starts_with("lab:") || (mqtt.port > 0 && !mqtt.host.is_empty()));
             }
             Err(errors) => {
-                let told = lines(&errors);
-                prop_assert_eq!(told.len(), 1, "{:?}", told);
-                prop_assert!(told[0].starts_with("plan.yml:4:"), "{:?}", told);
+                let reported = lines(&errors);
+                prop_assert_eq!(reported.len(), 1, "{:?}", reported);
+                prop_assert!(reported[0].starts_with("plan.yml:4:"), "{:?}", reported);
             }
         }
     }

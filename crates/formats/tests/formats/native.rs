@@ -935,10 +935,13 @@ fn invalid_variable_in_setup_is_reported_once() {
     let text = "loadline: 1\nload: { rate: 1/s, duration: 1s }\ntarget: http://a\nvariables: { key: '{{ $env.NOT_SET_AT_ALL }}' }\n\
                 setup: [ { get: '/{{ key }}' } ]\nsteps: [ { get: / } ]\nteardown: [ { get: '/{{ key }}' } ]\n";
     let errors = formats::native::translate_text("p.yml", text).unwrap_err();
-    let told: Vec<&str> = errors
+    let reported: Vec<&str> = errors
         .problems
         .iter()
         .map(|problem| problem.message.as_str())
         .collect();
-    assert_eq!(told, ["the environment variable NOT_SET_AT_ALL is not set"]);
+    assert_eq!(
+        reported,
+        ["the environment variable NOT_SET_AT_ALL is not set"]
+    );
 }

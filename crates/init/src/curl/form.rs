@@ -66,11 +66,11 @@ fn part(
         });
     }
     let (sign, rest) = match rest.strip_prefix(['@', '<']) {
-        Some(behind) => (rest.chars().next(), behind),
+        Some(after) => (rest.chars().next(), after),
         None => (None, rest),
     };
-    let (value, behind) = first(rest, sign.is_some(), word)?;
-    let said = options(behind, word)?;
+    let (value, after) = first(rest, sign.is_some(), word)?;
+    let said = options(after, word)?;
     if said.filename.is_some() && sign != Some('@') {
         return Err(refused(
             word.mark,
@@ -129,14 +129,14 @@ fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t s
         return Err(refused(word.mark, "this \" has no end: close the quote"));
     }
     let end = text.find(';').unwrap_or(text.len());
-    let (value, behind) = text.split_at(end);
+    let (value, after) = text.split_at(end);
     if is_file && value.contains(',') {
         return Err(refused(
             word.mark,
             "several files in one part are no part of a plan: give each an -F of its own",
         ));
     }
-    Ok((value.to_owned(), behind))
+    Ok((value.to_owned(), after))
 }
 
 #[derive(Default)]
@@ -148,9 +148,9 @@ struct Said {
 fn options(text: &str, word: &Word) -> Result<Said, SyntaxError> {
     let mut said = Said::default();
     let mut rest = text;
-    while let Some(behind) = rest.strip_prefix(';') {
-        let behind = behind.trim_start();
-        let (place, inside) = match behind.split_once('=') {
+    while let Some(after) = rest.strip_prefix(';') {
+        let after = after.trim_start();
+        let (place, inside) = match after.split_once('=') {
             Some(("type", inside)) => (&mut said.kind, inside),
             Some(("filename", inside)) => (&mut said.filename, inside),
             _ => {

@@ -64,10 +64,10 @@ const HOLDERS: [&str; 8] = [
 ];
 
 pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
-    let told = |(mark, message): (Mark, String)| kind::problem(name, mark, message);
+    let reported = |(mark, message): (Mark, String)| kind::problem(name, mark, message);
     let log = root.get("log").unwrap_or(root);
     let Some(items) = log.get("entries").and_then(Node::as_list) else {
-        return Err(told((
+        return Err(reported((
             log.mark,
             "`log` of a HAR file has a list of `entries`".to_owned(),
         )));
@@ -76,12 +76,12 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     let (incomplete, complete): (Vec<&Node>, Vec<&Node>) =
         items.iter().partition(|item| entry::is_incomplete(item));
     for item in complete {
-        entries.extend(entry::read(item).map_err(told)?);
+        entries.extend(entry::read(item).map_err(reported)?);
     }
     let (entries, mut left) = choose::choose(entries);
     left.incomplete = incomplete.len();
     let Some(first) = entries.first() else {
-        return Err(told((
+        return Err(reported((
             log.mark,
             format!(
                 "no request to a service is in this recording{}",
@@ -109,7 +109,7 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     let mut requests = requests(&entries, &draft.target.clone(), &mut draft.unknowns).map_err(
         |(index, why)| {
             let mark = items.get(index).map_or(log.mark, |item| item.mark);
-            told((mark, why))
+            reported((mark, why))
         },
     )?;
     let off = disabled::comment_out(&mut requests);
@@ -318,12 +318,12 @@ impl Maker<'_> {
         }
         if let Some(text) = &entry.body {
             // Tokens from responses are captured before secrets are removed.
-            let told = body::structured(text);
-            let linked = told.as_ref().map(|value| self.value(value));
-            let is_linked = linked != told;
+            let reported = body::structured(text);
+            let linked = reported.as_ref().map(|value| self.value(value));
+            let is_linked = linked != reported;
             let text = match linked.filter(|_| is_linked) {
                 Some(linked) => query::value::json(&linked),
-                None if told.is_some() => text.clone(),
+                None if reported.is_some() => text.clone(),
                 None => self.link(text),
             };
             let has_kind = |headers: &[(String, String)]| {

@@ -180,11 +180,11 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
 /// Uses created ids: `POST /pets` returns the `id` for `/pets/{petId}`.
 fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     for maker in 0..operations.len() {
-        let (before, behind) = operations.split_at_mut(maker + 1);
+        let (before, after) = operations.split_at_mut(maker + 1);
         let Some(maker) = before.last_mut().filter(|maker| maker.is_maker()) else {
             continue;
         };
-        for user in behind {
+        for user in after {
             if let Some((parameter, member)) = user.made_by(maker) {
                 let variable = maker.capture(&parameter, &member, unknowns);
                 user.give(&parameter, &variable);

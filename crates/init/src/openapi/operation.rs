@@ -87,12 +87,12 @@ impl<'n> Operation<'n> {
 
     /// Parameter directly after the maker's path, and the matching response member.
     pub fn made_by(&self, maker: &Operation<'_>) -> Option<(String, String)> {
-        let behind = self
+        let following = self
             .path
             .strip_prefix(&maker.path)?
             .trim_start_matches('/')
             .strip_prefix('{')?;
-        let (name, _) = behind.split_once('}')?;
+        let (name, _) = following.split_once('}')?;
         let fits = |member: &&String| *member == name || *member == "id";
         let exact = maker.answer.iter().find(|member| *member == name);
         let member = exact.or_else(|| maker.answer.iter().find(fits))?;
@@ -165,8 +165,8 @@ impl<'n> Operation<'n> {
         asker: &mut Asker<'_>,
     ) -> Result<(), BrokenReference> {
         let mut rest = self.path.as_str();
-        while let Some((before, behind)) = rest.split_once('{') {
-            let Some((name, after)) = behind.split_once('}') else {
+        while let Some((before, following)) = rest.split_once('{') {
+            let Some((name, after)) = following.split_once('}') else {
                 break;
             };
             request.url.push_str(before);
@@ -184,8 +184,8 @@ impl<'n> Operation<'n> {
                     ParameterStyle::from_parameter(parameter, "path").path(name, &value)
                 });
             if let Some(parameter) = parameter.filter(|_| !self.given.contains_key(name)) {
-                let told = told_of_others(name, said.as_ref(), parameter);
-                request.comments.extend(told);
+                let reported = told_of_others(name, said.as_ref(), parameter);
+                request.comments.extend(reported);
             }
             match (self.given.get(name), said) {
                 (Some(variable), _) => request.url.push_str(variable),

@@ -114,8 +114,8 @@ impl Faults {
     pub fn fate(&self) -> Fate {
         // All are evaluated for each message, so that one fault does not shift another.
         let (drop, twice) = (self.drop.is_next(), self.duplicate.is_next());
-        let behind = self.reorder.is_next();
-        match (drop, twice, behind) {
+        let after = self.reorder.is_next();
+        match (drop, twice, after) {
             (true, ..) => Fate::Dropped,
             (_, true, _) => Fate::Twice,
             (.., true) => Fate::BehindTheNext,

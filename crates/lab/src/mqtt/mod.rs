@@ -179,7 +179,7 @@ async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
     let mut first = [0];
     stream.peek(&mut first).await?;
     if first[0] != 0x10 {
-        return tell(stream, desk).await;
+        return send_stats(stream, desk).await;
     }
     if desk.faults.is_sink {
         return sink::serve(stream, desk).await;
@@ -188,7 +188,7 @@ async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
 }
 
 /// Serves the stats over HTTP.
-async fn tell(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
+async fn send_stats(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
     let mut asked = Vec::new();
     let mut piece = [0; 1024];
     while !asked.windows(4).any(|end| end == b"\r\n\r\n") && asked.len() < 16 << 10 {

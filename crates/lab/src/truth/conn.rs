@@ -21,7 +21,7 @@ pub(super) struct Pending {
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
     /// Log entry. `None` for requests about the lab itself.
-    pub(super) told: Option<RequestEntry>,
+    pub(super) entry: Option<RequestEntry>,
 }
 
 /// The response.

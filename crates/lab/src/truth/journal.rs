@@ -54,7 +54,7 @@ impl Journal {
         Ok(Self { entries, writer })
     }
 
-    pub(super) fn tell(&self, entry: LogEntry) {
+    pub(super) fn log(&self, entry: LogEntry) {
         // Fails only if the writer has panicked, which `finish` detects.
         let _ = self.entries.send(entry);
     }
@@ -122,25 +122,25 @@ fn format(line: &mut Vec<u8>, entry: &LogEntry) -> io::Result<()> {
             }
             Ok(())
         }
-        LogEntry::Request(told) => format_request(line, told),
+        LogEntry::Request(reported) => format_request(line, reported),
     }
 }
 
-fn format_request(line: &mut Vec<u8>, told: &RequestEntry) -> io::Result<()> {
-    let id = told.id.as_deref().map(String::from_utf8_lossy);
+fn format_request(line: &mut Vec<u8>, reported: &RequestEntry) -> io::Result<()> {
+    let id = reported.id.as_deref().map(String::from_utf8_lossy);
     line.extend_from_slice(b"{\"id\":");
     serde_json::to_writer(&mut *line, &id)?;
-    write!(line, r#","arrival_ns":{},"release_ns":"#, told.arrival)?;
-    serde_json::to_writer(&mut *line, &told.release)?;
+    write!(line, r#","arrival_ns":{},"release_ns":"#, reported.arrival)?;
+    serde_json::to_writer(&mut *line, &reported.release)?;
     line.extend_from_slice(b",\"code\":");
-    serde_json::to_writer(&mut *line, &told.code)?;
+    serde_json::to_writer(&mut *line, &reported.code)?;
     line.extend_from_slice(b",\"due_ns\":");
-    serde_json::to_writer(&mut *line, &told.due)?;
+    serde_json::to_writer(&mut *line, &reported.due)?;
     let RequestEntry {
         service, n, conn, ..
-    } = told;
+    } = reported;
     write!(line, r#","service_ns":{service},"n":{n},"conn":{conn}"#)?;
-    if told.gone {
+    if reported.gone {
         line.extend_from_slice(b",\"gone\":true");
     }
     line.extend_from_slice(b"}\n");
@@ -151,7 +151,7 @@ fn format_request(line: &mut Vec<u8>, told: &RequestEntry) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn told(n: u64, release: Option<u64>) -> LogEntry {
+    fn entry(n: u64, release: Option<u64>) -> LogEntry {
         LogEntry::Request(RequestEntry {
             id: (n == 0).then(|| (*b"a\"\xff").into()),
             n,
@@ -171,11 +171,11 @@ mod tests {
         let journal = Journal::start(RequestLog::create(&path).unwrap()).unwrap();
         for entry in [
             LogEntry::Start { start: 10, seed: 7 },
-            told(0, Some(16)),
-            told(1, None),
-            told(2, Some(17)),
+            entry(0, Some(16)),
+            entry(1, None),
+            entry(2, Some(17)),
         ] {
-            journal.tell(entry);
+            journal.log(entry);
         }
         journal.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn write_errors_are_reported() {
         let journal = Journal::start(RequestLog::create("/dev/full".as_ref()).unwrap()).unwrap();
-        journal.tell(told(0, Some(16)));
+        journal.log(entry(0, Some(16)));
         let error = journal.finish().unwrap_err().to_string();
         assert!(error.starts_with("cannot write log /dev/full: "), "{error}");
     }

@@ -53,7 +53,7 @@ impl LabLedger {
         self.received += 1;
         if self.start.is_none() {
             self.start = Some(arrival);
-            self.tell(LogEntry::Start {
+            self.log(LogEntry::Start {
                 start: arrival,
                 seed: self.seed,
             });
@@ -73,40 +73,40 @@ impl LabLedger {
     }
 
     /// Counts and logs a request whose connection was reset by the one before it.
-    pub(super) fn swept_away(&mut self, told: RequestEntry) {
+    pub(super) fn swept_away(&mut self, reported: RequestEntry) {
         self.resets += 1;
-        self.tell(LogEntry::Request(told));
+        self.log(LogEntry::Request(reported));
     }
 
     /// Counts and logs a request that is never answered.
-    pub(super) fn never(&mut self, told: RequestEntry) {
+    pub(super) fn never(&mut self, reported: RequestEntry) {
         self.never += 1;
-        self.tell(LogEntry::Request(told));
+        self.log(LogEntry::Request(reported));
     }
 
     /// Logs a request that still waits when the lab ends.
-    pub(super) fn unanswered(&self, told: RequestEntry) {
-        self.tell(LogEntry::Request(told));
+    pub(super) fn unanswered(&self, reported: RequestEntry) {
+        self.log(LogEntry::Request(reported));
     }
 
     /// Logs a released request, after the stalls that ended before it.
-    pub(super) fn released(&self, told: RequestEntry, server: &mut ModeServer) {
+    pub(super) fn released(&self, reported: RequestEntry, server: &mut ModeServer) {
         if self.journal.is_some() {
-            self.stalls(told.release.and_then(|release| server.ended(release)));
-            self.tell(LogEntry::Request(told));
+            self.stalls(reported.release.and_then(|release| server.ended(release)));
+            self.log(LogEntry::Request(reported));
         }
     }
 
     /// Logs stalls.
     pub(super) fn stalls(&self, stalls: Option<(Range<u64>, Windows)>) {
         if let Some((range, windows)) = stalls {
-            self.tell(LogEntry::Stalls(range, windows));
+            self.log(LogEntry::Stalls(range, windows));
         }
     }
 
-    fn tell(&self, entry: LogEntry) {
+    fn log(&self, entry: LogEntry) {
         if let Some(journal) = &self.journal {
-            journal.tell(entry);
+            journal.log(entry);
         }
     }
 

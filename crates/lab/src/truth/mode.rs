@@ -150,23 +150,23 @@ impl ModeServer {
 
     /// Stalls that have ended by `now` and were not returned before.
     pub(super) fn ended(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
-        self.tell(|stalls| stalls.ended(now))
+        self.announce(|stalls| stalls.ended(now))
     }
 
     /// Stalls that have started by `now` and were not returned before.
     pub(super) fn begun(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
-        self.tell(|stalls| stalls.begun(now))
+        self.announce(|stalls| stalls.begun(now))
     }
 
-    fn tell(
+    fn announce(
         &mut self,
         which: impl FnOnce(&mut Stalls) -> Range<u64>,
     ) -> Option<(Range<u64>, Windows)> {
         let Queue::Stalls(Some(stalls)) = &mut self.queue else {
             return None;
         };
-        let told = which(stalls);
-        (!told.is_empty()).then(|| (told, stalls.windows()))
+        let reported = which(stalls);
+        (!reported.is_empty()).then(|| (reported, stalls.windows()))
     }
 }
 

@@ -95,8 +95,8 @@ impl Serve {
         let served = self.turn_until_stopped();
         // Requests still waiting are logged as unanswered.
         for conn in self.conns.iter_mut() {
-            for told in conn.queue.drain(..).filter_map(|pending| pending.told) {
-                self.ledger.unanswered(told);
+            for reported in conn.queue.drain(..).filter_map(|pending| pending.entry) {
+                self.ledger.unanswered(reported);
             }
         }
         self.ledger.stalls(self.server.begun(self.last_arrival));

@@ -63,7 +63,7 @@ pub(super) struct Stalls {
     /// Release of the last held request.
     last_turn: Option<u64>,
     /// Number of stalls returned so far.
-    told: u64,
+    announced: u64,
 }
 
 impl Stalls {
@@ -72,7 +72,7 @@ impl Stalls {
             windows: Windows::new(rhythm, start),
             gap,
             last_turn: None,
-            told: 0,
+            announced: 0,
         }
     }
 
@@ -92,9 +92,9 @@ impl Stalls {
 
     /// Stalls that have ended by `now` and were not returned before.
     pub(super) fn ended(&mut self, now: u64) -> Range<u64> {
-        let from = self.told;
-        self.told = from.max(self.windows.ended(now));
-        from..self.told
+        let from = self.announced;
+        self.announced = from.max(self.windows.ended(now));
+        from..self.announced
     }
 
     /// Stalls that have started by `now` and were not returned before.

@@ -23,11 +23,11 @@ pub struct ClientsRow {
 
 /// The groups of a plan.
 pub(super) fn rows(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
-    let Some(beside) = &plan.beside else {
+    let Some(background) = &plan.background else {
         return Vec::new();
     };
-    let ready_ns = beside.mqtt.ready_ns();
-    let groups = beside.mqtt.groups.iter().zip(plan.loads_beside());
+    let ready_ns = background.mqtt.ready_ns();
+    let groups = background.mqtt.groups.iter().zip(plan.loads_beside());
     let row = |(group, load): (&crate::mqtt::Clients, Option<crate::Load>)| {
         let filters: Vec<&str> = group.subscribe.iter().map(|s| s.filter.as_str()).collect();
         let (does, topic, qos) = match &group.publish {

@@ -287,11 +287,11 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
 
 /// Metrics without a chart because they were constant.
 fn throughout(constants: &[Constant]) -> Option<String> {
-    let told = constants.iter();
-    let told: Vec<String> = told
+    let reported = constants.iter();
+    let reported: Vec<String> = reported
         .map(|one| format!("`{}` = {}", one.name, one.text))
         .collect();
-    (!told.is_empty()).then(|| format!("Constant throughout: {}.", told.join(", ")))
+    (!reported.is_empty()).then(|| format!("Constant throughout: {}.", reported.join(", ")))
 }
 
 fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
@@ -317,11 +317,11 @@ fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
 }
 
 fn saturated(rows: &[StageRow]) -> Vec<String> {
-    let told = rows.iter().filter_map(|row| {
+    let reported = rows.iter().filter_map(|row| {
         let saturation = row.saturation.as_ref()?;
         Some(format!("{}: {}", row.name, saturation.sentence))
     });
-    told.collect()
+    reported.collect()
 }
 
 fn endpoints(campaign: &Campaign) -> SheetTable {

@@ -10,9 +10,9 @@ const WARNING: &str = "  DOES NOT ADD UP";
 
 pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
-    if summary.run.imported_from.is_none() || summary.all.tells("errors") {
+    if summary.run.imported_from.is_none() || summary.all.reports("errors") {
         lines.push(requests(&summary.requests));
-    } else if summary.all.tells("count") {
+    } else if summary.all.reports("count") {
         lines.push(format!(
             "Requests   {} counted",
             count(summary.requests.issued)

@@ -67,14 +67,14 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
         blocks.push(wrap(&saturation.sentence, 2, columns));
     }
     if !summary.nodes.is_empty() {
-        let told = nodes::lines(&summary.nodes);
-        let told: Vec<String> = told.iter().map(|one| wrap(one, 2, columns)).collect();
-        blocks.push(told.join("\n"));
+        let reported = nodes::lines(&summary.nodes);
+        let reported: Vec<String> = reported.iter().map(|one| wrap(one, 2, columns)).collect();
+        blocks.push(reported.join("\n"));
     }
     if !summary.mocks.is_empty() {
-        let told = mocks::sentences(&summary.mocks);
-        let told: Vec<String> = told.iter().map(|one| wrap(one, 2, columns)).collect();
-        blocks.push(told.join("\n"));
+        let reported = mocks::sentences(&summary.mocks);
+        let reported: Vec<String> = reported.iter().map(|one| wrap(one, 2, columns)).collect();
+        blocks.push(reported.join("\n"));
     }
     if !summary.notes.is_empty() {
         let notes = summary

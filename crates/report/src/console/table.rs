@@ -75,9 +75,9 @@ fn thin(summary: &Summary, columns: Columns) -> String {
         .chain(&summary.transactions);
     let times = rows.flat_map(|row| {
         let of = |name: &str, stats: Option<&Stats>| {
-            let told = stats.map(intervals).unwrap_or_default();
+            let reported = stats.map(intervals).unwrap_or_default();
             let of = format!("{} {name}", row.called());
-            (!told.is_empty()).then(|| format!("{}: {}", of.trim(), told.join(", ")))
+            (!reported.is_empty()).then(|| format!("{}: {}", of.trim(), reported.join(", ")))
         };
         [
             of("service", row.service.as_ref()),
@@ -86,17 +86,17 @@ fn thin(summary: &Summary, columns: Columns) -> String {
             of("without pauses", row.unpaused.as_ref()),
         ]
     });
-    let told: Vec<String> = times.flatten().collect();
-    if told.is_empty() {
+    let reported: Vec<String> = times.flatten().collect();
+    if reported.is_empty() {
         return String::new();
     }
     let head =
         "? fewer than 10 samples lie beyond this percentile: it may be chance; 95 % intervals:";
     let mut text = format!("\n{}", wrap(head, 2, columns));
-    for line in told.iter().take(MOST_THIN) {
+    for line in reported.iter().take(MOST_THIN) {
         text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4, columns)));
     }
-    let more = told.len().saturating_sub(MOST_THIN);
+    let more = reported.len().saturating_sub(MOST_THIN);
     if more > 0 {
         text.push_str(&format!("\n  and {more} more, see the report"));
     }
@@ -111,11 +111,11 @@ fn intervals(stats: &Stats) -> Vec<String> {
         ("p99", stats.p99),
         ("p99.9", stats.p999),
     ];
-    let told = figures.into_iter().filter_map(|(name, figure)| {
+    let reported = figures.into_iter().filter_map(|(name, figure)| {
         let interval = figure.thin?.interval()?;
         Some(format!("{name} {interval}"))
     });
-    told.collect()
+    reported.collect()
 }
 
 struct TableLine {
@@ -132,7 +132,11 @@ impl TableLine {
             ("per_second", units::rate(row.per_second)),
         ];
         for (cell, (name, text)) in line.cells.iter_mut().zip(cells) {
-            *cell = if row.tells(name) { text } else { "–".into() };
+            *cell = if row.reports(name) {
+                text
+            } else {
+                "–".into()
+            };
         }
         line
     }

@@ -15,7 +15,7 @@ const MOST_NAMED: usize = 3;
 pub fn course_in(course: &MetricTrend, columns: Columns) -> String {
     let mut text = format!("\n{}\n\n{}\n\n", course.subject, chart(course, columns));
     for (number, changed) in course.shifts.iter().enumerate() {
-        text += &wrap(&told(course, number + 1, changed), 2, columns);
+        text += &wrap(&describe(course, number + 1, changed), 2, columns);
         text.push('\n');
     }
     for apart in &course.apart {
@@ -88,14 +88,14 @@ fn range(values: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-fn told(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
+fn describe(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
     let way = if changed.change > 0.0 { "+" } else { "-" };
     let by = decisions::compare::amount(course.unit, changed.change);
     let sense = if changed.worse { "worse" } else { "better" };
     let of = |run: &str| {
         let mut runs = course.values.iter();
-        let told = runs.find(|value| value.run == run);
-        let revision = told.and_then(|told| told.revision.as_deref());
+        let reported = runs.find(|value| value.run == run);
+        let revision = reported.and_then(|reported| reported.revision.as_deref());
         revision.map_or_else(
             || run.to_owned(),
             |revision| {
@@ -109,7 +109,7 @@ fn told(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
         value(course.unit, changed.before),
         value(course.unit, changed.after),
         of(&changed.run),
-        of(&changed.behind)
+        of(&changed.last_run_before)
     )
 }
 

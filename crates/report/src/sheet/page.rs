@@ -48,9 +48,9 @@ pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
 fn prose(all: &str) -> String {
     let mut out = String::with_capacity(all.len());
     let mut rest = all;
-    while let Some((before, code, behind)) = code_span(rest) {
+    while let Some((before, code, after)) = code_span(rest) {
         out += &format!("{}<code>{}</code>", text(before), text(code));
-        rest = behind;
+        rest = after;
     }
     out + &text(rest)
 }

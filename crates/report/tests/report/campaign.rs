@@ -182,14 +182,14 @@ fn the_sentence_says_what_holds_and_what_does_not() {
 
 #[test]
 fn what_failed_is_named_whatever_could_not_be_measured_before_it() {
-    let told = campaign(
+    let reported = campaign(
         &[("half", Some(3)), ("whole", Some(1)), ("double", None)],
         None,
     );
     assert!(
-        told.sentence.starts_with("whole does not hold"),
+        reported.sentence.starts_with("whole does not hold"),
         "{}",
-        told.sentence
+        reported.sentence
     );
 }
 
@@ -199,16 +199,17 @@ fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
         unmeasured: Some("it was late".into()),
         ..cool_down(None)
     };
-    let told = campaign(&[("half", Some(0)), ("whole", Some(0))], Some(&unknown));
-    assert_eq!(told.verdict, Some(Judgement::Inconclusive));
+    let reported = campaign(&[("half", Some(0)), ("whole", Some(0))], Some(&unknown));
+    assert_eq!(reported.verdict, Some(Judgement::Inconclusive));
     assert!(
-        told.sentence
+        reported
+            .sentence
             .contains("Whether the service came back after whole is not known"),
         "{}",
-        told.sentence
+        reported.sentence
     );
     let hand = |text: &String| text.contains("needs somebody's hand");
-    assert!(!told.recommendations.iter().any(hand));
+    assert!(!reported.recommendations.iter().any(hand));
 }
 
 #[test]

@@ -87,14 +87,14 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
     ];
     let run = run(&folder.0, &criteria);
     let summary = analysis::summarise(&run);
-    let told: Vec<_> = summary
+    let reported: Vec<_> = summary
         .criteria
         .iter()
         .map(|judged| (judged.judgement, judged.measured.as_deref()))
         .collect();
     use Judgement::{Fail, Inconclusive, Pass};
     assert_eq!(
-        told,
+        reported,
         [
             (Pass, Some("55 %")),
             (Fail, Some("90 %")),

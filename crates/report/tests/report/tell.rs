@@ -380,11 +380,11 @@ fn a_summary_fits_the_terminal_that_it_is_shown_in() {
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
-        let told = text
+        let reported = text
             .lines()
             .find(|line| line.starts_with("too narrow for "));
         assert_eq!(
-            told.is_some_and(|line| line.contains(without)),
+            reported.is_some_and(|line| line.contains(without)),
             width < 100,
             "{text}"
         );

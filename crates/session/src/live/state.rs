@@ -102,10 +102,8 @@ impl LatestState {
     /// The run is over, and will not change again.
     pub fn over(&self, run: &Run) {
         let newest = self.states.borrow();
-        let interval = live_snapshot
-            .as_ref()
-            .and_then(|state| state.interval.clone());
-        drop(live_snapshot);
+        let interval = newest.as_ref().and_then(|state| state.interval.clone());
+        drop(newest);
         self.publish(run, interval, true);
     }
 

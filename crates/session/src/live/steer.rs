@@ -87,7 +87,7 @@ impl Steering {
         let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
         let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));
         change
-            .map(|change| told(&change))
+            .map(|change| describe(&change))
             .map_err(|why| why.to_string())
     }
 }
@@ -108,7 +108,7 @@ fn read(wanted: &str) -> Result<AdjustedLoad, String> {
     }
 }
 
-fn told(change: &Change) -> String {
+fn describe(change: &Change) -> String {
     let figure = |wanted: AdjustedLoad| match wanted {
         AdjustedLoad::Rate(rate) => format!("{}/s", words::decimal(rate.as_f64())),
         AdjustedLoad::Users(1) => "1 user".to_owned(),
@@ -140,8 +140,8 @@ mod tests {
             ("users=1.5", "`1.5` is not a valid number of users"),
             ("80", "write rate=NUMBER"),
         ] {
-            let told = read(wanted).unwrap_err();
-            assert!(told.contains(why), "{told}");
+            let reported = read(wanted).unwrap_err();
+            assert!(reported.contains(why), "{reported}");
         }
     }
 
@@ -154,14 +154,14 @@ mod tests {
             Load::users(1, 1),
             Vec::new(),
         );
-        let told = |door, is_part| {
+        let reported = |door, is_part| {
             Steering::fixed(door, &plan, is_part)
                 .ask("rate=1")
                 .unwrap_err()
         };
-        assert!(told("artillery", false).contains("Artillery's"));
-        assert!(told("locust", true).contains("Locust's"));
-        assert!(told("run", true).contains("several processes"));
-        assert!(told("run", false).contains("schedule of its own"));
+        assert!(reported("artillery", false).contains("Artillery's"));
+        assert!(reported("locust", true).contains("Locust's"));
+        assert!(reported("run", true).contains("several processes"));
+        assert!(reported("run", false).contains("schedule of its own"));
     }
 }

@@ -239,7 +239,7 @@ pub(crate) struct Sampling {
     /// The samplers run while these are held.
     go_on: Vec<Sender<()>>,
     /// Sources whose failure has been reported.
-    told: BTreeSet<String>,
+    warned: BTreeSet<String>,
 }
 
 impl Sampling {
@@ -267,7 +267,7 @@ impl Sampling {
         Sampling {
             looks,
             go_on,
-            told: BTreeSet::new(),
+            warned: BTreeSet::new(),
         }
     }
 
@@ -289,7 +289,7 @@ impl Sampling {
     /// The warning for a source's first failure.
     pub fn warning(&mut self, look: &SourceReading) -> Option<String> {
         let why = look.readings.as_ref().err()?;
-        let first = self.told.insert(look.source.clone());
+        let first = self.warned.insert(look.source.clone());
         first.then(|| {
             format!(
                 "nothing could be measured of {} from {} on: {why}",

@@ -161,8 +161,8 @@ fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
     let stat = read("stat")?;
     // The name in parentheses may hold anything.
-    let behind = stat.rsplit_once(')')?.1;
-    let fields: Vec<&str> = behind.split_whitespace().collect();
+    let after = stat.rsplit_once(')')?.1;
+    let fields: Vec<&str> = after.split_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
     let descriptors = descriptors.map_or(f64::NAN, |all| all.count() as f64);

@@ -224,9 +224,9 @@ impl Sampler for Promql {
             // Just after the last reported step, since later steps may still be answered.
             Err(why) => vec![look(at(told_to) + 1, Err(why))],
             Ok(steps) => {
-                let told =
+                let reported =
                     (due.0..=due.1).step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
-                let told = told.map(|step| {
+                let reported = reported.map(|step| {
                     let values = steps.get(&(step / 1_000_000)).into_iter().flatten();
                     let readings = values.map(|(instance, value)| MetricReading {
                         of: from_instance(instance),
@@ -237,9 +237,9 @@ impl Sampler for Promql {
                         Ok(exposition::wanted(readings.collect(), &self.source)),
                     )
                 });
-                let told = told.collect();
+                let reported = reported.collect();
                 self.told_to = Some(due.1);
-                told
+                reported
             }
         }
     }
@@ -296,7 +296,9 @@ mod tests {
             wall_ns,
             is_last,
         };
-        let due = |second, told, is_last| asked.due(&now(second * SECOND, is_last), told * SECOND);
+        let due = |second, reported, is_last| {
+            asked.due(&now(second * SECOND, is_last), reported * SECOND)
+        };
         assert_eq!(due(105, 101, false), None);
         assert_eq!(due(106, 101, false), Some((105 * SECOND, 105 * SECOND)));
         assert_eq!(due(105, 101, true), Some((105 * SECOND, 105 * SECOND)));
@@ -320,8 +322,8 @@ mod tests {
                 is_last: false,
             };
             let looks = asked.looks(&now);
-            let told = |look: SourceReading| (look.at_ns, look.readings.is_err());
-            looks.into_iter().map(told).collect::<Vec<_>>()
+            let reported = |look: SourceReading| (look.at_ns, look.readings.is_err());
+            looks.into_iter().map(reported).collect::<Vec<_>>()
         };
         assert_eq!(looks(2), [(2 * SECOND, false)]);
         assert_eq!(looks(4), []);

@@ -15,8 +15,8 @@ use measure::{Interval, label};
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, units::SECOND};
 use record::{Run, RunState};
 use session::{
-    Door, Job, NullSink, Observer, RecentIntervals, RunOutcome, SharedVoice, StartError, exit,
-    prepare,
+    Job, NullSink, Observer, RecentIntervals, RunObserver, RunOutcome, SharedVoice, StartError,
+    exit, prepare,
 };
 
 /// A temporary folder for records.
@@ -62,7 +62,7 @@ impl Observer for Conductor {
     fn line(&mut self, _: &OutputLine) {}
 }
 
-impl Door for Conductor {
+impl RunObserver for Conductor {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         analysis::page::build(run)
     }

@@ -74,10 +74,10 @@ type Told = (RunPartOrder, String, u64, bool);
 #[test]
 #[ignore = "one process of several: the tests below start it"]
 fn one_process() {
-    let mut told = String::new();
-    std::io::stdin().read_to_string(&mut told).unwrap();
+    let mut reported = String::new();
+    std::io::stdin().read_to_string(&mut reported).unwrap();
     // Not started by the test.
-    let Ok((part, target, seconds, dealt)) = serde_json::from_str::<Told>(&told) else {
+    let Ok((part, target, seconds, dealt)) = serde_json::from_str::<Told>(&reported) else {
         return;
     };
     let number = dealt.then_some(part.share.index);
@@ -106,9 +106,9 @@ impl Processes {
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap();
-            let told: Told = (part, target.to_owned(), seconds, dealt);
-            let told = serde_json::to_vec(&told).unwrap();
-            child.stdin.take().unwrap().write_all(&told).unwrap();
+            let reported: Told = (part, target.to_owned(), seconds, dealt);
+            let reported = serde_json::to_vec(&reported).unwrap();
+            child.stdin.take().unwrap().write_all(&reported).unwrap();
             child
         };
         Processes(parts.map(start).collect())

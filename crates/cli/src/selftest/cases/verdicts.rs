@@ -80,8 +80,8 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
         let results = running.finish();
         drop(neighbour);
         let results = results?;
-        let (told, truth) = (results.service_ms(0.99), results.true_service_ms(0.99));
-        let moved = told > truth + f64::max(truth * MOVED, MOVED_MS);
+        let (reported, truth) = (results.service_ms(0.99), results.true_service_ms(0.99));
+        let moved = reported > truth + f64::max(truth * MOVED, MOVED_MS);
         Ok(moved && verdict(&results) == "VALID")
     })?;
     Ok(vec![
@@ -111,7 +111,7 @@ fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<u
 #[derive(Default)]
 struct RunVerdicts {
     well: usize,
-    told: usize,
+    decided: usize,
     /// Runs with a late machine, rightly flagged.
     excused: usize,
     /// Verdicts of other runs.
@@ -133,30 +133,30 @@ impl RunVerdicts {
         };
         Assertion {
             what: what.to_owned(),
-            expected: self.told.to_string(),
+            expected: self.decided.to_string(),
             measured: format!("{}{remarks}", self.well),
             // A busy machine does not fail a short battery; a long one needs results.
-            holds: self.well == self.told && (self.told > 0 || !depth.microseconds),
+            holds: self.well == self.decided && (self.decided > 0 || !depth.microseconds),
         }
     }
 }
 
 /// Repeats an experiment. If it fails while the witness was late too, the flag was right.
 fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
-    let mut told = RunVerdicts::default();
+    let mut reported = RunVerdicts::default();
     for _ in 0..runs {
         let results = experiment.run()?;
         if verdict(&results) == "VALID" {
-            told.well += 1;
-            told.told += 1;
+            reported.well += 1;
+            reported.decided += 1;
         } else if results.machine_was_late {
-            told.excused += 1;
+            reported.excused += 1;
         } else {
-            told.told += 1;
-            told.blamed.push(reasons(&results));
+            reported.decided += 1;
+            reported.blamed.push(reasons(&results));
         }
     }
-    Ok(told)
+    Ok(reported)
 }
 
 fn reasons(results: &Results) -> String {

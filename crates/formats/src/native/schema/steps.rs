@@ -13,8 +13,12 @@ pub(super) fn definitions(all: &mut Value) {
 }
 
 fn step_object() -> Value {
-    let beside = model::BESIDE_STEPS.iter();
-    let keys: Vec<&str> = beside.chain(model::STEPS).chain(METHODS).copied().collect();
+    let background = model::BESIDE_STEPS.iter();
+    let keys: Vec<&str> = background
+        .chain(model::STEPS)
+        .chain(METHODS)
+        .copied()
+        .collect();
     let mut step = object(&keys, step, &[]);
     step["minProperties"] = 1.into();
     step["maxProperties"] = 3.into();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mqtt::topic;
 use plan::{
-    Beside, Http, Load,
+    BackgroundMqtt, Http, Load,
     mqtt::{
         Arrival, Clients, Mqtt, Payload, Properties, PublishPace, Publishing, Subscribing, Version,
     },
@@ -45,7 +45,7 @@ struct Common {
 
 impl Translator<'_> {
     /// Reads the clients and their secrets.
-    pub(super) fn mqtt(&mut self, root: &Node, folder: &Path) -> Option<Beside> {
+    pub(super) fn mqtt(&mut self, root: &Node, folder: &Path) -> Option<BackgroundMqtt> {
         let node = root.get("mqtt")?;
         if entries(node, "mqtt", model::MQTT, self.findings).is_empty() {
             return None;
@@ -86,7 +86,7 @@ impl Translator<'_> {
         }
         self.payload_without_stamp(node, &groups);
         let server = server?;
-        Some(Beside {
+        Some(BackgroundMqtt {
             mqtt: Mqtt {
                 port: server.port.unwrap_or(if is_tls { 8883 } else { 1883 }),
                 host: server.host,
@@ -475,11 +475,11 @@ fn tls_is_meant(node: &Node) -> bool {
 fn place_of(text: &str) -> Option<(String, Option<u16>)> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
-            let (host, behind) = rest.split_once(']')?;
+            let (host, after) = rest.split_once(']')?;
             host.parse::<std::net::Ipv6Addr>().ok()?;
-            match behind.strip_prefix(':') {
+            match after.strip_prefix(':') {
                 Some(port) => (host, Some(port)),
-                None if behind.is_empty() => (host, None),
+                None if after.is_empty() => (host, None),
                 None => return None,
             }
         }

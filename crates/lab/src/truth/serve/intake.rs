@@ -101,7 +101,7 @@ impl Serve {
                 what: What::Refusal(code),
                 is_head: false,
                 keep_alive: false,
-                told: None,
+                entry: None,
             });
         } else if conn.reader.wants_continue() && conn.queue.is_empty() && !conn.muted {
             // Too short for a partial write.
@@ -120,7 +120,7 @@ impl Serve {
         if !request.keep_alive {
             conn.intake = Intake::Discard;
         }
-        let (what, due, told) = match request.target {
+        let (what, due, reported) = match request.target {
             Target::Stats => (What::Stats, self.now, None),
             Target::Unknown => (What::Refusal(404), self.now, None),
             Target::Any => {
@@ -128,12 +128,15 @@ impl Serve {
                 self.last_arrival = arrival;
                 self.ledger.received(arrival);
                 let decision = self.server.arrive(arrival);
-                let told = told(request.id, conn.number, arrival, &decision);
+                let reported = entry(request.id, conn.number, arrival, &decision);
                 match decided(decision.fate).filter(|_| !conn.muted) {
-                    Some((what, due)) => (what, due, Some(told)),
+                    Some((what, due)) => (what, due, Some(reported)),
                     None => {
                         conn.muted = true;
-                        self.ledger.never(RequestEntry { due: None, ..told });
+                        self.ledger.never(RequestEntry {
+                            due: None,
+                            ..reported
+                        });
                         return;
                     }
                 }
@@ -144,7 +147,7 @@ impl Serve {
             what,
             is_head: request.is_head,
             keep_alive: request.keep_alive,
-            told,
+            entry: reported,
         });
     }
 
@@ -164,7 +167,7 @@ impl Serve {
     }
 }
 
-fn told(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> RequestEntry {
+fn entry(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> RequestEntry {
     RequestEntry {
         id,
         n: decision.n,

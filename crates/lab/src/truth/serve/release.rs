@@ -59,21 +59,21 @@ impl Serve {
                 }
             };
             // Counted before it is written, so that a client with a response finds it counted.
-            if pending.told.is_some() {
+            if pending.entry.is_some() {
                 ledger.answered(answer.code, self.now.saturating_sub(pending.turn));
             }
             let present = conn.write(&answer.bytes, answer.length(pending.is_head));
             if !pending.keep_alive {
                 conn.close_writing();
             }
-            if let Some(told) = pending.told {
-                let told = RequestEntry {
+            if let Some(reported) = pending.entry {
+                let reported = RequestEntry {
                     release: Some(self.now),
                     code: Some(answer.code),
                     gone: !present,
-                    ..told
+                    ..reported
                 };
-                ledger.released(told, server);
+                ledger.released(reported, server);
             }
         }
     }
@@ -94,17 +94,17 @@ fn reset(
         conn.write(&answer.bytes, answer.half(pending.is_head));
     }
     conn.reset();
-    let ended = |told| RequestEntry {
+    let ended = |reported| RequestEntry {
         release: Some(now),
         code: Some(0),
         gone,
-        ..told
+        ..reported
     };
-    if let Some(told) = pending.told {
-        ledger.released(ended(told), server);
+    if let Some(reported) = pending.entry {
+        ledger.released(ended(reported), server);
     }
-    for told in conn.queue.drain(..).filter_map(|behind| behind.told) {
-        ledger.swept_away(ended(told));
+    for reported in conn.queue.drain(..).filter_map(|after| after.entry) {
+        ledger.swept_away(ended(reported));
     }
 }
 

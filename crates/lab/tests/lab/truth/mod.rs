@@ -150,20 +150,32 @@ impl Log {
     /// Checks what holds in every mode.
     fn check(&self) {
         let arrivals = self.in_order_of_arrival();
-        assert!(arrivals.iter().zip(0..).all(|(told, n)| told.n == n));
-        assert_eq!(self.start, arrivals.first().map(|told| told.arrival));
-        assert!(arrivals.is_sorted_by_key(|told| told.arrival));
-        let key = |told: &Told| told.release.unwrap_or(u64::MAX);
+        assert!(
+            arrivals
+                .iter()
+                .zip(0..)
+                .all(|(reported, n)| reported.n == n)
+        );
+        assert_eq!(
+            self.start,
+            arrivals.first().map(|reported| reported.arrival)
+        );
+        assert!(arrivals.is_sorted_by_key(|reported| reported.arrival));
+        let key = |reported: &Told| reported.release.unwrap_or(u64::MAX);
         assert!(
             self.requests.is_sorted_by_key(key),
             "in order of release, unanswered last"
         );
-        for told in &self.requests {
-            assert_eq!(told.release.is_some(), told.code.is_some(), "{told:?}");
-            if let (Some(due), Some(release)) = (told.due, told.release) {
+        for reported in &self.requests {
+            assert_eq!(
+                reported.release.is_some(),
+                reported.code.is_some(),
+                "{reported:?}"
+            );
+            if let (Some(due), Some(release)) = (reported.due, reported.release) {
                 assert!(
-                    told.arrival + told.service <= due && due <= release,
-                    "{told:?}"
+                    reported.arrival + reported.service <= due && due <= release,
+                    "{reported:?}"
                 );
             }
         }
@@ -171,14 +183,14 @@ impl Log {
 
     fn in_order_of_arrival(&self) -> Vec<&Told> {
         let mut requests: Vec<_> = self.requests.iter().collect();
-        requests.sort_by_key(|told| told.n);
+        requests.sort_by_key(|reported| reported.n);
         requests
     }
 
     /// The counts that `/__lab/stats` must have shown.
     fn counts(&self) -> Value {
         let mut by_code = BTreeMap::<String, u64>::new();
-        for code in self.requests.iter().filter_map(|told| told.code) {
+        for code in self.requests.iter().filter_map(|reported| reported.code) {
             *by_code.entry(code.to_string()).or_default() += 1;
         }
         let resets = by_code.remove("0").unwrap_or(0);
@@ -199,7 +211,7 @@ impl Log {
     fn assert_agrees(&self, mut stats: Value) {
         let errors = stats.as_object_mut().unwrap().remove("release_error_ns");
         assert_eq!(stats, self.counts());
-        let late = |told: &Told| Some(told.release? - told.due?);
+        let late = |reported: &Told| Some(reported.release? - reported.due?);
         let worst = self.requests.iter().filter_map(late).max();
         let errors = errors.unwrap();
         assert_eq!(errors["max"].as_u64(), worst);
@@ -250,23 +262,23 @@ fn requests_of_many(to: SocketAddr, clients: usize, n: usize) -> Vec<Seen> {
 fn assert_same(log: &Log, seen: &[Seen]) {
     assert_eq!(log.requests.len(), seen.len());
     for seen in seen {
-        let told = log
+        let reported = log
             .requests
             .iter()
-            .find(|told| told.id.as_ref() == Some(&seen.id));
-        let told = told.unwrap_or_else(|| panic!("{} is not in the log", seen.id));
-        let release = told.release.unwrap();
+            .find(|reported| reported.id.as_ref() == Some(&seen.id));
+        let reported = reported.unwrap_or_else(|| panic!("{} is not in the log", seen.id));
+        let release = reported.release.unwrap();
         assert!(
-            seen.sent <= told.arrival && release <= seen.received,
-            "{told:?}"
+            seen.sent <= reported.arrival && release <= seen.received,
+            "{reported:?}"
         );
-        assert_eq!(told.code, Some(seen.answer.code.into()));
+        assert_eq!(reported.code, Some(seen.answer.code.into()));
         let measured = seen.received - seen.sent;
-        let said = release - told.arrival;
+        let said = release - reported.arrival;
         assert!(
             measured - said < 2_000 * MS,
             "measured {measured}, logged {said}"
         );
-        assert!(release - told.due.unwrap() < 2_000 * MS, "{told:?}");
+        assert!(release - reported.due.unwrap() < 2_000 * MS, "{reported:?}");
     }
 }

@@ -19,7 +19,7 @@ fn constant_service_is_measured() {
     assert!(
         log.requests
             .iter()
-            .all(|told| told.due == Some(told.arrival + 20 * MS))
+            .all(|reported| reported.due == Some(reported.arrival + 20 * MS))
     );
 }
 
@@ -33,7 +33,7 @@ fn constant_defaults_to_no_delay() {
     assert!(
         log.requests
             .iter()
-            .all(|told| told.due == Some(told.arrival))
+            .all(|reported| reported.due == Some(reported.arrival))
     );
 }
 
@@ -50,11 +50,11 @@ fn table_is_drawn() {
         assert!(
             log.requests
                 .iter()
-                .all(|told| told.due == Some(told.arrival + told.service))
+                .all(|reported| reported.due == Some(reported.arrival + reported.service))
         );
         log.in_order_of_arrival()
             .iter()
-            .map(|told| told.service)
+            .map(|reported| reported.service)
             .collect()
     };
     let drawn = services(7);
@@ -71,17 +71,22 @@ fn exponential_is_a_queue_in_virtual_time() {
         let log = lab.stop();
         assert_same(&log, &seen);
         let mut free = vec![0; servers];
-        for told in log.in_order_of_arrival() {
+        for reported in log.in_order_of_arrival() {
             // The definition, independent of the lab's code.
             let earliest = free.iter_mut().min().unwrap();
-            *earliest = told.arrival.max(*earliest) + told.service;
-            assert_eq!(told.due, Some(*earliest), "{told:?}");
+            *earliest = reported.arrival.max(*earliest) + reported.service;
+            assert_eq!(reported.due, Some(*earliest), "{reported:?}");
         }
-        let mean = log.requests.iter().map(|told| told.service).sum::<u64>() / 120;
+        let mean = log
+            .requests
+            .iter()
+            .map(|reported| reported.service)
+            .sum::<u64>()
+            / 120;
         assert!(mean > 3 * MS && mean < 8 * MS, "{mean}");
-        let queued = |told: &&Told| told.due > Some(told.arrival + told.service);
+        let queued = |reported: &&Told| reported.due > Some(reported.arrival + reported.service);
         assert!(
-            log.requests.iter().any(|told| queued(&told)),
+            log.requests.iter().any(|reported| queued(&reported)),
             "somebody waits"
         );
     }
@@ -96,19 +101,19 @@ fn slow_share_is_slow() {
     let slow = log
         .requests
         .iter()
-        .filter(|told| told.service == 60 * MS)
+        .filter(|reported| reported.service == 60 * MS)
         .count();
     let fast = log
         .requests
         .iter()
-        .filter(|told| told.service == MS)
+        .filter(|reported| reported.service == MS)
         .count();
     assert_eq!(slow + fast, 24);
     assert!(slow > 3 && fast > 3, "{slow} {fast}");
     assert!(
         log.requests
             .iter()
-            .all(|told| told.due == Some(told.arrival + told.service))
+            .all(|reported| reported.due == Some(reported.arrival + reported.service))
     );
 }
 
@@ -120,17 +125,21 @@ fn error_share_fails() {
     let log = lab.stop();
     assert_same(&log, &seen);
     log.assert_agrees(stats);
-    for told in &log.requests {
-        let service = if told.code == Some(429) { 0 } else { 30 * MS };
+    for reported in &log.requests {
+        let service = if reported.code == Some(429) {
+            0
+        } else {
+            30 * MS
+        };
         assert_eq!(
-            (told.service, told.due),
-            (service, Some(told.arrival + service))
+            (reported.service, reported.due),
+            (service, Some(reported.arrival + service))
         );
     }
     let errors = log
         .requests
         .iter()
-        .filter(|told| told.code == Some(429))
+        .filter(|reported| reported.code == Some(429))
         .count();
     assert!(errors > 3 && errors < 21, "{errors}");
 }
@@ -156,7 +165,7 @@ fn never_keeps_the_connection_open() {
     assert!(
         log.requests
             .iter()
-            .all(|told| told.release.is_none() && told.due.is_none())
+            .all(|reported| reported.release.is_none() && reported.due.is_none())
     );
 }
 
@@ -173,9 +182,13 @@ fn only_the_share_is_never_answered() {
     let log = lab.stop();
     log.assert_agrees(stats);
     for (client, n) in clients.iter_mut().zip(0..) {
-        let told = log.requests.iter().find(|told| told.conn == n).unwrap();
+        let reported = log
+            .requests
+            .iter()
+            .find(|reported| reported.conn == n)
+            .unwrap();
         let (bytes, _) = client.receive_all();
-        assert_eq!(bytes.is_empty(), told.release.is_none(), "{told:?}");
+        assert_eq!(bytes.is_empty(), reported.release.is_none(), "{reported:?}");
     }
 }
 
@@ -193,7 +206,7 @@ fn connection_is_reset_before_response() {
     assert_eq!(stats["resets"], 5);
     let log = lab.stop();
     log.assert_agrees(stats);
-    assert!(log.requests.iter().all(|told| told.code == Some(0)));
+    assert!(log.requests.iter().all(|reported| reported.code == Some(0)));
 }
 
 #[test]
@@ -209,5 +222,5 @@ fn connection_is_reset_halfway_through_response() {
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::ConnectionReset);
     let log = lab.stop();
     assert!(!log.requests.is_empty());
-    assert!(log.requests.iter().all(|told| told.code == Some(0)));
+    assert!(log.requests.iter().all(|reported| reported.code == Some(0)));
 }

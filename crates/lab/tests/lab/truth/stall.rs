@@ -4,16 +4,22 @@ use super::*;
 
 /// Checks that stalls are as logged, and that due moments follow from them.
 fn assert_follows(log: &Log, service: u64) {
-    for told in log.in_order_of_arrival() {
-        let done = told.arrival + service;
-        let meets =
-            |&&(begin, end): &&(u64, u64)| begin < done.max(told.arrival + 1) && told.arrival < end;
+    for reported in log.in_order_of_arrival() {
+        let done = reported.arrival + service;
+        let meets = |&&(begin, end): &&(u64, u64)| {
+            begin < done.max(reported.arrival + 1) && reported.arrival < end
+        };
         let expected = log
             .stalls
             .iter()
             .find(meets)
             .map_or(done, |(_, end)| end + service);
-        assert_eq!(told.due, Some(expected), "{told:?} {:?}", log.stalls);
+        assert_eq!(
+            reported.due,
+            Some(expected),
+            "{reported:?} {:?}",
+            log.stalls
+        );
     }
 }
 
@@ -35,7 +41,7 @@ fn first_request_starts_a_stall_that_holds_everything() {
     let held = log
         .requests
         .iter()
-        .filter(|told| told.due > Some(told.arrival + 2 * MS))
+        .filter(|reported| reported.due > Some(reported.arrival + 2 * MS))
         .count();
     assert!(held > 3 && held <= 3 * log.stalls.len(), "{held}");
 }
@@ -64,12 +70,12 @@ fn backlog_drains_immediately_or_at_its_rate() {
             (1, log.start, begin + 200 * MS)
         );
         let mut turn = end;
-        for told in log.in_order_of_arrival() {
+        for reported in log.in_order_of_arrival() {
             // On a machine that paused, some may have arrived after the stall.
-            if told.arrival >= turn {
-                turn = told.arrival;
+            if reported.arrival >= turn {
+                turn = reported.arrival;
             }
-            assert_eq!(told.due, Some(turn + MS), "{told:?}");
+            assert_eq!(reported.due, Some(turn + MS), "{reported:?}");
             turn += gap;
         }
     }
@@ -83,11 +89,14 @@ fn end_during_a_stall_is_logged() {
     lab.stats_when(|stats| stats["waiting"] == 1);
     let log = lab.stop();
     assert!(client.is_closed());
-    let told = &log.requests[0];
-    assert_eq!(log.stalls, [(told.arrival, told.arrival + 9000 * MS)]);
+    let reported = &log.requests[0];
     assert_eq!(
-        (told.release, told.due),
-        (None, Some(told.arrival + 9001 * MS))
+        log.stalls,
+        [(reported.arrival, reported.arrival + 9000 * MS)]
+    );
+    assert_eq!(
+        (reported.release, reported.due),
+        (None, Some(reported.arrival + 9001 * MS))
     );
 }
 

@@ -42,14 +42,15 @@ fn pipeline_is_answered_in_order() {
     );
     let log = lab.stop();
     assert_eq!(stats["answered"], log.counts()["answered"]);
-    let told = log.in_order_of_arrival();
+    let reported = log.in_order_of_arrival();
     assert!(
-        told.iter()
+        reported
+            .iter()
             .zip(codes)
-            .all(|(told, code)| told.code == Some(code.into()))
+            .all(|(reported, code)| reported.code == Some(code.into()))
     );
     assert!(
-        told.is_sorted_by_key(|told| told.release),
+        reported.is_sorted_by_key(|reported| reported.release),
         "errors are ready earlier and wait"
     );
 }
@@ -136,7 +137,10 @@ fn many_connections_wait_concurrently() {
     log.assert_agrees(stats);
     assert_eq!(log.requests.len(), 600);
     assert_eq!(
-        log.requests.iter().filter(|told| told.conn == 299).count(),
+        log.requests
+            .iter()
+            .filter(|reported| reported.conn == 299)
+            .count(),
         2
     );
 }

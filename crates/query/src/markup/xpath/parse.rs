@@ -177,8 +177,8 @@ impl<'a> XPathParser<'a> {
             self.c.at += length + 2;
             return Ok(Some(Expression::Text(rest[1..=length].to_owned())));
         }
-        let behind = rest[first.len_utf8()..].chars().next();
-        if first.is_ascii_digit() || (first == '.' && behind.is_some_and(|c| c.is_ascii_digit())) {
+        let after = rest[first.len_utf8()..].chars().next();
+        if first.is_ascii_digit() || (first == '.' && after.is_some_and(|c| c.is_ascii_digit())) {
             let end = rest
                 .find(|c: char| !(c.is_ascii_digit() || c == '.'))
                 .unwrap_or(rest.len());

@@ -1,0 +1,55 @@
+//! `artillery report FILE`: creates a page from Artillery's report file. Its location goes to
+//! standard output, the summary to standard error.
+
+use std::path::{Path, PathBuf};
+
+use crate::print::{Zone, rerendered};
+use audit::{as_run, import};
+use report::derived;
+
+use session::SharedVoice;
+
+use super::terminal;
+
+/// The page is next to the file unless a path is given.
+pub fn command(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> u8 {
+    match page(file, output, voice) {
+        Ok(()) => 0,
+        Err(line) => {
+            voice.error(&line);
+            1
+        }
+    }
+}
+
+fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(), String> {
+    let name = file.display().to_string();
+    let bytes = formats::files::read(file).map_err(|error| format!("{name}: {error}"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let reported = rerendered(&text, &Zone::of_machine(), terminal::columns())
+        .map_err(|error| format!("{name}{error}"))?;
+    // Artillery 1 has other fields: only what the terminal shows is understood.
+    let import = import::read(&text)
+        .or_else(|_| import::read(&reported))
+        .map_err(|unknown| format!("{name}: {unknown}"))?;
+    let page = as_run::page(&[(name, import)]).map_err(|error| error.to_string())?;
+    let output = output.unwrap_or_else(|| {
+        let mut path = file.as_os_str().to_owned();
+        path.push(".html");
+        path.into()
+    });
+    // The original would overwrite its own report.
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(&output).is_some() && place(&output) == place(file) {
+        return Err(format!(
+            "{}: the page would take the place of the report that it is made of: name another file behind -o",
+            output.display()
+        ));
+    }
+    derived::write_page(&output, &page).map_err(|error| error.to_string())?;
+    if let Some(lines) = reported.strip_suffix('\n') {
+        voice.say(&lines);
+    }
+    voice.out(&format!("Report generated: {}\n", output.display()));
+    Ok(())
+}

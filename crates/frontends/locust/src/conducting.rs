@@ -1,0 +1,199 @@
+//! A test of several processes: the master divides it and finishes the record, workers run parts.
+//! The Python package transports the parts.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use bridge::Bridge;
+use engine::EngineOptions;
+use plan::{Share, units::MILLISECOND};
+use record::{EventKind, RunState};
+use serde::{Deserialize, Serialize};
+use session::{
+    Coordinator, FinishedRun, Hosts, Job, RunPartOrder, SharedVoice, StartError, divide, inputs,
+    live,
+};
+
+use crate::{
+    running::{DRAIN_NS, TestSummary, finish_with, lines},
+    test::{LOCUST, LocustTest},
+};
+
+/// Workers normally have their part by then; a late one starts on arrival.
+const LEAD_NS: u64 = 250 * MILLISECOND;
+
+/// Given to all workers, together with their number.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Handed {
+    pub test: LocustTest,
+    pub part: RunPartOrder,
+    pub processes: u64,
+    /// Machine whose clock defines the zero.
+    machine: String,
+}
+
+/// Boot identifier of this machine; empty if unavailable.
+fn machine() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+impl Handed {
+    ///
+    /// # Errors It is of another version.
+    pub fn read(text: &str) -> Result<Handed, Vec<String>> {
+        serde_json::from_str(text).map_err(|error| {
+            vec![format!(
+                "the master is of another version of Loadline: {error}"
+            )]
+        })
+    }
+
+    /// Higher numbers are late processes.
+    pub fn part_of(&self, number: u64) -> RunPartOrder {
+        let mut part = self.part.clone();
+        part.share = Share {
+            index: number,
+            of: self.processes.max(number + 1),
+        };
+        part.late = number >= self.processes;
+        part
+    }
+
+    /// Whether this is the master's machine and folder.
+    pub fn is_here(&self) -> bool {
+        if self.machine != machine() {
+            return false;
+        }
+        let manifest = record::read_manifest(&self.part.run);
+        manifest.is_ok_and(|manifest| manifest.run_id == self.part.run_id)
+    }
+}
+
+pub(crate) fn job(test: &LocustTest, options: EngineOptions) -> Result<Job, Vec<String>> {
+    Ok(Job {
+        hosts: Hosts::BesideDoor,
+        hears_signals: false,
+        never_checks: true,
+        ..Job::new(LOCUST, test.plan()?, options)
+    })
+}
+
+pub struct Conducting {
+    parent: Coordinator,
+    test: LocustTest,
+    /// The run's folder.
+    pub record: PathBuf,
+}
+
+impl Conducting {
+    ///
+    /// # Errors A line for each reason.
+    pub fn begin(
+        test: LocustTest,
+        processes: u64,
+        voice: &SharedVoice,
+    ) -> Result<Conducting, Vec<String>> {
+        let refused = |line: String| vec![line];
+        let (exports, wanted) = live::beside_a_door().map_err(refused)?;
+        if wanted.view.is_some() || wanted.metrics.is_some() {
+            voice.warning(
+                &"what can be looked at while the test runs is not served by several processes: the report has it all behind the end",
+            );
+        }
+        // This process sends nothing, but the plan needs a driver.
+        let (_, driver) = Bridge::new(1).map_err(|error| refused(error.to_string()))?;
+        let options = EngineOptions {
+            driver: Some(driver),
+            workers: Some(1),
+            seed: inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?,
+            drain_ns: Some(DRAIN_NS),
+            ..EngineOptions::default()
+        };
+        let job = Job {
+            exports,
+            ..job(&test, options)?
+        };
+        let divided = divide(job, processes, voice).map_err(|why| lines(&why.problems))?;
+        let parent = divided.begin(LEAD_NS).map_err(|why| match why {
+            StartError::Refused(refused) => lines(&refused.problems),
+            StartError::Before { why, .. } => vec![why],
+        })?;
+        let record = parent.dir().to_owned();
+        Ok(Conducting {
+            parent,
+            test,
+            record,
+        })
+    }
+
+    ///
+    /// # Errors The folder is gone.
+    pub fn handed(&self) -> Result<String, String> {
+        let mut parts = self.parent.parts();
+        let mut part = parts.next().ok_or("a test without processes")?;
+        // Workers may have another working directory.
+        part.run = fs::canonicalize(&part.run)
+            .map_err(|error| format!("{}: {error}", part.run.display()))?;
+        let handed = Handed {
+            test: self.test.clone(),
+            processes: part.share.of,
+            part,
+            machine: machine(),
+        };
+        serde_json::to_string(&handed).map_err(|error| error.to_string())
+    }
+
+    /// Whether a process has ended its part; `None` if not started.
+    #[must_use]
+    pub fn has_ended(&self, number: u64) -> Option<bool> {
+        let manifest = record::read_manifest(&self.folder(number)).ok()?;
+        Some(manifest.state != RunState::Running)
+    }
+
+    #[must_use]
+    pub fn folder(&self, number: u64) -> PathBuf {
+        self.record.join("parts").join(number.to_string())
+    }
+
+    /// Notes that someone's requests are not recorded.
+    pub fn is_unmeasured(&mut self, who: &str) {
+        self.parent.remark(EventKind::Unmeasured, who);
+    }
+
+    /// Adds a remark to the record.
+    pub fn remark(&mut self, text: &str) {
+        self.parent.remark(EventKind::Warning, text);
+    }
+
+    /// Records server metrics; call about once a second.
+    pub fn look(&mut self) {
+        self.parent.look();
+    }
+
+    /// Reads all parts and returns the result.
+    #[must_use]
+    pub fn end(self) -> TestSummary {
+        let record = shown(&self.record);
+        match self.parent.ended() {
+            Ok(ended) => finish(ended),
+            Err(error) => TestSummary {
+                lines: vec![error.to_string()],
+                failed: true,
+                record: Some(record),
+            },
+        }
+    }
+}
+
+fn finish(ended: FinishedRun) -> TestSummary {
+    finish_with(|door| {
+        ended.finish(door);
+    })
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

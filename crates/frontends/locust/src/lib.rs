@@ -1,0 +1,61 @@
+//! Locust front end: Locust reads the locustfile, runs users and prints; our engine sends and
+//! measures requests. [`interpreter`] starts Locust, [`Running`] is used by the Python package
+//! during a test.
+
+#![forbid(unsafe_code)]
+
+pub mod arrivals;
+mod conducting;
+mod files;
+pub mod interpreter;
+mod natively;
+mod running;
+mod test;
+
+use formats::TestFileReader;
+use record::Run;
+use session::{ExternalTool, FrontEnd, FrontEndInfo, SharedVoice, exit};
+
+pub use conducting::Conducting;
+pub use files::Locustfiles;
+pub use running::{RunningTest, TestSummary};
+pub use test::{LocustTest, check_wishes};
+
+#[derive(Debug)]
+pub struct Locust;
+
+impl FrontEnd for Locust {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
+            name: "locust",
+            about: "Run a locustfile as `locust` does, on Loadline's engine",
+            usage: "OPTIONS",
+            takes: "What locust takes; see docs/reference/locust.md",
+            explains_itself: true,
+            ..FrontEndInfo::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn TestFileReader {
+        &Locustfiles
+    }
+
+    fn programs(&self) -> Option<&'static dyn ExternalTool> {
+        Some(&natively::PythonFiles)
+    }
+
+    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        match interpreter::become_locust(arguments, &[]) {
+            Ok(never) => match never {},
+            Err(line) => {
+                voice.error(&line);
+                exit::BAD_INPUT
+            }
+        }
+    }
+
+    /// Locust's tables are not recorded.
+    fn printed(&self, _: &Run) -> String {
+        String::new()
+    }
+}
