@@ -62,7 +62,6 @@ impl StartedArrivals {
     }
 }
 
-/// Reports each of this worker's arrivals when due.
 pub(super) async fn announce(desk: std::rc::Rc<WorkerState>, schedule: Schedule) {
     let worker = &desk.worker;
     let share = worker.share();

@@ -91,7 +91,6 @@ pub struct PendingSample {
     /// Zero of the run on `CLOCK_MONOTONIC`.
     zero_ns: u64,
     sample: Sample,
-    /// Preceding redirects.
     redirects: u32,
 }
 
@@ -197,13 +196,10 @@ struct WorkerQueue {
 struct BridgeState {
     lanes: Vec<WorkerQueue>,
     done: Sender<Completion>,
-    /// Taken by the sender, and by the worker at the end of the run.
     taken: Mutex<Receiver<Completion>>,
     due: Sender<Due>,
     due_taken: Mutex<Receiver<Due>>,
-    /// Notifies of completions and arrivals.
     bell: Notifier,
-    /// The run ends from inside.
     ending: AtomicBool,
     users: AtomicU64,
 }

@@ -8,7 +8,6 @@ use std::{
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Notified by any thread, handled by one.
 #[derive(Debug)]
 pub struct Notifier {
     fd: OwnedFd,
@@ -26,17 +25,14 @@ impl Notifier {
         })
     }
 
-    /// Readable when notified.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// A duplicate for the listener's runtime.
     pub fn for_listener(&self) -> io::Result<OwnedFd> {
         self.fd.try_clone()
     }
 
-    /// Notifies the listener.
     #[inline]
     pub fn ring(&self) {
         // The listener sees everything queued before.

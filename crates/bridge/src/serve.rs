@@ -42,14 +42,11 @@ use engine::{
 
 /// Maximum delay of settlements without orders.
 const SETTLE_NS: u64 = 20_000_000;
-/// Longer than any run.
 const AGES_NS: u64 = 1 << 60;
 
-/// A worker's driver.
 pub struct BridgeDriver {
     pub shared: Arc<BridgeState>,
     pub lane: usize,
-    /// Taken by its worker.
     pub asked: Option<Receiver<Command>>,
     pub settings: HttpClientConfig,
     /// Schedule of arrivals, if any.
@@ -89,9 +86,7 @@ pub(super) struct WorkerState {
     lane: usize,
     sessions: RefCell<HashMap<SessionId, [Rc<ConnectionPool>; 2]>>,
     under_way: RefCell<HashMap<Token, Rc<InFlightCalls>>>,
-    /// Requested hosts, and whether they are allowed.
     hosts: RefCell<HashMap<String, bool>>,
-    /// Whether the sender knows that arrivals have ended.
     told_to_end: Cell<bool>,
     ended: Cell<bool>,
     arrives: Cell<bool>,
@@ -190,7 +185,6 @@ async fn serve(desk: &Rc<WorkerState>, asked: &Receiver<Command>) {
     }
 }
 
-/// Waits for a notification, or until settlements are due.
 async fn rung(bell: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     std::future::poll_fn(|cx| {
         if let Poll::Ready(ready) = bell.poll_read_ready(cx) {
@@ -268,7 +262,6 @@ fn take_up(desk: &Rc<WorkerState>, token: Token, order: Order) {
     });
 }
 
-/// Returns a completion, or records it if unwanted.
 fn hand_back(desk: &WorkerState, done: Completion, is_unwanted: bool) {
     if is_unwanted {
         return settle(&desk.worker, Settlement::cancelled(done.account));
@@ -374,7 +367,6 @@ async fn send(
     })
 }
 
-/// The sender follows redirects itself.
 struct Nobody;
 
 impl Caller for Nobody {

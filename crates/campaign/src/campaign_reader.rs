@@ -22,7 +22,6 @@ pub fn page(folder: &Path, record: &str) -> Option<Page> {
     Some(audit::page(&run))
 }
 
-/// Missing parts are reported as messages.
 pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCampaign, String> {
     let head = &ledger.head;
     let count = head.stages.len();

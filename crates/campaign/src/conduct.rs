@@ -73,7 +73,6 @@ fn mocks_of(wanted: &CampaignOptions) -> Result<bool, NotBegun> {
         .map_err(NotBegun::BadInput)
 }
 
-/// Reads the plan and finds problems of all stages.
 fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
         files: vec![wanted.file.clone()],
@@ -200,13 +199,10 @@ struct Conductor<'a> {
     campaign: &'a Campaign,
     ledger: CampaignLedger,
     voice: &'a SharedVoice,
-    /// Baselines by target.
     before: Vec<(String, Before)>,
-    /// No further stage can run.
     mocks_died: bool,
 }
 
-/// What follows a stage.
 enum After {
     Next,
     Enough,
@@ -246,7 +242,6 @@ impl Conductor<'_> {
         self.end(signal)
     }
 
-    /// Result of a stage in an earlier attempt.
     fn finished(&mut self, number: usize) -> Option<After> {
         let (code, record, _) = self.ledger.ended(number)?;
         // Interrupted and invalid stages run again.
@@ -382,7 +377,6 @@ impl Conductor<'_> {
         }
     }
 
-    /// The named stage, or the first with this target.
     fn baseline(&self, number: usize) -> Option<usize> {
         let target = |stage: usize| targets::name(self.campaign, stage);
         let named = self.campaign.cool_down.as_ref()?.baseline;
@@ -491,7 +485,6 @@ impl Conductor<'_> {
     }
 }
 
-/// The most severe exit code.
 fn code(rows: &[StageRow]) -> u8 {
     let any = |wanted: StageVerdict| rows.iter().any(|row| row.verdict == wanted);
     let mut failed = rows.iter().enumerate();
@@ -553,7 +546,6 @@ fn describe(row: &StageRow) -> String {
     format!("{} {}{why}", row.verdict.word(), figures.join(", "))
 }
 
-/// Number and a path-safe part of the name.
 fn folder_name(number: usize, name: &str) -> String {
     let plain = name.chars().map(|c| {
         if c.is_ascii_alphanumeric() || c == '.' {

@@ -184,7 +184,6 @@ fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Opt
     (is_ours && !too_many).then_some(from_ns)
 }
 
-/// Wall clock.
 #[must_use]
 pub fn load_end_wall_ns(summary: &Summary) -> u64 {
     let run = &summary.run;

@@ -20,7 +20,6 @@ pub struct CampaignHead {
     pub schema: u32,
     pub name: String,
     pub file: String,
-    /// Only the same campaign can be resumed.
     pub sha256: String,
     pub target: String,
     pub version: String,
@@ -40,10 +39,8 @@ pub struct StageHead {
     pub load: String,
     /// `None` for other tools.
     pub planned: Option<Planned>,
-    /// If it differs from the campaign's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Index of the earlier stage with the same load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<usize>,
 }
@@ -57,7 +54,6 @@ pub enum LedgerLine {
     Ended {
         stage: usize,
         code: u8,
-        /// Relative to the campaign's folder.
         record: Option<String>,
         why: Option<String>,
     },
@@ -75,7 +71,6 @@ pub struct CampaignLedger {
     redactor: Redactor,
 }
 
-/// Redacts all texts.
 fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> Result<T, String> {
     let tree = serde_json::to_value(value).map_err(|error| error.to_string())?;
     serde_json::from_value(redactor.json(&tree)).map_err(|error| error.to_string())

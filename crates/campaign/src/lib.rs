@@ -26,7 +26,6 @@ pub struct CampaignOptions {
     pub target: Option<String>,
     pub seed: Option<u64>,
     pub folder: Option<PathBuf>,
-    /// Resumes this campaign, or the newest.
     pub resume: Option<PathBuf>,
     pub flags: Vec<String>,
     pub shows_runs: bool,

@@ -1,4 +1,4 @@
-//! Definition of the command line.
+//! The command line. Only what is said; what it means is decided by the commands.
 
 mod cluster;
 mod decisions;

@@ -19,7 +19,6 @@ const DOORS: [&dyn FrontEnd; 4] = [
     &frontend_wrk::Wrk,
 ];
 
-/// Test file readers, in order of detection.
 pub fn readers() -> Vec<&'static dyn TestFileReader> {
     let mut readers: Vec<&dyn TestFileReader> = vec![&native::Plans];
     let doors: Vec<&dyn TestFileReader> = DOORS.iter().map(|door| door.reader()).collect();
@@ -144,8 +143,6 @@ pub fn listed(command: Command) -> Command {
     );
     command.help_template(template)
 }
-
-/// The commands with their purposes, by group.
 fn groups(command: &Command) -> String {
     let front_ends: Vec<&str> = DOORS.iter().map(|door| door.card().name).collect();
     let mut text = String::new();

@@ -16,7 +16,6 @@ const LENGTH_NS: u64 = 2 * SECOND;
 /// Minimum duration.
 const LEAST_NS: u64 = 250 * MILLISECOND;
 const CONNECTIONS: u32 = 32;
-/// Factor at which the measurement may end early.
 const PLENTY: f64 = 2.0;
 
 struct Count {

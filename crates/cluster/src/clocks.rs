@@ -14,7 +14,6 @@ pub struct Exchange {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Offset {
-    /// Other clock minus this one.
     pub ns: i64,
     /// Maximum error: half of the round trip.
     pub error_ns: u64,
@@ -35,7 +34,6 @@ impl Exchange {
 }
 
 impl Offset {
-    /// Converts a moment of this clock.
     #[must_use]
     pub fn there(&self, here_ns: u64) -> u64 {
         here_ns.saturating_add_signed(self.ns)

@@ -25,17 +25,13 @@ use crate::{
     wire::{Sort, ToConductor, ToNode},
 };
 
-/// How long a node continues without contact.
 pub const LEASE_NS: u64 = 5 * SECOND;
-/// Interval of lease renewals.
 const TICK_NS: u64 = SECOND;
-/// Interval of checks for a stop.
 const LOOK_NS: u64 = 50 * MILLISECOND;
 /// Silence after which a node is no longer contacted.
 const SILENT_NS: u64 = 3 * SECOND;
 /// Time for nodes to end after a second signal.
 const ABORT_NS: u64 = 2 * SECOND;
-/// Interval of clock measurements.
 const CLOCKS_NS: u64 = 10 * SECOND;
 /// Clock error, relative to arrival spacing, below which arrivals are evenly spaced over nodes.
 const SPACING: f64 = 0.1;
@@ -44,9 +40,7 @@ pub struct ConductorConfig {
     pub backend: Box<dyn Backend>,
     /// `None` means all or the default.
     pub nodes: Option<u64>,
-    /// As the nodes' job maker reads it.
     pub test: Value,
-    /// Folder for the nodes' own records on this machine.
     pub keep: Option<PathBuf>,
 }
 
@@ -127,9 +121,7 @@ struct ConductedRun<'a, 'b> {
     zero: Zero,
     plan: Plan,
     losses: Losses,
-    /// Urgency of the stop sent to nodes.
     announced: Urgency,
-    /// Why the run is incomplete.
     trouble: Option<String>,
     ticked_ns: u64,
     aborted_ns: Option<u64>,
@@ -137,7 +129,6 @@ struct ConductedRun<'a, 'b> {
 }
 
 impl ConductedRun<'_, '_> {
-    /// Records nodes and clock offsets.
     fn begins(&mut self) {
         let all: Vec<String> = self
             .nodes
@@ -161,7 +152,6 @@ impl ConductedRun<'_, '_> {
         }
     }
 
-    /// Limits of the plan that are divided among nodes.
     fn divided(&self) -> Option<String> {
         let Load::Open { phases, .. } = &self.plan.load else {
             return None;
@@ -367,7 +357,6 @@ impl ConductedRun<'_, '_> {
         }
     }
 
-    /// Records that the run is incomplete.
     fn amiss(&mut self, line: String) {
         self.conducting.voice().warning(&line);
         let event = Event::new(self.now_ns(), EventKind::Warning, line.clone());

@@ -15,22 +15,17 @@ use crate::{
     wire::ToNode,
 };
 
-/// CPU share below which a node has capacity.
 const ROOM: f64 = 0.6;
 /// And maximum lateness.
 const ON_TIME_NS: u64 = 50 * MILLISECOND;
-/// Time from the message to the takeover.
 const AHEAD_NS: u64 = SECOND;
-/// Takeovers start at multiples of this.
 const SLOT_NS: u64 = 100 * MILLISECOND;
 /// Attempts after delays.
 const TRIES: usize = 3;
 
 pub struct Losses {
     schedule: Schedule,
-    /// Whether arrivals can be reassigned.
     can_move: bool,
-    /// Whether a process's arrivals follow from its share.
     counts: bool,
     taking: Vec<PendingTakeover>,
 }
@@ -38,16 +33,13 @@ pub struct Losses {
 struct PendingTakeover {
     lost: NodeLost,
     shares: Vec<(Share, u64)>,
-    /// Shares offered to nodes.
     asked: Vec<(u64, Share)>,
     tries: usize,
     by: BTreeSet<u64>,
-    /// Whether a part was refused.
     is_partial: bool,
     from_ns: u64,
 }
 
-/// Scheduled scenario arrivals can be reassigned.
 pub fn can_move(plan: &Plan) -> bool {
     matches!(
         (&plan.load, &plan.work),
@@ -55,7 +47,6 @@ pub fn can_move(plan: &Plan) -> bool {
     )
 }
 
-/// Also for raw requests, which cannot be reassigned.
 fn counts(plan: &Plan) -> bool {
     can_move(plan)
         || matches!(
@@ -128,7 +119,6 @@ impl Losses {
         self.event(lost, &shares, now_ns)
     }
 
-    /// Returns events once all have answered.
     pub fn answered(
         &mut self,
         nodes: &mut Nodes,
@@ -158,7 +148,6 @@ impl Losses {
         self.report(place, now_ns)
     }
 
-    /// A lost node takes over nothing. Returns events that this completes.
     pub fn waits_not_for(&mut self, node: u64, now_ns: u64) -> Vec<Event> {
         for taking in &mut self.taking {
             let before = taking.asked.len();

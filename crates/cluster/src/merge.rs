@@ -15,9 +15,7 @@ struct Spoken {
 pub struct Merger {
     /// By interval, then node.
     waiting: BTreeMap<u64, BTreeMap<u64, Spoken>>,
-    /// Active nodes, with their latest interval.
     speaking: BTreeMap<u64, Option<u64>>,
-    /// Per node, from its label ids to the run's.
     ids: BTreeMap<u64, BTreeMap<LabelId, LabelId>>,
     labels: Vec<Label>,
     /// First interval not yet returned.
@@ -54,7 +52,6 @@ impl Merger {
         self.complete()
     }
 
-    /// Returns intervals completed by this.
     pub fn ends(&mut self, node: u64) -> Vec<Merged> {
         self.speaking.remove(&node);
         self.complete()
@@ -107,7 +104,6 @@ impl Merger {
         sum
     }
 
-    /// Maps labels to the run's; new ones are added.
     fn translated(&mut self, node: u64, spoken: Spoken) -> Merged {
         let Spoken {
             unfolded,

@@ -26,7 +26,6 @@ use crate::{
     wire::{self, Arming, Sort, ToConductor, ToNode},
 };
 
-/// Interval of lease checks.
 const LEASE_POLL: Duration = Duration::from_millis(50);
 /// Cause if the conductor closed the stream.
 const GONE: &str = "its conductor is gone";
@@ -80,7 +79,6 @@ struct NodeProcess {
     out: Outbox,
     voice: SharedVoice,
     armed: Option<(Ready, Lease)>,
-    /// SIGTERM and SIGINT drain the part.
     signals: Option<signals::SignalGuard>,
     kept: Option<PathBuf>,
 }
@@ -259,7 +257,6 @@ impl SharedStop {
         }
     }
 
-    /// Signal that ended this process's part.
     fn own_signal(&self) -> Option<u8> {
         let stopping = self.lock();
         let (stop, _) = stopping.part.as_ref()?;
@@ -304,7 +301,6 @@ struct ConductorReader {
 }
 
 impl ConductorReader {
-    /// A thread, so that a running part still receives messages.
     fn listen(mut input: impl Read + Send + 'static, out: &Outbox) -> ConductorReader {
         let (sender, heard) = mpsc::channel();
         let stop = SharedStop::default();
@@ -381,7 +377,6 @@ impl Copier for Outbox {
     }
 }
 
-/// Observer of the run; intervals go elsewhere.
 struct Relay(Outbox);
 
 impl Observer for Relay {

@@ -17,11 +17,8 @@ use crate::{
     wire::{self, Facts, PROTOCOL, ToConductor, ToNode},
 };
 
-/// Time limit for the first message.
 const MEET: Duration = Duration::from_secs(60);
-/// Exchanges per clock measurement.
 const PINGS: u64 = 64;
-/// Time limit per exchange.
 const PING: Duration = Duration::from_secs(5);
 
 pub enum NodeEvent {
@@ -36,9 +33,7 @@ pub struct RemoteNode {
     out: Box<dyn Write + Send>,
     pub facts: Facts,
     pub offset: Option<Offset>,
-    /// Before the run.
     pub began: Option<Offset>,
-    /// Number and time of the last ping.
     asked: (u64, u64),
     pub state: NodeState,
     pub gone: bool,
@@ -49,7 +44,6 @@ pub struct RemoteNode {
     pub is_whole: bool,
     pub newest: NodeSum,
     pub requests: u64,
-    /// Its own share and takeovers, each from a moment on.
     pub shares: Vec<(Share, u64)>,
 }
 
@@ -65,7 +59,6 @@ impl RemoteNode {
         self.say(&ToNode::Ping { number });
     }
 
-    /// Ignores answers to earlier pings.
     pub fn pong(
         &mut self,
         number: u64,
@@ -113,7 +106,6 @@ impl RemoteNode {
 pub struct Nodes {
     pub all: Vec<RemoteNode>,
     heard: Receiver<(u64, NodeEvent)>,
-    /// Events received while waiting for something else.
     held: VecDeque<(u64, NodeEvent)>,
     backend: Box<dyn Backend>,
 }
@@ -348,7 +340,6 @@ impl Nodes {
         self.backend.is_here()
     }
 
-    /// Longest round trip.
     pub fn worst_ns(&self) -> u64 {
         let of_each = self.all.iter().filter_map(|node| node.offset);
         of_each

@@ -20,7 +20,6 @@ use session::{SharedVoice, python};
 
 use crate::link::{Backend, COMMAND, Link};
 
-/// Channel without a node.
 const CONTROL: u32 = u32::MAX;
 /// Default time for nodes to start, in seconds.
 const PLACE_S: u64 = 60;
@@ -33,7 +32,6 @@ const HOW: &str = "pip install 'loadline[ray]' brings Ray";
 pub struct Ray {
     /// `None` means the environment's.
     pub address: Option<String>,
-    /// Whether a remote cluster without a token may be used.
     pub insecure: bool,
     pub place_s: u64,
     pub files: Vec<(String, Vec<u8>)>,
@@ -47,7 +45,6 @@ pub struct Ray {
 struct Relay {
     child: Child,
     lost: Arc<Mutex<BTreeMap<u64, String>>>,
-    /// Its end releases everything.
     out: Option<SharedPipe>,
 }
 

@@ -22,16 +22,12 @@ use crate::{
 const ARM: Duration = Duration::from_secs(300);
 /// Time before the start by which all nodes must have confirmed.
 const AGREED_NS: u64 = 500 * MILLISECOND;
-/// Time from the message to the start.
 const LEAD_NS: u64 = 2 * SECOND;
 const LEAD_HERE_NS: u64 = SECOND;
-/// And this multiple of the longest round trip.
 const WAYS: u64 = 10;
-/// Usable share of the measured capacity.
 const TRUSTED: f64 = 0.7;
 const MEASURE: Duration = Duration::from_secs(60);
 
-/// Refuses a load above a node's capacity.
 pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     // Unknown loads are not checked.
     let Some(peak) = peak(plan) else {
@@ -67,7 +63,6 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// Several nodes may share a machine.
 fn cores(nodes: &Nodes) -> Vec<f64> {
     let on = |boot: &str| {
         nodes

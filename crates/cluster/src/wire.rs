@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use session::RunPartOrder;
 
-/// Increased with every change of messages.
 pub const PROTOCOL: u32 = 1;
 /// Maximum message; thousands of labels take a few megabytes.
 const LONGEST: usize = 64 << 20;
@@ -37,7 +36,6 @@ pub enum ToNode {
         /// The node's `CLOCK_MONOTONIC`.
         until_ns: u64,
     },
-    /// Take over these arrivals from then on.
     Adopt {
         share: Share,
         from_ns: u64,
@@ -47,18 +45,15 @@ pub enum ToNode {
         text: String,
         urgent: bool,
     },
-    /// The conductor has everything; the node's copy may go.
     Bye,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Arming {
     pub part: SessionPart,
-    /// Whether the node samples its machine.
     pub looks: bool,
     /// Folder for its own record; `None` means a temporary folder.
     pub keep: Option<std::path::PathBuf>,
-    /// Whether it may take over shares.
     pub adopts: bool,
 }
 
@@ -127,7 +122,6 @@ pub struct Facts {
     pub protocol: u32,
     pub version: String,
     pub name: String,
-    /// Boot identifier.
     pub boot: String,
     pub cores: usize,
     pub descriptors: Option<u64>,

@@ -246,7 +246,6 @@ fn begin(wanted: &FindOptions, wall_ns: u64) -> SearchResult {
     }
 }
 
-/// Named by the start.
 fn folder(wanted: &FindOptions, wall_ns: u64) -> PathBuf {
     let suffix = (wall_ns >> 8 ^ u64::from(std::process::id())) & 0xffff;
     let name = format!("{}-{suffix:04x}", record::utc(wall_ns, "%Y%m%dT%H%M%SZ"));

@@ -16,7 +16,6 @@ use plan::Criterion;
 
 pub use conduct::conduct;
 
-/// Phase of the measured load.
 pub const PHASE: &str = "probe";
 pub const FOLDER: &str = ".loadline/finds";
 
@@ -24,20 +23,15 @@ pub const FOLDER: &str = ".loadline/finds";
 pub struct FindOptions {
     pub what: String,
     pub target: Option<String>,
-    /// Both, redacted.
     pub shown: (String, Option<String>),
     pub slos: Vec<Criterion>,
     pub over: Over,
     pub asked: search::SearchConfig,
     pub arrivals: String,
-    /// A sweep instead of a search.
     pub is_sweep: bool,
-    /// A script's load is one phase, including settling.
     pub is_script: bool,
     pub flags: Vec<String>,
-    /// Listeners of a shared embedded target.
     pub listeners: Vec<String>,
-    /// Addresses of shared mocks.
     pub mocks: Option<String>,
     /// `None` means a new one in [`FOLDER`].
     pub folder: Option<PathBuf>,

@@ -38,7 +38,6 @@ pub struct FinishedProbe {
 
 pub enum ProbeOutcome {
     Over(Box<FinishedProbe>),
-    /// Interrupted, so it decides nothing.
     Signal(u8),
 }
 
@@ -127,7 +126,6 @@ impl<'a> ProbeEnv<'a> {
         is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
     }
 
-    /// Each probe has its own seed.
     fn flags(&self, number: usize, probe: &Probe) -> Vec<String> {
         let settle_s = if self.wanted.is_script {
             0.0
@@ -186,7 +184,6 @@ impl<'a> ProbeEnv<'a> {
             Over::Rate => self.wanted.asked.least.max(2.0),
             Over::Users => 1.0,
         };
-        /// Seeds after those of probes.
         const AFTER_PROBES: usize = 1_000_000;
         let mut flags = self.load(least, recovery_polling::SECONDS);
         let seed = probe_seed(self.wanted.asked.seed, AFTER_PROBES + number * 100 + chance);
@@ -248,7 +245,6 @@ impl<'a> ProbeEnv<'a> {
     }
 }
 
-/// The last message of a run without a record.
 fn without_record(code: u8, said: &str) -> ProbeError {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let line = last.map_or_else(
@@ -274,9 +270,7 @@ fn is_mute(summary: &Summary) -> bool {
 /// Why a probe is invalid, if generator faults could have changed it. Lateness only lengthens
 /// times, so a pass still counts, but not near the load line.
 fn spoilt(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
-    /// CPU share of a busy generator.
     const BUSY: f64 = 0.5;
-    /// Share of the plan that counts as complete.
     const ALL: f64 = 0.995;
     let measurement = summary.measurement.as_ref()?;
     let is_limited = measurement.is_generator_bound();

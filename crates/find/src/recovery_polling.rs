@@ -2,7 +2,6 @@
 
 /// Maximum polls.
 const CHANCES: usize = 8;
-/// Duration of each.
 pub const SECONDS: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +15,6 @@ pub enum PollResult {
 pub enum PollOutcome {
     Answered,
     Silent,
-    /// No budget was left.
     NotAsked,
     Signal(u8),
 }
@@ -50,7 +48,6 @@ mod tests {
 
     use super::*;
 
-    /// Result, number and duration of polls.
     fn asked(budget_s: u64, takes_s: u64, answers_at: usize) -> (PollOutcome, usize, u64) {
         let now = Rc::new(Cell::new(0));
         let clock = Clock::manual(now.clone());

@@ -10,7 +10,6 @@ use crate::{
     probes::{ProbeEnv, ProbeError, ProbeOutcome},
 };
 
-/// Attempts at a disturbed level.
 const TRIES: usize = 2;
 
 impl Searching<'_> {

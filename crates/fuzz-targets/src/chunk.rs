@@ -2,7 +2,6 @@
 
 use record::{RecordChunk, RecordPiece};
 
-/// Checks one input.
 pub fn check(bytes: &[u8]) {
     // With a header, as sent by a node.
     let headed = [&b"{\"leaf\":{\"under_way\":{}}}\n"[..], bytes].concat();

@@ -1,6 +1,5 @@
 //! Any text as another tool's output: figures that can be audited, or a refusal.
 
-/// Checks one input.
 pub fn check(text: &str) {
     if let Ok(import) = audit::import::read(text) {
         let audit = audit::check::audit(&import);

@@ -7,7 +7,6 @@ fn no_file(_: &Path) -> Result<Vec<u8>, String> {
     Err("no such file".to_owned())
 }
 
-/// Checks one input.
 pub fn check(text: &str) {
     let sources = [
         text.to_owned(),

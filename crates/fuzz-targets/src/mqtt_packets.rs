@@ -2,7 +2,6 @@
 
 use mqtt::{Event, NextPacket, Packet, Qos, Session, Version, alias::Aliases, packet};
 
-/// Packets read, and whether it ended with an error.
 fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
     let (mut held, mut reported) = (Vec::new(), Vec::new());
     let (mut session, mut aliases) = (Session::new(20), Aliases::new(5));
@@ -50,7 +49,6 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
     (reported, false)
 }
 
-/// Checks one input.
 pub fn check(input: (bool, u8, &[u8])) {
     let (is_v5, piece, bytes) = input;
     let version = if is_v5 { Version::V5 } else { Version::V311 };

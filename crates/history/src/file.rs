@@ -13,7 +13,6 @@ use crate::{IndexError, tables::Index};
 pub const FILE: &str = "history.sqlite";
 /// Lock for replacing a damaged index, so that only one process does.
 const LOCK: &str = ".history.lock";
-/// Time limit for other writers.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) enum FileError {
@@ -67,7 +66,6 @@ fn open(path: &Path) -> Result<Index, FileError> {
     Index::open(connection)
 }
 
-/// Unless another process did so.
 fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
     let lock = File::create(runs.join(LOCK))?;
     lock.lock()?;

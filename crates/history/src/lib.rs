@@ -41,9 +41,7 @@ impl std::error::Error for IndexError {}
 
 #[derive(Debug, Default)]
 pub struct RunIndex {
-    /// Oldest first.
     pub runs: Vec<IndexedRun>,
-    /// Messages for the user.
     pub remarks: Vec<String>,
 }
 
@@ -101,7 +99,6 @@ pub fn known(runs: &Path, again: bool) -> RunIndex {
     known
 }
 
-/// Adds missing runs and returns all.
 fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
     let mut known = RunIndex::default();
     let dirs = record::all(runs);

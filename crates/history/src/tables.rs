@@ -10,7 +10,6 @@ use crate::{
     text::{from_word, span, value, word},
 };
 
-/// Schema version.
 const VERSION: i64 = 1;
 
 const TABLES: &str = "
@@ -72,7 +71,6 @@ impl Index {
         Ok(names.collect::<Result<_, _>>()?)
     }
 
-    /// Replaces an existing entry.
     pub fn add(&mut self, past: &IndexedRun) -> Result<(), FileError> {
         let adding = begin(&mut self.connection)?;
         for table in OF_RUNS {
@@ -117,7 +115,6 @@ impl Index {
         Ok(runs)
     }
 
-    /// Loads data from the other tables.
     fn complete(&self, past: &mut IndexedRun) -> Result<(), FileError> {
         let run = past.run.clone();
         let mut tags = self

@@ -8,7 +8,6 @@ use crate::placeholders;
 pub struct Address {
     pub origin: String,
     pub host: String,
-    /// Decoded.
     pub user: Option<(String, Option<String>)>,
     /// From the first slash, with the query; never empty.
     pub path: String,
@@ -83,7 +82,6 @@ fn scheme(text: &str) -> Option<&str> {
     (!scheme.is_empty() && scheme.chars().all(is_part)).then_some(scheme)
 }
 
-/// Hides the password in messages.
 fn without_user(text: &str) -> String {
     match (text.split_once("://"), text.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, place))) => format!("{scheme}://…@{place}"),
@@ -113,7 +111,6 @@ pub fn decoded(text: &str) -> String {
     })
 }
 
-/// Percent-encodes all but unreserved characters and variables.
 pub fn encoded(text: &str) -> String {
     placeholders::mapped(text, |plain| {
         let mut out = String::new();

@@ -67,7 +67,6 @@ fn members(value: &Value) -> usize {
     }
 }
 
-/// Number of members, by colons outside of texts.
 fn text_members(text: &str) -> usize {
     let (mut count, mut inside, mut escaped) = (0, false, false);
     for byte in text.bytes() {
@@ -89,7 +88,6 @@ pub fn path(path: &str, unknowns: &mut Unknowns) -> String {
     }
 }
 
-/// The password comes from the environment.
 pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (String, String) {
     let what = format!(
         "the password of {}",
@@ -117,7 +115,6 @@ pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (Str
     (name, password)
 }
 
-/// Some services take a key as the user name.
 fn is_key(name: &str) -> bool {
     const PREFIXES: [&str; 13] = [
         "sk_",

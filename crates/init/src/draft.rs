@@ -42,7 +42,6 @@ pub(crate) enum DraftStep {
 #[derive(Debug, Default)]
 pub(crate) struct DraftRequest {
     pub comments: Vec<String>,
-    /// Written as a comment.
     pub off: bool,
     pub method: String,
     pub url: String,
@@ -53,7 +52,6 @@ pub(crate) struct DraftRequest {
     pub body: DraftBody,
     pub auth: Option<(String, String)>,
     pub follow: Option<bool>,
-    /// Names with JSONPaths, or maps as in a plan.
     pub captures: Vec<(String, Value)>,
     pub expect: Option<u16>,
 }
@@ -158,7 +156,6 @@ impl Draft {
         })
     }
 
-    /// Moves headers that all active requests share.
     pub(crate) fn shared_headers(&mut self) -> Vec<(String, String)> {
         let sent = self.requests().filter(|request| !request.off);
         let mut lists = sent.map(|request| &request.headers);
@@ -183,7 +180,6 @@ impl Draft {
     }
 }
 
-/// The step of a plan without active requests.
 pub(crate) fn nothing_yet() -> DraftStep {
     DraftStep::Log("Nothing is sent yet: take the # away from a step below".to_owned())
 }

@@ -6,7 +6,6 @@ pub enum HeaderUse {
     No,
 }
 
-/// Follow from body or connection.
 const OF_THE_CONNECTION: [&str; 7] = [
     "content-length",
     "transfer-encoding",
@@ -16,7 +15,6 @@ const OF_THE_CONNECTION: [&str; 7] = [
     "upgrade",
     "te",
 ];
-/// Added by browsers, or affecting caches.
 const OF_THE_BROWSER: [&str; 12] = [
     "dnt",
     "priority",
@@ -62,7 +60,6 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_of_it)
 }
 
-/// A plan has each header once, so duplicates are joined.
 pub fn join(headers: &mut Vec<(String, String)>, name: &str, value: String) {
     let known = headers
         .iter_mut()

@@ -96,7 +96,6 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
     }
 }
 
-/// A text with reserved characters.
 pub(crate) fn foreign(node: &Node) -> Option<Mark> {
     match &node.data {
         NodeData::Scalar(value) => value

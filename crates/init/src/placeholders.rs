@@ -3,10 +3,8 @@
 
 use serde_json::{Map, Value};
 
-/// Unicode noncharacters.
 const BEGIN: char = '\u{fdd0}';
 const END: char = '\u{fdd1}';
-/// Replace literal braces that would look like variables.
 const BRACES: [(&str, &str); 2] = [("open", "{"), ("close", "}")];
 
 pub fn variable(name: &str) -> String {

@@ -11,7 +11,6 @@ const TAKEN: [&str; 22] = [
     "HOST", "HOSTNAME", "TERM", "NAME", "TMPDIR", "EDITOR", "DISPLAY", "MAIL", "TZ", "UID", "ID",
     "OS",
 ];
-/// Schemes precede the secret.
 const SCHEMES: [(&str, &str); 5] = [
     ("bearer ", "token"),
     ("basic ", "credentials"),
@@ -36,7 +35,6 @@ pub struct Unknown {
     pub variable: Option<String>,
     pub env: String,
     pub what: String,
-    /// Removed on purpose.
     pub secret: bool,
     hint: String,
     value: String,
@@ -46,7 +44,6 @@ pub struct Unknown {
 pub struct Unknowns {
     list: Vec<Unknown>,
     captured: Vec<String>,
-    /// Variables for numbers, unquoted in JSON.
     numbers: Vec<String>,
 }
 

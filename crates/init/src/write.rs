@@ -305,7 +305,6 @@ fn multipart(parts: &[DraftPart], templates: &mut Templates) -> Value {
     Value::Object(all)
 }
 
-/// Wraps, and cannot be ended by the source.
 fn comment(text: &str, indent: usize, out: &mut String) {
     let text = one_line(text);
     let mut line = String::new();

@@ -6,11 +6,9 @@ use formats::document::{self, Dialect};
 use serde_json::Value;
 
 const WIDTH: usize = 100;
-/// Longer texts are always quoted.
 const LONGEST_PLAIN: usize = 300;
 /// YAML limits keys to 1024 characters.
 const LONGEST_KEY: usize = 500;
-/// Leaves room for the plan's own depth.
 const DEEPEST: usize = 40;
 
 pub fn scalar(text: &str) -> String {

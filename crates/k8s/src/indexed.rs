@@ -6,7 +6,6 @@ use crate::{
     yaml::{list, quoted, word},
 };
 
-/// Set by Kubernetes.
 const INDEX: &str = "$(JOB_COMPLETION_INDEX)";
 
 pub fn rendered(wanted: &RenderOptions, seed: u64, start_at: &str) -> (String, String) {

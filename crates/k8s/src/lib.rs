@@ -21,20 +21,15 @@ pub struct RenderOptions {
     pub namespace: Option<String>,
     pub image: String,
     pub nodes: u64,
-    /// Kubernetes quantity.
     pub cpu: String,
     pub memory: String,
     pub storage: String,
-    /// Secret with environment variables.
     pub env_from: Option<String>,
     /// A file relative to `folder`, or a URL.
     pub what: String,
     pub flags: Vec<String>,
-    /// Working directory below the files.
     pub folder: String,
-    /// Relative path and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Whether to use a Secret instead of a ConfigMap.
     pub files_are_secret: bool,
     /// Total, in seconds.
     pub deadline_s: u64,
@@ -43,9 +38,7 @@ pub struct RenderOptions {
 
 #[derive(Debug, Clone)]
 pub enum Job {
-    /// KubeRay, conducted.
     Ray { version: String, wait_s: u64 },
-    /// Indexed Job, without a conductor.
     Indexed { seed: u64, start_at: String },
 }
 

@@ -2,9 +2,7 @@
 
 use crate::{Job, RenderOptions};
 
-/// KubeRay derives longer names.
 const LONGEST_RAY: usize = 47;
-/// Job names are labels of pods.
 const LONGEST: usize = 63 - 14;
 const MOST_NODES: u64 = 4096;
 

@@ -32,7 +32,6 @@ pub fn labels(wanted: &RenderOptions, role: Option<&str>) -> String {
     )
 }
 
-/// Storage for records that outlives pods.
 pub fn claim(wanted: &RenderOptions) -> String {
     let (mode, why) = match wanted.job {
         crate::Job::Ray { .. } => (
@@ -143,7 +142,6 @@ pub fn pod_security() -> String {
 pub const CONTAINER_SECURITY: &str =
     "securityContext:\n  allowPrivilegeEscalation: false\n  capabilities: {drop: [ALL]}\n";
 
-/// Requests equal limits, for guaranteed CPU and late eviction.
 pub fn resources(cpu: &str, memory: &str) -> String {
     let (cpu, memory) = (quoted(cpu), quoted(memory));
     format!(
@@ -151,7 +149,6 @@ pub fn resources(cpu: &str, memory: &str) -> String {
     )
 }
 
-/// One node per host.
 pub fn apart(wanted: &RenderOptions) -> String {
     let labels = labels(wanted, Some("node"));
     format!(
@@ -165,7 +162,6 @@ pub fn env_from(wanted: &RenderOptions) -> String {
     })
 }
 
-/// Protects the pod from being moved.
 pub fn pod_metadata(wanted: &RenderOptions, role: &str) -> String {
     format!(
         "metadata:\n  labels: {}\n  annotations:\n    # A pod that is moved is a node that is lost.\n    cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n",

@@ -59,7 +59,6 @@ pub fn indented(text: &str, by: usize) -> String {
     out
 }
 
-/// Shell quoting.
 pub fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -60,7 +60,6 @@ struct ClientState {
     next_sequence: u64,
     /// Accepted before.
     was_up: bool,
-    /// Subscriptions are answered, or the server refuses the client.
     is_settled: bool,
     /// Set if connections are arrivals.
     arrival: Option<Intended>,
@@ -115,18 +114,15 @@ impl Client {
         }
     }
 
-    /// What became of its messages, so far.
     pub fn ledger(&self) -> MessageLedger {
         *self.state.borrow().outbox.ledger()
     }
 
-    /// Whether a CONNECT or a SUBSCRIBE is in flight.
     pub fn waits_for_answer(&self) -> bool {
         let state = self.state.borrow();
         state.greeting.is_some() || state.subscribing.is_some()
     }
 
-    /// Publishing need no longer wait for its subscriptions.
     fn settle(&self, state: &mut ClientState, shared: &DriverState) {
         if !self.made.filters.is_empty() && !std::mem::replace(&mut state.is_settled, true) {
             shared.together.settled();
@@ -137,7 +133,6 @@ impl Client {
         self.made.outgoing.as_ref().map(|out| out.qos)
     }
 
-    /// A message is due.
     pub fn enqueue(&self, shared: &DriverState, now: u64, intended: Intended) {
         let Some(qos) = self.qos() else { return };
         let mut state = self.state.borrow_mut();
@@ -153,7 +148,6 @@ impl Client {
         }
     }
 
-    /// Writes due messages as far as there is room.
     pub fn flush(&self, shared: &DriverState) {
         let waker = self.state.borrow().waker.clone();
         if let Some(waker) = waker {
@@ -165,12 +159,10 @@ impl Client {
         }
     }
 
-    /// Sends a final PINGREQ.
     pub fn last_ping(&self, shared: &DriverState) {
         self.flush(shared);
     }
 
-    /// Says goodbye.
     pub fn close(&self, shared: &DriverState) {
         let mut state = self.state.borrow_mut();
         state.is_closing = true;
@@ -235,7 +227,6 @@ impl Client {
         self.state.borrow().is_closing
     }
 
-    /// Connects and queues CONNECT.
     async fn open(&self, shared: &DriverState, intended: Intended) -> Result<(), Fault> {
         let worker = &shared.worker;
         let started = worker.clock.now();
@@ -270,7 +261,6 @@ impl Client {
         Ok(())
     }
 
-    /// Runs until the connection ends. Returns the cause.
     fn poll(&self, shared: &DriverState, cx: &mut Context<'_>) -> Poll<Fault> {
         self.state.borrow_mut().waker = Some(cx.waker().clone());
         if let Poll::Ready(cut) = self.limit.poll(cx)
@@ -328,7 +318,6 @@ impl Client {
         deadlines.limit(&self.limit, at);
     }
 
-    /// Returns whether the connection had been accepted.
     fn drop_line(&self, shared: &DriverState, fault: Fault) -> bool {
         let now = shared.worker.clock.now();
         self.limit.disarm();

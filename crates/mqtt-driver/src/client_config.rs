@@ -4,14 +4,10 @@ use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
 use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};
 
 pub(crate) struct ClientConfig {
-    /// Number among all clients.
     pub global: u32,
-    /// Its CONNECT.
     pub connect: Vec<u8>,
-    /// Clean session.
     pub clean: bool,
     pub keep_alive_ns: Option<u64>,
-    /// Filters and the quality of service that is asked for.
     pub filters: Vec<(String, Qos)>,
     pub outgoing: Option<Outgoing>,
 }
@@ -23,7 +19,6 @@ pub(crate) struct Outgoing {
     /// With space for the message header.
     pub payload: Vec<u8>,
     pub is_stamped: bool,
-    /// Payloads by group.
     pub groups: Option<Groups>,
     pub inflight: u16,
 }
@@ -57,7 +52,6 @@ pub(crate) fn clients(
     Ok(made)
 }
 
-/// Topic and QoS of each client, by number.
 pub(crate) fn filters_of_all(work: &Mqtt, seed: u64) -> Vec<(u32, String)> {
     let (mut all, mut global) = (Vec::new(), 0);
     for group in &work.groups {

@@ -19,26 +19,20 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Connections that the server accepted.
     connected,
     /// Accepted connections after a client's first.
     reconnected,
-    /// Connections refused with a reason.
     refused,
     /// Connections that failed otherwise or were closed by the server.
     broken,
     /// Messages planned by a group's own pace, which the load's ledger does not include.
     planned,
-    /// Messages that were due.
     due,
-    /// Completely written messages.
     sent,
-    /// Number of retransmissions.
     resent,
     /// Messages that the server has certainly read: acknowledged (QoS 2: PUBREC), or QoS 0 followed
     /// by an answered PINGREQ.
     confirmed,
-    /// Messages acknowledged with an error.
     turned_down,
     /// Messages neither confirmed nor lost 1 s after the load.
     unconfirmed,
@@ -50,7 +44,6 @@ counts! {
     held,
     /// Delay of publishing until subscriptions were answered, in nanoseconds.
     start_delay_ns,
-    /// Subscriptions unanswered when publishing started.
     unanswered_subscriptions,
     /// Messages in flight when a session was lost, or at the end.
     unknown,
@@ -60,23 +53,14 @@ counts! {
     blocked_ns,
     /// Deliveries expected from sent messages that were not refused.
     expected,
-    /// Expected deliveries of unconfirmed messages.
     expected_of_unknown,
-    /// Deliveries without duplicates.
     received,
-    /// Duplicate deliveries.
     again,
-    /// Deliveries out of order.
     late,
-    /// Sequence numbers skipped by a later delivery.
     skipped,
-    /// Deliveries of skipped numbers.
     filled,
-    /// Messages without this run's header.
     foreign,
-    /// Filters that the server refused.
     filters_refused,
-    /// Unexpected acknowledgements.
     stray,
 }
 

@@ -85,9 +85,7 @@ struct MqttDriver {
 
 /// Time after the load within which messages must be confirmed.
 const GRACE_NS: u64 = 1_000_000_000;
-/// Time for clients that were all refused.
 const ALONE_NS: u64 = 2_500_000_000;
-/// Interval of progress reports.
 const PROGRESS_NS: u64 = 250_000_000;
 
 impl Driver for MqttDriver {
@@ -132,7 +130,6 @@ async fn load(shared: &DriverState) {
     }
 }
 
-/// Waits for responses and deliveries within the drain time.
 async fn drain(shared: &DriverState) {
     let worker = &shared.worker;
     let never = Limit::default();

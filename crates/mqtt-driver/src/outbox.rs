@@ -40,15 +40,10 @@ impl SentMessage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MessageLedger {
     pub due: u64,
-    /// Completely written once.
     pub sent: u64,
-    /// Retransmissions.
     pub resent: u64,
-    /// The server has certainly read it.
     pub confirmed: u64,
-    /// Confirmed with an error.
     pub turned_down: u64,
-    /// Sent, result unknown forever.
     pub unknown: u64,
     /// Never sent, and never will be.
     pub unsent: u64,
@@ -85,7 +80,6 @@ struct MessageEnd {
 pub(crate) struct Outbox {
     qos: Qos,
     session: Session<SentMessage>,
-    /// Due, without room.
     queue: VecDeque<SentMessage>,
     /// Encoded, not completely written.
     ends: VecDeque<MessageEnd>,
@@ -120,14 +114,12 @@ impl Outbox {
         &self.ledger
     }
 
-    /// A message is due.
     #[inline]
     pub fn due(&mut self, sent: SentMessage) {
         self.ledger.due += 1;
         self.queue.push_back(sent);
     }
 
-    /// Whether nothing waits for room.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
@@ -206,7 +198,6 @@ impl Outbox {
         None
     }
 
-    /// An acknowledgement came.
     #[inline]
     pub fn acknowledged(&mut self, ack: &Ack<'_>, now: u64) -> Event<SentMessage> {
         match self.session.acknowledged(ack) {
@@ -235,7 +226,6 @@ impl Outbox {
         sent
     }
 
-    /// A message was delivered to this client.
     #[inline]
     pub fn delivered(&mut self, message: &mqtt::Message<'_>) -> Delivered {
         self.session.delivered(message)
@@ -246,12 +236,10 @@ impl Outbox {
         self.session.request(sent)
     }
 
-    /// A SUBSCRIBE or UNSUBSCRIBE was answered.
     pub fn answered(&mut self, id: u16) -> Option<SentMessage> {
         self.session.answered(id)
     }
 
-    /// A PINGREQ is written behind everything that was encoded.
     pub fn ask(&mut self, now: u64) {
         let ping = Ping {
             covers: self.written(),
@@ -261,7 +249,6 @@ impl Outbox {
         self.last_asked = Some(ping);
     }
 
-    /// Since when the oldest PINGREQ is unanswered.
     pub fn asked_since(&self) -> Option<u64> {
         self.asked.front().map(|ping| ping.at_ns)
     }
@@ -332,7 +319,6 @@ impl Outbox {
         lost
     }
 
-    /// Whatever is open stays unsent or unanswered.
     pub fn close(&mut self) -> Vec<SentMessage> {
         let mut rest = self.disconnected();
         self.ledger.unsent += self.queue.len() as u64;

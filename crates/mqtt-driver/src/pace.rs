@@ -8,14 +8,12 @@ use plan::Schedule;
 
 use crate::{client::Client, counts::add, shared::DriverState};
 
-/// Messages per turn.
 const AT_ONCE: usize = 1024;
 
 pub(crate) struct PublisherPace {
     schedule: Schedule,
     /// Arrivals of the schedule before the first message.
     before: u64,
-    /// Publishers of all workers.
     all: u64,
     /// Of this worker, with their index.
     publishers: Vec<(u64, Rc<Client>)>,
@@ -123,7 +121,6 @@ impl PublisherPace {
     }
 }
 
-/// Number of publishers, and this worker's with their index.
 fn turns(shared: &DriverState, is_wanted: impl Fn(usize) -> bool) -> (u64, Vec<(u64, Rc<Client>)>) {
     let mut before = 0u64;
     let mut places = Vec::new();

@@ -66,7 +66,6 @@ pub(crate) struct DriverState {
     pub version: Version,
     pub schedule: Schedule,
     pub connector: Connector,
-    /// Used in turn.
     pub origins: Vec<Origin>,
     pub labels: OurLabels,
     pub counts: Counts,
@@ -78,30 +77,23 @@ pub(crate) struct DriverState {
     /// Clients that have not ended.
     pub alive: Cell<u64>,
     per_client: Option<PerClient>,
-    /// The end of the load.
     pub until_ns: Cell<u64>,
-    /// What all workers of the process have in common.
     pub together: std::sync::Arc<Together>,
-    /// Delay of the load.
     pub shift_ns: Cell<u64>,
     /// `u64::MAX` until known.
     pub open_ns: Cell<u64>,
     /// For publishers without a pace, by client number.
     limit: Option<u64>,
     reported: Cell<([u64; PROGRESS.len()], u64)>,
-    /// Nothing is published any more.
     pub is_over: Cell<bool>,
     /// By receiver and publisher. Members of a shared subscription are one receiver.
     sequences: RefCell<HashMap<(u32, u32), Sequence>>,
-    /// Receiver numbers of shared subscriptions.
     shares: HashMap<String, u32>,
-    /// Subscriptions of all clients, by receiver.
     receivers: Vec<(u32, String)>,
 }
 
 /// Default time for responses after the load.
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// First receiver number of shared subscriptions.
 const SHARES: u32 = 1 << 31;
 
 impl DriverState {
@@ -196,12 +188,10 @@ impl DriverState {
         self.worker.common.drain_ns.unwrap_or(PATIENCE_NS)
     }
 
-    /// The server that a client connects to.
     pub fn origin(&self, client: &Client) -> &Origin {
         &self.origins[client.made.global as usize % self.origins.len()]
     }
 
-    /// Publishing may start at a moment; the load is that much later than planned.
     pub fn start_publishing(&self, open_ns: u64, delay_ns: u64) {
         // Publishers without a pace wait for subscriptions only.
         self.open_ns.set(if self.flat_out { 0 } else { open_ns });
@@ -218,7 +208,6 @@ impl DriverState {
         }
     }
 
-    /// Nothing is expected through a refused filter.
     pub fn filter_refused(&self, client: &Client, filter: &str) {
         let (group, plain) = topic::shared(filter);
         if group.is_none() {
@@ -233,12 +222,10 @@ impl DriverState {
         recorder.received(now, label, bytes as u64);
     }
 
-    /// Whether a connection is an arrival of the load.
     pub fn counts_connections(&self) -> bool {
         self.work.arrivals == ArrivalOf::Connection
     }
 
-    /// Whether the arrivals of the load are other work's.
     pub fn is_beside(&self) -> bool {
         self.work.arrivals == ArrivalOf::Elsewhere
     }
@@ -250,7 +237,6 @@ impl DriverState {
         share.copied().unwrap_or(client.made.global)
     }
 
-    /// A message was delivered.
     pub fn delivered(&self, receiver: u32, payload: &[u8], now: u64) {
         let stamp = Stamp::from_payload(payload).filter(|stamp| stamp.run == self.run);
         let Some(stamp) = stamp else {
@@ -284,7 +270,6 @@ impl DriverState {
         recorder.record_untotaled(now, self.labels.delivery, intended, ns);
     }
 
-    /// Puts something that was asked and answered into the ledger.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.worker.record(sample, detail);
     }
@@ -297,7 +282,6 @@ impl DriverState {
         }
     }
 
-    /// Due messages without a result.
     pub fn backlog(&self) -> u64 {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
@@ -341,7 +325,6 @@ impl DriverState {
             .sum()
     }
 
-    /// How many messages a publisher without a pace may send.
     pub fn limit_of(&self, client: &Client) -> u64 {
         let Some(limit) = self.limit else {
             return u64::MAX;
@@ -353,7 +336,6 @@ impl DriverState {
         limit / all + u64::from(place < limit % all)
     }
 
-    /// Whether all publishers reached the limit, with responses.
     pub fn is_limit_reached(&self) -> bool {
         self.limit.is_some()
             && self.clients.iter().all(|client| {
@@ -362,7 +344,6 @@ impl DriverState {
             })
     }
 
-    /// Number of receivers of a topic, without refused subscriptions.
     fn copies(&self, topic: &str) -> u64 {
         let mut receivers: Vec<u32> = self
             .receivers
@@ -376,7 +357,6 @@ impl DriverState {
         receivers.len() as u64
     }
 
-    /// Publishers send a final PINGREQ.
     pub fn stop_publishing(&self) {
         self.is_over.set(true);
         for client in &self.clients {
@@ -384,7 +364,6 @@ impl DriverState {
         }
     }
 
-    /// Every client says goodbye.
     pub fn close(&self) {
         for client in &self.clients {
             client.close(self);
@@ -422,7 +401,6 @@ impl DriverState {
         self.reported.set((all, now));
     }
 
-    /// Tells the front door's accumulator what was counted.
     pub fn report(&self, now: u64) {
         let counts = &self.counts;
         for client in &self.clients {

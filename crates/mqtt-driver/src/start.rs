@@ -22,7 +22,6 @@ pub(crate) struct Together {
     /// 0 until the first registers.
     workers: AtomicU64,
     registered: AtomicU64,
-    /// Clients with unanswered subscriptions.
     pending: AtomicU64,
     /// Agreed delay in nanoseconds plus 1; 0 if open.
     delay: AtomicU64,
@@ -34,14 +33,11 @@ pub(crate) struct Together {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Deliveries {
-    /// Those that follow from what was sent.
     pub expected: u64,
-    /// Those that came.
     pub received: u64,
 }
 
 impl Together {
-    /// One of this many workers has this many clients that subscribe.
     pub fn register(&self, workers: u64, subscribing: u64) {
         self.workers.store(workers, Ordering::Relaxed);
         self.pending.fetch_add(subscribing, Ordering::Relaxed);
@@ -60,7 +56,6 @@ impl Together {
             && self.pending.load(Ordering::Relaxed) == 0
     }
 
-    /// Returns the agreed delay, and whether it is the proposed one.
     fn agree(&self, delay_ns: u64) -> (u64, bool) {
         let wanted = delay_ns.saturating_add(1);
         let order = Ordering::Relaxed;
@@ -70,19 +65,16 @@ impl Together {
         }
     }
 
-    /// Whether this process has all workers of the run.
     pub fn is_all_of(&self, shards: u64) -> bool {
         self.workers.load(Ordering::Relaxed) == shards
     }
 
-    /// A receiver gets nothing by this filter.
     pub fn refuse(&self, receiver: u32, filter: String) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.insert((receiver, filter));
         self.has_refused.store(true, Ordering::Release);
     }
 
-    /// Whether it was refused.
     pub fn is_refused(&self, receiver: &(u32, String)) -> bool {
         if !self.has_refused.load(Ordering::Acquire) {
             return false;
@@ -91,7 +83,6 @@ impl Together {
         refused.contains(receiver)
     }
 
-    /// Returns the sum of all workers.
     pub fn deliveries(&self, worker: u64, own: Deliveries) -> Deliveries {
         let all = &self.deliveries;
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);

@@ -23,11 +23,9 @@ pub(crate) struct TestFixture {
     pub broker: Option<Broker>,
 }
 
-/// Interval of polls for a message.
 const LOOK_NS: u64 = 100_000_000;
 /// Resend interval: a new pipe may drop messages.
 const AGAIN_NS: u64 = 2_000_000_000;
-/// Added to the policy's delay.
 const PATIENCE_S: u64 = 30;
 
 impl TestFixture {
@@ -186,7 +184,6 @@ fn interface(
     Base::new(is_secure, &format!("{host}{port}"))
 }
 
-/// Units without registration.
 fn made_up(settings: &PepeunitConfig) -> Vec<RestUnit> {
     let domain = settings.domain.as_deref().unwrap_or("localhost");
     let mark = rest::mark(settings.is_secure, domain);

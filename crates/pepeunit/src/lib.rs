@@ -99,7 +99,6 @@ fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
     notes
 }
 
-/// At most one per core.
 fn workers(settings: &PepeunitConfig, notes: &mut Vec<String>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = settings.workers.min(cores).min(settings.units as usize);

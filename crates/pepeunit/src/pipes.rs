@@ -25,9 +25,7 @@ impl Policy {
 }
 
 pub(crate) const RECORDS: usize = 100;
-/// Lifetime of a row, longer than any test.
 pub(crate) const ROW_S: u64 = 86_400;
-/// Aggregation window.
 pub(crate) const WINDOW_S: u64 = 60;
 pub(crate) const MAX_SIZE: usize = 128;
 
@@ -92,7 +90,6 @@ impl Pipe {
         }
     }
 
-    /// Whether values of this kind can pass.
     pub fn takes(&self, value: PayloadKind) -> bool {
         self.input == PayloadKind::Text || value == PayloadKind::Number
     }
@@ -182,7 +179,6 @@ impl Pipe {
     }
 }
 
-/// Equal states, however the number is written.
 pub(crate) fn same(state: &str) -> String {
     let number = Some(state)
         .filter(|text| text.contains('.'))

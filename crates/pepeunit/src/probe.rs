@@ -16,7 +16,6 @@ pub(crate) struct BrokerAddress<'a> {
     pub token: Option<&'a str>,
 }
 
-/// Returns when the broker has read it.
 pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> Result<(), String> {
     let at = format!("broker {}:{}", way.host, way.port);
     let mut stream = connected(way).map_err(|why| format!("{at}: {why}"))?;

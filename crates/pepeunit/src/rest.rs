@@ -115,7 +115,6 @@ impl RestClient {
         })
     }
 
-    /// Replaces units; each has a pipe of this configuration.
     pub fn make(&self, count: u32, pipe: &Pipe, is_of_pipes: bool) -> Result<UnitSettings, String> {
         let repo = self.repository()?;
         self.remove_old()?;
@@ -218,7 +217,6 @@ impl RestClient {
         Ok(uuid)
     }
 
-    /// Units of earlier runs.
     fn remove_old(&self) -> Result<(), String> {
         let old = self.call("GET", &format!("/units?search_string={}", self.mark), None)?;
         let old: Vec<String> = listed(&old, "units")
@@ -299,7 +297,6 @@ impl RestClient {
             .ok_or_else(|| format!("GET {API}{path} answered without a count"))
     }
 
-    /// Newest first.
     pub fn rows(&self, node: &str, policy: &str) -> Result<Vec<Value>, String> {
         let mut rows = Vec::new();
         loop {
@@ -329,7 +326,6 @@ fn wrong(method: &str, path: &str, answer: &BlockingResponse) -> String {
     format!("{method} {API}{path} answered {}{why}", answer.status)
 }
 
-/// Ten at a time, until the first error.
 pub(crate) fn each<T: Sync>(
     all: &[T],
     what: impl Fn(&T) -> Result<(), String> + Sync,

@@ -163,7 +163,6 @@ fn parsed(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A value with its name for messages.
 struct GivenValue {
     name: String,
     text: String,

@@ -41,7 +41,6 @@ struct KeptMessages {
 }
 
 impl BackendVerdict {
-    /// Driver counts and duration.
     pub fn new(reported: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
         let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
         BackendVerdict {
@@ -86,7 +85,6 @@ impl BackendVerdict {
         });
     }
 
-    /// Whether stored messages are right and no relevant drops occurred.
     pub fn is_good(&self) -> bool {
         let kept = self.kept.as_ref();
         let is_right = kept.is_none_or(|kept| kept.unreadable.is_none() && kept.all.is_right());
@@ -122,7 +120,6 @@ impl BackendVerdict {
         count((messages as f64 / self.seconds.max(1e-9)).round() as u64)
     }
 
-    /// The broker first, then the backend.
     pub fn last(&self) -> String {
         let (due, asked) = (count(self.due), self.per_second(self.due));
         if let Some(ended) = &self.ended {
@@ -183,7 +180,6 @@ impl BackendVerdict {
         self.timely(kept, &failed)
     }
 
-    /// Whether messages arrived as fast as they were sent.
     fn timely(&self, kept: &KeptMessages, failed: &dyn Fn(String) -> String) -> String {
         let (due, asked) = (count(self.due), self.per_second(self.due));
         let arrivals = &kept.all.arrivals;
@@ -265,12 +261,10 @@ impl BackendVerdict {
 }
 
 impl KeptMessages {
-    /// Messages that should be stored.
     fn passing(&self) -> u64 {
         self.all.sent.saturating_sub(self.all.filtered)
     }
 
-    /// Whether exactly the passing messages are stored.
     fn is_complete(&self) -> bool {
         let is_read = self.unreadable.is_none() && self.all.is_right();
         is_read && self.passing() > 0 && self.all.kept == self.passing()
@@ -440,7 +434,6 @@ mod tests {
         );
     }
 
-    /// A pipe that keeps one value, for four units.
     fn newest(policy: Policy, dropped: Option<f64>) -> BackendVerdict {
         let mut verdict = verdict(&READ);
         let found = VerifiedMessages {

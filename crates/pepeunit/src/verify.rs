@@ -12,13 +12,10 @@ use crate::pipes::{Pipe, Policy, RECORDS, ROW_S, WINDOW_S, same};
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct VerifiedMessages {
     pub sent: u64,
-    /// As intended.
     pub filtered: u64,
-    /// Rows that belong to messages.
     pub kept: u64,
     /// Confirmed but not stored.
     pub lost: u64,
-    /// Neither confirmed nor stored.
     pub unread: u64,
     pub groups_hit: u64,
     pub surplus: u64,
@@ -81,7 +78,6 @@ struct ExpectedState {
 }
 
 impl SentByUnit<'_> {
-    /// Number of messages of a group among the first ones.
     fn of_group(&self, group: u64, first: u64) -> u64 {
         let copies = u64::from(self.groups.copies.max(1));
         first.saturating_sub(group * copies).min(copies)
@@ -99,7 +95,6 @@ impl SentByUnit<'_> {
         self.pipe.through(&text).map(|state| same(&state))
     }
 
-    /// Expected states, and number of filtered messages.
     fn wanted(&self) -> (BTreeMap<String, ExpectedState>, u64) {
         let (mut all, mut filtered) = (BTreeMap::<String, ExpectedState>::new(), 0);
         for group in 0..=self.last_group().unwrap_or_default() {
@@ -427,7 +422,6 @@ mod tests {
         })
     }
 
-    /// A correct pipe's content, oldest first.
     fn kept(of: &SentByUnit<'_>) -> Vec<Value> {
         let messages = (0..of.sums.sent).map(|n| of.groups.text(of.client, of.groups.group(n)));
         let through = messages.filter_map(|text| of.pipe.through(&text));

@@ -8,7 +8,6 @@ use session::Sampler;
 
 use session::blocking_http::{Base, BlockingRequest};
 
-/// The stop rule as printed.
 pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";
 
 #[derive(Clone)]
@@ -100,7 +99,6 @@ impl Broker {
     }
 }
 
-/// Drops without subscribers and for slow ones, over all nodes.
 fn dropped(metrics: &Value) -> Option<f64> {
     let nodes = match metrics {
         Value::Array(nodes) => nodes.clone(),

@@ -59,7 +59,6 @@ pub struct Coordinator {
     rest: FinishContext,
 }
 
-/// State of the live view.
 enum LiveViewState {
     /// Not serving yet.
     Bound(Box<Bound>),

@@ -57,7 +57,6 @@ pub struct RequestStep {
 }
 
 impl RequestStep {
-    /// Compiles a request of the plan.
     pub(super) fn compile(
         spec: &Request,
         (index, label): (usize, LabelId),
@@ -443,12 +442,10 @@ fn body_bytes(
     Ok(Some(text.into_bytes()))
 }
 
-/// Whether JavaScript calls a JSON value false.
 pub(super) fn is_falsy(json: &str) -> bool {
     matches!(json, "0" | "\"\"" | "false" | "null")
 }
 
-/// Whether a URL is a path, whatever its values are.
 fn goes_to_target(url: &Template) -> bool {
     let begins = match url {
         Template::Literal(Value::String(text)) => Some(text),

@@ -33,13 +33,10 @@ pub enum StepTrace {
     GroupBegins(String),
     /// End of a group.
     GroupEnds {
-        /// Its name.
         name: String,
         /// Time since its first step was due, in nanoseconds.
         took_ns: u64,
-        /// Pauses included in it.
         paused_ns: u64,
-        /// Whether a failure ended it.
         failed: bool,
     },
 }
@@ -176,7 +173,6 @@ impl User<'_> {
         self.worker.emit(OutputLine::Step(asked));
     }
 
-    /// Traces a skipped step.
     pub(super) fn tell_left_out(&self, step: &RequestStep, why: &'static str) {
         let what = format!("{} {}", step.spec.method, step.spec.url_text);
         self.worker
@@ -312,7 +308,6 @@ impl User<'_> {
         template.to_text(&self.vars, &mut self.rng)
     }
 
-    /// Source of a capture in the words of a test file.
     fn source(&mut self, source: &CaptureSource) -> String {
         match source {
             CaptureSource::Json { path, .. } | CaptureSource::XPath { path, .. } => {

@@ -12,7 +12,6 @@ use super::{
 
 #[derive(Debug, Clone)]
 pub struct BodyPiece {
-    /// Long name of the option.
     pub how: &'static str,
     pub word: Word,
 }
@@ -25,7 +24,6 @@ pub struct CurlCommand {
     pub headers: Vec<Word>,
     pub data: Vec<BodyPiece>,
     pub parts: Vec<BodyPiece>,
-    /// Connection options by long names.
     pub travel: Vec<BodyPiece>,
     pub url_query: Vec<Word>,
     pub user: Option<Word>,
@@ -152,7 +150,6 @@ impl CommandReader<'_> {
         self.take(known, value, word, &format!("--{name}"))
     }
 
-    /// An option with a value takes the rest of the word.
     fn short(&mut self, letters: &str, word: &Word) -> Result<(), SyntaxError> {
         let mut rest = letters;
         while let Some(letter) = rest.chars().next() {

@@ -20,7 +20,6 @@ use crate::{
 use command::CurlCommand;
 use shell::{Token, Word};
 
-/// Copied shell prompts.
 const PROMPTS: [&str; 3] = ["$", "%", "#"];
 
 #[derive(Clone, Copy)]
@@ -108,7 +107,6 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     draft(&commands, source, unknowns, read)
 }
 
-/// Words of commands, without shell variables and output redirection.
 fn lines(tokens: Vec<Token>) -> Vec<Vec<Word>> {
     let mut lines = vec![Vec::new()];
     let mut piped = false;
@@ -216,7 +214,6 @@ fn draft(
     Ok(draft)
 }
 
-/// Settings that all commands share.
 fn settings(draft: &mut Draft, commands: &[CurlCommand]) {
     draft.http.insecure = commands.iter().any(|command| command.insecure);
     draft.http.timeout = commands.iter().find_map(|command| command.max_time.clone());

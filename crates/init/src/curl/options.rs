@@ -3,9 +3,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     Says,
-    /// No effect on the request.
     Nothing,
-    /// Unsupported, with advice.
     Refused(&'static str),
 }
 

@@ -9,7 +9,6 @@ use crate::placeholders;
 pub enum Token {
     Word(Word),
     End,
-    /// Output redirection to the end of the line.
     Pipe,
 }
 
@@ -211,7 +210,6 @@ impl Shell<'_> {
         }
     }
 
-    /// Other dollar syntax needs a shell, or is literal.
     fn dollar(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let at = self.at;
         self.next();

@@ -10,25 +10,20 @@ use super::html;
 use crate::{placeholders, unknowns::Unknowns};
 
 const MOST_LEAVES: usize = 50_000;
-/// Shorter values match by chance.
 const SHORTEST: usize = 4;
-/// Longer values are documents.
 const LONGEST: usize = 4096;
 
 #[derive(Debug)]
 struct Origin {
     step: usize,
-    /// JSONPath, or regular expression for text.
     path: ResponseLocation,
     key: String,
-    /// Set once it is used.
     variable: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ResponseLocation {
     Json(String),
-    /// The first group is the value.
     Text(String),
 }
 
@@ -48,7 +43,6 @@ impl ResponseLocation {
     }
 }
 
-/// Named by step, key and path.
 type VariableName<'n> = dyn Fn(usize, &str, &str) -> String + 'n;
 
 #[derive(Debug, Default)]
@@ -79,7 +73,6 @@ impl Chain {
         self.leaves(step, answer, &mut String::from("$"), "", &mut left);
     }
 
-    /// Hidden form fields and tokens of a page.
     pub fn shows(&mut self, step: usize, page: &str) {
         for field in html::fields(page) {
             let is_told = is_telling(&field.name, &field.value) || field.value.len() >= 16;

@@ -10,7 +10,6 @@ const FILES: [&str; 22] = [
     "png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "ico", "bmp", "css", "js", "mjs", "map",
     "woff", "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "wasm",
 ];
-/// Chrome's resource types.
 const KINDS: [&str; 8] = [
     "image",
     "font",
@@ -21,7 +20,6 @@ const KINDS: [&str; 8] = [
     "manifest",
     "ping",
 ];
-/// Second-level suffixes shared by many owners.
 const SHARED: [&str; 8] = ["co", "com", "org", "net", "ac", "gov", "edu", "gob"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -103,7 +101,6 @@ fn is_file(entry: &HarEntry) -> bool {
     !says_otherwise && end.is_some_and(|end| FILES.contains(&end.as_str()))
 }
 
-/// The same host, a subdomain, or a sibling.
 fn belongs(host: &str, main: &str) -> bool {
     let is_below = |host: &str, name: &str| {
         host == name

@@ -4,7 +4,6 @@ use crate::draft::DraftRequest;
 
 const CHANGING: [&str; 3] = ["put", "patch", "delete"];
 
-/// Keeps those whose response is needed. Returns the number.
 pub(super) fn comment_out(requests: &mut [DraftRequest]) -> usize {
     let mut count = 0;
     // A commented step sets no cookies.

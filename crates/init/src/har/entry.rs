@@ -32,7 +32,6 @@ pub struct HarEntry {
 
 pub type BrokenEntry = (Mark, String);
 
-/// Browsers write null fields for pushed resources.
 pub fn is_incomplete(node: &Node) -> bool {
     let request = node.get("request");
     let is_null = |key: &str| {

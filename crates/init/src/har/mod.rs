@@ -31,7 +31,6 @@ use entry::HarEntry;
 /// Shorter and longer pauses are dropped, in milliseconds.
 const SHORTEST_PAUSE: f64 = 500.0;
 const LONGEST_PAUSE: f64 = 60_000.0;
-/// Prefixes of analytics cookies.
 const COUNTERS: [&str; 16] = [
     "_ga",
     "_gid",
@@ -51,7 +50,6 @@ const COUNTERS: [&str; 16] = [
     "_clsk",
 ];
 
-/// Wrapper keys without meaning.
 const HOLDERS: [&str; 8] = [
     "data",
     "result",
@@ -375,7 +373,6 @@ impl Maker<'_> {
         }
     }
 
-    /// Tokens from responses are used; others come from the environment.
     fn header(&mut self, name: &str, value: &str) -> String {
         let linked = match value.split_once(' ') {
             Some((scheme, rest)) if crate::unknowns::is_secret(name) => {

@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::reference::BrokenReference;
 use crate::kind;
 
-/// Root key of the other files.
 const FILES: &str = "x-loadline-files";
 const MAX_FILES: usize = 500;
 
@@ -133,7 +132,6 @@ impl Bundle<'_> {
     }
 }
 
-/// One name per file.
 fn normalized(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for component in path.components() {

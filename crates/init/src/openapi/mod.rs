@@ -110,7 +110,6 @@ fn stem(name: &str, title: &str) -> String {
     file
 }
 
-/// Relative servers come from the environment.
 fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
     let server = root
         .get("servers")

@@ -28,7 +28,6 @@ pub struct Operation<'n> {
     parameters: Vec<&'n Node>,
     body: Option<Content>,
     answer: Vec<String>,
-    /// Path parameters that earlier steps captured.
     given: BTreeMap<String, String>,
     captures: Vec<(String, String)>,
 }
@@ -339,7 +338,6 @@ impl<'n> Operation<'n> {
     }
 }
 
-/// Asks for values; disabled steps ask for nothing.
 struct Asker<'u> {
     unknowns: &'u mut Unknowns,
     off: bool,
@@ -428,7 +426,6 @@ fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, BrokenReferen
     }
 }
 
-/// Notes unused examples.
 fn told_of_others<T>(name: &str, said: Option<&T>, parameter: &Node) -> Option<String> {
     let others = sample::others(parameter);
     (said.is_some() && !others.is_empty()).then(|| {
@@ -458,7 +455,6 @@ fn pairs(value: Value) -> Value {
     )
 }
 
-/// Header names are lower case.
 fn hint_of(name: &str, place: &str) -> String {
     if place == "header" {
         name.to_ascii_lowercase()

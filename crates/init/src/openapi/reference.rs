@@ -6,7 +6,6 @@ use crate::address;
 
 pub type BrokenReference = (Mark, String);
 
-/// Deeper chains are cycles.
 const MOST: usize = 32;
 
 ///

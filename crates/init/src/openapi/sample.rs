@@ -162,7 +162,6 @@ fn object(root: &Node, schema: &Node, depth: usize) -> Result<ExampleValue, Brok
     })
 }
 
-/// The first type, or inferred from keys.
 fn kind(schema: &Node) -> &str {
     let said = schema.get("type");
     let said = said.and_then(|kind| {

@@ -94,7 +94,6 @@ impl<'n> ParameterStyle<'n> {
     }
 }
 
-/// Items, or alternating keys and values.
 fn flat(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().map(text).collect(),

@@ -326,7 +326,6 @@ fn options_that_say_nothing_are_told() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Bodies, headers and paths survive.
     #[test]
     fn any_body_comes_through(body in "[ -~\n\té{}\\[\\]:\",']{1,60}", value in "[!-~]{1,20}", path in "[a-z0-9{}%._~/-]{0,20}") {
         let url = format!("http://localhost:80/{path}");

@@ -7,20 +7,13 @@ use crate::Fault;
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
     /// A virtual user started.
-    UserStarted {
-        /// Index of the scenario.
-        scenario: u32,
-    },
+    UserStarted { scenario: u32 },
     /// An arrival was skipped because of the plan's user limit.
     UserSkipped,
     /// A virtual user finished its scenario.
-    UserCompleted {
-        /// Duration of the iteration.
-        session_ns: u64,
-    },
+    UserCompleted { session_ns: u64 },
     /// A virtual user was ended by an error.
     UserFailed {
-        /// The error.
         reason: Reason<'a>,
         /// Number of the request step that failed, if it was one.
         step: Option<u32>,
@@ -29,9 +22,7 @@ pub enum Event<'a> {
     RequestSent,
     /// The head of a response is complete.
     Head {
-        /// Number of the request step.
         step: u32,
-        /// HTTP status.
         status: u16,
         /// Wall clock when the request was fully sent, in nanoseconds since 1970.
         sent_wall_ns: u64,
@@ -44,7 +35,6 @@ pub enum Event<'a> {
     },
     /// The body of a response is complete.
     Body {
-        /// Bytes on the wire.
         bytes: u64,
         /// From when the worker handled the request to its end.
         total_ns: u64,
@@ -54,26 +44,15 @@ pub enum Event<'a> {
         opening: Opening,
     },
     /// A custom metric from a hook. Only the hook's own accumulator interprets it.
-    Told {
-        /// Name of the metric.
-        name: &'a str,
-        /// Value of the metric.
-        value: u64,
-    },
+    Told { name: &'a str, value: u64 },
     /// An error that does not end the virtual user.
-    Remark {
-        /// Name of the error.
-        name: &'a str,
-    },
+    Remark { name: &'a str },
     /// A worker of the batch driver starts.
     Begin,
     /// A response of the batch driver is complete.
     Answer {
-        /// HTTP status.
         status: u16,
-        /// Bytes read, head and body.
         bytes: u64,
-        /// Whether it is the last of its batch.
         last: bool,
         /// From the intended start.
         response_ns: u64,
@@ -81,12 +60,7 @@ pub enum Event<'a> {
         service_ns: u64,
     },
     /// A batch failed without a response.
-    Lost {
-        /// Cause of the failure.
-        how: Loss,
-        /// Bytes of incomplete responses.
-        bytes: u64,
-    },
+    Lost { how: Loss, bytes: u64 },
     /// A worker of the batch driver has finished.
     End,
 }

@@ -11,9 +11,7 @@ use engine::net::stream::Stream;
 
 pub(super) struct Connection {
     pub stream: Stream,
-    /// Incomplete packet.
     pub partial: Vec<u8>,
-    /// Since when the socket accepts nothing.
     pub blocked_since: Option<u64>,
     out: Vec<u8>,
     /// Written bytes of `out`.
@@ -37,7 +35,6 @@ impl Connection {
         }
     }
 
-    /// Where packets are written to.
     pub fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -47,7 +44,6 @@ impl Connection {
         self.before + self.out.len() as u64
     }
 
-    /// How many of them the socket has taken.
     pub fn taken(&self) -> u64 {
         self.before + self.taken as u64
     }
@@ -61,7 +57,6 @@ impl Connection {
         self.waiting() == 0
     }
 
-    /// Idle connections release their buffer.
     pub fn write(&mut self, cx: &mut Context<'_>, is_busy: bool) -> Poll<io::Result<()>> {
         while self.taken < self.out.len() {
             let n = ready!(self.stream.poll_write(cx, &self.out[self.taken..]))?;

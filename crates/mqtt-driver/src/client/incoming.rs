@@ -18,7 +18,6 @@ use crate::{counts::add, outbox::SentMessage, shared::DriverState};
 
 /// Maximum packet size.
 const MAX_PACKET: usize = 64 << 20;
-/// Reads per turn.
 const READS: usize = 16;
 
 impl Client {
@@ -70,7 +69,6 @@ impl Client {
         }
     }
 
-    /// Handles complete packets. Returns their length.
     fn packets(
         &self,
         state: &mut ClientState,

@@ -16,7 +16,6 @@ use crate::{
     shared::DriverState,
 };
 
-/// Bytes per write.
 const AT_ONCE: usize = 48 << 10;
 
 impl Client {
@@ -120,7 +119,6 @@ impl Client {
     }
 }
 
-/// Fills in the message header.
 fn stamp(payload: &mut Vec<u8>, client: &Client, shared: &DriverState, sent: &SentMessage) {
     let outgoing = client.made.outgoing.as_ref();
     if let Some(groups) = outgoing.and_then(|outgoing| outgoing.groups) {

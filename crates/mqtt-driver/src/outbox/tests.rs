@@ -17,7 +17,6 @@ struct Peer {
     encoded: Vec<(u64, u16, u64)>,
     written: u64,
     taken: u64,
-    /// Number of arrivals by sequence number.
     arrived: BTreeMap<u64, u64>,
     /// Of this connection, in order.
     unanswered: Vec<(u16, u64)>,

@@ -58,7 +58,6 @@ impl Sink for Kept {
 }
 
 impl Kept {
-    /// A count of the driver's.
     fn count(&self, name: &str) -> u64 {
         let of = |interval: &Interval| interval.door.counters.get(name).copied();
         self.intervals.iter().filter_map(of).sum()
@@ -68,7 +67,6 @@ impl Kept {
         names.map(|name| self.count(name))
     }
 
-    /// Issued; ok, failed, unanswered.
     fn requests(&self) -> [u64; 4] {
         let mut sum: Slot = Slot::default();
         for interval in &self.intervals {

@@ -9,7 +9,6 @@ use std::{
 
 use engine::{Cause, StopHandle};
 
-/// A step of a connection.
 pub enum Do {
     Hear(Vec<u8>),
     Say(Vec<u8>),
@@ -18,9 +17,7 @@ pub enum Do {
 
 pub use Do::{Hear, Say, Silence};
 
-/// What became of a script.
 pub struct Played {
-    /// When each connection came.
     pub came: Vec<Instant>,
     /// What the last connection said behind its script, until it ended.
     pub rest: Vec<u8>,
@@ -122,7 +119,6 @@ pub fn publish(first: u8, id: u8) -> Vec<u8> {
     vec![first, 6, 0, 1, b'a', 0, id, b'm']
 }
 
-/// PUBACK, PUBREC, PUBREL or PUBCOMP.
 pub fn ack(first: u8, id: u8) -> Vec<u8> {
     vec![first, 2, 0, id]
 }

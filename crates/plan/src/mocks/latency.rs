@@ -21,20 +21,12 @@ pub enum MockLatency {
     Episodes {
         /// Distance between episodes; each is in the middle of its period.
         every_ns: u64,
-        /// Duration of an episode.
         for_ns: u64,
-        /// Latency in an episode.
         slow_ns: u64,
-        /// Latency outside of episodes.
         quick_ns: u64,
     },
     /// A first-come, first-served queue.
-    Queue {
-        /// Number of parallel workers.
-        workers: u32,
-        /// Service time of a request.
-        service_ns: u64,
-    },
+    Queue { workers: u32, service_ns: u64 },
 }
 
 impl MockLatency {
@@ -153,9 +145,7 @@ pub struct LatencySampler {
     latency: MockLatency,
     seed: u64,
     drawn: u64,
-    /// When each worker of a queue becomes free.
     free: BinaryHeap<Reverse<u64>>,
-    /// Total busy time of the workers.
     busy_ns: u128,
 }
 
