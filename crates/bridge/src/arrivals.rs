@@ -26,7 +26,7 @@ pub struct Due {
 pub struct StartedArrivals(RefCell<HashMap<u64, (LabelId, u64)>>);
 
 impl StartedArrivals {
-    /// Somebody has taken an arrival up, to do what has this name.
+    /// Starts an arrival under this name.
     pub fn begin(&self, worker: &Worker, due: Due, name: &str) {
         let label = worker.label(LabelGroup::Iteration, "", name);
         let intended_ns = due.intended_ns.saturating_sub(worker.clock.absolute(0));

@@ -1,5 +1,5 @@
 //! Campaigns: runs stages in processes of their own with cool-downs, and writes one report.
-//! Finished stages are kept. Messages go to a `Voice`.
+//! Finished stages are kept. Messages go to a `MessageSink`.
 
 #![forbid(unsafe_code)]
 

@@ -57,7 +57,7 @@ pub struct Arming {
     pub adopts: bool,
 }
 
-/// A [`Part`] whose debug output hides secrets.
+/// A [`RunPartOrder`] whose debug output hides secrets.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SessionPart(pub RunPartOrder);
 

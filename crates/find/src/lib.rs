@@ -1,5 +1,5 @@
 //! Searches for the load line with probes in processes of their own; finished ones are kept.
-//! `decisions::find::search` chooses levels. Messages go to a `Voice`.
+//! `decisions::find::search` chooses levels. Messages go to a `MessageSink`.
 
 #![forbid(unsafe_code)]
 

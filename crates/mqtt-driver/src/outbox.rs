@@ -124,13 +124,13 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// Whether a message that came due now could be written now.
+    /// Whether a new message can be written immediately.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.qos == Qos::AtMostOnce || self.session.has_room()
     }
 
-    /// What is to be written next, as far as there is room in the session.
+    /// The next packet to write, if the session has room.
     #[inline]
     pub fn next(&mut self) -> Option<NextWrite> {
         match self.session.again() {
@@ -151,7 +151,7 @@ impl Outbox {
         Some(NextWrite::Message { id, is_again, sent })
     }
 
-    /// A message was encoded, and ends here among the bytes of its connection.
+    /// A message was encoded up to this position in the byte stream.
     #[inline]
     pub fn encoded(
         &mut self,
@@ -172,8 +172,8 @@ impl Outbox {
         });
     }
 
-    /// The next message of QoS 0 of which a connection that has taken so many bytes has taken every
-    /// one: that is all that happens to it.
+    /// The next QoS 0 message that is completely within `taken` bytes of the connection, which
+    /// settles it.
     #[inline]
     pub fn next_written(&mut self, taken: u64, now: u64) -> Option<SentMessage> {
         while let Some(end) = self.ends.front().filter(|end| end.at <= taken) {

@@ -370,7 +370,7 @@ impl DriverState {
         }
     }
 
-    /// Tells the front end's accumulator what was counted since the last time, now and then.
+    /// Reports increases to the front end's accumulator at intervals.
     pub fn tell_progress(&self, now: u64) {
         let (before, at) = self.reported.get();
         if now < at + PROGRESS_NS {

@@ -1,4 +1,4 @@
-//! What is said of runs that several machines carry out.
+//! Flags of distributed runs.
 
 use std::path::PathBuf;
 

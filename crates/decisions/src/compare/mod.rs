@@ -1,9 +1,10 @@
 //! Compares two groups of runs: worse by more than a margin, better, or undecided. The unit is the
 //! run, not the request.
 //!
-//! [`alike`] finds incompatible runs, [`figure`] defines figures, [`groups`] compares several runs,
-//! [`looks`] plans interim analyses, [`single`] compares two runs (a hint, by [`drawn`]),
-//! [`unlike`] finds outliers, [`quantiles`] compares distributions, [`words`] renders text.
+//! [`comparability`] finds incompatible runs, [`figure`] defines figures, [`groups`] compares
+//! several runs, [`interim`] plans interim analyses, [`single_run`] compares two runs (a hint, by
+//! [`bootstrap`]), [`outliers`] finds outliers, [`quantiles`] compares distributions, [`text`]
+//! renders text.
 
 mod bootstrap;
 mod comparability;

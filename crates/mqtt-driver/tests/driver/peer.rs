@@ -19,7 +19,7 @@ pub use Do::{Hear, Say, Silence};
 
 pub struct Played {
     pub came: Vec<Instant>,
-    /// What the last connection said behind its script, until it ended.
+    /// Bytes of the last connection after its script.
     pub rest: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Peer {
         Peer::ending(scripts, StopHandle::default())
     }
 
-    /// The same, and the run is told to end when everything is played.
+    /// Like `start`, and stops the run at the end.
     pub fn ending(scripts: Vec<Vec<Do>>, stop: StopHandle) -> Peer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
