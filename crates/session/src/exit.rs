@@ -1,5 +1,5 @@
 //! Exit codes of native commands, from verdict, cause of the end and errors. Front ends have their
-//! own ([`crate::Door::code`]).
+//! own ([`crate::RunObserver`]).
 
 use engine::{Cause, RuleVerdict};
 
