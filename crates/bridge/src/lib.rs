@@ -370,7 +370,7 @@ impl Bridge {
         self.shared.ending.load(Ordering::Relaxed)
     }
 
-    /// Nothing more comes: what is under way is given up, and the run ends.
+    /// Nothing more comes: what is running is given up, and the run ends.
     pub fn end(&self) {
         for lane in 0..self.shared.lanes.len() {
             self.ask(lane, Command::End, true);

@@ -76,7 +76,7 @@ impl Driver for BridgeDriver {
     }
 }
 
-/// An order under way.
+/// An order running.
 #[derive(Default)]
 struct InFlightCalls {
     limit: Rc<Limit>,

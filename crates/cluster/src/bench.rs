@@ -16,7 +16,7 @@ use session::LabProcess;
 const LENGTH_NS: u64 = 2 * SECOND;
 /// Before so long nothing is shown.
 const LEAST_NS: u64 = 250 * MILLISECOND;
-/// So many requests are under way at a time.
+/// So many requests are running at a time.
 const CONNECTIONS: u32 = 32;
 /// What shows itself so many times over need not be measured to its end.
 const PLENTY: f64 = 2.0;

@@ -123,7 +123,7 @@ fn problems(lines: Vec<String>) -> Vec<plan::Problem> {
     lines.into_iter().map(plan::Problem::anywhere).collect()
 }
 
-/// A run that is under way.
+/// A run that is running.
 struct ConductedRun<'a, 'b> {
     nodes: Nodes,
     merger: Merger,
@@ -194,7 +194,7 @@ impl ConductedRun<'_, '_> {
         });
         let apart: Vec<String> = apart.collect();
         format!(
-            "clocks behind the run, against before: {}",
+            "clocks after the run, compared with before: {}",
             apart.join(", ")
         )
     }
@@ -322,7 +322,7 @@ impl ConductedRun<'_, '_> {
                     node.state = NodeState::Over;
                     let called = node.called();
                     if let Some(why) = error {
-                        self.amiss(format!("{called} did not carry out its part: {why}"));
+                        self.amiss(format!("{called} failed: {why}"));
                     }
                 }
                 let merged = self.merger.ends(number);

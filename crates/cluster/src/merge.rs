@@ -30,7 +30,7 @@ pub struct Merger {
 pub struct Merged {
     /// What is in it.
     pub whole: DecodedChunk,
-    /// How long requests have been under way that are so at its end.
+    /// How long requests have been running that are so at its end.
     pub under_way: Ages,
 }
 

@@ -154,7 +154,7 @@ impl NodeProcess {
     fn go(&mut self, start: record::RunStart, ears: &ConductorReader) {
         let Some((mut ready, lease)) = self.armed.take() else {
             self.out.say(ToConductor::Over {
-                error: Some("told to begin before it was ready".into()),
+                error: Some("asked to begin before it was ready".into()),
             });
             return;
         };
@@ -223,7 +223,7 @@ fn watch(
     })
 }
 
-/// How the part under way is told to end, by whoever hears that it is to.
+/// How the part running is told to end, by whoever hears that it is to.
 #[derive(Clone, Default)]
 struct SharedStop(Arc<Mutex<Stopping>>);
 
@@ -314,7 +314,7 @@ struct ConductorReader {
 }
 
 impl ConductorReader {
-    /// Hears on a thread of its own: a part that is under way does not keep it from answering.
+    /// Hears on a thread of its own: a part that is running does not keep it from answering.
     fn listen(mut input: impl Read + Send + 'static, out: &Outbox) -> ConductorReader {
         let (sender, heard) = mpsc::channel();
         let stop = SharedStop::default();

@@ -54,7 +54,7 @@ pub enum ToNode {
         /// In nanoseconds from the start.
         from_ns: u64,
     },
-    /// End; what is under way may finish, unless it is urgent.
+    /// End; what is running may finish, unless it is urgent.
     Stop {
         /// Who wants it.
         text: String,
@@ -208,7 +208,7 @@ impl std::fmt::Display for Facts {
                 ", clock within {} of the world's",
                 record::units::time(us.saturating_mul(1_000))
             ),
-            None if self.clock_known => f.write_str(", clock kept by nobody"),
+            None if self.clock_known => f.write_str(", clock not synchronized"),
             None => f.write_str(", clock"),
         }
     }

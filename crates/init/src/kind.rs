@@ -12,7 +12,7 @@ use crate::{curl, draft::Draft, har, openapi, placeholders};
 /// What `loadline init` reads, for those who brought something else.
 const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
 
-pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are no text: remove them";
+pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are not text: remove them";
 
 /// The plan of a file's text.
 ///

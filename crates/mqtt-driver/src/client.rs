@@ -44,9 +44,9 @@ pub(crate) struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Down,
-    /// CONNECT is under way.
+    /// CONNECT is running.
     Greeting,
-    /// SUBSCRIBE is under way.
+    /// SUBSCRIBE is running.
     Subscribing,
     Up,
     /// DISCONNECT is on its way.
@@ -336,7 +336,7 @@ impl Client {
         deadlines.limit(&self.limit, at);
     }
 
-    /// The connection is over: what was under way on it is told of. Whether it had been accepted.
+    /// The connection is over: what was running on it is told of. Whether it had been accepted.
     fn drop_line(&self, shared: &DriverState, fault: Fault) -> bool {
         let now = shared.worker.clock.now();
         self.limit.disarm();
@@ -386,7 +386,7 @@ impl Client {
         was_up
     }
 
-    /// It lives no longer: what is still under way will never be answered.
+    /// It lives no longer: what is still running will never be answered.
     fn fail_pending(&self, shared: &DriverState) {
         let now = shared.worker.clock.now();
         let mut state = self.state.borrow_mut();

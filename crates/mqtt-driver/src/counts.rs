@@ -76,7 +76,7 @@ counts! {
     foreign,
     /// Filters that the server refused.
     filters_refused,
-    /// Acknowledgements of nothing that was under way.
+    /// Acknowledgements of nothing that was running.
     stray,
 }
 

@@ -1,4 +1,4 @@
-//! A client's messages on their way: which are due, which are under way, where among the bytes of a connection each ends, and what became
+//! A client's messages on their way: which are due, which are running, where among the bytes of a connection each ends, and what became
 //! of it. Every message is in the ledger once, however many connections it takes. Writes no bytes, reads no clock, knows no socket.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use mqtt::{
     session::{Again, Delivered},
 };
 
-/// Something under way.
+/// Something running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SentMessage {
     pub label: LabelId,

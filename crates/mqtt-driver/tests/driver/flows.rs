@@ -64,7 +64,7 @@ fn exactly_once_survives_a_receipt_that_comes_twice() {
         Hear(publish(0x34, 1)),
         Say([ack(PUBREC, 1), ack(PUBREC, 1)].concat()),
         Hear([ack(PUBREL, 1), ack(PUBREL, 1)].concat()),
-        // Of nothing that is under way: it is answered all the same, and counted.
+        // Of nothing that is running: it is answered all the same, and counted.
         Say(ack(PUBREC, 9)),
         Hear(ack(PUBREL, 9)),
         Say(ack(PUBCOMP, 1)),
