@@ -16,14 +16,12 @@ impl LeftOut {
         self.0.is_empty()
     }
 
-    /// Whether any of the period is excluded.
     pub fn has(&self, (from, to): (u64, u64)) -> bool {
         self.0
             .iter()
             .any(|left_out| from < left_out.1 && to > left_out.0)
     }
 
-    /// The period without what is excluded.
     pub fn rest(&self, (from, to): (u64, u64)) -> Vec<(u64, u64)> {
         let mut rest = Vec::new();
         let mut next = from;

@@ -3,8 +3,8 @@
 //! Modules in order of dependency: [`figures`] has ledgers, percentiles and rates; [`verdict`]
 //! judges criteria and the measurement; [`summary`] holds every reported figure; [`series`] is the
 //! data of charts; [`conclusions`] are sentences with references to figures; [`summarise`]
-//! completes the summary; [`page`] is all of it in one object; [`newest`] describes the newest
-//! interval. Pure functions without I/O.
+//! completes the summary; [`page`] is all of it in one object; [`live_snapshot`] describes the
+//! newest interval. Pure functions without I/O.
 
 #![forbid(unsafe_code)]
 

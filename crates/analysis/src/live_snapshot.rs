@@ -14,7 +14,6 @@ const MOST_KINDS: usize = 50;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct LatestInterval {
-    /// The end is the progress of the run.
     pub span_ns: (u64, u64),
     /// End of the load; 0 if unknown.
     pub end_ns: u64,

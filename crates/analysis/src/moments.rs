@@ -13,7 +13,6 @@ pub struct Moment<'a> {
     pub rows: Vec<&'a IntervalRow>,
 }
 
-/// Unpacks the points of a run, in order. Expensive.
 #[must_use]
 pub fn collect(run: &Run) -> Vec<Moment<'_>> {
     let history = &run.totals.history;
@@ -41,7 +40,6 @@ impl Moment<'_> {
         (self.span.1 - self.span.0).max(1)
     }
 
-    /// The part with this kind of time.
     pub fn part(&self, kind: TimeKind) -> &LabelTotals {
         if kind == TimeKind::Iteration {
             &self.iterations

@@ -71,7 +71,6 @@ pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     })
 }
 
-/// Drops the first points of every nested column. A list of lists holds columns.
 fn cut(columns: &mut Value, from: usize) {
     match columns {
         Value::Object(members) => members.values_mut().for_each(|value| cut(value, from)),

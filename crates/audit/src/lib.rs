@@ -1,6 +1,6 @@
 //! Imports results of other tools ([`import`]), checks them ([`check`]), converts them to our
-//! figures ([`as_run`]), and adds external metrics ([`beside`]). Unknown figures are omitted. Texts
-//! in, no files.
+//! figures ([`as_run`]), and adds external metrics ([`external_metrics`]). Unknown figures are
+//! omitted. Texts in, no files.
 
 #![forbid(unsafe_code)]
 

@@ -3,41 +3,32 @@
 //!
 //! They exist only in builds with the feature `mutants`. Without it [`is`] is a constant `false`.
 
-/// A known defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
     /// The time of a request that waited for a connection starts when it gets one.
     StampAtDequeue,
     /// Requests that time out are not recorded.
     DropTimeouts,
-    /// Timers have a resolution of a millisecond.
     MillisecondTimers,
     /// The next arrival is due one gap after the last one was started, not after it was due.
     NowPlusPeriod,
-    /// Percentiles of intervals are averaged.
     AveragedPercentiles,
-    /// The last fiftieth of the schedule is missing.
     TruncatedSchedule,
-    /// Requests without a response are left out of the distribution.
     ErrorsLeftOut,
-    /// Unsent arrivals are reported as skipped.
     SkippedForUnsent,
     /// Each run counts several times, as if requests were compared instead of runs.
     RunsCountedOften,
-    /// Consecutive requests are treated as independent.
     IndependentRequests,
     /// Warm-up is never excluded.
     WarmUpKept,
     /// A peak is reported for throughput that may not have one.
     PeakWithoutEvidence,
-    /// Requests waiting for a pool count as requests in the pool.
     WaitingCountedAsServed,
     /// Lateness never invalidates a measurement. Tests of logic use it, so that a busy machine
     /// cannot change their result.
     LatenessForgiven,
 }
 
-/// All mutants with their names.
 pub const ALL: [(Mutant, &str); 14] = [
     (Mutant::StampAtDequeue, "stamp-at-dequeue"),
     (Mutant::DropTimeouts, "drop-timeouts"),
@@ -65,7 +56,6 @@ pub fn choose(name: &str) -> bool {
     found.is_some_and(|(mutant, _)| CHOSEN.set(mutant).is_ok())
 }
 
-/// Whether this process has this defect.
 #[cfg(feature = "mutants")]
 #[must_use]
 pub fn is(mutant: Mutant) -> bool {

@@ -2,7 +2,6 @@
 //!
 //! SplitMix64 over a mixed key. Good enough for load shapes. Not for cryptography.
 
-/// The random stream of one key.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: u64,
@@ -12,17 +11,11 @@ pub struct Rng {
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
     Slot = 1,
-    /// The scenario of an arrival.
     Scenario = 2,
-    /// The row of a payload.
     Row = 3,
-    /// The element of a variable's list.
     Variable = 4,
-    /// All draws of a virtual user.
     User = 5,
-    /// The moments at which levels are sampled.
     Sampling = 6,
-    /// Bootstrap resampling.
     Resampling = 7,
 }
 
@@ -38,7 +31,6 @@ impl Rng {
         Rng { state }
     }
 
-    /// Derives an independent stream for a branch.
     #[must_use]
     pub fn fork(&self, branch: u64) -> Rng {
         Rng {

@@ -1,5 +1,4 @@
-//! Arrivals over a bridge: told to whoever decides outside when they are due, and kept in the ledger from their intended moment as iterations:
-//! started when somebody outside takes one up, ended when that one says how. Who takes which is for the other side.
+//! Arrivals over a bridge: reported when due, and recorded as iterations from their intended start.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -16,18 +15,18 @@ use engine::worker::Worker;
 /// An arrival that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Its number among all arrivals of the run.
+    /// Its number in the run.
     pub number: u64,
-    /// When it should start, on CLOCK_MONOTONIC.
+    /// `CLOCK_MONOTONIC`.
     pub intended_ns: u64,
 }
 
-/// Those that somebody has taken up, by number: under which label, and when they should have started.
+/// Started arrivals by number, with label and intended start.
 #[derive(Debug, Default)]
 pub struct StartedArrivals(RefCell<HashMap<u64, (LabelId, u64)>>);
 
 impl StartedArrivals {
-    /// Somebody has taken an arrival up, to do what has this name.
+    /// Starts an arrival under this name.
     pub fn begin(&self, worker: &Worker, due: Due, name: &str) {
         let label = worker.label(LabelGroup::Iteration, "", name);
         let intended_ns = due.intended_ns.saturating_sub(worker.clock.absolute(0));
@@ -37,7 +36,7 @@ impl StartedArrivals {
 
     /// It has ended.
     pub fn end(&self, worker: &Worker, number: u64, ended: RequestOutcome, at_ns: u64) {
-        // Whoever says so twice is heard once.
+        // Repeated reports are ignored.
         let Some((label, intended_ns)) = self.0.borrow_mut().remove(&number) else {
             return;
         };
@@ -48,7 +47,7 @@ impl StartedArrivals {
         recorder.iteration(at_ns, label, Intended::scheduled(intended_ns), ended);
     }
 
-    /// Nobody outside says any more how the others end.
+    /// The rest will not be reported.
     pub fn abandon(&self, worker: &Worker) {
         let numbers: Vec<u64> = self.0.borrow().keys().copied().collect();
         let now = worker.clock.absolute(worker.clock.now());
@@ -63,7 +62,6 @@ impl StartedArrivals {
     }
 }
 
-/// Tells of each of this worker's arrivals when it is due.
 pub(super) async fn announce(desk: std::rc::Rc<WorkerState>, schedule: Schedule) {
     let worker = &desk.worker;
     let share = worker.share();
@@ -80,7 +78,7 @@ pub(super) async fn announce(desk: std::rc::Rc<WorkerState>, schedule: Schedule)
             number: arrival.number,
             intended_ns: worker.clock.absolute(arrival.intended_ns),
         });
-        // Far behind schedule nothing above waits.
+        // Far behind schedule nothing above yields.
         tokio::task::coop::consume_budget().await;
     }
 }

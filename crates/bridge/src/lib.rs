@@ -1,6 +1,5 @@
-//! A bridge to whoever decides outside of the engine, on a thread of its own, what is sent: orders go in, what became of them comes out,
-//! and what the sender makes of each answer goes back into the ledger. The two sides share queues and two doorbells: neither ever waits
-//! for the other, and neither calls into the other. It knows no tool and no language.
+//! Bridge between the engine and a sender on another thread: commands in, completions out, samples
+//! recorded when settled. Neither side waits for or calls the other.
 
 #![warn(missing_docs)]
 
@@ -27,83 +26,82 @@ use arrivals::Due;
 use engine::{client::Built, clock, run::DriverMaker};
 use notifier::Notifier;
 
-/// The number of an order, given out by the bridge.
+/// Number of an order.
 pub type Token = u64;
-/// Whose connections an order uses: sessions share none.
+/// Identifies connections; sessions share none.
 pub type SessionId = u64;
 
-/// Sends this, and tell what becomes of it.
+/// A request to send.
 #[derive(Debug)]
 pub struct Order {
-    /// Whose connections are used.
+    /// Session whose connections are used.
     pub session: SessionId,
-    /// Whether a certificate must be right.
+    /// Whether to verify the certificate.
     pub verifies: bool,
-    /// The method, in the request's bytes too.
+    /// Also in the request's bytes.
     pub method: String,
-    /// What it is counted under unless the sender says otherwise at its end.
+    /// Label, unless settled otherwise.
     pub name: String,
     /// The request.
     pub request: Built,
-    /// A connection must be open and the request written in so many nanoseconds; none: no limit.
+    /// Time limit for connecting and writing; `None` means no limit.
     pub connect_ns: Option<u64>,
-    /// Behind that nothing may come for so long; none: no limit.
+    /// Time limit for each read; `None` means no limit.
     pub read_ns: Option<u64>,
-    /// When the sender called, on CLOCK_MONOTONIC.
+    /// `CLOCK_MONOTONIC` at the sender's call.
     pub called_ns: u64,
-    /// Where it is the first of an arrival: when that should have started, and when the sender turned to it, both on CLOCK_MONOTONIC.
+    /// For the first request of an arrival: intended start and start, `CLOCK_MONOTONIC`.
     pub arrival_ns: Option<(u64, u64)>,
 }
 
-/// What became of an order.
+/// Result of an order.
 #[derive(Debug)]
 pub struct Completion {
-    /// Whose.
+    /// The order.
     pub token: Token,
-    /// The answer, as far as it came.
+    /// The response, possibly partial.
     pub answer: Answered,
-    /// Why it is not complete.
+    /// Why it is incomplete.
     pub fault: Option<Fault>,
     /// For [`Bridge::settle`].
     pub account: PendingSample,
 }
 
-/// An answer, as whoever sent the request reads it.
+/// A response.
 #[derive(Debug, Default)]
 pub struct Answered {
-    /// The status; 0 where no head came.
+    /// 0 without a response head.
     pub status: u16,
-    /// The head as it came.
+    /// As received.
     pub head: Vec<u8>,
-    /// The body as its author meant it, or as it came where it cannot be unpacked.
+    /// Decoded, or as received if that fails.
     pub body: Vec<u8>,
-    /// Why it could not be unpacked.
+    /// Why it could not be decoded.
     pub unreadable: Option<String>,
-    /// Where it redirects to.
+    /// Redirect target.
     pub location: Option<String>,
     /// Whether it sets cookies.
     pub sets_cookies: bool,
 }
 
-/// What is to be said of a request once its sender knows what it makes of the answer.
+/// A measured request awaiting its final name and outcome.
 #[derive(Debug, Clone)]
 pub struct PendingSample {
     lane: usize,
-    /// CLOCK_MONOTONIC at the beginning of the test, for what happened on the other side.
+    /// Zero of the run on `CLOCK_MONOTONIC`.
     zero_ns: u64,
     sample: Sample,
-    /// Requests before it, whose answers led to it.
     redirects: u32,
 }
 
 impl PendingSample {
-    /// First byte written → last byte read, in nanoseconds; none when nothing was written.
+    /// First byte written to last byte read; `None` if nothing was written.
     #[must_use]
     pub fn service_ns(&self) -> Option<u64> {
         self.sample.service_ns()
     }
 
-    /// This request was made because the answer to another one said so: one account for both, from the first one's beginning.
+    /// Merges a redirect into one sample that starts with the first request.
     pub fn follows(&mut self, first: &PendingSample) {
         self.redirects = first.redirects + 1;
         let (last, first) = (&mut self.sample, &first.sample);
@@ -121,23 +119,23 @@ impl PendingSample {
     }
 }
 
-/// What the sender makes of an answer.
+/// The sender's evaluation of a response.
 #[derive(Debug)]
 pub struct Settlement {
     /// The request's.
     pub account: PendingSample,
-    /// Under which method and name it is counted, where that is not what its order said.
+    /// Method and name, if changed.
     pub renamed: Option<(String, String)>,
-    /// How it ended, by the sender's rule.
+    /// Outcome by the sender's rule.
     pub ended: RequestOutcome,
-    /// What went wrong, for the first of its kind.
+    /// Failure detail, for the first sample.
     pub detail: String,
-    /// When the sender had the answer in its hands, on CLOCK_MONOTONIC; none: it never took it.
+    /// When the sender took the response, on `CLOCK_MONOTONIC`; `None` if never.
     pub resumed_ns: Option<u64>,
 }
 
 impl Settlement {
-    /// Nobody waited for the answer any more.
+    /// A request given up by its sender.
     #[must_use]
     pub fn cancelled(account: PendingSample) -> Settlement {
         Settlement {
@@ -150,46 +148,44 @@ impl Settlement {
     }
 }
 
-/// A request that something else has made and timed.
+/// A request measured elsewhere.
 #[derive(Debug)]
 pub struct ExternalSample {
-    /// Its method, or whatever stands there.
+    /// Its method or protocol.
     pub method: String,
     /// Its name.
     pub name: String,
-    /// When it ended, on CLOCK_MONOTONIC.
+    /// When it ended, on `CLOCK_MONOTONIC`.
     pub done_ns: u64,
-    /// How long it took; none: nobody timed it.
+    /// Duration; `None` if not measured.
     pub took_ns: Option<u64>,
-    /// Bytes of its answer, as far as somebody has counted them.
+    /// Bytes of its response, if known.
     pub bytes_in: u64,
     /// How it ended.
     pub ended: RequestOutcome,
-    /// What went wrong, for the first of its kind.
+    /// Failure detail, for the first sample.
     pub detail: String,
 }
 
-/// What goes in.
 #[derive(Debug)]
 enum Command {
     Send(Token, Box<Order>),
-    /// Nobody waits for it any more.
+    /// Gives up an order.
     Cancel(Token),
     Settle(Box<Settlement>),
     Foreign(Box<ExternalSample>),
-    /// A session's connections are closed.
+    /// Closes a session's connections.
     Close(SessionId),
-    /// An arrival has been taken up, to do what has this name.
+    /// An arrival was started under this name.
     Started(Due, String),
-    /// It has ended, at a moment on CLOCK_MONOTONIC.
+    /// An arrival ended; `CLOCK_MONOTONIC`.
     Over(u64, RequestOutcome, u64),
-    /// No more arrivals are wanted from a moment on, on CLOCK_MONOTONIC.
+    /// Ends arrivals from this moment on `CLOCK_MONOTONIC`.
     EndArrivals(u64),
-    /// Nothing comes behind this.
+    /// The last command.
     End,
 }
 
-/// The way to one worker.
 #[derive(Debug)]
 struct WorkerQueue {
     asked: Sender<Command>,
@@ -200,21 +196,16 @@ struct WorkerQueue {
 struct BridgeState {
     lanes: Vec<WorkerQueue>,
     done: Sender<Completion>,
-    /// Where the outer end takes it; at the end of the run the inner one takes what nobody has taken.
     taken: Mutex<Receiver<Completion>>,
-    /// Arrivals that are due.
     due: Sender<Due>,
     due_taken: Mutex<Receiver<Due>>,
-    /// Rung when something is done, or due.
     bell: Notifier,
-    /// The run is told to end from inside.
     ending: AtomicBool,
     users: AtomicU64,
 }
 
 impl BridgeState {
     fn is_due(&self, due: Due) {
-        // Both ends are here.
         let _ = self.due.send(due);
         self.bell.ring();
     }
@@ -225,7 +216,7 @@ impl BridgeState {
     }
 }
 
-/// The outer end of a bridge.
+/// The sender's side of a bridge.
 #[derive(Debug)]
 pub struct Bridge {
     shared: Arc<BridgeState>,
@@ -233,10 +224,9 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// A bridge to so many workers, and the maker of their drivers.
+    /// Returns a bridge and its driver maker.
     ///
-    /// # Errors
-    /// When the kernel has no descriptor for a doorbell.
+    /// # Errors No descriptor for a notifier.
     pub fn new(workers: usize) -> io::Result<(Bridge, DriverMaker)> {
         let mut lanes = Vec::new();
         let mut ends = Vec::new();
@@ -279,13 +269,14 @@ impl Bridge {
         Ok((bridge, maker))
     }
 
-    /// Becomes readable when [`Bridge::take`] has something.
+    /// Readable when [`Bridge::take`] has something.
     #[must_use]
     pub fn readable(&self) -> BorrowedFd<'_> {
         self.shared.bell.fd()
     }
 
-    /// Sends a request; none where nobody takes orders any more. Each order is told once what became of it, unless it is cancelled.
+    /// Sends a request; `None` if the bridge has ended. Each order has one completion, unless
+    /// cancelled.
     pub fn send(&self, order: Order) -> Option<Token> {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
         let lane = self.lane_of(order.session);
@@ -296,33 +287,33 @@ impl Bridge {
         is_taken.then_some(token)
     }
 
-    /// Nobody waits for an order any more: its connection is closed, and it is counted as given up. Its answer may be on its way.
+    /// Gives up an order: closes its connection and counts it. A completion may still be queued.
     pub fn cancel(&self, token: Token, session: SessionId) {
         self.ask(self.lane_of(session), Command::Cancel(token), true);
     }
 
-    /// Puts a request into the ledger. Nobody is woken for it.
+    /// Records a request. Does not wake the worker.
     pub fn settle(&self, settled: Settlement) {
         let lane = settled.account.lane;
         self.ask(lane, Command::Settle(Box::new(settled)), false);
     }
 
-    /// Puts a request into the ledger that something else has made.
+    /// Records a request that was measured elsewhere.
     pub fn foreign(&self, foreign: ExternalSample) {
         self.ask(0, Command::Foreign(Box::new(foreign)), false);
     }
 
-    /// Closes the connections of a session that are not in use.
+    /// Closes idle connections of a session.
     pub fn close(&self, session: SessionId) {
         self.ask(self.lane_of(session), Command::Close(session), false);
     }
 
-    /// How many virtual users run outside.
+    /// Sets the number of virtual users.
     pub fn has_users(&self, users: u64) {
         self.shared.users.store(users, Ordering::Relaxed);
     }
 
-    /// At most so many of what is done; when there may be more the descriptor stays readable.
+    /// Returns at most `most` completions; the descriptor stays readable if there are more.
     pub fn take(&self, most: usize) -> Vec<Completion> {
         self.shared.bell.heard();
         let taken = self.shared.take(most);
@@ -332,7 +323,7 @@ impl Bridge {
         taken
     }
 
-    /// Arrivals that are due and that nobody has taken yet, in their order; asked for behind [`Bridge::take`], which hears the bell.
+    /// Due arrivals in order. Call after [`Bridge::take`], which resets the notifier.
     pub fn arrivals(&self) -> Vec<Due> {
         let due = self
             .shared
@@ -342,18 +333,17 @@ impl Bridge {
         due.try_iter().collect()
     }
 
-    /// Somebody takes an arrival up, to do what has this name.
+    /// An arrival was started under this name.
     pub fn started(&self, due: Due, name: String) {
         self.ask(0, Command::Started(due, name), false);
     }
 
-    /// An arrival that was taken up has ended, now.
+    /// A started arrival has ended now.
     pub fn over(&self, number: u64, ended: RequestOutcome) {
         self.ask(0, Command::Over(number, ended, now_ns()), false);
     }
 
-    /// No more arrivals are wanted, from the first on that nobody has asked for yet: whoever says so may have been about to for a while. What is
-    /// due from then on was never planned.
+    /// Ends arrivals, from the first that was not taken. Later ones count as never planned.
     pub fn end_arrivals(&self) {
         let from_ns = self
             .arrivals()
@@ -364,13 +354,13 @@ impl Bridge {
         }
     }
 
-    /// Whether the run has been told to end from inside: somebody pressed a button, a rule fired.
+    /// Whether the run ends from inside: stop button or rule.
     #[must_use]
     pub fn is_ending(&self) -> bool {
         self.shared.ending.load(Ordering::Relaxed)
     }
 
-    /// Nothing more comes: what is running is given up, and the run ends.
+    /// Gives up requests in flight and ends the run.
     pub fn end(&self) {
         for lane in 0..self.shared.lanes.len() {
             self.ask(lane, Command::End, true);
@@ -381,7 +371,7 @@ impl Bridge {
         (session % self.shared.lanes.len() as u64) as usize
     }
 
-    /// Asks a worker; answers whether it is there. One that is gone is told of by the run's error.
+    /// Returns whether the worker exists; otherwise the run's error explains it.
     fn ask(&self, lane: usize, asked: Command, at_once: bool) -> bool {
         let lane = &self.shared.lanes[lane];
         let is_there = lane.asked.send(asked).is_ok();
@@ -392,13 +382,13 @@ impl Bridge {
     }
 }
 
-/// CLOCK_MONOTONIC now, for orders and settlements.
+/// `CLOCK_MONOTONIC`.
 #[must_use]
 pub fn now_ns() -> u64 {
     clock::monotonic_ns()
 }
 
-/// How an order's request is counted before its sender has spoken.
+/// Sample of an order before its settlement.
 fn provisional(label: LabelId, intended: Intended, started_ns: u64) -> Sample {
     Sample {
         label,

@@ -1,4 +1,4 @@
-//! A doorbell between threads: an eventfd that is written to only when somebody listens and has not been told yet. It carries no data.
+//! Wake-up between threads by an eventfd, which is written only once until handled.
 
 use std::{
     io,
@@ -8,16 +8,16 @@ use std::{
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Rung by any thread, heard by one.
 #[derive(Debug)]
 pub struct Notifier {
     fd: OwnedFd,
-    /// Whether it has been rung since it was last heard: ringing it again would tell nothing.
+    /// Already notified and not yet handled.
     rung: AtomicBool,
 }
 
 impl Notifier {
-    /// A bell that nobody has rung.
+    ///
+    /// # Errors No descriptor.
     pub fn new() -> io::Result<Notifier> {
         Ok(Notifier {
             fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
@@ -25,29 +25,25 @@ impl Notifier {
         })
     }
 
-    /// Readable when it has been rung.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// The same descriptor, for a runtime of the listener's.
     pub fn for_listener(&self) -> io::Result<OwnedFd> {
         self.fd.try_clone()
     }
 
-    /// Something is there.
     #[inline]
     pub fn ring(&self) {
-        // What was queued before is seen by whoever hears it.
+        // The listener sees everything queued before.
         if !self.rung.swap(true, Ordering::SeqCst) {
-            // It can only be full, and then it is readable.
+            // A full eventfd is readable.
             let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
         }
     }
 
-    /// The listener looks at what is there: what comes from now on rings again. In this order: who rings between the two finds the bell
-    /// rung already, and what was queued before it is looked at next. Read behind it, that ring would be taken away and the bell be rung for
-    /// ever, and silent.
+    /// Resets before queues are read, so that later notifications wake again. The flag is cleared
+    /// last: otherwise a concurrent write could be consumed while the flag stays set.
     #[inline]
     pub fn heard(&self) {
         self.hear(|| {});
@@ -56,7 +52,7 @@ impl Notifier {
     #[inline]
     fn hear(&self, meanwhile: impl FnOnce()) {
         let mut count = [0; 8];
-        // Nothing to be read: whoever rang has not come to writing yet, and will.
+        // The notifier may not have written yet.
         let _ = rustix::io::read(&self.fd, &mut count);
         meanwhile();
         self.rung.store(false, Ordering::SeqCst);
@@ -113,7 +109,7 @@ mod tests {
             let mut found = 0;
             while found < 2 * EACH {
                 let mut fds = [PollFd::new(&bell.fd, PollFlags::IN)];
-                // A ring that got lost would be waited for to the end of the test's patience.
+                // A lost notification would time out.
                 let patience = rustix::time::Timespec {
                     tv_sec: 20,
                     tv_nsec: 0,

@@ -1,5 +1,4 @@
-//! The inner end of a bridge: takes orders up, has the client carry them out, tells what became of them, and keeps the ledger as their
-//! senders settle them. One per worker.
+//! Worker side of the bridge: executes orders, returns completions, records settlements.
 
 use std::{
     cell::{Cell, RefCell},
@@ -41,25 +40,22 @@ use engine::{
     worker::Worker,
 };
 
-/// Settlements wait for so long at most when no order comes.
+/// Maximum delay of settlements without orders.
 const SETTLE_NS: u64 = 20_000_000;
-/// Longer than any run: where only the connection has a limit.
 const AGES_NS: u64 = 1 << 60;
 
-/// A worker's driver.
 pub struct BridgeDriver {
     pub shared: Arc<BridgeState>,
     pub lane: usize,
-    /// None where somebody has taken it: each worker has one driver.
     pub asked: Option<Receiver<Command>>,
     pub settings: HttpClientConfig,
-    /// Where arrivals come by a schedule, that.
+    /// Schedule of arrivals, if any.
     pub schedule: Option<Schedule>,
 }
 
 impl Driver for BridgeDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
-        // Of several processes each is there when it is there: nobody could send before.
+        // Processes of a run may start late.
         worker.start_late(worker.clock.now());
         Box::pin(async move {
             let Some(asked) = self.asked else { return };
@@ -76,26 +72,21 @@ impl Driver for BridgeDriver {
     }
 }
 
-/// An order running.
 #[derive(Default)]
 struct InFlightCalls {
     limit: Rc<Limit>,
-    /// Whether nobody waits for it any more.
     is_cancelled: Cell<bool>,
 }
 
-/// What all orders of a worker share.
 pub(super) struct WorkerState {
     pub(super) worker: Rc<Worker>,
-    /// The client that looks at certificates, and the one that does not.
+    /// With and without certificate verification.
     clients: [Client; 2],
     pub(super) shared: Arc<BridgeState>,
     lane: usize,
     sessions: RefCell<HashMap<SessionId, [Rc<ConnectionPool>; 2]>>,
     under_way: RefCell<HashMap<Token, Rc<InFlightCalls>>>,
-    /// Hosts that have been asked for, and whether they may be.
     hosts: RefCell<HashMap<String, bool>>,
-    /// Whether whoever is outside knows that no more arrivals are wanted.
     told_to_end: Cell<bool>,
     ended: Cell<bool>,
     arrives: Cell<bool>,
@@ -111,7 +102,7 @@ impl WorkerState {
     ) -> Result<WorkerState, String> {
         let client = |verify_tls: bool| {
             let mut http = settings.http.clone();
-            // Whoever sends keeps the jar.
+            // The sender has the cookie jar.
             (http.verify_tls, http.cookie_jar) = (verify_tls, false);
             let (hosts, sources) = (settings.hosts.clone(), settings.sources.clone());
             HttpClientConfig::new(&http, hosts, sources)
@@ -158,7 +149,6 @@ impl WorkerState {
     }
 }
 
-/// Does what is asked until nothing comes any more.
 async fn serve(desk: &Rc<WorkerState>, asked: &Receiver<Command>) {
     let worker = &desk.worker;
     let bell = desk.bell().for_listener().and_then(engine::watch);
@@ -178,7 +168,7 @@ async fn serve(desk: &Rc<WorkerState>, asked: &Receiver<Command>) {
             0
         });
         if desk.ended.get() && desk.under_way.borrow().is_empty() {
-            // Answers whose senders were gone before they came to them.
+            // Completions that no sender took.
             for done in desk.shared.take(usize::MAX) {
                 settle(worker, Settlement::cancelled(done.account));
             }
@@ -195,11 +185,10 @@ async fn serve(desk: &Rc<WorkerState>, asked: &Receiver<Command>) {
     }
 }
 
-/// Waits for the bell, or until what needs no bell has waited long enough.
 async fn rung(bell: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     std::future::poll_fn(|cx| {
         if let Poll::Ready(ready) = bell.poll_read_ready(cx) {
-            // Whether it is readable still is found out by the next look.
+            // Checked again by the next poll.
             if let Ok(mut guard) = ready {
                 guard.clear_ready();
             }
@@ -240,7 +229,6 @@ fn execute(desk: &Rc<WorkerState>, asked: Command) {
     }
 }
 
-/// Who is outside wants no more of them.
 fn end_arrivals(desk: &WorkerState, from_ns: u64) {
     let worker = &desk.worker;
     let from_ns = from_ns.saturating_sub(worker.clock.absolute(0));
@@ -262,7 +250,7 @@ fn take_up(desk: &Rc<WorkerState>, token: Token, order: Order) {
         let done = fulfil(&desk, token, &order, &under_way.limit).await;
         desk.under_way.borrow_mut().remove(&token);
         desk.worker.unwatch(place);
-        // Behind the end of the test nobody comes for it either.
+        // No sender takes it after the end.
         hand_back(
             &desk,
             done,
@@ -274,23 +262,21 @@ fn take_up(desk: &Rc<WorkerState>, token: Token, order: Order) {
     });
 }
 
-/// Tells what became of an order, or, where nobody listens, puts it into the ledger.
 fn hand_back(desk: &WorkerState, done: Completion, is_unwanted: bool) {
     if is_unwanted {
         return settle(&desk.worker, Settlement::cancelled(done.account));
     }
-    // Whoever holds the other end may be gone; then the run is about to end too.
+    // The sender may be gone; then the run ends.
     let _ = desk.shared.done.send(done);
     desk.shared.bell.ring();
 }
 
-/// Sends a request and takes its answer.
 async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limit>) -> Completion {
     let worker = &desk.worker;
     let zero_ns = worker.clock.absolute(0);
     let now = worker.clock.now();
     let called = order.called_ns.saturating_sub(zero_ns);
-    // Whoever found nobody free was turned to all the same: what follows is waiting, and no lateness of ours.
+    // Time in the worker's queue counts as waiting, not as lateness.
     let started = order
         .arrival_ns
         .map_or(now, |(_, at)| at.saturating_sub(zero_ns).min(now));
@@ -376,12 +362,11 @@ async fn send(
     let sent = client.send(&mut agent, &call, &mut Nobody, exchange).await;
     sent.map_err(|error| match error {
         CallError::Fault(fault) => fault,
-        // None is followed here.
+        // Redirects are not followed here.
         _ => Fault::Other,
     })
 }
 
-/// Redirects are the sender's business: nobody is asked while an order goes on.
 struct Nobody;
 
 impl Caller for Nobody {
@@ -393,7 +378,7 @@ impl Caller for Nobody {
     fn odd_cookie(&mut self, _: u64) {}
 }
 
-/// The answer as its sender reads it, unpacked here: on the other side it would be one thread's work for all.
+/// Decoded here, in parallel, rather than by the sender's one thread.
 fn read(mut answer: Response) -> Answered {
     let (body, unreadable) = match content::decoded(&answer, MAX_BODY, Unpacking::Lenient) {
         Ok(std::borrow::Cow::Owned(body)) => (Some(body), None),
@@ -410,7 +395,6 @@ fn read(mut answer: Response) -> Answered {
     }
 }
 
-/// Puts a request into the ledger, as its sender sees it.
 fn settle(worker: &Worker, settled: Settlement) {
     let PendingSample {
         mut sample,
@@ -450,12 +434,11 @@ fn settle(worker: &Worker, settled: Settlement) {
     }
 }
 
-/// Enters a request that something else has made: only how long it took is known of it.
 fn enter_foreign(desk: &WorkerState, foreign: ExternalSample) {
     let worker = &desk.worker;
     let zero_ns = worker.clock.absolute(0);
     let took_ns = foreign.took_ns.unwrap_or(0);
-    // What began before the test did took as long as it took.
+    // It may have started before the test.
     let done_ns = foreign.done_ns.saturating_sub(zero_ns).max(took_ns);
     let began = done_ns - took_ns;
     let label = worker.label(LabelGroup::Script, &foreign.method, &foreign.name);

@@ -1,5 +1,4 @@
-//! The embedded broker of the MQTT clients beside a campaign's stages: one for all of them, where it is no target's own. How a lab runs
-//! is `session`'s affair.
+//! Embedded MQTT broker shared by the stages, unless it belongs to a target.
 
 use formats::native::campaign::{Campaign, Work};
 use session::{
@@ -9,14 +8,11 @@ use session::{
 
 use crate::targets;
 
-/// A broker that runs as long as the campaign.
 pub struct Broker(LabProcess);
 
 impl Broker {
-    /// The one that the stages' clients name, if they name one and some stage loads another lab than that.
     ///
-    /// # Errors
-    /// Why it does not start.
+    /// # Errors It does not start.
     pub fn start(campaign: &Campaign) -> Result<Option<Broker>, NotStarted> {
         for (number, stage) in campaign.stages.iter().enumerate() {
             let Work::Load(plan) = &stage.work else {
@@ -38,11 +34,10 @@ impl Broker {
         Ok(None)
     }
 
-    /// Where it speaks MQTT.
     pub fn place(&self) -> Option<String> {
         let ports = self.0.listeners();
         let speaks = ports.iter().find(|url| url.starts_with("mqtt://"));
-        // Where it has one port for everything, MQTT is spoken there too.
+        // A single listener serves MQTT too.
         let only = || {
             ports
                 .first()

@@ -1,4 +1,4 @@
-//! What a campaign's folder tells: the records of its stages, read again, and the report that is derived from them.
+//! Reads a campaign's folder and derives its report.
 
 use std::path::Path;
 
@@ -10,25 +10,18 @@ use session::SharedVoice;
 
 use crate::ledger::{CampaignHead, CampaignLedger};
 
-/// A campaign as it is, and where its report is.
 #[derive(Debug)]
 pub struct FinishedCampaign {
-    /// What came of it.
     pub campaign: Campaign,
-    /// Its page; none where it could not be written.
+    /// `None` if it could not be written.
     pub report: Option<std::path::PathBuf>,
 }
 
-/// The page of a run in a campaign's folder.
 pub fn page(folder: &Path, record: &str) -> Option<Page> {
     let run = Run::open(&folder.join(record)).ok()?;
     Some(audit::page(&run))
 }
 
-/// Computes everything from what is in the folder, and writes the report beside it.
-///
-/// # Errors
-/// None as long as the ledger could be read: what else is missing is told of.
 pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCampaign, String> {
     let head = &ledger.head;
     let count = head.stages.len();
@@ -94,7 +87,7 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
     let written = derived::write_campaign(&ledger.folder, &campaign, &runs);
     let report = match written {
         Ok(()) => Some(ledger.folder.join(derived::PAGE)),
-        // Everything in it is still in the folder.
+        // The data stays in the folder.
         Err(error) => {
             voice.error(&error);
             None
@@ -103,7 +96,6 @@ pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCa
     Ok(FinishedCampaign { campaign, report })
 }
 
-/// What is known of a campaign before any of its stages ran.
 fn identity(head: &CampaignHead) -> Identity {
     Identity {
         name: head.name.clone(),

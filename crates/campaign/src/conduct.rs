@@ -1,4 +1,4 @@
-//! The stages one after the other: which is run, what it means for those behind it, and the exit code of all together.
+//! Runs the stages in order and determines the exit code.
 
 use std::path::Path;
 
@@ -23,10 +23,9 @@ use crate::{
     targets::{self, Targets},
 };
 
-/// Runs a campaign, or the rest of one; answers the exit code.
+/// Starts or resumes a campaign.
 ///
-/// # Errors
-/// Why not even the first stage was begun.
+/// # Errors The first stage did not start.
 pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotBegun> {
     let campaign = read(wanted)?;
     let bytes = formats::files::read(&wanted.file)
@@ -36,14 +35,14 @@ pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotB
         None => None,
         Some(named) => Some(begun(wanted, named, (&campaign, &sha256))?),
     };
-    // They are there before whatever calls them.
+    // Mocks start before their callers.
     let mocks = match mocks_of(wanted)? {
         true => Some(MockProcess::start(&wanted.file, None, wanted.seed).map_err(NotBegun::from)?),
         false => None,
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
     let broker = Broker::start(&campaign).map_err(NotBegun::from)?;
-    // Whatever could not begin leaves no folder behind.
+    // Nothing is left if nothing started.
     let ledger = match begun {
         Some(ledger) => ledger,
         None => begin(wanted, &campaign, sha256)?,
@@ -67,19 +66,17 @@ pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotB
     Ok(conductor.run())
 }
 
-/// Whether the plan has mocks.
 fn mocks_of(wanted: &CampaignOptions) -> Result<bool, NotBegun> {
-    // With what they take from recorded runs, so that all that is wrong with it is told before they are started.
+    // Includes recorded runs, to find problems early.
     let read = mock_plan::load(&wanted.file, None);
     read.map(|served| !served.mocks.is_empty())
         .map_err(NotBegun::BadInput)
 }
 
-/// Reads the plan, and everything that can be known to be wrong with any stage before the first one runs.
 fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
     let inputs = Inputs {
         files: vec![wanted.file.clone()],
-        // An embedded target's address is not known yet, and nothing but its name is needed.
+        // Only the name of an embedded target is needed.
         target: wanted
             .target
             .clone()
@@ -130,7 +127,6 @@ fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
     }
 }
 
-/// The campaign that is to be gone on with.
 fn begun(
     wanted: &CampaignOptions,
     named: &Path,
@@ -186,7 +182,6 @@ fn begin(
     begun.map_err(NotBegun::CouldNot)
 }
 
-/// Knows the secrets of all stages.
 fn redactor_of(campaign: &Campaign) -> Redactor {
     let mut redactor = session::salt::redactor(&[]);
     for stage in &campaign.stages {
@@ -204,19 +199,13 @@ struct Conductor<'a> {
     campaign: &'a Campaign,
     ledger: CampaignLedger,
     voice: &'a SharedVoice,
-    /// How each service was before the load, as soon as that is known: by what it is called in the plan.
     before: Vec<(String, Before)>,
-    /// The process of the plan's mocks ended: no further stage can be run.
     mocks_died: bool,
 }
 
-/// What a stage leaves for those behind it.
 enum After {
-    /// The next may come.
     Next,
-    /// None may come.
     Enough,
-    /// A signal wants the end.
     Signal(u8),
 }
 
@@ -253,10 +242,9 @@ impl Conductor<'_> {
         self.end(signal)
     }
 
-    /// What a stage means for those behind it that has run already, in an earlier attempt.
     fn finished(&mut self, number: usize) -> Option<After> {
         let (code, record, _) = self.ledger.ended(number)?;
-        // What was interrupted, or could not be trusted, is run again.
+        // Interrupted and invalid stages run again.
         if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
         }
@@ -285,7 +273,6 @@ impl Conductor<'_> {
         Some(self.gate(number, holds))
     }
 
-    /// `2/4 half`
     fn label(&self, number: usize) -> String {
         let count = self.campaign.stages.len();
         format!(
@@ -304,7 +291,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Runs a stage; once more where its measurement came out INVALID.
+    /// Retried once if INVALID.
     fn stage_or_again(&mut self, number: usize) -> Result<After, String> {
         let after = self.stage(number)?;
         let is_back = !self
@@ -321,7 +308,6 @@ impl Conductor<'_> {
         self.stage(number)
     }
 
-    /// Whether the measurement of a stage that ended was INVALID.
     fn is_invalid(&self, number: usize) -> bool {
         let Some((code, Some(record), _)) = self.ledger.ended(number) else {
             return false;
@@ -330,7 +316,7 @@ impl Conductor<'_> {
         page.is_some_and(|page| judged(&page.summary, code) == StageVerdict::Invalid)
     }
 
-    /// Runs a stage, looks at the service behind it, and keeps what came of both.
+    /// Runs a stage and the cool-down after it.
     fn stage(&mut self, number: usize) -> Result<After, String> {
         let stage = &self.campaign.stages[number];
         let label = self.label(number);
@@ -347,7 +333,7 @@ impl Conductor<'_> {
             Work::Load(_) => self.ground.native(&stage.name, &folder, &[])?,
             Work::Command(command) => self.ground.command(command, &folder)?,
         };
-        // A stage without its mocks says nothing of the service, however its record reads.
+        // Without its mocks a stage shows nothing.
         let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
         let record = ran.record.as_deref().and_then(Path::file_name);
         let record = record.filter(|_| died.is_none() && !has_failed(&ran));
@@ -375,7 +361,7 @@ impl Conductor<'_> {
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
         }
-        // The mocks are not started again: no later stage could be run.
+        // Mocks are not restarted.
         if is_dead {
             self.mocks_died = true;
             return Ok(After::Enough);
@@ -391,7 +377,6 @@ impl Conductor<'_> {
         }
     }
 
-    /// The stage that tells how a stage's service was before the load: the one that is named, or else the first that loads the same.
     fn baseline(&self, number: usize) -> Option<usize> {
         let target = |stage: usize| targets::name(self.campaign, stage);
         let named = self.campaign.cool_down.as_ref()?.baseline;
@@ -401,7 +386,6 @@ impl Conductor<'_> {
         (0..=number).find(|stage| target(*stage) == target(number))
     }
 
-    /// Keeps how the service was, if this is the stage that tells.
     fn learn(&mut self, number: usize, page: &Page) {
         if self.baseline(number) == Some(number)
             && let Some(before) = Before::from_baseline(&page.summary)
@@ -422,7 +406,7 @@ impl Conductor<'_> {
             return Ok(After::Next);
         }
         let label = self.label(number);
-        // The stage that was the first to tell how the service is may be another tool's: then any load of the plan's own on it looks.
+        // If the first stage is another tool's, any own load on the target is the baseline.
         let own = self
             .campaign
             .stages
@@ -443,7 +427,7 @@ impl Conductor<'_> {
         let mocks = self.ground.mocks.as_ref();
         self.ground.targets.load(self.campaign, number, mocks)?;
         let looked = cool_down::look(&self.ground, asked, &own.name, before, (&name, end));
-        // Looks at a service without its mocks say nothing of its recovery.
+        // Without mocks recovery is unknown.
         let died = self.ground.mocks.as_mut().and_then(MockProcess::ended);
         self.mocks_died |= died.is_some();
         let looked = match died {
@@ -467,11 +451,10 @@ impl Conductor<'_> {
             stage: number,
             cool_down: looked.cool_down,
         })?;
-        // Whatever the stage says of failures: what came next would measure this one.
+        // Regardless of `on-fail`: a next stage would measure this one.
         Ok(if is_back { After::Next } else { After::Enough })
     }
 
-    /// The report, and what all of it means as an exit code.
     fn end(&self, signal: Option<u8>) -> u8 {
         let seen = match campaign_reader::derive(&self.ledger, self.voice) {
             Ok(seen) => seen,
@@ -502,7 +485,6 @@ impl Conductor<'_> {
     }
 }
 
-/// The gravest of the stages' codes.
 fn code(rows: &[StageRow]) -> u8 {
     let any = |wanted: StageVerdict| rows.iter().any(|row| row.verdict == wanted);
     let mut failed = rows.iter().enumerate();
@@ -525,27 +507,25 @@ fn code(rows: &[StageRow]) -> u8 {
     }
 }
 
-/// Whether something of Loadline's own failed in a run, such as writing its record: then no figure of it counts. A run
-/// exits with the same code when no request was answered, but that is the service's doing.
+/// Whether Loadline itself failed: the figures are unusable. The exit code also means "no
+/// response".
 fn has_failed(ran: &StageExit) -> bool {
     let run = || ran.record.as_deref().and_then(|dir| Run::open(dir).ok());
     ran.code == exit::COULD_NOT_RUN
         && run().is_some_and(|run| {
             let Summary { run, requests, .. } = audit::page(&run).summary;
-            // A full disk may have kept it from writing down how it ended.
+            // A full disk may prevent recording the end.
             let is_torn = run.state == RunState::Running;
             run.unrecorded.is_some() || is_torn || requests.ok + requests.failed > 0
         })
 }
 
-/// Why a run has left no record, in its own last words.
 fn why_not(ran: &StageExit) -> String {
     let last = ran.said.iter().rev().find(|line| !line.trim().is_empty());
     let words = last.map(|line| line.trim_start_matches("loadline: ").to_owned());
     words.unwrap_or_else(|| format!("it has left no record, exit code {}", ran.code))
 }
 
-/// A stage's line when it is over.
 fn describe(row: &StageRow) -> String {
     let figures = [
         row.requests_per_second
@@ -566,7 +546,6 @@ fn describe(row: &StageRow) -> String {
     format!("{} {}{why}", row.verdict.word(), figures.join(", "))
 }
 
-/// A folder for a stage: its number, and what of its name can stand in a path.
 fn folder_name(number: usize, name: &str) -> String {
     let plain = name.chars().map(|c| {
         if c.is_ascii_alphanumeric() || c == '.' {

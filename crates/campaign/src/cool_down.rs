@@ -1,5 +1,4 @@
-//! Looks at the service behind a stage, with few iterations, until it is as it was before the load: runs of the plan's scenarios that a
-//! stop rule ends. What the looks found goes into the report; they are no stage and are judged by nothing else.
+//! Probes the service after a stage with few iterations, until a stop rule finds it as before.
 
 use analysis::{page::Page, summary::Summary};
 use decisions::campaign::CoolDown;
@@ -8,14 +7,13 @@ use record::{Run, units};
 
 use crate::process::StageEnv;
 
-/// As before is a p95 of at most so many times that of before, as within a run.
+/// Maximum factor of p95.
 const AS_BEFORE: f64 = 1.5;
-/// And at most so much more of the requests failing.
+/// Maximum increase of the error share.
 const MORE_ERRORS: f64 = 0.01;
-/// A look that is shorter tells nothing.
+/// Minimum duration of a probe.
 const SHORTEST_NS: u64 = 1_000_000_000;
 
-/// How the service was before the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Before {
     bound_ns: u64,
@@ -23,12 +21,12 @@ pub struct Before {
 }
 
 impl Before {
-    /// By a stage that tells; none where it has no times.
+    /// `None` without times.
     #[must_use]
     pub fn from_baseline(baseline: &Summary) -> Option<Before> {
         let stats = baseline.all.service.as_ref()?;
         let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
-        // Of a few requests the slowest is the nearest to it.
+        // With few requests the maximum is nearest.
         let ns = p95.and_then(|figure| figure.ns).or(stats.max.ns)?;
         Some(Before {
             bound_ns: (ns as f64 * AS_BEFORE) as u64,
@@ -37,15 +35,12 @@ impl Before {
     }
 }
 
-/// What the looks behind a stage found.
 pub struct Looked {
     pub cool_down: CoolDown,
-    /// The signal that ended them.
     pub signal: Option<u8>,
 }
 
 impl Looked {
-    /// Before the first look.
     pub fn nothing(asked: &campaign::CoolDown, before: Before) -> Looked {
         Looked {
             cool_down: CoolDown {
@@ -63,10 +58,9 @@ impl Looked {
     }
 }
 
-/// Looks until the service is as before, or for as long as is allowed.
+/// Until recovery or the time limit.
 ///
-/// # Errors
-/// One line, when nothing can be run.
+/// # Errors Nothing can run.
 pub fn look(
     ground: &StageEnv<'_>,
     asked: &campaign::CoolDown,
@@ -119,7 +113,7 @@ pub fn look(
                 signal: ran.signal,
             });
         }
-        // What the generator did wrong is not the service's: it may have been back all the time.
+        // Generator faults say nothing about the service.
         if let Some(reason) = invalid(&page) {
             if !is_measured {
                 cool_down.unmeasured = Some(reason);
@@ -143,7 +137,7 @@ pub fn look(
     })
 }
 
-/// Flags of a look that begins this long after the load's end.
+/// `after_ns`: time since the end of the load.
 fn flags(asked: &campaign::CoolDown, after_ns: u64, condition: &str) -> [String; 6] {
     let left_ns = asked.at_most_ns - after_ns;
     [
@@ -156,14 +150,12 @@ fn flags(asked: &campaign::CoolDown, after_ns: u64, condition: &str) -> [String;
     ]
 }
 
-/// Why a look is INVALID, if it is.
 fn invalid(page: &Page) -> Option<String> {
     let measurement = page.summary.measurement.as_ref()?;
     let reason = measurement.reasons.first().cloned().unwrap_or_default();
     (measurement.verdict == "INVALID").then_some(reason)
 }
 
-/// For so long a run looked.
 fn looked(page: &Page) -> u64 {
     let run = &page.summary.run;
     run.stopped
@@ -171,7 +163,7 @@ fn looked(page: &Page) -> u64 {
         .map_or(run.elapsed_ns, |stopped| stopped.at_ns)
 }
 
-/// The moment from which on it was as before, from the run's start: the rule's window before it fired, unless too many failed in it.
+/// Start of recovery: the window before the rule fired, unless too many requests failed.
 fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Option<u64> {
     let stopped = page.summary.run.stopped.as_ref()?;
     let is_ours = stopped.text.contains(condition.split(" for ").next()?);
@@ -179,7 +171,7 @@ fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Opt
     let points = &page.series.points;
     let (mut ended, mut failed) = (0, 0);
     for (i, (begins_ns, ends_ns)) in points.from_ns.iter().zip(&points.to_ns).enumerate() {
-        // What ends behind the rule is not of its window.
+        // Requests that finish later are outside of the window.
         if *ends_ns > from_ns && *begins_ns < stopped.at_ns {
             let bad = points.failed[i] + points.unanswered[i];
             ended += points.ok[i] + bad;
@@ -187,12 +179,11 @@ fn settled(page: &Page, before: Before, settled_ns: u64, condition: &str) -> Opt
         }
     }
     let too_many = failed as f64 > before.error_bound * ended as f64;
-    // A look that is good from its beginning on: a second more or less is the rule's own.
+    // A probe that is good from the start.
     let from_ns = if from_ns <= SHORTEST_NS { 0 } else { from_ns };
     (is_ours && !too_many).then_some(from_ns)
 }
 
-/// The end of a stage's load, on the wall clock.
 #[must_use]
 pub fn load_end_wall_ns(summary: &Summary) -> u64 {
     let run = &summary.run;
@@ -207,7 +198,6 @@ pub fn load_end_wall_ns(summary: &Summary) -> u64 {
     run.started_wall_ns + end_ns.min(run.elapsed_ns.max(planned))
 }
 
-/// A line for the terminal.
 #[must_use]
 pub fn describe(cool_down: &CoolDown) -> String {
     match decisions::campaign::recovered(cool_down) {

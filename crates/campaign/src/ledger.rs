@@ -1,5 +1,4 @@
-//! `campaign.jsonl`: what a campaign was asked for, and a line for each stage that began, ended or was waited behind. Only ever appended
-//! to, a line at a time, so that whoever is killed has lost nothing that was finished.
+//! `campaign.jsonl`: options, and a line per event of a stage. Append-only, to survive kills.
 
 use std::{
     fs,
@@ -12,113 +11,75 @@ use plan::{about::About, deployment::Scaling};
 use record::redact::Redactor;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Its name in the campaign's folder.
 pub const FILE: &str = "campaign.jsonl";
-/// Where campaigns are kept when nobody says otherwise.
 const DEFAULT: &str = ".loadline/campaigns";
-/// The version of the format.
 const SCHEMA: u32 = 1;
 
-/// What a campaign was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CampaignHead {
-    /// Version of the format.
     pub schema: u32,
-    /// The title.
     pub name: String,
-    /// The file.
     pub file: String,
-    /// Its digest: only the same campaign can be gone on with.
     pub sha256: String,
-    /// What is loaded.
     pub target: String,
-    /// Loadline's version.
     pub version: String,
-    /// When it began.
     pub started_wall_ns: u64,
-    /// The stages.
     pub stages: Vec<StageHead>,
-    /// What it is for, in its owner's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
-    /// The user's own assumptions.
     pub assumptions: Vec<String>,
-    /// The user's own recommendations.
     pub recommendations: Vec<String>,
-    /// From which service to which its figures are to lead, if to any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
 }
 
-/// A stage as it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageHead {
-    /// Its name.
     pub name: String,
-    /// Its load in words, or another tool's command line.
     pub load: String,
-    /// What it sends at its highest rate; none of another tool's.
+    /// `None` for other tools.
     pub planned: Option<Planned>,
-    /// What it loads, where that is not what the campaign does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The earlier stage, by its number, whose load it repeats on something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<usize>,
 }
 
-/// A line behind the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum LedgerLine {
-    /// A stage begins.
     Begun {
-        /// Its number.
         stage: usize,
     },
-    /// A stage has ended.
     Ended {
-        /// Its number.
         stage: usize,
-        /// What it exited with.
         code: u8,
-        /// Its record, from the campaign's folder.
         record: Option<String>,
-        /// Why it could not be run.
         why: Option<String>,
     },
-    /// The service was looked at behind a stage.
     Cooled {
-        /// The stage's number.
         stage: usize,
-        /// What was seen.
         cool_down: CoolDown,
     },
 }
 
-/// A campaign's folder with what is written in it.
 #[derive(Debug)]
 pub struct CampaignLedger {
-    /// The folder.
     pub folder: PathBuf,
-    /// What was asked for.
     pub head: CampaignHead,
-    /// What came of it so far.
     pub lines: Vec<LedgerLine>,
     redactor: Redactor,
 }
 
-/// A value as it is kept: without secrets, in whatever field.
 fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> Result<T, String> {
     let tree = serde_json::to_value(value).map_err(|error| error.to_string())?;
     serde_json::from_value(redactor.json(&tree)).map_err(|error| error.to_string())
 }
 
 impl CampaignLedger {
-    /// Makes the folder of a campaign that begins now.
+    /// Creates the folder.
     ///
-    /// # Errors
-    /// One line, when it cannot be written.
+    /// # Errors It cannot be written.
     pub fn begin(
         campaigns: Option<&Path>,
         suffix: u16,
@@ -134,7 +95,7 @@ impl CampaignLedger {
         fs::create_dir_all(campaigns).map_err(cannot(campaigns))?;
         let ignored = campaigns.parent().map(|parent| parent.join(".gitignore"));
         if let Some(file) = ignored.filter(|file| campaigns.ends_with(DEFAULT) && !file.exists()) {
-            // A convenience: a campaign is not worth less without it.
+            // Optional.
             let _ = fs::write(file, "*\n");
         }
         let time = record::utc(head.started_wall_ns, "%Y%m%dT%H%M%SZ");
@@ -160,10 +121,9 @@ impl CampaignLedger {
         Ok(ledger)
     }
 
-    /// Reads a campaign's folder. A line that was torn is as if it had not been written.
+    /// Torn lines are ignored.
     ///
-    /// # Errors
-    /// One line, when there is none or a newer version wrote it.
+    /// # Errors Missing, or of a newer version.
     pub fn open(folder: &Path, redactor: Redactor) -> Result<CampaignLedger, String> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path)
@@ -187,10 +147,9 @@ impl CampaignLedger {
         })
     }
 
-    /// Writes a line, and keeps it also where it cannot be written.
+    /// Also kept in memory if writing fails.
     ///
-    /// # Errors
-    /// One line, when it cannot be written.
+    /// # Errors It cannot be written.
     pub fn add(&mut self, line: LedgerLine) -> Result<(), String> {
         let line = redacted(line, &self.redactor)?;
         let written = self.append(&line);
@@ -198,7 +157,7 @@ impl CampaignLedger {
         written
     }
 
-    /// Keeps in memory that a stage could not be run or what came of it not be kept. A stage that has ended stays so.
+    /// In memory only. A finished stage stays finished.
     pub fn failed(&mut self, stage: usize, why: String) {
         if self.ended(stage).is_none() {
             self.lines.push(LedgerLine::Ended {
@@ -222,7 +181,7 @@ impl CampaignLedger {
             .map_err(|error| cannot(&error))?;
         let before = file.metadata().map_err(|error| cannot(&error))?.len();
         file.write_all(text.as_bytes()).map_err(|error| {
-            // Lines after a torn one would be lost to whoever goes on with the campaign.
+            // Otherwise later lines would follow a torn one.
             let _ = file.set_len(before);
             format!("{}: free some space", cannot(&error))
         })
@@ -233,7 +192,7 @@ impl CampaignLedger {
             return;
         };
         let last = campaigns.join("last");
-        // What somebody else put there is not ours to replace.
+        // Not created by us.
         if fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink()) {
             let new = campaigns.join(format!(".last-{}", name.to_string_lossy()));
             if std::os::unix::fs::symlink(name, &new).is_ok() && fs::rename(&new, &last).is_err() {
@@ -242,7 +201,7 @@ impl CampaignLedger {
         }
     }
 
-    /// How a stage ended: the last time that it did, unless it was begun again since.
+    /// The latest end, unless it was started again.
     #[must_use]
     pub fn ended(&self, number: usize) -> Option<(u8, Option<&str>, Option<&str>)> {
         self.lines.iter().rev().find_map(|line| match line {
@@ -257,7 +216,6 @@ impl CampaignLedger {
         })?
     }
 
-    /// Whether a stage was ever begun.
     #[must_use]
     pub fn was_begun(&self, number: usize) -> bool {
         let begun =
@@ -265,7 +223,6 @@ impl CampaignLedger {
         self.lines.iter().any(begun)
     }
 
-    /// How the service was behind a stage.
     #[must_use]
     pub fn cooled(&self, number: usize) -> Option<&CoolDown> {
         self.lines.iter().rev().find_map(|line| match line {
@@ -275,16 +232,14 @@ impl CampaignLedger {
     }
 }
 
-/// What is written of a campaign that begins now.
 #[must_use]
 pub fn schema() -> u32 {
     SCHEMA
 }
 
-/// The folder of a campaign by its path, or by its name or `last` among those that are kept.
+/// By path, name or `last`.
 ///
-/// # Errors
-/// One line, when there is none.
+/// # Errors There is none.
 pub fn find(campaigns: Option<&Path>, wanted: &Path) -> Result<PathBuf, String> {
     let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
     let is_one = |folder: &Path| folder.join(FILE).is_file();

@@ -1,7 +1,5 @@
-//! CONDUCT many: the stages of a campaign one after the other, each a run in a process of its own, with a look at the service between
-//! them, and one report over all. What is finished is kept whatever happens later.
-//!
-//! How a run goes is `session`'s, what runs mean together is `decisions::campaign`'s. Nothing here prints: lines go to a `Voice`.
+//! Campaigns: runs stages in processes of their own with cool-downs, and writes one report.
+//! Finished stages are kept. Messages go to a `MessageSink`.
 
 #![forbid(unsafe_code)]
 
@@ -22,31 +20,21 @@ use session::SharedVoice;
 pub use conduct::conduct;
 pub use ledger::{FILE, find};
 
-/// What a campaign is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct CampaignOptions {
-    /// The plan with stages.
     pub file: PathBuf,
-    /// Replaces the plan's target.
     pub target: Option<String>,
-    /// The seed of every stage.
     pub seed: Option<u64>,
-    /// Where campaigns are kept; none: `.loadline/campaigns`.
     pub folder: Option<PathBuf>,
-    /// Goes on with a campaign that was begun: this one, or the newest.
     pub resume: Option<PathBuf>,
-    /// Flags of every run that Loadline's own door carries out, as they are.
     pub flags: Vec<String>,
-    /// Whether the terminal may show what each run shows.
     pub shows_runs: bool,
 }
 
-/// Why a campaign ends before any of its stages runs.
 #[derive(Debug)]
 pub enum NotBegun {
-    /// What was asked for is at fault: line by line.
+    /// By line.
     BadInput(Vec<String>),
-    /// The machine is.
     CouldNot(String),
 }
 
@@ -72,10 +60,9 @@ impl From<LoadErrors> for NotBegun {
     }
 }
 
-/// Renders a campaign's report again from what is in its folder.
+/// Renders the report again.
 ///
-/// # Errors
-/// One line that says what cannot be read.
+/// # Errors Something is unreadable.
 pub fn render(
     folder: &Path,
     voice: &SharedVoice,

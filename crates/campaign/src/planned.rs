@@ -1,9 +1,9 @@
-//! What a stage is to send, before it does: kept with the campaign, so that its report can set it beside what came of it.
+//! Planned rates of a stage, for its report.
 
 use decisions::campaign::{Planned, VolumeRate};
 use plan::profile::Assumed;
 
-/// What a stage's plan sends at its highest rate; none of a closed loop.
+/// At its highest rate; `None` for a closed load.
 pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
     let (profile, _) = session::profile::profile(plan, 0, Assumed::default()).ok()?;
     let rates = || {
@@ -11,7 +11,7 @@ pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
         phases.flat_map(|phase| [phase.from_per_second, phase.to_per_second])
     };
     let most = rates().max_by(f64::total_cmp)?;
-    // Everything grows with the rate: any column will do.
+    // All columns are proportional to the rate.
     let times = most / profile.columns.first()?.per_second;
     let rate = |name: &String, volume: Option<&String>, per_second: &[f64]| {
         Some(VolumeRate {

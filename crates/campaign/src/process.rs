@@ -1,4 +1,4 @@
-//! A run of a campaign as a process: which command line, where its record and what it says go. How it goes is its own affair.
+//! Runs a stage as a process.
 
 use std::{
     fs,
@@ -12,39 +12,27 @@ use session::{MockProcess, child, lab_process, mock_process};
 
 use crate::{CampaignOptions, broker::Broker, targets::Targets};
 
-/// A run that is over.
 #[derive(Debug)]
 pub struct StageExit {
-    /// What it exited with.
     pub code: u8,
-    /// The signal that was passed on to it, if one was.
     pub signal: Option<u8>,
-    /// Its record.
     pub record: Option<PathBuf>,
-    /// What it said on standard error, if it was kept.
     pub said: Vec<String>,
 }
 
-/// What every run of a campaign has in common.
 pub struct StageEnv<'a> {
     pub wanted: &'a CampaignOptions,
-    /// The campaign's folder.
     pub folder: &'a Path,
-    /// What they load.
     pub targets: Targets,
-    /// The embedded broker of their MQTT clients, where it is not a target's.
     pub broker: Option<Broker>,
-    /// The services behind the target.
     pub mocks: Option<MockProcess>,
-    /// Keeps secrets out of what runs print.
     pub redactor: Redactor,
 }
 
 impl StageEnv<'_> {
-    /// Runs a stage of the plan itself, with these flags behind the usual ones.
+    /// `flags` follow the usual ones.
     ///
-    /// # Errors
-    /// One line, when no process can be started.
+    /// # Errors The process cannot start.
     pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<StageExit, String> {
         let mut arguments = vec!["run".to_owned(), self.wanted.file.display().to_string()];
         arguments.extend(["--stage".to_owned(), stage.to_owned()]);
@@ -66,10 +54,9 @@ impl StageEnv<'_> {
         })
     }
 
-    /// Runs another tool's command line, in the folder of the plan.
+    /// In the plan's folder.
     ///
-    /// # Errors
-    /// One line, when no process can be started.
+    /// # Errors The process cannot start.
     pub fn command(&self, asked: &campaign::StageCommand, name: &str) -> Result<StageExit, String> {
         let place = self
             .wanted
@@ -107,14 +94,14 @@ impl StageEnv<'_> {
         };
         let runs = self.folder.join(name);
         fs::create_dir_all(&runs).map_err(|error| cannot(&runs, error))?;
-        // Other tools' stages run in the plan's folder.
+        // Other tools run in the plan's folder.
         let runs = fs::canonicalize(&runs).map_err(|error| cannot(&runs, error))?;
         let out = runs.join("output.txt");
         let errors = runs.join("errors.txt");
         let lab = self.targets.lab();
         let mut listeners = lab.map_or_else(Vec::new, |lab| lab.listeners().to_vec());
         listeners.extend(self.broker.as_ref().and_then(Broker::place));
-        // Whoever watches sees each run go on.
+        // On a terminal the user sees the runs.
         let errors = (!self.wanted.shows_runs).then_some(&errors);
         let child::Printed { ended, said } =
             child::own(&out, errors.map(PathBuf::as_path), |command| {
@@ -127,7 +114,7 @@ impl StageEnv<'_> {
                     command.env(mock_process::ENVIRONMENT, mocks.environment());
                 }
             })?;
-        // Another tool's layout has the URL as it was given, and the folder is kept and passed on.
+        // Other tools print the URL as given.
         self.redact(&out).map_err(|error| cannot(&out, error))?;
         Ok(StageExit {
             code: ended.code,
@@ -137,7 +124,6 @@ impl StageEnv<'_> {
         })
     }
 
-    /// Replaces the secrets in a text file.
     fn redact(&self, path: &Path) -> std::io::Result<()> {
         let printed = fs::read(path)?;
         let printed = String::from_utf8_lossy(&printed);

@@ -1,24 +1,18 @@
-//! What stages load: a base URL, or an embedded target that runs from the first stage that loads it up to the next that loads another. How a
-//! lab runs is `session`'s affair.
+//! Targets of stages: URLs, or an embedded target that runs until a stage needs another.
 
 use formats::native::campaign::Campaign;
 use session::{LabProcess, MockProcess, lab_process, lab_process::NotStarted, mock_process};
 
-/// What is being loaded.
 pub struct Targets {
-    /// What the embedded target that runs is called in the plan.
     name: String,
     lab: Option<LabProcess>,
-    /// The base URL.
     url: String,
 }
 
 impl Targets {
-    /// Begins with the first stage's. Every other embedded target is started once and ended: what is wrong with one is known before the
-    /// first stage runs.
+    /// Starts the first target, after a trial start of all embedded ones.
     ///
-    /// # Errors
-    /// Why one of them does not start.
+    /// # Errors One does not start.
     pub fn begin(campaign: &Campaign, mocks: Option<&MockProcess>) -> Result<Targets, NotStarted> {
         let mut targets = Targets {
             name: String::new(),
@@ -36,10 +30,8 @@ impl Targets {
         Ok(targets)
     }
 
-    /// Has a stage's target run, if it is an embedded one, and another end.
     ///
-    /// # Errors
-    /// Why it does not start.
+    /// # Errors It does not start.
     pub fn load(
         &mut self,
         campaign: &Campaign,
@@ -50,7 +42,7 @@ impl Targets {
         if self.name == name {
             return Ok(());
         }
-        // The one before is gone by the time the next one begins: the machine is the next one's.
+        // Ends the previous one first, for its resources.
         self.lab = None;
         self.name.clear();
         self.lab = match name.strip_prefix(lab_process::SCHEME) {
@@ -68,18 +60,16 @@ impl Targets {
         Ok(())
     }
 
-    /// The embedded target that runs.
     pub fn lab(&self) -> Option<&LabProcess> {
         self.lab.as_ref()
     }
 
-    /// The base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 }
 
-/// What a stage loads, as the plan has it; empty where the plan does not say.
+/// Empty if unset.
 pub fn name(campaign: &Campaign, number: usize) -> &str {
     let own = campaign.stages[number].target.as_deref();
     own.or(campaign.target.as_deref()).unwrap_or_default()

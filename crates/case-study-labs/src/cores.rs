@@ -7,7 +7,6 @@ use std::collections::BinaryHeap;
 use lab::draw::{Draws, For};
 use lab::fifo::Fifo;
 
-/// One per period, at a varying place in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
     pub(crate) length_ns: u64,
@@ -26,7 +25,6 @@ impl Booked {
         self.spans.push(Reverse((to_ns, from_ns)));
     }
 
-    /// Passed so far.
     pub(crate) fn passed_ns(&mut self, now_ns: u64) -> u64 {
         self.settle(now_ns);
         let under_way = self.spans.iter();
@@ -82,7 +80,6 @@ impl Cores {
         self.behind_pause(done)
     }
 
-    /// The moment, or the end of the pause around it.
     pub(crate) fn behind_pause(&self, moment_ns: u64) -> u64 {
         match self.pause_around(moment_ns) {
             Some((from, to)) if (from..to).contains(&moment_ns) => to,
@@ -94,7 +91,6 @@ impl Cores {
         self.booked.passed_ns(now_ns) + self.paused_ns(now_ns)
     }
 
-    /// Running or waiting for a core.
     pub(crate) fn under_way(&mut self, now_ns: u64) -> usize {
         self.booked.left(now_ns)
     }

@@ -6,9 +6,7 @@ pub(crate) const PERIOD_NS: u64 = 100_000_000;
 
 #[derive(Debug)]
 pub(crate) struct Quota {
-    /// Per period.
     part_ns: u64,
-    /// Start of the next computation, at the earliest.
     free_ns: u64,
     /// Period of `free_ns`, and what is used of it.
     period: u64,
@@ -29,7 +27,6 @@ impl Quota {
         }
     }
 
-    /// Returns the end.
     pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
         // Releases memory if figures are never read.
         self.busy.settle(now_ns);
@@ -59,7 +56,6 @@ impl Quota {
         self.busy.passed_ns(now_ns)
     }
 
-    /// Time throttled.
     pub(crate) fn held_back_ns(&mut self, now_ns: u64) -> u64 {
         self.held_back.passed_ns(now_ns)
     }

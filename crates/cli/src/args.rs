@@ -444,7 +444,6 @@ pub enum ReportTable {
 }
 
 impl ReportTable {
-    /// The report's name for it.
     pub fn which(self) -> report::markdown::Published {
         match self {
             ReportTable::Requests => report::markdown::Published::Requests,

@@ -14,7 +14,6 @@ pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     (is_name(name) && !record::all(&dir).is_empty()).then_some(dir)
 }
 
-/// Refuses names that cannot be folders.
 pub fn check(name: &str) -> Result<(), CommandError> {
     if is_name(name) {
         return Ok(());

@@ -27,7 +27,6 @@ pub struct MadeRun {
     pub said: String,
 }
 
-/// A unique tag.
 pub fn tag(purpose: &str) -> String {
     let now = record::utc(inputs::now_wall_ns(), "%Y%m%dT%H%M%SZ");
     format!("{purpose}-{now}-{:04x}", inputs::random_seed() as u16)
@@ -84,7 +83,6 @@ impl RunEnv<'_> {
         all.join(",")
     }
 
-    /// Oldest first.
     fn made(&self) -> Vec<PathBuf> {
         let is_ours = |dir: &PathBuf| {
             let manifest = record::read_manifest(dir).ok();
@@ -107,7 +105,6 @@ pub fn can_be_written<'a>(
     Ok(())
 }
 
-/// Refuses runs without a complete record.
 pub fn is_recorded(ran: &MadeRun, summary: &Summary) -> Result<(), CommandError> {
     match &summary.run.unrecorded {
         None => Ok(()),
@@ -118,7 +115,6 @@ pub fn is_recorded(ran: &MadeRun, summary: &Summary) -> Result<(), CommandError>
     }
 }
 
-/// Error of a run without a record.
 pub fn without_record(ran: &MadeRun) -> CommandError {
     let said = ran.said.lines().filter_map(|line| {
         let line = line.strip_prefix("loadline: ")?;

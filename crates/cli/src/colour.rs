@@ -5,7 +5,6 @@ use std::io::IsTerminal;
 const GOOD: &str = "32";
 const UNSURE: &str = "33";
 const BAD: &str = "31";
-/// Start of line, coloured part, colour.
 const WORDS: [(&str, &str, &str); 8] = [
     ("PASS ", "PASS", GOOD),
     ("FAIL ", "FAIL", BAD),

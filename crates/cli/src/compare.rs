@@ -103,7 +103,6 @@ pub fn place(baseline: &str, candidate: &str) -> PathBuf {
     Path::new(FOLDER).join(folder(baseline, candidate))
 }
 
-/// Limited in length for the file system.
 fn folder(baseline: &str, candidate: &str) -> String {
     const LONGEST: usize = 80;
     let names = format!("{baseline}-{candidate}");

@@ -20,10 +20,8 @@ use crate::{
 const MOST: u64 = 4096;
 /// A part is ready this long before its start.
 const LEAD_NS: u64 = 50 * MILLISECOND;
-/// Folder for the nodes' own records on this machine.
 const KEPT: &str = ".nodes";
 
-/// Note about scripts in parts without a conductor.
 pub const NO_DONE: &str = "the script's done() is not called: it needs the figures of the whole run, and this part has no conductor";
 
 const MOST_NODES_HERE: u64 = 256;

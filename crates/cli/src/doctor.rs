@@ -99,7 +99,6 @@ fn limits(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     }
 }
 
-/// Lateness of a waiting loop, the limit of this machine.
 fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     let mut lateness = engine::clock::bare_timer_loop(1_000_000, 2_000);
     lateness.sort_unstable();

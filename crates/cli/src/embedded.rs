@@ -7,7 +7,6 @@ use session::{
     mock_process,
 };
 
-/// Started for this run, or provided by the parent.
 pub enum Embedded {
     Own(LabProcess),
     Lent(Vec<String>),
@@ -37,7 +36,6 @@ impl Embedded {
     }
 }
 
-/// Scheme of MQTT listeners.
 const MQTT: &str = "mqtt://";
 
 /// Resolves an embedded broker: the target's own lab, or a new one, which is returned and ends on
@@ -83,7 +81,6 @@ pub fn broker(
     Ok(own)
 }
 
-/// Host and port of a listener with this scheme.
 fn place(url: &str, scheme: &str) -> Option<(String, u16)> {
     let (_, after) = url.split_once(scheme)?;
     let (host, port) = after.rsplit_once(':')?;

@@ -19,7 +19,6 @@ impl CommandError {
         }
     }
 
-    /// Prints it and returns the exit code.
     pub fn print(self) -> u8 {
         self.lines.iter().for_each(crate::log::error);
         self.code

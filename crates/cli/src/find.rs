@@ -23,7 +23,6 @@ use crate::{
 
 /// Default first level.
 const FROM: f64 = 10.0;
-/// Divisor of the plan's own load for the first level.
 const PART: f64 = 4.0;
 const SHORTEST_S: f64 = 20.0;
 
@@ -164,7 +163,6 @@ fn as_run(what: &str, args: &args::Find) -> Result<args::RunArgs, CommandError> 
     }
 }
 
-/// Criteria of plan and command line.
 fn slos(
     args: &args::Find,
     plan: Option<&Plan>,
@@ -198,7 +196,6 @@ fn slos(
     Ok(slos)
 }
 
-/// Why a criterion cannot define a load line.
 fn unfit(criterion: &Criterion) -> Option<&'static str> {
     if criterion.phase.is_some() {
         return Some("the phases of a search are its own, leave `in \"…\"` out");
@@ -290,7 +287,6 @@ fn time(flag: &str, text: &str) -> Result<f64, CommandError> {
     Ok(ns as f64 / 1e9)
 }
 
-/// Flags of every probe, without load and seed.
 fn flags(args: &args::Find) -> Vec<String> {
     let mut flags = Vec::new();
     let mut several = |flag: &str, values: &[String]| {

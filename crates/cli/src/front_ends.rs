@@ -19,7 +19,6 @@ const DOORS: [&dyn FrontEnd; 4] = [
     &frontend_wrk::Wrk,
 ];
 
-/// Test file readers, in order of detection.
 pub fn readers() -> Vec<&'static dyn TestFileReader> {
     let mut readers: Vec<&dyn TestFileReader> = vec![&native::Plans];
     let doors: Vec<&dyn TestFileReader> = DOORS.iter().map(|door| door.reader()).collect();
@@ -100,6 +99,7 @@ impl Called {
     }
 }
 
+/// Groups of commands in the help of `loadline`, in order. Front ends follow the first group.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run", &["run", "plan", "init", "campaign", "demo"]),
     (OTHER_TOOLS, &[]),
@@ -120,6 +120,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 const OTHER_TOOLS: &str = "Other tools' commands";
+
+/// Adds the commands of the front ends, and help that lists all commands in groups.
 pub fn listed(command: Command) -> Command {
     let commands = DOORS.iter().map(|door| {
         let card = door.card();

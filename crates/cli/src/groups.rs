@@ -36,7 +36,6 @@ pub fn side(text: &str, runs: &Path) -> Result<Side, CommandError> {
     })
 }
 
-/// Split by commas; names and files may contain commas.
 fn parts(text: &str) -> Vec<&str> {
     if text.starts_with("name:") || Path::new(text).exists() {
         return vec![text];
@@ -133,7 +132,6 @@ fn imported_run(path: &Path) -> Result<ComparedRun, CommandError> {
     })
 }
 
-/// Whether both are the same run.
 fn is_same(a: &ComparedRun, b: &ComparedRun) -> bool {
     let place = |entrant: &ComparedRun| {
         let dir = entrant.run.as_ref().and_then(|run| run.dir.clone());

@@ -2,9 +2,7 @@
 
 use plan::{Plan, Request, Step, Template};
 
-/// Headers that depend on the body.
 const LENGTHS: [&str; 2] = ["content-length", "transfer-encoding"];
-/// Headers that may appear once.
 const ONCE: [&str; 5] = [
     "authorization",
     "content-type",
@@ -13,7 +11,6 @@ const ONCE: [&str; 5] = [
     "user-agent",
 ];
 
-/// Whether it is a valid header name or method.
 pub fn is_token(text: &str) -> bool {
     let is_of_it = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !text.is_empty() && text.chars().all(is_of_it)

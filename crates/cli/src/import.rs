@@ -18,7 +18,6 @@ use session::exit;
 
 use crate::{args, log, shell};
 
-/// Suffixes of Locust's files, main file first.
 const LOCUST: [&str; 4] = [
     "_stats.csv",
     "_stats_history.csv",
@@ -98,7 +97,6 @@ fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// All files of a set; for other formats the file alone.
 fn set(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str());
     let prefix = name.and_then(|name| LOCUST.iter().find_map(|end| name.strip_suffix(end)));

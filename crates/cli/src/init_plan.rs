@@ -115,7 +115,6 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Quotes a file name for a shell.
 fn word(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
     if name.chars().all(is_plain) {

@@ -13,11 +13,9 @@ use crate::{
     log, ray_files, run,
 };
 
-/// Time for images and hosts, added to load and drain.
 const MARGIN_S: u64 = 15 * 60;
 /// Default delay of an indexed job.
 const AHEAD_NS: u64 = 5 * 60 * SECOND;
-/// Flags that the manifest sets.
 const OURS: [&str; 10] = [
     "--on",
     "--nodes",
@@ -162,7 +160,6 @@ fn wanted(
     })
 }
 
-/// Warns about secrets in the manifest. Returns whether files contain any.
 fn warn_of_secrets(
     run: &args::RunArgs,
     plan: &Plan,
@@ -191,7 +188,6 @@ fn warn_of_secrets(
     !names.is_empty()
 }
 
-/// The manifest sets the seed of an indexed job.
 fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
     let mut kept = Vec::new();
     let mut all = flags.iter();

@@ -41,7 +41,6 @@ pub fn write_json<T: serde::Serialize>(
     written.map_err(CommandError::could_not_run)
 }
 
-/// Oldest first, at least one.
 pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, CommandError> {
     if which.last == Some(0) {
         return Err(CommandError::bad_input(
@@ -78,7 +77,6 @@ pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, Comman
     Ok(runs.split_off(runs.len() - last))
 }
 
-/// Error with the available names.
 fn none(which: &args::Which, all: &[IndexedRun], folder: &std::path::Path) -> String {
     let wanted = which.tag.iter().map(|tag| format!("the tag `{tag}`"));
     let wanted = wanted.chain(which.name.iter().map(|name| format!("the name `{name}`")));

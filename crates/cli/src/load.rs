@@ -130,7 +130,6 @@ pub fn load(
     Ok(plan)
 }
 
-/// Flags replace the file's load as a whole.
 fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
     let text = match (flags.rate, args.connections) {

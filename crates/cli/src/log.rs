@@ -16,7 +16,6 @@ use session::{MessageSink, SharedVoice};
 
 use crate::{colour, redact, status_line};
 
-/// Ignores a closed terminal.
 pub fn say(line: impl Display) {
     status_line::clear();
     // All printed lines pass here.
@@ -49,10 +48,8 @@ pub fn last_words(line: impl Display) {
     }
 }
 
-/// Whether output was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Whether standard output is reserved for a document.
 static ALONE: AtomicBool = AtomicBool::new(false);
 const STDOUT: &str = "-";
 
@@ -67,7 +64,6 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new(STDOUT)
 }
 
-/// Escapes terminal control characters.
 pub fn out(text: &str) {
     status_line::clear();
     let text = printable::lines(text);
@@ -124,7 +120,6 @@ pub fn lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// Prints messages of the libraries.
 pub fn voice() -> SharedVoice {
     Arc::new(Terminal)
 }

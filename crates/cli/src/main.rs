@@ -126,7 +126,6 @@ fn read() -> Result<args::Args, clap::Error> {
     args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Help is printed to standard output with success.
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     ExitCode::from(if error.use_stderr() {

@@ -108,7 +108,6 @@ fn short_part(run: &Run) -> Option<(u64, Truncation)> {
     })
 }
 
-/// Whether an internal fault ended it.
 fn is_fault(run: &Run) -> bool {
     let end = run.manifest.end.as_ref();
     end.is_some_and(|end| end.cause.as_deref() == Some("fault"))

@@ -55,7 +55,6 @@ pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, s
     plan_has_some.then(|| frontend_mqtt::background::found(&ended.run))
 }
 
-/// Ledger of messages of merged parts.
 pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     let mut labels = run.labels.iter();
     let has_some =

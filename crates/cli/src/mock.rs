@@ -82,7 +82,6 @@ pub enum Mocked {
 
 #[derive(Debug)]
 pub enum NotMocked {
-    /// Problems with recorded latencies, by line.
     Refused(Vec<String>),
     NotStarted(NotStarted),
 }

@@ -4,7 +4,6 @@ use plan::{Load, Phase, Plan, Probing, Shape, UserPhase, units};
 
 use crate::error::{CommandError, flag_error};
 
-/// Phase name of the measured load.
 pub const PHASE: &str = find::PHASE;
 const SETTLING: &str = "settling";
 

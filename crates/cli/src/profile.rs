@@ -125,7 +125,6 @@ fn load(args: &args::PlanArgs) -> Result<Plan, Vec<String>> {
     formats::load(&inputs, &front_ends::readers()).map_err(in_lines)
 }
 
-/// Joins the phases of a campaign's stages. Waiting times are unknown.
 fn joined(campaign: Campaign) -> Result<Plan, Vec<String>> {
     let mut whole: Option<Plan> = None;
     let mut phases = Vec::new();

@@ -81,7 +81,6 @@ fn unfit(args: &args::RunArgs) -> Option<&'static str> {
         .find_map(|(is_given, flag)| is_given.then_some(flag))
 }
 
-/// Environment variables that replace flags for other tools.
 fn variables(args: &args::RunArgs) -> Vec<(&'static str, String)> {
     let mut variables = Vec::new();
     let mut say = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));

@@ -12,7 +12,6 @@ use crate::args;
 
 /// Maximum total size.
 const MOST: u64 = 100 << 20;
-/// Variables specific to this machine.
 const OWN: [&str; 5] = [
     "LOADLINE_RUNS",
     "LOADLINE_PYTHON",
@@ -90,7 +89,6 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     })
 }
 
-/// Absolute paths that appear literally in command line or files.
 fn spelled_out(args: &args::RunArgs, files: &[PathBuf]) -> Vec<PathBuf> {
     let mut texts: Vec<String> = vec![serde_json::to_string(args).unwrap_or_default()];
     let contents = files
@@ -117,7 +115,6 @@ fn relative(path: &Path, folder: &Path) -> PathBuf {
         .collect()
 }
 
-/// Number of leading parent folders.
 fn ups(path: &Path) -> usize {
     let (mut depth, mut most) = (0isize, 0);
     for part in path.components() {
@@ -143,7 +140,6 @@ fn plain(path: &Path) -> String {
     parts.join("/")
 }
 
-/// Variables that the test names, and Loadline's own.
 pub fn environment(files: &[(String, Vec<u8>)], test: &Value) -> Vec<(String, String)> {
     let test = test.to_string();
     let texts: Vec<&str> = files

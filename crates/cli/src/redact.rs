@@ -10,7 +10,6 @@ pub fn without_secrets(text: &str, names: &[String]) -> String {
     salt::redactor(names).text(text)
 }
 
-/// Marks are equal within a process.
 pub fn line(text: &str) -> String {
     static REDACTOR: OnceLock<Redactor> = OnceLock::new();
     REDACTOR.get_or_init(|| salt::redactor(&[])).text(text)

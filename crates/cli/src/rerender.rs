@@ -131,7 +131,6 @@ pub fn report_is_in(report: Option<&Path>) {
     }
 }
 
-/// Exports for an old record.
 fn exports(args: &args::Report) -> Result<Exports, String> {
     let exports = Exports::read("--export", args.export.iter().map(String::as_str))?;
     if exports.metrics.is_some() {

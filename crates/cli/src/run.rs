@@ -59,11 +59,8 @@ fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<
 struct NativeRun {
     plan: Plan,
     hooks: Option<Arc<dyn Hooks>>,
-    /// Ends on drop.
     lab: Option<Embedded>,
-    /// Ends on drop.
     broker: Option<LabProcess>,
-    /// Ends on drop.
     mocks: Option<Mocked>,
     seed: u64,
     drain_ns: u64,
@@ -162,7 +159,6 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     })
 }
 
-/// Names, criteria, stop rules, tags and sources from flags.
 fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
     let tags = args.tag.iter().map(String::as_str);
     naming::tag(plan, tags).map_err(|line| CommandError::bad_input(format!("--tag: {line}")))?;
@@ -224,7 +220,6 @@ fn asked<'a>(
 const ONE_IS_TOO_FEW: &str =
     "one iteration (--once) cannot decide criteria over many, so they are not judged";
 
-/// Drops criteria that one iteration cannot decide, such as percentiles.
 fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {
         let one_is_enough = matches!(
@@ -246,7 +241,6 @@ fn set_aside(plan: &mut Plan) {
     plan.set_aside = aside;
 }
 
-/// Flags that contradict each other.
 fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     if !args.arguments.is_empty() && front_ends::scripts(&args.what).is_none() {
         return Err(CommandError::bad_input(
@@ -384,7 +378,6 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     }
 }
 
-/// Runs the load in this process, or on nodes.
 fn load(
     job: Job,
     on_many: Option<cluster::ConductorConfig>,
@@ -455,7 +448,6 @@ pub struct PartResources {
     script: Option<Box<dyn ScriptRun>>,
 }
 
-/// Stores results of mocks and MQTT messages in the run.
 fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;
@@ -483,9 +475,7 @@ fn not_in_the_record(what: &str, why: &dyn std::fmt::Display) {
 struct Native {
     shows: Shows,
     script: Option<Box<dyn ScriptRun>>,
-    /// Whether to open the report.
     opens: bool,
-    /// Whether it is a single iteration.
     tries: bool,
 }
 
@@ -553,7 +543,6 @@ impl RunObserver for Native {
 
 /// Shows progress, and keeps figures for a script's `done`.
 struct Shows {
-    /// Mocks, notified at the start of the load.
     mocks: Addresses,
     progress: Progress,
     part: Tally,

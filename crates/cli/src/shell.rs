@@ -64,7 +64,6 @@ pub fn open(report: &Path) {
     }
 }
 
-/// Whether required arguments are missing.
 pub fn says_nothing() -> bool {
     let mut words = std::env::args_os().skip(1);
     words.next().is_some_and(|word| word == "run") && words.next().is_none()

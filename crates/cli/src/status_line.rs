@@ -10,7 +10,6 @@ use report::{
     printable,
 };
 
-/// Widths of the current lines.
 static DRAWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 pub fn possible() -> bool {
@@ -18,7 +17,6 @@ pub fn possible() -> bool {
     stderr().is_terminal() && !dumb
 }
 
-/// Columns and rows.
 pub fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(stderr()).ok();
     let size = size.map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
@@ -59,7 +57,6 @@ pub fn clear() {
     let _ = stderr().lock().write_all(out.as_bytes());
 }
 
-/// Terminals wrap lines again when they become narrower.
 fn rows(drawn: &[usize], columns: usize) -> usize {
     let rows = drawn.iter().map(|width| width.div_ceil(columns).max(1));
     rows.sum()

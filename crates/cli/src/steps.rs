@@ -4,12 +4,10 @@ use engine::step_trace::{RequestTrace, StepTrace};
 use record::units;
 use report::printable;
 
-/// Below status and time.
 const BELOW: &str = "                 ";
 const LONGEST: usize = 300;
 const LINES: usize = 12;
 
-/// Ends with a line feed.
 pub fn text(walked: &StepTrace) -> String {
     match walked {
         StepTrace::Request(asked) => request(asked),

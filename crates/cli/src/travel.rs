@@ -45,7 +45,6 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     look(plan)
 }
 
-/// Flags that contradict each other.
 fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     if args.insecure && args.cacert.is_some() {
         return Err("--cacert and -k, which checks nothing: leave one of them out".to_owned());
@@ -67,7 +66,6 @@ fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the plan's transport settings.
 fn look(plan: &mut Plan) -> Result<(), String> {
     tls::check(&plan.http)?;
     let route = &plan.http.route;

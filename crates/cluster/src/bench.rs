@@ -1,5 +1,5 @@
-//! How many requests a second can be sent from a machine: one worker in a closed loop against an embedded target of its own, for two
-//! seconds or until enough is shown. It judges nothing.
+//! Measures requests/s of this machine: one worker against an embedded target for up to two
+//! seconds.
 
 use engine::{
     Cause, EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, client::hosts::Allow, clock,
@@ -12,13 +12,10 @@ use plan::{
 };
 use session::LabProcess;
 
-/// For so long, at most.
 const LENGTH_NS: u64 = 2 * SECOND;
-/// Before so long nothing is shown.
+/// Minimum duration.
 const LEAST_NS: u64 = 250 * MILLISECOND;
-/// So many requests are running at a time.
 const CONNECTIONS: u32 = 32;
-/// What shows itself so many times over need not be measured to its end.
 const PLENTY: f64 = 2.0;
 
 struct Count {
@@ -53,10 +50,9 @@ impl Sink for Count {
     fn line(&mut self, _: OutputLine) {}
 }
 
-/// Requests per second of one worker, or more than so many.
+/// Up to a bit more than `enough`.
 ///
-/// # Errors
-/// One line of why it cannot be measured.
+/// # Errors One line.
 pub fn per_second(enough: f64) -> Result<f64, String> {
     let lab = LabProcess::start("truth?mode=constant").map_err(|why| why.line)?;
     let options = UrlOptions {

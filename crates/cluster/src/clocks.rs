@@ -1,33 +1,25 @@
-//! How far another machine's monotonic clock is from this one's, by asking it what time it is: of many questions, the one that was answered
-//! soonest says most. Who asks is somebody else's business.
+//! Estimates the offset of another machine's monotonic clock; the fastest exchange counts.
 
-/// So far two clocks may come apart between two questions: 50 millionths of ten seconds.
+/// Maximum drift between two exchanges: 50 ppm of ten seconds.
 const DRIFT_NS: u64 = 500_000;
 
-/// One question and its answer, all in nanoseconds: asked and answered by this clock, came and went by the other's.
+/// Nanoseconds; asked and answered on this clock, came and went on the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// When it was asked.
     pub asked_ns: u64,
-    /// When the question came there.
     pub came_ns: u64,
-    /// When the answer went.
     pub went_ns: u64,
-    /// When it was here.
     pub answered_ns: u64,
 }
 
-/// What is known of another clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Offset {
-    /// The other clock less this one, in nanoseconds.
     pub ns: i64,
-    /// It is not off from that by more: half of what the question and its answer took on their way.
+    /// Maximum error: half of the round trip.
     pub error_ns: u64,
 }
 
 impl Exchange {
-    /// What this exchange says.
     #[must_use]
     pub fn offset(&self) -> Offset {
         let there = i128::from(self.came_ns) - i128::from(self.asked_ns);
@@ -42,13 +34,12 @@ impl Exchange {
 }
 
 impl Offset {
-    /// A moment of this clock, by the other.
     #[must_use]
     pub fn there(&self, here_ns: u64) -> u64 {
         here_ns.saturating_add_signed(self.ns)
     }
 
-    /// What is known behind a later exchange: that one, unless what was known is much better, which then is a little less so.
+    /// The newer exchange, unless the known offset is much better even with drift.
     #[must_use]
     pub fn renewing(self, known: Option<Offset>) -> Offset {
         match known {
@@ -60,8 +51,8 @@ impl Offset {
         }
     }
 
-    /// How far two of the same clock are from being true together, in nanoseconds; none where they can be. A clock that was set or stood
-    /// still between the two is such a one.
+    /// Distance by which two offsets of one clock contradict each other, as after setting it;
+    /// `None` if consistent.
     #[must_use]
     pub fn contradicts(self, other: Offset) -> Option<u64> {
         let may_be = self.error_ns.saturating_add(other.error_ns);
@@ -69,7 +60,6 @@ impl Offset {
         (astray > DRIFT_NS).then_some(astray)
     }
 
-    /// The better of two.
     #[must_use]
     pub fn or(self, other: Option<Offset>) -> Offset {
         other
@@ -119,7 +109,7 @@ mod tests {
         };
         assert_eq!(at(5_000_000).contradicts(at(0)), Some(4_800_000));
         assert_eq!(at(-5_000_000).contradicts(at(0)), Some(4_800_000));
-        // As far as two good clocks come apart.
+        // As far as good clocks drift.
         assert_eq!(at(600_000).contradicts(at(0)), None);
         assert_eq!(
             at(i64::MIN).contradicts(at(i64::MAX)),

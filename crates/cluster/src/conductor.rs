@@ -1,5 +1,5 @@
-//! The conductor: begins a run on its nodes at one moment or not at all, puts together what they send, passes on whatever wants an end, and
-//! knows who is lost. What it hears becomes part of the run's record as it comes; it sends no request and judges nothing itself.
+//! Conductor: starts all nodes at one moment, merges their intervals, forwards stops, detects lost
+//! nodes.
 
 use std::path::PathBuf;
 
@@ -25,37 +25,28 @@ use crate::{
     wire::{Sort, ToConductor, ToNode},
 };
 
-/// For so long a node may go on that hears nothing.
 pub const LEASE_NS: u64 = 5 * SECOND;
-/// How often that is said again, and everything looked at.
 const TICK_NS: u64 = SECOND;
-/// How often is looked for whatever wants an end.
 const LOOK_NS: u64 = 50 * MILLISECOND;
-/// Who has said nothing for so long is told nothing more.
+/// Silence after which a node is no longer contacted.
 const SILENT_NS: u64 = 3 * SECOND;
-/// How long nodes have to end after a second signal. Their leases end by themselves.
+/// Time for nodes to end after a second signal.
 const ABORT_NS: u64 = 2 * SECOND;
-/// How often clocks are asked anew.
 const CLOCKS_NS: u64 = 10 * SECOND;
-/// Arrivals are evenly spaced over nodes where clocks are known to this share of the time between two of them.
+/// Clock error, relative to arrival spacing, below which arrivals are evenly spaced over nodes.
 const SPACING: f64 = 0.1;
 
-/// What a conductor is given beside the job.
 pub struct ConductorConfig {
-    /// Whose nodes.
     pub backend: Box<dyn Backend>,
-    /// How many; none: as many as there are, or as usual.
+    /// `None` means all or the default.
     pub nodes: Option<u64>,
-    /// The test, as each node's maker of jobs reads it.
     pub test: Value,
-    /// In which folder nodes of this machine keep their own records meanwhile.
     pub keep: Option<PathBuf>,
 }
 
-/// Carries a job out on nodes; `accepted` hears of the plan when nothing is wrong with it.
+/// `accepted` receives the plan once everything is valid.
 ///
-/// # Errors
-/// Why there was no load; then nothing was sent.
+/// # Errors Why there was no load; nothing was sent.
 pub fn conduct(
     mut job: Job,
     wanted: ConductorConfig,
@@ -112,7 +103,7 @@ pub fn conduct(
     let ended = parent
         .finish_with_error(trouble)
         .map_err(|error| refused(vec![error.to_string()]))?;
-    // Whoever has not said all of it keeps what it has.
+    // Incomplete nodes keep their records.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
         node.say(&ToNode::Bye);
     }
@@ -123,7 +114,6 @@ fn problems(lines: Vec<String>) -> Vec<plan::Problem> {
     lines.into_iter().map(plan::Problem::anywhere).collect()
 }
 
-/// A run that is running.
 struct ConductedRun<'a, 'b> {
     nodes: Nodes,
     merger: Merger,
@@ -131,18 +121,14 @@ struct ConductedRun<'a, 'b> {
     zero: Zero,
     plan: Plan,
     losses: Losses,
-    /// How urgently nodes have been told to end.
     announced: Urgency,
-    /// Why not all of the run is here.
     trouble: Option<String>,
     ticked_ns: u64,
-    /// When nodes were told to end at once.
     aborted_ns: Option<u64>,
     clocks_ns: u64,
 }
 
 impl ConductedRun<'_, '_> {
-    /// Writes down who carries the run out, and what is known of their clocks.
     fn begins(&mut self) {
         let all: Vec<String> = self
             .nodes
@@ -166,7 +152,6 @@ impl ConductedRun<'_, '_> {
         }
     }
 
-    /// What of the plan's own caps each node has a part of.
     fn divided(&self) -> Option<String> {
         let Load::Open { phases, .. } = &self.plan.load else {
             return None;
@@ -179,7 +164,7 @@ impl ConductedRun<'_, '_> {
         ))
     }
 
-    /// How clocks stand behind the run against before it: a difference below what is known of them is none.
+    /// Compares clock offsets before and after the run; differences within the error are ignored.
     fn clocks(&self) -> String {
         let apart = self.nodes.all.iter().filter_map(|node| {
             let (before, now) = (node.began?, node.offset?);
@@ -199,7 +184,7 @@ impl ConductedRun<'_, '_> {
         )
     }
 
-    /// What is lost of even spacing, if it is.
+    /// Note about uneven spacing, if any.
     fn uneven(&self) -> Option<String> {
         let Load::Open { phases, .. } = &self.plan.load else {
             return None;
@@ -226,7 +211,6 @@ impl ConductedRun<'_, '_> {
         clock::monotonic_ns().saturating_sub(self.zero.monotonic_ns)
     }
 
-    /// Until every node is over or lost.
     fn run(&mut self) {
         while self
             .nodes
@@ -235,7 +219,7 @@ impl ConductedRun<'_, '_> {
             .any(|node| !matches!(node.state, NodeState::Over | NodeState::Lost))
         {
             let mut until_ns = clock::monotonic_ns() + LOOK_NS;
-            // Everything that has come is heard before anybody is taken for silent.
+            // Handles all input before a node counts as silent.
             while let Some((number, happened)) = self.nodes.next(until_ns) {
                 self.happened(number, happened);
                 until_ns = 0;
@@ -253,7 +237,7 @@ impl ConductedRun<'_, '_> {
             NodeEvent::Said(said, rest, at_ns) => {
                 let node = &mut self.nodes.all[number as usize];
                 if node.state == NodeState::Silent && clock::monotonic_ns() > node.lease_ends_ns {
-                    // It comes back behind its lease: it has given up by itself.
+                    // It returned after its lease and has given up.
                     self.lost(number);
                 } else if node.state == NodeState::Silent && !node.gone {
                     node.state = NodeState::Up;
@@ -275,7 +259,7 @@ impl ConductedRun<'_, '_> {
             ) => {
                 let node = &mut self.nodes.all[number as usize];
                 if let Some(offset) = node.pong(ping, (came_ns, went_ns), at_ns) {
-                    // A clock that drifts is known less well with time; an answer that took long says less than what was known.
+                    // Drift makes old offsets worse; slow exchanges are worse too.
                     node.offset = Some(offset.renewing(node.offset));
                 }
             }
@@ -332,7 +316,6 @@ impl ConductedRun<'_, '_> {
         }
     }
 
-    /// A piece of a node's record.
     fn piece(&mut self, number: u64, bytes: &[u8]) {
         let node = &mut self.nodes.all[number as usize];
         let called = node.called();
@@ -341,7 +324,7 @@ impl ConductedRun<'_, '_> {
         let is_lost = node.state == NodeState::Lost;
         let taken = taken.and_then(|piece| {
             if is_lost && matches!(piece, RecordPiece::Ended(_)) {
-                // What it sent until its lease ended belongs to the run; its end is not that of its part.
+                // Intervals until the end of its lease belong to the run.
                 return Ok((piece, None));
             }
             let replica = node.replica.as_mut().ok_or_else(String::new)?;
@@ -351,12 +334,12 @@ impl ConductedRun<'_, '_> {
         let (piece, unfolded) = match taken {
             Ok(taken) => taken,
             Err(why) => {
-                // It is told once: what comes behind that cannot be put behind what is missing.
+                // Reported once: later pieces have no place.
                 if node.replica.take().is_some() {
                     self.amiss(format!(
                         "the record of {called} is not whole here ({why}): `loadline merge` with the one that it keeps itself makes it whole"
                     ));
-                    // The others are waited for no longer because of it.
+                    // Other nodes are no longer delayed.
                     let merged = self.merger.ends(number);
                     self.show(merged);
                 }
@@ -374,7 +357,6 @@ impl ConductedRun<'_, '_> {
         }
     }
 
-    /// Something because of which not all of the run is here.
     fn amiss(&mut self, line: String) {
         self.conducting.voice().warning(&line);
         let event = Event::new(self.now_ns(), EventKind::Warning, line.clone());
@@ -392,7 +374,6 @@ impl ConductedRun<'_, '_> {
         }
     }
 
-    /// Whatever wants an end wants that of all nodes.
     fn pass_on(&mut self) {
         let stop = self.conducting.stop();
         let urgency = stop.urgency();
@@ -414,7 +395,7 @@ impl ConductedRun<'_, '_> {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
         if self.announced > Urgency::None {
-            // Also whoever was silent when it was said.
+            // Also to nodes that were silent before.
             let text = self.cause();
             let urgent = self.announced == Urgency::Abort;
             self.nodes.say(&ToNode::Stop { text, urgent });
@@ -448,13 +429,12 @@ impl ConductedRun<'_, '_> {
         self.conducting.look();
     }
 
-    /// Whether nodes that have not ended are waited for no longer: they were told to end at once, long enough ago.
+    /// Whether the time to end after an abort has passed.
     fn is_given_up(&mut self, now_ns: u64) -> bool {
         self.announced == Urgency::Abort
             && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
     }
 
-    /// A node says nothing any more: it is told nothing either, and its lease ends.
     fn fell_silent(&mut self, number: u64) {
         let node = &mut self.nodes.all[number as usize];
         if node.state == NodeState::Up {
@@ -462,7 +442,6 @@ impl ConductedRun<'_, '_> {
         }
     }
 
-    /// Its lease has ended, and nobody has heard of it.
     fn lost(&mut self, number: u64) {
         let why = self.nodes.why_gone(number);
         let node = &mut self.nodes.all[number as usize];

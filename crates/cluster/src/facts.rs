@@ -1,4 +1,4 @@
-//! What a machine says of itself before anything is sent from it. It judges nothing.
+//! Facts of a machine before the run.
 
 use std::fs;
 
@@ -6,7 +6,6 @@ use record::Host;
 
 use crate::wire::{Facts, PROTOCOL};
 
-/// This machine's.
 #[must_use]
 pub fn own() -> Facts {
     let host = Host::read();
@@ -24,7 +23,6 @@ pub fn own() -> Facts {
     }
 }
 
-/// What this machine is called.
 #[must_use]
 pub fn name() -> String {
     let name = line_of("/proc/sys/kernel/hostname");

@@ -1,9 +1,5 @@
-//! MANY MACHINES: a run that several nodes carry out and one conductor begins, watches and ends. The conductor divides it, has every node
-//! make its part ready, agrees on a moment and says when; nodes send what they measure, once a second, and the record is theirs added up.
-//!
-//! How a node comes to be on a machine, and bytes to a node, is a backend's ([`link`]): processes of this machine, or somebody else's
-//! cluster. What a run is, how it is recorded, shown and judged is `session`'s, the same as for a run of one process. Nothing here is on
-//! the path of a request.
+//! Distributed runs: the conductor divides a run, agrees on a start with all nodes and merges their
+//! intervals. Backends ([`link`]) start nodes: local processes or Ray. `session` runs each part.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! How nodes come to be, and a stream of bytes to and from each: what a backend does. The one here starts processes of this machine.
+//! Backends: start nodes and connect to them. The local one starts processes.
 
 use std::{
     io::{Read, Write},
@@ -6,37 +6,28 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A node that can be spoken to.
 pub struct Link {
-    /// Where it is, as far as the backend knows.
     pub name: String,
-    /// What is said to it.
     pub out: Box<dyn Write + Send>,
-    /// What it says.
     pub input: Box<dyn Read + Send>,
 }
 
-/// Who has nodes.
 pub trait Backend: Send {
-    /// Starts so many nodes, all of them or none; without a number, as many as there are places for, or as usual.
+    /// All or none; `None` means all available or the default.
     ///
-    /// # Errors
-    /// One line of what keeps them from being there.
+    /// # Errors One line.
     fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String>;
 
-    /// What is known of why a node is gone, in words to stand behind "node 1".
+    /// Why a node ended, if known, to follow "node 1".
     fn why_gone(&mut self, node: u64) -> Option<String>;
 
-    /// Whether nodes are on this machine: then nobody else has to look after it.
+    /// Whether nodes are on this machine, which then needs no samplers of theirs.
     fn is_here(&self) -> bool;
 }
 
-/// So many processes, if nobody says otherwise.
 const NODES: u64 = 2;
-/// The command that makes a process a node.
 pub const COMMAND: &str = "node";
 
-/// Processes of this machine.
 #[derive(Default)]
 pub struct Local {
     children: Vec<Child>,
@@ -64,7 +55,7 @@ impl Backend for Local {
 }
 
 impl Local {
-    /// With variables beside those that this process has.
+    /// With additional environment variables.
     #[must_use]
     pub fn with(environment: Vec<(String, String)>) -> Local {
         Local {
@@ -80,7 +71,7 @@ impl Local {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        // A signal from the terminal reaches it through its conductor.
+        // Signals from the terminal come through the conductor.
         command.process_group(0);
         let mut child = command
             .spawn()
@@ -99,7 +90,7 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // Their streams are closed by now, which ends them; a frozen one is not waited for. All share one limit.
+        // Closed streams end nodes. All share one time limit.
         for _ in 0..60 {
             let is_up = |child: &mut Child| matches!(child.try_wait(), Ok(None));
             self.children.retain_mut(is_up);

@@ -1,5 +1,5 @@
-//! What becomes of the arrivals of a node that was lost: who of the others takes them over, from when on, and what is told of it. That a node is
-//! lost, the conductor finds out; no two nodes ever carry out the same arrival, because nothing is taken over before the lease of the lost one has ended.
+//! Takeover of a lost node's arrivals. Never before its lease has ended, so that no arrival runs
+//! twice.
 
 use std::collections::BTreeSet;
 
@@ -15,41 +15,31 @@ use crate::{
     wire::ToNode,
 };
 
-/// A node has room for more below this share of a core, of its busiest worker.
 const ROOM: f64 = 0.6;
-/// And while it keeps its own time to this.
+/// And maximum lateness.
 const ON_TIME_NS: u64 = 50 * MILLISECOND;
-/// Shares are taken over so long behind the word that says so.
 const AHEAD_NS: u64 = SECOND;
-/// From the beginning of such a slot on.
 const SLOT_NS: u64 = 100 * MILLISECOND;
-/// So often somebody is asked again who was held up.
+/// Attempts after delays.
 const TRIES: usize = 3;
 
-/// The losses of a run.
 pub struct Losses {
     schedule: Schedule,
-    /// Whether arrivals can be carried out by another.
     can_move: bool,
-    /// Whether each process's arrivals are those of its share of the schedule, which so can be counted.
     counts: bool,
     taking: Vec<PendingTakeover>,
 }
 
-/// A share that is being taken over.
 struct PendingTakeover {
     lost: NodeLost,
     shares: Vec<(Share, u64)>,
-    /// What was asked, and of whom.
     asked: Vec<(u64, Share)>,
     tries: usize,
     by: BTreeSet<u64>,
-    /// Whether a part of it was taken over by nobody.
     is_partial: bool,
     from_ns: u64,
 }
 
-/// Whether a plan's arrivals go by a schedule of which any node can carry out a part: those of scenarios do.
 pub fn can_move(plan: &Plan) -> bool {
     matches!(
         (&plan.load, &plan.work),
@@ -57,7 +47,6 @@ pub fn can_move(plan: &Plan) -> bool {
     )
 }
 
-/// Whether what a node was to send is its share of the schedule: of raw requests it is too, though they stay on the connections that they have.
 fn counts(plan: &Plan) -> bool {
     can_move(plan)
         || matches!(
@@ -67,7 +56,6 @@ fn counts(plan: &Plan) -> bool {
 }
 
 impl Losses {
-    /// Of a run with this schedule.
     pub fn new(plan: &Plan, schedule: Schedule) -> Losses {
         Losses {
             schedule,
@@ -77,7 +65,7 @@ impl Losses {
         }
     }
 
-    /// A node was lost; asks the others to take its shares over where they have room. Answers what is to be told of it now.
+    /// Offers the lost shares to nodes with capacity. Returns events to report now.
     pub fn lost(
         &mut self,
         nodes: &mut Nodes,
@@ -131,7 +119,6 @@ impl Losses {
         self.event(lost, &shares, now_ns)
     }
 
-    /// Somebody has said whether it takes a share over; answers what is to be told once all have.
     pub fn answered(
         &mut self,
         nodes: &mut Nodes,
@@ -145,7 +132,7 @@ impl Losses {
             .position(|taking| taking.asked.contains(&(taker, share)))?;
         let taking = &mut self.taking[place];
         if !done && taking.tries < TRIES {
-            // Held up: from later on, then.
+            // Too late: tries a later moment.
             taking.tries += 1;
             let from_ns = (now_ns + AHEAD_NS).next_multiple_of(SLOT_NS);
             taking.from_ns = taking.from_ns.max(from_ns);
@@ -161,7 +148,6 @@ impl Losses {
         self.report(place, now_ns)
     }
 
-    /// Whoever is lost takes nothing over any more; answers what is to be told because nobody else was waited for.
     pub fn waits_not_for(&mut self, node: u64, now_ns: u64) -> Vec<Event> {
         for taking in &mut self.taking {
             let before = taking.asked.len();
@@ -176,8 +162,7 @@ impl Losses {
             .collect()
     }
 
-    /// What is to be told of a share once everybody has said whether he takes it; nothing of one that was not taken over as a whole, which
-    /// was told to be lost.
+    /// `None` if it was not taken over completely; that was reported.
     fn report(&mut self, place: usize, now_ns: u64) -> Option<Event> {
         if !self.taking[place].asked.is_empty() {
             return None;
@@ -212,7 +197,6 @@ impl Losses {
     }
 }
 
-/// Whether a node can take more upon itself.
 fn has_room(node: &RemoteNode) -> bool {
     let row = node.row();
     let is_on_time = row.lateness_p99_ns.is_none_or(|late| late < ON_TIME_NS);

@@ -1,41 +1,33 @@
-//! The nodes' intervals, as they come, into intervals of the whole run, in order: an interval is complete when everybody who may still
-//! have something to say of it has spoken. Names that came up on several nodes are one. Nothing is averaged: counts and histograms are added.
+//! Merges intervals of nodes in order: complete when all nodes have reported or moved on. Labels
+//! are unified; counts and histograms are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{Label, LabelId, label};
 use record::{Ages, DecodedChunk, IntervalRecord};
 
-/// One node's word on an interval.
 struct Spoken {
     unfolded: DecodedChunk,
     under_way: Ages,
 }
 
-/// Merges what nodes say.
 #[derive(Default)]
 pub struct Merger {
-    /// By interval, by node.
+    /// By interval, then node.
     waiting: BTreeMap<u64, BTreeMap<u64, Spoken>>,
-    /// Who may still say something, and up to which interval each has spoken.
     speaking: BTreeMap<u64, Option<u64>>,
-    /// By node, the whole run's number of each of its labels.
     ids: BTreeMap<u64, BTreeMap<LabelId, LabelId>>,
     labels: Vec<Label>,
-    /// The first that has not been answered.
+    /// First interval not yet returned.
     next: u64,
 }
 
-/// An interval of the whole run.
 pub struct Merged {
-    /// What is in it.
     pub whole: DecodedChunk,
-    /// How long requests have been running that are so at its end.
     pub under_way: Ages,
 }
 
 impl Merger {
-    /// Of so many nodes.
     #[must_use]
     pub fn new(nodes: u64) -> Merger {
         Merger {
@@ -44,8 +36,7 @@ impl Merger {
         }
     }
 
-    /// A node has spoken; answers what is complete by that. What comes for an interval that has been answered already is late: it is in
-    /// the node's record, and in nothing that is shown meanwhile.
+    /// Returns completed intervals. Late data is only in the node's record.
     pub fn take(&mut self, node: u64, unfolded: DecodedChunk, under_way: Ages) -> Vec<Merged> {
         let index = unfolded.frame.index;
         if let Some(spoken) = self.speaking.get_mut(&node) {
@@ -61,14 +52,13 @@ impl Merger {
         self.complete()
     }
 
-    /// A node has nothing more to say; answers what is complete by that.
     pub fn ends(&mut self, node: u64) -> Vec<Merged> {
         self.speaking.remove(&node);
         self.complete()
     }
 
     fn complete(&mut self) -> Vec<Merged> {
-        // Up to there everybody has spoken who still does.
+        // Up to here all active nodes have reported.
         let until = match self.speaking.values().min() {
             Some(Some(index)) => *index,
             Some(None) => return Vec::new(),
@@ -114,7 +104,6 @@ impl Merger {
         sum
     }
 
-    /// With the whole run's numbers of labels; those that nobody has had before are its new ones.
     fn translated(&mut self, node: u64, spoken: Spoken) -> Merged {
         let Spoken {
             unfolded,
@@ -219,7 +208,7 @@ mod tests {
             (done[0].whole.frame.run.due, count(&done[0], label::ALL)),
             (4, 4)
         );
-        // Who is gone is waited for no longer, and what it said before counts.
+        // Lost nodes do not delay; their data counts.
         assert!(
             merger
                 .take(1, spoken(1, &[2], None), Ages::new())
@@ -227,13 +216,13 @@ mod tests {
         );
         let done = merger.ends(2);
         assert_eq!((done.len(), done[0].whole.frame.run.due), (1, 2));
-        // What comes too late is in no other interval.
+        // Late data is in no other interval.
         assert!(
             merger
                 .take(2, spoken(0, &[9], None), Ages::new())
                 .is_empty()
         );
-        // An interval in which one had nothing is complete when that one is further.
+        // A node without data completes an interval by moving on.
         assert!(
             merger
                 .take(0, spoken(2, &[1], None), Ages::new())

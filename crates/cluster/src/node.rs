@@ -1,6 +1,5 @@
-//! One node: the process that carries out a part of a run for a conductor, whom it hears on one stream and answers on another. It begins
-//! when it is told, sends what it measures once a second, and ends when it is told, when it hears of nobody any more, or when its part is
-//! over. What the part is made of, whoever starts the node says; how streams come here is a backend's business.
+//! A node: runs a part for a conductor, sends intervals, and ends on request, after the lease, or
+//! with its part.
 
 use std::{
     fs,
@@ -27,18 +26,16 @@ use crate::{
     wire::{self, Arming, Sort, ToConductor, ToNode},
 };
 
-/// How often a node looks whether its lease has ended.
 const LEASE_POLL: Duration = Duration::from_millis(50);
-/// What ends a part whose conductor has closed the stream.
+/// Cause if the conductor closed the stream.
 const GONE: &str = "its conductor is gone";
 
-/// Makes a job of a test, with what lives as long as it.
+/// Creates a job from the test, with resources that live as long.
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, RunRefused>;
 
-/// Carries out what comes on one stream, and answers on the other, until the conductor is gone or wants no more.
+/// Runs until the conductor ends it or is gone.
 ///
-/// # Errors
-/// One line, if the input is not what a conductor sends.
+/// # Errors One line, for invalid input.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -64,7 +61,7 @@ pub fn serve(
                 node.remove_record();
                 break;
             }
-            // The others are heard where they are read.
+            // Handled by the reader.
             Incoming::Said(_) => {}
             Incoming::Gone(why) => {
                 trouble = why.map_or(Ok(()), Err);
@@ -72,7 +69,7 @@ pub fn serve(
             }
         }
     }
-    // What was said last is on its way: nothing is said behind that.
+    // The last message is queued; nothing follows.
     let _ = node.out.0.send(None);
     let _ = writer.join();
     trouble
@@ -82,9 +79,7 @@ struct NodeProcess {
     out: Outbox,
     voice: SharedVoice,
     armed: Option<(Ready, Lease)>,
-    /// While it lives, SIGTERM and SIGINT drain the part, as Ctrl-C drains a run.
     signals: Option<signals::SignalGuard>,
-    /// Where it keeps its own record.
     kept: Option<PathBuf>,
 }
 
@@ -187,26 +182,24 @@ impl NodeProcess {
         self.out.say(ToConductor::Over { error });
     }
 
-    /// Removes its own record: somebody else has all of it, or there is nothing in it.
+    /// Removed once it is copied or empty.
     fn remove_record(&mut self) {
         let Some(part) = self.kept.take() else { return };
-        // Whatever cannot be removed is in nobody's way.
         let _ = fs::remove_dir_all(&part);
         let above = part.parent().map(Path::to_owned);
         let run = above.as_deref().and_then(Path::parent);
         for folder in [above.as_deref(), run].into_iter().flatten() {
-            // Others of the same machine may still be in it.
+            // Other nodes may use it.
             let _ = fs::remove_dir(folder);
         }
     }
 }
 
-/// Where a node keeps its record that was told of no place.
 fn own_folder(run_id: &str) -> PathBuf {
     std::env::temp_dir().join(format!("loadline-node-{run_id}"))
 }
 
-/// Ends the run when its lease ends, also of workers that are held up.
+/// Ends the run after the lease, even if workers are blocked.
 fn watch(
     lease: Lease,
     stop: SharedStop,
@@ -223,19 +216,16 @@ fn watch(
     })
 }
 
-/// How the part running is told to end, by whoever hears that it is to.
 #[derive(Clone, Default)]
 struct SharedStop(Arc<Mutex<Stopping>>);
 
 #[derive(Default)]
 struct Stopping {
     part: Option<(StopHandle, Lease)>,
-    /// What it takes over of others.
     adoptions: ShardTakeover,
-    /// The zero of all times, by CLOCK_MONOTONIC, once it is known.
+    /// On `CLOCK_MONOTONIC`, once known.
     zero_ns: Option<u64>,
     cancelled: bool,
-    /// Whether the conductor has ended the part.
     stopped: bool,
 }
 
@@ -248,7 +238,6 @@ impl SharedStop {
         self.lock().zero_ns = Some(zero_ns);
     }
 
-    /// Takes over a share, if it can be.
     fn adopt(&self, share: Share, from_ns: u64) -> bool {
         let (adoptions, zero_ns) = {
             let known = self.lock();
@@ -268,7 +257,6 @@ impl SharedStop {
         }
     }
 
-    /// The signal that ended the part of this process alone, if one did.
     fn own_signal(&self) -> Option<u8> {
         let stopping = self.lock();
         let (stop, _) = stopping.part.as_ref()?;
@@ -292,7 +280,7 @@ impl SharedStop {
             ToNode::Stop { text, urgent } => {
                 stop.stop(Cause::Limit(text.clone()));
                 if *urgent && stop.urgency() != Urgency::Abort {
-                    // The second signal is the one that is in a hurry.
+                    // The second signal aborts.
                     stop.stop(Cause::Signal(2));
                 }
             }
@@ -301,10 +289,9 @@ impl SharedStop {
     }
 }
 
-/// What is heard.
 enum Incoming {
     Said(ToNode),
-    /// The stream has ended; with the reason where it broke off or held something else.
+    /// With the reason for an error.
     Gone(Option<String>),
 }
 
@@ -314,7 +301,6 @@ struct ConductorReader {
 }
 
 impl ConductorReader {
-    /// Hears on a thread of its own: a part that is running does not keep it from answering.
     fn listen(mut input: impl Read + Send + 'static, out: &Outbox) -> ConductorReader {
         let (sender, heard) = mpsc::channel();
         let stop = SharedStop::default();
@@ -351,13 +337,13 @@ impl ConductorReader {
                 }
             }
         };
-        // Without it nothing is ever heard, and the stream's end ends the node.
+        // Without it the end of the stream ends the node.
         let _ = std::thread::Builder::new().name("ears".into()).spawn(hear);
         ConductorReader { heard, stop }
     }
 }
 
-/// What is to be said, on its way: nobody waits for a stream.
+/// A queue, so that the sender never waits.
 #[derive(Clone)]
 struct Outbox(Sender<Option<(ToConductor, Vec<u8>)>>);
 
@@ -366,7 +352,7 @@ impl Outbox {
         let (sender, receiver) = mpsc::channel::<Option<(ToConductor, Vec<u8>)>>();
         let writer = std::thread::spawn(move || {
             while let Ok(Some((said, rest))) = receiver.recv() {
-                // Nobody listens any more: the part goes on to its end, or to that of its lease, and keeps its own record.
+                // The conductor is gone: the part continues and keeps its record.
                 if wire::write(&mut output, &said, &rest).is_err() {
                     return;
                 }
@@ -380,7 +366,7 @@ impl Outbox {
     }
 
     fn say_with(&self, said: ToConductor, rest: Vec<u8>) {
-        // Without a stream there is nobody to tell.
+        // Without a stream there is no receiver.
         let _ = self.0.send(Some((said, rest)));
     }
 }
@@ -391,7 +377,6 @@ impl Copier for Outbox {
     }
 }
 
-/// Hears of the run; its intervals go another way.
 struct Relay(Outbox);
 
 impl Observer for Relay {
@@ -412,7 +397,6 @@ impl Observer for Relay {
     }
 }
 
-/// A voice that the conductor hears.
 struct Relayed(Outbox);
 
 impl Relayed {

@@ -1,5 +1,4 @@
-//! The nodes as their conductor sees them: who they are, what they have said last, and how something is said to them. What follows from
-//! that is the conductor's.
+//! Nodes as the conductor sees them: state, messages, clock offsets.
 
 use std::{
     collections::VecDeque,
@@ -18,71 +17,48 @@ use crate::{
     wire::{self, Facts, PROTOCOL, ToConductor, ToNode},
 };
 
-/// So long a node may take to say what it is.
 const MEET: Duration = Duration::from_secs(60);
-/// So many questions tell how far a clock is off.
 const PINGS: u64 = 64;
-/// So long all answers to one question may take.
 const PING: Duration = Duration::from_secs(5);
 
-/// What has happened to a node.
 pub enum NodeEvent {
-    /// It has said something; read at that moment.
+    /// With the time of reading.
     Said(ToConductor, Vec<u8>, u64),
-    /// Its stream has ended.
     Gone,
 }
 
-/// A node.
 pub struct RemoteNode {
-    /// Its number.
     pub number: u64,
-    /// Where it is.
     pub name: String,
     out: Box<dyn Write + Send>,
-    /// What its machine is.
     pub facts: Facts,
-    /// Its clock, less this one.
     pub offset: Option<Offset>,
-    /// The same before the run.
     pub began: Option<Offset>,
-    /// The last time that was asked: which question, and when.
     asked: (u64, u64),
-    /// Whether it takes part.
     pub state: NodeState,
-    /// Whether its stream has ended.
     pub gone: bool,
-    /// When it was last heard of.
     pub heard_ns: u64,
-    /// When its lease ends, at the latest.
     pub lease_ends_ns: u64,
-    /// The end of its newest interval, in nanoseconds from the start.
     pub recorded_to_ns: u64,
-    /// Its record here.
     pub replica: Option<Replica>,
-    /// Whether all of its record is here.
     pub is_whole: bool,
-    /// What it did in its newest interval, and the requests that it has begun so far.
     pub newest: NodeSum,
     pub requests: u64,
-    /// What it carries out: its own share, and what it has taken over from when on.
     pub shares: Vec<(Share, u64)>,
 }
 
 impl RemoteNode {
-    /// Says something; whoever cannot be told is found out otherwise.
+    /// Failures show up as silence.
     pub fn say(&mut self, said: &ToNode) {
         let _ = wire::write(&mut self.out, said, &[]);
     }
 
-    /// Asks for its time.
     pub fn ping(&mut self) {
         let number = self.asked.0 + 1;
         self.asked = (number, clock::monotonic_ns());
         self.say(&ToNode::Ping { number });
     }
 
-    /// Takes its answer, if it is that to the last question; answers what that says.
     pub fn pong(
         &mut self,
         number: u64,
@@ -108,12 +84,10 @@ impl RemoteNode {
         )
     }
 
-    /// For messages: `node 1 (a-host)`.
     pub fn called(&self) -> String {
         format!("node {} ({})", self.number, self.name)
     }
 
-    /// As a row.
     pub fn row(&self) -> NodeRow {
         let offset = self.offset.unwrap_or_default();
         NodeRow {
@@ -124,26 +98,22 @@ impl RemoteNode {
         }
     }
 
-    /// Whether it can still be asked for something.
     pub fn is_up(&self) -> bool {
         self.state == NodeState::Up && !self.gone
     }
 }
 
-/// All of them.
 pub struct Nodes {
     pub all: Vec<RemoteNode>,
     heard: Receiver<(u64, NodeEvent)>,
-    /// What was heard while something else was waited for.
     held: VecDeque<(u64, NodeEvent)>,
     backend: Box<dyn Backend>,
 }
 
 impl Nodes {
-    /// Has a backend start so many, or as many as it has, and hears from each what it is.
+    /// Starts nodes and reads their facts.
     ///
-    /// # Errors
-    /// A line for each that cannot take part.
+    /// # Errors A line for each unusable node.
     pub fn meet(mut backend: Box<dyn Backend>, wanted: Option<u64>) -> Result<Nodes, Vec<String>> {
         let links = backend.place(wanted).map_err(|line| vec![line])?;
         let count = links.len() as u64;
@@ -211,10 +181,8 @@ impl Nodes {
         }
     }
 
-    /// Finds out how far each clock is off.
     ///
-    /// # Errors
-    /// A line for each that does not answer.
+    /// # Errors A line for each node that does not answer.
     pub fn set_clocks(&mut self) -> Result<(), Vec<String>> {
         for _ in 0..PINGS {
             for node in &mut self.all {
@@ -259,10 +227,9 @@ impl Nodes {
         Ok(())
     }
 
-    /// Waits for one answer of each, and answers them in order.
+    /// Waits for one message of each node, in order.
     ///
-    /// # Errors
-    /// What they said instead, or that they said nothing.
+    /// # Errors Other messages, or none.
     pub fn gather<T>(
         &mut self,
         wait: Duration,
@@ -273,10 +240,9 @@ impl Nodes {
         self.gather_until(until_ns, silent, wanted)
     }
 
-    /// The same up to a moment of this machine's monotonic clock.
+    /// Until a moment of the monotonic clock.
     ///
-    /// # Errors
-    /// As [`Nodes::gather`].
+    /// # Errors As [`Nodes::gather`].
     pub fn gather_until<T>(
         &mut self,
         until_ns: u64,
@@ -317,7 +283,7 @@ impl Nodes {
                     rest,
                     at_ns,
                 ) => {
-                    // Who is ready begins to write, whoever is waited for.
+                    // Ready nodes may already send records.
                     others.push_back((number, NodeEvent::Said(said, rest, at_ns)));
                     continue;
                 }
@@ -331,7 +297,6 @@ impl Nodes {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// The next thing that happens, up to a moment of this machine's monotonic clock.
     pub fn next(&mut self, until_ns: u64) -> Option<(u64, NodeEvent)> {
         if let Some(held) = self.held.pop_front() {
             return Some(held);
@@ -354,32 +319,27 @@ impl Nodes {
         }
     }
 
-    /// Says the same to all that take part.
     pub fn say(&mut self, said: &ToNode) {
         for node in self.all.iter_mut().filter(|node| node.is_up()) {
             node.say(said);
         }
     }
 
-    /// That a node is gone, and why if that is known.
     pub fn gone(&mut self, number: u64) -> String {
         let why = self.why_gone(number);
         let node = &self.all[number as usize];
         format!("{} is gone: {why}", node.called())
     }
 
-    /// Why a node is gone.
     pub fn why_gone(&mut self, number: u64) -> String {
         let known = self.backend.why_gone(number);
         known.unwrap_or_else(|| "its stream has ended".to_owned())
     }
 
-    /// Whether they are on this machine.
     pub fn are_here(&self) -> bool {
         self.backend.is_here()
     }
 
-    /// The longest that a question and its answer take on their way.
     pub fn worst_ns(&self) -> u64 {
         let of_each = self.all.iter().filter_map(|node| node.offset);
         of_each

@@ -1,6 +1,5 @@
-//! Nodes on a Ray cluster. Ray places and starts them, tells of those that die, and carries bytes; what speaks to it is a Python program of the
-//! package (`loadline.ray`), a child of this process, over whose streams those of all nodes go: each message has a number before it that says
-//! whose it is. What nodes say to each other is nothing that is known here.
+//! Nodes on a Ray cluster. A Python child process (`loadline.ray`) places them and multiplexes
+//! their streams by node number.
 
 use std::{
     collections::BTreeMap,
@@ -21,46 +20,36 @@ use session::{SharedVoice, python};
 
 use crate::link::{Backend, COMMAND, Link};
 
-/// What is no node's.
 const CONTROL: u32 = u32::MAX;
-/// So long nodes may take to be there, in seconds, where nobody says how long.
+/// Default time for nodes to start, in seconds.
 const PLACE_S: u64 = 60;
-/// Nothing that is carried is longer.
 const LONGEST: u32 = 256 << 20;
-/// Polls of 50 ms for the release of all nodes: longer than the relay takes with programs that end only by SIGKILL.
+/// Polls of 50 ms for the release of nodes, longer than the relay needs with programs that only
+/// SIGKILL ends.
 const RELEASE: usize = 600;
 const HOW: &str = "pip install 'loadline[ray]' brings Ray";
 
-/// What is to be there on a Ray cluster.
 pub struct Ray {
-    /// Its head; none: whatever the environment names.
+    /// `None` means the environment's.
     pub address: Option<String>,
-    /// Whether a cluster beyond this machine is used that asks for no token.
     pub insecure: bool,
-    /// So long nodes may take to be there, in seconds.
     pub place_s: u64,
-    /// Files that nodes need: relative path and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// In which of their folders the test runs.
     pub folder: String,
-    /// Variables that nodes need. They go through Ray's own channel and into no file.
+    /// Passed through Ray, never a file.
     pub environment: Vec<(String, String)>,
-    /// For what nodes say on standard error.
     pub voice: SharedVoice,
     relay: Option<Relay>,
 }
 
-/// The program that speaks to Ray.
 struct Relay {
     child: Child,
     lost: Arc<Mutex<BTreeMap<u64, String>>>,
-    /// Held so that the stream stays open: its end releases everything.
     out: Option<SharedPipe>,
 }
 
 type SharedPipe = Arc<Mutex<ChildStdin>>;
 
-/// What the program says.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum RelayMessage {
@@ -76,7 +65,6 @@ struct NodePlace {
 }
 
 impl Ray {
-    /// Nodes of a cluster, with what a test needs there.
     #[must_use]
     pub fn new(address: Option<String>, insecure: bool, voice: &SharedVoice) -> Ray {
         Ray {
@@ -172,7 +160,7 @@ impl Backend for Ray {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // It releases what it has placed when its stream ends, which is when nobody holds it any more.
+        // The relay releases nodes when its stream ends.
         drop(self.out.take());
         for _ in 0..RELEASE {
             if !matches!(self.child.try_wait(), Ok(None)) {
@@ -191,7 +179,7 @@ fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
         .args(["-m", "loadline.ray"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    // A signal from the terminal is the conductor's.
+    // Signals from the terminal go to the conductor.
     command.process_group(0);
     let mut child = command
         .spawn()
@@ -201,7 +189,6 @@ fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
     Ok((child, out, input))
 }
 
-/// Where the nodes are, once all are there.
 fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
     loop {
         let (number, bytes) = read(input)
@@ -220,7 +207,6 @@ fn placed(input: &mut ChildStdout) -> Result<Vec<NodePlace>, String> {
     }
 }
 
-/// Deals out what comes, until the stream ends.
 fn carry(
     mut input: ChildStdout,
     senders: Vec<Sender<Vec<u8>>>,
@@ -235,7 +221,7 @@ fn carry(
                 continue;
             };
             match to {
-                // Nothing is the end of a stream; behind it comes no more.
+                // An empty message ends a stream.
                 _ if bytes.is_empty() => *to = None,
                 Some(sender) => drop(sender.send(bytes)),
                 None => {}
@@ -260,7 +246,6 @@ fn carry(
     }
 }
 
-/// What is said to a node.
 struct ToNode {
     number: u32,
     out: SharedPipe,
@@ -281,12 +266,11 @@ impl Write for ToNode {
 
 impl Drop for ToNode {
     fn drop(&mut self) {
-        // Nothing is the end.
+        // An empty message ends the stream.
         let _ = write(&self.out, self.number, &[]);
     }
 }
 
-/// What a node says.
 struct FromNode {
     parts: Receiver<Vec<u8>>,
     rest: Vec<u8>,
@@ -320,7 +304,6 @@ fn write(out: &SharedPipe, number: u32, bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// The next that comes, and whose it is; none at the end.
 fn read(input: &mut impl Read) -> io::Result<Option<(u32, Vec<u8>)>> {
     let mut head = [0; 8];
     match input.read_exact(&mut head) {

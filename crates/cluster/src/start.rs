@@ -1,5 +1,4 @@
-//! One beginning for all nodes, or none: whether each can send its share, whether each has made its part ready, and a moment on which all agree.
-//! What happens from then on is the conductor's.
+//! Common start: capacity check, preparation of parts, agreement on a moment.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,23 +19,17 @@ use crate::{
     wire::{Arming, SessionPart, ToConductor, ToNode},
 };
 
-/// So long nodes may take to make a test ready.
 const ARM: Duration = Duration::from_secs(300);
-/// So long before the start every node must have said that it will begin.
+/// Time before the start by which all nodes must have confirmed.
 const AGREED_NS: u64 = 500 * MILLISECOND;
-/// The start is so far ahead of the word that says when it is: of nodes elsewhere, and of those on this machine.
 const LEAD_NS: u64 = 2 * SECOND;
 const LEAD_HERE_NS: u64 = SECOND;
-/// And so many times as far as the longest way there and back.
 const WAYS: u64 = 10;
-/// A node is trusted with so much of what it has shown that it can send.
 const TRUSTED: f64 = 0.7;
-/// So long a machine may take to show that.
 const MEASURE: Duration = Duration::from_secs(60);
 
-/// Refuses a load of which a node's share is more than it is trusted with.
 pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
-    // Of a load that nobody can tell beforehand nothing is asked.
+    // Unknown loads are not checked.
     let Some(peak) = peak(plan) else {
         return Ok(());
     };
@@ -70,7 +63,6 @@ pub fn can_send(nodes: &mut Nodes, plan: &Plan) -> Result<(), Vec<String>> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// How many cores each node has for itself: several may be on one machine.
 fn cores(nodes: &Nodes) -> Vec<f64> {
     let on = |boot: &str| {
         nodes
@@ -84,7 +76,7 @@ fn cores(nodes: &Nodes) -> Vec<f64> {
         .collect()
 }
 
-/// The most requests a second that an open load comes to.
+/// Maximum requests/s of an open load.
 fn peak(plan: &Plan) -> Option<f64> {
     let Load::Open { .. } = plan.load else {
         return None;
@@ -93,7 +85,6 @@ fn peak(plan: &Plan) -> Option<f64> {
     Some(Profile::peak(profile.requests_per_second)).filter(|peak| peak.is_finite() && *peak > 0.0)
 }
 
-/// Has every node make its part ready.
 pub fn arm(
     nodes: &mut Nodes,
     divided: &PartitionedRun,
@@ -123,7 +114,6 @@ pub fn arm(
     Ok(())
 }
 
-/// Chooses the moment of the start and has all nodes say that they will begin then.
 pub fn agree(nodes: &mut Nodes) -> Result<Zero, Vec<String>> {
     let least = if nodes.are_here() {
         LEAD_HERE_NS

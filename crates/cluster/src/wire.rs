@@ -1,5 +1,4 @@
-//! What a conductor and its nodes say to each other, and how that is cut out of a stream of bytes: a length, a line of JSON, and behind
-//! it what is long. It neither reads from anywhere nor decides anything.
+//! Messages between conductor and nodes: length, JSON line, binary rest.
 
 use std::io::{self, Read, Write};
 
@@ -9,76 +8,56 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use session::RunPartOrder;
 
-/// Changes with every change of what is said.
 pub const PROTOCOL: u32 = 1;
-/// Nothing that is said is longer: an interval of thousands of names is a few megabytes.
+/// Maximum message; thousands of labels take a few megabytes.
 const LONGEST: usize = 64 << 20;
 
-/// What the conductor says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToNode {
-    /// Answer at once.
     Ping {
-        /// Which.
         number: u64,
     },
-    /// Make a part of a run ready. It may hold secrets: it goes into no file.
+    /// Prepare a part. May hold secrets; never stored.
     Arm {
-        /// The test, in the words of whoever reads it.
         test: Value,
-        /// Which part.
         part: Box<Arming>,
     },
-    /// Find out how many requests a second can be sent from here, up to so many.
+    /// Measure capacity, up to `enough`.
     Measure {
-        /// More than that need not be shown.
         enough: f64,
     },
-    /// Begin then.
     Go {
-        /// The zero of all times, by the node's own clock.
         start: RunStart,
     },
-    /// It does not begin after all.
     Cancel,
-    /// Go on until then, and no longer unless this is said again. Whoever reads it late has no more time for that.
+    /// Continue until then, unless renewed.
     Lease {
-        /// By the node's own monotonic clock, in nanoseconds.
+        /// The node's `CLOCK_MONOTONIC`.
         until_ns: u64,
     },
-    /// Carry out these arrivals too, from that moment on.
     Adopt {
-        /// Whose they were.
         share: Share,
-        /// In nanoseconds from the start.
         from_ns: u64,
     },
-    /// End; what is running may finish, unless it is urgent.
+    /// Requests in flight may finish, unless urgent.
     Stop {
-        /// Who wants it.
         text: String,
-        /// At once.
         urgent: bool,
     },
-    /// Everything that was measured is here, and the node's own copy of it need not be kept.
     Bye,
 }
 
-/// A part that is to be made ready.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Arming {
-    /// The part; when it starts is told later.
     pub part: SessionPart,
-    /// Whether the node is a machine of its own, of which somebody has to look after.
     pub looks: bool,
-    /// In which folder it keeps its own record until the conductor has all of it; none: below the folder for temporary files.
+    /// Folder for its own record; `None` means a temporary folder.
     pub keep: Option<std::path::PathBuf>,
-    /// Whether shares of others may come to it.
     pub adopts: bool,
 }
 
-/// A [`Part`] that can be shown without what it holds.
+/// A [`RunPartOrder`] whose debug output hides secrets.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SessionPart(pub RunPartOrder);
 
@@ -88,110 +67,70 @@ impl std::fmt::Debug for SessionPart {
     }
 }
 
-/// What a node says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToConductor {
-    /// The first that it says.
     Hello(Box<Facts>),
-    /// The answer to a ping: when it came and when this went, by the node's monotonic clock in nanoseconds.
+    /// The node's `CLOCK_MONOTONIC`.
     Pong {
-        /// Which.
         number: u64,
-        /// When the ping was read.
         came_ns: u64,
-        /// When this was written.
         went_ns: u64,
     },
-    /// The part is ready.
     Armed {
-        /// So many workers carry it out.
         workers: usize,
     },
-    /// It cannot be carried out here.
     Refused {
-        /// Line by line.
         lines: Vec<String>,
-        /// Whether what was asked for is at fault.
         bad_input: bool,
     },
-    /// So many requests a second can be sent from here, or more.
     Measured {
-        /// Requests per second.
         per_second: f64,
     },
-    /// It will begin.
     Going,
-    /// A piece of its record, which is behind this.
     Piece,
-    /// A line that the test prints.
     Line {
-        /// Of which sort.
         sort: Sort,
-        /// Without secrets.
         text: String,
     },
-    /// A line for whoever has started the run.
     Said {
-        /// Without secrets.
         text: String,
-        /// Whether it is a warning.
         warning: bool,
     },
-    /// Whether arrivals of another's share will be carried out here from then on.
+    /// Answer to `Adopt`.
     Adopted {
-        /// Whose they were.
         share: Share,
-        /// As it was asked.
         from_ns: u64,
-        /// It was asked for in time, and can be.
         done: bool,
     },
-    /// Its part is over; everything of its record has been said.
     Over {
-        /// What it died of, if it did.
         error: Option<String>,
     },
 }
 
-/// The sort of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
-    /// A scenario's log.
     Log,
-    /// What a script prints.
     Text,
-    /// A trace.
     Trace,
-    /// What every rendering has to say.
     Remark,
 }
 
-/// What a node is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Facts {
-    /// Of what is said.
     pub protocol: u32,
-    /// Loadline's.
     pub version: String,
-    /// What the machine is called.
     pub name: String,
-    /// What tells the machine, since it was started, from all others.
     pub boot: String,
-    /// Its cores.
     pub cores: usize,
-    /// Files that may be open.
     pub descriptors: Option<u64>,
-    /// Local ports.
     pub ports: Option<u64>,
-    /// By how much its clock may be off from the world's, in microseconds; none where it is kept by nobody.
+    /// Microseconds; `None` without time synchronization.
     pub clock_error_us: Option<u64>,
-    /// Whether the kernel has been asked about its clock.
     pub clock_known: bool,
 }
 
-/// In words, ending with what is known of its clock.
 impl std::fmt::Display for Facts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let count = record::units::count;
@@ -214,10 +153,8 @@ impl std::fmt::Display for Facts {
     }
 }
 
-/// Writes something that is said.
 ///
-/// # Errors
-/// When whoever is told is gone.
+/// # Errors The receiver is gone.
 pub fn write<T: Serialize>(out: &mut dyn Write, said: &T, rest: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(said).map_err(io::Error::other)?;
     let whole = 4 + head.len() + rest.len();
@@ -236,10 +173,9 @@ pub fn write<T: Serialize>(out: &mut dyn Write, said: &T, rest: &[u8]) -> io::Re
     out.flush()
 }
 
-/// The next that is said; none at the end of the stream.
+/// `None` at the end of the stream.
 ///
-/// # Errors
-/// When the stream breaks off, or holds something else.
+/// # Errors Truncated or invalid.
 pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, Vec<u8>)>> {
     let mut length = [0; 4];
     if !is_filled(input, &mut length)? {
@@ -267,7 +203,6 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
     Ok(Some((said, rest.to_vec())))
 }
 
-/// Whether there was anything at all.
 fn is_filled(input: &mut dyn Read, bytes: &mut [u8; 4]) -> io::Result<bool> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -303,7 +238,6 @@ mod tests {
             let is_bye = matches!(said, ToNode::Bye);
             prop_assert!(is_bye);
             prop_assert!(read::<ToNode>(&mut stream).unwrap().is_none());
-            // Torn, it is an error and no message.
             for end in 1..bytes.len().min(20) {
                 prop_assert!(read::<ToNode>(&mut &bytes[..end]).is_err());
             }

@@ -70,7 +70,6 @@ fn unpacked<'b>(
     })
 }
 
-/// Shortens a name for messages.
 fn shown(encoding: &str) -> String {
     encoding.chars().take(40).collect()
 }

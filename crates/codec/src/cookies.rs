@@ -12,7 +12,6 @@ use super::{cookie_date, url::Origin};
 pub struct Jar {
     cookies: Vec<Cookie>,
     rules: CookieRules,
-    /// Whether a server has set one.
     served: bool,
 }
 
@@ -148,7 +147,6 @@ impl Jar {
         self.cookies.retain(|c| !c.replaces(cookie));
     }
 
-    /// Stores a cookie. A new value keeps the position of the old one.
     fn keep(&mut self, cookie: Cookie) {
         match self.cookies.iter_mut().find(|c| c.replaces(&cookie)) {
             Some(known) => *known = cookie,

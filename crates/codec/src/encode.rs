@@ -80,7 +80,6 @@ pub fn content_length(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends a number in decimal.
 fn push_number(out: &mut Vec<u8>, mut number: usize) {
     let from = out.len();
     loop {

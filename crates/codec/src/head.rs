@@ -59,7 +59,6 @@ pub(crate) fn read(
     }
 }
 
-/// The lines of a complete head, names in lower case.
 pub(crate) fn lines(head: &[u8]) -> Vec<(String, String)> {
     let mut usual = [httparse::EMPTY_HEADER; USUAL_HEADERS];
     let texts = |headers: &[httparse::Header<'_>]| {
@@ -100,7 +99,6 @@ fn fault(error: httparse::Error, bytes: &[u8]) -> ProtocolFault {
     }
 }
 
-/// Finds the error in a status line.
 fn status_line(bytes: &[u8]) -> ProtocolFault {
     match bytes.strip_prefix(b"HTTP/") {
         None => ProtocolFault::StatusLine,
@@ -120,7 +118,6 @@ fn is_http2(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a TLS server answered a plain-text request.
 fn is_tls_alert(bytes: &[u8]) -> bool {
     const ALERT: u8 = 21;
     matches!(bytes, [ALERT, 3, 0..=4, ..])
@@ -182,7 +179,6 @@ fn parse<'b>(
     })))
 }
 
-/// The headers for framing, and those that a client acts on.
 #[derive(Default)]
 struct FramingHeaders {
     length: Option<u64>,

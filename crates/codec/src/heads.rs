@@ -10,11 +10,8 @@ use super::head::{self, ResponseHead};
 pub struct Heads {
     known: Vec<KnownHead>,
     next: usize,
-    /// Number of consecutive unknown heads.
     unknown: u32,
-    /// Whether headers that a client acts on are parsed.
     acts: bool,
-    /// Length of the last body, if known.
     last_body: u64,
     last_head: usize,
 }
@@ -22,7 +19,6 @@ pub struct Heads {
 #[derive(Debug)]
 struct KnownHead {
     bytes: Vec<u8>,
-    /// Range of the date, which may differ.
     date: std::ops::Range<usize>,
     head: ResponseHead,
 }
@@ -31,7 +27,6 @@ struct KnownHead {
 const KNOWN: usize = 4;
 /// After this many consecutive unknown heads, only every such head is cached.
 const IN_VAIN: u32 = 32;
-/// Length of a date value.
 const DATE: usize = 29;
 
 impl Heads {
@@ -69,7 +64,6 @@ impl Heads {
         Ok(head)
     }
 
-    /// Reports a head and the length of its body.
     #[inline]
     pub(crate) fn seen(&mut self, head: usize, body: u64) {
         (self.last_head, self.last_body) = (head, body);
@@ -128,7 +122,6 @@ fn date_in(head: &[u8]) -> std::ops::Range<usize> {
     head.len()..head.len()
 }
 
-/// Test responses that differ in their date.
 #[cfg(test)]
 pub(crate) mod dated {
     pub const MONDAY: &str = "Mon, 01 Jan 2024 00:00:00 GMT";

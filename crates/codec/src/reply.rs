@@ -34,7 +34,6 @@ pub enum Keep {
 #[derive(Debug, Default)]
 pub struct Replies {
     state: ReplyState,
-    /// Bytes of an incomplete head.
     stash: Vec<u8>,
     /// What is kept of the current response, fixed at its first byte.
     keep: Keep,
@@ -186,7 +185,6 @@ impl Replies {
         })
     }
 
-    /// Appends trailers to the head, where wrk's scripts expect them.
     #[cold]
     fn add_trailers(&mut self) {
         let reply = &mut self.reply;
@@ -238,7 +236,6 @@ impl Replies {
         }
     }
 
-    /// Handles a complete head.
     #[inline]
     fn after_head(&mut self, head: ResponseHead, heads: &mut Heads, used: usize) -> ReplyStep {
         let reply = &mut self.reply;

@@ -6,7 +6,6 @@ use crate::{
     heads::dated::{MONDAY, TUESDAY, answer},
 };
 
-/// Decodes one response with the headers that a client acts on.
 struct Decoder {
     replies: Replies,
     heads: Heads,

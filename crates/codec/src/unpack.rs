@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-/// Why decoding failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnpackError {
     Broken,

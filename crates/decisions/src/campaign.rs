@@ -20,7 +20,6 @@ pub use projection::{Bracket, Estimate, Projection};
 
 pub const SCHEMA: u32 = 1;
 const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
-/// Shorter recoveries count as immediate.
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
 /// Facts of a campaign before its first stage.
@@ -38,7 +37,6 @@ pub struct Identity {
     pub about: Option<About>,
     pub assumptions: Vec<String>,
     pub recommendations: Vec<String>,
-    /// Tested service and target service.
     pub scaling: Option<Scaling>,
 }
 
@@ -47,11 +45,8 @@ pub struct FinishedStage<'a> {
     pub name: &'a str,
     /// The load in words, or the command line of another tool.
     pub load: &'a str,
-    /// If different from the campaign's.
     pub target: Option<&'a str>,
-    /// Number of the earlier stage with the same load.
     pub against: Option<usize>,
-    /// At its highest rate.
     pub planned: Option<&'a Planned>,
     pub outcome: StageOutcome<'a>,
     pub cool_down: Option<&'a CoolDown>,
@@ -60,7 +55,6 @@ pub struct FinishedStage<'a> {
 /// Mean rates of a stage in its phase with the highest load.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct Planned {
-    /// Whether other phases have lower rates.
     #[serde(default)]
     pub varies: bool,
     pub arrivals_per_second: f64,
@@ -72,22 +66,18 @@ pub struct Planned {
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct VolumeRate {
     pub name: String,
-    /// As written in the plan.
     pub volume: Option<String>,
     pub per_second: f64,
 }
 
 #[derive(Debug)]
 pub enum StageOutcome<'a> {
-    /// It finished, or a stop rule ended it.
     Ran {
         page: &'a Page,
         code: u8,
-        /// Relative to the campaign's folder.
         report: &'a str,
     },
     CouldNotRun(&'a str),
-    /// Ended early by a signal or with the campaign.
     Unfinished,
     NotRun,
 }
@@ -102,7 +92,6 @@ pub struct CoolDown {
     pub looked_until_ns: u64,
     /// p95 of the response time that counts as recovered, in nanoseconds.
     pub bound_ns: u64,
-    /// Share of failed requests that counts as recovered.
     pub error_bound: f64,
     /// How long it must last.
     pub settled_ns: u64,
@@ -124,7 +113,6 @@ impl CoolDown {
 #[serde(rename_all = "UPPERCASE")]
 pub enum StageVerdict {
     Pass,
-    /// It ran without criteria.
     Ran,
     Fail,
     Inconclusive,
@@ -151,7 +139,6 @@ impl StageVerdict {
         }
     }
 
-    /// Whether later stages may run.
     #[must_use]
     pub fn holds(self) -> bool {
         matches!(self, StageVerdict::Pass | StageVerdict::Ran)
@@ -167,12 +154,10 @@ pub struct StageRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<usize>,
     pub verdict: StageVerdict,
-    /// Empty for a stage that holds.
     pub why: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<Judged>,
     pub planned: Option<Planned>,
-    /// Mean of finished requests of the whole stage.
     pub requests_per_second: Option<f64>,
     /// Of the busiest phase, if there are several.
     pub busiest_phase_per_second: Option<f64>,
@@ -215,10 +200,8 @@ pub struct Campaign {
     pub sentence: String,
     pub stages: Vec<StageRow>,
     pub endpoints: Vec<Endpoint>,
-    /// Stages with the same load as an earlier one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
-    /// Estimate for the target service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projection: Option<Projection>,
     pub recommendations: Vec<String>,
@@ -248,7 +231,6 @@ pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
     }
 }
 
-/// Assumptions of all stages that ran.
 fn shared(stages: &[FinishedStage<'_>]) -> Vec<String> {
     let mut of_each = stages.iter().filter_map(|stage| match &stage.outcome {
         StageOutcome::Ran { page, .. } => Some(&page.summary.assumptions),

@@ -16,13 +16,10 @@ pub struct Gate {
     pub sentence: String,
     pub exit_code: u8,
     pub runs: Vec<GateRun>,
-    /// Each criterion once, with its worst result.
     pub criteria: Vec<Criterion>,
     /// `None` if there is no baseline or runs are incompatible.
     pub comparison: Option<Comparison>,
-    /// Why runs are incompatible.
     pub hindrances: Vec<String>,
-    /// Baseline under which the runs were saved.
     pub saved: Option<String>,
 }
 
@@ -79,7 +76,6 @@ pub struct GateRun {
 pub struct Criterion {
     pub text: String,
     pub judgement: Judgement,
-    /// Number of runs with that result.
     pub runs: usize,
     /// Of the first of them.
     pub measured: Option<String>,
@@ -105,7 +101,6 @@ pub fn made(entrant: &ComparedRun) -> GateRun {
     }
 }
 
-/// The caller fills in what was tested.
 #[must_use]
 pub fn judge(
     runs: &[ComparedRun],
@@ -188,7 +183,6 @@ fn of_criteria(gate: &Gate, judgement: Judgement, what: &str) -> Option<String> 
     ))
 }
 
-/// A stop rule that fails its run.
 fn failed_by_rule(entrant: &ComparedRun) -> Option<(String, String)> {
     let run: &Run = entrant.run.as_ref()?;
     let end = run.manifest.end.as_ref()?;

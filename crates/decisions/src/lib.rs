@@ -1,7 +1,7 @@
 //! Evaluates several runs.
 //!
-//! Modules in order of dependency: [`compare`] compares two groups, [`gate`] decides, [`past`] is
-//! the index of runs, [`find`] searches for the load line, [`stop`] has stop rules, [`campaign`]
+//! Modules in order of dependency: [`compare`] compares two groups, [`gate`] decides, [`run_index`]
+//! is the index of runs, [`find`] searches for the load line, [`stop`] has stop rules, [`campaign`]
 //! evaluates stages. Pure functions without I/O; single runs are evaluated by `analysis`.
 
 #![forbid(unsafe_code)]

@@ -38,15 +38,12 @@ pub type Due = Box<dyn Fn(usize, u64) -> u64 + Send>;
 /// Merges the workers' snapshots.
 pub struct Collector {
     due: Due,
-    /// When each worker stopped starting arrivals.
     arrivals_end: Vec<Option<u64>>,
     workers: usize,
     labels: Registry,
-    /// Whether each known label counts towards "all requests".
     requests: Vec<bool>,
 
     waiting: BTreeMap<u64, Vec<Snapshot>>,
-    /// Index of each worker's last snapshot, once known.
     last: Vec<Option<u64>>,
     /// Workers that are not waited for.
     given_up: Vec<bool>,
@@ -73,7 +70,6 @@ impl Collector {
         collector
     }
 
-    /// Labels added since the last call.
     fn new_labels(&mut self) -> Vec<Label> {
         let new = self.labels.since(self.requests.len());
         let are_requests = new.iter().map(|label| label.group.role() == Role::Request);
@@ -122,13 +118,11 @@ impl Collector {
         watchdog.into_stuck()
     }
 
-    /// Stops waiting for a worker. Returns the intervals that this completes.
     fn give_up(&mut self, worker: usize) -> Vec<Interval> {
         self.given_up[worker] = true;
         self.complete()
     }
 
-    /// Adds a snapshot. Returns the intervals that it completes.
     fn take(&mut self, snapshot: Snapshot) -> Vec<Interval> {
         if self.given_up[snapshot.worker] {
             // The worker came back after its intervals were written.
@@ -144,7 +138,6 @@ impl Collector {
         self.complete()
     }
 
-    /// Removes and returns complete intervals.
     fn complete(&mut self) -> Vec<Interval> {
         let mut complete = Vec::new();
         while let Some(waiting) = self.waiting.get(&self.next) {

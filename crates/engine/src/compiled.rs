@@ -27,7 +27,6 @@ const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be sh
 /// process sees both.
 const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a repeated message could not be distinguished from a new one";
 
-/// Compiled work of a run.
 pub(crate) struct Compiled {
     /// The scenarios, if any.
     pub program: Option<Program>,

@@ -21,11 +21,9 @@ pub const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Deadlines {
     exact: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Wakers of exact deadlines. Free places form a linked list.
     sleepers: Vec<Sleeper>,
     free: Vec<usize>,
     wheel: Vec<Vec<Rc<Limit>>>,
-    /// The last tick that was processed.
     tick: u64,
 }
 

@@ -12,7 +12,6 @@ use plan::{ActivePeriod, Load, Rate, Schedule, load::Fixed, units::MILLISECOND};
 pub const LEAD_NS: u64 = 500 * MILLISECOND;
 /// Minimum time before its start at which a change must be stored. Later ones are revoked.
 pub(crate) const KNOWN_NS: u64 = LEAD_NS / 2;
-/// How often an idle worker checks for changes.
 pub(crate) const LOOK_NS: u64 = 100 * MILLISECOND;
 /// Maximum number of users, limited by the numbering of iterations.
 pub const MOST_USERS: u32 = 1_000_000;
@@ -185,7 +184,6 @@ impl LoadControl {
         self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
     }
 
-    /// Creates a worker's view.
     pub(crate) fn view(&self) -> LoadView {
         let state = self.lock();
         LoadView {
@@ -263,7 +261,6 @@ impl CurrentLoad {
         })
     }
 
-    /// Active periods of a user.
     pub(crate) fn stays(&self, user: u32) -> Vec<ActivePeriod> {
         let phases = self.load.user_phases().unwrap_or_default();
         ActivePeriod::all(&phases, user, self.schedule.end_ns())
@@ -293,7 +290,6 @@ impl AdjustedLoad {
     }
 }
 
-/// A worker's view of the load.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadView {
     course: LoadControl,

@@ -11,7 +11,6 @@ use tokio::io::unix::AsyncFd;
 
 use crate::{wakeup::WakeupLatency, worker::Worker};
 
-/// Paces one worker.
 pub struct Pacer {
     timer: AsyncFd<OwnedFd>,
     wakeup: Cell<WakeupLatency>,

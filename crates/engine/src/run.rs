@@ -130,7 +130,6 @@ pub struct Prepared {
     options: EngineOptions,
     workers: usize,
     driver: DriverMaker,
-    /// Connection settings of the background work.
     http_beside: plan::Http,
     course: Option<LoadControl>,
     adoptions: Option<ShardTakeover>,
@@ -268,7 +267,6 @@ impl Prepared {
         (!matches!(self.work.load, Load::Closed { .. })).then_some(total)
     }
 
-    /// Counts due arrivals of each worker.
     fn due(&self) -> Due {
         let (schedule, course) = (self.work.schedule.clone(), self.course.clone());
         let adoptions = self.adoptions.clone();
@@ -369,7 +367,6 @@ impl Prepared {
 }
 
 impl Prepared {
-    /// Context shared by all workers, except their pulses.
     fn common(
         &self,
         zero: Zero,
@@ -396,7 +393,6 @@ impl Prepared {
     }
 }
 
-/// Workers that share a driver.
 struct WorkerGroup {
     workers: usize,
     driver: DriverMaker,
@@ -405,7 +401,6 @@ struct WorkerGroup {
 }
 
 impl Prepared {
-    /// Worker groups of the plan's work and of background work.
     fn crews(&self) -> Result<Vec<WorkerGroup>, String> {
         let travels = |http: &plan::Http| {
             let sources = self.options.sources.clone();
@@ -473,10 +468,8 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "without a word".to_owned())
 }
 
-/// Everything a worker's thread needs to start.
 struct WorkerSeed {
     index: usize,
-    /// Index in its group, and the group's size.
     place: (usize, usize),
     given: DriverContext,
     options: EngineOptions,

@@ -56,7 +56,6 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 /// Maps arrival to release, both in nanoseconds of simulated time. `None` means never.
 type Model = Box<dyn FnMut(u64) -> Option<u64>>;
 
-/// A simulated server.
 pub struct SimulatedServer {
     worker: OnceCell<Weak<Worker>>,
     model: RefCell<Model>,
@@ -68,7 +67,6 @@ impl std::fmt::Debug for SimulatedServer {
     }
 }
 
-/// A connection to it.
 #[derive(Debug)]
 pub struct Connection {
     server: Rc<SimulatedServer>,
@@ -166,7 +164,6 @@ fn open(rate: u64, seconds: u64) -> Load {
     }
 }
 
-/// Runs a plan in simulated time. Returns the intervals.
 fn simulate(plan: &Plan, model: Model) -> Vec<Interval> {
     simulate_held_up(plan, model, |at| at)
 }
@@ -207,7 +204,6 @@ fn simulate_course(
     simulate_around(plan, model, held_up, around)
 }
 
-/// Environment of a run.
 #[derive(Default)]
 struct Around {
     share: Share,
@@ -242,7 +238,6 @@ impl Around {
         }
     }
 
-    /// Number of the worker's arrivals due until a moment.
     fn due(&self, schedule: &Schedule, until_ns: u64) -> u64 {
         let (index, of) = self.place.unwrap_or((0, 1));
         let place = (index as u64, of as u64);

@@ -5,7 +5,6 @@ use std::sync::{
     atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
-/// The number of SIGINT.
 const INTERRUPT: u8 = 2;
 
 /// How urgently the run ends.
@@ -37,12 +36,7 @@ pub enum Cause {
     /// A signal with this number.
     Signal(u8),
     /// A rule of the test.
-    Rule {
-        /// Its verdict.
-        verdict: RuleVerdict,
-        /// The rule as written.
-        text: String,
-    },
+    Rule { verdict: RuleVerdict, text: String },
     /// A limit set by the conductor: time, money, a budget.
     Limit(String),
     /// The button on the live page.
@@ -95,7 +89,6 @@ struct StopState {
     signal: AtomicU8,
     /// Time of the first stop, in nanoseconds from the start plus one. 0 for none.
     at: AtomicU64,
-    /// Its cause.
     cause: OnceLock<Cause>,
 }
 

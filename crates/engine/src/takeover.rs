@@ -28,7 +28,6 @@ struct TakeoverState {
 struct Takeovers {
     /// The process's own share. `None` if it cannot take over any.
     own: Option<Share>,
-    /// End of the schedule.
     end_ns: u64,
     adopted: Vec<Adopted>,
 }
@@ -127,7 +126,6 @@ impl ShardTakeover {
         })
     }
 
-    /// Enables takeovers for a process with this share.
     pub(crate) fn open(&self, own: Share, schedule: &Schedule) {
         let mut state = self.lock();
         state.own = Some(own);
@@ -148,7 +146,6 @@ impl ShardTakeover {
         self.lock().adopted.iter().map(due).sum()
     }
 
-    /// Creates a worker's view.
     pub(crate) fn view(&self) -> TakeoverView {
         TakeoverView {
             adoptions: self.clone(),
@@ -162,7 +159,6 @@ impl ShardTakeover {
     }
 }
 
-/// A worker's view of the takeovers.
 #[derive(Debug)]
 pub(crate) struct TakeoverView {
     adoptions: ShardTakeover,
@@ -191,7 +187,6 @@ impl TakeoverView {
     }
 }
 
-/// A worker's arrivals of a share, in order.
 pub(crate) fn shard<'a>(
     adopted: Adopted,
     schedule: &'a Schedule,

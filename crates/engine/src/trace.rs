@@ -11,7 +11,6 @@ use codec::{
 
 const MOST: usize = 2048;
 
-/// A request as sent.
 #[must_use]
 pub fn request(origin: &Origin, bytes: &[u8]) -> String {
     let end = bytes
@@ -29,7 +28,6 @@ pub fn request(origin: &Origin, bytes: &[u8]) -> String {
     out
 }
 
-/// A response, or the fault.
 #[must_use]
 pub fn answer(answer: &Response, fault: Option<Fault>) -> String {
     let mut out = String::new();

@@ -8,16 +8,13 @@
 const LONGEST_NS: u64 = 60_000;
 /// Minimum lead: reading the clock and starting the work take this long.
 const SHORTEST_NS: u64 = 3_000;
-/// Share of wake-ups that the lead covers.
 const IN_TIME: f64 = 0.9;
-/// Step of the estimate, which adapts within some hundred wake-ups.
 const STEP_NS: f64 = 1_000.0;
 /// Maximum share of a worker's time spent spinning.
 const SPIN_SHARE: f64 = 0.25;
 /// Spin time allowed before the share applies.
 const SPIN_CREDIT_NS: u64 = 2_000_000;
 
-/// Wake-up delays and spin time of one worker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WakeupLatency {
     waking_ns: f64,
@@ -62,7 +59,6 @@ impl WakeupLatency {
         (deadline_ns + late_ns).saturating_sub(early_ns)
     }
 
-    /// Records the delay of a wake-up.
     pub fn woke(&mut self, late_ns: u64) {
         let late = late_ns as f64 > self.waking_ns;
         let step = if late { IN_TIME } else { IN_TIME - 1.0 };
@@ -70,7 +66,6 @@ impl WakeupLatency {
             (self.waking_ns + step * STEP_NS).clamp(SHORTEST_NS as f64, LONGEST_NS as f64);
     }
 
-    /// Records spin time.
     pub fn spun(&mut self, ns: u64) {
         self.spun_ns += ns;
     }

@@ -14,7 +14,6 @@ use crate::stop::{StopHandle, Urgency};
 pub const LOOK_NS: u64 = 100_000_000;
 /// Number of polls without movement after which a worker is given up.
 const LOOKS: u32 = 50;
-/// The same during an abort.
 const LOOKS_IN_A_HURRY: u32 = 10;
 
 /// A worker's heartbeat, updated at every tick.
@@ -98,7 +97,6 @@ struct WatchedWorker {
     beats: u64,
     /// Time its thread waited for a CPU, in nanoseconds.
     waited_ns: u64,
-    /// Polls since it last moved.
     still: u32,
     given_up: bool,
 }
@@ -196,7 +194,6 @@ impl WatchedWorker {
     }
 }
 
-/// How long a thread was runnable and waited for a CPU.
 fn waited_ns(thread: i32) -> Option<u64> {
     let path = format!("/proc/self/task/{thread}/schedstat");
     let text = std::fs::read_to_string(path).ok()?;

@@ -58,12 +58,7 @@ pub enum WorkerMessage {
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputLine {
     /// Output of a scenario's `log`, with values to hide.
-    Log {
-        /// The text.
-        text: String,
-        /// Secrets to hide in it.
-        secrets: Vec<String>,
-    },
+    Log { text: String, secrets: Vec<String> },
     /// Output of a hook, as is.
     Text(String),
     /// What ended a virtual user, if requested.
@@ -128,7 +123,6 @@ pub struct Worker {
     pub clock: Clock,
     /// Its recorder.
     pub recorder: RefCell<Recorder>,
-    /// Cache of label numbers.
     labels: RefCell<LabelCache>,
     /// Its deadlines.
     pub deadlines: RefCell<Deadlines>,
@@ -140,7 +134,6 @@ pub struct Worker {
     pub memory: Rc<Memory>,
     /// Requests in flight.
     pub in_flight: Cell<u64>,
-    /// Start times of requests in flight, by label.
     under_way: RefCell<InFlightAges>,
     /// Due requests that wait for their connection, for drivers that pace connections.
     pub backlog: RefCell<Option<Backlog>>,
@@ -152,11 +145,8 @@ pub struct Worker {
     pub alarm: PacerWaker,
     /// Expires when no more arrivals may start.
     pub arrivals_end: Limit,
-    /// Whether all in-flight work was given up.
     aborted: Cell<bool>,
-    /// Remarks made so far.
     remarks: RefCell<Vec<String>>,
-    /// Limits of all active virtual users, to abort them.
     running: RefCell<Vec<Option<Rc<Limit>>>>,
     vacant: RefCell<Vec<usize>>,
     cpu_seen: Cell<u64>,
@@ -545,7 +535,6 @@ impl Worker {
     }
 }
 
-/// The random sampling moment within a time slot.
 fn look_in(seed: u64, slot: u64, worker: usize) -> u64 {
     slot * TICK_NS + Rng::keyed(seed, Purpose::Sampling, slot, worker as u64).below(TICK_NS)
 }

@@ -1,5 +1,4 @@
-//! The search from its first probe to its report: asks for the next level, has it probed, keeps what came of it, and ends for one reason or
-//! another. What is known is written down behind each probe, so that whoever is killed has lost nothing that was finished.
+//! Conducts a search: probes levels, saves after each, and ends with a report.
 
 use std::{
     fs,
@@ -20,10 +19,9 @@ use crate::{
     recovery_polling::{self, PollOutcome},
 };
 
-/// Searches, writes the report, and answers the exit code.
+/// Returns the exit code.
 ///
-/// # Errors
-/// A line and a code, when the first probe cannot be carried out.
+/// # Errors The first probe cannot run.
 pub fn conduct(
     wanted: &FindOptions,
     columns: console::Columns,
@@ -32,7 +30,7 @@ pub fn conduct(
     let began_ns = clock::monotonic_ns();
     let wall_ns = clock::wall_ns();
     let folder = folder(wanted, wall_ns);
-    // A signal that comes between two probes is theirs too.
+    // Signals between probes count too.
     let stop = StopHandle::default();
     let _heard = signals::hear(&stop, String::new(), voice).map_err(|error| {
         (
@@ -56,7 +54,7 @@ pub fn conduct(
     };
     let code = match ended {
         Ok(Some(signal)) => {
-            // A sweep has said what it knows.
+            // A sweep has printed its result.
             if !wanted.is_sweep {
                 searching.found.interrupted(&searching.probes);
             }
@@ -85,7 +83,6 @@ pub fn conduct(
     }
 }
 
-/// A search, or a sweep, that goes on.
 pub struct Searching<'a> {
     pub wanted: &'a FindOptions,
     pub voice: &'a SharedVoice,
@@ -96,7 +93,7 @@ pub struct Searching<'a> {
 }
 
 impl Searching<'_> {
-    /// Probes until there is nothing more to be tried; the signal, where one ended it.
+    /// Returns the signal, if one ended it.
     fn search(&mut self, ground: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
         loop {
             if let Some(signal) = self.stop.signal() {
@@ -130,8 +127,8 @@ impl Searching<'_> {
         }
     }
 
-    /// Waits behind a probe until the service answers again. None where the search goes on; else it is over, with the signal that ended
-    /// it, if one did.
+    /// Waits after a probe until the service answers. `None` if the search continues; otherwise the
+    /// signal, if any.
     fn waits(
         &mut self,
         ground: &ProbeEnv<'_>,
@@ -160,7 +157,7 @@ impl Searching<'_> {
                 self.found.took_s = self.took_s();
                 self.found.died(&self.probes);
             }
-            // Nobody knows whether it is back.
+            // Recovery is unknown.
             PollOutcome::NotAsked => {
                 self.found.took_s = self.took_s();
                 self.found
@@ -170,12 +167,10 @@ impl Searching<'_> {
         Ok(Some(None))
     }
 
-    /// Seconds since it began.
     pub fn took_s(&self) -> f64 {
         seconds_since(self.began_ns)
     }
 
-    /// What is being asked of the service, and why.
     fn asks(&self, probe: &Probe) -> String {
         let over = self.wanted.over;
         let why = match probe.why {
@@ -207,7 +202,6 @@ impl Searching<'_> {
         format!("{}, {most} at most: {why}", over.level(probe.level))
     }
 
-    /// What came of it.
     pub fn saw(&self, row: &ProbeRow) -> String {
         if let Some(why) = &row.spoilt {
             return format!("  does not count: {why}");
@@ -221,7 +215,7 @@ impl Searching<'_> {
         format!("  {word} ({})", measured.join("; "))
     }
 
-    /// Writes down what is known so far. What cannot be written now is written at the end, or told of then.
+    /// Saves the state so far. Failures are reported at the end.
     pub fn keep(&self, folder: &Path) {
         let _ = derived::write_found_so_far(folder, &self.found);
     }
@@ -252,13 +246,12 @@ fn begin(wanted: &FindOptions, wall_ns: u64) -> SearchResult {
     }
 }
 
-/// A new folder for the search, whose name says when it began.
 fn folder(wanted: &FindOptions, wall_ns: u64) -> PathBuf {
     let suffix = (wall_ns >> 8 ^ u64::from(std::process::id())) & 0xffff;
     let name = format!("{}-{suffix:04x}", record::utc(wall_ns, "%Y%m%dT%H%M%SZ"));
     let folder = wanted.folder.clone();
     let folder = folder.unwrap_or_else(|| Path::new(FOLDER).join(name));
-    // Whatever is wrong with it is told by the first probe, which cannot write there.
+    // The first probe reports the problem.
     let _ = fs::create_dir_all(&folder);
     folder
 }

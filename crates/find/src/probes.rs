@@ -1,4 +1,4 @@
-//! A probe as a process: its command line, where its record goes, and what that says. Which level it tries is given.
+//! Runs a probe as a process and evaluates its record.
 
 use std::{
     fs,
@@ -22,38 +22,31 @@ use crate::{
     slo,
 };
 
-/// What every probe has in common.
 pub struct ProbeEnv<'a> {
     pub wanted: &'a FindOptions,
     pub folder: &'a Path,
-    /// What must hold, as a probe is asked for it.
+    /// With the probe's phase.
     pub asked: Vec<Criterion>,
 }
 
-/// A probe that is over.
 pub struct FinishedProbe {
     pub probed: ProbeResult,
     pub row: ProbeRow,
-    /// Most of what was sent never came back: whether the service still answers is to be asked.
+    /// Few responses: the service must be polled.
     pub is_mute: bool,
 }
 
-/// What became of a probe.
 pub enum ProbeOutcome {
-    /// It is over.
     Over(Box<FinishedProbe>),
-    /// A signal ended it: what was interrupted decides nothing.
     Signal(u8),
 }
 
-/// Why a probe could not be carried out.
 pub struct ProbeError {
     pub line: String,
     pub code: u8,
 }
 
 impl<'a> ProbeEnv<'a> {
-    /// For a search in this folder.
     pub fn new(wanted: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
         let asked = wanted.slos.iter().map(|criterion| {
             if wanted.is_script {
@@ -69,10 +62,8 @@ impl<'a> ProbeEnv<'a> {
         }
     }
 
-    /// Carries out a probe.
     ///
-    /// # Errors
-    /// When there is no record of it.
+    /// # Errors There is no record.
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<ProbeOutcome, ProbeError> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
@@ -129,13 +120,12 @@ impl<'a> ProbeEnv<'a> {
         })))
     }
 
-    /// What came and went in it: of a rate, which arrives whatever is answered. A sweep asks nothing of it.
+    /// For rates only.
     fn flow(&self, run: &Run, probe: &Probe) -> Option<Flow> {
         let is_rate = self.wanted.over == Over::Rate && !self.wanted.is_sweep;
         is_rate.then(|| flow(run, PHASE, probe.level)).flatten()
     }
 
-    /// Flags of the probe of this number, in addition to what is run. Each probe has a seed of its own.
     fn flags(&self, number: usize, probe: &Probe) -> Vec<String> {
         let settle_s = if self.wanted.is_script {
             0.0
@@ -144,7 +134,7 @@ impl<'a> ProbeEnv<'a> {
         };
         let until = match probe.why {
             ProbeReason::Near => Some("plain"),
-            // What it answers is compared with what it answered before: that takes all of its time.
+            // A repeated level needs its full time.
             ProbeReason::Again => None,
             ProbeReason::Up | ProbeReason::Down | ProbeReason::Between => Some("decided"),
         };
@@ -161,7 +151,7 @@ impl<'a> ProbeEnv<'a> {
         flags
     }
 
-    /// Refuses to go by what was never measured: it would always hold. Of what comes seldom a quick look may have seen nothing.
+    /// Refuses criteria without samples, which always hold. Quick probes may miss rare requests.
     fn are_measured(
         &self,
         probe: &Probe,
@@ -185,17 +175,15 @@ impl<'a> ProbeEnv<'a> {
         }
     }
 
-    /// Asks the service with little load for a while, behind the probe of this number.
+    /// Polls the service with little load.
     ///
-    /// # Errors
-    /// When it cannot be asked.
+    /// # Errors It cannot be polled.
     pub fn look(&self, number: usize, chance: usize) -> Result<PollResult, ProbeError> {
         let name = format!("{:02}-look-{}", number + 1, chance + 1);
         let least = match self.wanted.over {
             Over::Rate => self.wanted.asked.least.max(2.0),
             Over::Users => 1.0,
         };
-        /// Seeds of probes come first.
         const AFTER_PROBES: usize = 1_000_000;
         let mut flags = self.load(least, recovery_polling::SECONDS);
         let seed = probe_seed(self.wanted.asked.seed, AFTER_PROBES + number * 100 + chance);
@@ -257,7 +245,6 @@ impl<'a> ProbeEnv<'a> {
     }
 }
 
-/// What a run that left no record said last.
 fn without_record(code: u8, said: &str) -> ProbeError {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let line = last.map_or_else(
@@ -275,19 +262,15 @@ fn without_record(code: u8, said: &str) -> ProbeError {
     ProbeError { line, code }
 }
 
-/// Whether most of what was sent never came back.
 fn is_mute(summary: &Summary) -> bool {
     let requests = &summary.requests;
     requests.issued == 0 || requests.unanswered * 2 > requests.issued
 }
 
-/// Why a probe does not count, if the generator spoilt it: what it did wrong could have changed what came of it. That it was late makes times
-/// longer and never shorter: what held all the same has held. How near it was to failing is not known then, so that near the load line
-/// nothing of it counts.
+/// Why a probe is invalid, if generator faults could have changed it. Lateness only lengthens
+/// times, so a pass still counts, but not near the load line.
 fn spoilt(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, String)> {
-    /// A generator that could not send as planned was busy itself for so much of the time.
     const BUSY: f64 = 0.5;
-    /// As much of the plan is all of it.
     const ALL: f64 = 0.995;
     let measurement = summary.measurement.as_ref()?;
     let is_limited = measurement.is_generator_bound();
@@ -307,7 +290,6 @@ fn spoilt(summary: &Summary, probed: &ProbeResult) -> Option<(InvalidProbe, Stri
     ))
 }
 
-/// Seconds from a reading of the monotonic clock until now.
 pub fn seconds_since(began_ns: u64) -> f64 {
     clock::monotonic_ns().saturating_sub(began_ns) as f64 / 1e9
 }
@@ -320,7 +302,6 @@ fn seconds(length_s: f64) -> String {
     }
 }
 
-/// A level as a flag takes it.
 fn decimal(level: f64) -> String {
     let text = format!("{level:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

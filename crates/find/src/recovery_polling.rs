@@ -1,37 +1,27 @@
-//! Whether a service that answered hardly anything of a probe comes back: how often it is asked, and until when. How it is asked is
-//! `probes`', what a search makes of it `conduct`'s.
+//! Polls a service that stopped answering: how often, and until when.
 
-/// Before a service is given up it is asked so often.
+/// Maximum polls.
 const CHANCES: usize = 8;
-/// For so long each time.
 pub const SECONDS: f64 = 3.0;
 
-/// What came of one look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PollResult {
     Answered,
     Silent,
-    /// A signal ended it.
     Signal(u8),
 }
 
-/// What came of all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PollOutcome {
-    /// It is back.
     Answered,
-    /// It was asked, and is not back.
     Silent,
-    /// Nothing was left of the budget to ask it.
     NotAsked,
-    /// A signal ended it.
     Signal(u8),
 }
 
-/// Asks until there is an answer, the chances are used up, or the next look does not fit what is left of the budget.
+/// Until it answers, polls are used up, or the budget is spent.
 ///
-/// # Errors
-/// Those of a look.
+/// # Errors Those of a poll.
 pub fn until_back<E>(
     left_s: impl Fn() -> f64,
     mut ask: impl FnMut(usize) -> Result<PollResult, E>,
@@ -58,7 +48,6 @@ mod tests {
 
     use super::*;
 
-    /// Looks that take so many seconds each, with so much of the budget left: what came of them, how many there were, what they took.
     fn asked(budget_s: u64, takes_s: u64, answers_at: usize) -> (PollOutcome, usize, u64) {
         let now = Rc::new(Cell::new(0));
         let clock = Clock::manual(now.clone());
@@ -80,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_service_that_is_dead_for_good_is_asked_no_longer_than_the_budget_goes() {
-        // Each look waits for half a minute for what is not answered: eight of them would take more than four minutes.
+        // Each poll waits half a minute for responses: eight take more than four minutes.
         assert_eq!(asked(300, 33, NEVER), (PollOutcome::Silent, 8, 264));
         assert_eq!(asked(60, 33, NEVER), (PollOutcome::Silent, 2, 66));
         assert_eq!(asked(12, 4, NEVER), (PollOutcome::Silent, 3, 12));

@@ -1,8 +1,7 @@
-//! What must hold, as a probe is asked for it: of the part of its load that counts.
+//! Criteria limited to a probe's phase.
 
 use crate::PHASE;
 
-/// A criterion's text with the phase that it is of.
 pub fn of_phase(text: &str) -> String {
     let mut quoted = false;
     let op = text.char_indices().find(|(_, c)| {

@@ -1,4 +1,4 @@
-//! A sweep: numbers of users measured one after the other, until more of them say nothing new. What they say is `decisions::find::sweep`'s.
+//! Sweep: measures numbers of users until more show nothing new.
 
 use decisions::find::{
     search::{InvalidProbe, Probe, ProbeReason},
@@ -10,11 +10,10 @@ use crate::{
     probes::{ProbeEnv, ProbeError, ProbeOutcome},
 };
 
-/// A level that something else on the machine spoilt is measured once more.
 const TRIES: usize = 2;
 
 impl Searching<'_> {
-    /// Measures level by level; the signal, where one ended it.
+    /// Returns the signal, if one ended it.
     pub fn sweep(&mut self, ground: &ProbeEnv<'_>) -> Result<Option<u8>, ProbeError> {
         let asked = &self.wanted.asked;
         let most = asked.most.unwrap_or(f64::INFINITY);

@@ -10,17 +10,14 @@ use crate::{
     files,
 };
 
-/// Reads one kind of test files.
 pub trait TestFileReader: Sync {
     /// Description of its files, as a part of a sentence: `a native plan begins with …`.
     fn reads(&self) -> &'static str;
 
-    /// File name suffixes that identify its files.
     fn suffixes(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a file is its own, by content.
     fn detects(&self, file: &FileSample<'_>) -> bool {
         let _ = file;
         false
@@ -29,7 +26,6 @@ pub trait TestFileReader: Sync {
     /// Creates a plan. Fails with all problems and their positions.
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors>;
 
-    /// Whether its files may have stages.
     fn has_stages(&self) -> bool {
         false
     }
@@ -40,7 +36,6 @@ pub trait TestFileReader: Sync {
     }
 }
 
-/// What a reader sees of a candidate file.
 pub struct FileSample<'a> {
     suffix: String,
     text: &'a str,
@@ -62,7 +57,6 @@ impl<'a> FileSample<'a> {
         self.document.as_ref().ok()?.root.as_ref()
     }
 
-    /// Whether it is neither YAML nor JSON.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.document.is_err()

@@ -14,7 +14,6 @@ use plan::{At, Plan, Problem};
 /// Returns a file's bytes, or why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
-/// Reads from disk.
 pub fn from_disk(path: &Path) -> Result<Vec<u8>, String> {
     read(path).map_err(|error| error.to_string())
 }
@@ -53,7 +52,6 @@ fn read_at_most(file: impl Read, largest: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads from disk and records which files were read.
 #[derive(Debug, Default)]
 pub struct Noting(RefCell<BTreeSet<PathBuf>>);
 
@@ -64,7 +62,6 @@ impl Noting {
         Ok(bytes)
     }
 
-    /// Adds the files read to the plan's dependencies.
     #[must_use]
     pub fn apply(self, mut plan: Plan) -> Plan {
         let read = self.0.into_inner().into_iter();
@@ -125,7 +122,6 @@ impl std::fmt::Display for NotText {
     }
 }
 
-/// Provides a single text under a name.
 pub fn from_text<'a>(
     name: &'a str,
     text: &'a str,

@@ -7,7 +7,6 @@ use plan::{At, Note, Plan, Problem};
 
 use crate::{LoadErrors, Original, document::Mark};
 
-/// Findings of one load.
 #[derive(Debug, Default)]
 pub struct Findings {
     files: Vec<String>,
@@ -45,12 +44,10 @@ impl Findings {
         self.problems.push(problem);
     }
 
-    /// Adds a problem without a position.
     pub fn problem_anywhere(&mut self, message: impl Into<String>) {
         self.problems.push(Problem::anywhere(message));
     }
 
-    /// Adds a problem for which the original tool has its own message and exit code.
     pub fn fatal(&mut self, original: Original, mark: Option<Mark>, message: impl Into<String>) {
         self.problems.push(Problem {
             at: mark.map(|mark| self.at(mark)),
@@ -70,14 +67,12 @@ impl Findings {
         }
     }
 
-    /// Adds a note for the first occurrence of a topic.
     pub fn note_once(&mut self, topic: &'static str, mark: Mark, text: impl Into<String>) {
         if self.said.insert(topic) {
             self.note(mark, text);
         }
     }
 
-    /// Adds a note without a position.
     pub fn note_anywhere(&mut self, text: impl Into<String>) {
         self.notes.push(Note {
             at: None,
@@ -90,7 +85,6 @@ impl Findings {
         !self.problems.is_empty()
     }
 
-    /// Returns notes and problems without duplicates.
     #[must_use]
     pub fn into_notes(self) -> (Vec<Note>, Option<LoadErrors>) {
         let mut problems: Vec<Problem> = Vec::new();

@@ -30,31 +30,22 @@ use plan::{Note, Problem};
 pub use detect::{FileSample, TestFileReader, detect, is_usual_user_agent, load};
 pub use url_plan::{BodyOption, UrlOptions, url_plan};
 
-/// Default user agent.
 const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 
-/// Files and options of a command line.
 #[derive(Clone, Default)]
 pub struct Inputs {
     /// Test files in order. Paths in them are relative to the first.
     pub files: Vec<PathBuf>,
-    /// Environment to select from the file.
     pub environment: Option<String>,
-    /// Replaces the target.
     pub target: Option<String>,
-    /// JSON object of variables that replace those of the file.
     pub variables: Option<String>,
-    /// Disables verification of certificates.
     pub insecure: bool,
-    /// A single virtual user.
     pub solo: bool,
     /// The only scenario to run.
     pub scenario_name: Option<String>,
     /// The only stage of a campaign to run.
     pub stage: Option<String>,
-    /// Environment variables for scripts.
     pub process_env: Vec<(String, String)>,
-    /// Additional names whose values are secret.
     pub secrets: Vec<String>,
     /// Value of `{{ $testId }}`.
     pub test_id: String,
@@ -68,19 +59,15 @@ pub struct Inputs {
     pub run_name: Option<u32>,
 }
 
-/// Why loading failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadErrors {
     /// Message and exit code of the original tool for the first problem, if it has its own.
     pub original: Option<Original>,
-    /// All problems, with positions in files.
     pub problems: Vec<Problem>,
-    /// Notes up to the failure.
     pub notes: Vec<Note>,
 }
 
 impl LoadErrors {
-    /// Creates an error of our own without position.
     #[must_use]
     pub fn refused(message: impl Into<String>) -> LoadErrors {
         LoadErrors::from(Problem::anywhere(message.into()))
@@ -97,16 +84,13 @@ impl From<Problem> for LoadErrors {
     }
 }
 
-/// Message of another tool that rejects a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Original {
     /// For standard output.
     pub out: String,
     /// A line for standard error; may be empty.
     pub err: String,
-    /// The exit code.
     pub code: u8,
-    /// Whether our own message with positions adds information.
     pub explained: bool,
 }
 

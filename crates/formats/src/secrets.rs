@@ -15,10 +15,8 @@ use serde_json::Value;
 
 use crate::Inputs;
 
-/// Additional knowledge of a reader about secrets.
 #[derive(Default)]
 pub struct KnownSecrets<'a> {
-    /// Additional secret names from the user.
     pub names: Vec<String>,
     /// Environment variables used in the file. Their secrets may appear in the plan under other
     /// names.
@@ -77,7 +75,6 @@ pub fn collect(plan: &mut Plan, known: KnownSecrets<'_>) {
 #[derive(Default)]
 struct Secrets {
     texts: BTreeSet<String>,
-    /// Roots of variables used in something secret.
     variables: BTreeSet<String>,
     /// In lower case.
     named: BTreeSet<String>,
@@ -141,7 +138,6 @@ impl Secrets {
         }
     }
 
-    /// A capture from a secret name, or into one.
     fn capture(&mut self, capture: &Capture) {
         let Some(store) = &capture.store else { return };
         let text = |template: &Template| {
@@ -169,7 +165,6 @@ impl Secrets {
         }
     }
 
-    /// Elements of a list are as secret as the list.
     fn elements(&mut self, inner: &Loop) {
         let Some(Over::Variable(path)) = &inner.over else {
             return;

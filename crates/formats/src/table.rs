@@ -3,23 +3,17 @@
 use query::value;
 use serde_json::Value;
 
-/// Options for parsing a table.
 #[derive(Debug, Clone)]
 pub struct TableOptions {
     pub delimiter: u8,
     /// Quote of cells. `None` treats quotes as text.
     pub quote: Option<u8>,
-    /// Prefix of comment lines.
     pub comment: Option<u8>,
-    /// Removes white space around cells.
     pub trim: bool,
     /// Removes a byte-order mark.
     pub bom: bool,
-    /// Converts numeric cells to numbers.
     pub cast: bool,
-    /// Allows rows of different lengths.
     pub relaxed: bool,
-    /// Treats the first row as header.
     pub header: bool,
     /// Maximum memory of the rows, in bytes.
     pub memory: Option<u64>,

@@ -16,16 +16,11 @@ use crate::{
     nearest::hint,
 };
 
-/// The templates of one file.
 #[derive(Clone, Default)]
 pub struct Templates {
-    /// Used variables with their positions.
     pub uses: Vec<(Path, Mark)>,
-    /// Variables set by steps.
     pub sets: BTreeSet<String>,
-    /// Whether the script has the plugin fake-data.
     pub fake_data: bool,
-    /// Rejects what Artillery would send literally.
     pub strict: bool,
 }
 
@@ -103,7 +98,6 @@ impl Templates {
         self.sets.insert(Path::parse(path).root().to_owned());
     }
 
-    /// Whether a template uses this variable, or a part of it.
     #[must_use]
     pub fn uses_root(&self, name: &str) -> bool {
         self.uses.iter().any(|(path, _)| path.root() == name)

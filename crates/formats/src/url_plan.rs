@@ -18,14 +18,11 @@ pub struct UrlOptions {
     pub duration_ns: Option<u64>,
     /// Distribution of arrivals; even by default.
     pub arrivals: Option<ArrivalProcess>,
-    /// Number of concurrent users in a closed loop.
     pub users: Option<u32>,
-    /// Disables verification of certificates.
     pub insecure: bool,
     /// Method. Default: GET, or POST with a body.
     pub method: Option<String>,
     pub body: Option<BodyOption>,
-    /// User and password of Basic authentication, overriding the URL's.
     pub user: Option<(String, String)>,
 }
 

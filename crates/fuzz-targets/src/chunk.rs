@@ -1,10 +1,9 @@
-//! Bytes that claim to be an interval of another process, or a piece of its record: a leaf or none, and what it holds can be written down again.
+//! Any bytes as a record chunk or piece: invalid, or round-trips.
 
 use record::{RecordChunk, RecordPiece};
 
-/// Checks one input. Panics if a property does not hold.
 pub fn check(bytes: &[u8]) {
-    // The same behind a head, as a node sends it; or whatever else of a record.
+    // With a header, as sent by a node.
     let headed = [&b"{\"leaf\":{\"under_way\":{}}}\n"[..], bytes].concat();
     for bytes in [bytes, headed.as_slice()] {
         if let Some(piece) = RecordPiece::from_bytes(bytes) {

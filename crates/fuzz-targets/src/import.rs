@@ -1,6 +1,5 @@
-//! Any text as another tool's output: figures or a refusal, never a panic or a hang; and what was read can be audited.
+//! Any text as another tool's output: figures that can be audited, or a refusal.
 
-/// Checks one input. Panics if a property does not hold.
 pub fn check(text: &str) {
     if let Ok(import) = audit::import::read(text) {
         let audit = audit::check::audit(&import);

@@ -1,6 +1,5 @@
-//! Any text as a source of `loadline init` - pasted command lines of curl, a HAR file, an OpenAPI description -: a plan or one line, never a panic
-//! or a hang. Behind `curl`, `{"log": …` and `openapi:` each reader is tried with the rest of the text by itself. A plan that comes out is one
-//! that the reader of plans takes once everything is exported; what is not is told as it would be by the command.
+//! Any text as a source of `loadline init` yields a plan or one line. Each reader is also tried
+//! after its prefix. Plans are valid once variables are exported.
 
 use std::path::Path;
 
@@ -8,7 +7,6 @@ fn no_file(_: &Path) -> Result<Vec<u8>, String> {
     Err("no such file".to_owned())
 }
 
-/// Checks one input. Panics if a property does not hold.
 pub fn check(text: &str) {
     let sources = [
         text.to_owned(),
@@ -20,7 +18,7 @@ pub fn check(text: &str) {
         let Ok(draft) = init::from_text("fuzz", &source, &no_file) else {
             continue;
         };
-        // Where something must be exported, the reader of plans says so, and nothing else.
+        // Otherwise the reader reports the missing variables only.
         let exported: Vec<String> = draft
             .unknowns()
             .iter()
@@ -28,7 +26,7 @@ pub fn check(text: &str) {
             .collect();
         let plan = draft.text("fuzz.yml");
         if let Err(errors) = formats::native::translate_text("fuzz.yml", &plan) {
-            // Certificates and keys that a command line names are there, or the reader of plans says that they are not.
+            // Named certificates must exist.
             let is_asked = |problem: &plan::Problem| {
                 exported.iter().any(|name| {
                     problem.message == format!("the environment variable {name} is not set")

@@ -1,5 +1,4 @@
-//! What the fuzz targets check of an input. The fuzzer runs it on inputs that it invents, the tests
-//! run it on all known ones.
+//! Checks of the fuzz targets. Tests run them on all known inputs.
 
 #![forbid(unsafe_code)]
 

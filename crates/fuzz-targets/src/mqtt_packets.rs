@@ -1,8 +1,7 @@
-//! Any bytes, in any split, through the reader of MQTT packets and a session: no panic, and the split changes nothing.
+//! Any bytes in any split through the MQTT packet reader and a session; the split changes nothing.
 
 use mqtt::{Event, NextPacket, Packet, Qos, Session, Version, alias::Aliases, packet};
 
-/// What of the stream was read, told short, and whether it ended with an error.
 fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
     let (mut held, mut reported) = (Vec::new(), Vec::new());
     let (mut session, mut aliases) = (Session::new(20), Aliases::new(5));
@@ -50,7 +49,6 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
     (reported, false)
 }
 
-/// Checks one input. Panics if a property does not hold.
 pub fn check(input: (bool, u8, &[u8])) {
     let (is_v5, piece, bytes) = input;
     let version = if is_v5 { Version::V5 } else { Version::V311 };

@@ -1,4 +1,4 @@
-//! Any bytes, in any split, through the reader of answers: no panic, and the split changes nothing.
+//! Any bytes in any split through the response reader; the split changes nothing.
 
 use codec::{
     Response, Want,
@@ -24,7 +24,6 @@ fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Response)
     (ended, Response::from_reply(&mut replies.reply, Want::ALL))
 }
 
-/// Checks one input. Panics if a property does not hold.
 pub fn check(input: (u8, bool, &[u8])) {
     let (piece, to_head, bytes) = input;
     let (whole, one) = decode(bytes, bytes.len(), to_head);

@@ -1,10 +1,9 @@
-//! Every known input of the fuzz targets, checked once.
+//! All known inputs of the fuzz targets.
 
 #[cfg(test)]
 mod seeds {
     use std::path::{Path, PathBuf};
 
-    /// All files with one of these endings in a folder and its subfolders.
     fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let mut folders = vec![

@@ -1,4 +1,4 @@
-//! The index's file: opened, made where it is not there, set aside where it is damaged. What is in it is `tables`'.
+//! The index file: opened, created, or replaced if damaged.
 
 use std::{
     fs::{self, File},
@@ -10,18 +10,13 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::{IndexError, tables::Index};
 
-/// The index's file, in the folder of runs.
 pub const FILE: &str = "history.sqlite";
-/// Held by whoever puts a damaged index aside: of two at once the second would put the new one away.
+/// Lock for replacing a damaged index, so that only one process does.
 const LOCK: &str = ".history.lock";
-/// So long another process may take to write its run.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Why something did not work.
 pub(crate) enum FileError {
-    /// The file is none of ours, or not whole.
     Damaged,
-    /// Anything else.
     Other(String),
 }
 
@@ -29,7 +24,7 @@ impl From<rusqlite::Error> for FileError {
     fn from(error: rusqlite::Error) -> FileError {
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => FileError::Damaged,
-            // Tables that are not as we make them.
+            // Unexpected tables.
             Some(ErrorCode::Unknown) | None => match error {
                 rusqlite::Error::SqliteFailure(..)
                 | rusqlite::Error::FromSqlConversionFailure(..)
@@ -41,8 +36,7 @@ impl From<rusqlite::Error> for FileError {
     }
 }
 
-/// Does something with the index of a folder. Where it turns out to be damaged it is put aside, and the same is done with a new one;
-/// answers where it was put.
+/// Runs `work` on the index. A damaged one is renamed and replaced; returns the new name.
 pub(crate) fn with<T>(
     runs: &Path,
     mut what: impl FnMut(&mut Index) -> Result<T, FileError>,
@@ -72,7 +66,6 @@ fn open(path: &Path) -> Result<Index, FileError> {
     Index::open(connection)
 }
 
-/// Renames a damaged index, unless somebody else has just done so.
 fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
     let lock = File::create(runs.join(LOCK))?;
     lock.lock()?;
@@ -84,7 +77,7 @@ fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
     let mut free = aside.filter(|aside| !aside.exists());
     let aside = free.next().unwrap_or_else(|| runs.join("history.damaged"));
     fs::rename(path, &aside)?;
-    // It belongs to the one that is gone.
+    // Belongs to the removed index.
     let _ = fs::remove_file(runs.join(format!("{FILE}-journal")));
     Ok(Some(aside))
 }
@@ -99,7 +92,6 @@ mod tests {
 
     use super::*;
 
-    /// A folder that is gone behind the test.
     struct Folder(PathBuf);
 
     impl Folder {

@@ -1,8 +1,7 @@
-//! WHAT CAME BEFORE: the index of runs beside their records, one file of SQLite. Of each run it has what `decisions::past` keeps, also of
-//! those whose records are gone; of all others it can be made again from the records.
+//! SQLite index of runs next to their records, including deleted ones. Otherwise it can be rebuilt.
 //!
-//! [`keep`] adds a run that has finished, [`known`] answers every run there is. Many processes may do either at a time. What is damaged is
-//! set aside and made anew. Nothing here computes a figure, and whatever fails here fails no run.
+//! [`keep`] adds a run, [`known`] lists all. Safe for concurrent processes; failures never fail a
+//! run.
 
 #![forbid(unsafe_code)]
 
@@ -21,12 +20,9 @@ use record::{RecordError, Run};
 
 pub use file::FILE;
 
-/// Why the index could not be read or written.
 #[derive(Debug)]
 pub struct IndexError {
-    /// Which file.
     pub path: PathBuf,
-    /// What is wrong with it.
     pub why: String,
 }
 
@@ -43,19 +39,15 @@ impl std::fmt::Display for IndexError {
 
 impl std::error::Error for IndexError {}
 
-/// Every run there is.
 #[derive(Debug, Default)]
 pub struct RunIndex {
-    /// Oldest first.
     pub runs: Vec<IndexedRun>,
-    /// What the user should be told, line by line.
     pub remarks: Vec<String>,
 }
 
-/// Keeps the figures of a run that has finished; answers where an index was put that could not be read.
+/// Returns the new name of a damaged index.
 ///
-/// # Errors
-/// When that cannot be done.
+/// # Errors The index cannot be written.
 pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError> {
     let Some((dir, runs)) = run
         .dir
@@ -64,7 +56,7 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
     else {
         return Ok(None);
     };
-    // One process of several is no run.
+    // A part is not a run.
     if run.manifest.share.is_some() {
         return Ok(None);
     }
@@ -73,14 +65,14 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
         .map(|(_, aside)| aside)
         .and_then(|aside| {
             if aside.is_some() {
-                // What else was in it comes from the records.
+                // Restores other runs from records.
                 sync(runs, false)?;
             }
             Ok(aside)
         })
 }
 
-/// Every run in a folder, the figures of those without a record from the index. With `anew` those with one are read again.
+/// With `anew`, records are read again.
 #[must_use]
 pub fn known(runs: &Path, again: bool) -> RunIndex {
     let mut known = match sync(runs, again) {
@@ -107,14 +99,13 @@ pub fn known(runs: &Path, again: bool) -> RunIndex {
     known
 }
 
-/// Adds what the index lacks of the records in its folder, and answers everything that it then has.
 fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
     let mut known = RunIndex::default();
     let dirs = record::all(runs);
     let dirs = dirs.iter().filter(|dir| !record::is_under_way(dir));
     let dirs: Vec<&PathBuf> = dirs.collect();
     if dirs.is_empty() && !runs.join(FILE).exists() {
-        // Asking about nothing leaves nothing behind.
+        // No index for an empty folder.
         return Ok(known);
     }
     let (names, aside) = file::with(runs, |index| index.names())?;
@@ -133,7 +124,6 @@ fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
     Ok(known)
 }
 
-/// What is said of an index that could not be read.
 #[must_use]
 pub fn set_aside(to: &Path) -> String {
     format!(
@@ -151,7 +141,6 @@ fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut RunInde
     }
 }
 
-/// A run, from its record.
 fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     let run = Run::open(dir)?;
     Ok(decisions::run_index::index(
@@ -161,7 +150,7 @@ fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     ))
 }
 
-/// What a run was to do; null where its record does not say.
+/// Null if unavailable.
 fn plan(dir: &Path) -> serde_json::Value {
     let bytes = std::fs::read(dir.join("plan.json")).ok();
     let plan = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -173,5 +162,4 @@ fn name(dir: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The names of runs.
 pub(crate) type RunNames = BTreeSet<String>;

@@ -1,5 +1,4 @@
-//! The tables of the index, which anybody may read with their own tools: a row per run, its tags, what it must have in common with others,
-//! and its figures. What a run's figures mean is nobody's business here.
+//! Tables of the index, also for other tools: runs, tags, likeness, rows, times.
 
 use decisions::run_index::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
 use record::{Model, RunState};
@@ -11,7 +10,6 @@ use crate::{
     text::{from_word, span, value, word},
 };
 
-/// The version of these tables.
 const VERSION: i64 = 1;
 
 const TABLES: &str = "
@@ -32,23 +30,20 @@ create table times (
 );
 ";
 
-/// The tables that have a row, or several, of a run.
 const OF_RUNS: [&str; 5] = ["runs", "tags", "likeness", "rows", "times"];
 
-/// An open index.
 pub(crate) struct Index {
     connection: Connection,
 }
 
 impl Index {
-    /// Of a file that is an index, or is empty.
     pub fn open(mut connection: Connection) -> Result<Index, FileError> {
         let version = |connection: &Connection| -> Result<i64, FileError> {
             Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
         };
         if version(&connection)? == 0 {
             let making = begin(&mut connection)?;
-            // Somebody else may have made them meanwhile.
+            // Another process may have created them.
             if version(&making)? == 0 {
                 making.execute_batch(TABLES)?;
                 making.pragma_update(None, "user_version", VERSION)?;
@@ -63,7 +58,6 @@ impl Index {
         }
     }
 
-    /// Whether all of it can be read.
     pub fn is_whole(&self) -> bool {
         let found = self
             .connection
@@ -71,14 +65,12 @@ impl Index {
         found.is_ok_and(|found| found == "ok") && self.runs().is_ok()
     }
 
-    /// The names of the runs in it.
     pub fn names(&self) -> Result<RunNames, FileError> {
         let mut asked = self.connection.prepare("select run from runs")?;
         let names = asked.query_map([], |row| row.get(0))?;
         Ok(names.collect::<Result<_, _>>()?)
     }
 
-    /// Puts a run in it, in the place of what it knew of it.
     pub fn add(&mut self, past: &IndexedRun) -> Result<(), FileError> {
         let adding = begin(&mut self.connection)?;
         for table in OF_RUNS {
@@ -88,7 +80,6 @@ impl Index {
         Ok(adding.commit()?)
     }
 
-    /// All runs, oldest first.
     pub fn runs(&self) -> Result<Vec<IndexedRun>, FileError> {
         let mut asked = self.connection.prepare(
             "select run, began_ns, began_utc, name, target, revision, load, model, state, elapsed_ns, measurement, criteria, \
@@ -124,7 +115,6 @@ impl Index {
         Ok(runs)
     }
 
-    /// What stands of a run in other tables.
     fn complete(&self, past: &mut IndexedRun) -> Result<(), FileError> {
         let run = past.run.clone();
         let mut tags = self
@@ -177,7 +167,7 @@ impl Index {
     }
 }
 
-/// A change of the index, alone among all processes: waiting for others is done here, and nowhere later.
+/// An exclusive transaction: waiting for other processes happens here only.
 fn begin(connection: &mut Connection) -> Result<Transaction<'_>, FileError> {
     Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

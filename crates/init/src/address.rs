@@ -1,31 +1,26 @@
-//! URLs in their parts, as somebody wrote them: nothing is rewritten that a plan can say as it is. Variables may stand in them.
+//! Parts of a URL as written. Variables are allowed.
 
 use url::{Url, form_urlencoded};
 
 use crate::placeholders;
 
-/// A URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Scheme, host and port.
     pub origin: String,
-    /// The host alone.
     pub host: String,
-    /// Name and password, decoded; no password where none was said.
     pub user: Option<(String, Option<String>)>,
-    /// From the first slash on, with the query; never empty.
+    /// From the first slash, with the query; never empty.
     pub path: String,
 }
 
-/// Takes a URL apart; what has no scheme is http.
+/// Without a scheme, http is assumed.
 ///
-/// # Errors
-/// In a few words, why it is none.
+/// # Errors Why it is invalid.
 pub fn read(text: &str) -> Result<Address, String> {
     let text = text.split('#').next().unwrap_or_default().trim();
     let has_scheme = scheme(text).is_some();
     if placeholders::has_variables(text) && !has_scheme {
-        // `$BASE/path`: only the environment knows the rest.
+        // `$BASE/path`: the rest is unknown.
         let end = text.find(['/', '?']).unwrap_or(text.len());
         let (origin, path) = text.split_at(end);
         if !placeholders::replaced(origin, "").is_empty() || origin.is_empty() {
@@ -64,7 +59,7 @@ pub fn read(text: &str) -> Result<Address, String> {
         Some((user, place)) => (Some(user), place),
         None => (None, authority),
     };
-    // Hosts have no braces, and a plan's target no variables for them. Behind a colon there is a port.
+    // Hosts and targets cannot hold variables. A colon precedes a port.
     if place.is_empty() || place.ends_with(':') || place.contains(['{', '}']) {
         return Err(no_url());
     }
@@ -80,14 +75,13 @@ pub fn read(text: &str) -> Result<Address, String> {
     })
 }
 
-/// What stands before `://`, where a URL begins with it; one in its path or query is none of it.
+/// A scheme in path or query does not count.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     (!scheme.is_empty() && scheme.chars().all(is_part)).then_some(scheme)
 }
 
-/// For messages: a password is nobody's business.
 fn without_user(text: &str) -> String {
     match (text.split_once("://"), text.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, place))) => format!("{scheme}://…@{place}"),
@@ -104,12 +98,11 @@ fn from_slash(path: &str) -> String {
     }
 }
 
-/// `%40` is `@`.
 pub fn decoded(text: &str) -> String {
     let text = text.replace('+', "%2B").replace('&', "%26");
     let mut pairs = form_urlencoded::parse(text.as_bytes());
     pairs.next().map_or_else(String::new, |(name, value)| {
-        // Without an equals sign all of it is the name.
+        // Without an equals sign it is the name.
         if text.contains('=') {
             format!("{name}={value}")
         } else {
@@ -118,7 +111,6 @@ pub fn decoded(text: &str) -> String {
     })
 }
 
-/// Everything but letters, digits and `-._~` as `%XX`, variables left alone.
 pub fn encoded(text: &str) -> String {
     placeholders::mapped(text, |plain| {
         let mut out = String::new();
@@ -149,7 +141,6 @@ mod tests {
             (bare.origin.as_str(), bare.path.as_str()),
             ("http://localhost:8080", "/?x")
         );
-        // Who has no scheme may have one in the query.
         let with = read("localhost/x?u=http://a").unwrap();
         assert_eq!(
             (with.origin.as_str(), with.path.as_str()),

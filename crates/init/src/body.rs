@@ -1,5 +1,4 @@
-//! Bodies, paths and passwords of requests, without what is secret in them, in the form that a plan says them best and still sends the same
-//! bytes.
+//! Bodies, paths and passwords without secrets, in the best form that sends the same bytes.
 
 use serde_json::Value;
 
@@ -7,8 +6,8 @@ use crate::{draft::DraftBody, placeholders, unknowns::Unknowns, yaml};
 
 const JSON: &str = "application/json";
 
-/// A body's text: as JSON where the plan would send the same bytes (or where something in it must be replaced), else as it is. A header that
-/// follows from it is taken away.
+/// JSON if the plan would send the same bytes or must replace something. Removes headers that
+/// follow from it.
 pub fn draft(
     text: &str,
     headers: &mut Vec<(String, String)>,
@@ -48,13 +47,12 @@ pub fn draft(
     DraftBody::Text(text.to_owned())
 }
 
-/// A list or mapping that a plan can hold.
 pub fn structured(text: &str) -> Option<Value> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
     let value: Value = serde_json::from_str(text).ok()?;
-    // Two members of one name would become one.
+    // Duplicate members would be lost.
     let is_whole = query::value::json(&value).len() <= text.len() || text.contains("\\u");
     let is_whole = is_whole && yaml::holds(&value) && members(&value) == text_members(text);
     (is_whole && (placeholders::has_variables(text) || !placeholders::is_foreign_value(&value)))
@@ -69,7 +67,6 @@ fn members(value: &Value) -> usize {
     }
 }
 
-/// Colons outside of texts: as many as there are members.
 fn text_members(text: &str) -> usize {
     let (mut count, mut inside, mut escaped) = (0, false, false);
     for byte in text.bytes() {
@@ -84,7 +81,6 @@ fn text_members(text: &str) -> usize {
     count
 }
 
-/// A path with its query, without what is secret in the latter.
 pub fn path(path: &str, unknowns: &mut Unknowns) -> String {
     match path.split_once('?') {
         Some((path, query)) => format!("{path}?{}", unknowns.pairs(query, "the URL's query")),
@@ -92,7 +88,6 @@ pub fn path(path: &str, unknowns: &mut Unknowns) -> String {
     }
 }
 
-/// Who signs in: the password, said or not, comes from the environment.
 pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (String, String) {
     let what = format!(
         "the password of {}",
@@ -120,8 +115,6 @@ pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (Str
     (name, password)
 }
 
-/// Whether a user's name has the form of a key. Services that take a key instead of a user and a
-/// password have it in this place.
 fn is_key(name: &str) -> bool {
     const PREFIXES: [&str; 13] = [
         "sk_",

@@ -1,5 +1,4 @@
-//! A plan as it is put together, before it is text: steps with their comments, in the order in which they are written. Texts may hold
-//! variables ([`crate::marks`]). How it is laid out is said elsewhere.
+//! A plan before it is written: steps with comments. Texts may hold variables ([`crate::marks`]).
 
 use std::path::{Component, Path};
 
@@ -7,36 +6,26 @@ use serde_json::Value;
 
 use crate::unknowns::{Unknown, Unknowns};
 
-/// A plan that is about to be written.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// What it was made from, for the first line.
     pub(crate) from: String,
-    /// Its title.
     pub(crate) name: String,
-    /// A name for its file, without the suffix.
     pub(crate) stem: String,
-    /// The base URL.
     pub(crate) target: String,
-    /// What is to be known before it is run, as comments.
     pub(crate) remarks: Vec<String>,
     pub(crate) http: Http,
     pub(crate) unknowns: Unknowns,
     pub(crate) steps: Vec<DraftStep>,
 }
 
-/// How requests travel.
 #[derive(Debug, Default)]
 pub(crate) struct Http {
     pub insecure: bool,
-    /// Redirects are not followed, and why.
     pub no_redirects: Option<&'static str>,
     pub max_redirects: Option<u32>,
-    /// With its unit.
     pub timeout: Option<String>,
     /// `HOST:PORT:ADDRESS` each.
     pub resolve: Vec<String>,
-    /// Files: a socket, authorities, a certificate and its key.
     pub unix: Option<String>,
     pub authorities: Option<String>,
     pub certificate: Option<String>,
@@ -46,21 +35,15 @@ pub(crate) struct Http {
 #[derive(Debug)]
 pub(crate) enum DraftStep {
     Request(Box<DraftRequest>),
-    /// A pause, with its unit.
     Think(String),
-    /// A line that is printed: of a plan that has nothing to send yet.
     Log(String),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct DraftRequest {
-    /// Lines above it.
     pub comments: Vec<String>,
-    /// Written as a comment.
     pub off: bool,
-    /// In small letters.
     pub method: String,
-    /// From the path on, or whole.
     pub url: String,
     pub label: Option<String>,
     pub headers: Vec<(String, String)>,
@@ -69,7 +52,6 @@ pub(crate) struct DraftRequest {
     pub body: DraftBody,
     pub auth: Option<(String, String)>,
     pub follow: Option<bool>,
-    /// Names, and where in the answer they are: JSONPaths, or mappings as a plan has them.
     pub captures: Vec<(String, Value)>,
     pub expect: Option<u16>,
 }
@@ -84,12 +66,10 @@ pub(crate) enum DraftBody {
     Text(String),
 }
 
-/// A part of a multipart form.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DraftPart {
     pub name: String,
     pub content: PartContent,
-    /// Its content type.
     pub kind: Option<String>,
 }
 
@@ -98,25 +78,21 @@ pub(crate) enum PartContent {
     Text(String),
     File {
         path: String,
-        /// Instead of its own name.
         called: Option<String>,
     },
 }
 
 impl Draft {
-    /// What must be exported before the plan runs.
     #[must_use]
     pub fn unknowns(&self) -> &[Unknown] {
         self.unknowns.list()
     }
 
-    /// A name for its file.
     #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}.yml", self.stem)
     }
 
-    /// What it comes to, in a few words: `3 steps to https://shop.example`.
     #[must_use]
     pub fn in_short(&self) -> String {
         let (mut on, mut off) = (0, 0);
@@ -133,7 +109,7 @@ impl Draft {
         format!("{on} request{s} to {target}{rest}")
     }
 
-    /// Files are named from where the plan lies, not from where it was made. Whether any is named.
+    /// Makes file names relative to the plan. Returns whether there are any.
     pub(crate) fn move_files(&mut self, plan: &str) -> bool {
         let http = &mut self.http;
         let own = [
@@ -180,7 +156,6 @@ impl Draft {
         })
     }
 
-    /// Headers that all requests that are sent have in common move to where they are said once.
     pub(crate) fn shared_headers(&mut self) -> Vec<(String, String)> {
         let sent = self.requests().filter(|request| !request.off);
         let mut lists = sent.map(|request| &request.headers);
@@ -205,12 +180,11 @@ impl Draft {
     }
 }
 
-/// The only step of a plan all of whose requests are comments.
 pub(crate) fn nothing_yet() -> DraftStep {
     DraftStep::Log("Nothing is sent yet: take the # away from a step below".to_owned())
 }
 
-/// A file's name of a host: `shop` of `www.shop.example`.
+/// `shop` for `www.shop.example`.
 pub(crate) fn stem_of_host(host: &str) -> String {
     let host = host.strip_prefix("www.").unwrap_or(host);
     let is_address = host.parse::<std::net::Ipv4Addr>().is_ok();
@@ -222,7 +196,6 @@ pub(crate) fn stem_of_host(host: &str) -> String {
     stem(label)
 }
 
-/// A file's name of any text.
 pub(crate) fn stem(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {

@@ -1,5 +1,3 @@
-//! A URL as a plan: one request.
-
 use formats::LoadErrors;
 
 use crate::{
@@ -9,10 +7,6 @@ use crate::{
     unknowns::Unknowns,
 };
 
-/// The plan that requests one URL.
-///
-/// # Errors
-/// One line, where it is none.
 pub fn from_url(text: &str) -> Result<Draft, LoadErrors> {
     if placeholders::is_foreign(text) {
         return Err(LoadErrors::refused(

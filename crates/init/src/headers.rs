@@ -1,13 +1,11 @@
-//! Headers of requests that somebody recorded or wrote down: which are a client's own business, and how several of one name come together.
+//! Which recorded headers are kept, and how duplicates are joined.
 
-/// Whether a header is a part of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderUse {
     Yes,
     No,
 }
 
-/// What follows from the body or the connection, whoever wrote it.
 const OF_THE_CONNECTION: [&str; 7] = [
     "content-length",
     "transfer-encoding",
@@ -17,7 +15,6 @@ const OF_THE_CONNECTION: [&str; 7] = [
     "upgrade",
     "te",
 ];
-/// What browsers add by themselves, and what would make a cache answer for the service.
 const OF_THE_BROWSER: [&str; 12] = [
     "dnt",
     "priority",
@@ -33,7 +30,6 @@ const OF_THE_BROWSER: [&str; 12] = [
     "origin",
 ];
 
-/// A header of a command line: it is there because somebody wants it.
 pub fn of_curl(name: &str, value: &str) -> HeaderUse {
     let lower = name.to_ascii_lowercase();
     let is_usual = lower == "connection" && value.eq_ignore_ascii_case("keep-alive");
@@ -44,7 +40,6 @@ pub fn of_curl(name: &str, value: &str) -> HeaderUse {
     }
 }
 
-/// A header of a browser's recording.
 pub fn of_browser(name: &str, value: &str) -> HeaderUse {
     let lower = name.to_ascii_lowercase();
     let says_nothing = lower == "accept" && value == "*/*";
@@ -59,13 +54,12 @@ pub fn of_browser(name: &str, value: &str) -> HeaderUse {
     }
 }
 
-/// What RFC 9110 allows in a name.
+/// By RFC 9110.
 pub fn is_name(name: &str) -> bool {
     let is_of_it = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty() && name.chars().all(is_of_it)
 }
 
-/// Appends a header; a second one of its name is joined to the first, because a plan has each once.
 pub fn join(headers: &mut Vec<(String, String)>, name: &str, value: String) {
     let known = headers
         .iter_mut()

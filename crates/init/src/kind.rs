@@ -1,4 +1,4 @@
-//! Which kind of source a text is, by what stands in it: its name decides nothing but who complains when it is broken.
+//! Detects the kind of a source by content.
 
 use formats::{
     LoadErrors,
@@ -9,15 +9,10 @@ use plan::{At, Problem};
 
 use crate::{curl, draft::Draft, har, openapi, placeholders};
 
-/// What `loadline init` reads, for those who brought something else.
 const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
 
 pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are not text: remove them";
 
-/// The plan of a file's text.
-///
-/// # Errors
-/// Where it is broken, or which kinds are known.
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(at) = text.find(placeholders::is_mark) {
@@ -65,7 +60,6 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     Err(LoadErrors::refused(format!("{name}: {KNOWN}")))
 }
 
-/// A JSON or YAML text as a tree; what is neither is told by what it looks like.
 fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     let is_named = |ends: &[&str]| {
@@ -73,7 +67,7 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
             .any(|end| name.to_ascii_lowercase().ends_with(end))
     };
     if looks_like_json || is_named(&[".har", ".json"]) {
-        // Its own reader says better what is wrong with JSON than the one of YAML does.
+        // serde_json has better messages for JSON.
         if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
             let mark = Mark {
                 file: 0,
@@ -102,7 +96,6 @@ fn tree(name: &str, text: &str) -> Result<Node, LoadErrors> {
     }
 }
 
-/// The first text that, once its escapes are read, holds a character of ours.
 pub(crate) fn foreign(node: &Node) -> Option<Mark> {
     match &node.data {
         NodeData::Scalar(value) => value
@@ -120,7 +113,6 @@ pub(crate) fn foreign(node: &Node) -> Option<Mark> {
     }
 }
 
-/// The first word of the first line that is no comment.
 fn looks_like_curl(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
@@ -129,7 +121,6 @@ fn looks_like_curl(text: &str) -> bool {
         && !line.is_some_and(|line| line.starts_with(['{', '[']))
 }
 
-/// A problem at a place of the file.
 pub(crate) fn problem(name: &str, mark: Mark, message: String) -> LoadErrors {
     let at = At {
         file: name.to_owned(),

@@ -1,7 +1,5 @@
-//! BEGIN with it: a URL, a command line of curl, a browser's recording or a service's description becomes a commented
-//! plan that people go on from. What the source does not say is marked, never guessed; what is secret in it never reaches the plan.
-//!
-//! This crate runs nothing and asks nobody: it makes text of text.
+//! Creates commented plans from URLs, curl commands, recordings (HAR) and OpenAPI descriptions.
+//! Unknown values are marked, secrets are left out. Pure text processing.
 
 #![forbid(unsafe_code)]
 

@@ -1,31 +1,24 @@
-//! Variables inside texts that are still worked on. A text is a plain `String` in which a variable stands between two characters that no
-//! text may hold, so that it can be cut and joined like any other; only when the plan is written does it become a template. What is
-//! meant for plans already, and how a plan is laid out, is not known here.
+//! Variables in unfinished texts, between two reserved characters. They become templates when
+//! written.
 
 use serde_json::{Map, Value};
 
-/// Before a variable's name and behind it: code points that Unicode keeps for use inside a program.
 const BEGIN: char = '\u{fdd0}';
 const END: char = '\u{fdd1}';
-/// What stands for a brace that would else begin or end a variable.
 const BRACES: [(&str, &str); 2] = [("open", "{"), ("close", "}")];
 
-/// The text that is one variable.
 pub fn variable(name: &str) -> String {
     format!("{BEGIN}{name}{END}")
 }
 
-/// Whether this is one of our two characters.
 pub fn is_mark(letter: char) -> bool {
     letter == BEGIN || letter == END
 }
 
-/// Whether a text from outside holds one of our two characters, which must not come in.
 pub fn is_foreign(text: &str) -> bool {
     text.contains([BEGIN, END])
 }
 
-/// [`is_foreign`] for anything in a value.
 pub fn is_foreign_value(value: &Value) -> bool {
     match value {
         Value::String(text) => is_foreign(text),
@@ -37,12 +30,10 @@ pub fn is_foreign_value(value: &Value) -> bool {
     }
 }
 
-/// Whether variables stand in it.
 pub fn has_variables(text: &str) -> bool {
     text.contains(BEGIN)
 }
 
-/// The text with something else in the place of each variable.
 pub fn replaced(text: &str, by: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in pieces(text) {
@@ -54,7 +45,6 @@ pub fn replaced(text: &str, by: &str) -> String {
     out
 }
 
-/// The text with what stands between its variables changed.
 pub fn mapped(text: &str, change: impl Fn(&str) -> String) -> String {
     let pieces = pieces(text).map(|piece| match piece {
         Piece::Plain(plain) => change(plain),
@@ -91,14 +81,13 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// Makes templates of texts, and remembers which braces had to become variables.
 #[derive(Debug, Default)]
 pub struct Templates {
     used: [bool; 2],
 }
 
 impl Templates {
-    /// The template's text. `{{` in the source is no variable of ours: each such brace becomes one that holds a brace.
+    /// Literal `{{` becomes a variable that holds a brace.
     pub fn text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut behind_variable = false;
@@ -140,7 +129,6 @@ impl Templates {
         out
     }
 
-    /// The same for every text of a value, keys included.
     pub fn value(&mut self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -155,14 +143,12 @@ impl Templates {
         }
     }
 
-    /// The variables that hold braces, with their values.
     pub fn braces(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let used = BRACES.into_iter().zip(self.used);
         used.filter_map(|(brace, used)| used.then_some(brace))
     }
 }
 
-/// Names that no other variable may take.
 pub fn is_reserved(name: &str) -> bool {
     BRACES.iter().any(|(known, _)| *known == name)
 }

@@ -1,18 +1,16 @@
-//! What a source does not say, or says and must not be written down: each becomes a variable of the plan that is taken from the
-//! environment, and a line of what to export. Values are kept only to know one from another; nothing here prints them.
+//! Missing and secret values: each becomes a variable from the environment.
 
 use plan::is_secret_name;
 use serde_json::Value;
 
 use crate::placeholders;
 
-/// Variables that mean something on most machines: taken from there, they would be sent without anybody having said so.
+/// Common environment variables that must not be used by accident.
 const TAKEN: [&str; 22] = [
     "PATH", "HOME", "USER", "USERNAME", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "PWD", "OLDPWD",
     "HOST", "HOSTNAME", "TERM", "NAME", "TMPDIR", "EDITOR", "DISPLAY", "MAIL", "TZ", "UID", "ID",
     "OS",
 ];
-/// Words that say how, not who: what stands behind them is the secret.
 const SCHEMES: [(&str, &str); 5] = [
     ("bearer ", "token"),
     ("basic ", "credentials"),
@@ -20,7 +18,7 @@ const SCHEMES: [(&str, &str); 5] = [
     ("apikey ", "api_key"),
     ("digest ", "credentials"),
 ];
-/// Names that look secret and are none.
+/// Names that look secret and are not.
 const OPEN: [&str; 7] = [
     "idempotency-key",
     "sec-websocket-key",
@@ -31,43 +29,33 @@ const OPEN: [&str; 7] = [
     "cookieconsent",
 ];
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// The plan's variable; none where the plan names the environment itself.
+    /// `None` if the plan names the environment directly.
     pub variable: Option<String>,
-    /// The environment's.
     pub env: String,
-    /// What it is, for a comment.
     pub what: String,
-    /// Whether the source said it, and it was left out on purpose.
     pub secret: bool,
     hint: String,
     value: String,
 }
 
-/// All of a plan.
 #[derive(Debug, Default)]
 pub struct Unknowns {
     list: Vec<Unknown>,
-    /// Variables that steps set.
     captured: Vec<String>,
-    /// Variables in the place of numbers, as they stand in texts: without quotes in JSON.
     numbers: Vec<String>,
 }
 
 impl Unknowns {
-    /// In the order in which they came up.
     pub fn list(&self) -> &[Unknown] {
         &self.list
     }
 
-    /// The variable in the place of a secret.
     pub fn secret(&mut self, hint: &str, value: &str, what: &str) -> String {
         self.variable(hint, value, what, true)
     }
 
-    /// The variable in the place of something that nobody said.
     pub fn missing(&mut self, hint: &str, what: &str) -> String {
         self.variable(hint, "", what, false)
     }
@@ -93,7 +81,6 @@ impl Unknowns {
         placeholders::variable(&name)
     }
 
-    /// The variable that something missing has already.
     pub fn known(&self, hint: &str) -> Option<String> {
         let known = self
             .list
@@ -102,7 +89,6 @@ impl Unknowns {
         known?.variable.as_deref().map(placeholders::variable)
     }
 
-    /// What the environment's variable is called.
     pub fn env_of(hint: &str) -> String {
         let env = name_of(hint).to_ascii_uppercase();
         if TAKEN.contains(&env.as_str()) {
@@ -112,14 +98,12 @@ impl Unknowns {
         }
     }
 
-    /// A name that nobody has yet, for a variable that a step sets.
     pub fn capture(&mut self, hint: &str) -> String {
         let name = self.free_name(hint);
         self.captured.push(name.clone());
         name
     }
 
-    /// A variable of the environment that the source names itself.
     pub fn environment(&mut self, name: &str, what: &str) -> String {
         if self.list.iter().all(|known| known.env != name) {
             self.list.push(Unknown {
@@ -155,7 +139,6 @@ impl Unknowns {
         names.find(|name| is_free(name)).unwrap_or(name)
     }
 
-    /// A header's value without what is secret in it.
     pub fn header(&mut self, name: &str, value: &str, from: &str) -> String {
         if !is_secret(name) || value.trim().is_empty() {
             return value.to_owned();
@@ -173,7 +156,7 @@ impl Unknowns {
         self.unless_named(&name.to_ascii_lowercase(), value, &what)
     }
 
-    /// What is nothing but variables already stays as it is.
+    /// A value of variables only is kept.
     fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
         if placeholders::has_variables(value) && placeholders::replaced(value, "").trim().is_empty()
         {
@@ -182,7 +165,7 @@ impl Unknowns {
         self.secret(hint, value, what)
     }
 
-    /// `a=1&token=x` without what is secret in it.
+    /// `a=1&token=x`.
     pub fn pairs(&mut self, text: &str, what: &str) -> String {
         let pairs = text.split('&').map(|pair| match pair.split_once('=') {
             Some((name, value)) if is_secret(name) && !value.is_empty() => {
@@ -194,8 +177,7 @@ impl Unknowns {
         pairs.collect::<Vec<_>>().join("&")
     }
 
-    /// The JSON of a value, if variables stand in it for numbers: a value of the environment is text, and only a
-    /// text can hold it without quotes. `None` if there are none.
+    /// JSON text with unquoted number variables; `None` without any.
     pub fn with_numbers(&self, value: &Value) -> Option<String> {
         let text = query::value::json(value);
         let numbers = self.numbers.iter();
@@ -205,7 +187,6 @@ impl Unknowns {
         (bare != text).then_some(bare)
     }
 
-    /// The text of a form with files (`multipart/form-data`) without what is secret in its fields.
     pub fn multipart(&mut self, text: &str, what: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let Some(boundary) = text.lines().next().filter(|line| line.starts_with("--")) else {
@@ -221,7 +202,6 @@ impl Unknowns {
         out
     }
 
-    /// A part between two boundaries: its head, an empty line, its value.
     fn part(&mut self, part: &str, what: &str) -> String {
         let blank = ["\r\n\r\n", "\n\n"].into_iter();
         let found = blank.filter_map(|blank| Some((part.find(blank)?, blank.len())));
@@ -242,7 +222,6 @@ impl Unknowns {
         }
     }
 
-    /// A JSON value without what is secret in it.
     pub fn json(&mut self, name: &str, value: &Value, what: &str) -> Value {
         match value {
             Value::Array(items) => items
@@ -259,7 +238,7 @@ impl Unknowns {
             }
             Value::Number(_) if is_secret(name) => {
                 let text = query::value::text(Some(value));
-                // A variable of its own: the same digits may also stand in the source as text.
+                // The same digits may also appear as text.
                 let what = format!("`{name}` of {what}, a number");
                 let variable = self.secret(name, &format!("number {text}"), &what);
                 self.numbers.push(variable.clone());
@@ -270,12 +249,11 @@ impl Unknowns {
     }
 }
 
-/// Whether what stands under this name stays out of the file.
 pub fn is_secret(name: &str) -> bool {
     is_secret_name(name) && !OPEN.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// A name that templates and shells both take: `x-api-key` is `x_api_key`.
+/// Valid in templates and shells: `x-api-key` is `x_api_key`.
 fn name_of(hint: &str) -> String {
     let mut name = String::new();
     for letter in hint.chars() {

@@ -1,4 +1,4 @@
-//! The text of a plan: what is said first, what is only commented, which words teach. Values are written by [`crate::yaml`].
+//! Text of a plan: header, comments, steps. [`crate::yaml`] writes values.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,10 @@ use crate::{
     yaml,
 };
 
-/// Comments are broken before they are longer.
 const WIDTH: usize = 100;
 
 impl Draft {
-    /// The plan's text; `file` is what the commands in its first lines call it.
+    /// `file` is its name in the example commands.
     #[must_use]
     pub fn text(mut self, file: &str) -> String {
         if self.move_files(file) {
@@ -24,7 +23,7 @@ impl Draft {
         }
         let shared = self.shared_headers();
         let mut templates = Templates::default();
-        // Before the variables, because braces in them need some.
+        // First, since braces need variables.
         let steps = self.steps_text(&mut templates);
         let http = self.http_text(&shared, &mut templates);
         let variables = variables_text(self.unknowns(), &templates);
@@ -111,7 +110,7 @@ impl Draft {
 
     fn steps_text(&self, templates: &mut Templates) -> String {
         let mut out = String::new();
-        // What is commented out stands apart: else its comments are taken for those of the next step.
+        // Separates commented steps from the next comment.
         let mut behind_comment = false;
         for step in &self.steps {
             let is_off = matches!(step, DraftStep::Request(request) if request.off);
@@ -147,7 +146,6 @@ fn text(text: &str) -> Value {
     Value::from(text)
 }
 
-/// The command that sets them.
 fn export(list: &[&Unknown]) -> String {
     let names = list.iter().map(|unknown| format!("{}=…", unknown.env));
     format!("export {}", names.collect::<Vec<_>>().join(" "))
@@ -215,7 +213,7 @@ fn request_text(request: &DraftRequest, templates: &mut Templates, out: &mut Str
             yaml::entry(key, &value, 6, &mut step);
         }
     }
-    // The dash takes the place of two blanks; what is commented out keeps its columns behind the `# `.
+    // The dash replaces two blanks; comments keep their columns.
     let step = format!("  - {}", &step[4..]);
     if request.off {
         for line in step.lines() {
@@ -272,7 +270,6 @@ fn keys(request: &DraftRequest, templates: &mut Templates) -> Vec<(&'static str,
     keys
 }
 
-/// Parts by their names; a name that comes again has a list.
 fn multipart(parts: &[DraftPart], templates: &mut Templates) -> Value {
     let mut all = Map::new();
     for part in parts {
@@ -308,7 +305,6 @@ fn multipart(parts: &[DraftPart], templates: &mut Templates) -> Value {
     Value::Object(all)
 }
 
-/// A comment on as many lines as it takes. Whatever the source says in it cannot end it.
 fn comment(text: &str, indent: usize, out: &mut String) {
     let text = one_line(text);
     let mut line = String::new();

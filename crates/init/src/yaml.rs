@@ -1,21 +1,16 @@
-//! Values as YAML that is pleasant to read and reads back as the same values: plain where nothing can be mistaken, else quoted; on one
-//! line where it fits, else on several. It knows nothing of plans.
+//! Readable YAML that parses to the same values.
 
 use std::fmt::Write as _;
 
 use formats::document::{self, Dialect};
 use serde_json::Value;
 
-/// Lines are not made longer where they can be broken.
 const WIDTH: usize = 100;
-/// Longer texts are quoted without a look at whether they could do without.
 const LONGEST_PLAIN: usize = 300;
-/// YAML ends the search for a key's colon behind 1024 characters.
+/// YAML limits keys to 1024 characters.
 const LONGEST_KEY: usize = 500;
-/// A plan around it has its own depth, and readers have an end.
 const DEEPEST: usize = 40;
 
-/// A text.
 pub fn scalar(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()
@@ -26,7 +21,6 @@ pub fn scalar(text: &str) -> String {
     }
 }
 
-/// Whether the text means itself without quotes, wherever it stands.
 fn is_plain(text: &str) -> bool {
     let is_first = |c: char| c.is_ascii_alphanumeric() || "/$_".contains(c);
     let is_inside = |c: char| c.is_ascii_alphanumeric() || " /$_.:?&=%+~@()*;-".contains(c);
@@ -38,7 +32,7 @@ fn is_plain(text: &str) -> bool {
     {
         return false;
     }
-    // Numbers, words like `true` and whatever else the reader has its own mind of.
+    // Numbers, `true` and similar need quotes.
     let as_item = format!("[{text}]");
     let read = document::parse(0, &as_item, Dialect::Core).ok();
     let read = read.and_then(|document| document.root.map(|node| node.to_value()));
@@ -59,7 +53,6 @@ fn double_quoted(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if is_printable(c) => out.push(c),
-            // Writing into a String cannot fail.
             c => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
@@ -69,7 +62,6 @@ fn double_quoted(text: &str) -> String {
     out
 }
 
-/// A value on one line.
 pub fn flow(value: &Value) -> String {
     match value {
         Value::String(text) => scalar(text),
@@ -89,14 +81,12 @@ pub fn flow(value: &Value) -> String {
     }
 }
 
-/// `key: value`, on as many lines as it takes, indented by so many spaces.
 pub fn entry(key: &str, value: &Value, indent: usize, out: &mut String) {
     let key = scalar(key);
     let _ = write!(out, "{:indent$}{key}:", "");
     write_after_key(value, indent, indent + key.len() + 1, out);
 }
 
-/// What stands behind a colon (or an item's dash) in a block that is indented by so much.
 fn write_after_key(value: &Value, indent: usize, column: usize, out: &mut String) {
     let line = flow(value);
     match value {
@@ -135,7 +125,7 @@ fn list_item(item: &Value, indent: usize, out: &mut String) {
     let _ = write!(out, "{:indent$}-", "");
     match item {
         Value::Object(map) if !map.is_empty() && indent + 2 + line.len() > WIDTH => {
-            // The first key stands beside the dash, the others below it.
+            // The first key is on the dash's line.
             let mut text = String::new();
             for (key, item) in map {
                 entry(key, item, indent + 2, &mut text);
@@ -143,14 +133,14 @@ fn list_item(item: &Value, indent: usize, out: &mut String) {
             let _ = write!(out, " {}", text.trim_start_matches(' '));
         }
         Value::Array(items) if !items.is_empty() => {
-            // A list in a list is never broken: one dash behind another is hard to read.
+            // Nested lists stay on one line.
             let _ = writeln!(out, " {line}");
         }
         item => write_after_key(item, indent, indent + 1, out),
     }
 }
 
-/// How a text of several lines is introduced, if it can be written as it is.
+/// Block style header, if the text allows it.
 fn block(text: &str) -> Option<&'static str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let is_line = |line: &str| {
@@ -167,7 +157,6 @@ fn block(text: &str) -> Option<&'static str> {
     fits.then_some(header)
 }
 
-/// Whether a value can be written, and read again, as a part of a plan.
 pub fn holds(value: &Value) -> bool {
     fn fits(value: &Value, depth: usize) -> bool {
         depth > 0

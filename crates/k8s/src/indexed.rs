@@ -1,4 +1,4 @@
-//! An indexed Job of Kubernetes' own: each pod carries out a part that begins by its clock, nobody sees the whole meanwhile.
+//! Indexed Job: each pod runs a part that starts by the clock.
 
 use crate::{
     RenderOptions,
@@ -6,10 +6,8 @@ use crate::{
     yaml::{list, quoted, word},
 };
 
-/// Which of the parts a pod is: Kubernetes puts the number there.
 const INDEX: &str = "$(JOB_COMPLETION_INDEX)";
 
-/// What is said before, and the job.
 pub fn rendered(wanted: &RenderOptions, seed: u64, start_at: &str) -> (String, String) {
     let job = format!(
         "\
@@ -70,7 +68,7 @@ fn before(wanted: &RenderOptions, start_at: &str) -> String {
 }
 
 fn arguments(wanted: &RenderOptions, seed: u64, start_at: &str) -> Vec<String> {
-    // Kubernetes looks for variables in what others have written, too.
+    // Escapes variable references.
     let plain = |text: &String| text.replace("$(", "$$(");
     let mut all = vec!["run".to_owned(), plain(&wanted.what)];
     for (flag, value) in [

@@ -1,7 +1,6 @@
-//! How does a cluster carry it out? Manifests for Kubernetes, of a test whose files, flags and length others have read: a RayJob, whose nodes
-//! Loadline conducts, or an indexed Job, whose parts begin by the clock and are merged afterwards.
+//! Kubernetes manifests: a conducted RayJob, or an indexed Job whose parts are merged afterwards.
 //!
-//! A pure function to text: it reads no file and no clock, and talks to no cluster.
+//! Pure text generation.
 
 #![forbid(unsafe_code)]
 
@@ -15,61 +14,34 @@ use std::fmt;
 
 pub use names::default_name;
 
-/// What is to be carried out, and where.
 #[derive(Debug, Clone)]
 pub struct RenderOptions {
-    /// Of the job, and of what belongs to it.
     pub name: String,
-    /// Where it is; none: wherever it is applied.
+    /// `None` means the default namespace.
     pub namespace: Option<String>,
-    /// The image that has Loadline in it.
     pub image: String,
-    /// How many nodes carry the load out.
     pub nodes: u64,
-    /// What each of them has, and no more: as Kubernetes writes quantities.
     pub cpu: String,
-    /// The same of memory.
     pub memory: String,
-    /// How much room the records have.
     pub storage: String,
-    /// A Secret whose values the test refers to as variables of the environment.
     pub env_from: Option<String>,
-    /// What is run, from `folder`: a file of the test, or a URL.
+    /// A file relative to `folder`, or a URL.
     pub what: String,
-    /// Further flags of `loadline run`.
     pub flags: Vec<String>,
-    /// Where it runs, below the folder of the files.
     pub folder: String,
-    /// The files of the test: relative path and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Whether any of them holds a secret: then all are in a Secret instead of a ConfigMap.
     pub files_are_secret: bool,
-    /// How long it may take, all in all, in seconds.
+    /// Total, in seconds.
     pub deadline_s: u64,
-    /// Who starts the nodes.
     pub job: Job,
 }
 
-/// Who starts the nodes.
 #[derive(Debug, Clone)]
 pub enum Job {
-    /// KubeRay: one run, conducted.
-    Ray {
-        /// The version of Ray in the image.
-        version: String,
-        /// So long nodes may take to be there, in seconds.
-        wait_s: u64,
-    },
-    /// Kubernetes itself: parts that nobody conducts.
-    Indexed {
-        /// What is random in all of them.
-        seed: u64,
-        /// When all of them begin, as it is written on the command line.
-        start_at: String,
-    },
+    Ray { version: String, wait_s: u64 },
+    Indexed { seed: u64, start_at: String },
 }
 
-/// Why there is no manifest: one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable(String);
 
@@ -79,10 +51,8 @@ impl fmt::Display for Unusable {
     }
 }
 
-/// The manifests, as one text of YAML documents.
 ///
-/// # Errors
-/// What Kubernetes would refuse, or cannot hold.
+/// # Errors Kubernetes would refuse it.
 pub fn render(wanted: &RenderOptions) -> Result<String, Unusable> {
     names::check(wanted).map_err(Unusable)?;
     let mut documents = vec![parts::claim(wanted)];

@@ -1,16 +1,11 @@
-//! What Kubernetes lets things be called, and what it takes for a quantity. Checked here, so that a mistake is one line of ours and no
-//! answer of a cluster's.
+//! Names and quantities that Kubernetes accepts, checked early.
 
 use crate::{Job, RenderOptions};
 
-/// KubeRay makes longer names of a job's.
 const LONGEST_RAY: usize = 47;
-/// The name of a job is a label of its pods.
 const LONGEST: usize = 63 - 14;
-/// More parts than this do not carry out one run.
 const MOST_NODES: u64 = 4096;
 
-/// A name made of a file's, or of a URL's host.
 #[must_use]
 pub fn default_name(what: &str) -> String {
     let last = what.trim_end_matches('/').rsplit('/').next();

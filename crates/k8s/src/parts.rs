@@ -1,4 +1,4 @@
-//! What both kinds of jobs have: the test's files, room for records, and what a pod is and is not allowed.
+//! Parts of both jobs: files, storage, security.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
@@ -7,16 +7,13 @@ use crate::{
     yaml::{block, indented, quoted},
 };
 
-/// Where the files of the test are.
 pub const FILES: &str = "/test";
-/// Where records are written.
 pub const RECORDS: &str = "/records";
-/// What a ConfigMap or a Secret holds at most, keys included.
+/// Maximum ConfigMap or Secret.
 const MOST: usize = 1 << 20;
-/// Who the program is in its image (`packaging/Dockerfile`), and who owns what it writes.
+/// User id in the image (`packaging/Dockerfile`).
 const USER: u32 = 10001;
 
-/// `metadata` of one of the objects.
 pub fn metadata(wanted: &RenderOptions, name: &str) -> String {
     let mut out = format!("metadata:\n  name: {}\n", quoted(name));
     if let Some(namespace) = &wanted.namespace {
@@ -25,7 +22,6 @@ pub fn metadata(wanted: &RenderOptions, name: &str) -> String {
     out + "  labels: " + &labels(wanted, None) + "\n"
 }
 
-/// By which everything of this test is found, and who is who in it.
 pub fn labels(wanted: &RenderOptions, role: Option<&str>) -> String {
     let role = role.map_or_else(String::new, |role| {
         format!(", app.kubernetes.io/component: {}", quoted(role))
@@ -36,7 +32,6 @@ pub fn labels(wanted: &RenderOptions, role: Option<&str>) -> String {
     )
 }
 
-/// Room for the records, which the pods do not outlive.
 pub fn claim(wanted: &RenderOptions) -> String {
     let (mode, why) = match wanted.job {
         crate::Job::Ray { .. } => (
@@ -55,7 +50,6 @@ pub fn claim(wanted: &RenderOptions) -> String {
     )
 }
 
-/// The files of the test.
 pub fn files(wanted: &RenderOptions) -> Result<String, String> {
     let (kind, of_texts, of_bytes) = if wanted.files_are_secret {
         ("Secret", "stringData", "data")
@@ -98,7 +92,6 @@ fn key(number: usize) -> String {
     format!("file-{number}")
 }
 
-/// The volumes of a pod that runs the test: its files, and its records if it writes some.
 pub fn volumes(wanted: &RenderOptions, has_records: bool) -> String {
     let mut out = String::new();
     if !wanted.files.is_empty() {
@@ -124,7 +117,6 @@ pub fn volumes(wanted: &RenderOptions, has_records: bool) -> String {
     out
 }
 
-/// Where they are seen.
 pub fn mounts(wanted: &RenderOptions) -> String {
     let mut out = String::new();
     if !wanted.files.is_empty() {
@@ -133,7 +125,6 @@ pub fn mounts(wanted: &RenderOptions) -> String {
     out + &format!("- {{name: records, mountPath: {RECORDS}}}\n")
 }
 
-/// Where the test runs.
 pub fn folder(wanted: &RenderOptions) -> String {
     match wanted.folder.as_str() {
         folder if folder.starts_with('/') => folder.to_owned(),
@@ -142,18 +133,15 @@ pub fn folder(wanted: &RenderOptions) -> String {
     }
 }
 
-/// What a pod as a whole may be.
 pub fn pod_security() -> String {
     format!(
         "# Load needs no rights.\nsecurityContext:\n  runAsNonRoot: true\n  runAsUser: {USER}\n  runAsGroup: {USER}\n  fsGroup: {USER}\n  seccompProfile: {{type: RuntimeDefault}}\n"
     )
 }
 
-/// What a container may do.
 pub const CONTAINER_SECURITY: &str =
     "securityContext:\n  allowPrivilegeEscalation: false\n  capabilities: {drop: [ALL]}\n";
 
-/// What a node has: exactly so much, so that nobody takes any of it and it is the last to be evicted.
 pub fn resources(cpu: &str, memory: &str) -> String {
     let (cpu, memory) = (quoted(cpu), quoted(memory));
     format!(
@@ -161,7 +149,6 @@ pub fn resources(cpu: &str, memory: &str) -> String {
     )
 }
 
-/// One node on each host: two would share its CPUs, its ports and its network.
 pub fn apart(wanted: &RenderOptions) -> String {
     let labels = labels(wanted, Some("node"));
     format!(
@@ -169,14 +156,12 @@ pub fn apart(wanted: &RenderOptions) -> String {
     )
 }
 
-/// Values that the test refers to as variables of the environment.
 pub fn env_from(wanted: &RenderOptions) -> String {
     wanted.env_from.as_ref().map_or_else(String::new, |name| {
         format!("envFrom:\n  - secretRef: {{name: {}}}\n", quoted(name))
     })
 }
 
-/// `metadata` of a pod, with what keeps others from moving it.
 pub fn pod_metadata(wanted: &RenderOptions, role: &str) -> String {
     format!(
         "metadata:\n  labels: {}\n  annotations:\n    # A pod that is moved is a node that is lost.\n    cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"\n",
@@ -184,16 +169,14 @@ pub fn pod_metadata(wanted: &RenderOptions, role: &str) -> String {
     )
 }
 
-/// Pieces of YAML one below the other, further in.
 pub fn below(by: usize, pieces: &[String]) -> String {
     indented(&pieces.concat(), by)
 }
 
-/// Kubernetes keeps what `kubectl apply` was given in an annotation, which holds 262,144 bytes. Escapes
-/// may double a text, so half of it is the most that is certain to fit.
+/// `kubectl apply` stores manifests in an annotation of at most 262,144 bytes; escapes may double a
+/// text.
 const MOST_APPLIED: usize = 128 << 10;
 
-/// The command that sends the manifests to a cluster.
 pub fn apply_command(wanted: &RenderOptions) -> &'static str {
     let bytes: usize = wanted.files.iter().map(|(_, content)| content.len()).sum();
     if bytes > MOST_APPLIED {

@@ -1,4 +1,4 @@
-//! A RayJob of KubeRay's: a head that conducts, a node on each of so many hosts, all of it gone when the run is over.
+//! RayJob: a head as conductor, one node per host.
 
 use crate::{
     RenderOptions,
@@ -6,13 +6,12 @@ use crate::{
     yaml::{quoted, word},
 };
 
-/// Ray's own least: nothing of a load goes through its store.
+/// Ray's minimum; the load does not use the store.
 const STORE: &str = "80000000";
-/// The conductor reads of each node once a second.
+/// The conductor reads each node once a second.
 const HEAD_CPU: &str = "2";
 const HEAD_MEMORY: &str = "4Gi";
 
-/// What is said before, and the job.
 pub fn rendered(wanted: &RenderOptions, version: &str, wait_s: u64) -> (String, String) {
     let job = format!(
         "\
@@ -160,7 +159,7 @@ env:
     .to_owned()
 }
 
-/// Ray's store, which is larger than what a container has of shared memory by default.
+/// Larger than the default shared memory.
 fn shared() -> String {
     "- name: shared-memory\n  emptyDir: {medium: Memory, sizeLimit: 128Mi}\n".to_owned()
 }

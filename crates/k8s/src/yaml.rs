@@ -1,13 +1,11 @@
-//! Texts as YAML, and pieces of YAML below others. Every value that comes from somebody else goes through here.
+//! Quotes and indents YAML. All external values pass here.
 
 use std::fmt::Write as _;
 
-/// A text in quotes, whatever is in it.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         let code = u32::from(c);
-        // Writing into a String cannot fail.
         let _ = match c {
             '"' | '\\' => write!(out, "\\{c}"),
             '\n' => write!(out, "\\n"),
@@ -21,13 +19,12 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// A list on one line.
 pub fn list(items: &[String]) -> String {
     let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
     format!("[{}]", items.join(", "))
 }
 
-/// A text as it stands, line by line, behind `key: `; in quotes where YAML would read another one.
+/// Block text after `key: `, quoted if necessary.
 pub fn block(text: &str, indent: usize) -> String {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let is_as_it_stands =
@@ -49,7 +46,6 @@ pub fn block(text: &str, indent: usize) -> String {
     )
 }
 
-/// Lines, further in.
 pub fn indented(text: &str, by: usize) -> String {
     let mut out = String::new();
     for line in text.split('\n') {
@@ -58,12 +54,11 @@ pub fn indented(text: &str, by: usize) -> String {
         }
         out.push('\n');
     }
-    // What ended with a line's end does so again, and with no second one.
+    // Keeps a single final line end.
     out.truncate(out.len() - 1);
     out
 }
 
-/// For a shell: one word, whatever is in it.
 pub fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

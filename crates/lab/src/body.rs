@@ -27,7 +27,6 @@ pub(crate) async fn read_whole(request: Request) -> Request {
     Request::from_parts(head, body)
 }
 
-/// A failed body.
 struct Unreadable(Option<BoxError>);
 
 impl HttpBody for Unreadable {

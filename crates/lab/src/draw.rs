@@ -6,9 +6,7 @@ use crate::random::mix;
 /// Purpose of a draw, so that draws for one request are independent.
 #[derive(Clone, Copy)]
 pub enum For {
-    /// Service time.
     Service,
-    /// Whether the request belongs to a share.
     Share,
 }
 

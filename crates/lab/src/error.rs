@@ -16,12 +16,10 @@ pub enum LabError {
         option: String,
         known: &'static [&'static str],
     },
-    /// The value of an option is invalid.
     BadOption {
         lab: &'static str,
         option: String,
         value: String,
-        /// What is wrong, or valid.
         advice: String,
     },
     CannotBind {
@@ -33,10 +31,8 @@ pub enum LabError {
         path: PathBuf,
         source: io::Error,
     },
-    /// The request log is incomplete.
     CannotWriteLog {
         path: PathBuf,
-        /// The first error.
         source: io::Error,
     },
     /// The lab's data store could not be opened.

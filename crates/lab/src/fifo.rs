@@ -4,14 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When each server becomes free.
 #[derive(Debug)]
 pub struct Fifo {
     free: BinaryHeap<Reverse<u64>>,
 }
 
 impl Fifo {
-    /// Creates a queue with idle servers.
     #[must_use]
     pub fn new(servers: usize) -> Self {
         Self {

@@ -18,12 +18,10 @@ use crate::{LabError, LabOptions, clock};
 pub(crate) const OPTIONS: &[&str] = &["work", "max-in-flight"];
 
 struct Limits {
-    /// Work per request.
     work_ns: u64,
     /// Maximum number of requests, including the one in work.
     most: Option<u64>,
     here: AtomicU64,
-    /// Completion of the last accepted request.
     free_at_ns: Mutex<u64>,
 }
 
@@ -62,7 +60,6 @@ pub(crate) fn attach(
     Ok(routes.layer(middleware::from_fn_with_state(limits, guard)))
 }
 
-/// Counts a request until dropped.
 struct Here<'a>(&'a AtomicU64);
 
 impl Drop for Here<'_> {

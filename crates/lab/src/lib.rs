@@ -46,7 +46,6 @@ use sidecar::Sidecar;
 #[derive(Clone, Copy)]
 pub struct LabEntry {
     pub name: &'static str,
-    /// One line of help.
     pub help: &'static str,
     /// Names of its `option=value` pairs.
     pub extra: &'static [&'static str],
@@ -55,13 +54,11 @@ pub struct LabEntry {
     pub token: fn(&LabOptions) -> String,
 }
 
-/// The token as given, for labs without a token format.
 #[must_use]
 pub fn plain_token(options: &LabOptions) -> String {
     options.token.clone()
 }
 
-/// How a lab serves.
 #[derive(Clone, Copy)]
 pub enum LabKind {
     /// With axum. The function creates the routes and opens files.
@@ -70,18 +67,15 @@ pub enum LabKind {
     OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),
 }
 
-/// A lab's routes, with further servers and counts.
 pub struct Routes {
     pub router: Router,
     /// Creates the lab's own part of `/__lab/stats`: name and document.
     pub stats: Option<OwnStats>,
     /// A second server on its own port.
     pub sidecar: Option<Sidecar>,
-    /// Runs while the lab serves.
     pub background: Option<Background>,
 }
 
-/// Work that runs while the lab serves.
 pub type Background = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Creates the lab's own part of `/__lab/stats`.
@@ -102,7 +96,6 @@ pub const SUM: LabEntry = sum::LAB;
 pub const MQTT: LabEntry = mqtt::LAB;
 pub const TRUTH: LabEntry = truth::LAB;
 
-/// The labs of this crate.
 pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH];
 
 /// Runs a lab until SIGTERM or SIGINT (or until standard input closes, if requested): the command
@@ -163,7 +156,6 @@ impl Lab {
         Self::spawn(name, Bound::new(labs, name, options)?).map(|(lab, _)| lab)
     }
 
-    /// Spawns the lab's thread. The receiver is ready when the lab has ended for any reason.
     fn spawn(name: &str, bound: Bound) -> Result<(Self, oneshot::Receiver<()>), LabError> {
         let Bound {
             address,

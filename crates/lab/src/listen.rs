@@ -11,7 +11,6 @@ use crate::{LabError, LabOptions};
 /// Backlog of connections; the kernel cuts it to its own limit.
 const BACKLOG: i32 = 4096;
 
-/// Binds the first available address of the host. Non-blocking.
 pub(crate) fn on(options: &LabOptions) -> Result<(TcpListener, SocketAddr), LabError> {
     let (host, port) = (options.host.as_str(), options.port);
     let cannot = |source| LabError::CannotBind {

@@ -9,7 +9,6 @@ use axum::http::HeaderValue;
 
 use crate::LabError;
 
-/// A request at the time of its response.
 pub(crate) struct LogLine<'a> {
     pub(crate) id: Option<&'a HeaderValue>,
     pub(crate) arrival_ns: u64,
@@ -25,7 +24,6 @@ pub(crate) struct RequestLog {
 }
 
 impl RequestLog {
-    /// Creates or truncates the file.
     pub(crate) fn create(path: &Path) -> Result<Self, LabError> {
         let file = File::create(path).map_err(|source| LabError::CannotOpenLog {
             path: path.to_owned(),
@@ -48,7 +46,6 @@ impl RequestLog {
         }
     }
 
-    /// Appends a complete line, including its end.
     pub(crate) fn append(&mut self, line: &[u8]) {
         if self.failure.is_none() {
             self.failure = self.writer.write_all(line).err();

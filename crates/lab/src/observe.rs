@@ -27,7 +27,6 @@ use crate::{LabError, Routes, body, clock};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Counts and log of a lab.
 pub(crate) struct LabObserver {
     ledger: Mutex<Ledger>,
     logs: bool,
@@ -49,7 +48,6 @@ impl LabObserver {
         }
     }
 
-    /// Whether there is a log to flush.
     pub(crate) fn logs(&self) -> bool {
         self.logs
     }
@@ -74,7 +72,6 @@ impl LabObserver {
     }
 }
 
-/// Wraps a lab's routes, and adds the stats route.
 pub(crate) fn attach(routes: Routes, tally: &Arc<LabObserver>) -> Router {
     let shown = Arc::clone(tally);
     let own = routes.stats.map(Arc::new);

@@ -14,9 +14,7 @@ pub struct LabOptions {
     pub token: String,
     /// Random seed; 0 for a different one at every start.
     pub seed: u64,
-    /// File for a line per request.
     pub log: Option<PathBuf>,
-    /// Prints a valid token instead of running.
     pub print_token: bool,
     /// Ends when standard input closes, so that a lab cannot outlive its parent.
     pub until_stdin_closes: bool,
@@ -40,7 +38,6 @@ impl Default for LabOptions {
 }
 
 impl LabOptions {
-    /// Value of one of the lab's own options.
     #[must_use]
     pub fn extra(&self, name: &str) -> Option<&str> {
         self.extra
@@ -50,13 +47,11 @@ impl LabOptions {
             .map(|(_, value)| value.as_str())
     }
 
-    /// All values of a repeatable option, in order.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let given = self.extra.iter().filter(move |(given, _)| given == name);
         given.map(|(_, value)| value.as_str())
     }
 
-    /// Rejects unknown options.
     pub(crate) fn check_extra(&self, lab: &LabEntry) -> Result<(), LabError> {
         match self
             .extra

@@ -26,7 +26,6 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Opens what the lab needs and binds its port.
 pub(crate) fn bind(
     options: &LabOptions,
     routes: fn(&LabOptions) -> Result<Routes, LabError>,

@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 
 use crate::{LabError, LabOptions, listen};
 
-/// A running sidecar. Dropping it ends the server.
 pub type Serving = Box<dyn Any>;
 
 /// A second server with a bound port that does not serve yet.
@@ -92,7 +91,6 @@ async fn serve(listener: std::net::TcpListener, routes: Router) {
     }
 }
 
-/// Serving routes.
 struct Routes {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,

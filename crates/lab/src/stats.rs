@@ -32,18 +32,15 @@ impl RouteCounts {
     }
 }
 
-/// Route of a received request, for counting its response.
 #[derive(Clone, Copy)]
 pub(crate) struct RouteId(usize);
 
-/// Requests and responses since the start of the lab.
 #[derive(Default)]
 pub(crate) struct Stats {
     routes: Vec<RouteCounts>,
 }
 
 impl Stats {
-    /// Counts a request under the pattern of its route.
     pub(crate) fn received(&mut self, method: &Method, pattern: Option<&str>) -> RouteId {
         // Clients may invent methods, so unmatched requests share a row.
         let key = pattern
@@ -66,7 +63,6 @@ impl Stats {
         RouteId(index)
     }
 
-    /// Counts a response.
     pub(crate) fn answered(&mut self, RouteId(index): RouteId, code: StatusCode) {
         *self.routes[index]
             .answered

@@ -9,7 +9,6 @@ use tokio::sync::oneshot;
 
 use crate::LabError;
 
-/// Installed handlers of all stop conditions.
 pub struct Stop {
     runtime: Runtime,
     terminate: Signal,
@@ -39,13 +38,11 @@ impl Stop {
         })
     }
 
-    /// Waits for a stop.
     pub fn wait_alone(self) {
         let (_never, ended) = oneshot::channel();
         self.wait(ended);
     }
 
-    /// Waits for a stop, or until the lab has ended by itself.
     pub(crate) fn wait(mut self, ended: oneshot::Receiver<()>) {
         let stdin_closed = async {
             match self.stdin_closed {

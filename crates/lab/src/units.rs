@@ -39,7 +39,6 @@ pub fn duration(text: &str) -> Read<u64> {
     }
 }
 
-/// A duration above zero.
 pub fn duration_above_zero(text: &str) -> Read<u64> {
     match duration(text)? {
         0 => Err("it must be longer than 0".to_owned()),
@@ -77,7 +76,6 @@ pub fn gap_of_rate(text: &str) -> Read<u64> {
     }
 }
 
-/// A whole number.
 pub fn count(text: &str, range: RangeInclusive<u64>) -> Read<u64> {
     let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
@@ -105,7 +103,6 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Splits a number from its unit.
     fn split(text: &str) -> Option<(Self, &str)> {
         let end = text
             .find(|c: char| !c.is_ascii_digit() && c != '.')

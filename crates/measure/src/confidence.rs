@@ -13,13 +13,11 @@ use crate::{
     summary::{KindTimes, Quantile},
 };
 
-/// Above this number of windows, pairs of windows are joined.
 const MOST_WINDOWS: usize = 300;
 /// Maximum width of a joined window, as a power of two of seconds.
 const WIDEST: u32 = 32;
 /// Maximum number of halvings of a joined window's resolution, so that its memory does not grow.
 const HALVINGS: u32 = 2;
-/// Number of lags at which exceedances may be correlated.
 const LAGS: usize = 2;
 /// Minimum number of windows for a reliable inflation.
 const ENOUGH_WINDOWS: usize = 60;
@@ -29,7 +27,6 @@ const ENOUGH_WINDOWS: usize = 60;
 pub struct Windows {
     /// By (window number, phase of the intended start).
     list: BTreeMap<(u64, u32), SampleWindow>,
-    /// Seconds per window, as a power of two.
     doubled: u32,
 }
 
@@ -223,7 +220,6 @@ fn none_below(samples: &KindTimes, bound: u64) -> bool {
 /// The side of the bound on which the samples are, if far from it.
 fn side(samples: &KindTimes, q: f64, bound: u64) -> Option<Standing> {
     const FAR: u64 = 2;
-    /// Percentiles above this have few samples beyond them.
     const COMMON: f64 = 0.9;
     let is_common = q <= COMMON;
     match samples.quantile(q) {
@@ -238,7 +234,6 @@ fn side(samples: &KindTimes, q: f64, bound: u64) -> Option<Standing> {
     }
 }
 
-/// Splits consecutive parts into two halves with about as many samples each.
 fn halves(parts: &[KindTimes]) -> Vec<KindTimes> {
     let all: u64 = parts.iter().map(KindTimes::count).sum();
     let mut halves = [KindTimes::default(), KindTimes::default()];

@@ -354,7 +354,6 @@ fn counts_of_two_processes_share_a_window() {
     assert!(one.inflation(10, None) > 1.5);
 }
 
-/// A binomial draw by the gaps between successes.
 fn binomial(random: &mut Random, n: u64, p: f64) -> u64 {
     let (mut at, mut k) = (0.0, 0);
     loop {

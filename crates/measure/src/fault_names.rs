@@ -6,7 +6,6 @@ use crate::{
     outcome::{KeptEnd, ProtocolFault, TlsFault},
 };
 
-/// All except those of TLS.
 const ALL: [Fault; 38] = [
     Fault::ResponseTimeout,
     Fault::IdleTimeout,

@@ -57,7 +57,6 @@ impl<C: Cell> Default for Histogram<C> {
     }
 }
 
-/// Index of the cell of a value.
 pub(crate) fn cell_of(value: u64) -> usize {
     index_of(value.min(MAX_VALUE))
 }
@@ -112,7 +111,6 @@ impl<C: Cell> Histogram<C> {
         self.count += n;
     }
 
-    /// Adds the exact figures of values whose cells were added.
     pub(crate) fn add_exact(&mut self, sum: u128, min: u64, max: u64) {
         self.sum += sum;
         self.min = self.min.min(min);
@@ -207,7 +205,6 @@ impl<C: Cell> Histogram<C> {
         &mut self.page(index / CELLS_PER_PAGE)[index % CELLS_PER_PAGE]
     }
 
-    /// Returns a page, allocated on first use.
     #[inline]
     fn page(&mut self, page: usize) -> &mut [C; CELLS_PER_PAGE] {
         let entry = &mut self.directory[page];
@@ -218,7 +215,6 @@ impl<C: Cell> Histogram<C> {
         &mut self.cells[usize::from(*entry) - 1]
     }
 
-    /// Existing pages, in the order of their values.
     fn pages(&self) -> impl Iterator<Item = (usize, &[C; CELLS_PER_PAGE])> + '_ {
         let pages = self.directory.iter().enumerate();
         let pages = pages.filter(|(_, entry)| **entry > 0);

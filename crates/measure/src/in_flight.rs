@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use crate::{Histogram, LabelId};
 
-/// Width of a slot, which is the precision of ages.
 const SLOT_NS: u64 = 10_000_000;
 
 /// Requests in flight on one worker.

@@ -232,7 +232,6 @@ impl LabelCache {
 }
 
 impl LabelCache {
-    /// Loads the final labels of a full registry.
     fn fill(&mut self) {
         self.full = true;
         for label in self.registry.since(0) {

@@ -2,36 +2,23 @@
 //!
 //! The names are part of the record's format and never change. The texts for people may.
 
-/// TLS faults with a name of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TlsFault {
-    /// Signed by an unknown issuer.
     UnknownIssuer,
-    /// Self-signed.
     SelfSigned,
-    /// The chain ends in an unknown self-signed certificate.
     SelfSignedInChain,
-    /// Expired.
     Expired,
-    /// Not yet valid.
     NotYetValid,
-    /// Issued for another name.
     WrongName,
-    /// Malformed, revoked, or made for another purpose.
     BadCertificate,
     /// The response is not TLS: a plain-text port.
     Plain,
-    /// No common version.
     Version,
-    /// No common cipher or other feature.
     Incompatible,
     /// The server does not offer HTTP/1.1.
     Http2Only,
-    /// The server closed the connection during the handshake.
     Closed,
-    /// The server refused with an alert.
     Alert(Alert),
-    /// Anything else.
     Other,
 }
 
@@ -67,11 +54,9 @@ pub enum Alert {
     UnsupportedCertificate,
     UnsupportedExtension,
     UserCanceled,
-    /// Any other.
     Other,
 }
 
-/// Each fault with its name in the record and its text.
 const FAULTS: [(TlsFault, &str, &str); 13] = [
     (
         TlsFault::UnknownIssuer,
@@ -132,10 +117,8 @@ const FAULTS: [(TlsFault, &str, &str); 13] = [
     (TlsFault::Other, "tls_other", "TLS handshake failed"),
 ];
 
-/// Each alert with its name in the record and its text.
 const ALERTS: [(Alert, &str, &str); 26] = {
     use Alert as A;
-    /// Defines an alert under the standard's name.
     macro_rules! alert {
         ($alert:ident, $name:literal) => {
             (
@@ -179,19 +162,16 @@ const ALERTS: [(Alert, &str, &str); 26] = {
 };
 
 impl TlsFault {
-    /// All TLS faults.
     pub fn all() -> impl Iterator<Item = TlsFault> {
         let alerts = ALERTS.iter().map(|(alert, ..)| TlsFault::Alert(*alert));
         FAULTS.iter().map(|(fault, ..)| *fault).chain(alerts)
     }
 
-    /// The name in the record.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.words().0
     }
 
-    /// A short text for people.
     #[must_use]
     pub fn text(self) -> &'static str {
         self.words().1

@@ -81,7 +81,6 @@ impl Deadlines {
         let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &spec);
     }
 
-    /// Wakes everyone due, until the timer fails.
     pub(crate) async fn wake(&self) -> io::Result<()> {
         loop {
             let mut ready = self.timer.readable().await?;

@@ -11,7 +11,6 @@ const PERCENTILES: [(&str, f64); 3] = [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_
 #[derive(Default)]
 pub(crate) struct MockLedger {
     routes: Vec<RouteRow>,
-    /// Lateness of responses.
     late: Histogram,
 }
 
@@ -21,9 +20,7 @@ struct RouteRow {
     answered: BTreeMap<u16, u64>,
     resets: u64,
     silent: u64,
-    /// Intended latencies, including faults.
     due: Histogram,
-    /// Actual latencies.
     served: Histogram,
 }
 
@@ -62,7 +59,6 @@ impl MockLedger {
         }
     }
 
-    /// The report as JSON.
     pub(crate) fn to_json<'a>(
         &self,
         name: &str,
@@ -127,7 +123,6 @@ impl RouteRow {
     }
 }
 
-/// Source of measured latencies.
 fn source(latency: &MockLatency) -> Option<&str> {
     match latency {
         MockLatency::Measured(measured) => Some(&measured.source),

@@ -27,16 +27,12 @@ use log::Log;
 use serve::{Site, serve};
 use state::MockState;
 
-/// Options for all mocks.
 #[derive(Debug, Clone)]
 pub struct MockOptions {
-    /// Name or address to listen on.
     pub host: String,
     /// Port of the first mock without one; the following ones count up. 0 for free ones.
     pub port: u16,
-    /// Random seed.
     pub seed: u64,
-    /// File for a line per request.
     pub log: Option<PathBuf>,
 }
 
@@ -52,7 +48,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Running mocks. They end when this is dropped.
 #[derive(Debug)]
 pub struct RunningMocks {
     addresses: Vec<(String, SocketAddr)>,
@@ -60,7 +55,6 @@ pub struct RunningMocks {
     thread: Option<JoinHandle<io::Result<Vec<Value>>>>,
 }
 
-/// Starts mocks. They are listening on return.
 pub fn start(mocks: Vec<Mock>, options: &MockOptions) -> Result<RunningMocks, Error> {
     let mut addresses = Vec::new();
     let mut bound = Vec::new();
@@ -99,7 +93,6 @@ pub fn start(mocks: Vec<Mock>, options: &MockOptions) -> Result<RunningMocks, Er
 }
 
 impl RunningMocks {
-    /// Addresses by name.
     #[must_use]
     pub fn addresses(&self) -> &[(String, SocketAddr)] {
         &self.addresses
@@ -143,7 +136,6 @@ fn listen(host: &str, port: u16) -> io::Result<(TcpListener, SocketAddr)> {
     Err(failure)
 }
 
-/// Runs the loop until stopped.
 fn run(
     bound: Vec<(Mock, TcpListener)>,
     log: Option<Log>,

@@ -13,7 +13,6 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Creates or truncates the file.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
             writer: BufWriter::new(File::create(path)?),

@@ -25,7 +25,6 @@ const LARGEST: usize = 16 << 20;
 /// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE_NS: u64 = 20_000_000;
 
-/// A mock and what it shares with others.
 pub(crate) struct Site {
     pub(crate) name: String,
     pub(crate) desk: RefCell<MockState>,
@@ -45,7 +44,6 @@ impl fmt::Display for Reset {
 
 impl std::error::Error for Reset {}
 
-/// Accepts connections forever.
 pub(crate) async fn serve(listener: TcpListener, site: Rc<Site>) {
     loop {
         match listener.accept().await {
@@ -135,7 +133,6 @@ async fn answer(
     }
 }
 
-/// Handles requests about the mock.
 fn about(method: &str, asked: &str, site: &Site) -> MockResponse {
     let reported = |value: serde_json::Value| MockResponse {
         status: 200,

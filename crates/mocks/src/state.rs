@@ -16,15 +16,12 @@ use crate::ledger::MockLedger;
 /// Maximum number of stored bodies.
 const MOST: usize = 1_000_000;
 
-/// A complete request.
 pub(crate) struct MockRequest<'a> {
     pub(crate) method: &'a str,
-    /// Raw path and query.
     pub(crate) target: &'a str,
     pub(crate) body: &'a [u8],
 }
 
-/// Result of a request.
 pub(crate) struct Fate {
     pub(crate) route: Option<usize>,
     pub(crate) due_ns: u64,
@@ -33,27 +30,22 @@ pub(crate) struct Fate {
 
 pub(crate) enum What {
     Answer(MockResponse),
-    /// The connection is reset.
     Reset,
-    /// There is no response.
     Silence,
 }
 
-/// A response.
 pub(crate) struct MockResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
 }
 
-/// State of a mock.
 pub(crate) struct MockState {
     mock: Mock,
     seed: u64,
     courses: Vec<LatencySampler>,
     /// Start of the timeline. `None` before the first request.
     zero_ns: Option<u64>,
-    /// Number of requests since then.
     came: u64,
     memory: HashMap<String, Value>,
     pub(crate) ledger: MockLedger,
@@ -89,13 +81,11 @@ impl MockState {
         self.came = 0;
     }
 
-    /// Report of what was served, compared with the plan.
     pub(crate) fn to_json(&self) -> Value {
         let routes = self.mock.routes.iter().zip(&self.courses);
         self.ledger.to_json(&self.mock.name, routes)
     }
 
-    /// Handles a request.
     pub(crate) fn take(&mut self, request: &MockRequest<'_>, now_ns: u64) -> Fate {
         let zero_ns = *self.zero_ns.get_or_insert(now_ns);
         let at_ns = now_ns.saturating_sub(zero_ns);
@@ -238,12 +228,10 @@ fn json_answer(status: u16, text: &Value) -> MockResponse {
     }
 }
 
-/// An error response.
 pub(crate) fn said(status: u16, why: &str) -> MockResponse {
     json_answer(status, &json!({ "error": why }))
 }
 
-/// Parameters of a query. The last duplicate counts.
 fn of_query(query: &str) -> Map<String, Value> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
@@ -254,7 +242,6 @@ fn of_query(query: &str) -> Map<String, Value> {
         .collect()
 }
 
-/// Decodes percent escapes. Invalid ones stay as they are.
 fn decoded(text: &str, is_query: bool) -> String {
     let mut out = Vec::with_capacity(text.len());
     let bytes = text.as_bytes();
@@ -277,7 +264,6 @@ fn decoded(text: &str, is_query: bool) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A UUID of version four.
 fn uuid(rng: &mut Rng) -> String {
     let bits = (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64());
     let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);

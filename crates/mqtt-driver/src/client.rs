@@ -1,4 +1,5 @@
-//! One MQTT client at work: its connection, its session, what it has to send and what comes in. When it is to publish is told to it.
+//! One MQTT client: connection, session, outgoing and incoming messages. `pace` tells it when to
+//! publish.
 
 mod connection;
 mod incoming;
@@ -28,9 +29,9 @@ use crate::{
 };
 use connection::Connection;
 
-/// A server that does not answer a CONNECT or SUBSCRIBE for this long, or as long as the run drains, is given up.
+/// Time limit for CONNACK and SUBACK, unless the run drains for less.
 const CONNECT_NS: u64 = 10_000_000_000;
-/// A connection that was lost, or not to be had, is tried anew after this long, doubled each time.
+/// First delay before reconnecting, doubled each time.
 const BACK_OFF_NS: u64 = 100_000_000;
 const DOUBLED: u32 = 6;
 
@@ -40,16 +41,12 @@ pub(crate) struct Client {
     state: RefCell<ClientState>,
 }
 
-/// How far a connection has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Down,
-    /// CONNECT is running.
     Greeting,
-    /// SUBSCRIBE is running.
     Subscribing,
     Up,
-    /// DISCONNECT is on its way.
     Leaving,
 }
 
@@ -58,25 +55,21 @@ struct ClientState {
     waker: Option<Waker>,
     phase: Phase,
     outbox: Outbox,
-    /// CONNECT, while it is not answered.
     greeting: Option<SentMessage>,
-    /// SUBSCRIBE, while it is not answered.
     subscribing: Option<SentMessage>,
     next_sequence: u64,
     /// Accepted before.
     was_up: bool,
-    /// Its subscriptions have been answered, or the server does not let it in.
     is_settled: bool,
-    /// A connection is an arrival, which is over with this.
+    /// Set if connections are arrivals.
     arrival: Option<Intended>,
     is_closing: bool,
-    /// It will never connect again.
+    /// Will not connect again.
     is_gone: bool,
 }
 
-/// Has a client live in a task of its own.
 pub(crate) fn start(shared: &Rc<DriverState>, client: &Rc<Client>) {
-    // Beside virtual users, clients are none of them: they have connections, which are counted.
+    // Background clients are not virtual users; connections are counted.
     let is_beside = shared.is_beside();
     let place = if is_beside {
         shared.worker.watch(&client.limit)
@@ -121,18 +114,15 @@ impl Client {
         }
     }
 
-    /// What became of its messages, so far.
     pub fn ledger(&self) -> MessageLedger {
         *self.state.borrow().outbox.ledger()
     }
 
-    /// Whether a CONNECT or a SUBSCRIBE is in flight.
     pub fn waits_for_answer(&self) -> bool {
         let state = self.state.borrow();
         state.greeting.is_some() || state.subscribing.is_some()
     }
 
-    /// Its subscriptions are answered: publishing waits for them no longer.
     fn settle(&self, state: &mut ClientState, shared: &DriverState) {
         if !self.made.filters.is_empty() && !std::mem::replace(&mut state.is_settled, true) {
             shared.together.settled();
@@ -143,7 +133,6 @@ impl Client {
         self.made.outgoing.as_ref().map(|out| out.qos)
     }
 
-    /// A message is due.
     pub fn enqueue(&self, shared: &DriverState, now: u64, intended: Intended) {
         let Some(qos) = self.qos() else { return };
         let mut state = self.state.borrow_mut();
@@ -159,24 +148,21 @@ impl Client {
         }
     }
 
-    /// Writes what is due, as far as there is room.
     pub fn flush(&self, shared: &DriverState) {
         let waker = self.state.borrow().waker.clone();
         if let Some(waker) = waker {
             let mut cx = Context::from_waker(&waker);
-            // What went wrong is found again, and told, by the client's own task.
+            // The client's task finds and reports the error.
             if self.write(shared, &mut cx).is_err() {
                 waker.wake();
             }
         }
     }
 
-    /// Nothing more is published: asks for a sign of life behind all that was.
     pub fn last_ping(&self, shared: &DriverState) {
         self.flush(shared);
     }
 
-    /// Says goodbye.
     pub fn close(&self, shared: &DriverState) {
         let mut state = self.state.borrow_mut();
         state.is_closing = true;
@@ -216,7 +202,7 @@ impl Client {
                 worker.recorder.borrow_mut().run.started += 1;
                 self.state.borrow_mut().arrival = Some(intended);
             }
-            // In a box: what connecting takes would else be held as long as the client lives.
+            // Boxed, to free memory of connecting.
             let ended = match Box::pin(self.open(shared, intended)).await {
                 Ok(()) => std::future::poll_fn(|cx| self.poll(shared, cx)).await,
                 Err(fault) => fault,
@@ -225,7 +211,7 @@ impl Client {
             if self.is_closing() || ended == Fault::Unfinished {
                 return;
             }
-            // After the load only a client that still has something to do connects again.
+            // After the load only clients with unfinished work reconnect.
             let has_work = !self.made.filters.is_empty() || self.ledger().open() > 0;
             if shared.is_over.get() && !has_work {
                 return;
@@ -241,7 +227,6 @@ impl Client {
         self.state.borrow().is_closing
     }
 
-    /// Connects and puts CONNECT on its way.
     async fn open(&self, shared: &DriverState, intended: Intended) -> Result<(), Fault> {
         let worker = &shared.worker;
         let started = worker.clock.now();
@@ -276,7 +261,6 @@ impl Client {
         Ok(())
     }
 
-    /// Writes, reads and keeps alive until the connection is over; what ended it.
     fn poll(&self, shared: &DriverState, cx: &mut Context<'_>) -> Poll<Fault> {
         self.state.borrow_mut().waker = Some(cx.waker().clone());
         if let Poll::Ready(cut) = self.limit.poll(cx)
@@ -296,7 +280,7 @@ impl Client {
         Poll::Pending
     }
 
-    /// A deadline has passed: of an answer, or of silence, behind which a sign of life is asked for.
+    /// A time limit passed: of a response, or of silence, which triggers a PINGREQ.
     fn cut(&self, shared: &DriverState, cut: Cut) -> Option<Fault> {
         if cut == Cut::Aborted {
             return Some(Fault::Unfinished);
@@ -318,14 +302,12 @@ impl Client {
         None
     }
 
-    /// Sets by when a CONNECT or SUBSCRIBE of this moment must be answered.
     fn limit_answer(&self, shared: &DriverState, now: u64) {
         let patience_ns = CONNECT_NS.max(shared.patience_ns());
         let mut deadlines = shared.worker.deadlines.borrow_mut();
         deadlines.limit(&self.limit, now.saturating_add(patience_ns));
     }
 
-    /// Sets when the server is to be asked for a sign of life.
     fn keep_alive(&self, shared: &DriverState) {
         let now = shared.worker.clock.now();
         let at = self
@@ -336,7 +318,6 @@ impl Client {
         deadlines.limit(&self.limit, at);
     }
 
-    /// The connection is over: what was running on it is told of. Whether it had been accepted.
     fn drop_line(&self, shared: &DriverState, fault: Fault) -> bool {
         let now = shared.worker.clock.now();
         self.limit.disarm();
@@ -372,7 +353,7 @@ impl Client {
                 String::new,
             );
         }
-        // What was encoded and not taken by the socket: of QoS 0 it is lost, all else is the session's.
+        // QoS 0 messages that were not written are lost; others belong to the session.
         for sent in state.outbox.disconnected() {
             finish(
                 shared,
@@ -386,7 +367,6 @@ impl Client {
         was_up
     }
 
-    /// It lives no longer: what is still running will never be answered.
     fn fail_pending(&self, shared: &DriverState) {
         let now = shared.worker.clock.now();
         let mut state = self.state.borrow_mut();
@@ -403,7 +383,6 @@ impl Client {
     }
 }
 
-/// Puts something that has ended into the ledger.
 fn finish(
     shared: &DriverState,
     sent: &SentMessage,
@@ -422,7 +401,7 @@ fn finish(
             .map(|_| now),
         done_ns: now,
         ended,
-        // Reasons of refusals are no statuses that every answer has.
+        // Reason codes are not HTTP statuses.
         status: None,
         bytes_out: u64::from(sent.bytes),
         bytes_in: 0,
@@ -438,12 +417,11 @@ fn finish(
     }
 }
 
-/// Writes the SUBSCRIBE of a client.
 fn put_subscribe(client: &Client, shared: &DriverState, out: &mut Vec<u8>, id: u16) {
     let filters = client.made.filters.iter();
     let filters: Vec<Filter<'_>> = filters
         .map(|(topic, qos)| Filter::new(topic, *qos))
         .collect();
-    // Filters that are too long were refused with the plan.
+    // Too long filters were refused with the plan.
     let _ = subscribe::put_subscribe(out, shared.version, id, &filters, &[]);
 }

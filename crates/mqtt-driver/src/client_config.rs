@@ -1,31 +1,24 @@
-//! The clients of a plan, made ready before the run: who each is, its CONNECT, its subscriptions, the template of its messages.
+//! Prepares clients before the run: names, CONNECT, subscriptions, payload templates.
 
 use mqtt::{Connect, Id, Property, Publish, Qos, Template, Version, Will, stamp};
 use plan::mqtt::{Clients, Credential, Facts, Groups, Mqtt, Own, Payload, Properties, fill};
 
-/// What a client needs to be one.
 pub(crate) struct ClientConfig {
-    /// Its number among all clients.
     pub global: u32,
-    /// Its CONNECT.
     pub connect: Vec<u8>,
-    /// Whether it begins a new session with each connection.
     pub clean: bool,
     pub keep_alive_ns: Option<u64>,
-    /// Filters and the quality of service that is asked for.
     pub filters: Vec<(String, Qos)>,
     pub outgoing: Option<Outgoing>,
 }
 
-/// What a client publishes.
 pub(crate) struct Outgoing {
     pub topic: String,
     pub qos: Qos,
     pub template: Template,
-    /// What is sent, whose beginning is the stamp where it has one.
+    /// With space for the message header.
     pub payload: Vec<u8>,
     pub is_stamped: bool,
-    /// What is sent instead, by groups.
     pub groups: Option<Groups>,
     pub inflight: u16,
 }
@@ -41,7 +34,6 @@ pub(crate) fn qos(level: u8) -> Qos {
     Qos::from_level(level).unwrap_or_default()
 }
 
-/// Makes the clients whose numbers are wanted.
 pub(crate) fn clients(
     work: &Mqtt,
     seed: u64,
@@ -60,7 +52,6 @@ pub(crate) fn clients(
     Ok(made)
 }
 
-/// The topic to which each client publishes, by its number among all, and its quality of service.
 pub(crate) fn filters_of_all(work: &Mqtt, seed: u64) -> Vec<(u32, String)> {
     let (mut all, mut global) = (Vec::new(), 0);
     for group in &work.groups {
@@ -84,17 +75,14 @@ fn facts<'a>(group: &Clients, seed: u64, nth: u64, names: (&'a str, &'a str)) ->
     }
 }
 
-/// What a client has of its own.
 fn own(group: &Clients, nth: u64) -> Option<&Own> {
     group.each.get(usize::try_from(nth).ok()?)
 }
 
-/// Who a client is, where a file says so.
 fn credential(group: &Clients, nth: u64) -> Option<&Credential> {
     group.credentials.get(usize::try_from(nth).ok()?)
 }
 
-/// The client identifier and the user name.
 fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
     let unused = facts(group, seed, nth, ("", ""));
     let known = credential(group, nth);
@@ -164,7 +152,6 @@ fn one(
     })
 }
 
-/// What messages carry beside their payload.
 fn extra_properties(properties: &Properties) -> Vec<Property<'_>> {
     let user = properties.user.iter();
     let mut all: Vec<_> = user

@@ -1,11 +1,10 @@
-//! What a worker's clients have counted, told to the front door's accumulator by name at the end of the run. Sums: those of all workers
-//! add up.
+//! Counts of a worker's clients, reported by name at the end. Counts of workers add up.
 
 use std::cell::Cell;
 
 macro_rules! counts {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
-        /// What was counted.
+        /// Counts of a worker.
         #[derive(Debug, Default)]
         pub struct Counts { $($(#[doc = $doc])* pub $name: Cell<u64>,)* }
 
@@ -20,67 +19,52 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Connections that the server accepted.
     connected,
-    /// Those of them that were not a client's first.
+    /// Accepted connections after a client's first.
     reconnected,
-    /// Connections that the server refused by name.
     refused,
-    /// Connections that failed otherwise, or ended by themselves.
+    /// Connections that failed otherwise or were closed by the server.
     broken,
-    /// Messages that a pace of one's own plans; those that the load plans stand in its own ledger.
+    /// Messages planned by a group's own pace, which the load's ledger does not include.
     planned,
-    /// Messages that were due.
     due,
-    /// Messages whose every byte the socket has taken.
     sent,
-    /// How often messages were sent anew, beyond their first time.
     resent,
-    /// Messages that the server has certainly read: acknowledged (of QoS 2: received), or of QoS 0 with an answered PINGREQ behind them.
+    /// Messages that the server has certainly read: acknowledged (QoS 2: PUBREC), or QoS 0 followed
+    /// by an answered PINGREQ.
     confirmed,
-    /// Messages that the server has acknowledged with a refusal.
     turned_down,
-    /// Messages that the server had neither confirmed nor lost 1 s after the end of the load.
+    /// Messages neither confirmed nor lost 1 s after the load.
     unconfirmed,
-    /// Messages that the server had certainly read, and not refused, 1 s after the end of the load.
+    /// Messages confirmed without error within 1 s after the load.
     in_time,
-    /// Confirmed messages of QoS 2 whose session was lost between PUBREC and PUBCOMP.
+    /// QoS 2 messages whose session was lost between PUBREC and PUBCOMP.
     incomplete,
-    /// Messages that a pace of its own left out because subscriptions had no answer yet.
+    /// Messages of an own pace skipped before subscriptions were answered.
     held,
-    /// Nanoseconds by which publishing started late, because subscriptions had no answer yet.
+    /// Delay of publishing until subscriptions were answered, in nanoseconds.
     start_delay_ns,
-    /// Subscriptions that had no answer when publishing started without them.
     unanswered_subscriptions,
-    /// Messages of which nobody knows what became: in flight when a session was lost, or at the end.
+    /// Messages in flight when a session was lost, or at the end.
     unknown,
-    /// Messages that were due and never sent.
+    /// Messages due and never sent.
     unsent,
-    /// Nanoseconds for which sockets took no more bytes, summed over connections.
+    /// Time that sockets accepted nothing, in nanoseconds, summed over connections.
     blocked_ns,
-    /// Deliveries that follow from what was sent and not refused.
+    /// Deliveries expected from sent messages that were not refused.
     expected,
-    /// Those of them that follow from messages of which it is unknown whether the server has read them.
     expected_of_unknown,
-    /// Deliveries, each counted once.
     received,
-    /// Deliveries of what had been delivered before.
     again,
-    /// Deliveries behind one that was sent later.
     late,
-    /// Sequence numbers that were skipped when a later one was delivered.
     skipped,
-    /// Deliveries of numbers that had been skipped.
     filled,
-    /// Messages without a stamp of this run.
     foreign,
-    /// Filters that the server refused.
     filters_refused,
-    /// Acknowledgements of nothing that was running.
     stray,
 }
 
-/// What is reported while the run lasts, for stop rules: each as the increase since the last report.
+/// Counts reported during the run, as increases, for stop rules.
 pub const PROGRESS: [&str; 6] = [
     "so_far_due",
     "so_far_unknown",
@@ -90,7 +74,6 @@ pub const PROGRESS: [&str; 6] = [
     "so_far_again",
 ];
 
-/// Adds to a count.
 pub(crate) fn add(count: &Cell<u64>, n: u64) {
     count.set(count.get() + n);
 }

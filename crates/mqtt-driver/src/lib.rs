@@ -1,5 +1,5 @@
-//! DO it, with MQTT: a worker's share of clients connects, subscribes and publishes when the schedule says so, and counts what came of
-//! it. What a packet means is `mqtt`'s, how figures are told a front door's.
+//! MQTT driver: runs a worker's share of clients, which connect, subscribe and publish by the
+//! schedule. Packets are in `mqtt`.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -31,36 +31,36 @@ use plan::{Load, mqtt::Mqtt};
 use shared::DriverState;
 use start::Together;
 
-/// What the drivers of all workers have in common.
+/// Settings of all workers.
 #[derive(Debug, Clone)]
 pub struct DriverConfig {
     /// What is to be done.
     pub work: Arc<Mqtt>,
-    /// Publishers wait for nothing but room: the load is closed.
+    /// Closed model: publishers wait only for room.
     pub flat_out: bool,
-    /// When each group publishes, where that is not the load's business; empty: it is.
+    /// Pace of each group; empty if the load decides.
     pub own: Vec<Option<Load>>,
-    /// The seed of what templates draw.
+    /// Seed of templates.
     pub seed: u64,
-    /// What stamps call the run.
+    /// Run identifier in message headers.
     pub run: u32,
-    /// Publishers without a pace stop after this many messages, all together.
+    /// Total messages of publishers without a pace.
     pub limit: Option<u64>,
-    /// Where what became of each client's messages is told at the end, if somebody wants to know.
+    /// Receives results by client at the end, if set.
     pub clients: Option<PerClient>,
 }
 
-/// What became of each client's messages, by its number.
+/// Results by client number.
 pub type PerClient = Arc<Mutex<BTreeMap<u32, Sums>>>;
 
-/// What became of a client's messages.
+/// Results of a client's messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// So many were due.
+    /// Messages due.
     pub due: u64,
-    /// Of so many the socket has taken every byte.
+    /// Completely written messages.
     pub sent: u64,
-    /// So many the server has certainly read.
+    /// Confirmed messages.
     pub confirmed: u64,
 }
 
@@ -83,11 +83,9 @@ struct MqttDriver {
     given: DriverContext,
 }
 
-/// What has not been answered by then, behind the end of the load, was not sustained.
+/// Time after the load within which messages must be confirmed.
 const GRACE_NS: u64 = 1_000_000_000;
-/// Clients that were all turned away have this long to be let in after all.
 const ALONE_NS: u64 = 2_500_000_000;
-/// From one report of what was counted so far to the next.
 const PROGRESS_NS: u64 = 250_000_000;
 
 impl Driver for MqttDriver {
@@ -107,7 +105,7 @@ impl Driver for MqttDriver {
                 .collect();
             load(&shared).await;
             for pace in paces {
-                // It ends by itself at the end of the load.
+                // Ends with the load.
                 let _ = pace.await;
             }
             drain(&shared).await;
@@ -118,7 +116,6 @@ impl Driver for MqttDriver {
     }
 }
 
-/// Waits for the end of the load.
 async fn load(shared: &DriverState) {
     let worker = &shared.worker;
     let never = Limit::default();
@@ -133,7 +130,6 @@ async fn load(shared: &DriverState) {
     }
 }
 
-/// Waits for answers and deliveries that are still to come, as long as the run allows.
 async fn drain(shared: &DriverState) {
     let worker = &shared.worker;
     let never = Limit::default();
@@ -154,7 +150,7 @@ async fn drain(shared: &DriverState) {
         if has_answers || now >= begun + GRACE_NS {
             judge(shared);
         }
-        // Nobody is let in, and nobody waits for an answer that could change that.
+        // All clients are refused, and no response can change that.
         let is_alone = shared.counts.connected.get() == 0
             && !shared.waits_for_answers()
             && now >= begun + ALONE_NS;
@@ -167,7 +163,6 @@ async fn drain(shared: &DriverState) {
     judge(shared);
 }
 
-/// Waits until every client has hung up.
 async fn end(shared: &DriverState) {
     let worker = &shared.worker;
     let never = Limit::default();

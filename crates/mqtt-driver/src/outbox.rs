@@ -1,5 +1,5 @@
-//! A client's messages on their way: which are due, which are running, where among the bytes of a connection each ends, and what became
-//! of it. Every message is in the ledger once, however many connections it takes. Writes no bytes, reads no clock, knows no socket.
+//! A client's publish queue: pending, in-flight and acknowledged messages with their position in
+//! the byte stream. Each message is in the ledger once. Without I/O or clock.
 
 use std::collections::VecDeque;
 
@@ -9,17 +9,16 @@ use mqtt::{
     session::{Again, Delivered},
 };
 
-/// Something running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SentMessage {
     pub label: LabelId,
     pub sequence: u64,
     pub intended: Intended,
     pub started: u64,
-    /// When the socket had taken it whole for the first time; 0: not yet.
+    /// First time it was completely written; 0 if not yet.
     pub first_write: u64,
     pub bytes: u32,
-    /// Of QoS 2: the server has said that it has it (PUBREC).
+    /// PUBREC received (QoS 2).
     pub is_received: bool,
 }
 
@@ -37,24 +36,18 @@ impl SentMessage {
     }
 }
 
-/// What became of a client's messages. At every moment: due = sent + not sent + not yet sent, and sent = confirmed + unknown + not yet
-/// answered; each message counts once in each sum.
+/// Always: due = sent + unsent + pending, and sent = confirmed + unknown + unanswered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MessageLedger {
     pub due: u64,
-    /// A connection has taken every byte of it.
     pub sent: u64,
-    /// Sent anew, with DUP: how often, beyond the first time.
     pub resent: u64,
-    /// The server has certainly read it.
     pub confirmed: u64,
-    /// Confirmed with a refusal.
     pub turned_down: u64,
-    /// Sent, and nobody will ever know.
     pub unknown: u64,
     /// Never sent, and never will be.
     pub unsent: u64,
-    /// Confirmed by PUBREC, and the session was lost before PUBCOMP: the server has it, whether it passes it on is unknown.
+    /// PUBREC without PUBCOMP: delivery is unknown.
     pub incomplete: u64,
 }
 
@@ -65,20 +58,17 @@ impl MessageLedger {
     }
 }
 
-/// The next thing to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextWrite {
-    /// A message; of QoS 0 its identifier is 0.
+    /// The identifier is 0 for QoS 0.
     Message {
         id: u16,
         is_again: bool,
         sent: SentMessage,
     },
-    /// A PUBREL.
     Release(u16),
 }
 
-/// Where a message ends among the bytes of a connection.
 #[derive(Debug)]
 struct MessageEnd {
     at: u64,
@@ -90,28 +80,21 @@ struct MessageEnd {
 pub(crate) struct Outbox {
     qos: Qos,
     session: Session<SentMessage>,
-    /// What is due and has no room yet.
     queue: VecDeque<SentMessage>,
-    /// What was encoded and is not yet taken whole.
+    /// Encoded, not completely written.
     ends: VecDeque<MessageEnd>,
     ledger: MessageLedger,
-    /// PINGREQs in flight, oldest first.
     asked: VecDeque<Ping>,
-    /// The newest PINGREQ of this connection.
     last_asked: Option<Ping>,
 }
 
-/// A PINGREQ.
 #[derive(Debug, Clone, Copy)]
 struct Ping {
-    /// How many messages were written before it.
     covers: u64,
     at_ns: u64,
 }
 
-/// During the load a publisher of QoS 0 asks at most this often,
 const ASK_NS: u64 = 1_000_000_000;
-/// and for at least this many messages, so that PINGREQs add little to the load.
 const ASK_MESSAGES: u64 = 8;
 
 impl Outbox {
@@ -131,25 +114,23 @@ impl Outbox {
         &self.ledger
     }
 
-    /// A message is due.
     #[inline]
     pub fn due(&mut self, sent: SentMessage) {
         self.ledger.due += 1;
         self.queue.push_back(sent);
     }
 
-    /// Whether nothing waits for room.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Whether a message that came due now could be written now.
+    /// Whether a new message can be written immediately.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.qos == Qos::AtMostOnce || self.session.has_room()
     }
 
-    /// What is to be written next, as far as there is room in the session. Whoever writes a message says where it ends.
+    /// The next packet to write, if the session has room.
     #[inline]
     pub fn next(&mut self) -> Option<NextWrite> {
         match self.session.again() {
@@ -170,7 +151,7 @@ impl Outbox {
         Some(NextWrite::Message { id, is_again, sent })
     }
 
-    /// A message was encoded, and ends here among the bytes of its connection.
+    /// A message was encoded up to this position in the byte stream.
     #[inline]
     pub fn encoded(
         &mut self,
@@ -191,8 +172,8 @@ impl Outbox {
         });
     }
 
-    /// The next message of QoS 0 of which a connection that has taken so many bytes has taken every one: that is all that happens to it.
-    /// Those of QoS 1 and 2 go on waiting for their answers.
+    /// The next QoS 0 message that is completely within `taken` bytes of the connection, which
+    /// settles it.
     #[inline]
     pub fn next_written(&mut self, taken: u64, now: u64) -> Option<SentMessage> {
         while let Some(end) = self.ends.front().filter(|end| end.at <= taken) {
@@ -204,7 +185,6 @@ impl Outbox {
                 return Some(sent);
             }
             let what = self.session.what_mut(id);
-            // A server may have answered what it had not got: then the identifier may be another message's.
             let Some(what) = what.filter(|what| what.sequence == sent.sequence) else {
                 continue;
             };
@@ -218,7 +198,6 @@ impl Outbox {
         None
     }
 
-    /// An acknowledgement came.
     #[inline]
     pub fn acknowledged(&mut self, ack: &Ack<'_>, now: u64) -> Event<SentMessage> {
         match self.session.acknowledged(ack) {
@@ -238,7 +217,6 @@ impl Outbox {
         }
     }
 
-    /// Who has an answer has had the message.
     fn confirm(&mut self, mut sent: SentMessage, now: u64) -> SentMessage {
         if sent.first_write == 0 {
             sent.first_write = now;
@@ -248,23 +226,20 @@ impl Outbox {
         sent
     }
 
-    /// A message was delivered to this client.
     #[inline]
     pub fn delivered(&mut self, message: &mqtt::Message<'_>) -> Delivered {
         self.session.delivered(message)
     }
 
-    /// A SUBSCRIBE is about to be sent: its identifier; none: all are in use.
+    /// Identifier for SUBSCRIBE; `None` if all are in use.
     pub fn request(&mut self, sent: SentMessage) -> Option<u16> {
         self.session.request(sent)
     }
 
-    /// A SUBSCRIBE or UNSUBSCRIBE was answered.
     pub fn answered(&mut self, id: u16) -> Option<SentMessage> {
         self.session.answered(id)
     }
 
-    /// A PINGREQ is written behind everything that was encoded.
     pub fn ask(&mut self, now: u64) {
         let ping = Ping {
             covers: self.written(),
@@ -274,18 +249,17 @@ impl Outbox {
         self.last_asked = Some(ping);
     }
 
-    /// Since when the oldest PINGREQ in flight waits for its answer.
     pub fn asked_since(&self) -> Option<u64> {
         self.asked.front().map(|ping| ping.at_ns)
     }
 
-    /// Messages that were encoded, whether or not the socket has taken them.
+    /// Encoded, written or not.
     fn written(&self) -> u64 {
         self.ledger.sent + self.ends.len() as u64
     }
 
-    /// Whether a PINGREQ should show that the server has read what was written: QoS 0 has no answers. During the load now and then,
-    /// after it as soon as everything is written.
+    /// Whether to send a PINGREQ to confirm QoS 0: at intervals during the load, then after
+    /// everything is written.
     pub fn wants_to_ask(&self, now: u64, is_over: bool) -> bool {
         if self.qos != Qos::AtMostOnce {
             return false;
@@ -303,7 +277,7 @@ impl Outbox {
         }
     }
 
-    /// The PINGREQ was answered: what had been written before it, the server has read.
+    /// Confirms everything before the PINGREQ.
     pub fn pong(&mut self) {
         let Some(asked) = self.asked.pop_front() else {
             return;
@@ -315,7 +289,7 @@ impl Outbox {
         }
     }
 
-    /// The connection is over. Messages of QoS 0 of which it has not taken every byte are handed over: they will never be sent.
+    /// Returns QoS 0 messages that were not completely written.
     pub fn disconnected(&mut self) -> Vec<SentMessage> {
         self.asked.clear();
         self.last_asked = None;
@@ -329,7 +303,7 @@ impl Outbox {
         ends.into_iter().map(|end| end.sent).collect()
     }
 
-    /// A connection was accepted. Messages of QoS 1 and 2 whose session is gone are handed over: they will never be answered.
+    /// Returns QoS 1 and 2 messages whose session is gone.
     pub fn connected(&mut self, session_present: bool, inflight: u16) -> Vec<SentMessage> {
         let lost = self.session.connected(session_present, inflight);
         for sent in &lost {
@@ -345,7 +319,6 @@ impl Outbox {
         lost
     }
 
-    /// The client is no more: what is neither sent nor answered never will be.
     pub fn close(&mut self) -> Vec<SentMessage> {
         let mut rest = self.disconnected();
         self.ledger.unsent += self.queue.len() as u64;

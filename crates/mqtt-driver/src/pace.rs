@@ -1,5 +1,5 @@
-//! Has messages taken up when a schedule says so: publishers take turns, over all workers, so that their messages together are as
-//! the load has them; beside other work, as each group's own pace has them. How they travel is the client's business.
+//! Starts messages by the schedule: publishers take turns over all workers; background groups have
+//! their own pace.
 
 use std::rc::Rc;
 
@@ -8,23 +8,18 @@ use plan::Schedule;
 
 use crate::{client::Client, counts::add, shared::DriverState};
 
-/// So many messages are taken up before anything else is looked at.
 const AT_ONCE: usize = 1024;
 
-/// Publishers that take turns.
 pub(crate) struct PublisherPace {
     schedule: Schedule,
-    /// So many arrivals of the schedule come before the first message.
+    /// Arrivals of the schedule before the first message.
     before: u64,
-    /// How many publishers there are, over all workers.
     all: u64,
-    /// This worker's, each with its place among all.
+    /// Of this worker, with their index.
     publishers: Vec<(u64, Rc<Client>)>,
-    /// Whether the arrivals are the load's.
     is_load: bool,
 }
 
-/// Those whose publishers this worker has.
 pub(crate) fn all(shared: &DriverState) -> Vec<PublisherPace> {
     if shared.flat_out || shared.counts_connections() {
         return Vec::new();
@@ -74,7 +69,7 @@ impl PublisherPace {
             };
             let intended_ns = arrival.intended_ns + shared.shift_ns.get();
             if !self.is_load && intended_ns < shared.open_ns.get() {
-                // Only next to other work, whose timeline does not wait for subscriptions.
+                // Background timelines do not wait for subscriptions.
                 add(&shared.counts.held, 1);
                 turn += 1;
                 if turn == publishers.len() {
@@ -94,7 +89,7 @@ impl PublisherPace {
                     break;
                 }
             } else if dirty.is_empty() {
-                // Behind schedule: answers are to be read all the same.
+                // Responses must be read even when late.
                 tokio::task::yield_now().await;
                 if worker.arrivals_end.is_aborted() {
                     break;
@@ -117,7 +112,6 @@ impl PublisherPace {
         }
     }
 
-    /// How many messages are planned for this worker's publishers.
     fn planned(&self) -> u64 {
         let total = self.schedule.total() - self.before;
         let of = |(place, _): &(u64, Rc<Client>)| {
@@ -127,7 +121,6 @@ impl PublisherPace {
     }
 }
 
-/// How many publishers certain groups have, and this worker's, each with its place among them.
 fn turns(shared: &DriverState, is_wanted: impl Fn(usize) -> bool) -> (u64, Vec<(u64, Rc<Client>)>) {
     let mut before = 0u64;
     let mut places = Vec::new();

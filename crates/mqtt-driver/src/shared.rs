@@ -1,4 +1,4 @@
-//! What all clients of a worker share: labels, ledger, who is to get whose messages. No client's state.
+//! State that all clients of a worker share: labels, ledger, expected receivers.
 
 use std::{
     cell::{Cell, RefCell},
@@ -32,15 +32,13 @@ use crate::{
     start::{Deliveries, Together},
 };
 
-/// The labels of what is asked and answered, and of what stands aside.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OurLabels {
     pub connect: LabelId,
     pub subscribe: LabelId,
     pub delivery: LabelId,
-    /// By quality of service.
+    /// By QoS.
     publish: [LabelId; 3],
-    /// What an arrival is counted as, if it is one of the load.
     arrival: Option<LabelId>,
 }
 
@@ -68,42 +66,34 @@ pub(crate) struct DriverState {
     pub version: Version,
     pub schedule: Schedule,
     pub connector: Connector,
-    /// The servers, which clients take in turn.
     pub origins: Vec<Origin>,
     pub labels: OurLabels,
     pub counts: Counts,
     pub clients: Vec<Rc<Client>>,
     pub flat_out: bool,
-    /// When each group publishes, where that is not the load's business.
+    /// `None` if the load decides.
     pub own: Vec<Option<Publications>>,
     pub run: u32,
     /// Clients that have not ended.
     pub alive: Cell<u64>,
     per_client: Option<PerClient>,
-    /// The end of the load.
     pub until_ns: Cell<u64>,
-    /// What all workers of the process have in common.
     pub together: std::sync::Arc<Together>,
-    /// By how much the load starts later than planned.
     pub shift_ns: Cell<u64>,
-    /// When publishing may start; `u64::MAX` until it is known.
+    /// `u64::MAX` until known.
     pub open_ns: Cell<u64>,
-    /// The most messages that publishers without a pace may send, by client number.
+    /// For publishers without a pace, by client number.
     limit: Option<u64>,
     reported: Cell<([u64; PROGRESS.len()], u64)>,
-    /// Nothing is published any more.
     pub is_over: Cell<bool>,
-    /// By receiver and publisher; receivers of a shared subscription are one.
+    /// By receiver and publisher. Members of a shared subscription are one receiver.
     sequences: RefCell<HashMap<(u32, u32), Sequence>>,
-    /// The number of a shared subscription's receivers together.
     shares: HashMap<String, u32>,
-    /// Filters of all clients of the run that get messages, each with its receiver.
     receivers: Vec<(u32, String)>,
 }
 
-/// How long answers may take after the load, unless the run says so.
+/// Default time for responses after the load.
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// Receivers from this number on are shared subscriptions.
 const SHARES: u32 = 1 << 31;
 
 impl DriverState {
@@ -198,16 +188,14 @@ impl DriverState {
         self.worker.common.drain_ns.unwrap_or(PATIENCE_NS)
     }
 
-    /// The server that a client connects to.
     pub fn origin(&self, client: &Client) -> &Origin {
         &self.origins[client.made.global as usize % self.origins.len()]
     }
 
-    /// Publishing may start at a moment; the load is that much later than planned.
     pub fn start_publishing(&self, open_ns: u64, delay_ns: u64) {
-        // Publishers without a pace do not wait for the plan's moment, only for subscriptions.
+        // Publishers without a pace wait for subscriptions only.
         self.open_ns.set(if self.flat_out { 0 } else { open_ns });
-        // The timeline of other work does not wait.
+        // Other work does not wait.
         if !self.is_beside() {
             self.shift_ns.set(delay_ns);
             self.until_ns
@@ -220,7 +208,6 @@ impl DriverState {
         }
     }
 
-    /// Notes that the server refused one of a client's filters: nothing is expected by it.
     pub fn filter_refused(&self, client: &Client, filter: &str) {
         let (group, plain) = topic::shared(filter);
         if group.is_none() {
@@ -235,24 +222,21 @@ impl DriverState {
         recorder.received(now, label, bytes as u64);
     }
 
-    /// Whether a connection is an arrival of the load.
     pub fn counts_connections(&self) -> bool {
         self.work.arrivals == ArrivalOf::Connection
     }
 
-    /// Whether the arrivals of the load are other work's.
     pub fn is_beside(&self) -> bool {
         self.work.arrivals == ArrivalOf::Elsewhere
     }
 
-    /// The receiver that a client's subscriptions make it, if they are shared.
+    /// The shared one, if its subscription is shared.
     pub fn receiver(&self, client: &Client) -> u32 {
         let mut shares = client.made.filters.iter();
         let share = shares.find_map(|(filter, _)| self.shares.get(filter));
         share.copied().unwrap_or(client.made.global)
     }
 
-    /// A message was delivered.
     pub fn delivered(&self, receiver: u32, payload: &[u8], now: u64) {
         let stamp = Stamp::from_payload(payload).filter(|stamp| stamp.run == self.run);
         let Some(stamp) = stamp else {
@@ -270,7 +254,7 @@ impl DriverState {
             Arrival::Late => {
                 add(&self.counts.received, 1);
                 add(&self.counts.filled, 1);
-                // Who shares a subscription gets each what falls to it: their order together is nobody's.
+                // Order is undefined over members of a shared subscription.
                 if receiver < SHARES {
                     add(&self.counts.late, 1);
                 }
@@ -286,12 +270,11 @@ impl DriverState {
         recorder.record_untotaled(now, self.labels.delivery, intended, ns);
     }
 
-    /// Puts something that was asked and answered into the ledger.
     pub fn record(&self, sample: &Sample, detail: impl FnOnce() -> String) {
         self.worker.record(sample, detail);
     }
 
-    /// What would be an arrival of the load, if it is this work's, is over.
+    /// Ends an arrival, if connections are arrivals.
     pub fn arrived(&self, now: u64, intended: Intended, ended: RequestOutcome) {
         if let Some(arrival) = self.labels.arrival {
             let mut recorder = self.worker.recorder.borrow_mut();
@@ -299,7 +282,6 @@ impl DriverState {
         }
     }
 
-    /// How many messages were due and are not settled: neither confirmed nor unknown nor given up.
     pub fn backlog(&self) -> u64 {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
@@ -315,8 +297,8 @@ impl DriverState {
         self.clients.iter().any(|client| client.waits_for_answer())
     }
 
-    /// Whether every delivery that follows from what this process sent has come. A part of a run does not know what other parts
-    /// send, and waits as long as it may.
+    /// Whether all expected deliveries arrived. A part does not know other parts' messages and
+    /// waits for its time limit.
     pub fn has_all(&self) -> bool {
         let own = Deliveries {
             expected: self.expected(|ledger| ledger.sent - ledger.turned_down),
@@ -333,7 +315,6 @@ impl DriverState {
         all.received >= all.expected && (is_whole || !subscribes)
     }
 
-    /// How many deliveries follow from some of each client's messages.
     fn expected(&self, messages: impl Fn(&MessageLedger) -> u64) -> u64 {
         let publishers = self.clients.iter().filter_map(|client| {
             let outgoing = client.made.outgoing.as_ref()?;
@@ -344,19 +325,17 @@ impl DriverState {
             .sum()
     }
 
-    /// How many messages a publisher without a pace may send.
     pub fn limit_of(&self, client: &Client) -> u64 {
         let Some(limit) = self.limit else {
             return u64::MAX;
         };
         let all = self.work.publishers().max(1);
-        // Clients that publish come last: those before them subscribe.
+        // Subscribers come first.
         let before = self.work.clients().saturating_sub(all);
         let place = u64::from(client.made.global).saturating_sub(before);
         limit / all + u64::from(place < limit % all)
     }
 
-    /// Whether every publisher has sent its part of the limit, and has its answers.
     pub fn is_limit_reached(&self) -> bool {
         self.limit.is_some()
             && self.clients.iter().all(|client| {
@@ -365,7 +344,6 @@ impl DriverState {
             })
     }
 
-    /// How many receivers get what is published to a topic. A subscription that the server refused gets nothing.
     fn copies(&self, topic: &str) -> u64 {
         let mut receivers: Vec<u32> = self
             .receivers
@@ -379,7 +357,6 @@ impl DriverState {
         receivers.len() as u64
     }
 
-    /// The load is over: publishers ask for a last sign of life, behind everything that they have sent.
     pub fn stop_publishing(&self) {
         self.is_over.set(true);
         for client in &self.clients {
@@ -387,14 +364,13 @@ impl DriverState {
         }
     }
 
-    /// Every client says goodbye.
     pub fn close(&self) {
         for client in &self.clients {
             client.close(self);
         }
     }
 
-    /// Tells the front end's accumulator what was counted since the last time, now and then.
+    /// Reports increases to the front end's accumulator at intervals.
     pub fn tell_progress(&self, now: u64) {
         let (before, at) = self.reported.get();
         if now < at + PROGRESS_NS {
@@ -409,7 +385,7 @@ impl DriverState {
             of(|ledger| ledger.unknown),
             of(|ledger| ledger.unsent),
             counts.received.get(),
-            // A number that is skipped now and filled later is told as missing until then: increases only.
+            // Skipped numbers may be filled later, so only increases are reported.
             counts
                 .skipped
                 .get()
@@ -425,7 +401,6 @@ impl DriverState {
         self.reported.set((all, now));
     }
 
-    /// Tells the front door's accumulator what was counted.
     pub fn report(&self, now: u64) {
         let counts = &self.counts;
         for client in &self.clients {

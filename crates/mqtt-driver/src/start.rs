@@ -1,5 +1,5 @@
-//! When publishing starts: as soon as every subscription of the process is acknowledged or refused, and not before the plan says.
-//! The workers of a process agree on one moment.
+//! Start of publishing: after all subscriptions are answered, and not before the plan. Workers
+//! agree on one moment.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -16,34 +16,28 @@ use engine::{
 
 use crate::{counts::add, shared::DriverState};
 
-/// What the workers of a process have in common. Read and written at the start and at the end of a run, never per message.
+/// Shared by the workers of a process. Not used per message.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
-    /// Workers of the process; 0 until the first registers.
+    /// 0 until the first registers.
     workers: AtomicU64,
     registered: AtomicU64,
-    /// Clients whose subscriptions have no answer yet.
     pending: AtomicU64,
-    /// The agreed delay of publishing in nanoseconds, plus 1; 0: not agreed yet.
+    /// Agreed delay in nanoseconds plus 1; 0 if open.
     delay: AtomicU64,
-    /// Receivers and filters that the server refused.
     refused: Mutex<HashSet<(u32, String)>>,
     has_refused: AtomicBool,
     /// By worker.
     deliveries: Mutex<BTreeMap<u64, Deliveries>>,
 }
 
-/// Deliveries of a worker, or of all.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Deliveries {
-    /// Those that follow from what was sent.
     pub expected: u64,
-    /// Those that came.
     pub received: u64,
 }
 
 impl Together {
-    /// One of this many workers has this many clients that subscribe.
     pub fn register(&self, workers: u64, subscribing: u64) {
         self.workers.store(workers, Ordering::Relaxed);
         self.pending.fetch_add(subscribing, Ordering::Relaxed);
@@ -55,7 +49,6 @@ impl Together {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether all subscriptions have their answer.
     fn is_settled(&self) -> bool {
         let registered = self.registered.load(Ordering::Acquire);
         registered > 0
@@ -63,7 +56,6 @@ impl Together {
             && self.pending.load(Ordering::Relaxed) == 0
     }
 
-    /// Proposes a delay. Returns the agreed one, and whether it is the proposed one.
     fn agree(&self, delay_ns: u64) -> (u64, bool) {
         let wanted = delay_ns.saturating_add(1);
         let order = Ordering::Relaxed;
@@ -73,19 +65,16 @@ impl Together {
         }
     }
 
-    /// Whether the workers of this process are all of a run's.
     pub fn is_all_of(&self, shards: u64) -> bool {
         self.workers.load(Ordering::Relaxed) == shards
     }
 
-    /// A receiver gets nothing by this filter.
     pub fn refuse(&self, receiver: u32, filter: String) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.insert((receiver, filter));
         self.has_refused.store(true, Ordering::Release);
     }
 
-    /// Whether it was refused.
     pub fn is_refused(&self, receiver: &(u32, String)) -> bool {
         if !self.has_refused.load(Ordering::Acquire) {
             return false;
@@ -94,7 +83,6 @@ impl Together {
         refused.contains(receiver)
     }
 
-    /// Notes a worker's deliveries so far. Returns those of all workers.
     pub fn deliveries(&self, worker: u64, own: Deliveries) -> Deliveries {
         let all = &self.deliveries;
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +95,7 @@ impl Together {
     }
 }
 
-/// Waits until publishing may start, at most as long as the run drains; then moves the load by as much as that took.
+/// Waits for subscriptions within the drain time, then shifts the load.
 pub(crate) async fn publishing(shared: &DriverState) {
     let (worker, together) = (&shared.worker, &shared.together);
     if shared.counts_connections() {

@@ -10,7 +10,6 @@ const STRETCH: usize = 32_768;
 /// Entries in flight, by identifier and in order of their start.
 #[derive(Debug, Clone)]
 pub struct Flight<T> {
-    /// First identifier of the window.
     first: u16,
     /// The window without gaps. `None` for a finished entry.
     stretch: VecDeque<Option<T>>,
@@ -108,7 +107,6 @@ impl<T> Flight<T> {
         (place < self.stretch.len()).then_some(place)
     }
 
-    /// Removes finished entries at the start of the window.
     #[inline]
     fn trim(&mut self) {
         while let Some(None) = self.stretch.front() {
@@ -174,7 +172,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a map, for any order of ends.
         #[test]
         fn entries_are_found_until_they_end(steps in prop::collection::vec((any::<bool>(), any::<u16>()), 0..400)) {
             let (mut flight, mut known) = (Flight::default(), Vec::<(u16, usize)>::new());

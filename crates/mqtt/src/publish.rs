@@ -26,7 +26,6 @@ pub struct Publish<'a> {
 #[derive(Debug, Clone)]
 pub struct Template {
     first: u8,
-    /// Topic, identifier, properties.
     head: Vec<u8>,
     /// Position of the identifier in `head`.
     identifier: Option<usize>,

@@ -26,7 +26,6 @@ pub struct Sequence {
     next: u64,
     /// Missing numbers below `next`: ascending ranges, ends excluded.
     gaps: VecDeque<(u64, u64)>,
-    /// Number of distinct messages.
     received: u64,
     late: u64,
     again: u64,
@@ -166,7 +165,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with sets.
         #[test]
         fn counts_match_a_set(came in prop::collection::vec(0..200u64, 0..400)) {
             let (mut sequence, mut seen) = (Sequence::default(), HashSet::new());

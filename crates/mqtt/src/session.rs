@@ -18,7 +18,6 @@ pub struct Session<T> {
     flight: Flight<InFlight<T>>,
     /// Maximum number of unacknowledged messages of QoS 1 and 2, by client and server.
     limit: u16,
-    /// Number of unacknowledged messages sent on this connection.
     unanswered: u16,
     /// Identifiers to send again before anything else.
     again: VecDeque<u16>,
@@ -30,7 +29,6 @@ pub struct Session<T> {
 struct InFlight<T> {
     what: T,
     step: AckStep,
-    /// Whether it counts towards the limit of this connection.
     is_counted: bool,
 }
 

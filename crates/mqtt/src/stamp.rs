@@ -4,7 +4,6 @@
 /// Size of a header in bytes.
 pub const BYTES: usize = 28;
 
-/// "LDM" and the version of the format.
 const MAGIC: [u8; 4] = *b"LDM\x01";
 
 /// A message header.

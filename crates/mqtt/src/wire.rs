@@ -243,7 +243,6 @@ mod tests {
 
     use super::*;
 
-    /// The edges of the specification's table.
     #[test]
     fn lengths_at_edges_are_encoded() {
         let edges: [(usize, &[u8]); 8] = [

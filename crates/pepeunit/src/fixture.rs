@@ -1,5 +1,4 @@
-//! What a test stands on before its load: units, made by REST, read from a file or made up; where their broker is; and a message that has
-//! come through. Nothing here is measured.
+//! Prepares a test: units (created, from a file, or made up), broker address, and a probe message.
 
 use std::path::Path;
 
@@ -15,25 +14,21 @@ use crate::{
 };
 use session::blocking_http::Base;
 
-/// What a test stands on.
 pub(crate) struct TestFixture {
     pub units: Vec<RestUnit>,
     pub host: String,
     pub port: u16,
-    /// Where what was kept is read back; none: nothing is.
+    /// `None` without read-back.
     pub rest: Option<RestClient>,
     pub broker: Option<Broker>,
 }
 
-/// Between two looks for a message.
 const LOOK_NS: u64 = 100_000_000;
-/// A message that is not seen is sent again: a pipe that does not know its configuration yet forgets it.
+/// Resend interval: a new pipe may drop messages.
 const AGAIN_NS: u64 = 2_000_000_000;
-/// Behind the time that a policy takes.
 const PATIENCE_S: u64 = 30;
 
 impl TestFixture {
-    /// Makes it.
     pub fn lay(settings: &PepeunitConfig, voice: &SharedVoice) -> Result<TestFixture, String> {
         let flags = &settings.flags;
         if let Some(path) = &flags.units {
@@ -103,7 +98,7 @@ impl TestFixture {
         }
     }
 
-    /// Sends a message as the first unit and as the last, and waits until it is seen.
+    /// Sends a message as first and last unit and waits until it is stored.
     fn probe(
         &self,
         settings: &PepeunitConfig,
@@ -125,7 +120,7 @@ impl TestFixture {
         };
         let letters = settings.letters as usize;
         if letters > MAX_SIZE {
-            // Pipes keep nothing of it.
+            // Filtered by the pipes.
             send(first, &vec![b'x'; letters])?;
         }
         let Some(rest) = self.rest.as_ref() else {
@@ -167,12 +162,12 @@ fn is_visible(rest: &RestClient, pipe: &Pipe, node: &str) -> Result<bool, String
     Ok(rest.count(node, pipe.policy.name())? > 0)
 }
 
-/// Waits a moment, beside the load.
+/// Blocks; not for use during the load.
 pub(crate) fn pause(ns: u64) {
     std::thread::park_timeout(std::time::Duration::from_nanos(ns));
 }
 
-/// Where the broker's own interface is: at its host; behind the same door as Pepeunit if that is the same host.
+/// Broker API: at its host, or at Pepeunit's address if the host is equal.
 fn interface(
     settings: &PepeunitConfig,
     http: &str,
@@ -189,7 +184,6 @@ fn interface(
     Base::new(is_secure, &format!("{host}{port}"))
 }
 
-/// Units of which nobody knows but the broker, if it lets anybody in.
 fn made_up(settings: &PepeunitConfig) -> Vec<RestUnit> {
     let domain = settings.domain.as_deref().unwrap_or("localhost");
     let mark = rest::mark(settings.is_secure, domain);
@@ -232,7 +226,7 @@ fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
     Ok(units)
 }
 
-/// A unit of a line whose columns of the token and of the topic are these.
+/// From columns of a line.
 fn read_unit(line: &str, token: usize, topic: usize) -> Result<RestUnit, String> {
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
     let cell = |at: usize| cells.get(at).copied().filter(|cell| !cell.is_empty());

@@ -1,5 +1,5 @@
-//! Pepeunit's MQTT load test: makes units, has them publish for a while, reads back what was kept and compares it.
-//! `ground` prepares, `verify` compares, `verdict` judges. The MQTT clients and the report are those of `loadline mqtt`.
+//! Pepeunit's MQTT load test: creates units, publishes, reads back and compares. Clients and report
+//! are those of `loadline mqtt`.
 
 #![forbid(unsafe_code)]
 
@@ -35,7 +35,6 @@ use settings::{Flags, PepeunitConfig, Topics, Variables};
 use verdict::BackendVerdict;
 use watch::BrokerWatch;
 
-/// Runs the command line, without the program's name.
 #[must_use]
 pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
@@ -50,7 +49,7 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
     let pipe = Pipe::from_policy(settings.policy);
     let mut notes = notes(&settings, &pipe);
     let workers = workers(&settings, &mut notes);
-    // What is asked for is looked at before anything is made.
+    // Options are checked before anything is created.
     if let Err(line) = criteria_of(&settings) {
         return refused(&line, exit::BAD_INPUT, voice);
     }
@@ -74,7 +73,6 @@ fn refused(line: &str, code: u8, voice: &SharedVoice) -> u8 {
     code
 }
 
-/// What is said before the load, and in every rendering of it.
 fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
     let mut notes = Vec::new();
     if settings.flags.topics == Topics::System {
@@ -101,7 +99,6 @@ fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
     notes
 }
 
-/// Threads: no more than there are cores.
 fn workers(settings: &PepeunitConfig, notes: &mut Vec<String>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = settings.workers.min(cores).min(settings.units as usize);

@@ -1,4 +1,4 @@
-//! MD5, by which Pepeunit's load test names what it makes. For names alone: it protects nothing.
+//! MD5, for names as in Pepeunit's load test. Not for security.
 
 const SHIFTS: [[u32; 4]; 4] = [
     [7, 12, 17, 22],
@@ -7,7 +7,6 @@ const SHIFTS: [[u32; 4]; 4] = [
     [6, 10, 15, 21],
 ];
 
-/// The digest in hexadecimal digits.
 pub(crate) fn hex(text: &str) -> String {
     let mut state = [0x6745_2301u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     let mut bytes = text.as_bytes().to_vec();
@@ -40,7 +39,7 @@ fn rounds(state: [u32; 4], block: &[u8]) -> [u32; 4] {
             2 => (b ^ c ^ d, (3 * step + 5) % 16),
             _ => (c ^ (b | !d), 7 * step % 16),
         };
-        // The integer part of 2³² times the sine's absolute value.
+        // Integer part of 2³² times the absolute sine.
         let constant = (((step + 1) as f64).sin().abs() * 4_294_967_296.0) as u32;
         let sum = a
             .wrapping_add(mixed)

@@ -1,5 +1,4 @@
-//! The four configurations of pipes that a test uses, one per policy: as YAML for the platform, and as a model of our own of what a pipe
-//! lets through and makes of it. What was kept is compared with the model elsewhere.
+//! The four pipe configurations, as YAML and as a model of their results.
 
 use clap::ValueEnum;
 use plan::mqtt::PayloadKind;
@@ -25,16 +24,11 @@ impl Policy {
     }
 }
 
-/// Newest records that are kept.
 pub(crate) const RECORDS: usize = 100;
-/// Seconds of a row's life: more than any test, so that each row can be counted.
 pub(crate) const ROW_S: u64 = 86_400;
-/// Seconds of a window whose values are summed.
 pub(crate) const WINDOW_S: u64 = 60;
-/// Bytes of a message, at most.
 pub(crate) const MAX_SIZE: usize = 128;
 
-/// A pipe's configuration.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     pub policy: Policy,
@@ -89,7 +83,6 @@ impl Pipe {
         }
     }
 
-    /// What `type_input_value` says.
     pub fn input(&self) -> &'static str {
         match self.input {
             PayloadKind::Text => "Text",
@@ -97,12 +90,10 @@ impl Pipe {
         }
     }
 
-    /// Whether anything of this sort can pass at all.
     pub fn takes(&self, value: PayloadKind) -> bool {
         self.input == PayloadKind::Text || value == PayloadKind::Number
     }
 
-    /// The file that the platform is given.
     pub fn yaml(&self) -> String {
         let quoted = |value: &&str| match self.input {
             PayloadKind::Text => format!("'{value}'"),
@@ -149,7 +140,7 @@ impl Pipe {
         out
     }
 
-    /// What is kept of a message that passes; none: it is held back, as intended.
+    /// `None` if filtered as intended.
     pub fn through(&self, text: &str) -> Option<String> {
         if text.len() > MAX_SIZE {
             return None;
@@ -171,7 +162,7 @@ impl Pipe {
         (!is_listed && !is_low && !is_high).then(|| format!("{turned:.decimals$}"))
     }
 
-    /// What is sent ahead to see whether the pipe works: it passes, changes no sum and is none of the test's own messages.
+    /// A message that passes, changes no sum, and is not part of the test.
     pub fn probe(&self) -> &'static str {
         match self.policy {
             Policy::Aggregation => "0",
@@ -179,7 +170,7 @@ impl Pipe {
         }
     }
 
-    /// Seconds for which what passed may stay invisible.
+    /// Maximum delay until results are visible.
     pub fn patience_s(&self) -> u64 {
         match self.policy {
             Policy::LastValue | Policy::TimeWindow => 15,
@@ -188,7 +179,6 @@ impl Pipe {
     }
 }
 
-/// The same state, however its number is written.
 pub(crate) fn same(state: &str) -> String {
     let number = Some(state)
         .filter(|text| text.contains('.'))

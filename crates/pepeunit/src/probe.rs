@@ -1,5 +1,4 @@
-//! One message ahead of the load, over a blocking connection: whether the broker lets a unit in and reads what it sends. What becomes of
-//! the message is asked elsewhere.
+//! Sends one message before the load over a blocking connection.
 
 use std::{
     io::{Read, Write},
@@ -11,14 +10,12 @@ use mqtt::{Connect, NextPacket, Packet, Publish, Qos, Reason, Template, Version,
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where a unit is let in, and by which token.
 pub(crate) struct BrokerAddress<'a> {
     pub host: &'a str,
     pub port: u16,
     pub token: Option<&'a str>,
 }
 
-/// Publishes a message and waits until the broker has read it.
 pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> Result<(), String> {
     let at = format!("broker {}:{}", way.host, way.port);
     let mut stream = connected(way).map_err(|why| format!("{at}: {why}"))?;
@@ -68,7 +65,7 @@ pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> R
         _ => return Err(hung_up()),
     }
     out.clear();
-    // It has read everything: whether the goodbye arrives is nobody's concern.
+    // DISCONNECT may be lost.
     let _ = connect::put_disconnect(&mut out, Version::V311, Reason::SUCCESS, &[]);
     let _ = stream.write_all(&out);
     Ok(())

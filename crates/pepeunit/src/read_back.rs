@@ -1,5 +1,4 @@
-//! Reads back what pipes have kept, again and again until everything is right or there is no more patience: what was not flushed yet is not
-//! lost. How it is judged is `verify`'s.
+//! Reads stored messages back repeatedly until they are right or time is up.
 
 use std::{
     collections::BTreeMap,
@@ -17,10 +16,9 @@ use crate::{
     verify::{SentByUnit, VerifiedMessages},
 };
 
-/// Between two rounds.
 const ROUND_NS: u64 = 250_000_000;
 
-/// Of every unit, by its number; or why a unit could not be read.
+/// By unit; or why a unit could not be read.
 pub(crate) fn all(
     rest: &RestClient,
     units: &[RestUnit],
@@ -38,7 +36,7 @@ pub(crate) fn all(
         each(&open, |number| {
             let node = units[*number].node.as_deref().unwrap_or_default();
             if pipe.policy != Policy::LastValue && !is_last {
-                // Nothing new is nothing to judge again.
+                // Unchanged counts need no new check.
                 let count = rest.count(node, pipe.policy.name())?;
                 let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
                 if counts.insert(*number, count) == Some(count) {

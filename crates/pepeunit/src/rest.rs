@@ -1,5 +1,4 @@
-//! Pepeunit by REST: units are made for a test and what their pipes have kept is read back. Every status is looked at; the first that is
-//! wrong ends it with one line.
+//! Pepeunit's REST API: creates units and reads results. The first wrong status ends it.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -12,31 +11,24 @@ use crate::{md5, pipes::Pipe};
 use session::blocking_http::{Base, BlockingRequest, BlockingResponse};
 
 const API: &str = "/pepeunit/api/v1";
-/// The repository that units are made of.
 const REPOSITORY: &str = "https://git.pepemoss.com/pepe/pepeunit/units/universal_load_unit.git";
-/// Requests at a time.
 const AT_ONCE: usize = 10;
-/// Rows of a page.
 const PAGE: usize = 500;
 
-/// A user of Pepeunit.
 pub(crate) struct RestClient {
     base: Base,
     token: String,
-    /// What everything that is made is named after.
     mark: String,
 }
 
-/// A unit as it publishes.
 #[derive(Debug, Clone)]
 pub(crate) struct RestUnit {
     pub token: Option<String>,
     pub topic: String,
-    /// Its node, where what it sends can be read back.
+    /// For read-back.
     pub node: Option<String>,
 }
 
-/// What units are told.
 pub(crate) struct UnitSettings {
     pub units: Vec<RestUnit>,
     pub domain: String,
@@ -45,7 +37,6 @@ pub(crate) struct UnitSettings {
     pub http: String,
 }
 
-/// The mark of a base URL.
 pub(crate) fn mark(is_secure: bool, domain: &str) -> String {
     let scheme = if is_secure { "https" } else { "http" };
     md5::hex(&format!("{scheme}://{domain}"))[..10].to_owned()
@@ -64,7 +55,7 @@ fn listed(answer: &Value, name: &str) -> Vec<Value> {
 }
 
 impl RestClient {
-    /// Comes in, as the user of this test, who is made where he is missing.
+    /// Logs in, and creates the user if missing.
     pub fn enter(base: Base, mark: String) -> Result<RestClient, String> {
         let mut rest = RestClient {
             base,
@@ -73,7 +64,7 @@ impl RestClient {
         };
         let (login, password) = (format!("test_{}", rest.mark), format!("{}/", rest.mark));
         let user = json!({ "login": login, "password": password });
-        // Who is there already is told so by a refusal: whether it is that, coming in will show.
+        // An existing user is refused; the login decides.
         let made = rest.send("POST", "/users", Some(&user))?;
         let body = json!({ "credentials": login, "password": password });
         let answer = rest.send("POST", "/users/auth", Some(&body))?;
@@ -124,7 +115,6 @@ impl RestClient {
         })
     }
 
-    /// Makes units anew; each has a pipe of this configuration.
     pub fn make(&self, count: u32, pipe: &Pipe, is_of_pipes: bool) -> Result<UnitSettings, String> {
         let repo = self.repository()?;
         self.remove_old()?;
@@ -227,7 +217,6 @@ impl RestClient {
         Ok(uuid)
     }
 
-    /// Units of a run before.
     fn remove_old(&self) -> Result<(), String> {
         let old = self.call("GET", &format!("/units?search_string={}", self.mark), None)?;
         let old: Vec<String> = listed(&old, "units")
@@ -240,7 +229,6 @@ impl RestClient {
         })
     }
 
-    /// Makes a unit ready to publish; its environment, and its node.
     fn ready(
         &self,
         unit: &Value,
@@ -266,7 +254,7 @@ impl RestClient {
             )?;
             self.configure(&node, yaml)?;
         }
-        // A text of JSON, in JSON.
+        // JSON inside JSON text.
         let env = self.call("GET", &format!("/units/env/{uuid}"), None)?;
         let env: Option<Value> = env
             .as_str()
@@ -295,13 +283,11 @@ impl RestClient {
         Err(wrong("POST", &path, &answer))
     }
 
-    /// The newest value of a node.
     pub fn state(&self, node: &str) -> Result<Option<String>, String> {
         let node = self.call("GET", &format!("/unit_nodes/{node}"), None)?;
         Ok(text(&node["state"]))
     }
 
-    /// How many rows a node has.
     pub fn count(&self, node: &str, policy: &str) -> Result<u64, String> {
         let path =
             format!("/unit_nodes/get_data_pipe_data?uuid={node}&type={policy}&offset=0&limit=1");
@@ -311,7 +297,6 @@ impl RestClient {
             .ok_or_else(|| format!("GET {API}{path} answered without a count"))
     }
 
-    /// All rows of a node, newest first.
     pub fn rows(&self, node: &str, policy: &str) -> Result<Vec<Value>, String> {
         let mut rows = Vec::new();
         loop {
@@ -341,7 +326,6 @@ fn wrong(method: &str, path: &str, answer: &BlockingResponse) -> String {
     format!("{method} {API}{path} answered {}{why}", answer.status)
 }
 
-/// Does something with each, ten at a time; the first that fails ends it.
 pub(crate) fn each<T: Sync>(
     all: &[T],
     what: impl Fn(&T) -> Result<(), String> + Sync,

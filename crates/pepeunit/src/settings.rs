@@ -1,5 +1,4 @@
-//! What a test of Pepeunit is told: flags, else variables of the environment, else those of `.env`, else its load test's own defaults. Reads
-//! and checks; asks nobody.
+//! Settings from flags, environment, `.env` and defaults, in this order.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -98,7 +97,6 @@ pub(crate) enum Topics {
     System,
 }
 
-/// Everything that is known before anybody is asked.
 pub(crate) struct PepeunitConfig {
     pub duration_s: u32,
     pub units: u32,
@@ -110,7 +108,6 @@ pub(crate) struct PepeunitConfig {
     pub workers: usize,
     pub domain: Option<String>,
     pub is_secure: bool,
-    /// Of the broker's interface: user and password.
     pub broker: Option<(String, String)>,
     pub api_port: Option<u16>,
     pub settle_ns: Option<u64>,
@@ -120,14 +117,12 @@ pub(crate) struct PepeunitConfig {
 
 const PREFIX: &str = "PU_TEST_LOAD_MQTT_";
 
-/// The variables: of the environment, and of `.env`.
 pub(crate) struct Variables {
     file: BTreeMap<String, String>,
     environment: fn(&str) -> Option<String>,
 }
 
 impl Variables {
-    /// Those of this process and of the folder that it is in.
     pub fn here() -> Variables {
         let text = std::fs::read_to_string(".env").unwrap_or_default();
         Variables {
@@ -168,7 +163,6 @@ fn parsed(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A value, with the name by which a user knows it.
 struct GivenValue {
     name: String,
     text: String,
@@ -189,7 +183,6 @@ impl GivenValue {
 }
 
 impl PepeunitConfig {
-    /// Reads them.
     pub fn from_flags(flags: Flags, variables: &Variables) -> Result<PepeunitConfig, String> {
         let given = |flag: &Option<String>, short: &str, usual: &str| {
             let variable = format!("{PREFIX}{short}");

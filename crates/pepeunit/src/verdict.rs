@@ -1,5 +1,4 @@
-//! What is said of a test of Pepeunit: what arrived, whether the backend sustained it, what was kept, and where the rest was lost. Computes
-//! from counts that others have made; reads nothing.
+//! Verdict of a Pepeunit test from counts: arrivals, sustained load, stored messages, losses.
 
 use engine::Cause;
 use measure::accumulator::Tally;
@@ -11,27 +10,26 @@ use crate::{
     verify::VerifiedMessages,
 };
 
-/// What is known of a test.
 pub(crate) struct BackendVerdict {
     due: u64,
     sent: u64,
     confirmed: u64,
-    /// Messages that the broker had certainly read 1 s after the load.
+    /// Confirmed within 1 s after the load.
     in_time: u64,
     unknown: u64,
     unsent: u64,
-    /// Messages that had no answer 1 s after the load.
+    /// Unconfirmed 1 s after the load.
     after: u64,
     broken: u64,
     connected: u64,
     seconds: f64,
     ended: Option<String>,
-    /// Messages that the broker says it has dropped during the test, of all its clients.
+    /// Drops of all clients that the broker reported during the test.
     dropped: Option<u64>,
     kept: Option<KeptMessages>,
 }
 
-/// Messages may arrive this much later than the load lasts, in tenths of a second.
+/// Allowed delay of arrivals after the load.
 const LATE_TENTHS: i64 = 20;
 
 struct KeptMessages {
@@ -43,7 +41,6 @@ struct KeptMessages {
 }
 
 impl BackendVerdict {
-    /// Of what the driver has told, of a load of so many seconds.
     pub fn new(reported: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
         let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
         BackendVerdict {
@@ -63,7 +60,6 @@ impl BackendVerdict {
         }
     }
 
-    /// Adds what the broker says it has dropped during the test.
     pub fn broker_dropped(&mut self, dropped: Option<f64>) {
         self.dropped = dropped.map(|dropped| dropped.max(0.0) as u64);
         if let Some(kept) = &mut self.kept {
@@ -71,7 +67,6 @@ impl BackendVerdict {
         }
     }
 
-    /// Adds what was read back.
     pub fn read_back(&mut self, pipe: &Pipe, read: Result<Vec<VerifiedMessages>, String>) {
         let (units, unreadable) = match read {
             Ok(units) => (units, None),
@@ -90,7 +85,6 @@ impl BackendVerdict {
         });
     }
 
-    /// Whether what was kept is right, and the broker dropped nothing that could be missing.
     pub fn is_good(&self) -> bool {
         let kept = self.kept.as_ref();
         let is_right = kept.is_none_or(|kept| kept.unreadable.is_none() && kept.all.is_right());
@@ -98,8 +92,7 @@ impl BackendVerdict {
         is_right && (is_complete || self.dropped.unwrap_or(0) == 0)
     }
 
-    /// Messages that have certainly arrived at the backend: kept or held back as intended, where each is a row; `None` where what
-    /// is kept does not show it.
+    /// Messages certainly at the backend, if each is a row.
     fn arrived(&self) -> Option<u64> {
         let kept = self.kept.as_ref()?;
         let is_by_row = kept.policy == Policy::TimeWindow && kept.unreadable.is_none();
@@ -107,7 +100,6 @@ impl BackendVerdict {
             .then(|| kept.all.kept + kept.all.filtered.min(self.confirmed))
     }
 
-    /// The sentences that the record keeps.
     pub fn findings(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(kept) = &self.kept {
@@ -128,7 +120,6 @@ impl BackendVerdict {
         count((messages as f64 / self.seconds.max(1e-9)).round() as u64)
     }
 
-    /// The verdict, from the whole ledger: the broker's side first, then what the backend kept.
     pub fn last(&self) -> String {
         let (due, asked) = (count(self.due), self.per_second(self.due));
         if let Some(ended) = &self.ended {
@@ -189,7 +180,6 @@ impl BackendVerdict {
         self.timely(kept, &failed)
     }
 
-    /// Whether everything that was kept arrived as fast as it was sent.
     fn timely(&self, kept: &KeptMessages, failed: &dyn Fn(String) -> String) -> String {
         let (due, asked) = (count(self.due), self.per_second(self.due));
         let arrivals = &kept.all.arrivals;
@@ -223,7 +213,6 @@ impl BackendVerdict {
         )
     }
 
-    /// What the broker says it has dropped, if anything.
     fn dropped_line(&self) -> Option<String> {
         let dropped = self.dropped.filter(|dropped| *dropped > 0)?;
         Some(format!(
@@ -233,7 +222,6 @@ impl BackendVerdict {
         ))
     }
 
-    /// What of the kept messages is not as it should be, if anything.
     fn wrong(&self, kept: &KeptMessages) -> Option<String> {
         if kept.all.is_right() {
             return None;
@@ -257,7 +245,6 @@ impl BackendVerdict {
         ))
     }
 
-    /// Everything, unit by unit.
     pub fn to_json(&self) -> Value {
         let kept = self.kept.as_ref().map(|kept| {
             json!({
@@ -274,12 +261,10 @@ impl BackendVerdict {
 }
 
 impl KeptMessages {
-    /// Messages of which something should be kept.
     fn passing(&self) -> u64 {
         self.all.sent.saturating_sub(self.all.filtered)
     }
 
-    /// Whether every message that passes is in what was kept, and nothing else is.
     fn is_complete(&self) -> bool {
         let is_read = self.unreadable.is_none() && self.all.is_right();
         is_read && self.passing() > 0 && self.all.kept == self.passing()
@@ -372,7 +357,7 @@ mod tests {
         ("in_time", 100),
     ];
 
-    /// Of 100 messages in 10 s, this many are lost; the others arrive over some seconds.
+    /// Of 100 messages in 10 s.
     fn time_window(lost: u64, dropped: Option<f64>, seconds: i64) -> BackendVerdict {
         let mut verdict = verdict(&READ);
         let arrivals = (0..seconds * 10).map(|tenth| (17_000_000_000 + tenth, 1));
@@ -449,7 +434,6 @@ mod tests {
         );
     }
 
-    /// A pipe that keeps the newest alone: one value of each of four units.
     fn newest(policy: Policy, dropped: Option<f64>) -> BackendVerdict {
         let mut verdict = verdict(&READ);
         let found = VerifiedMessages {

@@ -1,5 +1,4 @@
-//! What a unit's pipe has kept, compared with what the unit sent: exact, by groups of equal messages. A pure function of the ledger, the
-//! model of the pipe and the rows; who reads them back, and when, is somebody else's business.
+//! Compares stored rows with sent messages, by groups of equal ones. Pure.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +9,20 @@ use serde_json::Value;
 
 use crate::pipes::{Pipe, Policy, RECORDS, ROW_S, WINDOW_S, same};
 
-/// What came of units' messages. Sums: those of all units add up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct VerifiedMessages {
-    /// So many were sent.
     pub sent: u64,
-    /// Of those, held back by the filters, as intended.
     pub filtered: u64,
-    /// Rows that follow from a message each.
     pub kept: u64,
-    /// Messages that the server had read, and of which nothing was kept.
+    /// Confirmed but not stored.
     pub lost: u64,
-    /// Messages of which nothing was kept, and which the server has not certainly read.
     pub unread: u64,
-    /// Groups of which something was lost.
     pub groups_hit: u64,
-    /// Rows beyond those that follow from messages.
     pub surplus: u64,
-    /// Units whose pipe has kept what it should, and all of them.
     pub right: u64,
     pub units: u64,
-    /// What is wrong, and of how many units or rows.
     pub wrong: BTreeMap<&'static str, u64>,
-    /// Rows by the tenth of a second, since 1970, in which the platform says that it took the message.
+    /// Rows by the platform's time of receipt, in tenths of a second since 1970.
     #[serde(skip)]
     pub arrivals: BTreeMap<i64, u64>,
 }
@@ -56,7 +46,6 @@ impl VerifiedMessages {
         }
     }
 
-    /// Notes when the platform took the message of a row.
     fn arrived(&mut self, row: &Value) {
         if let Some(ms) = moment_ms(&row["create_datetime"]) {
             *self.arrivals.entry(ms.div_euclid(100)).or_default() += 1;
@@ -74,16 +63,13 @@ impl VerifiedMessages {
     }
 }
 
-/// A unit's own side.
 pub(crate) struct SentByUnit<'a> {
     pub pipe: &'a Pipe,
     pub groups: Groups,
-    /// Its number among the clients.
     pub client: u64,
     pub sums: Sums,
 }
 
-/// A state that should be there.
 #[derive(Debug, Default)]
 struct ExpectedState {
     sent: u64,
@@ -92,7 +78,6 @@ struct ExpectedState {
 }
 
 impl SentByUnit<'_> {
-    /// How many of the first so many messages are of a group.
     fn of_group(&self, group: u64, first: u64) -> u64 {
         let copies = u64::from(self.groups.copies.max(1));
         first.saturating_sub(group * copies).min(copies)
@@ -105,13 +90,11 @@ impl SentByUnit<'_> {
             .map(|last| self.groups.group(last))
     }
 
-    /// What becomes of a group's messages.
     fn through(&self, group: u64) -> Option<String> {
         let text = self.groups.text(self.client, group);
         self.pipe.through(&text).map(|state| same(&state))
     }
 
-    /// Every state that follows from what was sent; and how many messages were held back.
     fn wanted(&self) -> (BTreeMap<String, ExpectedState>, u64) {
         let (mut all, mut filtered) = (BTreeMap::<String, ExpectedState>::new(), 0);
         for group in 0..=self.last_group().unwrap_or_default() {
@@ -145,7 +128,6 @@ impl SentByUnit<'_> {
             .unwrap_or_default()
     }
 
-    /// Of a policy that keeps rows.
     pub fn with_rows(&self, rows: &[Value]) -> VerifiedMessages {
         let mut found = match self.pipe.policy {
             Policy::TimeWindow => self.time_window(rows),
@@ -194,7 +176,7 @@ impl SentByUnit<'_> {
     fn n_records(&self, rows: &[Value]) -> VerifiedMessages {
         let (wanted, filtered) = self.wanted();
         let mut found = self.found(filtered);
-        // The newest, as states and how many of each.
+        // The newest, as states with counts.
         let mut newest = BTreeMap::<String, u64>::new();
         let mut room = RECORDS as u64;
         let last = self.last_group();
@@ -326,7 +308,6 @@ impl SentByUnit<'_> {
         found
     }
 
-    /// Of LastValue: the newest value.
     pub fn with_state(&self, state: Option<&str>) -> VerifiedMessages {
         let (_, filtered) = self.wanted();
         let mut found = self.found(filtered);
@@ -382,7 +363,8 @@ fn span_ms(row: &Value, from: &str, to: &str) -> Option<i64> {
     Some(moment_ms(&row[to])? - moment_ms(&row[from])?)
 }
 
-/// Milliseconds since 1970 of `2026-01-02T03:04:05.678Z`, with or without the fraction, the letter or an offset of nothing.
+/// Milliseconds since 1970 of `2026-01-02T03:04:05.678Z`; fraction, letter and zero offset are
+/// optional.
 fn moment_ms(value: &Value) -> Option<i64> {
     let text = value
         .as_str()?
@@ -395,7 +377,7 @@ fn moment_ms(value: &Value) -> Option<i64> {
     let mut time = time.split(':').map(|part| part.parse::<i64>().ok());
     let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
     let ms: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    // Days since 1970 by a calendar that begins in March.
+    // Days since 1970, with years that begin in March.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {
@@ -440,7 +422,6 @@ mod tests {
         })
     }
 
-    /// What a pipe that does everything right has kept, oldest first.
     fn kept(of: &SentByUnit<'_>) -> Vec<Value> {
         let messages = (0..of.sums.sent).map(|n| of.groups.text(of.client, of.groups.group(n)));
         let through = messages.filter_map(|text| of.pipe.through(&text));
@@ -457,7 +438,7 @@ mod tests {
             let right = sent.with_rows(&rows);
             assert!(right.is_right(), "{right:?}");
             assert_eq!(right.kept + right.filtered, 125);
-            // Of one group three are missing, another one has one more, and one row is nobody's.
+            // Three missing in one group, one too many in another, and a foreign row.
             rows.drain(0..3);
             rows.push(rows[20].clone());
             rows.push(row("nobody's", "Text"));

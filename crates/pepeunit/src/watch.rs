@@ -1,5 +1,5 @@
-//! The watch: once a second the broker is asked whether the receiving side is still subscribed, and what it has dropped. Gone is an end of
-//! the test; a question that failed is a gap.
+//! Polls the broker once a second: subscriptions and drops. A lost subscription ends the run; a
+//! failed poll is a gap.
 
 use engine::{Cause, StopHandle};
 use record::server::{Descriptor, MetricReading};
@@ -8,10 +8,8 @@ use session::Sampler;
 
 use session::blocking_http::{Base, BlockingRequest};
 
-/// The rule by which a run ends, as it is told.
 pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";
 
-/// The broker's own interface.
 #[derive(Clone)]
 pub(crate) struct Broker {
     base: Base,
@@ -20,15 +18,12 @@ pub(crate) struct Broker {
     topic: String,
 }
 
-/// What the broker tells.
 pub(crate) struct BrokerFigures {
     pub subscriptions: u64,
-    /// Messages that it did not deliver, as far as it says.
     pub dropped: Option<f64>,
 }
 
 impl Broker {
-    /// Comes in, to ask about the subscription to a filter.
     pub fn enter(base: Base, user: (String, String), topic: &str) -> Result<Broker, String> {
         let mut broker = Broker {
             base,
@@ -78,7 +73,7 @@ impl Broker {
             })?;
             match answer.status {
                 200 => return Ok(serde_json::from_slice(&answer.body).ok()),
-                // Tokens end.
+                // Tokens expire.
                 401 if !is_last => self.login()?,
                 404 => return Ok(None),
                 status => return Err(format!("the broker's interface answered {status}")),
@@ -87,7 +82,6 @@ impl Broker {
         Ok(None)
     }
 
-    /// Asks.
     pub fn look(&mut self) -> Result<BrokerFigures, String> {
         let path = format!(
             "/api/v5/subscriptions?page=1&limit=50&qos=0&topic={}",
@@ -96,7 +90,7 @@ impl Broker {
         let reported = self.get(&path)?.unwrap_or_default();
         let count = reported["meta"]["count"].as_u64();
         let subscriptions = count.ok_or("the broker's list of subscriptions has no count")?;
-        // Not every broker has these, and nothing hangs on them but whose loss a loss was.
+        // Optional in some brokers.
         let metrics = self.get("/api/v5/metrics?aggregate=true").ok().flatten();
         Ok(BrokerFigures {
             subscriptions,
@@ -105,7 +99,6 @@ impl Broker {
     }
 }
 
-/// What is dropped before anybody gets it, and what a slow subscriber does not get; of all nodes.
 fn dropped(metrics: &Value) -> Option<f64> {
     let nodes = match metrics {
         Value::Array(nodes) => nodes.clone(),
@@ -118,7 +111,6 @@ fn dropped(metrics: &Value) -> Option<f64> {
     nodes.iter().map(of).sum()
 }
 
-/// Looks once a second while the load runs.
 pub(crate) struct BrokerWatch {
     pub broker: Broker,
     pub stop: StopHandle,

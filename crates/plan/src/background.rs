@@ -76,7 +76,6 @@ impl Plan {
         groups.map(of).collect()
     }
 
-    /// Adds the problems of the background work.
     pub(crate) fn problems_beside(&self, problems: &mut Vec<Problem>) {
         let Some(background) = &self.background else {
             return;

@@ -30,7 +30,6 @@ impl Extension {
 }
 
 impl PartialEq for Extension {
-    /// Compares the serialized data.
     fn eq(&self, other: &Extension) -> bool {
         self.shown == other.shown
     }

@@ -27,8 +27,8 @@ pub enum Load {
         users: u32,
         /// How long new iterations are started.
         duration_ns: u64,
-        /// Changes of the number of users. Empty means that all users are active from start to end.
         #[serde(skip_serializing_if = "Vec::is_empty")]
+        /// Changes of the number of users. Empty means that all users are active from start to end.
         phases: Vec<UserPhase>,
     },
     /// One iteration, for trying a plan.

@@ -55,12 +55,7 @@ pub enum MetricLocation {
     /// A PostgreSQL URL.
     Postgres(String),
     /// A query to a Prometheus server.
-    Promql {
-        /// Its URL.
-        url: String,
-        /// The query.
-        query: String,
-    },
+    Promql { url: String, query: String },
     /// Processes of this machine by name.
     Process(String),
     /// A process of this machine.

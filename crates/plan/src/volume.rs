@@ -8,7 +8,6 @@ use crate::{
     units::{GrammarError, HOUR, Quantity, parse_quantity, parse_rate},
 };
 
-/// Decimal numbers are stored in millionths.
 const MILLION: u64 = 1_000_000;
 
 /// How often a scenario starts at 1x.
@@ -87,7 +86,6 @@ impl Volume {
     }
 }
 
-/// Events within a number of hours.
 fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     let too_many = || GrammarError {
         offset: 0,
@@ -329,7 +327,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compares sums, weights and levels with decimal arithmetic.
         #[test]
         fn sums_weights_and_levels_are_in_proportion(
             counts in prop::collection::vec((1u64..10_000_000, 0usize..4), 1..6),

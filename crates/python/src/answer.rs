@@ -1,4 +1,4 @@
-//! What became of a request, as Python sees it, and the way back into the ledger.
+//! Completions for Python, and their settlement.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use bridge::{Answered, Bridge, Completion, PendingSample, Settlement, now_ns};
 use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 
-/// What a test's own rule says of an answer, in the record.
+/// Failure reported by the test.
 const BY_RULE: Failure = Failure::Check("script");
-/// An answer that the test never spoke of: an exception went past it.
+/// An exception skipped the report.
 const UNREPORTED: Failure = Failure::Check("unreported");
 
 /// An answer, or why there is none. Whoever leaves it unsettled has it counted as unreported.

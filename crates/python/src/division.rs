@@ -1,4 +1,4 @@
-//! A test that several processes carry out, as Python holds it in the one that conducts.
+//! A divided test in the conducting process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

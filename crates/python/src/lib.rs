@@ -1,5 +1,5 @@
-//! The Python package's way into the engine: a test that runs, requests into it, answers out of it; and into the records of runs. Every call is short, holds nothing
-//! while another greenlet runs, and never calls back into Python; waiting is done in Python. The threads of the engine never touch Python.
+//! Python bindings: running tests, requests, records. Calls are short, hold no lock across
+//! greenlets and never call Python; engine threads do not use Python.
 
 mod answer;
 mod division;

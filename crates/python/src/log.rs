@@ -1,10 +1,9 @@
-//! What the libraries say of a run, on standard error. Standard output is Locust's.
+//! Messages on standard error. Standard output is Locust's.
 
 use std::{fmt::Display, io::Write, sync::Arc};
 
 use session::{MessageSink, SharedVoice};
 
-/// The voice of a test that Locust runs.
 pub fn voice() -> SharedVoice {
     Arc::new(PythonLog)
 }
@@ -13,7 +12,7 @@ struct PythonLog;
 
 impl MessageSink for PythonLog {
     fn say(&self, line: &dyn Display) {
-        // A closed terminal is no reason to stop a test.
+        // Ignores a closed terminal.
         let _ = writeln!(std::io::stderr().lock(), "loadline: {line}");
     }
 

@@ -1,5 +1,4 @@
-//! A run's record, as Python reads it: summary, course, percentiles, criteria, each computed from the record as every rendering does.
-//! What Python makes of the JSON is the package's.
+//! Records for Python, as JSON.
 
 use std::path::PathBuf;
 
@@ -17,7 +16,7 @@ pub struct PyRecord {
     run: Run,
 }
 
-/// What does not fail: everything in it is plain data.
+/// Plain data always serializes.
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! A test that runs, as Python holds it.
+//! A running test.
 
 use std::{os::fd::AsRawFd, sync::Arc};
 
@@ -25,9 +25,8 @@ pub struct PyRun {
 }
 
 struct RunHandleState {
-    /// None when it has ended.
+    /// `None` after the end.
     running: Option<RunningTest>,
-    /// How it came out then.
     outcome: RunResult,
 }
 
@@ -52,10 +51,9 @@ impl PyRun {
     }
 }
 
-/// What there is to say of a test, whether it failed, and where its record is.
+/// Messages, whether it failed, and its record.
 pub type RunResult = (Vec<String>, bool, Option<String>);
 
-/// Seconds as Python has them, in nanoseconds.
 fn ns(seconds: f64) -> PyResult<u64> {
     if !(0.0..1e9).contains(&seconds) {
         return Err(PyValueError::new_err(format!(
@@ -65,7 +63,7 @@ fn ns(seconds: f64) -> PyResult<u64> {
     Ok((seconds * 1e9) as u64)
 }
 
-/// Of a test: its target, its users, how long it lasts, its files, whatever tells it from others, and its arrivals.
+/// Target, users, duration, files, settings, arrivals.
 pub type Facts = (
     Option<String>,
     u32,
@@ -75,7 +73,6 @@ pub type Facts = (
     Option<String>,
 );
 
-/// What Python knows of a test before it starts.
 pub fn test((target, users, duration, files, settings, arrivals): Facts) -> PyResult<LocustTest> {
     let test = LocustTest {
         target,
@@ -261,7 +258,7 @@ impl PyRun {
     /// Ends the test: what there is to say of it, whether it failed, and where its record is. Whoever asks while it ends waits, and is
     /// answered the same.
     fn end(&self, py: Python<'_>) -> RunResult {
-        // The lock is taken without Python's: who holds it may need that.
+        // Released, because the lock's holder may need Python.
         py.detach(|| {
             let mut held = self
                 .state

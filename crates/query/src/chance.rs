@@ -1,6 +1,5 @@
 //! Random numbers for languages that use them. The caller supplies the source.
 
-/// A source of random numbers.
 pub trait Chance {
     /// Uniform in [0, 1).
     fn unit(&mut self) -> f64;
@@ -19,7 +18,6 @@ impl Chance for base::rng::Rng {
     }
 }
 
-/// Deterministic pseudorandom numbers for tests.
 #[cfg(test)]
 #[derive(Clone)]
 pub(crate) struct Dealt(pub u64);

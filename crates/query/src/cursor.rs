@@ -1,11 +1,8 @@
 //! Cursor and errors shared by the parsers of conditions, XPath and CSS selectors.
 
-/// A parse error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misread {
-    /// Bytes from the start of the text.
     pub offset: usize,
-    /// One line.
     pub message: String,
 }
 
@@ -20,7 +17,6 @@ const MOST_OPERATORS: usize = 250;
 
 pub(crate) struct Cursor<'a> {
     text: &'a str,
-    /// Bytes read so far.
     pub at: usize,
     depth: usize,
     deepest: usize,
@@ -45,7 +41,6 @@ impl<'a> Cursor<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips white space. Returns whether there was any.
     pub fn space(&mut self) -> bool {
         let skipped = self.rest().len() - self.rest().trim_start().len();
         self.at += skipped;
@@ -69,7 +64,6 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes a whole word.
     pub fn word(&mut self, word: &str) -> bool {
         self.space();
         let after = self.rest().strip_prefix(word);

@@ -5,16 +5,12 @@ use jmespath::{Expression, Variable};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct JmesPath(Expression<'static>);
 
-/// An error in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JmesPathError {
-    /// Bytes from the start.
     pub offset: usize,
-    /// One line.
     pub message: String,
 }
 
@@ -51,7 +47,6 @@ impl JmesPath {
         }
     }
 
-    /// The expression as written.
     #[must_use]
     pub fn text(&self) -> &str {
         self.0.as_str()

@@ -19,7 +19,6 @@ mod trace;
 
 use expression::Expression;
 
-/// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonPath {
     segments: Vec<PathSegment>,
@@ -27,14 +26,10 @@ pub struct JsonPath {
 
 #[derive(Debug, Clone, PartialEq)]
 enum PathSegment {
-    /// A property, or an item by index.
     Child(String),
-    /// All children.
     All,
-    /// The value and all its descendants.
     Descend,
     Parent,
-    /// The property's name.
     Name,
     /// `[start:end:step]`
     Slice {
@@ -50,12 +45,9 @@ enum PathSegment {
     Computed(Expression),
 }
 
-/// An error in a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonPathError {
-    /// Bytes from the start of the text.
     pub offset: usize,
-    /// One line.
     pub message: String,
 }
 
@@ -78,7 +70,6 @@ impl JsonPath {
         })
     }
 
-    /// All results in document order.
     #[must_use]
     pub fn find<'a>(&'a self, document: &'a Value) -> Vec<JsonMatch<'a>> {
         trace::find(&self.segments, document)

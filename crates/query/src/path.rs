@@ -13,7 +13,6 @@ use crate::Scope;
 /// Maximum list index for [`Path::set`].
 pub const MAX_INDEX: usize = 65_535;
 
-/// A parsed path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Path {
     text: String,
@@ -43,7 +42,6 @@ pub(crate) fn canonical_index(key: &str) -> Option<usize> {
 }
 
 impl Path {
-    /// Parses a path. Any text is valid.
     #[must_use]
     pub fn parse(text: &str) -> Path {
         let parts = if is_deep(text) {
@@ -57,13 +55,11 @@ impl Path {
         }
     }
 
-    /// The path as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Name of the variable.
     #[must_use]
     pub fn root(&self) -> &str {
         self.parts.first().map_or("", |part| &part.key)
@@ -142,9 +138,7 @@ impl Path {
     }
 }
 
-/// Storage of variables.
 pub trait Slots {
-    /// An existing variable.
     fn known(&mut self, name: &str) -> Option<&mut Value>;
 
     /// A variable, created as null if missing.

@@ -11,17 +11,14 @@ const STEPS_PER_BYTE: u64 = 16;
 /// Maximum steps of a search: about a second.
 const MOST_STEPS: u64 = 200_000_000;
 
-/// A regular expression.
 #[derive(Debug, Clone)]
 pub struct Regexp {
     regex: Regex,
     pattern: String,
 }
 
-/// A search that exceeded its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GaveUp {
-    /// Steps allowed.
     pub steps: u64,
 }
 
@@ -42,7 +39,6 @@ impl Regexp {
         })
     }
 
-    /// The pattern as written.
     #[must_use]
     pub fn pattern(&self) -> &str {
         &self.pattern

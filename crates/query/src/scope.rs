@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// Variables by name.
 pub trait Scope {
     /// The value of a top-level variable. `None` is undefined.
     fn get(&self, name: &str) -> Option<&Value>;

@@ -39,7 +39,6 @@ pub fn string_of(value: Option<&Value>) -> String {
     }
 }
 
-/// The value as compact JSON, with JavaScript's numbers.
 #[must_use]
 pub fn json(value: &Value) -> String {
     let mut out = String::new();
@@ -125,7 +124,6 @@ pub fn write_json_text(out: &mut String, write: impl FnOnce(&mut String)) {
     }
 }
 
-/// Appends a number as JavaScript prints it. Whole numbers keep all digits.
 pub fn write_number(number: &Number, out: &mut String) {
     if let Some(n) = number.as_i64() {
         let _ = write!(out, "{n}");
@@ -250,7 +248,6 @@ pub fn float_prefix_of(text: &str) -> f64 {
     }
 }
 
-/// JavaScript's white space.
 #[must_use]
 pub fn is_js_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'

@@ -11,7 +11,6 @@ use super::{
     ScenarioFacts, Tool, Whole, load_text, manifest::Layout,
 };
 
-/// Facts that the caller supplies.
 #[derive(Debug, Clone, Default)]
 pub struct RunContext {
     pub version: String,
@@ -23,12 +22,10 @@ pub struct RunContext {
     pub wall_ns: u64,
     /// `CLOCK_MONOTONIC` at that moment.
     pub monotonic_ns: u64,
-    /// Shared by all processes of the run.
     pub run_id: String,
     /// `None` for a whole run.
     pub share: Option<Share>,
     pub node: Option<String>,
-    /// Number of processes of a partitioned run.
     pub processes: Option<u64>,
 }
 
@@ -151,7 +148,6 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
     }
 }
 
-/// Users of a process; external drivers assign their own.
 fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {
     match plan.work {
         Work::External(_) => users,
@@ -246,7 +242,6 @@ pub(crate) fn plan_sha256(plan: &serde_json::Value) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// Prefix of redaction marks.
 const MARK: &str = "‹redacted";
 
 #[must_use]

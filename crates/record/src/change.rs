@@ -7,9 +7,7 @@ use crate::{Event, Manifest, units};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Changed {
-    /// Until the end of the phase.
     Rate,
-    /// Closed-loop users, until the end of the phase.
     Users,
 }
 
@@ -21,7 +19,6 @@ pub struct LoadChange {
     /// Of the whole run; `None` for a closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
-    /// Arrivals by phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<u64>,
 }

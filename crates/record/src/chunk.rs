@@ -6,7 +6,6 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Event, IntervalReader, IntervalRecord, counters, front_end::DoorLine, hlog};
 
-/// Prefix with the format's version.
 const MARK: &str = "leaf1";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +20,6 @@ pub struct RecordChunk {
 #[derive(Debug, Clone, Default)]
 pub struct DecodedChunk {
     pub frame: IntervalRecord,
-    /// New labels.
     pub labels: Vec<Label>,
     pub events: Vec<Event>,
     pub door: Tally,

@@ -15,7 +15,6 @@ use super::{
     files::{Files, replace},
 };
 
-/// Ages of requests in flight at an interval's end, by label. Not recorded.
 pub type Ages = BTreeMap<LabelId, Vec<(u64, u64)>>;
 
 /// Receives all pieces in order. Must not block.
@@ -23,10 +22,8 @@ pub trait Copier: Send {
     fn take(&mut self, piece: RecordPiece);
 }
 
-/// A part of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordPiece {
-    /// Start of the record.
     Begun {
         manifest: Box<Manifest>,
         plan: Value,
@@ -36,7 +33,6 @@ pub enum RecordPiece {
         /// For stop rules.
         under_way: Ages,
     },
-    /// Lines outside of intervals.
     Lines {
         file: Extra,
         text: String,
@@ -126,14 +122,12 @@ pub fn ages(under_way: &BTreeMap<LabelId, Histogram<u64>>) -> Ages {
     all.map(|(id, ages)| (*id, cells(ages))).collect()
 }
 
-/// Writes the copy of a process's record.
 pub struct Replica {
     dir: PathBuf,
     files: Option<Files>,
 }
 
 impl Replica {
-    /// Its folder is created with the first piece.
     #[must_use]
     pub fn new(run: &Path, number: u64) -> Replica {
         Replica {

@@ -24,7 +24,6 @@ pub(super) struct CounterLine {
     /// Of the intended start, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
-    /// On the first line of an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunLine>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -195,12 +194,10 @@ pub(super) fn tag(kind: TimeKind, outcome: OutcomeClass) -> String {
 }
 
 impl CounterLine {
-    /// Whether the statuses are valid.
     pub(super) fn is_possible(&self) -> bool {
         self.codes.keys().all(|code| *code < 1000)
     }
 
-    /// Counters without histograms.
     pub(super) fn part(&self) -> LabelTotals {
         let mut counters = Counters {
             issued: self.issued,

@@ -34,7 +34,6 @@ struct Sheet {
     lines: u64,
 }
 
-/// Reserves disk space for the end of the record.
 const RESERVE: &str = ".reserve";
 const RESERVE_BYTES: usize = 64 << 10;
 
@@ -135,7 +134,6 @@ impl Files {
     }
 }
 
-/// Replaces a file atomically.
 pub(super) fn replace<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
     text.push('\n');

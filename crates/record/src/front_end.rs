@@ -73,7 +73,6 @@ impl DoorLine {
     }
 }
 
-/// Values are close, so distances are short.
 fn packed(counts: &ValueCounts) -> Vec<u64> {
     let mut last = 0;
     let pair = |(value, n): &(u64, u64)| [value - std::mem::replace(&mut last, *value), *n];

@@ -90,7 +90,6 @@ impl IntervalRecord {
         }
     }
 
-    /// Adds another process's record of this interval.
     pub fn add(&mut self, other: &IntervalRecord) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         for (key, part) in &other.parts {
@@ -183,7 +182,6 @@ impl IntervalRow {
         self.stall_p99_ns = self.stall_p99_ns.max(other.stall_p99_ns);
     }
 
-    /// Older records use the interval's length.
     #[must_use]
     pub fn host_length_ns(&self) -> u64 {
         if self.host_ns > 0 {

@@ -8,7 +8,6 @@ use super::{IntervalReader, IntervalRecord};
 
 pub struct Frames {
     processes: Vec<Process>,
-    /// Later intervals lack a process.
     until_ns: Option<u64>,
 }
 

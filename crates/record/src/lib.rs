@@ -60,7 +60,6 @@ pub use totals::Totals;
 pub use truncation::Truncation;
 pub use write::{Writer, unwritten_because};
 
-/// Format version. Readers refuse newer ones.
 pub const SCHEMA: u32 = 1;
 
 #[derive(Debug)]

@@ -8,7 +8,6 @@ use std::{
 
 use super::{Manifest, RecordError, RunState, begin};
 
-/// Number of runs that are kept.
 const KEPT: usize = 50;
 const DEFAULT: &str = ".loadline/runs";
 
@@ -66,7 +65,6 @@ impl RunLocation {
         self.runs.ends_with(DEFAULT)
     }
 
-    /// Keeps records out of git, in folders that we created.
     fn ignore_in_git(&self) {
         let folder = if self.is_default() {
             self.runs.parent()

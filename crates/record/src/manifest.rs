@@ -22,7 +22,6 @@ pub struct Manifest {
     pub state: RunState,
     pub tool: Tool,
     pub pid: u32,
-    /// Shared by all processes of the run.
     #[serde(default)]
     pub run_id: String,
     /// Of the plan without secrets.
@@ -37,10 +36,8 @@ pub struct Manifest {
     /// Number of processes, each with a record in `parts/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
-    /// The whole run, for merging.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Box<Whole>>,
-    /// Redacted.
     pub command: Vec<String>,
     pub door: String,
     pub name: String,
@@ -49,7 +46,6 @@ pub struct Manifest {
     pub target: String,
     pub load: LoadFacts,
     pub phases: Vec<PhaseFacts>,
-    /// Empty for loads without scenarios.
     #[serde(default)]
     pub scenarios: Vec<ScenarioFacts>,
     pub criteria: Vec<String>,
@@ -57,7 +53,6 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolFacts>,
     pub notes: Vec<String>,
-    /// Front-end data for rendering the run.
     #[serde(
         default,
         alias = "plugins",
@@ -109,7 +104,6 @@ pub struct LoadFacts {
     pub users: Option<u32>,
     /// In nanoseconds from the start.
     pub end_ns: u64,
-    /// Number of changes; these facts are the latest.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub changes: u64,
     /// Who controls users and end from outside; then the end is known afterwards.
@@ -147,7 +141,6 @@ pub struct PhaseFacts {
 pub struct ScenarioFacts {
     /// Name or index: the label of its iterations.
     pub name: String,
-    /// Relative to the sum of weights.
     pub weight: u32,
 }
 
@@ -156,7 +149,6 @@ pub struct RunStart {
     pub wall_ns: u64,
     pub monotonic_ns: u64,
     pub utc: String,
-    /// Uncertainty against the other processes' clocks.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncertainty_ns: u64,
 }
@@ -164,7 +156,6 @@ pub struct RunStart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnd {
     pub ns: u64,
-    /// Signal, or stop rule.
     pub reason: Option<String>,
     /// signal, page, limit, fault, or rule pass, rule fail, rule inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,7 +163,6 @@ pub struct RunEnd {
     /// The record could not be written after this moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_ends_ns: Option<u64>,
-    /// End of the last interval; a shorter record is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_to_ns: Option<u64>,
     /// Lines of the record's files, if known.

@@ -14,7 +14,6 @@ use super::{
 #[derive(Debug)]
 pub struct Merged {
     pub run: Run,
-    /// Missing parts, by number.
     pub missing: Vec<u64>,
 }
 
@@ -123,7 +122,6 @@ impl All {
         }
     }
 
-    /// A line for each part of another run.
     fn strangers(&self) -> Vec<String> {
         let Some(whole) = self.manifest() else {
             return Vec::new();
@@ -141,7 +139,6 @@ impl All {
         wrong.collect()
     }
 
-    /// The whole run's manifest, as far as parts agree.
     fn manifest(&self) -> Option<Manifest> {
         let mut whole = match &self.whole {
             Some(whole) => whole.manifest.clone(),

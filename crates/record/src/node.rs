@@ -12,7 +12,6 @@ pub struct NodeLost {
     pub node: u64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// End of the last interval received.
     #[serde(default)]
     pub recorded_to_ns: u64,
     /// End of its lease: it sends nothing later.
@@ -30,7 +29,6 @@ pub struct NodeLost {
     /// When others take over; `None` if never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_over_from_ns: Option<u64>,
-    /// Numbers of those nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<u64>,
 }
@@ -111,7 +109,6 @@ impl NodeLost {
         (self.recorded_to_ns, to_ns.max(self.recorded_to_ns))
     }
 
-    /// Arrivals whose fate is unknown, given the processes' records.
     fn unknown(&self, processes: &[ProcessFacts]) -> u64 {
         if processes.is_empty() {
             // The records were not read yet.
@@ -148,7 +145,6 @@ pub fn clock(ns: u64) -> String {
 }
 
 impl ProcessFacts {
-    /// Whether its ledger is closed and complete.
     fn is_whole(&self) -> bool {
         let closed = self.end.as_ref();
         closed.is_some_and(|end| end.recorded_to_ns.unwrap_or(end.ns) <= self.recorded_to_ns)
@@ -213,7 +209,6 @@ fn all(events: &[Event]) -> Vec<&NodeLost> {
     lost
 }
 
-/// Affected periods, merged and ordered.
 pub(crate) fn touched(events: &[Event], end_ns: u64) -> Vec<(u64, u64)> {
     let mut touched: Vec<(u64, u64)> = Vec::new();
     let lost = all(events).into_iter();

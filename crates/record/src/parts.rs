@@ -9,14 +9,11 @@ use plan::Share;
 
 use super::{Manifest, RecordError, manifest};
 
-/// More processes indicate damage.
 const MOST_PARTS: u64 = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct RunParts {
-    /// Ordered.
     pub found: Vec<(PathBuf, Manifest)>,
-    /// Processes without a record.
     pub missing: Vec<u64>,
     pub damage: Vec<String>,
 }

@@ -25,7 +25,6 @@ pub struct IntervalReader {
 }
 
 impl IntervalReader {
-    /// Missing files have no intervals.
     #[must_use]
     pub fn open(dir: &Path) -> IntervalReader {
         let lines = |name| LineReader::open(&dir.join(name));
@@ -153,7 +152,6 @@ impl Iterator for IntervalReader {
     }
 }
 
-/// The parsed lines, and the number of invalid ones.
 pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
     let (mut lines, mut found, mut unreadable) = (LineReader::open(path), Vec::new(), 0);
     while let Some(line) = lines.next_bytes() {

@@ -338,7 +338,6 @@ impl Run {
         (last_ns, due)
     }
 
-    /// Returns the number of complete lines.
     fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) -> usize {
         let (lines, unreadable) = things::<ServerLine>(&dir.join("server.jsonl"));
         let all = lines.len() + unreadable;
@@ -386,7 +385,6 @@ impl Run {
         }
     }
 
-    /// Returns the label ids of this run.
     fn add_labels(&mut self, labels: Vec<Label>) -> BTreeMap<LabelId, LabelId> {
         let settled = labels
             .iter()
@@ -399,7 +397,6 @@ impl Run {
     }
 }
 
-/// Keeps figures whose label is unreadable.
 fn nameless(id: LabelId, part: &LabelTotals) -> Label {
     if let Some(fixed) = Labels::default().all().iter().find(|label| label.id == id) {
         return fixed.clone();

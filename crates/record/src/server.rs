@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
 
-/// Further series are dropped.
 const MOST_SERIES: usize = 1000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +23,6 @@ pub struct Descriptor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MetricKind {
-    /// A level, or its mean since the previous sample.
     Gauge,
     /// A growing sum, shown as growth per second.
     Counter,
@@ -91,7 +89,6 @@ pub struct MetricReading {
 pub(super) struct ServerLine {
     pub t: u64,
     pub source: String,
-    /// New keys and their meaning.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     define: BTreeMap<String, Descriptor>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -119,7 +116,6 @@ pub struct MetricSeries {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MetricSample {
-    /// The previous sample.
     pub from_ns: u64,
     pub at_ns: u64,
     /// Level, or growth per second.
@@ -205,7 +201,6 @@ impl ServerMetrics {
         sources.filter(move |source| !has_samples(source))
     }
 
-    /// Only samples that touch the period.
     #[must_use]
     pub fn within(&self, (from, to): (u64, u64)) -> ServerMetrics {
         let cut = |series: &MetricSeries| MetricSeries {

@@ -23,7 +23,6 @@ pub struct Totals {
     pub(super) left_out: Vec<(u64, u64)>,
     /// Samples outside of excluded periods, by (label, phase); empty without exclusions.
     outside: BTreeMap<(LabelId, u32), LabelTotals>,
-    /// End of the last interval with an error, by reason.
     pub last_seen: BTreeMap<String, u64>,
     /// Used only by a mutant that averages percentiles.
     pub responses: Vec<measure::Histogram>,
@@ -147,7 +146,6 @@ impl Totals {
         &self.left_out
     }
 
-    /// Whether any of a period is excluded.
     #[must_use]
     pub fn leaves_out(&self, (from, to): (u64, u64)) -> bool {
         let mut left_out = self.left_out.iter();

@@ -27,7 +27,6 @@ impl Truncation {
         })
     }
 
-    /// The earlier end counts for several processes.
     pub(super) fn earlier(self, other: Option<Truncation>) -> Truncation {
         match other {
             Some(other) if other.at_ns < self.at_ns => other,

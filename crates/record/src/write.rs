@@ -19,7 +19,6 @@ use super::{
 };
 use crate::redact::Redactor;
 
-/// Cause for "ended early by".
 #[must_use]
 pub fn unwritten_because(source: &io::Error) -> String {
     format!("a record that could not be written ({source})")
@@ -33,11 +32,9 @@ pub struct Writer {
     /// End of the last written interval, after an error.
     lost_from_ns: Option<u64>,
     failure: Option<String>,
-    /// Errors with a recorded first sample.
     seen: BTreeSet<(LabelId, String)>,
     copier: Option<Box<dyn Copier>>,
     encoder: Option<hlog::Encoder>,
-    /// Whether its intervals are in other records.
     of_parts: bool,
 }
 
@@ -99,7 +96,6 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Writes nothing and keeps totals.
     #[must_use]
     pub fn in_memory(manifest: &Manifest, labels: &[Label], redactor: Redactor) -> Writer {
         let manifest = manifest.redacted(&redactor);
@@ -156,7 +152,6 @@ impl Writer {
         self.failure.as_deref().filter(|_| self.copier.is_none())
     }
 
-    /// The record so far.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run

@@ -2,7 +2,6 @@
 
 use analysis::{page::Page, summary};
 
-/// Placeholder of the data.
 const PLACE: &str = "__LOADLINE_PAGE__";
 
 /// Built by `make build`.
@@ -17,7 +16,6 @@ pub fn render(page: &Page) -> Result<String, serde_json::Error> {
     Ok(with(&data.to_string()))
 }
 
-/// The page that receives its data as events.
 #[must_use]
 pub fn live() -> String {
     with("null")

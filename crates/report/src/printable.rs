@@ -5,19 +5,16 @@ use std::{borrow::Cow, fmt::Write};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// Keeps line feeds and tabs.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| acts(c) && c != '\n' && c != '\t')
 }
 
-/// Escapes line feeds and tabs too.
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
     escaped(text, acts)
 }
 
-/// Escapes all texts of a value.
 #[must_use]
 pub fn names<T: Serialize + DeserializeOwned + Clone>(value: &T) -> Cow<'_, T> {
     let Ok(mut tree) = serde_json::to_value(value) else {
@@ -29,7 +26,6 @@ pub fn names<T: Serialize + DeserializeOwned + Clone>(value: &T) -> Cow<'_, T> {
     serde_json::from_value(tree).map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
-/// Escapes all texts except keys. Returns whether something was escaped.
 fn escape_all(tree: &mut Value) -> bool {
     match tree {
         Value::String(text) => match name(text) {
@@ -49,7 +45,6 @@ fn escape_all(tree: &mut Value) -> bool {
     }
 }
 
-/// Whether a character is more than printable.
 fn acts(c: char) -> bool {
     // C0, DEL, C1; then bidirectional controls, which can reorder a line.
     c.is_control()

@@ -11,9 +11,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShownColumn {
     pub markdown: bool,
-    /// Two decimals everywhere.
     pub exact: bool,
-    /// Wraps sentences; tables and chart keep their width.
     pub columns: Option<Columns>,
 }
 

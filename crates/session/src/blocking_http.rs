@@ -206,7 +206,6 @@ fn exchange(
     }
 }
 
-/// The response, if it is complete.
 fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, String> {
     let Some(head_end) = bytes.windows(4).position(|at| at == b"\r\n\r\n") else {
         return Ok(None);

@@ -19,7 +19,6 @@ use engine::clock;
 pub(crate) struct Deadline(Arc<AtomicU64>);
 
 impl Deadline {
-    /// Sets the deadline to this long from now.
     pub fn set(&self, patience: Duration) {
         let patience = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
         let at_ns = clock::monotonic_ns().saturating_add(patience);
@@ -38,9 +37,7 @@ impl Deadline {
     }
 }
 
-/// A socket whose reads and writes can each be limited.
 pub(crate) trait Socket: Read + Write {
-    /// Limits the next read and the next write.
     fn limit(&self, left: Duration) -> io::Result<()>;
 }
 
@@ -58,7 +55,6 @@ impl Socket for UnixStream {
     }
 }
 
-/// A socket whose reads and writes share one deadline.
 #[derive(Debug)]
 pub(crate) struct Bounded<S> {
     stream: S,
@@ -66,7 +62,6 @@ pub(crate) struct Bounded<S> {
 }
 
 impl<S: Socket> Bounded<S> {
-    /// Bounds a socket.
     pub fn new(stream: S, deadline: &Deadline) -> Bounded<S> {
         Bounded {
             stream,
@@ -137,7 +132,6 @@ pub(crate) fn connect(
     Err(why)
 }
 
-/// The error text without the system's error number.
 pub(crate) fn said(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     match error.kind() {

@@ -7,10 +7,8 @@ use plan::Plan;
 
 use crate::messages::SharedVoice;
 
-/// Node's variable for a PEM file of additional authorities.
 const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 
-/// OpenSSL's variable for the file of the machine's authorities.
 const MACHINE: &str = "SSL_CERT_FILE";
 
 /// Warns if the certificate authorities cannot be read: then no certificate would be trusted.

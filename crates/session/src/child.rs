@@ -15,7 +15,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{exit, messages::NullSink, messages::SharedVoice, signals};
 
-/// How often signals are polled.
 const LOOK: Duration = Duration::from_millis(20);
 /// Variable that makes a process stop in an orderly way when its parent ends.
 pub const ENVIRONMENT: &str = "LOADLINE_ENDS_WITH";

@@ -15,7 +15,6 @@ use analysis::summary::Summary;
 
 use crate::messages::SharedVoice;
 
-/// Formats that can be exported.
 const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";
 
 /// All requested exports.

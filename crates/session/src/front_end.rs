@@ -1,5 +1,5 @@
 //! Interfaces between the command line and a front end: name, files, command, output from a record.
-//! Callbacks during a run are in [`crate::Door`].
+//! Callbacks during a run are in [`crate::RunObserver`].
 
 use std::sync::Arc;
 

@@ -9,7 +9,6 @@ use record::HostSample;
 /// Kernel ticks are hundredths of a second to user space on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
-/// Differences of the machine's counters.
 #[derive(Debug, Default)]
 pub(crate) struct HostMonitor {
     looked_ns: u64,
@@ -18,7 +17,6 @@ pub(crate) struct HostMonitor {
 }
 
 impl HostMonitor {
-    /// A watch that begins now.
     #[must_use]
     pub fn begin() -> HostMonitor {
         HostMonitor {
@@ -28,7 +26,6 @@ impl HostMonitor {
         }
     }
 
-    /// Returns the change since the last sample, for this number of workers.
     pub fn look(&mut self, workers: usize) -> HostSample {
         let since = |known: &mut Option<u64>, now: Option<u64>| {
             let passed = now

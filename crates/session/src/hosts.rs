@@ -10,9 +10,7 @@ use std::{
 use engine::client::hosts::{self, Allow, canonical};
 use plan::{Plan, Problem, Route};
 
-/// Variable that fixes the list of hosts.
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
-/// How long the first line waits for DNS.
 const LOOKUP: Duration = Duration::from_secs(2);
 
 /// Which hosts may be loaded in addition to those in the test.
@@ -107,7 +105,6 @@ pub fn first_line(plan: &Plan) -> Option<String> {
     Some(line)
 }
 
-/// A host with addresses that the user set.
 fn given_place(host: &str, addresses: &[IpAddr]) -> String {
     let all: Vec<String> = addresses
         .iter()

@@ -24,9 +24,7 @@ pub const ENVIRONMENT: &str = "LOADLINE_LAB";
 #[derive(Debug)]
 pub struct LabProcess {
     child: Child,
-    /// The child ends when this is closed.
     stdin: Option<ChildStdin>,
-    /// URLs of the listeners; the first is the base URL.
     listeners: Vec<String>,
 }
 

@@ -125,7 +125,6 @@ fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
     found.map_err(|why| why.to_string())
 }
 
-/// The name of the run's folder.
 fn named(run: &Run) -> String {
     let name = run.dir.as_deref().and_then(Path::file_name);
     name.map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())

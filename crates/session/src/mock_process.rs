@@ -27,7 +27,6 @@ pub type Addresses = Vec<(String, String)>;
 #[derive(Debug)]
 pub struct MockProcess {
     child: Child,
-    /// The child ends when this is closed.
     stdin: Option<ChildStdin>,
     addresses: Addresses,
 }

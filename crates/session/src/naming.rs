@@ -2,9 +2,7 @@
 
 use plan::{Plan, Problem, about::is_tag};
 
-/// Variable for the run's name.
 const NAME: &str = "LOADLINE_NAME";
-/// Variable for tags, separated by commas.
 const TAGS: &str = "LOADLINE_TAGS";
 
 /// Sets the run's name from the environment, unless a flag set it, and adds its tags.

@@ -3,7 +3,6 @@
 
 use plan::units::{self, MILLISECOND};
 
-/// The environment variable, for every front end.
 const ENVIRONMENT: &str = "LOADLINE_PACING_SLACK";
 /// Lateness from a millisecond on makes a measurement INVALID.
 const MOST_NS: u64 = MILLISECOND;

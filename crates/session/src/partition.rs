@@ -1,5 +1,5 @@
 //! A run of several processes. One divides it, creates the record and finishes it. Each other
-//! process runs a [`Part`] and writes its own record in the run's folder.
+//! process runs a [`RunPartOrder`] and writes its own record in the run's folder.
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,6 @@ pub struct Coordinator {
     rest: FinishContext,
 }
 
-/// State of the live view.
 enum LiveViewState {
     /// Not serving yet.
     Bound(Box<Bound>),
@@ -80,7 +79,7 @@ impl PartitionedRun {
         Ok(())
     }
 
-    /// What is to be carried out.
+    /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         self.ready.plan()
@@ -124,7 +123,7 @@ impl PartitionedRun {
 
     /// Creates the record of a load that starts at this moment.
     ///
-    /// # Errors As [`Divided::begin`].
+    /// # Errors As [`PartitionedRun::begin`].
     pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
         let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
         let (job, voice) = (self.ready.job, self.ready.voice);
@@ -287,7 +286,7 @@ impl Coordinator {
         heed(error, &self.writer, &self.stop, &self.rest.voice);
     }
 
-    /// What is carried out.
+    /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.rest.plan
@@ -330,7 +329,7 @@ impl Coordinator {
 
     /// Finishes a run whose parts are incomplete, with this error.
     ///
-    /// # Errors As [`Parent::ended`].
+    /// # Errors As [`Coordinator::ended`].
     pub fn finish_with_error(
         mut self,
         trouble: Option<String>,

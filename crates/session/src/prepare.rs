@@ -132,7 +132,6 @@ impl From<Vec<Problem>> for RunRefused {
 pub struct Ready {
     pub(crate) job: Job,
     pub(crate) prepared: Prepared,
-    /// All but the start.
     pub(crate) manifest: Manifest,
     pub(crate) live: Bound,
     pub(crate) voice: SharedVoice,
@@ -313,7 +312,6 @@ fn may_come_up(job: &Job, criterion: &Criterion) -> bool {
     })
 }
 
-/// Another one for each run.
 fn run_id() -> String {
     use std::hash::{BuildHasher, RandomState};
     let random = || RandomState::new().hash_one(0);

@@ -8,7 +8,6 @@ use std::{
 
 /// Variable for the interpreter.
 pub const NAMED: &str = "LOADLINE_PYTHON";
-/// Checks whether the interpreter has the package.
 const QUESTION: &str = "import importlib.util as u, sys; \
      sys.exit(0 if u.find_spec('loadline') and u.find_spec('loadline._native') else 7)";
 /// Its exit code if the package is missing.

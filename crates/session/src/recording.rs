@@ -19,7 +19,6 @@ use crate::{
     sampling::Sampling, window::RecentIntervals,
 };
 
-/// Writes the record, then tells the observer.
 pub(crate) struct Recording<'a> {
     pub writer: Writer,
     pub observer: &'a mut dyn Observer,
@@ -31,10 +30,8 @@ pub(crate) struct Recording<'a> {
     pub window: &'a RecentIntervals,
     pub rules: StopRules,
     pub stop: StopHandle,
-    /// End of the load.
     pub load_end_ns: u64,
     pub voice: SharedVoice,
-    /// Load control, and the number of its changes in the record.
     pub course: Option<LoadControl>,
     pub changes: usize,
 }
@@ -44,7 +41,6 @@ impl Recording<'_> {
         heed(error, &self.writer, &self.stop, &self.voice);
     }
 
-    /// Records the last samples.
     pub fn last_samples(&mut self) {
         let looks = self.sampling.end();
         self.samples(&looks);
@@ -90,7 +86,6 @@ impl Recording<'_> {
     }
 }
 
-/// Records samples, and the first failure of each source.
 pub(crate) fn samples(
     writer: &mut Writer,
     sampling: &mut Sampling,
@@ -106,7 +101,6 @@ pub(crate) fn samples(
     heed(writer.server(looks), writer, stop, voice);
 }
 
-/// A change, as the record keeps it.
 fn event_of(change: &Change, run: &Run) -> Event {
     let (planned, phases) = change.planned.clone().unzip();
     let kept = LoadChange {
@@ -167,13 +161,11 @@ impl Recording<'_> {
         self.tell_all(interval);
     }
 
-    /// Records new samples.
     pub fn look(&mut self) {
         let looks = self.sampling.take();
         self.samples(&looks);
     }
 
-    /// Passes a recorded interval to rules and observers.
     fn tell_all(&mut self, interval: Interval) {
         // The window is updated before rules are evaluated.
         let interval = Arc::new(interval);

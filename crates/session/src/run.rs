@@ -159,7 +159,6 @@ fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
     Ok(())
 }
 
-/// Stop rules; a conducted part has none.
 fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     if part.is_some_and(|part| part.conducted) {
         StopRules::none()
@@ -168,7 +167,6 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     }
 }
 
-/// Location of the record.
 pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> RunLocation {
     // The seed is random unless set; the clock separates runs with equal seeds.
     RunLocation::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)

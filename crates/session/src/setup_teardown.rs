@@ -20,7 +20,6 @@ use crate::{
     signals,
 };
 
-/// Time between the decision to start and the start.
 const LEAD_NS: u64 = 5_000_000;
 
 /// Runs `setup` and returns its variables.
@@ -75,7 +74,6 @@ pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -
     }
 }
 
-/// Settings shared with the load, and a separate stop handle.
 struct Own<'a> {
     plan: &'a Plan,
     options: &'a EngineOptions,
@@ -145,7 +143,6 @@ impl Own<'_> {
     }
 }
 
-/// Prints lines without secrets and discards figures.
 struct RedactedLines<'a, 'o> {
     redactor: Redactor,
     voice: &'a SharedVoice,

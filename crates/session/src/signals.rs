@@ -91,7 +91,6 @@ fn came(number: u8) {
     listener.stop.stop(Cause::Signal(number));
 }
 
-/// Listens on a thread for the rest of the process.
 fn catch() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()

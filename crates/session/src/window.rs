@@ -32,7 +32,6 @@ impl RecentIntervals {
         })))
     }
 
-    /// Adds a finished interval.
     pub(crate) fn add(&self, interval: &Arc<Interval>) {
         let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.keep_ns == 0 {

@@ -5,7 +5,6 @@ use base::rng::Rng;
 
 /// Minimum block length, as a power of the number of windows.
 const POWER: f64 = 1.0 / 3.0;
-/// Number of lags of the autocorrelation that are considered.
 const LAGS: usize = 30;
 
 /// One resample: how often it contains each window.

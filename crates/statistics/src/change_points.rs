@@ -22,13 +22,9 @@ const MOST_CORRELATED: f64 = 0.95;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
-    /// Index of the first value of the new level.
     pub at: usize,
-    /// Mean of the old level.
     pub before: f64,
-    /// Mean of the new level.
     pub after: f64,
-    /// P-value of the difference, given the correlation of neighbouring values.
     pub p: f64,
 }
 
@@ -83,7 +79,6 @@ pub fn levels(series: &[f64], magnitude: f64) -> Levels {
     }
 }
 
-/// Candidate points, from windows that overlap by half.
 fn candidates(series: &[f64]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -100,7 +95,6 @@ fn candidates(series: &[f64]) -> Vec<usize> {
     found
 }
 
-/// Splits recursively where both sides differ most.
 fn split(stretch: &[f64], offset: usize, found: &mut Vec<usize>) {
     let Some(at) = best_split(stretch) else {
         return;
@@ -207,7 +201,6 @@ fn point(series: &[f64], at: &[usize], i: usize, correlation: f64) -> Option<Cha
     })
 }
 
-/// Standard deviation about the levels between these points.
 fn spread(series: &[f64], at: &[usize]) -> f64 {
     let bounds = [0].into_iter().chain(at.iter().copied());
     let ends = at.iter().copied().chain([series.len()]);
@@ -251,7 +244,6 @@ fn correlation(series: &[f64], at: &[usize]) -> f64 {
     (found + visible * error).clamp(0.0, MOST_CORRELATED)
 }
 
-/// Range of the levels around a point.
 fn between(at: &[usize], i: usize, end: usize) -> (usize, usize) {
     let low = if i == 0 { 0 } else { at[i - 1] };
     (low, at.get(i + 1).copied().unwrap_or(end))

@@ -19,26 +19,19 @@ const FAR: f64 = 6.0;
 /// Probability outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
 
-/// Observation at one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// Logarithm of the level.
     pub at: f64,
-    /// Effective number of independent samples.
     pub n: f64,
-    /// Number of samples that violate the bound.
     pub over: f64,
 }
 
-/// Observations for one bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observations {
-    /// Allowed share of violations.
     pub allowed: f64,
     pub looks: Vec<Observation>,
 }
 
-/// Posterior distribution of the crossing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossing {
     /// Ascending logarithms of levels, with the probability that the crossing is below each.
@@ -65,7 +58,6 @@ impl Crossing {
         before.0
     }
 
-    /// The median.
     #[must_use]
     pub fn estimate(&self) -> f64 {
         self.at(0.5)
@@ -77,7 +69,6 @@ impl Crossing {
         (self.at(TAIL), self.at(1.0 - TAIL))
     }
 
-    /// The crossing, limited by another quantity with this logarithm and standard deviation.
     #[must_use]
     pub fn capped(self, at: f64, deviation: f64) -> Crossing {
         /// Scale at which a logistic curve matches the normal distribution to within 0.01.
@@ -90,7 +81,6 @@ impl Crossing {
         }
     }
 
-    /// The probability that the crossing is above a level.
     #[must_use]
     pub fn holds(&self, at: f64) -> f64 {
         let mut before = self.below[0];
@@ -151,13 +141,10 @@ fn place(i: usize, around: f64) -> f64 {
     around - REACH + 2.0 * REACH * i as f64 / (CROSSINGS - 1) as f64
 }
 
-/// Logistic curve of the share of violations.
 struct LogisticCurve {
-    /// Logarithm of the odds at the crossing.
     odds: f64,
     /// Shares at which an observation's distance is capped, below and above.
     ends: (f64, f64),
-    /// The cap as a factor on the allowed odds.
     far: f64,
 }
 
@@ -172,7 +159,6 @@ impl LogisticCurve {
         }
     }
 
-    /// Log-likelihood of an observation for this crossing and steepness.
     fn explains(&self, look: &Observation, crossing: f64, steepness: f64) -> f64 {
         let over = (look.over / look.n).clamp(self.ends.0, self.ends.1) * look.n;
         let away = steepness * (look.at - crossing);
@@ -209,12 +195,10 @@ fn below(near: &[(Observation, f64)], allowed: f64, around: f64) -> Vec<f64> {
     sums
 }
 
-/// A crossing that moves during the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Movement {
     /// Distance from the first to the last observation, in logarithms. Negative if it falls.
     pub by: f64,
-    /// Log-likelihood ratio of a moving crossing against a constant one.
     pub evidence: f64,
 }
 

@@ -1,7 +1,6 @@
 //! Holm's correction for multiple tests: keeps the chance of any false positive at that of one
 //! test.
 
-/// Returns the adjusted p-values, in the order given.
 #[must_use]
 pub fn adjusted(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();

@@ -16,7 +16,6 @@ pub(crate) fn is_exact(first: usize, second: usize) -> bool {
     all <= MOST_EXACT || first.min(second) <= SMALL && all <= MOST
 }
 
-/// One-sided p-values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tails {
     /// That the second sample ranks as low as observed, or lower.
@@ -87,7 +86,6 @@ fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
     ranks
 }
 
-/// Rank of each value; ties share their mean.
 pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));

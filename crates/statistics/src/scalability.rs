@@ -14,7 +14,6 @@ use crate::median;
 
 /// Minimum number of levels for three unknowns.
 pub const LEAST_LEVELS: usize = 6;
-/// Number of bootstrap draws.
 const DRAWS: u64 = 1_000;
 /// Probability outside a 95 % interval, on each side.
 const TAIL: f64 = 0.025;
@@ -25,14 +24,11 @@ const FARTHEST: f64 = 2.0;
 pub struct Law {
     /// Throughput of one user, per second.
     pub one: f64,
-    /// Share of the work that is serialized.
     pub serial: f64,
-    /// Cost of each pair of users.
     pub crosstalk: f64,
 }
 
 impl Law {
-    /// Throughput at a number of users.
     #[must_use]
     pub fn at(&self, users: f64) -> f64 {
         self.one * users
@@ -64,11 +60,9 @@ pub struct Scalability {
     pub noise: f64,
 }
 
-/// The highest throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThroughputPeak {
     pub users: f64,
-    /// Interval of the number of users.
     pub interval: (f64, f64),
     pub throughput: f64,
 }

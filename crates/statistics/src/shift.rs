@@ -33,7 +33,6 @@ pub fn hodges_lehmann(first: &[f64], second: &[f64], confidence: f64) -> Option<
     })
 }
 
-/// Number of differences cut at each end, and the confidence of the resulting interval.
 fn cut(first: usize, second: usize, confidence: f64) -> (usize, f64) {
     let each_tail = (1.0 - confidence) / 2.0;
     if !rank::is_exact(first, second) {

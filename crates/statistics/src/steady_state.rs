@@ -18,20 +18,15 @@ pub enum Direction {
     Steadily,
     /// Total change from the first value that counts to the last.
     Drifting(f64),
-    /// Moves to another level.
     Shifting {
-        /// Index of the first value of the new level.
         at: usize,
-        /// New level minus old level.
         by: f64,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadySeries {
-    /// Number of values excluded as warm-up.
     pub cut: usize,
-    /// Behaviour of the remaining values.
     pub goes: Direction,
 }
 

@@ -7,7 +7,6 @@ use crate::{median, rank};
 pub struct Trend {
     /// Significance in standard deviations, with sign. There is a trend beyond three.
     pub z: f64,
-    /// Change from one value to the next.
     pub slope: f64,
 }
 
@@ -73,14 +72,10 @@ fn inflation(values: &[f64]) -> f64 {
     (1.0 + 2.0 / (count * (count - 1.0) * (count - 2.0)) * sum).max(1.0)
 }
 
-/// A step between two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelStep {
-    /// Index of the first value of the new level.
     pub at: usize,
-    /// The old level.
     pub before: f64,
-    /// The new level.
     pub after: f64,
     /// Step in standard deviations, corrected for the correlation on both sides.
     pub z: f64,
@@ -125,7 +120,6 @@ pub fn shift(values: &[f64], least: usize) -> Option<LevelStep> {
     })
 }
 
-/// Distance between two parts of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Apart {
     /// Mean of the second part minus mean of the first.
@@ -151,7 +145,6 @@ pub(crate) fn apart(before: &[f64], rest: &[f64]) -> Option<Apart> {
     })
 }
 
-/// Squares that a straight line leaves unexplained.
 fn straight(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let (mean_x, mean_y) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);

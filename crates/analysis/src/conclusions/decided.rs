@@ -28,7 +28,6 @@ pub(super) fn stop_sentence(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// The criteria that failed.
 pub(super) fn failed(summary: &Summary) -> Option<Conclusion> {
     let text = failed_sentence(&summary.criteria)?;
     let all = summary.criteria.iter().enumerate();

@@ -81,7 +81,6 @@ fn times(stats: &Stats, unpaused: Option<&Stats>) -> Vec<Deciding> {
         .collect()
 }
 
-/// Confidence interval of a percentile of few samples.
 fn interval(time: Figure) -> Option<String> {
     let interval = time.thin?.interval()?;
     Some(format!("few samples: {interval}"))

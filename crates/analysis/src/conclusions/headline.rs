@@ -46,7 +46,6 @@ fn stopped(summary: &Summary) -> String {
     decided::stop_sentence(summary).map_or_else(String::new, |text| text + " ")
 }
 
-/// Marks a sentence about an incomplete record.
 fn of_what_is_there(summary: &Summary, sentence: String) -> String {
     match summary.run.record_ends_ns {
         None => sentence,
@@ -125,7 +124,6 @@ fn held(criteria: &[Judged]) -> String {
     }
 }
 
-/// Criteria sorted by distance to their bound.
 fn closest(criteria: &[Judged]) -> Vec<&Judged> {
     let mut closest: Vec<&Judged> = criteria.iter().collect();
     let margin = |judged: &&Judged| judged.margin.unwrap_or(f64::INFINITY);

@@ -19,13 +19,11 @@ fn place(conclusion: &Conclusion) -> u8 {
     }
 }
 
-/// Sorts conclusions by rank, stably.
 pub(super) fn ordered(mut conclusions: Vec<Conclusion>) -> Vec<Conclusion> {
     conclusions.sort_by_key(place);
     conclusions
 }
 
-/// Indexes of the conclusions in the headline.
 #[must_use]
 pub fn telling(summary: &Summary) -> Vec<usize> {
     let said = &summary.verdict.sentence;

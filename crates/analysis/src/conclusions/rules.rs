@@ -37,12 +37,9 @@ const FEW_ERRORS: f64 = 0.01;
 const MOSTLY_FAILED: f64 = 0.5;
 /// A server keeps up if responses lag behind requests by at most this share.
 const LAGS: f64 = 0.05;
-/// Requests in flight that count as a backlog.
 const PILE: f64 = 10.0;
-/// Smaller changes of load are ignored.
 const SAME_LOAD: f64 = 0.2;
 
-/// Path of a headline figure in the summary.
 fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
         TimeKind::Response => format!("all.response.{figure}"),
@@ -66,9 +63,7 @@ fn error_share(summary: &Summary) -> f64 {
 enum Behind<'a> {
     /// With the phase of the highest load, followed by less.
     Peak(&'a PeakRecovery),
-    /// Requests were unanswered or accumulated under constant load.
     Course(&'a Trend),
-    /// Under constant load.
     Backlog(&'a Steady),
 }
 
@@ -107,7 +102,6 @@ fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
         .then_some(trend)
 }
 
-/// Whether more than a few requests timed out.
 fn gave_up(summary: &Summary) -> bool {
     let none = &summary.all.unanswered;
     let n: u64 = ["timeout", "unfinished"]
@@ -380,7 +374,6 @@ fn keeps_up(summary: &Summary) -> bool {
     summary.run.model == Model::Open && skipped == 0 && (summary.trend.is_some() || drained)
 }
 
-/// The highest percentile with enough samples.
 pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     let given = [
         ("p99", stats.p99),

@@ -2,7 +2,6 @@
 
 use crate::summary::{Conclusion, Figure, Row, Stats, Summary, Tone};
 
-/// Path of a row's statistics.
 type Time = (&'static str, &'static str, fn(&Row) -> Option<&Stats>);
 type Percentile = (&'static str, fn(&Stats) -> Figure);
 
@@ -76,7 +75,6 @@ fn time(summary: &Summary) -> Time {
     }
 }
 
-/// Unanswered requests rank above all times.
 fn rank(figure: Figure) -> (u8, u64) {
     match (figure.ns, figure.at_least_ns) {
         (Some(ns), _) => (0, ns),

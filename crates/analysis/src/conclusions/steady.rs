@@ -9,18 +9,15 @@ fn found(summary: &Summary) -> Option<&Steady> {
     steady.filter(|_| !summary.is_generators())
 }
 
-/// Overload under constant load.
 pub(super) fn overloaded(summary: &Summary) -> Option<&Steady> {
     found(summary).filter(|steady| steady.behaviour == Behaviour::Overload)
 }
 
-/// Whether a figure changed under constant load.
 pub(super) fn has_changed(summary: &Summary) -> bool {
     use Behaviour::{Drifting, Shifting, WarmingUp};
     found(summary).is_some_and(|steady| matches!(steady.behaviour, WarmingUp | Drifting | Shifting))
 }
 
-/// Whether a figure got worse under constant load.
 pub(super) fn gets_worse(summary: &Summary) -> bool {
     has_changed(summary) && found(summary).is_some_and(is_worse)
 }

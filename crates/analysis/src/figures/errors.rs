@@ -44,7 +44,6 @@ pub struct UnderLabel {
     pub first: Option<FirstError>,
 }
 
-/// Causes of errors in a part, with class and count.
 #[must_use]
 pub fn causes(part: &LabelTotals) -> Vec<(String, &'static str, u64)> {
     let failures = part.failures.iter();
@@ -54,7 +53,6 @@ pub fn causes(part: &LabelTotals) -> Vec<(String, &'static str, u64)> {
     failed.chain(faults).collect()
 }
 
-/// Causes of errors, most frequent first.
 pub fn rows(run: &Run) -> Vec<ErrorRow> {
     let mut rows: BTreeMap<(String, String), Vec<(LabelId, u64)>> = BTreeMap::new();
     for label in run

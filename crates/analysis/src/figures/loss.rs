@@ -32,7 +32,6 @@ pub struct Loss {
     pub text: String,
 }
 
-/// Lost nodes, by number.
 #[must_use]
 pub fn losses(run: &Run) -> Vec<Loss> {
     let (lost, end_ns) = (run.nodes_lost(), load_end_ns(run));
@@ -88,7 +87,6 @@ pub(super) fn due(run: &Run) -> u64 {
     due.saturating_sub(run.counted_twice())
 }
 
-/// Unsent arrivals of a lost node so far, in a run that is in progress or ended early.
 fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     let end_ns = run.totals.last_end_ns();
     if lost
@@ -113,7 +111,6 @@ pub(super) fn so_far(run: &Run) -> (u64, u64) {
     (unsent, lost.iter().map(|loss| loss.unknown).sum())
 }
 
-/// Whether the run is in progress, or may be.
 pub(super) fn is_open(run: &Run) -> bool {
     run.manifest.state == RunState::Running || run.cut.is_some()
 }

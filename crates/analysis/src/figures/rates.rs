@@ -22,7 +22,6 @@ pub fn elapsed_ns(run: &Run) -> u64 {
     load_end.max(last_end)
 }
 
-/// End of the load, the stop, or the end of a cut-off record.
 #[must_use]
 pub fn load_end_ns(run: &Run) -> u64 {
     if let Some(cut) = run.cut {

@@ -34,7 +34,6 @@ pub struct Thin {
 }
 
 impl Thin {
-    /// Estimates a quantile with few samples beyond it.
     pub(super) fn new(sampled: &Sampled, figure: Figure, q: f64, windows: &Windows) -> Thin {
         let interval = sampled.interval(windows, q);
         let low_ns = interval.filter(|i| i.has_low).map(|i| i.low_ns);

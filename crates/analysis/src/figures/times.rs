@@ -117,7 +117,6 @@ pub struct Sampled {
     times: KindTimes,
     /// Unanswered requests without a sample of this kind: nothing was written.
     untimed: u64,
-    /// Whether all unanswered requests timed out.
     all_too_long: bool,
 }
 
@@ -148,7 +147,6 @@ impl Sampled {
         }
     }
 
-    /// Requests without a time count as unanswered.
     pub fn into_times(self) -> KindTimes {
         let mut times = self.times;
         times.unanswered.record_n(0, self.untimed);
@@ -166,7 +164,6 @@ impl Sampled {
         confidence::interval(&self.times.answered, self.unanswered(), windows, q)
     }
 
-    /// Number of samples, including those without a time.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.count() + self.untimed
@@ -219,12 +216,10 @@ impl Sampled {
         })
     }
 
-    /// Samples above a bound, including the unanswered.
     pub fn above(&self, bound_ns: u64) -> u64 {
         self.times.answered.above(bound_ns) + self.unanswered()
     }
 
-    /// Mean of answered requests.
     pub fn mean_ns(&self) -> Option<f64> {
         self.times.answered.mean()
     }
@@ -239,7 +234,6 @@ impl Sampled {
         self.stats_in(&Windows::default())
     }
 
-    /// All statistics, for samples that are correlated as in these windows.
     pub fn stats_in(&self, windows: &Windows) -> Option<Stats> {
         self.figures(|q| self.given(q, windows))
     }

@@ -13,7 +13,6 @@ use record::units;
 const MOST: f64 = 0.6;
 /// Minimum share of each of several joint holders.
 const PART: f64 = 0.15;
-/// Labels whose value is the service waited for.
 const WHOM: [&str; 4] = ["for", "downstream", "upstream", "on"];
 
 pub(super) struct Cause {

@@ -22,7 +22,6 @@ use watched::{TimeSpan, WatchedMetric};
 /// Limits reached within this time count as simultaneous: samples are a second apart, and CPU is a
 /// mean.
 const TOGETHER_NS: u64 = 3_000_000_000;
-/// Above this the CPU is the cause of waiting.
 const BUSY: f64 = 0.8;
 
 /// Which resources reached their limits.
@@ -66,7 +65,6 @@ pub struct Reached {
     pub held_by: Option<String>,
 }
 
-/// A measured resource with a limit.
 struct Limited {
     resource: &'static str,
     source: String,
@@ -80,9 +78,7 @@ struct Limited {
 }
 
 struct PoolLevel {
-    /// Whether requests waited while it was full.
     waits: bool,
-    /// Free slots by moment.
     free: Vec<(u64, f64)>,
 }
 
@@ -174,7 +170,6 @@ fn names(limited: &[Limited]) -> Vec<String> {
     names
 }
 
-/// Merges instances of one resource.
 fn gathered(
     limited: &[Limited],
     all: &[WatchedMetric],
@@ -228,7 +223,6 @@ fn gathered(
     reached
 }
 
-/// The limit in words, with the remaining capacity of all full instances.
 fn limit(one: &Limited, instances: &[&Limited]) -> String {
     if one.pool.is_none() {
         return one.limit.clone();

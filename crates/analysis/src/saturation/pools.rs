@@ -42,13 +42,9 @@ const fn pair(
     }
 }
 
-/// Connections of one instance to a downstream.
 pub(super) const CONNECTIONS: &str = "connection pool";
-/// Connections that a database accepts in total.
 pub(super) const OF_DATABASE: &str = "connections of the database";
-/// Connections that Redis accepts in total.
 pub(super) const OF_REDIS: &str = "clients of Redis";
-/// A pool declared in the plan.
 const DECLARED: &str = "pool";
 const DESCRIPTORS: &str = "descriptors";
 
@@ -162,7 +158,6 @@ pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
     is_alike && (levels.len() > 2 || one.metric != other.metric)
 }
 
-/// Known pools, and those declared in the plan.
 pub(super) fn limits(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limited> {
     let known = PAIRS
         .iter()
@@ -174,7 +169,6 @@ pub(super) fn limits(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limit
     declared.chain(known).collect()
 }
 
-/// Declared pools without one of their metrics.
 pub(super) fn unmatched(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<String> {
     let mut missing = Vec::new();
     for facts in declared {
@@ -218,7 +212,6 @@ fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Li
     pool(pair.resource, &pair.is_reported, level, (limit, waiting))
 }
 
-/// Builds a pool from its use, size and queue.
 fn pool(
     resource: &'static str,
     tells: &Tells,

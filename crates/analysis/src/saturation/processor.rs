@@ -12,7 +12,6 @@ pub(super) const QUOTA: &str = "CPU quota";
 const FULL: f64 = 0.95;
 /// A control group throttled for this share of time is at its quota.
 const THROTTLED: f64 = 0.1;
-/// cAdvisor's seconds of throttling.
 const HELD_BACK: &str = "container_cpu_cfs_throttled_seconds_total";
 /// Metrics that are a share of all cores, by the last words of their names.
 const RATIOS: [&str; 4] = [

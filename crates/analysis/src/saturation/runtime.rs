@@ -6,7 +6,6 @@ use super::{Limited, watched::WatchedMetric};
 pub(super) const EVENT_LOOP: &str = "event loop";
 pub(super) const HEAP: &str = "heap";
 
-/// Lag from which an event loop is saturated.
 const LAG_S: f64 = 0.1;
 /// The median lag, otherwise the current one.
 const LAGS: [&str; 2] = ["event-loop-lag-p50", "event-loop-lag"];

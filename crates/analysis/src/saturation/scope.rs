@@ -9,7 +9,6 @@ pub enum ResourceScope {
     Shared(String),
 }
 
-/// Words of names for shared resources.
 const SHARED: [&str; 15] = [
     "lock",
     "mutex",

@@ -13,13 +13,10 @@ const SECONDS: u64 = 90;
 struct ThreadService {
     threads: usize,
     cores: f64,
-    /// Seconds of CPU.
     cpu: f64,
-    /// Seconds under an exclusive lock.
     lock: f64,
     /// Seconds at a downstream, in the first and second half.
     downstream: [f64; 2],
-    /// At the start and at the end.
     rate: [f64; 2],
 }
 
@@ -129,7 +126,6 @@ pub(super) fn metric(
     }
 }
 
-/// Metrics as Puma and its exporter report them.
 fn metrics(service: ThreadService, seen: &[ServiceSecond]) -> Vec<WatchedMetric> {
     let of = |name: &str, value: &dyn Fn(&ServiceSecond) -> f64| {
         metric("puma", name, Some("0"), seen.iter().map(value))
@@ -166,7 +162,6 @@ pub(super) fn judged(all: &[WatchedMetric]) -> Saturation {
     judge(all, Some(4.0), &|_| Some(100.0)).expect("something was watched")
 }
 
-/// Resource named, with the first words of the cause.
 fn named(service: ThreadService, seed: u64) -> Option<String> {
     let saturation = judged(&metrics(service, &simulated(service, seed)));
     let first = &saturation.reached[saturation.first?];

@@ -2,9 +2,7 @@
 
 use record::server;
 
-/// Source of the generator's machine.
 pub(super) const GENERATOR: &str = "host";
-/// Consecutive samples that make a state.
 const LOOKS: usize = 5;
 /// Maximum distance of consecutive samples; for slow sources a multiple of the usual distance.
 const APART_NS: u64 = 3_500_000_000;
@@ -49,7 +47,6 @@ impl WatchedMetric {
         (before.is_empty() || before.ends_with(['.', '_', ':', '-', '/'])).then_some(before)
     }
 
-    /// Another metric of the same source, instance and prefix.
     pub fn sibling<'a>(
         &self,
         all: &'a [WatchedMetric],

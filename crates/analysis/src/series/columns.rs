@@ -16,7 +16,6 @@ pub type FigureColumn = Vec<Option<f64>>;
 /// Failed and unanswered requests, each in exactly one class.
 pub type Errors = BTreeMap<&'static str, Vec<u64>>;
 
-/// Classes of failed statuses, with their first digits.
 const BY_STATUS: [(&str, &[usize]); 3] = [
     ("status 4xx", &[4]),
     ("status 5xx", &[5]),

@@ -15,9 +15,7 @@ const GRID: Grid = Grid(10.0);
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Heat {
     pub time: String,
-    /// Points per column.
     pub every: usize,
-    /// Lower bounds of the rows.
     pub bounds_ns: Vec<u64>,
     /// Row, count, row, count, … for each column, without empty rows.
     pub columns: Vec<Vec<u64>>,

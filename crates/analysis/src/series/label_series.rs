@@ -14,7 +14,6 @@ use crate::{
 };
 
 const GRID: Grid = Grid(10.0);
-/// Times without a row of their own.
 const PARTS: [TimeKind; 4] = [
     TimeKind::Connect,
     TimeKind::Tls,
@@ -38,7 +37,6 @@ pub struct LabelSeries {
     pub p99: Vec<Option<u64>>,
     /// From, to and count of the whole run, without empty cells.
     pub density: Vec<(u64, u64, u64)>,
-    /// Times that have no row.
     pub times: Vec<Spread>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<InPhase>,
@@ -58,7 +56,6 @@ pub struct Spread {
 /// By intended start.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InPhase {
-    /// Index into the summary's phases.
     pub phase: u32,
     pub count: u64,
     pub errors: u64,

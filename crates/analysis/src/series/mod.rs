@@ -29,7 +29,6 @@ pub const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     pub schema: u32,
-    /// The first and last point are shorter.
     pub width_ns: u64,
     pub points: Columns,
     pub heat: Heat,
@@ -40,7 +39,6 @@ pub struct Series {
     pub criteria_timeline: Vec<Vec<Option<bool>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<Panel>,
-    /// Metrics that stayed constant; the others get a chart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<Constant>,
 }

@@ -16,10 +16,8 @@ const MOSTLY: f64 = 0.8;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Panel {
     pub name: String,
-    /// Instance; each is a line of the chart.
     pub of: Option<String>,
     pub unit: String,
-    /// Bound of a criterion, in the same unit.
     pub limit: Option<f64>,
     pub values: FigureColumn,
 }
@@ -31,7 +29,6 @@ pub struct Constant {
     pub text: String,
 }
 
-/// Constant panels without a criterion, by name.
 pub fn constants(panels: &[Panel]) -> Vec<Constant> {
     let mut found: Vec<Constant> = Vec::new();
     for panel in panels {
@@ -80,7 +77,6 @@ fn steady(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     first.filter(|_| known > 1 && f64::from(known) >= MOSTLY * f64::from(all))
 }
 
-/// Means of equal values may differ in their last digits.
 fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
 }

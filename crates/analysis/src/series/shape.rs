@@ -9,7 +9,6 @@ use record::{LabelTotals, Run};
 
 use crate::figures::Sampled;
 
-/// Points of the curve per halving of the rest.
 const STEPS: u32 = 4;
 const GRID: Grid = Grid(20.0);
 
@@ -24,7 +23,6 @@ pub struct Distribution {
     pub density: Vec<(u64, u64, u64)>,
 }
 
-/// Logarithmic grid with this many rows per decade.
 #[derive(Clone, Copy)]
 pub struct Grid(pub f64);
 

@@ -13,7 +13,6 @@ const FOR_A_BACKLOG: usize = 10;
 const RISES: f64 = 1.2;
 /// Or a median this many times the minimum: then requests time out.
 const STANDS: f64 = 5.0;
-/// A smaller share of the arrivals may be chance.
 const ALIKE: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,11 +23,9 @@ pub struct Flow {
     pub answered: f64,
     /// `None` if undetermined.
     pub grows: Option<f64>,
-    /// Whether it is certain that there was no growth.
     pub is_judged: bool,
 }
 
-/// Detects a growing queue with growing response times.
 pub(super) fn overload(
     run: &Run,
     moments: &[Moment<'_>],
@@ -49,7 +46,6 @@ pub(super) fn overload(
     })
 }
 
-/// Evaluates a phase with this planned rate of iterations.
 pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -> Option<Flow> {
     let planned_phase = run.manifest.phases.get(phase)?;
     let stretch = Segment {

@@ -14,16 +14,13 @@ const FOR_A_MEDIAN: u64 = 10;
 const FOR_A_P99: u64 = 50;
 /// Maximum number of points.
 const MOST: usize = 240;
-/// Percentage of points that may have too few samples.
 const MAY_BE_POOR: usize = 10;
-/// Differences below this are ignored.
 const LEAST_NS: u64 = 1_000;
 
 pub(super) struct FigureSeries {
     pub name: &'static str,
     /// Logarithms of nanoseconds, or shares.
     pub values: Vec<f64>,
-    /// Smallest relevant difference.
     pub matters: f64,
 }
 

@@ -71,7 +71,6 @@ impl Segment {
         self.to_ns.saturating_sub(self.from_ns)
     }
 
-    /// Cut to the end of load and record.
     pub fn until_now(self, run: &Run) -> Segment {
         let end_ns = figures::load_end_ns(run);
         Segment {
@@ -95,7 +94,6 @@ impl Segment {
         vec![before, after]
     }
 
-    /// The points in it. Short points at the ends of a run are dropped.
     pub fn points<'m, 'r>(&self, moments: &'m [Moment<'r>]) -> Vec<&'m Moment<'r>> {
         let within = moments
             .iter()

@@ -19,7 +19,6 @@ use crate::{
 };
 use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
-/// Figures and results, without conclusions.
 pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
@@ -115,7 +114,6 @@ fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline<'_>, elapsed_
     );
 }
 
-/// Averages percentiles, for a mutant.
 fn average(summary: &mut Summary, run: &Run) {
     use plan::mutant::{self, Mutant};
     let Some(stats) = summary
@@ -231,7 +229,6 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapse
     }
 }
 
-/// Whether all iterations or transactions have a time without pauses.
 fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
     let timed = OutcomeClass::ALL
         .iter()
@@ -365,7 +362,6 @@ fn unwatched(run: &Run) -> Vec<String> {
     run.manifest.stop.iter().filter_map(note).collect()
 }
 
-/// Sources without a value, except those explained by a note.
 fn silent_sources(run: &Run, notes: &[String]) -> Vec<String> {
     let is_known = |source: &str| {
         let begin = format!("nothing could be measured of {source} from ");

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::Summary;
 
-/// Only in our own runs.
 const OWN: [&str; 4] = ["exit_code", "in_flight", "users", "connections_opened"];
 
 /// Serializes a summary.

@@ -168,7 +168,6 @@ impl Summary {
         }
     }
 
-    /// Whether the figures describe the generator more than the server.
     #[must_use]
     pub fn is_generators(&self) -> bool {
         let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());

@@ -8,7 +8,6 @@ use super::Row;
 use crate::figures::{Figure, Sampled};
 use record::Run;
 
-/// Percentiles of Locust's table.
 pub const SHARES: [f64; 11] = [
     0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0,
 ];

@@ -9,7 +9,6 @@ pub(super) struct Measured {
     pub value: Option<f64>,
     pub bound: f64,
     pub text: String,
-    /// Whether there are enough samples.
     pub certain: bool,
     pub reason: Option<String>,
 }

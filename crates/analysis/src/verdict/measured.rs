@@ -43,7 +43,6 @@ pub(super) struct CriterionScope<'a> {
     elapsed_ns: u64,
 }
 
-/// The figure of a criterion, or why there is none.
 pub(super) fn measure(
     run: &Run,
     criterion: &Criterion,

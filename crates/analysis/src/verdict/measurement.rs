@@ -15,7 +15,6 @@ use record::{EventKind, IntervalRow, Model, Run, units};
 
 use crate::figures::{self, ArrivalLedger, Requests};
 
-/// Start of the reason for a generator-bound closed loop.
 const BOUND: &str = "generator-bound: throughput is a lower bound";
 
 /// Whether the measurement can be trusted.
@@ -48,7 +47,6 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Whether the generator limited a closed loop.
     #[must_use]
     pub fn is_generator_bound(&self) -> bool {
         self.reasons.iter().any(|reason| reason.starts_with(BOUND))
@@ -56,24 +54,20 @@ impl Measurement {
 }
 
 impl Measurement {
-    /// The last line of a run.
     #[must_use]
     pub fn line(&self) -> String {
         format!("measurement {}  {}", self.verdict, self.reasons.join(" · "))
     }
 }
 
-/// Lateness below this is accepted.
 pub const LATE_NS: u64 = 1_000_000;
 /// Lateness below this share of the p99 is accepted.
 const LATE_SHARE: f64 = 0.05;
 /// Maximum share of the plan that may be unsent.
 const UNSENT_SHARE: f64 = 0.005;
-/// CPU share from which a core is busy.
 const BUSY: f64 = 0.85;
 /// Share of time a closed-loop worker may wait for a CPU.
 const CROWDED: f64 = 0.25;
-/// Steal or throttling above this is reported.
 const STEAL: f64 = 0.02;
 /// With fewer samples of requests in flight, chance exceeds 1 %.
 const SEEN: u64 = 10_000;
@@ -177,7 +171,6 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     Some(m)
 }
 
-/// Effects of the generator that invalidate the measurement.
 fn effects(
     run: &Run,
     m: &Measurement,
@@ -229,7 +222,6 @@ fn effects(
     invalid
 }
 
-/// Nodes whose record is missing or cut off.
 fn missing(run: &Run) -> Option<Vec<String>> {
     let unmeasured = run
         .events
@@ -241,7 +233,6 @@ fn missing(run: &Run) -> Option<Vec<String>> {
     (!reasons.is_empty()).then_some(reasons)
 }
 
-/// Number of lost nodes.
 fn lost(run: &Run) -> Option<String> {
     let lost = (run.missing.len() + run.lost().count()) as u64;
     let of = run.manifest.processes.unwrap_or(0);
@@ -271,7 +262,6 @@ fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
     figures
 }
 
-/// Keeps enough digits to distinguish a share from one.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         // Never rounded up to 100 %.
@@ -295,13 +285,11 @@ fn unsent_by_others(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     of_others as f64 / arrivals.planned.unwrap_or(0).max(1) as f64
 }
 
-/// Share of the plan of nodes without a complete record.
 fn unrecorded_share(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     let planned = arrivals.planned.unwrap_or(0).max(1);
     figures::unrecorded(run) as f64 / planned as f64
 }
 
-/// Marked intervals, merged with neighbours.
 fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)> {
     let mut stretches: Vec<(u64, u64)> = Vec::new();
     for row in run.totals.rows.values().filter(|row| is_bad(row)) {
@@ -314,7 +302,6 @@ fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)
     stretches
 }
 
-/// CPU share of the busiest worker.
 fn busiest<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     let mut time = 0;
     let mut work: Vec<u64> = Vec::new();
@@ -342,7 +329,6 @@ fn most_waiting<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     waiting.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
 }
 
-/// Why and when the generator was late or stalled.
 fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
     let inside = |row: &&IntervalRow| {
         stretches

@@ -7,7 +7,6 @@ use super::bound::bound;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct MessageCounts {
-    /// Whether the clients reported.
     is_reported: bool,
     due: u64,
     pub unsent: u64,

@@ -173,7 +173,6 @@ pub(crate) fn is_by_label(criterion: &Criterion) -> bool {
     criterion.of.is_some() || criterion.metric.over_requests().is_some()
 }
 
-/// Whether the value meets its bound.
 fn side(criterion: &Criterion, measured: &Measured) -> bool {
     match measured.value {
         Some(value) => criterion.op.holds(value, measured.bound),

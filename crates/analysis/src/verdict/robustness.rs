@@ -22,14 +22,10 @@ use super::{
 use crate::figures::{ArrivalLedger, Sampled};
 use record::{Model, Run};
 
-/// Approximate time between samples of server metrics.
 const LOOK_NS: u64 = SECOND;
 
-/// Generator errors in the phases of a criterion.
 struct Harm {
-    /// Lateness.
     late: Histogram,
-    /// Stalls.
     stalled: Histogram,
     /// Unsent arrivals of the run, relative to those started.
     unsent: f64,

@@ -118,21 +118,18 @@ fn one(
     )
 }
 
-/// Why a criterion on future metrics cannot be judged.
 pub(super) fn subject_missing(run: &Run, name: &str, criterion: &Criterion) -> Option<String> {
     let why = fitting(&run.server, name, criterion)
         .and_then(|()| spans(run, criterion, u64::MAX).map(drop));
     why.err()
 }
 
-/// Whether a metric exists in a unit that fits the criterion.
 fn fitting(server: &ServerMetrics, name: &str, criterion: &Criterion) -> Result<(), String> {
     let all = series_of(&server.series, name, criterion)?;
     all.into_iter()
         .try_for_each(|series| scale(series, criterion).map(drop))
 }
 
-/// Series of a criterion, with bounds in the unit of the samples.
 pub fn bounds_of<'a>(
     run: &'a Run,
     name: &str,

@@ -36,7 +36,6 @@ pub fn build(run: &Run) -> Timeline<'_> {
 }
 
 impl Timeline<'_> {
-    /// Start of the first violating point, by criterion.
     pub fn first_violations(&self) -> impl Iterator<Item = Option<u64>> + '_ {
         self.criteria.iter().map(|line| {
             let held = line.iter().zip(&self.moments);
@@ -113,7 +112,6 @@ fn lies_in(moment: &Moment<'_>, window: Option<(u64, u64)>) -> bool {
     window.is_some_and(|(from, to)| from <= moment.span.0 && moment.span.1 <= to)
 }
 
-/// Points of each label, by start.
 fn labels_by_start(run: &Run) -> BTreeMap<measure::LabelId, BTreeMap<u64, Point>> {
     let lines = run.totals.history.labels.iter();
     let points = lines.map(|(id, line)| {

@@ -65,7 +65,6 @@ pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     })
 }
 
-/// Merges the files of a run, such as Locust's four.
 fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
     let mut whole: Option<PrintedReport> = None;
     for (name, import) in imports {

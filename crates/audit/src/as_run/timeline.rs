@@ -181,7 +181,6 @@ fn push(
     points.throttled.push(0.0);
 }
 
-/// The tool's times are treated as service times.
 fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bool) {
     let mut all = period.all.clone();
     if run_on {

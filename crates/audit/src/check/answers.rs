@@ -89,7 +89,6 @@ fn samples(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     }
 }
 
-/// Times by status class are subsets.
 fn classes(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     let counts: Option<Vec<&PrintedFigure>> = row
         .by_class

@@ -6,17 +6,13 @@ use record::units;
 
 use super::finding::{Finding, NamedFigure, Severity};
 
-/// Tolerance beyond rounding.
 pub const MARGIN: f64 = 0.02;
 const WRITTEN_OUT: usize = 8;
-/// Error of binary fractions.
 const EPSILON: f64 = 1e-12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Off {
-    /// Explained by rounding.
     Not,
-    /// Within the tolerance.
     Little,
     Much,
 }
@@ -35,7 +31,6 @@ pub fn off(a: Range, b: Range) -> Off {
     }
 }
 
-/// Certainly above.
 #[must_use]
 pub fn above(a: Range, b: Range) -> bool {
     a.low > b.high * (1.0 + EPSILON) + f64::MIN_POSITIVE
@@ -65,7 +60,6 @@ impl Checker {
         self.relations += 1;
     }
 
-    /// The first figure gives the location.
     pub fn find(
         &mut self,
         kind: Severity,
@@ -202,7 +196,6 @@ pub fn by(value: f64, should: f64) -> String {
     format!("{share:+.digits$} %")
 }
 
-/// Longer times indicate misread figures.
 const LONGEST_S: f64 = 1e9;
 
 #[must_use]

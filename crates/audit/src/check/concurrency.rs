@@ -13,15 +13,10 @@ use super::{
     finding::Severity,
 };
 
-/// Busy share of users without think time.
 const FULL: f64 = 0.97;
-/// Below this users wait deliberately.
 const WAITING: f64 = 0.5;
-/// Lower levels are too coarse.
 const LOWEST_LEVEL: f64 = 0.05;
-/// Fewer requests may coincide by chance.
 const FEWEST: f64 = 20.0;
-/// Standard errors allowed for a sampled mean.
 const ERRORS: f64 = 4.0;
 
 pub fn check(checker: &mut Checker, report: &PrintedReport) {

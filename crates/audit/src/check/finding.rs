@@ -13,7 +13,6 @@ const LISTED: usize = 6;
 pub enum Severity {
     /// Impossible, or off by more than rounding and 2 %.
     Contradiction,
-    /// Odd, but explained by the tool's definition.
     Remark,
 }
 

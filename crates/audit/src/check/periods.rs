@@ -103,7 +103,6 @@ fn step(checker: &mut Checker, earlier: &PrintedRow, later: &PrintedRow) {
     }
 }
 
-/// Total request time cannot exceed the users' time.
 fn users(checker: &mut Checker, periods: &[PrintedReport]) {
     let level = |period: &PrintedReport| {
         let users = period.bound.as_ref()?.figure.value;

@@ -12,9 +12,7 @@ use super::{
     finding::Severity,
 };
 
-/// Tolerance for uneven threads and skipped ticks.
 const THREADS: f64 = 0.1;
-/// Time for all threads to notice the end.
 const NOTICED_S: f64 = 2.5;
 
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
@@ -113,7 +111,6 @@ fn mean_of_periods(report: &PrintedReport) -> Option<(f64, Vec<&PrintedFigure>)>
     (!rates.is_empty()).then_some((sum / n as f64, rates))
 }
 
-/// Both are rounded.
 fn is_mean(rate: &PrintedFigure, mean: f64) -> bool {
     off(rate.range, Range::exactly(mean).widened(0.0, 0.5)) == Off::Not
 }
@@ -224,7 +221,6 @@ fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure
     checker.find(kind, "duration", &[figure, planned], text);
 }
 
-/// The sum of the threads' rates is the run's.
 fn threads(checker: &mut Checker, report: &PrintedReport) {
     let mean = report.per_thread.as_ref().and_then(|row| row.mean.as_ref());
     let (Some(mean), Some(threads), Some(rate)) = (mean, &report.threads, &report.all.rate) else {

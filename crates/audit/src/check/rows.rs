@@ -134,7 +134,6 @@ fn mean(
     checker.find(kind, "rows", &figures, text);
 }
 
-/// Between the smallest and largest of the parts.
 fn percentile(
     checker: &mut Checker,
     whole: &LatencyStats,

@@ -7,7 +7,6 @@ use super::{
     finding::Severity,
 };
 
-/// Tolerance of shares within a deviation.
 const SHARE: f64 = 0.02;
 
 pub fn check(checker: &mut Checker, latency: &LatencyStats) {
@@ -17,10 +16,8 @@ pub fn check(checker: &mut Checker, latency: &LatencyStats) {
     within(checker, latency);
 }
 
-/// Shares of samples between two values.
 struct Segments<'a> {
     list: Vec<(f64, Range)>,
-    /// Percentiles are off by up to a sample.
     slack: f64,
     figures: Vec<&'a PrintedFigure>,
 }
@@ -181,7 +178,6 @@ fn deviation(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Se
     }
 }
 
-/// The share within a deviation follows roughly from percentiles.
 fn within(checker: &mut Checker, latency: &LatencyStats) {
     let (Some(share), Some(mean), Some(stdev)) = (&latency.within, &latency.mean, &latency.stdev)
     else {

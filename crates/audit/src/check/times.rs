@@ -74,7 +74,6 @@ fn ascending(checker: &mut Checker, figures: &[(f64, PrintedFigure)]) {
     }
 }
 
-/// As far as the tool's percentiles are exact.
 fn ends(checker: &mut Checker, latency: &LatencyStats) {
     let blurred = |figure: &PrintedFigure| {
         figure
@@ -153,7 +152,6 @@ fn cumulative(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// wrk excludes timeouts from its table.
 fn cut(checker: &mut Checker, report: &PrintedReport) {
     let max = report
         .all

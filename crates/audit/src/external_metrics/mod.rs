@@ -14,7 +14,6 @@ use record::{
 pub enum Offset {
     /// Nanoseconds; negative if it is behind.
     Given(i64),
-    /// Estimated from correlation with the load.
     Found,
 }
 
@@ -71,7 +70,6 @@ pub fn add(
     ))
 }
 
-/// On the run's clock, cut to it.
 fn within(
     (from, to, value): (i128, i128, f64),
     zero_ns: i128,

@@ -21,7 +21,6 @@ const BLUR: Blur = Blur {
     two_digits: false,
 };
 
-/// Errors of unanswered requests.
 const UNANSWERED: [&str; 6] = [
     "ECONNREFUSED",
     "ENOTFOUND",

@@ -90,7 +90,6 @@ fn time(label: &str, node: &JsonNode) -> Option<PrintedFigure> {
     Some(figure)
 }
 
-/// Older versions write text.
 fn moment_s(node: &JsonNode, key: &str) -> Option<f64> {
     let text = match &node.get(key)?.value {
         JsonValue::Number(text) | JsonValue::Text(text) => text,

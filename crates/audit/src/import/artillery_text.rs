@@ -20,7 +20,6 @@ const ROOTS: [&str; 7] = [
     "apdex.",
 ];
 
-/// Periods belong to the following summary.
 #[must_use]
 pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut reader = ReportReader::default();

@@ -4,7 +4,6 @@ use super::{figure::Position, lines::Word};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvTable {
-    /// Lower case.
     pub header: Vec<String>,
     pub records: Vec<CsvRecord>,
 }

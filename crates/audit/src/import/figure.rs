@@ -12,7 +12,6 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Closed range of non-negative numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     pub low: f64,
@@ -62,7 +61,6 @@ impl Range {
         }
     }
 
-    /// Wider by a share and an amount.
     #[must_use]
     pub fn widened(self, share: f64, amount: f64) -> Range {
         Range {
@@ -71,7 +69,6 @@ impl Range {
         }
     }
 
-    /// Range of true values, given errors of the estimates.
     #[must_use]
     pub fn of_estimates(self, relative_error: f64, absolute_error: f64) -> Range {
         Range {
@@ -98,7 +95,6 @@ pub struct PrintedFigure {
     pub name: String,
     /// `266/sec`, `13.40ms`.
     pub text: String,
-    /// If none is printed with the number.
     pub unit: &'static str,
     pub place: Position,
     /// Seconds, bytes, per second, or plain.

@@ -9,9 +9,7 @@ use super::{
 };
 
 const NS: f64 = 1e-9;
-/// Percentiles are interpolated in buckets.
 const BLUR: f64 = 0.25;
-/// Success codes of its protocols.
 const GOOD: [&str; 4] = ["200", "SERVING", "OK", "1"];
 
 #[must_use]

@@ -17,10 +17,8 @@ const SHARES: [f64; 6] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
 /// Minimum samples beyond a percentile.
 const BEYOND: f64 = 10.0;
 const MOST_TAGS: usize = 200;
-/// Later ends indicate damage.
 const LONGEST_S: f64 = 1e7;
 
-/// Headers of plain and compressed histograms.
 const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
 /// Bytes before the counts.
@@ -124,7 +122,6 @@ fn interval(line: &str) -> Option<Interval> {
     })
 }
 
-/// Validates lengths, which the library trusts.
 fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
     let begins = bytes.first_chunk::<4>()?;
     let plain = match *begins {

@@ -186,7 +186,6 @@ impl<'a> JsonReader<'a> {
         self.skip(self.rest.len() - rest.len());
     }
 
-    /// Whole characters.
     fn skip(&mut self, bytes: usize) {
         let (gone, rest) = self.rest.split_at(bytes);
         for c in gone.chars() {

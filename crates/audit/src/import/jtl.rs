@@ -16,7 +16,6 @@ use super::{
     tags::{self, Tag},
 };
 
-/// Message of transactions.
 const TRANSACTION: &str = "Number of samples in transaction";
 
 #[must_use]

@@ -21,8 +21,6 @@ pub struct LatencyStats {
 pub struct Blur {
     pub share: f64,
     pub amount_s: f64,
-    /// Ranks are shares of gaps between samples.
     pub ranks_gaps: bool,
-    /// Whole milliseconds with two digits.
     pub two_digits: bool,
 }

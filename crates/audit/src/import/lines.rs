@@ -3,13 +3,11 @@
 
 use super::figure::Position;
 
-/// Longer lines are skipped.
 const LONGEST: usize = 2_000;
 
 #[derive(Debug, Clone)]
 pub struct NumberedLine {
     pub number: usize,
-    /// Same length as in the file; removed parts are blank.
     pub text: String,
 }
 

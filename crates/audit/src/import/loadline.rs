@@ -11,7 +11,6 @@ use super::{
 };
 
 const NS: f64 = 1e-9;
-/// Seconds between samples of levels.
 const SAMPLED_EVERY_S: f64 = 0.01;
 
 #[must_use]
@@ -79,7 +78,6 @@ fn time(name: &str, node: &JsonNode) -> Option<PrintedFigure> {
     Some(figure)
 }
 
-/// Other clients and messages have no status.
 fn has_status(label: &JsonNode) -> bool {
     label.get("group").and_then(JsonNode::text) == Some("request")
 }

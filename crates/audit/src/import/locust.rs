@@ -33,7 +33,6 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// Lower case.
     #[must_use]
     pub fn from_heading(heading: &str) -> ColumnKind {
         let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
@@ -183,7 +182,6 @@ fn failures(row: &mut PrintedRow, name: &str, cell: Word<'_>) -> bool {
     row.failures.is_some()
 }
 
-/// As many times as requests.
 pub fn end(row: &mut PrintedRow) {
     if let Some(latency) = &mut row.latency {
         latency.count.clone_from(&row.requests);

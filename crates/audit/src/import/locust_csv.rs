@@ -55,7 +55,6 @@ fn stats(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     report
 }
 
-/// Rows of one moment are a period with cumulative counts.
 fn history(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     report.periods_run_on = true;
     let number = |record: &CsvRecord, heading: &str| {

@@ -8,7 +8,6 @@ use super::{
     number::{self, Rounding, plain},
 };
 
-/// Percentiles below requests belong to the same run.
 #[must_use]
 pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut reader = TableReader::default();
@@ -190,7 +189,6 @@ fn head(words: &[Word<'_>], place: Position) -> Option<OpenTable> {
     })
 }
 
-/// The last words are cells.
 fn row(head: &ColumnHeading, words: &[Word<'_>], place: Position) -> Option<PrintedRow> {
     let mut cells = Vec::new();
     let mut left = words.len();

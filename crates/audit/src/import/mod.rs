@@ -42,14 +42,12 @@ XML; Vegeta's report or results as JSON; oha's or Fortio's JSON; a log of HdrHis
 #[derive(Debug, Clone)]
 pub struct Import {
     pub format: String,
-    /// Whether lines are too long to locate figures.
     pub needs_columns: bool,
     pub reports: Vec<PrintedReport>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// More detail, such as truncated JSON.
     pub reason: Option<String>,
 }
 

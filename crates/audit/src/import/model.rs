@@ -14,7 +14,6 @@ pub enum Tool {
     Vegeta,
     Oha,
     Fortio,
-    /// Any writer of an HdrHistogram log.
     Hdr,
     Loadline,
 }
@@ -44,7 +43,6 @@ pub struct PrintedReport {
     /// `Summary report @ 12:34:22(-0700)`.
     pub title: String,
     pub place: Position,
-    /// Requests may cross its borders.
     pub is_period: bool,
     pub span: Option<ReportedSpan>,
     /// Seconds since 1970.
@@ -64,10 +62,8 @@ pub struct PrintedReport {
     pub sessions: Sessions,
     pub counters: Vec<PrintedFigure>,
     pub ledgers: Vec<SumRelation>,
-    /// Slower responses are in no latency figure.
     pub cut_at_s: Option<f64>,
     pub periods: Vec<PrintedReport>,
-    /// Whether periods are cumulative.
     pub periods_run_on: bool,
     pub remarks: Vec<String>,
     /// Repeated figures that must be equal, by name.
@@ -148,7 +144,6 @@ pub enum Rates {
 pub struct PrintedRow {
     pub name: String,
     pub place: Position,
-    /// Sent or finished, by tool.
     pub requests: Option<PrintedFigure>,
     pub responses: Option<PrintedFigure>,
     pub failures: Option<PrintedFigure>,
@@ -199,12 +194,10 @@ pub struct Failures {
 pub struct Bound {
     pub figure: PrintedFigure,
     pub what: &'static str,
-    /// Factor from which it is a contradiction.
     pub contradicts_above: f64,
     pub because: &'static str,
     /// Busy time of a connection, if not the latency.
     pub mean: Option<PrintedFigure>,
-    /// Whether idle users deserve a remark.
     pub should_be_full: bool,
 }
 
@@ -212,7 +205,6 @@ pub struct Bound {
 pub struct InFlight {
     pub mean: PrintedFigure,
     pub max: f64,
-    /// Times that add up to the time in flight.
     pub times: Vec<PrintedFigure>,
     pub every_s: f64,
 }

@@ -9,7 +9,6 @@ use super::{
 pub enum Rounding {
     Nearest,
     Down,
-    /// To this multiple of the unit.
     To(f64),
     Exact,
     Either,
@@ -18,7 +17,6 @@ pub enum Rounding {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Printed<'a> {
     pub value: f64,
-    /// One unit of the last digit.
     pub step: f64,
     pub rest: &'a str,
 }

@@ -9,7 +9,6 @@ use super::{
 
 const SHARES: [f64; 6] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
 const BEYOND: usize = 10;
-/// As Artillery's periods.
 const PERIOD_S: f64 = 10.0;
 const MOST_ROWS: usize = 200;
 

@@ -6,7 +6,6 @@ use super::figure::Position;
 pub struct Tag<'a> {
     pub name: &'a str,
     pub closes: bool,
-    /// Self-closing.
     pub is_empty: bool,
     pub place: Position,
     attributes: &'a str,

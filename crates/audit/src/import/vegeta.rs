@@ -10,7 +10,6 @@ use super::{
 };
 
 const NS: f64 = 1e-9;
-/// Digest error.
 const BLUR: f64 = 0.02;
 
 #[must_use]
@@ -122,7 +121,6 @@ fn moment(root: &JsonNode, key: &str) -> Option<f64> {
     moments::rfc3339(root.get(key)?.text()?)
 }
 
-/// Torn lines are counted.
 #[must_use]
 pub fn read_results(text: &str) -> Vec<PrintedReport> {
     let (mut all, mut torn) = (Vec::new(), 0u64);

@@ -6,7 +6,6 @@ use super::{
     number::{Rounding, plain, time, word as figure},
 };
 
-/// Three digits; prints the end of a cell.
 const BLUR: Blur = Blur {
     share: 0.002,
     amount_s: 0.000_002,
@@ -27,7 +26,6 @@ struct SpectrumTable {
 }
 
 impl SectionReader {
-    /// Returns false for other lines.
     pub fn line(
         &mut self,
         run: &mut PrintedReport,
@@ -149,7 +147,6 @@ impl SpectrumTable {
         }
     }
 
-    /// Percentiles and mean also appear elsewhere.
     fn put(mut self, run: &mut PrintedReport) {
         for (share, figure) in &self.latency.percentiles {
             let same = self
@@ -193,7 +190,6 @@ impl SpectrumTable {
     }
 }
 
-/// Corrected latency says nothing about connections.
 pub fn finish(run: &mut PrintedReport) {
     run.cover = Cover::Some;
     if let Some(bound) = &mut run.bound {

@@ -45,7 +45,6 @@ fn of_absurd_figures() {
     }
 }
 
-/// Numbers too large for counters.
 #[test]
 fn of_figures_that_no_counter_holds() {
     for piece in PIECES {

@@ -146,7 +146,6 @@ pub fn wrk(run: &Run) -> String {
     text + &foot(run)
 }
 
-/// Uncorrected samples are half as long.
 pub fn wrk2(run: &Run) -> String {
     let mut text = head(run, true);
     if run.with_percentiles {

@@ -1,4 +1,4 @@
-//! The bridge through its public API: orders from another thread, and the ledger as their senders settle them.
+//! The public API: orders from another thread, and settlements.
 
 #![allow(clippy::expect_used, reason = "helpers of tests may")]
 
@@ -15,7 +15,7 @@ use plan::{
     FirstArrival, Format, Load, Phase, Plan, Rate, Shape, Work, units::SECOND, work::External,
 };
 
-// The engine's tests have the same helpers.
+// Shared with the engine's tests.
 #[path = "../../../engine/tests/engine/kept.rs"]
 #[allow(dead_code, reason = "the engine's own tests use the rest")]
 mod kept;
@@ -26,7 +26,6 @@ mod peer;
 use kept::Kept;
 use peer::{Peer, Reply};
 
-/// A run behind a bridge; what it kept when it is over.
 struct Run {
     bridge: Arc<Bridge>,
     thread: thread::JoinHandle<Kept>,
@@ -101,7 +100,6 @@ impl Run {
         rustix::event::poll(&mut fds, None).expect("a descriptor");
     }
 
-    /// So many arrivals that are due.
     fn arrivals(&self, most: usize) -> Vec<Due> {
         let mut due = Vec::new();
         while due.len() < most {
@@ -112,7 +110,6 @@ impl Run {
         due
     }
 
-    /// The next that is done.
     fn next(&self) -> Completion {
         loop {
             self.wait();
@@ -188,7 +185,7 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
     let times = |kind, outcome| all.histogram(kind, outcome).map_or(0, |h| h.count());
     assert_eq!(times(TimeKind::Script, OutcomeClass::Ok), 2);
     assert_eq!(times(TimeKind::Lag, OutcomeClass::Ok), 2);
-    // One connection carried all of them.
+    // One connection was used for all.
     assert_eq!(kept.intervals.iter().map(|i| i.run.opened).sum::<u64>(), 1);
 }
 
@@ -277,7 +274,7 @@ fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
     run.settle(done, RequestOutcome::Ok, None);
     run.bridge.end_arrivals();
     let kept = run.end();
-    // What was due and nobody took is planned; what came behind the end is not.
+    // Due but not taken is planned; later arrivals are not.
     let (planned, started, _) = kept.arrivals();
     assert_eq!(started, 3);
     assert!((4..6_000).contains(&planned));

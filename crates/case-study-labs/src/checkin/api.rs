@@ -131,7 +131,6 @@ async fn open(State(site): Shared, body: BodyResult) -> JsonResult {
     site.serve(bytes, judge, answer).await
 }
 
-/// Strangers get a normal answer.
 async fn session(State(site): Shared, Path(id): Path<String>) -> JsonResult {
     let path = format!("/token/{}", plain(&id));
     let judge = |_: &mut Sessions| Ok(Call::new(LOROTA, Method::GET, path));

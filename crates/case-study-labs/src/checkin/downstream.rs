@@ -36,7 +36,6 @@ enum DownstreamKind {
     Service(RemoteService),
 }
 
-/// Log-normal around its mean.
 pub(super) struct Delay {
     pub(super) timer: Arc<Timer>,
     pub(super) mean_ns: u64,

@@ -12,7 +12,6 @@ use lab::clock;
 use lab::draw::Draws;
 use lab::random::mix;
 
-/// Mean duration of background work, as for requests.
 const ELSEWHERE_NS: u64 = 1_100_000_000;
 /// Its relative deviation.
 const ELSEWHERE_SPREAD: f64 = 0.3;
@@ -74,7 +73,6 @@ impl Fleet {
         all.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Round robin.
     pub(super) fn next(&self) -> Arc<Instance> {
         let all = self.instances.read();
         let all = all.unwrap_or_else(PoisonError::into_inner);

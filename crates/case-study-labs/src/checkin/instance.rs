@@ -17,7 +17,6 @@ pub(super) struct Instance {
     pub(super) max_threads: u64,
     threads: Semaphore,
     cores: Mutex<Cores>,
-    /// Held by one thread at a time.
     lock: Mutex<Fifo>,
     locked_out: AtomicU64,
     timer: Arc<Timer>,
@@ -61,7 +60,6 @@ impl InstanceStats {
     }
 }
 
-/// Counts as long as it lives.
 struct Counted<'a>(&'a AtomicU64);
 
 impl<'a> Counted<'a> {
@@ -77,7 +75,6 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Freed on drop.
 pub(super) struct Thread<'a> {
     instance: &'a Instance,
     _busy: Counted<'a>,

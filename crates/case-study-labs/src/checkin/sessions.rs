@@ -59,7 +59,6 @@ impl Sessions {
             .map(|session| &*session.uuid)
     }
 
-    /// Returns whether the session exists.
     pub(super) fn mark(&mut self, id: &str, what: Done) -> bool {
         let session = number_of(id).and_then(|id| self.opened.get_mut(&id));
         let Some(session) = session else {

@@ -32,26 +32,20 @@ pub(super) struct CheckInConfig {
     pub(super) threads: u64,
     pub(super) cores: u32,
     pub(super) cpu_ns: u64,
-    /// Time for which a request holds the lock.
     pub(super) lock_ns: u64,
-    /// Duration of simulated downstreams.
     pub(super) hold_ns: u64,
     pub(super) spread: f64,
     pub(super) patience: Duration,
     pub(super) pauses: Option<Pauses>,
-    /// Share of threads and cores for background work.
     pub(super) background: f64,
     pub(super) autoscale: Option<Autoscale>,
-    /// Speed of the simulated time.
     pub(super) hurry: u64,
     pub(super) control_port: u16,
 }
 
-/// When to add an instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Autoscale {
     pub(super) above: f64,
-    /// Consecutive samples.
     pub(super) times: u32,
     pub(super) every_ns: u64,
     /// Maximum instances.

@@ -11,7 +11,6 @@ use super::store::SearchPage;
 
 const FHIR_JSON: HeaderValue = HeaderValue::from_static("application/fhir+json; charset=utf-8");
 
-/// Status and OperationOutcome.
 pub(super) struct FhirError {
     status: StatusCode,
     /// From FHIR's issue types.

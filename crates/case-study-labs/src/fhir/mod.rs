@@ -64,7 +64,6 @@ impl Fhir {
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the simulated platform.
     async fn pass(&self, asked: FhirOperation) {
         if let Some(platform) = &self.platform {
             platform.pass(asked).await;
@@ -128,7 +127,6 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     })
 }
 
-/// Requires the token for all paths, including unknown ones.
 async fn authorize(State(fhir): FhirState, request: Request, next: Next) -> Response {
     let below_base = request
         .uri()
@@ -285,7 +283,6 @@ fn created(headers: &HeaderMap, id: &str, version: u64, resource: String) -> Res
     response
 }
 
-/// As the client called it.
 fn base_url(headers: &HeaderMap) -> String {
     match headers
         .get(header::HOST)

@@ -42,7 +42,6 @@ impl Patient {
         }
     }
 
-    /// The client's id, version and date are ignored.
     pub(super) fn stamp(&self, id: &str, version: u64) -> String {
         let mut meta = match self.0.get("meta") {
             Some(Value::Object(meta)) => meta.clone(),

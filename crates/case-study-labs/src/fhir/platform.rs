@@ -31,7 +31,6 @@ pub(super) enum FhirOperation {
     Search,
 }
 
-/// Mean CPU times without waiting.
 struct Costs {
     server_ns: u64,
     database_ns: u64,

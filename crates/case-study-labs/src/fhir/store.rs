@@ -24,7 +24,6 @@ const SCHEMA: &str = "
     CREATE INDEX IF NOT EXISTS name_of_patient ON name (patient);
 ";
 
-/// More than the number of statements.
 const STATEMENTS: usize = 32;
 
 pub(super) struct PatientRow {
@@ -35,7 +34,6 @@ pub(super) struct PatientRow {
 }
 
 pub(super) struct SearchPage {
-    /// All matches.
     pub(super) total: u64,
     pub(super) page: Vec<(String, String)>,
 }

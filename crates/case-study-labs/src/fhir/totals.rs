@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 /// Minimum matches to cache.
 const BROAD: u64 = 500;
-/// Each cached count costs a comparison per change.
 const KEPT: usize = 32;
 
 /// By folded prefix.

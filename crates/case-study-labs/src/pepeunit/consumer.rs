@@ -15,7 +15,6 @@ use lab::{clock, mqtt::Gate};
 
 type ConsumedMessage = (String, Bytes);
 
-/// Shorter waits are skipped.
 const LEAST_NS: u64 = 1_000_000;
 
 enum To {
@@ -30,7 +29,6 @@ pub(super) struct Consumer {
 }
 
 impl Consumer {
-    /// A rate of messages/s, and the queue length.
     pub fn begin(
         platform: &Arc<Platform>,
         limit: Option<(u64, usize)>,

@@ -406,7 +406,6 @@ struct SelectedField<'a, 'q> {
 struct Collected<'a, 'q> {
     wanted: Vec<SelectedField<'a, 'q>>,
     places: HashMap<&'q str, usize>,
-    /// Each fragment counts once.
     spread: HashSet<&'q str>,
 }
 

@@ -62,7 +62,6 @@ pub(crate) const LAB: LabEntry = LabEntry {
     token: plain_token,
 };
 
-/// Name in GraphQL, name in REST, count.
 const COUNTS: [(&str, &str, u32); 5] = [
     ("userCount", "user_count", 12),
     ("repoCount", "repo_count", 31),

@@ -211,7 +211,6 @@ async fn remove_unit(State(platform): Of, Path(uuid): Path<String>) -> Response 
     missing("unit")
 }
 
-/// JSON inside a JSON text, as on the platform.
 async fn env(State(platform): Of, Path(uuid): Path<String>) -> Response {
     let inside = platform.inside();
     let Some(unit) = inside.units.get(&uuid) else {

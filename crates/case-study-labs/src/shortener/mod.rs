@@ -101,7 +101,6 @@ impl Drop for ShortenerLab<'_> {
     }
 }
 
-/// Over the limit the gateway answers immediately.
 async fn limited(State(account): State<Arc<Account>>, request: Request, next: Next) -> Response {
     let before = account.running.fetch_add(1, Ordering::Relaxed);
     let _running = ShortenerLab(&account.running);

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use lab::random::{mix, seed_or_fresh};
 
-/// Four times the case study.
 const MOST: usize = 4_000_000;
 const MOST_BYTES: usize = 1 << 30;
 
@@ -24,7 +23,6 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Numbers depend on seed and k.
     pub(super) fn new(seed: u64) -> Self {
         Self {
             kept: HashMap::new(),
@@ -47,7 +45,6 @@ impl Store {
         Some(id)
     }
 
-    /// A duplicate is a defect, and skipped.
     fn fresh(&mut self) -> u64 {
         loop {
             let id = mix(self.seed.wrapping_add(self.drawn));

@@ -109,11 +109,8 @@ impl AbTarget {
     }
 }
 
-/// Why no more runs follow.
 enum AbEnd {
-    /// This comparison is decided.
     Decided(Box<Comparison>),
-    /// No more pairs, or no more time.
     Over,
     Signal(u8),
 }
@@ -245,7 +242,6 @@ impl Ab<'_> {
         Ok(RunAttempt::Run(Box::new(entrant)))
     }
 
-    /// Refuses sides that are incompatible.
     fn check(&mut self) -> Result<(), CommandError> {
         let [a, b] = &self.made;
         groups::rows_are_there(a, b, &self.asked)?;

@@ -17,7 +17,6 @@ use session::blocking_http::{Base, BlockingRequest};
 use crate::error::CommandError;
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Time to become ready.
 const START_NS: u64 = 60 * plan::units::SECOND;
 /// Polls before it is killed: five seconds.
 const END_LOOKS: u32 = 100;
@@ -33,7 +32,6 @@ pub struct TargetProcess {
 }
 
 pub enum StartResult {
-    /// Ready; ends when this is dropped.
     Answers(#[expect(dead_code, reason = "held for its end")] ProcessGroup),
     Signal(u8),
 }
@@ -56,7 +54,6 @@ impl TargetProcess {
         })
     }
 
-    /// Starts it and waits until its URL answers.
     pub fn start(&self, log: &Path, stop: &StopHandle) -> Result<StartResult, CommandError> {
         let TargetProcess { side, url, .. } = self;
         if self.answers() {
@@ -103,7 +100,6 @@ impl TargetProcess {
     }
 }
 
-/// A process group with its guard; both end on drop.
 pub struct ProcessGroup {
     child: Child,
     guard: Child,
@@ -135,7 +131,6 @@ impl ProcessGroup {
         }
     }
 
-    /// Signals the group. Returns whether it exists.
     fn signal(&self, signal: Option<Signal>) -> bool {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         pid.is_some_and(|pid| match signal {

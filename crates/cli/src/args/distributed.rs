@@ -1,4 +1,4 @@
-//! What is said of runs that several machines carry out.
+//! Flags of distributed runs.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,6 @@ pub struct Many {
 }
 
 impl Many {
-    /// The flags as arguments, for a child process.
     pub fn flags(&self) -> Vec<String> {
         let nodes = self.nodes.map(|nodes| nodes.to_string());
         let named = [

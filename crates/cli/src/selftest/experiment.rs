@@ -16,7 +16,6 @@ use super::{
 };
 use session::LabProcess;
 
-/// Fixed, so that batteries are reproducible.
 const SEED: u64 = 20_260;
 
 pub struct Experiment {
@@ -24,7 +23,6 @@ pub struct Experiment {
     pub server: String,
     pub rate: u64,
     pub seconds: u64,
-    /// Closed loop instead of arrivals.
     pub users: Option<u32>,
     pub poisson: bool,
     pub connections: Option<u32>,
@@ -65,7 +63,6 @@ pub struct Results {
     pub summary: Summary,
     pub truth: Truth,
     pub exit: Option<i32>,
-    /// Whether the machine was late enough to flag a run.
     pub machine_was_late: bool,
     /// Worst wake-up on the generator's core; 0 without a witness.
     pub worst_wake_ms: f64,
@@ -283,7 +280,6 @@ impl Results {
         super::truth::quantile(&times, q) as f64 / 1e6
     }
 
-    /// Median on the connection, outside of stalls.
     #[must_use]
     pub fn service_s(&self) -> f64 {
         let all = self.run.totals.label(measure::label::ALL);

@@ -88,7 +88,6 @@ pub struct WitnessLateness {
 }
 
 impl WitnessLateness {
-    /// Whether it was enough to flag a run.
     pub fn was_late(&self) -> bool {
         quantile(&self.lateness, 0.98) > LATE_NS / 2
             || quantile(&self.lateness, 1.0 - ENOUGH_TO_BE_FLAGGED) > LATE_NS
@@ -148,7 +147,6 @@ impl Drop for Starved {
     }
 }
 
-/// Uses the generator's core fully until dropped.
 pub struct Neighbour {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

@@ -65,7 +65,6 @@ impl Assertion {
         }
     }
 
-    /// Accepts the result if the machine was late.
     #[must_use]
     pub fn excused(mut self, machine_was_late: bool) -> Assertion {
         if machine_was_late && !self.holds {
@@ -100,7 +99,6 @@ fn ms(value: f64) -> String {
     }
 }
 
-/// Length and thoroughness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
     pub seconds: u64,
@@ -110,7 +108,6 @@ pub struct Depth {
     pub runs: (usize, usize, usize),
     /// Closed loops: healthy, starved, with a busy neighbour.
     pub closed: (usize, usize, usize),
-    /// Searches per simulated service.
     pub searches: u64,
 }
 

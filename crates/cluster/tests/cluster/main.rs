@@ -1,5 +1,4 @@
-//! The crate's own interface: records that are copied piece by piece and put together again, and what that takes of a conductor with many
-//! nodes.
+//! Public API: records copied in pieces, and the cost of a conductor with many nodes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -24,7 +23,6 @@ use record::{
     redact::{Redactor, Salt},
 };
 
-/// Requests per second of a node.
 const RATE: u64 = 1_000;
 const NAMES: u16 = 20;
 
@@ -62,7 +60,6 @@ fn labels() -> Vec<Label> {
     all
 }
 
-/// An interval in which so many requests took so long, by name.
 fn interval(index: u64, share: Share) -> Interval {
     let mut interval = Interval {
         index,
@@ -89,7 +86,6 @@ fn interval(index: u64, share: Share) -> Interval {
     interval
 }
 
-/// The pieces of a node's record of so many seconds; and where it kept it itself.
 fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) -> Vec<Vec<u8>> {
     let plan = plan();
     let started = RunContext {
@@ -132,7 +128,6 @@ fn recorded(folder: &std::path::Path, share: Share, seconds: u64, ends: bool) ->
     std::mem::take(&mut *kept.0.lock().unwrap())
 }
 
-/// A folder that goes with the test.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -187,7 +182,7 @@ fn a_copy_is_the_record_byte_for_byte() {
         files(own.path().join("parts/1")),
         files(whole.path().join("parts/1"))
     );
-    // Without its beginning a piece has no place.
+    // Without its start a record has no place.
     let mut late = Replica::new(temporary().path(), 2);
     assert!(
         late.take(&RecordPiece::from_bytes(pieces.last().unwrap()).unwrap())
@@ -264,7 +259,7 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }
 
-/// What 64 nodes with 20 names each take of a conductor, live: `cargo test --release -p cluster -- --ignored --nocapture`.
+/// `cargo test --release -p cluster -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures: takes the machine for itself"]
 fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {

@@ -17,21 +17,16 @@ pub struct Projection {
     pub scaling: Scaling,
     /// `None` if it cannot be estimated.
     pub estimate: Option<Estimate>,
-    /// The estimate in words, or why there is none.
     pub sentence: String,
     pub assumptions: Vec<String>,
 }
 
-/// Range of the target service's limit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Highest load that was sustained.
     pub held: String,
     /// First load that was not.
     pub failed: String,
-    /// Bottleneck of that stage.
     pub resource: String,
-    /// Ratio to the tested capacity.
     pub times: f64,
     pub rows: Vec<Bracket>,
 }
@@ -144,7 +139,6 @@ fn found<'a>(
     })
 }
 
-/// Highest sustained load, and the number of skipped arrivals.
 fn sustained<'a>(
     stages: &[FinishedStage<'_>],
     rows: &'a [StageRow],

@@ -34,7 +34,6 @@ struct Sum {
     span_ns: u64,
     ended: u64,
     errors: u64,
-    /// Including samples without a time.
     all: u64,
     counts: Vec<u64>,
 }

@@ -26,7 +26,6 @@ const MAY_DIFFER: [&str; 12] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incompatibility {
     pub text: String,
-    /// Whether it concerns one run, which could be excluded.
     pub is_of_one: bool,
     pub is_invalid: bool,
 }
@@ -70,7 +69,6 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
     found
 }
 
-/// A fault of a run on its own.
 pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
     let how = match summary.run.state {
         RunState::Complete => None,
@@ -199,7 +197,6 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     ))
 }
 
-/// Data files with equal names and different content.
 fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     // The first file is the test, whose plan is compared.
     let files = |run: &ComparedRun| {
@@ -292,7 +289,6 @@ fn place(path: &str, name: &str) -> String {
     }
 }
 
-/// Replaces redaction marks by one word.
 fn unhidden(text: &str) -> String {
     const OPEN: &str = "‹redacted:";
     let mut out = String::new();

@@ -26,11 +26,8 @@ pub struct Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureUnit {
-    /// Less is better.
     Nanoseconds,
-    /// Share of requests; less is better.
     Share,
-    /// More is better.
     PerSecond,
 }
 
@@ -73,7 +70,6 @@ fn is(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// Headline time of the first run, and its label.
 pub(super) fn headline(baseline: &Side) -> (SpanFilter, Option<String>) {
     let Some(first) = baseline.runs.first() else {
         return (SpanFilter::Response, None);
@@ -130,7 +126,6 @@ pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Opti
     })
 }
 
-/// Median and tail of each endpoint that both sides have.
 pub(super) fn of_endpoints(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     let (Some(first), Some(second)) = (baseline.runs.first(), candidate.runs.first()) else {
         return Vec::new();
@@ -290,7 +285,6 @@ impl Subject {
         }
     }
 
-    /// Imported percentiles are omitted for few requests.
     fn has_few(&self, row: &Row) -> bool {
         const ENOUGH_BEYOND: f64 = 10.0;
         match self.metric {

@@ -8,7 +8,6 @@ use super::{
     Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Side, Subject, judge, text,
 };
 
-/// The figures count as one family.
 pub(super) fn compare_groups(
     baseline: &Side,
     candidate: &Side,

@@ -10,7 +10,6 @@ const PLANNED: [u32; 5] = [5, 7, 10, 14, 20];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterimPlan {
-    /// Numbers of pairs, ascending.
     pub after: Vec<u32>,
 }
 
@@ -39,7 +38,6 @@ impl InterimPlan {
         1.0 - (1.0 - CONFIDENCE - self.each() * before as f64)
     }
 
-    /// False-positive rate of each analysis.
     fn each(&self) -> f64 {
         (1.0 - CONFIDENCE) / self.after.len().max(1) as f64
     }

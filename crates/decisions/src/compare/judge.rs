@@ -14,7 +14,6 @@ pub(super) fn margin(unit: FigureUnit, asked: &CompareConfig) -> f64 {
     }
 }
 
-/// Turned so that larger is worse.
 pub(super) fn worsening(unit: FigureUnit, (low, high): (f64, f64)) -> (f64, f64) {
     match unit {
         FigureUnit::PerSecond => (-high, -low),
@@ -22,7 +21,6 @@ pub(super) fn worsening(unit: FigureUnit, (low, high): (f64, f64)) -> (f64, f64)
     }
 }
 
-/// The confidence for one of several analyses.
 pub(super) fn least(asked: &CompareConfig) -> f64 {
     if asked.confidence > CONFIDENCE {
         asked.confidence - 1e-9

@@ -1,9 +1,10 @@
 //! Compares two groups of runs: worse by more than a margin, better, or undecided. The unit is the
 //! run, not the request.
 //!
-//! [`alike`] finds incompatible runs, [`figure`] defines figures, [`groups`] compares several runs,
-//! [`looks`] plans interim analyses, [`single`] compares two runs (a hint, by [`drawn`]),
-//! [`unlike`] finds outliers, [`quantiles`] compares distributions, [`words`] renders text.
+//! [`comparability`] finds incompatible runs, [`figure`] defines figures, [`groups`] compares
+//! several runs, [`interim`] plans interim analyses, [`single_run`] compares two runs (a hint, by
+//! [`bootstrap`]), [`outliers`] finds outliers, [`quantiles`] compares distributions, [`text`]
+//! renders text.
 
 mod bootstrap;
 mod comparability;
@@ -36,7 +37,6 @@ const ENOUGH: usize = 4;
 pub const CONFIDENCE: f64 = 0.95;
 
 pub struct ComparedRun {
-    /// Name of folder or file.
     pub name: String,
     pub summary: Summary,
     /// `None` for imported runs.
@@ -54,7 +54,6 @@ pub struct Side {
 pub struct CompareConfig {
     /// Empty means [`figure::usual`].
     pub subjects: Vec<Subject>,
-    /// Relative margin.
     pub margin: f64,
     /// Absolute margin of error shares: 0.001 is 0.1 percentage points.
     pub error_margin: f64,
@@ -72,7 +71,6 @@ pub struct Comparison {
     pub candidate: SideSummary,
     pub method: Method,
     pub margin: f64,
-    /// Margin of error shares.
     pub error_margin: f64,
     pub margins: String,
     pub verdict: FigureOutcome,
@@ -106,7 +104,6 @@ pub struct RunFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Several runs each, with exact intervals.
     Groups,
     /// Too few runs for 95 % intervals: a hint.
     FewRuns,
@@ -145,21 +142,17 @@ pub struct Compared {
     pub text: String,
 }
 
-/// Relative, or absolute for error shares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
-    /// Median of all differences.
     pub estimate: f64,
     /// `None` without an estimate of chance.
     pub interval: Option<(f64, f64)>,
     pub confidence: f64,
     /// p-value among all figures; `None` if unknown.
     pub p: Option<f64>,
-    /// p-value against a regression of exactly the margin.
     pub p_beyond_margin: Option<f64>,
 }
 
-/// Both sides have at least one run.
 #[must_use]
 pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comparison {
     let method = method(baseline, candidate);
@@ -235,7 +228,6 @@ fn method(baseline: &Side, candidate: &Side) -> Method {
     }
 }
 
-/// The worst of all figures.
 fn verdict(judged: &[Compared]) -> FigureOutcome {
     let outcomes = judged.iter().map(|compared| compared.outcome);
     outcomes.max().unwrap_or(FigureOutcome::Inconclusive)

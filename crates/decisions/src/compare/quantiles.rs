@@ -12,9 +12,7 @@ const LOOKED_AT: [f64; 11] = [
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Quantile {
     pub share: f64,
-    /// Median over runs.
     pub baseline_ns: f64,
-    /// Median over runs.
     pub candidate_ns: f64,
     pub change: Change,
     /// As if judged alone.

@@ -13,7 +13,6 @@ use super::{
 
 pub(super) struct Pair<'a> {
     sides: [&'a Side; 2],
-    /// Cached resamples of the last row.
     drawn: [RefCell<Option<DrawnRows>>; 2],
 }
 

@@ -37,7 +37,6 @@ fn unit_of(unit: FigureUnit) -> &'static str {
     }
 }
 
-/// Percent or percentage points, signed.
 fn signed(unit: FigureUnit, value: f64) -> String {
     let text = unsigned(unit, value.abs());
     let is_nothing = text.chars().all(|c| c == '0' || c == '.');
@@ -59,7 +58,6 @@ fn unsigned(unit: FigureUnit, value: f64) -> String {
     }
 }
 
-/// Rounded up.
 fn at_most(unit: FigureUnit, value: f64) -> String {
     let step = match unit {
         FigureUnit::Share => 1e-4,

@@ -7,13 +7,10 @@ use record::units;
 use super::result::ProbeRow;
 use analysis::saturation::THREADS;
 
-/// Share of answered requests from which a service keeps up.
 const KEEPS_UP: f64 = 0.97;
 const FALLS_BEHIND: f64 = 0.95;
-/// Levels this far apart with similar throughput show saturation.
 const APART: f64 = 1.1;
 const FLAT: f64 = 1.1;
-/// Service times up to this factor count as equal.
 const AS_SOON: f64 = 1.3;
 
 /// `rows` failed, lowest first; `held` passed. `level` is the lowest that failed, `fails` its
@@ -74,7 +71,6 @@ fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
     })
 }
 
-/// Exceeded criteria with their share of violations.
 fn failing<'a>(row: &'a ProbeRow, slos: &'a [String]) -> impl Iterator<Item = (Metric, f64)> + 'a {
     slos.iter().zip(&row.beyond).filter_map(|(slo, beyond)| {
         let criterion = parse_criterion(slo).ok()?;

@@ -6,7 +6,6 @@ use analysis::saturation::Reached;
 
 const SLOS: [&str; 2] = ["p99 < 200ms", "errors < 1%"];
 
-/// Level, arrivals and responses, shares beyond both bounds.
 fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> ProbeRow {
     ProbeRow {
         level,

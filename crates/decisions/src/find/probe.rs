@@ -18,7 +18,6 @@ use analysis::{
     verdict::{Judgement, Subject, bound, kind_of},
 };
 
-/// Allowed share of violations, for percentiles and error shares.
 #[must_use]
 pub fn allowed(criterion: &Criterion) -> Option<f64> {
     if !matches!(criterion.op, Op::Less | Op::LessOrEqual) {
@@ -32,7 +31,6 @@ pub fn allowed(criterion: &Criterion) -> Option<f64> {
     (share > 0.0 && share < 1.0).then_some(share)
 }
 
-/// Violations by criterion. Other criteria count as one sample with the verdict.
 #[must_use]
 pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<ViolationTally> {
     let judged = |criterion: &Criterion| {

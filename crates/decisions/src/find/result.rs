@@ -12,7 +12,6 @@ use super::{
 };
 use analysis::{saturation::Reached, summary::Summary};
 
-/// Points of the confidence curve.
 const POINTS: usize = 60;
 
 /// What is searched over.
@@ -292,7 +291,6 @@ impl SearchResult {
         self.exit_code = if self.scaling.is_some() { 0 } else { 5 };
     }
 
-    /// Clears the results of the previous probe.
     fn forget(&mut self) {
         (self.estimate, self.interval, self.drift) = (None, None, None);
         self.sure.clear();
@@ -397,7 +395,6 @@ impl SearchResult {
         format!("no answer: it drifts. The service got {word} during the search{contradiction}")
     }
 
-    /// The result so far, or its range.
     fn so_far(&self) -> String {
         let level = |level: f64| self.over.level(level);
         match (self.estimate, self.last_pass, self.first_fail) {

@@ -13,24 +13,18 @@ use statistics::{Crossing, crossing};
 
 use drift::Drift;
 
-/// Factor on the way up.
 const UP: f64 = 2.0;
-/// Divisor on the way down.
 const DOWN: f64 = 4.0;
-/// Ratio at which held and failed levels are near.
 const NEAR: f64 = 1.25;
 /// Minimum probes on each side of the estimate.
 const OF_EACH_SIDE: usize = 3;
 /// Minimum distance of probes from the estimate.
 const CLOSEST: f64 = 0.01;
 const FARTHEST: f64 = 0.05;
-/// Consecutive disturbed probes that end a search.
 const DISTURBED: usize = 4;
-/// Arrivals that show that a level is clearly too high.
 const A_FEW: f64 = 20.0;
 /// Shortest and longest quick probe, in seconds.
 const QUICK: (f64, f64) = (2.0, 5.0);
-/// Factor beyond the allowed violations of a clear failure.
 const PLAINLY: f64 = 5.0;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -45,24 +39,17 @@ pub struct SearchConfig {
     /// In seconds.
     pub budget_s: f64,
     pub probe_s: f64,
-    /// Settling time of each probe.
     pub settle_s: f64,
-    /// Whether levels are whole numbers.
     pub whole: bool,
-    /// Determines the order of probes.
     pub seed: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeReason {
-    /// Nothing has failed yet.
     Up,
-    /// Nothing has held yet.
     Down,
-    /// Between held and failed.
     Between,
-    /// Near the estimate.
     Near,
     /// It held before, and later results contradict that.
     Again,
@@ -98,7 +85,6 @@ pub struct Probe {
 /// Samples and violations of a criterion in consecutive seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViolationTally {
-    /// Allowed share.
     pub allowed: f64,
     pub seconds: Vec<(f64, f64)>,
 }
@@ -107,7 +93,6 @@ pub struct ViolationTally {
 pub struct ProbeResult {
     pub level: f64,
     pub why: ProbeReason,
-    /// Budget used, including settling and draining.
     pub spent_s: f64,
     /// By criterion.
     pub tallies: Vec<ViolationTally>,
@@ -123,7 +108,6 @@ pub struct ProbeResult {
 pub enum InvalidProbe {
     /// The generator could not send the planned load.
     Limited,
-    /// Disturbed by other processes; a retry may work.
     Disturbed,
 }
 
@@ -136,17 +120,12 @@ pub enum SearchStep {
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchEnd {
     Found(Crossing),
-    /// The lowest level fails.
     NotEvenLowest,
-    /// The highest level holds.
     HoldsToMost,
-    /// The generator cannot exceed the level that held.
     GeneratorLimited,
-    /// Repeatedly disturbed.
     GeneratorDisturbed,
     /// The load line moved by this during the search, in logarithms.
     Drifts(f64),
-    /// The budget is spent without a close bracket.
     OutOfBudget,
 }
 
@@ -168,7 +147,6 @@ impl ViolationTally {
         self.beyond(self.allowed)
     }
 
-    /// Weight of a clear failure whose samples are correlated.
     fn as_plain_as_it_is(&self) -> f64 {
         if self.fails_plainly() {
             self.plain()
@@ -177,7 +155,6 @@ impl ViolationTally {
         }
     }
 
-    /// Independent samples as certain as one clear failure.
     fn plain(&self) -> f64 {
         /// 1 %, as a logarithm.
         const SURE: f64 = 4.6;
@@ -192,7 +169,6 @@ impl ViolationTally {
         self.sums().0 > 1.0
     }
 
-    /// Whether the probe can end early.
     #[must_use]
     pub fn fails_plainly(&self) -> bool {
         self.beyond((PLAINLY * self.allowed).min(0.9)) == Standing::Above
@@ -310,7 +286,6 @@ pub fn spent(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchEnd {
     ended(asked, &counting(probes))
 }
 
-/// Highest level that held, lowest that failed.
 #[must_use]
 pub fn ends(probes: &[ProbeResult]) -> (Option<f64>, Option<f64>) {
     bracket(&counting(probes))
@@ -384,7 +359,6 @@ fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
     near(true) && near(false) && long.filter(|probe| within(probe, CLOSE)).count() >= LEAST
 }
 
-/// Whether the generator was the limit in the last two probes.
 fn limited(asked: &SearchConfig, probes: &[ProbeResult]) -> bool {
     let [.., before, last] = probes else {
         return false;
@@ -483,7 +457,6 @@ fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
 /// Responses per second under a growing backlog, as a logarithm with standard deviation. `None`
 /// without a backlog, or if a higher level held.
 fn capacity(whole: &[&ProbeResult]) -> Option<(f64, f64)> {
-    /// Share of answered requests below which a service is overloaded.
     const SATURATED: f64 = 0.99;
     /// Factor above that rate from which a held level disproves it; smaller excesses take longer
     /// than a probe.

@@ -9,7 +9,6 @@ use crate::find::simulated::{
 #[derive(Clone, Copy)]
 enum Form {
     Usual,
-    /// A minute of probing plus settling.
     Short,
 }
 
@@ -89,7 +88,6 @@ fn a_service_that_gets_slower_has_no_load_line() {
     }
 }
 
-/// Violations under constant load, from ten-minute probes.
 fn steady_share(known: &KnownLoadLine, rate: f64) -> f64 {
     let (mut count, mut beyond) = (0.0, 0.0);
     for seed in 0..120 {
@@ -166,7 +164,6 @@ const EIGHT: SimulatedService = SimulatedService {
     ..BUSY_POOL
 };
 
-/// Share of probes that detect a backlog.
 fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> f64 {
     let rate = times * service.servers as f64 / service.mean_s;
     let objective = Objective {

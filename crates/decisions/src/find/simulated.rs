@@ -12,18 +12,17 @@ use super::search::{
 pub enum ServiceTime {
     Fixed,
     Exponential,
-    /// Lognormal with this standard deviation of the logarithm.
     Lognormal(f64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Discipline {
-    /// One unbounded FIFO queue.
     Queue,
-    /// Refused while all servers are busy.
     Refuse,
-    /// Refused without a token, as by a rate limiter.
-    TokenBucket { rate: f64, burst: f64 },
+    TokenBucket {
+        rate: f64,
+        burst: f64,
+    },
     /// As `Queue`, with service times that grow by this share per 1,000 requests: no load line.
     Slowing(f64),
 }
@@ -51,7 +50,6 @@ pub struct KnownLoadLine {
     pub name: &'static str,
     pub service: SimulatedService,
     pub objective: Objective,
-    /// Highest rate that meets the objective.
     pub load_line: f64,
 }
 
@@ -75,7 +73,6 @@ pub const POOL: SimulatedService = SimulatedService {
     time: ServiceTime::Fixed,
     discipline: Discipline::Queue,
 };
-/// Random arrivals.
 pub const BUSY_POOL: SimulatedService = SimulatedService {
     has_random_arrivals: true,
     ..POOL
@@ -192,7 +189,6 @@ pub const KNOWN: [KnownLoadLine; 8] = [
 /// By second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeCounts {
-    /// Samples and violations.
     pub counted: Vec<(f64, f64)>,
     pub came: Vec<f64>,
     pub went: Vec<f64>,
@@ -207,7 +203,6 @@ impl ProbeCounts {
     }
 }
 
-/// Budget and probe length in seconds.
 #[must_use]
 pub fn config(budget_s: f64, probe_s: f64, seed: u64) -> SearchConfig {
     SearchConfig {
@@ -401,7 +396,6 @@ pub fn search(
 /// Results of searches with seeds from 0.
 #[derive(Debug, Clone)]
 pub struct SearchStatistics {
-    /// Intervals that contain the load line.
     pub covered: usize,
     pub drifted: usize,
     /// Distances from the load line in logarithms, ascending; infinite without an answer or over
@@ -443,7 +437,6 @@ impl SearchStatistics {
         statistics
     }
 
-    /// Quantile of the errors.
     #[must_use]
     pub fn error(&self, share: f64) -> f64 {
         let last = self.errors.len().saturating_sub(1);

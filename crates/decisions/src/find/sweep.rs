@@ -7,12 +7,9 @@ use statistics::{LEAST_LEVELS, Law, pool, scalability};
 
 use super::Over;
 
-/// Smaller growth of throughput counts as none.
 const GROWS: f64 = 0.03;
-/// Levels without growth that end a sweep.
 const FLAT: usize = 3;
 const POINTS: usize = 80;
-/// Curves extend to this multiple of the measured users.
 const FARTHEST: f64 = 2.0;
 
 /// How a service scales, as far as a closed sweep tells.
@@ -51,7 +48,6 @@ pub fn level(number: usize) -> f64 {
     }
 }
 
-/// Whether throughput has stopped growing over enough levels.
 #[must_use]
 pub fn is_enough(levels: &[(f64, f64)]) -> bool {
     let before = levels.len().saturating_sub(FLAT);

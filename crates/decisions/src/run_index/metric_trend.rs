@@ -15,13 +15,10 @@ pub const MARGIN: f64 = 0.03;
 pub struct TrendConfig {
     pub subject: Subject,
     pub margin: f64,
-    /// Absolute, for error shares.
     pub error_margin: f64,
-    /// Whether to include other plans, loads, versions and machines.
     pub anyway: bool,
 }
 
-/// Oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricTrend {
     pub schema: u32,
@@ -46,24 +43,18 @@ pub struct TrendPoint {
     pub revision: Option<String>,
     /// `None` possible for excluded runs.
     pub value: Option<f64>,
-    /// Whether its record still exists.
     pub recorded: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shifted {
-    /// Index of the first value of the new level.
     pub at: usize,
     pub run: String,
-    /// Last run of the old level.
     pub last_run_before: String,
-    /// Geometric mean for times and rates.
     pub before: f64,
     pub after: f64,
-    /// Relative, or absolute for error shares.
     pub change: f64,
     pub worse: bool,
-    /// p-value.
     pub p: f64,
 }
 
@@ -123,7 +114,6 @@ pub fn course(runs: &[IndexedRun], asked: &TrendConfig) -> Result<MetricTrend, N
     })
 }
 
-/// Zero has no ratio.
 fn known(run: &IndexedRun, asked: &TrendConfig) -> Option<f64> {
     let value = run.value(&asked.subject)?;
     (asked.subject.unit() == FigureUnit::Share || value > 0.0).then_some(value)
@@ -185,7 +175,6 @@ fn margin(unit: FigureUnit, asked: &TrendConfig) -> f64 {
     }
 }
 
-/// Shifts, and autocorrelation around the levels.
 fn shifts(values: &[TrendPoint], unit: FigureUnit, asked: &TrendConfig) -> (Vec<Shifted>, f64) {
     let is_ratio = unit != FigureUnit::Share;
     let series = values.iter().filter_map(|value| value.value);

@@ -35,13 +35,10 @@ pub struct IndexedRun {
     pub exit_code: u8,
     /// Why it cannot be compared; `None` if it can.
     pub fault: Option<String>,
-    /// Properties that comparable runs share.
     pub likeness: Vec<(String, String)>,
     /// Headline time and label; `None` means all requests.
     pub headline: (SpanFilter, Option<String>),
-    /// All requests first.
     pub rows: Vec<IndexedRow>,
-    /// Whether its record exists. Not stored.
     pub recorded: bool,
 }
 

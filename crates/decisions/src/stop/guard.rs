@@ -3,7 +3,6 @@
 use plan::{Load, StopRule, units::SECOND};
 
 const RULE: &str = "errors > 50% for 10s: stop fail";
-/// Text, with how to switch it off.
 pub(super) const TEXT: &str =
     "guard: more than half of the requests fail for 10s and the load goes up (--no-guard goes on)";
 

@@ -37,7 +37,6 @@ pub struct StopRules {
 pub struct FiredRule {
     pub rule: StopRule,
     pub text: String,
-    /// Measured in its window.
     pub measured: String,
 }
 
@@ -46,7 +45,6 @@ struct WatchedRule {
     rule: StopRule,
     is_guard: bool,
     seconds: VecDeque<RuleWindow>,
-    /// Watched without interruption since then.
     from_ns: u64,
 }
 
@@ -61,7 +59,6 @@ impl StopRules {
         }
     }
 
-    /// The plan's rules, and the guard.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> StopRules {
         let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
@@ -93,7 +90,6 @@ impl StopRules {
     }
 }
 
-/// MQTT counts reported during the run.
 fn so_far(interval: &Interval, what: &str) -> u64 {
     let counters = &interval.door.counters;
     counters

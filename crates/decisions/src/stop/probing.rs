@@ -37,7 +37,6 @@ impl Probing {
         })
     }
 
-    /// The result, once it is known.
     pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<FiredRule> {
         for watched in &mut self.watched {
             let subject = watched.subject(interval, run);

@@ -14,7 +14,6 @@ use analysis::verdict::bound;
 
 /// Minimum samples.
 pub(super) const ENOUGH: u64 = 20;
-/// Deviations from a rate that contradict it.
 const DEVIATIONS: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -22,7 +21,6 @@ pub(super) struct RuleWindow {
     pub ns: u64,
     /// Samples: finished requests, the base of a share, or samples of a level.
     pub n: u64,
-    /// Above the bound, or in the share.
     pub over: u64,
     /// Requests in flight at its end for longer than the bound.
     pub late: u64,
@@ -31,7 +29,6 @@ pub(super) struct RuleWindow {
 }
 
 impl RuleWindow {
-    /// Appends the next period; late requests are carried over.
     pub fn and(self, next: RuleWindow) -> RuleWindow {
         RuleWindow {
             ns: self.ns + next.ns,
@@ -92,7 +89,6 @@ impl RuleWindow {
         }
     }
 
-    /// Side of a quantile, by counting.
     fn quantile(&self, stat: Stat, op: Op) -> Option<bool> {
         let (n, over) = self.with_late();
         let (q, enough) = match stat {
@@ -130,7 +126,6 @@ impl RuleWindow {
         }
     }
 
-    /// Beyond chance for a Poisson process of this rate.
     fn is_plainly_beyond(&self, when: &Criterion) -> bool {
         let expected = bound(when) * self.ns as f64 / SECOND as f64;
         let off = DEVIATIONS * expected.sqrt();

@@ -138,7 +138,6 @@ impl Client {
         Ok(())
     }
 
-    /// One request and its response on one connection.
     async fn hop(
         &self,
         agent: &mut Agent<'_>,
@@ -261,7 +260,6 @@ impl Client {
         Ok(conn)
     }
 
-    /// Keeps a reusable connection.
     fn keep(&self, mut conn: Box<Conn>, pool: &ConnectionPool, origin: OriginId, now_ns: u64) {
         debug_assert_eq!(conn.origin, origin);
         if conn.transport.is_reusable() {
@@ -284,7 +282,6 @@ impl Client {
         jar.header(&target.origin, &target.path, self.worker.wall_s(now_ns))
     }
 
-    /// Stores cookies of a response, and reports malformed ones.
     fn keep_cookies(
         &self,
         target: &Target,

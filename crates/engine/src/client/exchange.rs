@@ -69,7 +69,6 @@ impl Limits {
             .limit(limit, self.total_at.min(self.headers_at).min(self.idle_at));
     }
 
-    /// Whether they change during the exchange.
     fn are_moving(&self) -> bool {
         self.headers_ns.is_some() || self.idle_ns.is_some()
     }
@@ -135,7 +134,6 @@ impl Exchange {
     }
 }
 
-/// Observes the exchange of one response.
 pub(super) struct OneAnswer<'a> {
     pub worker: &'a Worker,
     pub exchange: &'a mut Exchange,

@@ -38,7 +38,6 @@ pub enum Ruling {
 /// The rules of a run.
 #[derive(Debug, Clone)]
 pub struct Hosts {
-    /// Hosts that the user wrote.
     known: Vec<String>,
     allow: Allow,
 }
@@ -168,7 +167,6 @@ fn matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// Hosts that the user wrote, the target first.
 fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
     let mut hosts = Vec::new();
     if let Some(target) = url::parse(&plan.target) {
@@ -208,7 +206,6 @@ fn visit(steps: &[Step], see: &mut impl FnMut(&Request)) {
     }
 }
 
-/// Hosts that a request's URL can have, as far as the file tells.
 fn hosts_of(request: &Request, plan: &Plan) -> Vec<String> {
     if let Some(host) = host_before_holes(&request.url_text, "{{") {
         return vec![host];

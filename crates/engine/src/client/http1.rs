@@ -22,7 +22,6 @@ pub struct Http1 {
     replies: Replies,
 }
 
-/// Progress of writing a request.
 #[derive(Debug, Default)]
 struct Outgoing {
     written: usize,
@@ -46,7 +45,6 @@ impl Http1 {
         &mut self.replies
     }
 
-    /// Writes what fits. Ready when nothing more can be written.
     fn poll_write<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,
@@ -80,7 +78,6 @@ impl Http1 {
         Poll::Ready(())
     }
 
-    /// Reads until the last response is complete.
     fn poll_answers<W: ExchangeObserver>(
         &mut self,
         cx: &mut Context<'_>,

@@ -74,7 +74,6 @@ pub struct Client {
     http: plan::Http,
     hosts: Hosts,
     connector: Connector,
-    /// This worker's part of a shared pool.
     shared: Option<ConnectionPool>,
     origins: RefCell<Vec<Origin>>,
     heads: RefCell<Heads>,
@@ -114,7 +113,6 @@ impl Client {
         self
     }
 
-    /// Connects to a simulated server.
     #[cfg(test)]
     pub(crate) fn simulated(&mut self, server: &Rc<crate::simulation::SimulatedServer>) {
         self.connector.simulated = Some(Rc::clone(server));
@@ -126,7 +124,6 @@ impl Client {
         &self.http
     }
 
-    /// Buffers that the worker lends to a connection during an exchange.
     pub(crate) fn io(&self) -> WorkerBuffers<'_> {
         WorkerBuffers {
             clock: &self.worker.clock,

@@ -27,11 +27,9 @@ pub struct Conn {
     pub idle_since_ns: u64,
     /// Number of requests sent on it.
     pub carried: u64,
-    /// Counts it as open while it lives.
     pub(crate) _open: OpenCount,
 }
 
-/// Counts an open connection of the worker while it lives.
 #[derive(Debug)]
 pub(crate) struct OpenCount(Rc<std::cell::Cell<u64>>);
 
@@ -48,7 +46,6 @@ impl Drop for OpenCount {
     }
 }
 
-/// A semaphore per origin.
 #[derive(Debug)]
 struct Semaphores {
     size: usize,
@@ -63,7 +60,6 @@ pub struct ConnectionPool {
         reason = "taken and put back at each request: what moves is small, and users carry no room for two"
     )]
     idle: RefCell<Vec<Box<Conn>>>,
-    /// A semaphore per origin, for shared pools.
     semaphores: Option<Semaphores>,
 }
 

@@ -14,7 +14,6 @@ use codec::{
     reply::{Keep, Reply},
 };
 
-/// A connection that sends a request and yields responses.
 #[allow(
     async_fn_in_trait,
     reason = "nothing here crosses threads: a worker is one"

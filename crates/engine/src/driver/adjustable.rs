@@ -18,17 +18,13 @@ use crate::{
     worker::Worker,
 };
 
-/// Arrivals of one worker.
 pub(super) enum WorkerArrivals<'a> {
-    /// As planned.
     Planned(Shard<'a>),
     /// Of a load that can be changed.
     Steered(Steered),
-    /// As planned, plus takeovers.
     Adopting(Adopting<'a>),
 }
 
-/// The next arrivals of a load that can be changed.
 pub(super) struct Steered {
     view: LoadView,
     next: u64,
@@ -102,22 +98,17 @@ pub(super) struct UserPool {
     view: RefCell<LoadView>,
     /// By number, including those of other workers.
     users: RefCell<Vec<Rc<Member>>>,
-    /// Number of users in the plan.
     planned: u32,
 }
 
-/// One user.
 #[derive(Debug, Default)]
 pub(super) struct Member {
-    /// Whether it runs or is about to run an iteration.
     pub goes_on: Cell<bool>,
-    /// Iterations started.
     rounds: Cell<u64>,
     /// (version of the load, end of its active period).
     until: Cell<(u64, u64)>,
 }
 
-/// First iteration number of added users, beyond all others.
 const BEYOND: u64 = 1 << 60;
 /// The smallest prime above [`crate::course::MOST_USERS`]: keeps iteration numbers unique and
 /// without patterns.
@@ -133,7 +124,6 @@ impl UserPool {
         }
     }
 
-    /// Checks for changes.
     pub fn renew(&self) {
         self.view.borrow_mut().renew();
     }
@@ -158,7 +148,6 @@ impl UserPool {
         coming.into()
     }
 
-    /// A user.
     pub fn member(&self, user: u32) -> Rc<Member> {
         let mut users = self.users.borrow_mut();
         if users.len() <= user as usize {
@@ -180,7 +169,6 @@ impl UserPool {
         Some(self.number(user, round))
     }
 
-    /// Number of a user's next iteration. Planned iterations keep their numbers.
     fn number(&self, user: u32, round: u64) -> u64 {
         match user.checked_sub(self.planned) {
             None => round * u64::from(self.planned) + u64::from(user),

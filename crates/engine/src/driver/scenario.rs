@@ -57,7 +57,6 @@ impl Driver for ScenarioDriver {
     }
 }
 
-/// Runs the load.
 pub(crate) async fn run(env: Rc<Env>) {
     match &env.program.load {
         Load::Open { .. } | Load::Once => open(&env).await,

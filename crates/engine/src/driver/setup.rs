@@ -33,7 +33,6 @@ impl SetupResult {
     }
 }
 
-/// Runs the first scenario once.
 pub(crate) struct SetupDriver {
     pub program: Program,
     pub settings: HttpClientConfig,

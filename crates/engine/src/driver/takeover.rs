@@ -17,7 +17,6 @@ use crate::{
     worker::Worker,
 };
 
-/// Arrivals of one share.
 #[derive(Debug)]
 struct Coming<'a> {
     next: Arrival,
@@ -27,10 +26,8 @@ struct Coming<'a> {
 /// The next arrivals of a worker whose process may take over shares.
 pub(super) struct Adopting<'a> {
     schedule: &'a Schedule,
-    /// Index of the worker, and number of workers.
     place: (u64, u64),
     view: TakeoverView,
-    /// Shares by their next arrival; numbers follow time.
     coming: BinaryHeap<Coming<'a>>,
     /// Time before the last check. While arrivals are dense, no newer time is needed.
     known_ns: u64,

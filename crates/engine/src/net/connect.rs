@@ -36,7 +36,6 @@ use crate::{clock::Clock, deadlines::Limit};
 /// Maximum number of concurrent connects of a worker. More would overflow the server's backlog and
 /// measure SYN retries.
 const CONNECTING: usize = 256;
-/// Time until a failed name lookup is repeated.
 const NEGATIVE_NS: u64 = 1_000_000_000;
 
 /// Opens connections for one worker.
@@ -48,11 +47,9 @@ pub struct Connector {
     lookups: RefCell<HashMap<String, Rc<Semaphore>>>,
     names: RefCell<HashMap<String, Resolved>>,
     tls: Arc<ClientConfig>,
-    /// Server name to verify instead of the URL's host.
     server_name: Option<String>,
     proxies: Proxies,
     route: Route,
-    /// Local addresses used in turn. Empty for the kernel's choice.
     sources: Vec<IpAddr>,
     next_source: std::cell::Cell<usize>,
     #[cfg(test)]
@@ -189,7 +186,6 @@ impl Connector {
         Err(last)
     }
 
-    /// Opens a connection to a local socket, whatever the origin.
     async fn open_unix(&self, path: &str, origin: &Origin, limit: &Limit) -> Result<Opened, Fault> {
         let permit = self.semaphore.acquire(limit).await.map_err(timed_out)?;
         let begin = self.clock.now();
@@ -269,7 +265,6 @@ impl Connector {
         (0..self.sources.len()).find_map(|i| fitting(start.wrapping_add(i) % self.sources.len()))
     }
 
-    /// Cached result of a name lookup.
     fn known(&self, host: &str) -> Option<Result<Rc<[IpAddr]>, Fault>> {
         match self.names.borrow().get(host)? {
             Resolved::Addresses(addresses) => Some(Ok(Rc::clone(addresses))),
@@ -323,7 +318,6 @@ impl Connector {
     }
 }
 
-/// Runs a future until it ends or the limit expires.
 async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fault> {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -333,7 +327,6 @@ async fn cut_short<F: Future>(limit: &Limit, future: F) -> Result<F::Output, Fau
     .await
 }
 
-/// Fault for an error of connecting to a local socket.
 fn unix_fault(error: &io::Error) -> Fault {
     match Errno::from_io_error(error) {
         // No server, or its backlog is full.

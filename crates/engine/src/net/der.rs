@@ -2,7 +2,6 @@
 
 use codec::calendar::days;
 
-/// Whether a certificate names itself as issuer. False for invalid ones.
 #[must_use]
 pub fn is_self_issued(certificate: &[u8]) -> bool {
     names(certificate).is_some_and(|(issuer, subject)| issuer == subject)
@@ -17,7 +16,6 @@ pub fn validity(certificate: &[u8]) -> Option<(i64, i64)> {
     Some((time(from_tag, from)?, time(to_tag, to)?))
 }
 
-/// Issuer and subject in DER.
 fn names(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
     let parts = parts(certificate)?;
     Some((parts.issuer, parts.subject))
@@ -81,7 +79,6 @@ fn time(tag: u8, text: &[u8]) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + part(2)? * 3_600 + part(3)? * 60 + part(4)?)
 }
 
-/// Tag and content of the first element, and the rest.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;

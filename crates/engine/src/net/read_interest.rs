@@ -63,7 +63,6 @@ impl ReadInterest {
         }
     }
 
-    /// Writes what fits.
     pub(super) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -94,7 +93,6 @@ impl ReadInterest {
         Ok(())
     }
 
-    /// Marks that all available data was read.
     pub(super) fn drained(&self) {
         if let Ok(fd) = self.fd() {
             let nothing = |_: &TcpStream| Err::<(), _>(io::ErrorKind::WouldBlock.into());

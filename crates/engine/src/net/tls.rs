@@ -135,7 +135,6 @@ impl Naming {
         })
     }
 
-    /// Verifies name and dates of a directly trusted certificate.
     fn itself(
         end_entity: &CertificateDer<'_>,
         server_name: &ServerName<'_>,

@@ -9,7 +9,6 @@ use tokio_rustls::rustls::{
     PeerMisbehaved,
 };
 
-/// A self-signed certificate instead of one from a known authority.
 #[derive(Debug)]
 pub(super) struct SelfSigned(pub(super) TlsFault);
 

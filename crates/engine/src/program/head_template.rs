@@ -24,11 +24,9 @@ use codec::{
 /// Maximum number of finished requests kept for reuse of their memory.
 const SPARE: usize = 64;
 
-/// A request with gaps.
 #[derive(Debug)]
 pub(super) struct HeadTemplate {
     origin: Origin,
-    /// Bytes up to the path.
     method: Vec<u8>,
     path: Template,
     /// Parts from after the path to the body's length, or to the blank line.
@@ -36,11 +34,9 @@ pub(super) struct HeadTemplate {
     charset: Charset,
     body: Filling,
     spare: RefCell<Vec<Built>>,
-    /// Buffer for texts.
     text: RefCell<String>,
 }
 
-/// A part of the head.
 #[derive(Debug, Clone)]
 enum HeadPart {
     /// Constant bytes.
@@ -49,7 +45,6 @@ enum HeadPart {
     Value(Template),
 }
 
-/// The body.
 #[derive(Debug, Clone)]
 enum Filling {
     /// Constant, including the preceding blank line.
@@ -59,7 +54,6 @@ enum Filling {
 }
 
 impl Clone for HeadTemplate {
-    /// A copy for another worker, with its own buffers.
     fn clone(&self) -> HeadTemplate {
         HeadTemplate {
             origin: self.origin.clone(),
@@ -115,7 +109,6 @@ impl HeadTemplate {
         })
     }
 
-    /// The origin.
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -138,7 +131,6 @@ impl HeadTemplate {
         None
     }
 
-    /// Takes a request back for reuse of its memory.
     pub(super) fn take_back(&self, built: Built) {
         // Also if it came from `build`: values cannot change the origin.
         debug_assert_eq!(built.target.origin, self.origin);
@@ -207,7 +199,6 @@ impl HeadTemplate {
     }
 }
 
-/// A head under construction.
 #[derive(Debug, Default)]
 struct HeadBuilder {
     parts: Vec<HeadPart>,

@@ -151,7 +151,6 @@ fn request_for_another_host_keeps_it() {
     }
 }
 
-/// A text with gaps and special characters.
 fn text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[a-z0-9/?=&.-]{0,6}",

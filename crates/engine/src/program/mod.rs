@@ -250,7 +250,6 @@ impl Program {
     }
 }
 
-/// Requests of one pass, with fixed loops unrolled.
 fn fixed_requests(ops: &[Op]) -> u64 {
     let mut factors = vec![1u64];
     let mut sum = 0u64;
@@ -316,7 +315,6 @@ fn visible_payloads(plan: &Plan, constants: &Constants) -> Vec<plan::Payload> {
     payloads
 }
 
-/// Whole tables as constants, and the remaining payloads.
 fn tables(payloads: Vec<plan::Payload>) -> (Constants, Vec<plan::Payload>) {
     let (mut tables, mut others) = (Map::new(), Vec::new());
     for payload in payloads {

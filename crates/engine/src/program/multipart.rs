@@ -55,7 +55,6 @@ pub fn body(
     Ok(out)
 }
 
-/// Content of a part.
 struct Content<'p> {
     /// The file's name, if it is one.
     file: Option<Cow<'p, str>>,
@@ -87,7 +86,6 @@ fn content<'p>(
     })
 }
 
-/// Reads a regular file. Devices and pipes may be endless.
 fn read(path: &Path) -> Result<Vec<u8>, &'static str> {
     let named = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "ENOENT",
@@ -103,7 +101,6 @@ fn read(path: &Path) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// Escapes a quoted name as browsers do.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")

@@ -1,4 +1,4 @@
-//! A compiled request: what to send, as bytes already where nothing in it is templated, and what to look at in the answer.
+//! A compiled request. Constant parts are encoded before the run.
 
 use std::borrow::Cow;
 
@@ -28,36 +28,35 @@ use codec::{
 /// A compiled request step.
 #[derive(Debug, Clone)]
 pub struct RequestStep {
-    /// Its number among all request steps.
+    /// Number among all request steps.
     pub index: u32,
-    /// Where its samples go.
+    /// Label of its samples.
     pub label: LabelId,
-    /// As the plan has it.
+    /// The request of the plan.
     pub spec: Request,
-    /// The whole request, where nothing in it is templated.
+    /// The encoded request, if nothing is templated.
     pub fixed: Option<Built>,
-    /// The same where texts that users fill in are all that is missing.
+    /// `None` unless only header and body texts are templated.
     pub(super) stencil: Option<HeadTemplate>,
-    /// Whether it goes to the test's target, whatever fills it in.
+    /// Whether it certainly goes to the test's target.
     pub goes_to_target: bool,
-    /// What of the answer is looked at.
+    /// Needed parts of the response.
     pub want: Want,
-    /// What is taken out of the answer.
+    /// Compiled captures.
     pub captures: Vec<Capturing>,
-    /// Of these, by their numbers, what one walk through the answer finds.
+    /// Indexes of captures found in one pass.
     pub picked: Vec<usize>,
-    /// What the answer must be.
+    /// Compiled checks.
     pub checks: Vec<Checking>,
     /// The step's own name.
     pub name: Option<Template>,
-    /// What a front door's hook looks at.
+    /// Interest of a front end's hook.
     pub looks: Interest,
-    /// How header values become bytes.
+    /// Encoding of header values.
     pub charset: Charset,
 }
 
 impl RequestStep {
-    /// Compiles a request of the plan.
     pub(super) fn compile(
         spec: &Request,
         (index, label): (usize, LabelId),
@@ -100,7 +99,7 @@ impl RequestStep {
             charset: Charset::from_latin1(plan.http.latin1),
         };
         if is_fixed(spec) {
-            // What cannot be built fails when its turn comes, as it would if it were templated.
+            // An invalid request fails when it is due, like a templated one.
             step.fixed = step
                 .build(
                     &plan.target,
@@ -121,10 +120,9 @@ impl RequestStep {
         Ok(step)
     }
 
-    /// The request of one virtual user.
+    /// Builds the request of one virtual user.
     ///
-    /// # Errors
-    /// As [`RequestStep::build`].
+    /// # Errors As [`RequestStep::build`].
     pub fn make(
         &self,
         base: &str,
@@ -141,17 +139,16 @@ impl RequestStep {
         }
     }
 
-    /// A request that nobody needs any more.
+    /// Recycles a request's memory.
     pub fn take_back(&self, built: Built) {
         if let Some(stencil) = &self.stencil {
             stencil.take_back(built);
         }
     }
 
-    /// Builds the request for one virtual user, or for a redirect of it.
+    /// Builds the request of one virtual user, or for a redirect of it.
     ///
-    /// # Errors
-    /// When its templates make something that cannot be sent.
+    /// # Errors The expanded templates are invalid.
     pub fn build(
         &self,
         base: &str,
@@ -160,7 +157,7 @@ impl RequestStep {
         redirect: Option<Override<'_>>,
     ) -> Result<Built, BuildError> {
         let spec = &self.spec;
-        // Also for a redirect, so that headers and body draw the same numbers as before.
+        // Also for a redirect, so that headers and body draw the same numbers.
         let target = self.target(base, scope, rng);
         let target = match redirect {
             Some(redirect) => parse_url(redirect.url)?,
@@ -170,7 +167,7 @@ impl RequestStep {
         let credentials = redirect.is_none_or(|r| r.credentials);
         let mut headers = Vec::with_capacity(spec.headers.len() + 1);
         for (name, value) in &spec.headers {
-            // A name of the first host's is as wrong for the next one as its secrets are.
+            // Host and credentials belong to the first host.
             let hidden = !credentials
                 && ["authorization", "cookie", "host"]
                     .iter()
@@ -196,7 +193,7 @@ impl RequestStep {
             None
         };
         if body.is_none() {
-            // What describes a body stays behind with it: a length without one would be waited for.
+            // Without the body, its headers go too: a server would wait for its length.
             headers.retain(|(name, _)| {
                 matches!(spec.body, RequestBody::None)
                     || !["content-type", "content-length", "transfer-encoding"]
@@ -227,7 +224,7 @@ impl RequestStep {
     }
 }
 
-/// What the headers say of the body's length must be true: else its end, or what follows it, is taken for another request.
+/// A `content-length` must be true: otherwise the rest is taken for another request.
 fn framing(spec: &Request) -> Result<(), String> {
     for (name, value) in &spec.headers {
         if name.eq_ignore_ascii_case("transfer-encoding") {
@@ -322,7 +319,7 @@ pub(super) fn plain_origin(tls: bool, authority: &str) -> Option<Origin> {
         Some((host, port)) => (host, port.parse().ok()?),
         None => (authority, if tls { 443 } else { 80 }),
     };
-    // A host of digits and dots may be an abbreviated address, which the standard rewrites.
+    // A host of digits and dots may be an abbreviated IPv4 address, which is normalized.
     let canonical = host.ends_with(|c: char| c.is_ascii_alphabetic())
         || host.parse::<std::net::Ipv4Addr>().is_ok();
     (!host.is_empty() && canonical).then(|| Origin {
@@ -347,7 +344,6 @@ fn with_query(url: &str, pairs: &Pairs<'_>, scope: &dyn Scope, rng: &mut Rng) ->
     }
 }
 
-/// The pairs of a query or a form, and how their values are written.
 struct Pairs<'a> {
     pairs: &'a [(Template, Template)],
     values: PairValues,
@@ -355,8 +351,8 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Appends the pairs, encoded. An undefined value is `undefined` in a form and empty in a query, where null is empty too:
-    /// JavaScript's `URLSearchParams` and Node.js' `querystring` do so.
+    /// Appends encoded pairs. An undefined value is `undefined` in a form and empty in a query,
+    /// where null is empty too, as in JavaScript's `URLSearchParams` and Node.js' `querystring`.
     fn write(&self, out: &mut String, scope: &dyn Scope, rng: &mut Rng) {
         for (name, value) in self.pairs {
             let name = name.to_text(scope, rng);
@@ -384,7 +380,7 @@ impl Pairs<'_> {
     }
 }
 
-/// A value as Node.js' `querystring` writes it: empty unless it is text, a number or a truth value.
+/// As Node.js' `querystring`: empty unless text, number or boolean.
 fn primitive(value: &Value) -> String {
     match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => query::value::text(Some(value)),
@@ -400,7 +396,7 @@ fn header_text(template: &Template, scope: &dyn Scope, rng: &mut Rng) -> Option<
         .map(|()| text)
 }
 
-/// The body, where there is one. JSON that JavaScript calls false (`0`, `""`, `false`, `null`) sends nothing.
+/// JSON that is falsy in JavaScript (`0`, `""`, `false`, `null`) sends no body.
 fn body_bytes(
     spec: &Request,
     scope: &dyn Scope,
@@ -443,12 +439,10 @@ fn body_bytes(
     Ok(Some(text.into_bytes()))
 }
 
-/// Whether JavaScript calls a JSON value false.
 pub(super) fn is_falsy(json: &str) -> bool {
     matches!(json, "0" | "\"\"" | "false" | "null")
 }
 
-/// Whether a URL is a path, whatever its values are.
 fn goes_to_target(url: &Template) -> bool {
     let begins = match url {
         Template::Literal(Value::String(text)) => Some(text),
@@ -480,7 +474,7 @@ fn is_fixed_body(body: &RequestBody) -> bool {
             template.as_literal().is_some()
         }
         RequestBody::Form(form) => fixed_pairs(form),
-        // Its boundary is another one each time.
+        // Its boundary is random.
         RequestBody::Multipart(_) => false,
     }
 }

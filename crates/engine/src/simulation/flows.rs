@@ -43,7 +43,6 @@ fn users_are_active_as_computed() {
     assert_eq!(started, [100, 500, 1000, 1000, 500, 100]);
 }
 
-/// A request like the first step of the plan, under another label.
 pub(super) fn named(plan: &Plan, label: &str) -> Step {
     let Step::Request(first) = plan.scenarios()[0].steps[0].clone() else {
         panic!("the first step is a request");

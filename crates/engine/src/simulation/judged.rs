@@ -3,7 +3,6 @@
 
 use super::*;
 
-/// Verdict on a simulated run.
 fn verdict(plan: &Plan, mut intervals: Vec<Interval>) -> analysis::verdict::Measurement {
     let program = Program::compile(plan, 1, None).expect("a plan that compiles");
     let started = record::RunContext {

@@ -6,7 +6,6 @@ use record::{HostSample, IntervalRecord, Totals};
 
 use super::*;
 
-/// Adds the intervals of one process to a run's totals.
 fn add(totals: &mut Totals, intervals: &[Interval]) {
     for interval in intervals {
         totals.add(&IntervalRecord::new(interval, &HostSample::default()), &[]);

@@ -27,7 +27,6 @@ impl ArrivalTimes {
     }
 }
 
-/// Takeovers and when they are requested.
 #[derive(Debug, Clone, Copy)]
 struct PlannedTakeover {
     at_ns: u64,

@@ -28,7 +28,6 @@ impl User<'_> {
         }
     }
 
-    /// Whether a block runs.
     pub(super) fn is_true(&mut self, condition: &Expression) -> Result<bool, IterationAbort> {
         let is_true = condition.holds(&self.vars, &mut self.rng);
         let is_true = self.unless_given_up(condition, is_true)?;
@@ -43,7 +42,6 @@ impl User<'_> {
         Ok(is_true)
     }
 
-    /// Draws a branch by weight and returns its first operation.
     pub(super) fn choose(&mut self, choose: &Choose) -> usize {
         let mut drawn = self.rng.below(choose.total.max(1));
         let mut taken = choose.branches.len().saturating_sub(1);

@@ -55,9 +55,7 @@ pub struct Inspection<'a> {
     json: Option<Option<Value>>,
     html: Option<Tree>,
     xml: Option<Option<Tree>>,
-    /// A search that exceeded its steps.
     gave_up: Option<String>,
-    /// Remaining memory, and whether it was insufficient.
     room: u64,
     out_of_memory: bool,
     unpacking: Unpacking,
@@ -86,7 +84,6 @@ impl<'a> Inspection<'a> {
         self.answer
     }
 
-    /// Returns a search that exceeded its steps, once.
     pub(super) fn take_gave_up(&mut self) -> Option<String> {
         self.gave_up.take()
     }
@@ -108,7 +105,6 @@ impl<'a> Inspection<'a> {
         self.body().as_ref().err().cloned()
     }
 
-    /// The decoded body.
     fn body(&mut self) -> &Result<Cow<'a, [u8]>, Unreadable> {
         let answer = self.answer;
         if self.body.is_none() {
@@ -153,7 +149,6 @@ impl<'a> Inspection<'a> {
         self.json.as_ref()?.as_ref()
     }
 
-    /// Whether there is enough memory for the whole document.
     fn affords_document(&mut self) -> bool {
         let bytes = self.text().map_or(0, str::len) as u64;
         // Fast path: most bodies are small.
@@ -164,7 +159,6 @@ impl<'a> Inspection<'a> {
         self.affords(size)
     }
 
-    /// The body as the text of a document.
     fn json_text(&mut self) -> Option<&str> {
         Some(self.text()?.trim_start_matches('\u{feff}'))
     }
@@ -241,7 +235,6 @@ fn nothing(from: &CaptureFrom, seen: &mut Inspection<'_>) -> Option<Value> {
     (!is_undefined).then(|| Value::String(String::new()))
 }
 
-/// Results of plain captures from one pass over the response.
 fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value>; pick::MOST]> {
     if step.picked.is_empty() || !seen.affords_document() {
         return None;
@@ -401,7 +394,6 @@ impl User<'_> {
         self.compiled(source, |text| JsonPath::parse(text).ok())
     }
 
-    /// Returns the precompiled query, or compiles its expanded template.
     fn compiled<'p, T: Clone>(
         &mut self,
         source: &'p Compiled<T>,
@@ -416,7 +408,6 @@ impl User<'_> {
         }
     }
 
-    /// The first check that fails.
     pub(super) fn failed_check(
         &mut self,
         step: &RequestStep,

@@ -11,7 +11,6 @@ use crate::{
     program::{Fork, Op},
 };
 
-/// A running branch. Yields its result and duration.
 type Branch<'f> = Pin<Box<dyn Future<Output = (Result<(), IterationAbort>, u64)> + 'f>>;
 
 impl<'a> User<'a> {
@@ -70,7 +69,6 @@ impl<'a> User<'a> {
         result
     }
 
-    /// Runs a branch, and ends its open groups.
     async fn whole(
         &mut self,
         ops: &'a [Op],
@@ -83,7 +81,6 @@ impl<'a> User<'a> {
         (result, self.worker.clock.now().saturating_sub(at))
     }
 
-    /// A clone with its own limit and random numbers.
     fn branch<'k>(&self, state: &'k UserState, number: usize) -> User<'k>
     where
         'a: 'k,
@@ -97,10 +94,8 @@ impl<'a> User<'a> {
     }
 }
 
-/// Time spent by a branch.
 struct Spent {
     took_ns: u64,
-    /// Pauses included in it.
     paused_ns: u64,
 }
 

@@ -5,10 +5,8 @@ use measure::sample::{Intended, RequestOutcome};
 use super::{IterationAbort, User, count, step_trace::StepTrace};
 use crate::worker::OutputLine;
 
-/// An open group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenGroup {
-    /// Its index in the program.
     index: usize,
     /// When its first step was due: the user's arrival, or the end of the previous step.
     since: Intended,
@@ -17,7 +15,6 @@ pub(super) struct OpenGroup {
 }
 
 impl User<'_> {
-    /// Opens a group.
     pub(super) fn begin_group(&mut self, index: usize) {
         let group = &self.program.groups[index];
         let since = self.due;
@@ -36,7 +33,6 @@ impl User<'_> {
         }
     }
 
-    /// Closes the innermost group.
     pub(super) fn end_group(&mut self, ended: RequestOutcome) {
         let Some(open) = self.open.pop() else { return };
         let group = &self.program.groups[open.index];
@@ -64,7 +60,6 @@ impl User<'_> {
         }
     }
 
-    /// Closes all open groups with the result of an aborted iteration, innermost first.
     pub(super) fn end_groups(&mut self, result: &Result<(), IterationAbort>) {
         let ended = result
             .as_ref()

@@ -88,5 +88,4 @@ pub struct Unexpected {
     pub ends_user: Option<String>,
 }
 
-/// The worker's hook, if the run has hooks.
 pub(crate) type WorkerHook = Option<RefCell<Box<dyn AnswerHook>>>;

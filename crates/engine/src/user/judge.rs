@@ -165,7 +165,6 @@ impl User<'_> {
         })
     }
 
-    /// Records the request.
     pub(super) fn book(
         &self,
         ongoing: &Ongoing<'_>,

@@ -82,7 +82,6 @@ impl Default for UserState {
     }
 }
 
-/// Why an iteration ended early.
 #[derive(Debug)]
 enum IterationAbort {
     /// A request had no complete response, or the run ended.
@@ -104,7 +103,6 @@ enum IterationAbort {
 }
 
 impl IterationAbort {
-    /// The result recorded for everything that it ends.
     fn ended(&self) -> RequestOutcome {
         match self {
             IterationAbort::Fault(fault, _)
@@ -133,19 +131,14 @@ struct User<'a> {
     rng: Rng,
     jar: Jar,
     loops: Vec<Round>,
-    /// Open groups, the innermost last.
     open: Vec<OpenGroup>,
-    /// Memory of its variables, shared with parallel branches.
     held: Rc<Held>,
-    /// Memory of each captured variable.
     weights: HashMap<query::path::Path, u64>,
-    /// Intended start of the next request.
     due: Intended,
     /// Total pauses so far. Pauses in parallel branches count as far as they delayed the user.
     paused_ns: u64,
 }
 
-/// A running loop.
 #[derive(Clone)]
 struct Round {
     index: i64,
@@ -286,7 +279,6 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Runs the operations of a range.
     async fn run_ops(
         &mut self,
         ops: &'a [Op],
@@ -356,7 +348,6 @@ impl<'a> User<'a> {
         self.worker.emit(OutputLine::Log { text, secrets });
     }
 
-    /// Current values of the secret variables.
     fn secrets(&self) -> Vec<String> {
         let known = self.program.secret_variables.iter();
         let values = known.filter_map(|name| self.vars.get(name));

@@ -93,7 +93,6 @@ impl User<'_> {
         Ok((!is_true).then_some("its condition is not true"))
     }
 
-    /// Builds and sends the request.
     async fn execute(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
         let step = ongoing.step;
         if let Some(name) = &step.spec.fails_with {
@@ -124,7 +123,6 @@ impl User<'_> {
         sent
     }
 
-    /// Sends a request and maps errors.
     async fn send(
         &mut self,
         request: &Built,
@@ -202,7 +200,6 @@ impl User<'_> {
         ))
     }
 
-    /// Maps a build error to the words of Artillery's client.
     fn build_end(&self, step: &RequestStep, error: BuildError) -> IterationAbort {
         let index = step.index;
         match error {
@@ -265,7 +262,6 @@ impl User<'_> {
     }
 }
 
-/// Records events during a call, and builds requests for redirects.
 struct Teller<'u> {
     worker: &'u Worker,
     program: &'u Program,

@@ -176,7 +176,6 @@ impl User<'_> {
         self.worker.emit(OutputLine::Step(asked));
     }
 
-    /// Traces a skipped step.
     pub(super) fn tell_left_out(&self, step: &RequestStep, why: &'static str) {
         let what = format!("{} {}", step.spec.method, step.spec.url_text);
         self.worker
@@ -312,7 +311,6 @@ impl User<'_> {
         template.to_text(&self.vars, &mut self.rng)
     }
 
-    /// Source of a capture in the words of a test file.
     fn source(&mut self, source: &CaptureSource) -> String {
         match source {
             CaptureSource::Json { path, .. } | CaptureSource::XPath { path, .. } => {

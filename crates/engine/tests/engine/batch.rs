@@ -21,7 +21,6 @@ use super::{
     *,
 };
 
-/// Sends a fixed number of batches, and counts responses.
 struct Fixed {
     batch: Batch,
     left: u32,

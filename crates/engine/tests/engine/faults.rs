@@ -207,7 +207,6 @@ fn endless_loop_ends_with_the_run() {
     }
 }
 
-/// The last label, which is an iteration.
 fn kept_iteration(kept: &Kept) -> u16 {
     kept.intervals
         .iter()

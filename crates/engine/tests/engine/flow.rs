@@ -342,7 +342,6 @@ fn invalid_location_and_cookie_are_handled() {
     assert_eq!(peer.heads().len(), 1);
 }
 
-/// Leaves a blocked thread behind, like a slow resolver.
 struct Lookup(Arc<Mutex<std::sync::mpsc::Receiver<()>>>);
 
 impl engine::driver::Driver for Lookup {

@@ -13,7 +13,6 @@ use super::{
     plan, request, run_with,
 };
 
-/// Requires a word in every response whose step says so.
 struct Words;
 
 impl HookInterest for Words {
@@ -35,7 +34,6 @@ impl Hooks for Words {
     }
 }
 
-/// Number of responses seen by a worker's hook.
 struct Seen(u64);
 
 impl AnswerHook for Seen {
@@ -62,7 +60,6 @@ impl AnswerHook for Seen {
     }
 }
 
-/// Keeps metrics and request names from a hook.
 #[derive(Default)]
 struct Heard(Tally);
 

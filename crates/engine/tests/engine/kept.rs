@@ -3,7 +3,6 @@
 use engine::{OutputLine, Sink};
 use measure::{Interval, Slot};
 
-/// Output of a run.
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) intervals: Vec<Interval>,

@@ -6,17 +6,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Reaction to a request.
 pub(crate) enum Reply {
-    /// Responds and keeps the connection.
     Bytes(Vec<u8>),
-    /// Responds and closes.
     Close(Vec<u8>),
     /// Never responds; the connection stays open until the client closes it.
     Never,
 }
 
-/// A request as read.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub head: String,

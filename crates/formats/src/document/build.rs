@@ -64,7 +64,6 @@ struct Builder<'a> {
     dates: Vec<(Mark, String)>,
 }
 
-/// Size of a tree.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     nodes: usize,

@@ -13,7 +13,6 @@ pub(super) struct Scalar<'a> {
 }
 
 impl Scalar<'_> {
-    /// Whether it is neither quoted nor tagged.
     pub fn is_plain(&self) -> bool {
         self.style == ScalarStyle::Plain && self.tag.is_none()
     }

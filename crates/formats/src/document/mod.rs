@@ -14,7 +14,6 @@ use serde_json::{Map, Value};
 
 pub use build::parse;
 
-/// Rules for the types of plain scalars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// js-yaml 3, as used by Artillery: base-60 numbers, `_` in numbers, `0b`, octal with leading
@@ -35,7 +34,6 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The start of a file.
     #[must_use]
     pub fn start_of(file: usize) -> Mark {
         Mark {
@@ -46,7 +44,6 @@ impl Mark {
     }
 }
 
-/// A value with its position.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub mark: Mark,
@@ -56,17 +53,13 @@ pub struct Node {
     pub data: NodeData,
 }
 
-/// The value of a node.
 #[derive(Debug, Clone)]
 pub enum NodeData {
-    /// Null, boolean, number or text.
     Scalar(Value),
     List(Vec<Node>),
-    /// A mapping in the file's order.
     Map(Vec<Entry>),
 }
 
-/// A key with its value.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub key: String,
@@ -89,7 +82,6 @@ pub struct Document {
 }
 
 impl Node {
-    /// Creates a scalar.
     pub fn scalar(mark: Mark, value: impl Into<Value>) -> Node {
         Node {
             mark,
@@ -128,7 +120,6 @@ impl Node {
         node
     }
 
-    /// The value without positions.
     pub fn to_value(&self) -> Value {
         match &self.data {
             NodeData::Scalar(value) => value.clone(),
@@ -179,7 +170,6 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping. Empty for other nodes.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         match &self.data {
@@ -224,7 +214,6 @@ impl Node {
         matches!(self.data, NodeData::Scalar(Value::Null))
     }
 
-    /// Whether it is true as a condition in JavaScript.
     pub fn is_truthy(&self) -> bool {
         match &self.data {
             NodeData::Scalar(Value::Null | Value::Bool(false)) => false,
@@ -234,12 +223,10 @@ impl Node {
         }
     }
 
-    /// The value as text, as in JavaScript.
     pub fn text(&self) -> String {
         value::text(Some(&self.to_value()))
     }
 
-    /// Type of the node, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.data {
             NodeData::Scalar(Value::Null) => "nothing",

@@ -5,11 +5,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Length of a pair of escapes in JSON.
 const PAIR: usize = 12;
 const ONE: usize = 10;
 
-/// A text with joined pairs.
 pub(super) struct Joined<'a> {
     pub text: Cow<'a, str>,
     /// Line and column (from 1, in the joined text) of each pair.
@@ -17,14 +15,12 @@ pub(super) struct Joined<'a> {
 }
 
 impl Joined<'_> {
-    /// The original column of a position in the joined text.
     pub fn column(&self, line: usize, column: usize) -> usize {
         let before = |(at_line, at): &&(usize, usize)| *at_line == line && *at < column;
         column + (PAIR - ONE) * self.places.iter().filter(before).count()
     }
 }
 
-/// Joins the pairs of a JSON text.
 pub(super) fn joined(text: &str) -> Joined<'_> {
     let may_be_json = text.trim_start().starts_with(['{', '[']) && text.contains("\\u");
     // Only in JSON is a backslash always an escape.
@@ -66,7 +62,6 @@ pub(super) fn joined(text: &str) -> Joined<'_> {
     }
 }
 
-/// The character of a pair at the start of a text.
 fn pair(text: &str) -> Option<char> {
     let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?, 16).ok();
     let units = [unit(text.get(..6)?)?, unit(text.get(6..PAIR)?)?];

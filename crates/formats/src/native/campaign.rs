@@ -21,27 +21,20 @@ use crate::{
     nearest::nearest,
 };
 
-/// Placeholder for the base URL in another tool's command line.
 pub const TARGET: &str = "{{ target }}";
 const TARGET_TIGHT: &str = "{{target}}";
 
-/// Stages to run in order.
 #[derive(Debug, Clone)]
 pub struct Campaign {
-    /// Title.
     pub name: String,
     /// The base URL, or the embedded target (`lab:NAME`). `None` if all stages are other tools'.
     pub target: Option<String>,
     pub stages: Vec<PlannedStage>,
     /// Wait between stages and after the last. `None` for no wait.
     pub cool_down: Option<CoolDown>,
-    /// The tested and the target deployment.
     pub scaling: Option<Scaling>,
-    /// Purpose of the campaign.
     pub about: Option<About>,
-    /// The user's assumptions, for the report.
     pub assumptions: Vec<String>,
-    /// The user's recommendations, for the report.
     pub recommendations: Vec<String>,
 }
 
@@ -56,16 +49,13 @@ pub struct PlannedStage {
     pub against: Option<usize>,
 }
 
-/// Work of a stage.
 #[derive(Debug, Clone)]
 pub enum Work {
-    /// The campaign's scenarios with a load.
     Load(Box<Plan>),
     /// Another tool's command line, without `loadline`.
     Command(StageCommand),
 }
 
-/// Another tool's command line. Additional settings are passed as text.
 #[derive(Debug, Clone, Default)]
 pub struct StageCommand {
     pub words: Vec<String>,
@@ -87,11 +77,9 @@ pub enum OnFail {
 pub struct CoolDown {
     /// Maximum duration.
     pub at_most_ns: u64,
-    /// Rate of test iterations.
     pub rate: Rate,
     /// Duration for which the service must be as before.
     pub settled_ns: u64,
-    /// Index of the stage used as the baseline.
     pub baseline: usize,
 }
 
@@ -371,12 +359,10 @@ impl CampaignReader<'_> {
         })
     }
 
-    /// The target of a stage.
     fn own_target(&mut self, entry: Option<&Entry>) -> Option<String> {
         read::text(&entry?.value, "target", self.findings)
     }
 
-    /// The number of an earlier stage.
     fn against(&mut self, node: Option<&Node>, names: &[(String, Mark)]) -> Option<usize> {
         let node = node?;
         let wanted = read::scalar(node, "against", self.findings)?;
@@ -390,7 +376,6 @@ impl CampaignReader<'_> {
         number
     }
 
-    /// A list of words, or a text without quotes.
     fn command(&mut self, root: &Node, stage: &Node, run: &Node) -> Option<StageCommand> {
         let words = match run.as_list() {
             Some(items) => items

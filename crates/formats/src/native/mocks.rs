@@ -23,14 +23,11 @@ use crate::{
     templates::Templates,
 };
 
-/// Key in a plan, and variable with the addresses.
 pub(super) const KEY: &str = "mocks";
 /// Variables in templates of a response, besides those of the path.
 const KNOWN: [&str; 4] = ["query", "body", "remembered", "$uuid"];
-/// Statuses of responses without a body.
 const NO_BODY: [u16; 2] = [204, 304];
 
-/// Looks up latencies of a recorded run, or explains why there are none.
 pub type Recorded<'a> = &'a dyn Fn(&Reference) -> Result<MockLatency, String>;
 
 /// Loads the mocks of a plan; empty if it has none. Checks only keys of the rest.
@@ -220,7 +217,6 @@ fn route(
     })
 }
 
-/// Checks that every variable of a response exists.
 fn variables(
     templates: &Templates,
     pattern: &[RouteSegment],

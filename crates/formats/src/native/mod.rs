@@ -19,7 +19,6 @@ use crate::{
     open,
 };
 
-/// Reader of native plans.
 #[derive(Debug)]
 pub struct Plans;
 
@@ -51,7 +50,6 @@ impl TestFileReader for Plans {
     }
 }
 
-/// First key of every plan.
 const KEY: &str = "loadline";
 
 /// Loads a native plan and its tables. Fails with all problems and their positions.
@@ -61,7 +59,6 @@ pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
     Ok(noting.apply(plan))
 }
 
-/// Translates a plan's text without reading files, for tests and fuzzing. Tables are problems.
 pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
@@ -89,7 +86,6 @@ fn plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<
     translate::translate(&root, inputs, read, findings)
 }
 
-/// Parses the single plan file.
 fn open_plan(inputs: &Inputs, read: ReadFile<'_>, findings: &mut Findings) -> Option<Node> {
     let path = match inputs.files.as_slice() {
         [path] => path,

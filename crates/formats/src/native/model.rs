@@ -1,6 +1,5 @@
 //! The keys of a native plan by mapping. Other keys are rejected with the nearest name.
 
-/// The plan itself.
 pub const PLAN: &[&str] = &[
     "loadline",
     "name",
@@ -149,11 +148,9 @@ pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Steps that are not requests. Other steps are named by their method.
 pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
-/// Keys allowed in addition to a step, or in a mapping with several steps.
 pub const BESIDE_STEPS: &[&str] = &["if", "group", "steps"];
 /// An item of `choose`.
 pub const BRANCH: &[&str] = &["weight", "steps"];
-/// A request.
 pub const REQUEST: &[&str] = &[
     "url",
     "name",
@@ -187,11 +184,9 @@ pub const LOOP: &[&str] = &["count", "over", "index", "element", "steps"];
 pub const THINK: &[&str] = &["time", "jitter"];
 /// An item of `mocks`.
 pub const MOCK: &[&str] = &["port", "latency", "routes", "faults"];
-/// A route of a mock, besides its method.
 pub const ROUTE: &[&str] = &[
     "status", "headers", "json", "body", "latency", "remember", "recall", "forget",
 ];
-/// A latency with a mean and episodes.
 pub const EPISODIC: &[&str] = &["mean", "episodes"];
 /// `episodes`
 pub const EPISODES: &[&str] = &["every", "for", "latency"];

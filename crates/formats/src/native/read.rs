@@ -57,7 +57,6 @@ pub(super) fn missing(
     }
 }
 
-/// A mapping with user-defined keys.
 pub(super) fn map<'n>(node: &'n Node, what: &str, findings: &mut Findings) -> &'n [Entry] {
     if !node.is_map() {
         findings.problem(
@@ -96,7 +95,6 @@ pub(super) fn text(node: &Node, what: &str, findings: &mut Findings) -> Option<S
     }
 }
 
-/// A text or a number, as text.
 pub(super) fn scalar(node: &Node, what: &str, findings: &mut Findings) -> Option<String> {
     match node.as_scalar() {
         Some(value) if value.is_string() || value.is_number() => Some(node.text()),
@@ -163,7 +161,6 @@ pub(super) fn rate(node: &Node, what: &str, findings: &mut Findings) -> Option<R
     grammar(node, parse_rate(&text), findings)
 }
 
-/// A number with its unit.
 pub(super) fn quantity(node: &Node, what: &str, findings: &mut Findings) -> Option<Quantity> {
     let text = scalar(node, what, findings)?;
     grammar(node, parse_quantity(&text), findings)

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::{mocks, model};
 
-/// Title of the schema.
 const TITLE: &str = "A native plan of Loadline";
 
 #[must_use]
@@ -103,7 +102,6 @@ fn definitions() -> Value {
     all
 }
 
-/// A mapping with exactly these keys.
 pub(super) fn object(keys: &[&str], of: impl Fn(&str) -> Value, required: &[&str]) -> Value {
     let properties: Map<String, Value> = keys
         .iter()
@@ -121,13 +119,11 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// A schema with a description.
 pub(super) fn said(text: &str, mut schema: Value) -> Value {
     schema["description"] = text.into();
     schema
 }
 
-/// A reference with a description.
 pub(super) fn named(text: &str, name: &str) -> Value {
     said(text, reference(name))
 }
@@ -512,7 +508,6 @@ fn check(key: &str) -> Value {
 mod tests {
     use super::*;
 
-    /// Collects keys without a description.
     fn undescribed(value: &Value, path: &str, found: &mut Vec<String>) {
         match value {
             Value::Object(map) => {

@@ -130,7 +130,6 @@ fn cool_down_defaults_to_a_minute() {
     assert!(matches!(&commands.stages[0].work, Work::Command(command) if command.words.len() == 3));
 }
 
-/// Invalid campaigns and their messages.
 fn wrong(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
@@ -209,7 +208,6 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
     ]
 }
 
-/// Invalid deployments and their messages.
 fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
@@ -322,7 +320,6 @@ fn stage_is_selected_by_name() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Keys of campaigns are rejected in other plans.
 #[test]
 fn campaign_keys_require_stages() {
     for (line, key) in [

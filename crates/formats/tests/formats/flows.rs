@@ -65,7 +65,6 @@ fn choices_have_branches_with_weights() {
     assert_eq!(found, [(3, 1), (1, 2)]);
 }
 
-/// Nested groups with their conditions and number of steps.
 fn shape(steps: &[Step]) -> Vec<String> {
     let mut all = Vec::new();
     for step in steps {
@@ -228,7 +227,6 @@ fn invalid_steps_are_rejected_with_position() {
 }
 
 proptest! {
-    /// Any input yields a plan, or lines with positions.
     #[test]
     fn any_condition_and_weight_are_handled(condition in "[ -~]{0,24}", weight in "[ -~]{0,8}") {
         let quoted = condition.replace('\'', "''");

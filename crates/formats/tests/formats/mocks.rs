@@ -3,7 +3,6 @@
 use formats::native::{self, mocks};
 use plan::mocks::{FaultKind, Measured, MockBody, MockLatency, Reference};
 
-/// There are no recorded runs.
 fn none(reference: &Reference) -> Result<MockLatency, String> {
     Err(format!("there is no run {}", reference.run))
 }

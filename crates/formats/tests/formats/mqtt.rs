@@ -14,7 +14,6 @@ fn plan(text: &str) -> Plan {
     translate_text("plan.yml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// A plan with these lines and one step.
 fn with(text: &str) -> String {
     format!("loadline: 1\ntarget: http://x\n{text}\nsteps: [ {{ get: / }} ]\n")
 }

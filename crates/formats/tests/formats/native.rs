@@ -26,7 +26,6 @@ fn refused(text: &str) -> Vec<String> {
     }
 }
 
-/// A plan with these lines and one step.
 fn with(text: &str) -> String {
     format!("loadline: 1\ntarget: http://x\n{text}\nsteps: [ {{ get: / }} ]\n")
 }
@@ -193,7 +192,6 @@ fn max_duration_limits_the_load() {
     );
 }
 
-/// A plan of two scenarios with these volumes, and this load.
 fn business(volumes: [&str; 2], load: &str) -> String {
     let [a, b] = volumes;
     format!(

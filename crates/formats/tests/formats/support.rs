@@ -3,7 +3,6 @@
 use formats::{Inputs, LoadErrors};
 use plan::{Load, Phase, Plan, Request, Step};
 
-/// The phases of an open load.
 pub fn phases(plan: &Plan) -> &[Phase] {
     match &plan.load {
         Load::Open { phases, .. } => phases,
@@ -11,7 +10,6 @@ pub fn phases(plan: &Plan) -> &[Phase] {
     }
 }
 
-/// The requests of the first scenario, including those in loops.
 pub fn requests(plan: &Plan) -> Vec<&Request> {
     fn walk<'a>(steps: &'a [Step], requests: &mut Vec<&'a Request>) {
         for step in steps {
@@ -27,7 +25,6 @@ pub fn requests(plan: &Plan) -> Vec<&Request> {
     requests
 }
 
-/// A header's template as text.
 pub fn header(request: &Request, name: &str) -> Option<String> {
     request
         .headers
@@ -54,12 +51,10 @@ pub fn shown(template: &plan::Template) -> String {
     }
 }
 
-/// Problems as the user sees them.
 pub fn lines(errors: &LoadErrors) -> Vec<String> {
     errors.problems.iter().map(ToString::to_string).collect()
 }
 
-/// A temporary folder, removed when dropped.
 pub struct Folder(std::path::PathBuf);
 
 impl Folder {

@@ -10,27 +10,23 @@ use measure::{
 use crate::error_names;
 
 const MS: u64 = 1_000_000;
-/// Prefix of the error name for an invalid URL, which follows.
 const INVALID_URL: &str = "Invalid URL - ";
 /// Maximum number of distinct names of this kind per worker.
 const MOST_URLS: usize = 200;
 
 pub struct Accumulator {
-    /// Names of scenarios, or their indices.
     scenarios: Vec<String>,
     namespace: String,
     /// By request step; empty without a name.
     endpoints: Vec<String>,
     /// Apdex threshold, if requested.
     apdex_ns: Option<u64>,
-    /// Whether parts of request times are kept.
     extended: bool,
     urls: BTreeSet<String>,
     counts: HotCounts,
     part: Tally,
 }
 
-/// Counters too frequent for a map by name.
 #[derive(Default)]
 struct HotCounts {
     created: Vec<u64>,
@@ -41,7 +37,6 @@ struct HotCounts {
     answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
     /// For answers whose endpoint is not determined by the step.
     made: BTreeMap<(String, u16), (u64, Sketch)>,
-    /// Server-reported times by endpoint.
     server: BTreeMap<String, Sketch>,
     completed: u64,
     failed: u64,
@@ -50,7 +45,6 @@ struct HotCounts {
     /// dns, tcp, tls and total in whole milliseconds.
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
-    /// Held and failed expectations by kind.
     expected: BTreeMap<String, [u64; 2]>,
     /// Satisfied, tolerated, frustrated; `None` before the first answer.
     apdex: Option<[u64; 3]>,
@@ -116,7 +110,6 @@ impl Accumulator {
         }
     }
 
-    /// Also keeps DNS, connection, TLS and total times.
     #[must_use]
     pub fn extended(mut self, yes: bool) -> Accumulator {
         self.extended = yes;

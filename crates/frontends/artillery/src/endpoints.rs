@@ -5,14 +5,10 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoints {
-    /// Prefix of figures.
     pub namespace: String,
-    /// Whether a request's name replaces its URL.
     pub names_only: bool,
     pub strip_query: bool,
-    /// Whether unnamed requests are excluded.
     pub skip_unnamed: bool,
-    /// Whether names come from templates rather than from sent URLs.
     pub group_dynamic: bool,
 }
 

@@ -44,7 +44,6 @@ impl Plugins {
 /// Checks of `ensure`, on Artillery's figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ensure {
-    /// Percentage of virtual users.
     pub max_error_rate: Option<f64>,
     /// Older form: aggregations of `http.response_time` below a whole number.
     pub response_time: Vec<(String, f64)>,
@@ -54,8 +53,6 @@ pub struct Ensure {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
-    /// filtrex expression.
     pub expression: String,
-    /// Whether a failure fails the run.
     pub strict: bool,
 }

@@ -2,9 +2,7 @@
 
 use formats::Original;
 
-/// Exit code of a failed preparation.
 pub const FAILED: u8 = 1;
-/// Exit code of a dead worker.
 pub const WORKER_DIED: u8 = 11;
 
 #[must_use]

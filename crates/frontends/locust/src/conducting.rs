@@ -24,7 +24,6 @@ use crate::{
 /// Workers normally have their part by then; a late one starts on arrival.
 const LEAD_NS: u64 = 250 * MILLISECOND;
 
-/// Given to all workers, together with their number.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Handed {
     pub test: LocustTest,
@@ -51,7 +50,6 @@ impl Handed {
         })
     }
 
-    /// Higher numbers are late processes.
     pub fn part_of(&self, number: u64) -> RunPartOrder {
         let mut part = self.part.clone();
         part.share = Share {
@@ -62,7 +60,6 @@ impl Handed {
         part
     }
 
-    /// Whether this is the master's machine and folder.
     pub fn is_here(&self) -> bool {
         if self.machine != machine() {
             return false;
@@ -84,7 +81,6 @@ pub(crate) fn job(test: &LocustTest, options: EngineOptions) -> Result<Job, Vec<
 pub struct Conducting {
     parent: Coordinator,
     test: LocustTest,
-    /// The run's folder.
     pub record: PathBuf,
 }
 
@@ -163,7 +159,6 @@ impl Conducting {
         self.parent.remark(EventKind::Unmeasured, who);
     }
 
-    /// Adds a remark to the record.
     pub fn remark(&mut self, text: &str) {
         self.parent.remark(EventKind::Warning, text);
     }
@@ -173,7 +168,6 @@ impl Conducting {
         self.parent.look();
     }
 
-    /// Reads all parts and returns the result.
     #[must_use]
     pub fn end(self) -> TestSummary {
         let record = shown(&self.record);

@@ -37,7 +37,6 @@ pub struct TestSummary {
 pub struct RunningTest {
     bridge: Arc<Bridge>,
     thread: JoinHandle<TestSummary>,
-    /// Whether a schedule starts tasks.
     pub has_arrivals: bool,
     pub record: Option<String>,
     pub live_view: Option<String>,
@@ -252,7 +251,6 @@ fn by_others(summary: &Summary) -> u64 {
         .sum()
 }
 
-/// Requests cancelled with their users; their class includes others.
 fn cancelled(summary: &Summary) -> u64 {
     let given_up = summary
         .errors
@@ -261,7 +259,6 @@ fn cancelled(summary: &Summary) -> u64 {
     given_up.map(|row| row.count).sum()
 }
 
-/// Arrivals, and response time of the most frequent task.
 fn arrivals(summary: &Summary) -> Vec<String> {
     let ledger = summary.arrivals.as_ref();
     let Some((ledger, planned)) = ledger.and_then(|all| Some((all, all.planned?))) else {

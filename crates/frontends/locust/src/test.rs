@@ -16,12 +16,10 @@ pub struct LocustTest {
     pub users: u32,
     pub duration_ns: Option<u64>,
     pub files: Vec<String>,
-    /// User classes with weights, and other properties.
     pub settings: Vec<(String, String)>,
     /// Rate of tasks; `None` for a closed loop.
     #[serde(default)]
     pub arrivals: Option<String>,
-    /// Criteria from the environment.
     pub checks: String,
 }
 

@@ -9,13 +9,11 @@ use session::inputs;
 
 use crate::{accumulator::MqttAccumulator, print, run};
 
-/// A random stamp for the messages of a run.
 #[must_use]
 pub fn any_stamp() -> u32 {
     (inputs::random_seed() >> 8) as u32
 }
 
-/// Stamp for parts without a conductor, from seed and start.
 #[must_use]
 pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
     ((seed.rotate_left(32) ^ at_ns).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32

@@ -17,7 +17,6 @@ pub(crate) fn payload(said: &str) -> Result<String, String> {
     }
 }
 
-/// A row for each client.
 pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, String> {
     let reported = |why: String| format!("--credentials {}: {why}", path.display());
     let file = std::fs::File::open(path).map_err(|error| reported(error.to_string()))?;

@@ -69,7 +69,6 @@ const DROPPED: [Harmless; 10] = [
 /// Switches that emqtt-bench writes with `true` or `false`.
 const SWITCHES: [&[&str]; 2] = [&["-S", "--ssl"], &["-r", "--retain"]];
 
-/// Removes options without effect and returns a note for each.
 pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut rest, mut notes) = (Vec::new(), Vec::new());
     let mut arguments = arguments.iter().peekable();

@@ -1,6 +1,6 @@
 //! MQTT front end: `loadline mqtt conn|pub|sub` with emqtt-bench's options; without a subcommand
-//! [`Mqtt::without_command`]. [`read`] makes plans, [`beside`] runs clients alongside scenarios,
-//! [`Told`] keeps counts, [`print`] renders them.
+//! [`Mqtt::without_command`]. [`read`] makes plans, [`background`] runs clients alongside
+//! scenarios, [`MqttAccumulator`] keeps counts, [`print`] renders them.
 
 #![forbid(unsafe_code)]
 

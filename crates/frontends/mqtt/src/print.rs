@@ -23,7 +23,6 @@ pub(crate) fn tally(run: &Run) -> Tally {
     all
 }
 
-/// Whether the server accepted no connection.
 #[must_use]
 pub fn nobody_came_in(run: &Run) -> bool {
     let reported = tally(run);
@@ -55,7 +54,6 @@ fn partial(run: &Run) -> &'static str {
     }
 }
 
-/// Clock uncertainty of delivery times between processes.
 fn clocks(run: &Run) -> Option<String> {
     (run.manifest.processes.unwrap_or(1) > 1).then(|| {
         let worst = run.nodes.iter().map(|node| node.offset_error_ns).max();
@@ -201,7 +199,6 @@ fn deliveries(run: &Run, reported: &Tally) -> String {
     out
 }
 
-/// Sustained? due = confirmed + refused + unknown + unsent.
 fn verdict(reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let (due, in_time) = (of("due"), of("in_time"));

@@ -215,7 +215,6 @@ pub struct Sub {
     qos: u8,
 }
 
-/// Default duration.
 const DURATION_NS: u64 = 60 * SECOND;
 
 impl MqttSubcommand {
@@ -354,7 +353,6 @@ impl Common {
         }
     }
 
-    /// Clients that connect, perhaps subscribe, and stay.
     fn connecting(&self, kind: &str, subscribe: Vec<Subscribing>) -> Result<Plan, String> {
         let mut clients = self.clients(kind, self.count)?;
         clients.subscribe = subscribe;

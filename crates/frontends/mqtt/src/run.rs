@@ -23,10 +23,8 @@ use session::{
 
 use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
 
-/// Messages/s per worker.
 const PER_WORKER: f64 = 150_000.0;
 
-/// Runs the command line without the program's name.
 pub fn command(
     arguments: &[String],
     without_command: fn(&[String], &SharedVoice) -> u8,
@@ -113,7 +111,6 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
     })
 }
 
-/// One worker keeps the ledger of a shared subscription.
 pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt::Mqtt) -> usize {
     if work.shares_subscriptions() {
         return 1;
@@ -163,7 +160,6 @@ pub fn driver_counts(run: &Run) -> measure::accumulator::Tally {
 pub struct RunPrinter {
     json: Option<PathBuf>,
     shows: Shows,
-    /// Further results, and whether they fail the run.
     found: (String, bool),
 }
 

@@ -16,7 +16,6 @@ const KNOWN: [(&[&str], &str); 4] = [
     ),
 ];
 
-/// Message about the first such option.
 pub(crate) fn first(arguments: &[String]) -> Option<String> {
     arguments.iter().find_map(|argument| {
         let name = argument.split('=').next().unwrap_or_default();

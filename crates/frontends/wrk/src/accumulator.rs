@@ -11,7 +11,6 @@ use measure::{
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
-/// Interval at which wrk samples a thread's rate.
 const TICK_NS: u64 = 100 * MS;
 /// wrk2's calibration time, plus this much per connection.
 const CALIBRATE_NS: u64 = 10_000 * MS;
@@ -19,7 +18,6 @@ const CALIBRATE_PER_CONNECTION_NS: u64 = 5 * MS;
 /// Rates above this are not counted.
 const MAX_RATE: u64 = 10_000_000;
 
-/// Requested settings, for rendering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrkSettings {
     /// Whether it is wrk2.
@@ -27,12 +25,9 @@ pub struct WrkSettings {
     pub threads: u64,
     pub connections: u64,
     pub duration_ns: u64,
-    /// Slower responses count as timeouts without a latency.
     pub timeout_ns: u64,
     pub latency: bool,
-    /// Whether uncorrected latency is shown too.
     pub uncorrected: bool,
-    /// Whether a pipelined batch has one latency.
     pub per_batch: bool,
 }
 
@@ -55,7 +50,6 @@ struct Counters {
     read: u64,
     write: u64,
     timeout: u64,
-    /// Timeouts whose response came later.
     late: u64,
 }
 

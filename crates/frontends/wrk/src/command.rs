@@ -45,7 +45,6 @@ struct Lua {
     command: WrkCommand,
     target: String,
     test: Option<WrkTest>,
-    /// The script's error, if any.
     trouble: Option<ScriptError>,
 }
 

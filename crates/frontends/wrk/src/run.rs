@@ -48,7 +48,6 @@ pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u
     execute(&command, voice).unwrap_or_else(|line| last_line(&line, voice))
 }
 
-/// The last line on standard error.
 type RunRefusal = String;
 
 fn refusal(trouble: ScriptError) -> RunRefusal {
@@ -232,7 +231,6 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoi
     }
 }
 
-/// Explains late responses, which wrk counts as timeouts and the record as responses.
 fn say_late(report: &WrkReport, voice: &SharedVoice) {
     let late = report.late;
     if late > 0 {

@@ -120,7 +120,6 @@ impl WrkTest {
         })
     }
 
-    /// Which hook of the script a thread is in.
     pub fn doing(&self) -> Doing {
         let sources = self.script.sources();
         Arc::new(move |thread| {
@@ -150,7 +149,6 @@ impl WrkTest {
     }
 }
 
-/// Schedules for loads with a rate, per thread.
 fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send + Sync + use<>> {
     let Load::Open { phases, .. } = &plan.load else {
         return None;

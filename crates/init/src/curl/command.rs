@@ -1,4 +1,4 @@
-//! What the words of a command say: options with their values, the URL. What follows from them for a request is said elsewhere.
+//! Options and URL of a curl command.
 
 use formats::{
     document::{Mark, SyntaxError},
@@ -10,26 +10,20 @@ use super::{
     shell::Word,
 };
 
-/// An option that may come more than once, with its value: a piece of the body, a part of a form.
 #[derive(Debug, Clone)]
 pub struct BodyPiece {
-    /// The long name of its option.
     pub how: &'static str,
     pub word: Word,
 }
 
-/// One request's options.
 #[derive(Debug, Clone)]
 pub struct CurlCommand {
-    /// Where it begins.
     pub mark: Mark,
     pub url: Option<Word>,
     pub method: Option<Word>,
     pub headers: Vec<Word>,
     pub data: Vec<BodyPiece>,
-    /// Parts of a multipart form.
     pub parts: Vec<BodyPiece>,
-    /// Addresses of hosts, and what TLS is to go by: options of connections, by their long names.
     pub travel: Vec<BodyPiece>,
     pub url_query: Vec<Word>,
     pub user: Option<Word>,
@@ -43,7 +37,6 @@ pub struct CurlCommand {
     pub max_redirects: Option<u32>,
     /// With its unit.
     pub max_time: Option<String>,
-    /// Options that say nothing of a request.
     pub passed: Vec<String>,
 }
 
@@ -73,10 +66,9 @@ impl CurlCommand {
     }
 }
 
-/// Reads the words behind `curl`; several commands where `--next` or a second URL makes them.
+/// `--next` and further URLs start commands.
 ///
-/// # Errors
-/// The first word that is not known, or says what a plan cannot.
+/// # Errors The first unknown or unsupported word.
 pub fn read(words: &[Word], end: Mark) -> Result<Vec<CurlCommand>, SyntaxError> {
     let mut reader = CommandReader {
         words: words.iter(),
@@ -108,7 +100,6 @@ struct CommandReader<'a> {
 }
 
 impl CommandReader<'_> {
-    /// A command for each URL: with the same options, as curl has it.
     fn finish(&mut self) -> Result<(), SyntaxError> {
         let next = CurlCommand::at(self.now.mark);
         let now = std::mem::replace(&mut self.now, next);
@@ -126,7 +117,7 @@ impl CommandReader<'_> {
     }
 
     fn long(&mut self, name: &str, word: &Word) -> Result<(), SyntaxError> {
-        // curl takes no `--name=value`, people write it all the same.
+        // curl rejects `--name=value`, but people write it.
         let (name, joined) = match name.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (name, None),
@@ -159,7 +150,6 @@ impl CommandReader<'_> {
         self.take(known, value, word, &format!("--{name}"))
     }
 
-    /// Letters in one word; the first that takes a value takes the rest of it.
     fn short(&mut self, letters: &str, word: &Word) -> Result<(), SyntaxError> {
         let mut rest = letters;
         while let Some(letter) = rest.chars().next() {

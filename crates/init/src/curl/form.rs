@@ -1,4 +1,4 @@
-//! `-F`: the parts of a multipart form. A file stays where it is, and the plan reads it; what is not a part of one form is refused.
+//! `-F`: parts of a multipart form.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{
     unknowns::Unknowns,
 };
 
-/// What curl calls the content of files by their names; everything else is octets.
+/// curl's content types by extension; octets otherwise.
 const TYPES: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -29,10 +29,6 @@ const TYPES: [(&str, &str); 10] = [
     ("xml", "application/xml"),
 ];
 
-/// The parts, in their order, without what is secret in them.
-///
-/// # Errors
-/// The word that a plan cannot say.
 pub fn parts(
     all: &[BodyPiece],
     unknowns: &mut Unknowns,
@@ -105,7 +101,7 @@ fn part(
     })
 }
 
-/// Where a plan would call the content of a file something else than curl does.
+/// Needed if the plan would choose another type.
 fn own_kind(content: &PartContent) -> Option<String> {
     let PartContent::File { path, called } = content else {
         return None;
@@ -118,7 +114,7 @@ fn own_kind(content: &PartContent) -> Option<String> {
     (plan::media::content_type(name) != kind).then(|| kind.to_owned())
 }
 
-/// What stands before the first `;` (of files also `,`), quotes taken away, and what stands behind it.
+/// Up to `;` (for files also `,`), without quotes, and the rest.
 fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t str), SyntaxError> {
     if let Some(inside) = text.strip_prefix('"') {
         let mut value = String::new();

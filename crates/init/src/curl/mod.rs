@@ -1,5 +1,4 @@
-//! Command lines of curl: from words (a shell has already read them) or from a pasted text, to a draft. What curl would send is what the plan
-//! sends, but for what belongs to curl alone.
+//! curl command lines to a draft, from words or pasted text.
 
 mod command;
 mod form;
@@ -21,14 +20,11 @@ use crate::{
 use command::CurlCommand;
 use shell::{Token, Word};
 
-/// Words that stand before a command and are none: a prompt that was copied with it.
 const PROMPTS: [&str; 3] = ["$", "%", "#"];
 
-/// Where a problem stands.
 #[derive(Clone, Copy)]
 enum ErrorSource<'a> {
     File(&'a str),
-    /// Words of our own command line, by their number.
     Words,
 }
 
@@ -50,10 +46,6 @@ impl ErrorSource<'_> {
     }
 }
 
-/// A command line as words, without `curl` itself.
-///
-/// # Errors
-/// The first word that cannot be part of a plan.
 pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let words = words.iter().enumerate().map(|(number, text)| Word {
         text: text.clone(),
@@ -83,10 +75,6 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
     draft(&commands, ErrorSource::Words, Unknowns::default(), read)
 }
 
-/// A text with command lines, as somebody pasted them.
-///
-/// # Errors
-/// The first place that cannot be part of a plan.
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let source = ErrorSource::File(name);
     let mut unknowns = Unknowns::default();
@@ -119,7 +107,6 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     draft(&commands, source, unknowns, read)
 }
 
-/// The commands' words; what sets variables of the shell, and what gets the output, is nobody's request.
 fn lines(tokens: Vec<Token>) -> Vec<Vec<Word>> {
     let mut lines = vec![Vec::new()];
     let mut piped = false;
@@ -227,7 +214,6 @@ fn draft(
     Ok(draft)
 }
 
-/// Whether certificates are checked, redirects and times are said once where all commands agree.
 fn settings(draft: &mut Draft, commands: &[CurlCommand]) {
     draft.http.insecure = commands.iter().any(|command| command.insecure);
     draft.http.timeout = commands.iter().find_map(|command| command.max_time.clone());

@@ -1,22 +1,15 @@
-//! The options of curl: which of them say something of the request, which say only how curl behaves, which take a value.
+//! curl's options: meaning, and whether a value follows.
 
-/// What an option means for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// Says something of the request, by the long name of the option.
     Says,
-    /// Says nothing of it: what is shown, kept, tried again.
     Nothing,
-    /// Changes it in a way that a plan cannot say, and what to do instead.
     Refused(&'static str),
 }
 
-/// An option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CurlOption {
-    /// Its long name without the dashes.
     pub name: &'static str,
-    /// Whether a value follows.
     pub takes: bool,
     pub meaning: Meaning,
 }
@@ -65,7 +58,7 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("E", "cert", true, Says),
     ("", "key", true, Says),
     (":", "next", false, Says),
-    // How curl behaves, what it shows, where it puts the answer.
+    // Behaviour, output, retries.
     ("s", "silent", false, Nothing),
     ("S", "show-error", false, Nothing),
     ("v", "verbose", false, Nothing),
@@ -127,7 +120,7 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ("", "noproxy", true, Nothing),
     ("", "expect100-timeout", true, Nothing),
     ("", "path-as-is", false, Nothing),
-    // What a plan cannot say, or says elsewhere.
+    // Unsupported, or expressed elsewhere.
     ("T", "upload-file", true, UPLOAD),
     ("x", "proxy", true, PROXY),
     ("", "preproxy", true, PROXY),
@@ -180,17 +173,14 @@ const OPTIONS: &[(&str, &str, bool, Meaning)] = &[
     ),
 ];
 
-/// An option by its long name.
 pub fn long(name: &str) -> Option<CurlOption> {
     find(|(_, long, ..)| *long == name)
 }
 
-/// An option by its letter.
 pub fn short(letter: char) -> Option<CurlOption> {
     find(|(short, ..)| short.starts_with(letter))
 }
 
-/// All long names, for a hint.
 pub fn names() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|(_, long, ..)| *long)
 }

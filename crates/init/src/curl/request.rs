@@ -1,4 +1,4 @@
-//! The request that a command of curl makes: its method, its headers, its body, as curl would send them, without what is secret.
+//! Method, headers and body of a curl command.
 
 use std::path::Path;
 
@@ -21,13 +21,8 @@ use crate::{
     unknowns::Unknowns,
 };
 
-/// Where the body comes from, in comments.
 const BODY: &str = "the body";
 
-/// Where it goes, and what it is.
-///
-/// # Errors
-/// The word that a plan cannot say.
 pub fn draft(
     command: &CurlCommand,
     unknowns: &mut Unknowns,
@@ -94,7 +89,7 @@ pub fn draft(
             .push(("accept-encoding".to_owned(), "gzip, deflate, br".to_owned()));
     }
     if !parts.is_empty() {
-        // Its boundary is another one each time, and the plan's business.
+        // The plan sets the boundary.
         request
             .headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
@@ -133,7 +128,6 @@ fn has_content_type(command: &CurlCommand) -> bool {
     headers.any(|word| word.text.to_ascii_lowercase().starts_with("content-type:"))
 }
 
-/// `-H 'Name:'` takes a header away.
 fn removes(command: &CurlCommand, name: &str) -> bool {
     let mut headers = command.headers.iter();
     headers.any(|word| {
@@ -239,7 +233,6 @@ fn user(
     }
 }
 
-/// All pieces of the body as one text; none where there are none.
 fn data(pieces: &[BodyPiece], read: ReadFile<'_>) -> Result<Option<String>, SyntaxError> {
     let mut whole: Option<String> = None;
     for BodyPiece { how, word } in pieces {
@@ -249,7 +242,7 @@ fn data(pieces: &[BodyPiece], read: ReadFile<'_>) -> Result<Option<String>, Synt
             how => match word.text.strip_prefix('@') {
                 Some(path) => {
                     let text = file(path, word, read)?;
-                    // curl takes line breaks out of files, unless they are said to be binary or JSON.
+                    // curl removes line breaks from text files.
                     if matches!(how, "data" | "data-ascii") {
                         text.replace(['\r', '\n', '\0'], "")
                     } else {

@@ -1,32 +1,26 @@
-//! Words as a POSIX shell (and bash's `$'…'`) makes them of a pasted text, each with its place. Nothing is run and nothing looked up: a
-//! variable of the shell becomes one of the environment in the plan, and what only a shell can do is refused where it stands.
+//! Splits pasted text into words as a POSIX shell does, with bash's `$'…'`. Shell variables become
+//! environment variables; the rest is refused.
 
 use formats::document::{Mark, SyntaxError};
 
 use crate::placeholders;
 
-/// A word, or what ends a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
-    /// A word; variables of the environment are marked in it.
     Word(Word),
-    /// The command ends here.
     End,
-    /// What follows, up to the end of the line, gets the output and says nothing of the request.
     Pipe,
 }
 
-/// A word with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     pub text: String,
     pub mark: Mark,
 }
 
-/// Cuts a text into words; `variable` is told of each of the shell's and says what stands for it.
+/// `variable` returns the replacement of a shell variable.
 ///
-/// # Errors
-/// The first quote without its end, or something that only a shell can work out.
+/// # Errors An open quote, or shell syntax.
 pub fn tokens(
     file: usize,
     text: &str,
@@ -88,7 +82,7 @@ impl Shell<'_> {
                 }
                 Some('|') => {
                     self.next();
-                    // `a || b` runs b instead: the command ends, what follows is another.
+                    // `a || b` starts another command.
                     let is_or = self.skip("|");
                     return Ok(Some(if is_or { Token::End } else { Token::Pipe }));
                 }
@@ -109,7 +103,6 @@ impl Shell<'_> {
         }
     }
 
-    /// `> file`, `2>&1`: where output goes is nothing to us.
     fn redirection(&mut self) -> Result<(), SyntaxError> {
         let at = self.at;
         if self.skip("<<") {
@@ -217,7 +210,6 @@ impl Shell<'_> {
         }
     }
 
-    /// `$NAME` and `${NAME}` are the environment's; anything else behind a dollar needs a shell, or is a dollar.
     fn dollar(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let at = self.at;
         self.next();
@@ -257,7 +249,6 @@ impl Shell<'_> {
         )
     }
 
-    /// What stands in bash's `$'…'`.
     fn ansi(&mut self, text: &mut String) -> Result<(), SyntaxError> {
         let at = self.at;
         let no_end = || refused(at, "this $' has no end: close the quote");
@@ -309,7 +300,6 @@ impl Shell<'_> {
         bytes.push(simple);
     }
 
-    /// A code of at most so many digits.
     fn code(
         &mut self,
         radix: u32,
@@ -334,7 +324,7 @@ impl Shell<'_> {
             let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
             bytes.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
         } else {
-            // As bash has it: the lowest eight bits.
+            // The lowest eight bits, as in bash.
             bytes.push((code & 0xff) as u8);
         }
     }

@@ -1,14 +1,12 @@
-//! How connections of a command of curl are made: addresses of hosts, sockets, authorities and certificates. A plan says each of them once.
+//! Connection settings of curl commands.
 
 use formats::document::SyntaxError;
 
 use super::command::{BodyPiece, CurlCommand, refused};
 use crate::{draft::Http, placeholders};
 
-/// Takes them over from all commands.
 ///
-/// # Errors
-/// The word that a plan cannot say, or that another command says otherwise.
+/// # Errors Unsupported, or contradictory.
 pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), SyntaxError> {
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;

@@ -1,5 +1,5 @@
-//! What an answer said and a later request says again: such a value is the server's to choose, so the plan captures it where it came up.
-//! What a client had sent before the server said it is the client's own, and what anybody might say by chance is nobody's.
+//! Links values of responses to later requests: they become captures. Values that the client sent
+//! first, or that match by chance, are not linked.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,35 +9,25 @@ use serde_json::{Value, json};
 use super::html;
 use crate::{placeholders, unknowns::Unknowns};
 
-/// Of a large answer so many values are looked at.
 const MOST_LEAVES: usize = 50_000;
-/// Shorter values are said again by chance.
 const SHORTEST: usize = 4;
-/// Longer ones are documents.
 const LONGEST: usize = 4096;
 
-/// Where a value came up.
 #[derive(Debug)]
 struct Origin {
     step: usize,
-    /// As a JSONPath, or as a regular expression for an answer's text.
     path: ResponseLocation,
     key: String,
-    /// The variable that holds it, once somebody uses it.
     variable: Option<String>,
 }
 
-/// Where in an answer a value stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ResponseLocation {
-    /// A JSONPath.
     Json(String),
-    /// A regular expression, of which the first group is the value.
     Text(String),
 }
 
 impl ResponseLocation {
-    /// As a plan says it.
     pub fn to_value(&self) -> Value {
         match self {
             ResponseLocation::Json(path) => Value::from(path.as_str()),
@@ -45,7 +35,6 @@ impl ResponseLocation {
         }
     }
 
-    /// The path's text, where names may be taken from.
     fn text(&self) -> &str {
         match self {
             ResponseLocation::Json(path) => path,
@@ -54,18 +43,14 @@ impl ResponseLocation {
     }
 }
 
-/// What a variable is called: by the step, the key and the path of where its value came up.
 type VariableName<'n> = dyn Fn(usize, &str, &str) -> String + 'n;
 
-/// All values that answers said first.
 #[derive(Debug, Default)]
 pub struct Chain {
     said: HashMap<String, Origin>,
-    /// Texts that requests have sent so far.
     sent: HashSet<String>,
 }
 
-/// What a step has to capture.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Captured {
     pub step: usize,
@@ -74,7 +59,7 @@ pub struct Captured {
 }
 
 impl Chain {
-    /// A request sends this text, as a whole and in its words. Told in the order of the steps, each before its answer.
+    /// Call in order of steps, before the response.
     pub fn sends(&mut self, text: &str) {
         for word in words(text).map(|(_, word)| word).chain([text]) {
             if word.len() >= SHORTEST {
@@ -83,13 +68,11 @@ impl Chain {
         }
     }
 
-    /// An answer says this.
     pub fn says(&mut self, step: usize, answer: &Value) {
         let mut left = MOST_LEAVES;
         self.leaves(step, answer, &mut String::from("$"), "", &mut left);
     }
 
-    /// A page says this: what its forms send along unseen, and what its head holds for scripts.
     pub fn shows(&mut self, step: usize, page: &str) {
         for field in html::fields(page) {
             let is_told = is_telling(&field.name, &field.value) || field.value.len() >= 16;
@@ -151,7 +134,6 @@ impl Chain {
         }
     }
 
-    /// The text of a later request with variables for what an answer had said.
     pub fn linked(
         &mut self,
         step: usize,
@@ -192,7 +174,6 @@ impl Chain {
         Some(placeholders::variable(variable))
     }
 
-    /// What is used, in the order of the steps.
     pub fn captured(&self) -> Vec<Captured> {
         let used = self.said.values().filter_map(|origin| {
             let name = origin.variable.clone()?;
@@ -208,7 +189,7 @@ impl Chain {
     }
 }
 
-/// `.name`, or `['a-b']`; none where a template would begin in it.
+/// `.name`, or `['a-b']`; `None` if it would start a template.
 fn member(key: &str) -> Option<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && key.chars().all(is_word) {
@@ -218,7 +199,6 @@ fn member(key: &str) -> Option<String> {
     (!key.is_empty() && key.chars().all(is_quotable)).then(|| format!("['{key}']"))
 }
 
-/// Runs of letters, digits, `_` and `-`, with their places.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut at = 0;
@@ -232,7 +212,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a value says itself who chose it: an id, a token, a link. Words and small numbers do not.
+/// Ids, tokens and links, but not words and small numbers.
 fn is_telling(key: &str, text: &str) -> bool {
     if !(SHORTEST..=LONGEST).contains(&text.len())
         || text.contains(char::is_whitespace)
@@ -258,7 +238,7 @@ fn is_telling(key: &str, text: &str) -> bool {
         })
 }
 
-/// `id`, `userId`, `order_id`, and what else names things.
+/// `id`, `userId`, `order_id`.
 fn is_id(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let ends = [

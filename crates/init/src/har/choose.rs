@@ -1,4 +1,4 @@
-//! Which entries of a recording become steps: those of the service, not what browsers load for the eye, ask beforehand, or send to others.
+//! Selects entries of the service, without assets, preflights and third parties.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,10 @@ use url::Url;
 
 use super::entry::HarEntry;
 
-/// Ends of paths that are files for the eye.
 const FILES: [&str; 22] = [
     "png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "ico", "bmp", "css", "js", "mjs", "map",
     "woff", "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "wasm",
 ];
-/// What Chrome calls them.
 const KINDS: [&str; 8] = [
     "image",
     "font",
@@ -22,10 +20,8 @@ const KINDS: [&str; 8] = [
     "manifest",
     "ping",
 ];
-/// What stands below a country and is nobody's own: what is beside a name there belongs to others.
 const SHARED: [&str; 8] = ["co", "com", "org", "net", "ac", "gov", "edu", "gob"];
 
-/// What was left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     pub files: usize,
@@ -33,11 +29,10 @@ pub struct LeftOut {
     pub hosts: BTreeSet<String>,
     pub preflights: usize,
     pub unanswered: usize,
-    /// Entries without a method or a URL.
     pub incomplete: usize,
 }
 
-/// The entries that become steps, in the order in which they began, and how many of the others there were.
+/// In order of start, with what was left out.
 pub fn choose(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
     let mut left = LeftOut::default();
     if entries.iter().all(|entry| entry.time.is_some()) {
@@ -106,7 +101,6 @@ fn is_file(entry: &HarEntry) -> bool {
     !says_otherwise && end.is_some_and(|end| FILES.contains(&end.as_str()))
 }
 
-/// Whether a host is the service's own: the same, below it, or beside it below the same name.
 fn belongs(host: &str, main: &str) -> bool {
     let is_below = |host: &str, name: &str| {
         host == name
@@ -126,10 +120,10 @@ fn belongs(host: &str, main: &str) -> bool {
     parent.contains('.') && !SHARED.contains(&first) && is_below(host, parent)
 }
 
-/// A redirect is followed by the plan itself: what it led to is no step, its answer is the step's.
+/// Plans follow redirects: their targets are not steps.
 fn followed(entries: Vec<HarEntry>) -> Vec<HarEntry> {
     let mut steps: Vec<HarEntry> = Vec::new();
-    // Steps that still wait for where they were sent to.
+    // Steps whose redirects are open.
     let mut open: Vec<(usize, Url)> = Vec::new();
     for entry in entries {
         let url = Url::parse(&entry.url).ok();

@@ -1,15 +1,12 @@
-//! Which requests of a recording are written as comments: those that replace or delete what is there. Whoever recorded them did it once, on
-//! data that they knew; a plan does it again and again.
+//! Comments out requests that replace or delete data, since a plan repeats them.
 
 use crate::draft::DraftRequest;
 
-/// Methods of such requests.
 const CHANGING: [&str; 3] = ["put", "patch", "delete"];
 
-/// Comments them out, but for those whose answer a later step needs. How many there are.
 pub(super) fn comment_out(requests: &mut [DraftRequest]) -> usize {
     let mut count = 0;
-    // A cookie is sent once, and kept by whoever has sent it: not by a comment.
+    // A commented step sets no cookies.
     let mut cookies = Vec::new();
     for request in requests {
         let is_changing = CHANGING.contains(&request.method.as_str());
@@ -29,7 +26,6 @@ pub(super) fn comment_out(requests: &mut [DraftRequest]) -> usize {
     count
 }
 
-/// What is said of them before all steps.
 pub(super) fn remark(off: usize, all: usize) -> Option<String> {
     let are = if off == 1 { "is" } else { "are" };
     (off > 0).then(|| {

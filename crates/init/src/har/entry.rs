@@ -1,4 +1,4 @@
-//! The entries of a HAR file: what was asked and answered, and when. What of it becomes a step is decided elsewhere.
+//! Entries of a HAR file.
 
 use std::str::FromStr;
 
@@ -9,44 +9,29 @@ use url::form_urlencoded;
 
 use crate::address::{self, Address};
 
-/// A request and its answer.
 #[derive(Debug)]
 pub struct HarEntry {
     pub method: String,
-    /// As it was recorded.
     pub url: String,
     pub address: Address,
     pub headers: Vec<(String, String)>,
     pub body: Option<String>,
-    /// Whether a body was sent of which the text is not there.
     pub body_is_missing: bool,
-    /// 0 where nothing was answered.
     pub status: u16,
-    /// False where the recording holds requests alone.
     pub has_response: bool,
     pub mime: String,
-    /// The type of what was sent, as the recording has it with the body.
     pub body_kind: Option<String>,
-    /// The answer's text, where it was recorded.
     pub answer: Option<String>,
-    /// Where a redirect led.
     pub redirect: Option<String>,
-    /// Names of cookies that were sent, and that the answer set.
     pub cookies: Vec<String>,
     pub sets: Vec<String>,
-    /// When it began and ended, in milliseconds.
     pub time: Option<(f64, f64)>,
-    /// The page that it belongs to.
     pub page: Option<String>,
-    /// What the browser wanted it for, where it says so.
     pub kind: String,
 }
 
-/// What is wrong with an entry: where, and what.
 pub type BrokenEntry = (Mark, String);
 
-/// Whether a field is null without which there is no request. Browsers write such entries for what
-/// a server pushed.
 pub fn is_incomplete(node: &Node) -> bool {
     let request = node.get("request");
     let is_null = |key: &str| {
@@ -56,10 +41,9 @@ pub fn is_incomplete(node: &Node) -> bool {
     request.is_some_and(Node::is_null) || is_null("method") || is_null("url")
 }
 
-/// Reads an entry; none where it is no HTTP at all (`data:`, `ws:`).
+/// `None` for other schemes.
 ///
-/// # Errors
-/// What of it is missing.
+/// # Errors What is missing.
 pub fn read(node: &Node) -> Result<Option<HarEntry>, BrokenEntry> {
     let request = child(node, "request", "this entry")?;
     let method = text(child(request, "method", "this request")?)?;
@@ -140,7 +124,6 @@ fn text(node: &Node) -> Result<String, BrokenEntry> {
     text.ok_or_else(|| (node.mark, format!("this must be text, not {}", node.kind())))
 }
 
-/// Lists of `name` and `value`.
 fn pairs(node: Option<&Node>) -> Vec<(String, String)> {
     let items = node.and_then(Node::as_list).unwrap_or_default();
     let pair = |item: &Node| Some((item.get("name")?.text(), item.get("value")?.text()));
@@ -194,7 +177,7 @@ fn set_cookies(answer: &Node, headers: &[(String, String)]) -> Vec<String> {
     let header = headers
         .iter()
         .filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
-    // Some browsers join several with line breaks.
+    // Some browsers join cookies by line breaks.
     let lines = header.flat_map(|(_, value)| value.lines());
     let names = lines.map(|line| line.split('=').next().unwrap_or_default().trim().to_owned());
     names

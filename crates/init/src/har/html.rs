@@ -1,21 +1,15 @@
-//! What a page says that its browser sends back: hidden fields of forms, and tokens in its head. Tags are read as they stand in the text; a
-//! document is not made of them.
+//! Hidden form fields and token meta tags in HTML text.
 
-/// Of a large page so many characters are looked at.
 const MOST: usize = 1 << 20;
-/// What `name` of a `meta` ends with where scripts take it for requests.
 const TOKENS: [&str; 4] = ["csrf-token", "csrf_token", "xsrf-token", "_token"];
 
-/// A value that a page says.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
     pub value: String,
-    /// A regular expression, of which the first group is the value.
     pub pattern: String,
 }
 
-/// All of a page, in their order.
 pub fn fields(page: &str) -> Vec<Field> {
     let end = page
         .char_indices()
@@ -49,7 +43,7 @@ pub fn fields(page: &str) -> Vec<Field> {
     all
 }
 
-/// Up to the `>` that ends it, which is none within quotes.
+/// A `>` in quotes does not end the tag.
 fn tag(text: &str) -> Option<&str> {
     let mut quote = None;
     for (at, letter) in text.char_indices() {
@@ -67,7 +61,7 @@ fn tag(text: &str) -> Option<&str> {
 fn field(tag: &str, key: &str) -> Option<Field> {
     let (name, _) = attribute(tag, "name")?;
     let (value, at) = attribute(tag, key)?;
-    // What is escaped here is sent otherwise, and braces would be a plan's variables.
+    // Escaped values are sent differently, and braces would be variables.
     if value.is_empty()
         || value.contains('&')
         || tag.contains(['{', '}'])
@@ -87,7 +81,6 @@ fn field(tag: &str, key: &str) -> Option<Field> {
     })
 }
 
-/// An attribute's value, and where in the tag it begins.
 fn attribute<'t>(tag: &'t str, wanted: &str) -> Option<(&'t str, usize)> {
     let mut at = tag.find(char::is_whitespace)?;
     loop {
@@ -119,7 +112,6 @@ fn attribute<'t>(tag: &'t str, wanted: &str) -> Option<(&'t str, usize)> {
     }
 }
 
-/// A text as a regular expression for itself.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {

@@ -1,5 +1,4 @@
-//! A browser's recording (HAR) as a draft: its requests as the steps of one scenario, with what an answer said and a later request said again
-//! captured and used, and pauses where the user paused.
+//! A HAR recording as a draft: steps with captures and pauses.
 
 mod chain;
 mod choose;
@@ -29,10 +28,9 @@ use chain::Chain;
 use choose::LeftOut;
 use entry::HarEntry;
 
-/// Pauses are the user's from here on, and nobody's behind the other, in milliseconds.
+/// Shorter and longer pauses are dropped, in milliseconds.
 const SHORTEST_PAUSE: f64 = 500.0;
 const LONGEST_PAUSE: f64 = 60_000.0;
-/// Beginnings of names of cookies that count visitors: no service needs them.
 const COUNTERS: [&str; 16] = [
     "_ga",
     "_gid",
@@ -52,7 +50,6 @@ const COUNTERS: [&str; 16] = [
     "_clsk",
 ];
 
-/// Keys around an answer that name nothing.
 const HOLDERS: [&str; 8] = [
     "data",
     "result",
@@ -64,10 +61,6 @@ const HOLDERS: [&str; 8] = [
     "node",
 ];
 
-/// The plan of a recording.
-///
-/// # Errors
-/// The first place that is no recording, or that nothing is left to send.
 pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     let reported = |(mark, message): (Mark, String)| kind::problem(name, mark, message);
     let log = root.get("log").unwrap_or(root);
@@ -134,7 +127,6 @@ fn file_of(name: &str) -> String {
     file.unwrap_or(name).to_owned()
 }
 
-/// The one that most requests go to.
 fn main_origin(entries: &[HarEntry]) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for entry in entries {
@@ -149,7 +141,6 @@ fn main_origin(entries: &[HarEntry]) -> String {
         .unwrap_or_default()
 }
 
-/// What stands in the recording and not in the plan, as a part of a sentence.
 fn left_out(left: &LeftOut) -> String {
     let mut parts = Vec::new();
     let mut part = |count: usize, one: &str, many: &str| {
@@ -206,7 +197,6 @@ fn remarks(entries: &[HarEntry], left: &LeftOut) -> Vec<String> {
     remarks
 }
 
-/// The titles of pages by their ids, without queries, which may hold anything.
 fn pages(log: &Node) -> HashMap<String, String> {
     let items = log.get("pages").and_then(Node::as_list).unwrap_or_default();
     let pair = |page: &Node| {
@@ -271,7 +261,6 @@ fn requests(
     Ok(requests)
 }
 
-/// Everything that a request says is told to the chain.
 fn sends(entry: &HarEntry, chain: &mut Chain) {
     chain.sends(&entry.url);
     chain.sends(&entry.address.path);
@@ -296,7 +285,6 @@ fn each_text(value: &Value, tell: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Makes one step of one entry.
 struct Maker<'a> {
     entries: &'a [HarEntry],
     number: usize,
@@ -330,7 +318,7 @@ impl Maker<'_> {
             headers::join(&mut request.headers, name, value);
         }
         if let Some(text) = &entry.body {
-            // Before secrets are taken out: a token that an answer gave is captured, not asked for.
+            // Tokens from responses are captured before secrets are removed.
             let reported = body::structured(text);
             let linked = reported.as_ref().map(|value| self.value(value));
             let is_linked = linked != reported;
@@ -346,13 +334,13 @@ impl Maker<'_> {
             if let Some(kind) = &entry.body_kind
                 && !has_kind(&request.headers)
             {
-                // A browser sends the type also where the recording has it with the body alone.
+                // Some recordings have the type only with the body.
                 let header = ("content-type".to_owned(), kind.clone());
                 request.headers.push(header);
             }
             request.body = match body::draft(&text, &mut request.headers, self.unknowns, "the body")
             {
-                // Of JSON that the plan cannot write with the same bytes: what is used counts more than its blanks.
+                // Links matter more than identical white space.
                 DraftBody::Text(text) if is_linked => {
                     body::structured(&text).map_or(DraftBody::Text(text), DraftBody::Json)
                 }
@@ -388,7 +376,6 @@ impl Maker<'_> {
         }
     }
 
-    /// A token that an answer gave out is used; another one is the environment's.
     fn header(&mut self, name: &str, value: &str) -> String {
         let linked = match value.split_once(' ') {
             Some((scheme, rest)) if crate::unknowns::is_secret(name) => {
@@ -413,7 +400,7 @@ impl Maker<'_> {
                     .collect(),
             ),
             Value::String(text) => Value::String(self.link(text)),
-            // A number keeps its type: the variable holds what the answer said.
+            // Keeps the type of a number.
             Value::Number(_) => {
                 let text = query::value::text(Some(value));
                 let linked = self.link(&text);
@@ -434,7 +421,7 @@ impl Maker<'_> {
     }
 }
 
-/// `id` in the answer of `POST /carts` is `cart_id`, `$.user.id` is `user_id`.
+/// `id` of `POST /carts` is `cart_id`, `$.user.id` is `user_id`.
 fn variable_of(entry: &HarEntry, key: &str, path: &str) -> String {
     if !matches!(key, "id" | "uuid" | "") {
         return key.to_owned();

@@ -1,5 +1,4 @@
-//! Puts a description of several files together: what `$ref` names in other files is read from disk
-//! and kept in one tree, and each reference leads to its place there.
+//! Bundles an OpenAPI description of several files into one tree.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,15 +11,11 @@ use serde_json::Value;
 use super::reference::BrokenReference;
 use crate::kind;
 
-/// The key under which other files are kept in the root, as a list.
 const FILES: &str = "x-loadline-files";
-/// A description of more files than this is refused.
 const MAX_FILES: usize = 500;
 
-/// The description `root`, read from `name`, with all files that it refers to.
 ///
-/// # Errors
-/// A reference to the network, or to a file that cannot be read.
+/// # Errors A network reference, or an unreadable file.
 pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, BrokenReference> {
     let mut root = root.clone();
     let mut bundle = Bundle {
@@ -52,14 +47,12 @@ pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, Brok
 }
 
 struct Bundle<'r> {
-    /// Other files in the order in which they were first named, and where that was.
     paths: Vec<(PathBuf, Mark)>,
     read: ReadFile<'r>,
 }
 
 impl Bundle<'_> {
-    /// Makes the references of a file lead into the bundle. `number` is its place there; `None` is
-    /// the root.
+    /// `None` is the root.
     fn rewrite(
         &mut self,
         node: &mut Node,
@@ -84,7 +77,6 @@ impl Bundle<'_> {
         }
     }
 
-    /// Where a reference leads in the bundle.
     fn target(
         &mut self,
         reference: &str,
@@ -140,7 +132,6 @@ impl Bundle<'_> {
     }
 }
 
-/// The path without `.` and `..`, so that a file has one name.
 fn normalized(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for component in path.components() {

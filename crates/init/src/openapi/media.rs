@@ -1,4 +1,4 @@
-//! Media types of a description: which body a plan writes best, and what the JSON of an answer holds.
+//! Chooses bodies, and finds members of JSON responses.
 
 use formats::document::Node;
 use serde_json::Value;
@@ -8,19 +8,12 @@ use super::{
     sample::{self, ExampleValue},
 };
 
-/// A body with its media type.
 pub struct Content {
     pub kind: String,
-    /// None where the type is not one that plans write.
     pub sample: Option<ExampleValue>,
-    /// Names of further examples.
     pub others: Vec<String>,
 }
 
-/// The body of the media type that plans write best.
-///
-/// # Errors
-/// A reference that cannot be followed.
 pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, BrokenReference> {
     let kinds = body.get("content").map(Node::entries).unwrap_or_default();
     let rank = |kind: &str| match kind.split(';').next().unwrap_or_default().trim() {
@@ -40,7 +33,7 @@ pub fn content(root: &Node, body: &Node) -> Result<Option<Content>, BrokenRefere
     });
     let sample = match (rank(&entry.key), said, media.get("schema")) {
         (4, ..) => None,
-        // A text of any other shape is nothing to make up.
+        // Other text formats cannot be made up.
         (3, said, _) => said.filter(|sample| sample.value.is_string()),
         (_, Some(said), _) => Some(said),
         (_, None, Some(schema)) => Some(sample::of_schema(root, schema)?),
@@ -67,10 +60,6 @@ fn headers_can_hold(kind: &str) -> bool {
     !kind.contains(char::is_control) && !kind.is_empty()
 }
 
-/// Members of the JSON that a success answers with.
-///
-/// # Errors
-/// A reference that cannot be followed.
 pub fn answer(root: &Node, node: &Node) -> Result<Vec<String>, BrokenReference> {
     let answers = node.get("responses").map(Node::entries).unwrap_or_default();
     let Some(success) = answers.iter().find(|answer| answer.key.starts_with('2')) else {
@@ -88,7 +77,7 @@ pub fn answer(root: &Node, node: &Node) -> Result<Vec<String>, BrokenReference> 
         members.extend(map.keys().cloned());
     }
     let mut open: Vec<&Node> = media.value.get("schema").into_iter().collect();
-    // Schemas may name each other in a circle.
+    // Schemas may be cyclic.
     for _ in 0..32 {
         let Some(schema) = open.pop() else { break };
         let schema = resolved(root, schema)?;

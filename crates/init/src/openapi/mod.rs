@@ -1,5 +1,5 @@
-//! A service's description (OpenAPI 3) as a draft: each operation a step, in the order of the file. What only reads is active; what changes data
-//! only where the description says what to send, and what replaces or deletes never by itself.
+//! An OpenAPI 3 description as a draft, a step per operation. Reading operations are active,
+//! changing ones only with a given body, replacing and deleting ones never.
 
 mod bundle;
 mod media;
@@ -21,15 +21,11 @@ use crate::{
 use operation::Operation;
 use reference::{BrokenReference, resolved};
 
-/// The methods that a path may have, in the order in which they are of use.
+/// In order of use.
 const METHODS: [&str; 8] = [
     "post", "get", "head", "put", "patch", "delete", "options", "trace",
 ];
 
-/// The plan of a description. `read` reads the other files of one that has several.
-///
-/// # Errors
-/// The first place that cannot be read.
 pub fn from_document(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     bundle::bundled(name, root, read)
         .and_then(|root| made(name, &root))
@@ -63,7 +59,7 @@ fn made(name: &str, root: &Node) -> Result<Draft, BrokenReference> {
     draft.target = target(root, &mut draft)?;
     let mut operations = operations(root)?;
     link(&mut operations, &mut draft.unknowns);
-    // What is sent first: comments may use its variables, and have none of their own.
+    // Active steps first, since comments may use their variables.
     let (on, off): (Vec<_>, Vec<_>) = operations
         .into_iter()
         .enumerate()
@@ -94,7 +90,7 @@ fn of_file(name: &str) -> String {
     file.unwrap_or(name).to_owned()
 }
 
-/// After the file, unless that is called what all of them are, or is itself a `.yml`.
+/// From the file name, or the title if that is generic.
 fn stem(name: &str, title: &str) -> String {
     let path = Path::new(name);
     let file = draft::stem(
@@ -114,7 +110,6 @@ fn stem(name: &str, title: &str) -> String {
     file
 }
 
-/// The first server. What is relative has no host: that is the environment's.
 fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
     let server = root
         .get("servers")
@@ -181,7 +176,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
     Ok(operations)
 }
 
-/// What a POST makes, the operations behind it name: `POST /pets` answers with the `id` that `/pets/{petId}` wants.
+/// Uses created ids: `POST /pets` returns the `id` for `/pets/{petId}`.
 fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     for maker in 0..operations.len() {
         let (before, after) = operations.split_at_mut(maker + 1);

@@ -1,5 +1,4 @@
-//! An operation of a description as a step: its path, its parameters, its body, and who signs in. What the description does not say is the
-//! environment's, or keeps the step commented out.
+//! An operation as a step. Unknown values come from the environment or disable the step.
 
 use std::collections::BTreeMap;
 
@@ -20,28 +19,20 @@ use crate::{
     yaml,
 };
 
-/// What a step says of its body by itself.
 const OWN_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// An operation on its way to a step.
 pub struct Operation<'n> {
     path: String,
     method: &'static str,
     node: &'n Node,
     parameters: Vec<&'n Node>,
     body: Option<Content>,
-    /// Members of its answer.
     answer: Vec<String>,
-    /// Variables that earlier steps have for parameters of its path.
     given: BTreeMap<String, String>,
     captures: Vec<(String, String)>,
 }
 
 impl<'n> Operation<'n> {
-    /// Reads what others need to know of it.
-    ///
-    /// # Errors
-    /// A reference that cannot be followed.
     pub fn read(
         root: &'n Node,
         (path, method): (&str, &'static str),
@@ -49,7 +40,7 @@ impl<'n> Operation<'n> {
         node: &'n Node,
     ) -> Result<Operation<'n>, BrokenReference> {
         let mut parameters: Vec<&Node> = Vec::new();
-        // Those of the operation replace those of the path.
+        // Operation parameters replace path parameters.
         for list in [node, item].map(|node| node.get("parameters").and_then(Node::as_list)) {
             for parameter in list.unwrap_or_default() {
                 let parameter = resolved(root, parameter)?;
@@ -78,7 +69,6 @@ impl<'n> Operation<'n> {
         })
     }
 
-    /// Whether it is only written as a comment.
     pub fn is_off(&self) -> bool {
         match self.method {
             "get" | "head" => false,
@@ -90,12 +80,11 @@ impl<'n> Operation<'n> {
         }
     }
 
-    /// Whether it makes something that other operations name.
     pub fn is_maker(&self) -> bool {
         self.method == "post" && !self.is_off()
     }
 
-    /// The parameter that stands right behind the path of another operation, and the member of its answer that fits it.
+    /// Parameter directly after the maker's path, and the matching response member.
     pub fn made_by(&self, maker: &Operation<'_>) -> Option<(String, String)> {
         let following = self
             .path
@@ -109,7 +98,6 @@ impl<'n> Operation<'n> {
         (!self.given.contains_key(name)).then(|| (name.to_owned(), member.clone()))
     }
 
-    /// A member of its answer as a variable, the same for whoever asks again.
     pub fn capture(&mut self, parameter: &str, member: &str, unknowns: &mut Unknowns) -> String {
         let path = format!("$.{member}");
         if let Some((name, _)) = self.captures.iter().find(|(_, known)| *known == path) {
@@ -120,16 +108,11 @@ impl<'n> Operation<'n> {
         name
     }
 
-    /// An earlier step has this parameter in a variable.
     pub fn give(&mut self, parameter: &str, variable: &str) {
         self.given
             .insert(parameter.to_owned(), placeholders::variable(variable));
     }
 
-    /// The step.
-    ///
-    /// # Errors
-    /// What of it cannot be read.
     pub fn request(
         self,
         root: &Node,
@@ -245,7 +228,7 @@ impl<'n> Operation<'n> {
                 .comments
                 .extend(told_of_others(name, said.as_ref(), parameter));
             let style = ParameterStyle::from_parameter(parameter, place);
-            // What has a media type is no parameter of a style: it is written as that type has it.
+            // Parameters with a media type have no style.
             let is_styled = parameter.get("content").is_none();
             let value = match said {
                 Some(value) if place == "query" && is_styled => {
@@ -284,7 +267,7 @@ impl<'n> Operation<'n> {
         Ok(())
     }
 
-    /// The first way to sign in that the description offers; none where it may be left out.
+    /// `None` if optional.
     fn security(
         &self,
         root: &Node,
@@ -358,7 +341,6 @@ impl<'n> Operation<'n> {
     }
 }
 
-/// What nobody said: asked of whoever runs the plan - but a step that is only a comment asks nobody to export anything.
 struct Asker<'u> {
     unknowns: &'u mut Unknowns,
     off: bool,
@@ -426,7 +408,6 @@ fn text<'n>(node: &'n Node, key: &str) -> &'n str {
     node.get(key).and_then(Node::as_str).unwrap_or_default()
 }
 
-/// What a parameter says of its value, itself or by its schema.
 fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(value) = sample::said(root, parameter)? {
         return Ok(Some(value));
@@ -448,7 +429,6 @@ fn said_of(root: &Node, parameter: &Node) -> Result<Option<Value>, BrokenReferen
     }
 }
 
-/// Examples that are not used are not passed over silently.
 fn told_of_others<T>(name: &str, said: Option<&T>, parameter: &Node) -> Option<String> {
     let others = sample::others(parameter);
     (said.is_some() && !others.is_empty()).then(|| {
@@ -459,7 +439,6 @@ fn told_of_others<T>(name: &str, said: Option<&T>, parameter: &Node) -> Option<S
     })
 }
 
-/// What a form holds: texts, numbers, lists of them.
 fn plain(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(style::scalar).collect(),
@@ -467,7 +446,6 @@ fn plain(value: Value) -> Value {
     }
 }
 
-/// What a form holds.
 fn pairs(value: Value) -> Value {
     let Value::Object(map) = value else {
         return value;
@@ -480,7 +458,6 @@ fn pairs(value: Value) -> Value {
     )
 }
 
-/// Names of headers know no case, and are written small.
 fn hint_of(name: &str, place: &str) -> String {
     if place == "header" {
         name.to_ascii_lowercase()
@@ -489,7 +466,7 @@ fn hint_of(name: &str, place: &str) -> String {
     }
 }
 
-/// `id` behind `/pets/` is `pet_id`.
+/// `id` after `/pets/` is `pet_id`.
 fn hint(before: &str, name: &str) -> String {
     if name != "id" {
         return name.to_owned();

@@ -1,19 +1,15 @@
-//! `$ref` in an OpenAPI description. Its files are in one tree already.
+//! Resolves `$ref` within the bundle.
 
 use formats::document::{Mark, Node};
 
 use crate::address;
 
-/// What is wrong, and where.
 pub type BrokenReference = (Mark, String);
 
-/// References behind references are followed so far: further is a circle.
 const MOST: usize = 32;
 
-/// The node itself, or what it refers to.
 ///
-/// # Errors
-/// A reference to nowhere, or in a circle.
+/// # Errors Dangling or cyclic.
 pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, BrokenReference> {
     let mut at = node;
     for _ in 0..MOST {

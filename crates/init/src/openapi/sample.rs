@@ -1,18 +1,15 @@
-//! A value for a schema: what the description says itself, or else something of the right shape, and whether that had to be guessed.
+//! Sample values for schemas: given, or guessed.
 
 use formats::document::Node;
 use serde_json::{Map, Value, json};
 
 use super::reference::{BrokenReference, resolved};
 
-/// Schemas in schemas are followed so far.
 const DEEPEST: usize = 12;
 
-/// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExampleValue {
     pub value: Value,
-    /// Nobody said it: it only has the right shape.
     pub guessed: bool,
 }
 
@@ -32,16 +29,15 @@ impl ExampleValue {
     }
 }
 
-/// What `example`, `examples`, `default`, `const` or `enum` of a parameter, media type or schema says; none where nothing does.
+/// From `example`, `examples`, `default`, `const` or `enum`.
 ///
-/// # Errors
-/// A reference that cannot be followed.
+/// # Errors An invalid reference.
 pub fn said(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(example) = node.get("example") {
         return Ok(Some(example.to_value()));
     }
     if let Some(examples) = node.get("examples") {
-        // Of a schema a list of values, elsewhere a mapping of named ones.
+        // A list in schemas, a map elsewhere.
         if let Some(first) = examples.as_list().and_then(<[Node]>::first) {
             return Ok(Some(first.to_value()));
         }
@@ -63,7 +59,6 @@ pub fn said(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> 
     Ok(first.map(Node::to_value))
 }
 
-/// Names of named examples behind the first, where that is what [`said`] answers.
 pub fn others(node: &Node) -> Vec<String> {
     if node.get("example").is_some() {
         return Vec::new();
@@ -75,10 +70,7 @@ pub fn others(node: &Node) -> Vec<String> {
     with_value.skip(1).map(|entry| entry.key.clone()).collect()
 }
 
-/// A value of a schema: of objects the properties that are required.
-///
-/// # Errors
-/// A reference that cannot be followed.
+/// Objects get required properties only.
 pub fn of_schema(root: &Node, schema: &Node) -> Result<ExampleValue, BrokenReference> {
     sample(root, schema, DEEPEST)
 }
@@ -140,7 +132,7 @@ fn all_of(
         whole.guessed |= part.guessed;
         match (&mut whole.value, part.value) {
             (Value::Object(map), Value::Object(more)) => map.extend(more),
-            // Not an object at all: the part is the value.
+            // Not an object: the part is the value.
             (value, other) => *value = other,
         }
     }
@@ -170,7 +162,6 @@ fn object(root: &Node, schema: &Node, depth: usize) -> Result<ExampleValue, Brok
     })
 }
 
-/// Its type; of several the first, and where none is said what its keys tell.
 fn kind(schema: &Node) -> &str {
     let said = schema.get("type");
     let said = said.and_then(|kind| {

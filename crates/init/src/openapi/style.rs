@@ -1,4 +1,4 @@
-//! How a parameter's value becomes text: its `style` and `explode`. Which value that is, is said elsewhere.
+//! Parameter styles (`style`, `explode`).
 
 use formats::document::Node;
 use query::value;
@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::address;
 
-/// What a description says of it, or what holds where it says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParameterStyle<'n> {
     name: &'n str,
@@ -14,7 +13,6 @@ pub struct ParameterStyle<'n> {
 }
 
 impl<'n> ParameterStyle<'n> {
-    /// Of a parameter in this place.
     pub fn from_parameter(parameter: &'n Node, place: &str) -> ParameterStyle<'n> {
         let own = match place {
             "query" | "cookie" => "form",
@@ -28,7 +26,6 @@ impl<'n> ParameterStyle<'n> {
         }
     }
 
-    /// Pairs of a query: a list may stand for several of one name.
     pub fn query(self, name: &str, value: Value) -> Vec<(String, Value)> {
         let pair = |value: String| vec![(name.to_owned(), Value::String(value))];
         match (value, self.name, self.explode) {
@@ -55,7 +52,6 @@ impl<'n> ParameterStyle<'n> {
         }
     }
 
-    /// Of a header, or of a cookie.
     pub fn header(self, value: &Value) -> String {
         if let (Value::Object(map), true) = (value, self.explode) {
             let pairs = map
@@ -66,7 +62,6 @@ impl<'n> ParameterStyle<'n> {
         flat(value).join(",")
     }
 
-    /// Of a path, percent-encoded.
     pub fn path(self, name: &str, value: &Value) -> String {
         let (before, between) = match (self.name, self.explode) {
             ("label", true) => (".".to_owned(), "."),
@@ -99,7 +94,6 @@ impl<'n> ParameterStyle<'n> {
     }
 }
 
-/// Items of a list; keys and values of an object, one after the other; else the value itself.
 fn flat(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().map(text).collect(),
@@ -115,7 +109,6 @@ fn text(value: &Value) -> String {
     value::text(Some(value))
 }
 
-/// What a query holds: texts, numbers.
 pub fn scalar(value: Value) -> Value {
     match value {
         Value::Null | Value::Array(_) | Value::Object(_) => Value::String(text(&value)),
@@ -129,7 +122,6 @@ mod tests {
 
     use super::*;
 
-    /// The examples of the specification's own table (OpenAPI 3.1, "Style Examples").
     #[test]
     fn values_are_written_as_the_specification_has_them() {
         let list = json!(["blue", "black", "brown"]);

@@ -1,5 +1,3 @@
-//! Command lines of curl as plans.
-
 use plan::{
     Template,
     scenario::{PartContent, RequestBody},
@@ -18,7 +16,6 @@ fn pasted(text: &str) -> Result<init::Draft, formats::LoadErrors> {
     init::from_text("requests.txt", text, &no_file)
 }
 
-/// Method, URL, headers but for the client's name, body: of the first request.
 fn sent(draft: init::Draft) -> (String, String, Vec<(String, String)>, String) {
     let (_, plan) = read(draft);
     let request = requests(&plan)[0];
@@ -329,7 +326,6 @@ fn options_that_say_nothing_are_told() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Whatever the texts are, the plan says them again: bodies, headers, paths.
     #[test]
     fn any_body_comes_through(body in "[ -~\n\té{}\\[\\]:\",']{1,60}", value in "[!-~]{1,20}", path in "[a-z0-9{}%._~/-]{0,20}") {
         let url = format!("http://localhost:80/{path}");
@@ -352,7 +348,7 @@ proptest! {
     #[test]
     fn any_pasted_text_is_a_plan_or_one_line(text in r#"curl( (-[A-Za-z#:]|--json|--next|'[a{}\n]'|"\$A"|http://a/[{}?=$]{0,3}|[a:=@{}]{1,4}|\\\n|\||;)){0,8}"#) {
         match pasted(&text) {
-            // A file that the line names need not be here; then there is nothing else wrong with the plan.
+            // Named files may be missing.
             Ok(draft) => if let Err(why) = try_read(draft) {
                 let (text, errors) = *why;
                 let is_missing = |problem: &plan::Problem| problem.message.contains("No such file");
@@ -461,7 +457,7 @@ fn addresses_and_certificates_are_the_plans() {
             .unwrap();
     let (_, plan) = read(text);
     assert_eq!(plan.http.route.resolve.len(), 2);
-    // Nothing is checked: with which authorities is no question any more.
+    // Authorities do not matter without verification.
     let text = pasted("curl -k https://a/ --cacert ca.pem")
         .unwrap()
         .text("p.yml");

@@ -1,5 +1,3 @@
-//! Recordings of browsers as plans.
-
 use plan::{
     Step,
     scenario::{CaptureSource, RequestBody, ThinkTime},
@@ -17,7 +15,6 @@ fn recorded(har: &Value) -> Result<init::Draft, formats::LoadErrors> {
     )
 }
 
-/// An entry that began so many milliseconds after the recording and took 100.
 fn entry(at: u64, method: &str, url: &str, status: u16, answer: &Value) -> Value {
     let (mime, text) = match answer {
         Value::String(html) => ("text/html", html.clone()),
@@ -292,7 +289,7 @@ proptest! {
             if method == "GET" { entry } else { posted(entry, &json!({"text": text, "id": id})) }
         });
         let (_, plan) = read(recorded(&har(entries.collect())).unwrap());
-        // Of those that replace only those are sent whose answers are needed.
+        // Replacing requests are sent only if their responses are needed.
         let harmless = parts.iter().filter(|part| part.0 != "PUT").count();
         prop_assert!((harmless..=parts.len()).contains(&requests(&plan).len()));
     }

@@ -1,5 +1,3 @@
-//! The crate from outside: sources in, plans out - and each plan is one that the reader of plans takes.
-
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod curl;

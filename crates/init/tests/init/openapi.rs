@@ -1,5 +1,3 @@
-//! Descriptions of services as plans.
-
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -56,7 +54,6 @@ fn described(text: &str) -> Result<init::Draft, formats::LoadErrors> {
     init::from_text("openapi.yaml", text, &no_file)
 }
 
-/// The plan with every commented step made a step.
 fn uncommented(text: &str) -> String {
     let (head, steps) = text.split_once("\nsteps:\n").unwrap();
     let lines = steps.lines().map(|line| match line.strip_prefix("  # ") {

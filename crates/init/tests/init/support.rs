@@ -1,5 +1,3 @@
-//! What the tests share: reading what was written, and golden plans.
-
 use std::path::Path;
 
 use formats::{Inputs, LoadErrors, native};
@@ -7,7 +5,6 @@ use init::Draft;
 use plan::{Plan, Request, Step};
 use query::value;
 
-/// No file but those that a test names.
 pub fn no_file(path: &Path) -> Result<Vec<u8>, String> {
     match path.to_str() {
         Some("body.json") => Ok(b"{\n  \"n\": 2\n}\n".to_vec()),
@@ -15,24 +12,21 @@ pub fn no_file(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The plan's text, which the reader of plans has taken, with everything exported that the draft asks for.
 pub fn text(draft: Draft) -> String {
     read(draft).0
 }
 
-/// The same, with the plan.
 pub fn read(draft: Draft) -> (String, Plan) {
     try_read(draft).unwrap_or_else(|why| panic!("{}\n{}", why.1, why.0))
 }
 
-/// The same; or the text, and why it is no plan.
 pub fn try_read(draft: Draft) -> Result<(String, Plan), Box<(String, LoadErrors)>> {
     let folder = std::env::temp_dir().join(format!("loadline-init-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    // Tests run side by side.
+    // Tests run in parallel.
     let name = format!("{:?}.yml", std::thread::current().id());
     let exported = draft.unknowns().iter().map(|unknown| {
-        // What a shell's variable stands for may be the target itself.
+        // A shell variable may be the target.
         let value = if unknown.variable.is_none() {
             "http://127.0.0.1:9"
         } else {
@@ -57,7 +51,6 @@ pub fn try_read(draft: Draft) -> Result<(String, Plan), Box<(String, LoadErrors)
     }
 }
 
-/// All requests of a plan.
 pub fn requests(plan: &Plan) -> Vec<&Request> {
     let steps = plan.scenarios().iter().flat_map(|scenario| &scenario.steps);
     steps
@@ -68,7 +61,6 @@ pub fn requests(plan: &Plan) -> Vec<&Request> {
         .collect()
 }
 
-/// What a template of the plan comes to with these variables beside the plan's own.
 pub fn evaluated(plan: &Plan, template: &plan::Template, more: &[(&str, &str)]) -> String {
     let mut scope = serde_json::Map::new();
     for (name, variable) in &plan.variables {
@@ -84,7 +76,7 @@ pub fn evaluated(plan: &Plan, template: &plan::Template, more: &[(&str, &str)]) 
     value::text(template.eval(&scope, &mut rng).as_ref())
 }
 
-/// Compares with a file of `golden/`; `UPDATE_DOCS=1` writes it instead.
+/// `UPDATE_DOCS=1` writes it.
 pub fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/init/golden")
@@ -95,7 +87,6 @@ pub fn golden(name: &str, text: &str) {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{name}");
 }
 
-/// The one line of a refusal.
 pub fn refusal(draft: Result<Draft, LoadErrors>) -> String {
     let line = draft
         .map(|draft| draft.text("plan.yml"))

@@ -1,5 +1,3 @@
-//! A URL as a plan.
-
 use crate::support::{evaluated, golden, read, refusal, requests, text};
 
 #[test]

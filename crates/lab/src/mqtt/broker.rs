@@ -32,7 +32,6 @@ pub(super) enum Out {
         again: bool,
     },
     Release(u16),
-    /// Another connection has taken over the session.
     Close,
 }
 
@@ -40,15 +39,12 @@ pub(super) enum Out {
 pub(super) struct Broker {
     sessions: HashMap<String, BrokerSession>,
     retained: HashMap<Rc<str>, BrokerMessage>,
-    /// Next member of each shared subscription.
     turns: HashMap<String, usize>,
-    /// Messages held back until their publisher's next one.
     held: HashMap<String, BrokerMessage>,
     pub counts: BrokerCounts,
     next_connection: u64,
 }
 
-/// The lab's own counts.
 #[derive(Debug, Default)]
 pub(super) struct BrokerCounts {
     pub connected: u64,
@@ -69,10 +65,8 @@ type QueuedMessage = (BrokerMessage, QoS, bool);
 
 #[derive(Debug, Default)]
 struct BrokerSession {
-    /// Current connection of the session.
     connection: u64,
     to: Option<UnboundedSender<Out>>,
-    /// Whether the session ends with its connection.
     is_brief: bool,
     window: usize,
     filters: HashMap<String, QoS>,
@@ -84,7 +78,6 @@ struct BrokerSession {
     arriving: HashSet<u16>,
 }
 
-/// Options of a connecting client.
 pub(super) struct Coming {
     pub clean: bool,
     pub is_brief: bool,
@@ -93,7 +86,6 @@ pub(super) struct Coming {
 }
 
 impl Broker {
-    /// Connects a client. Returns the number of the connection, and whether its session existed.
     pub fn connect(&mut self, client: &str, coming: Coming) -> (u64, bool) {
         self.counts.connected += 1;
         self.next_connection += 1;
@@ -111,7 +103,6 @@ impl Broker {
         (self.next_connection, was_there)
     }
 
-    /// Resends unacknowledged messages of a resumed session.
     pub fn resume(&mut self, client: &str) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -132,7 +123,6 @@ impl Broker {
         session.go_on(&mut self.counts);
     }
 
-    /// Ends a connection.
     pub fn disconnect(&mut self, client: &str, connection: u64) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -174,7 +164,6 @@ impl Broker {
         session.go_on(&mut self.counts);
     }
 
-    /// Holds a message back until its publisher's next one.
     pub fn hold(&mut self, client: &str, message: BrokerMessage) {
         let earlier = self.held.insert(client.to_owned(), message);
         if let Some(earlier) = earlier {
@@ -182,12 +171,10 @@ impl Broker {
         }
     }
 
-    /// Takes a publisher's held message.
     pub fn held(&mut self, client: &str) -> Option<BrokerMessage> {
         self.held.remove(client)
     }
 
-    /// Stores or deletes a retained message.
     pub fn retain(&mut self, message: &BrokerMessage) {
         if !message.retain {
             return;
@@ -200,7 +187,6 @@ impl Broker {
         }
     }
 
-    /// Delivers a message to all subscribers.
     pub fn deliver(&mut self, message: &BrokerMessage) {
         let mut shared: HashMap<String, Vec<(String, QoS)>> = HashMap::new();
         for (client, session) in &mut self.sessions {
@@ -232,7 +218,6 @@ impl Broker {
         }
     }
 
-    /// Subscribes and delivers retained messages.
     pub fn subscribe(&mut self, client: &str, filter: &str, qos: QoS) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -301,7 +286,6 @@ impl BrokerSession {
         self.go_on(counts);
     }
 
-    /// Sends as much as the limit allows.
     fn go_on(&mut self, counts: &mut BrokerCounts) {
         let Some(to) = &self.to else { return };
         while self.in_flight.len() < self.window {

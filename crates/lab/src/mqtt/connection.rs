@@ -20,20 +20,16 @@ use super::{
 };
 use session_io::{ClientRequest, Greeting, Speech};
 
-/// Time limit for CONNECT.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Default limit of messages in flight to a client.
 const WINDOW: usize = 1000;
 
-/// A connected client.
 struct Guest<'a> {
     desk: &'a Rc<Desk>,
     name: String,
     connection: u64,
     speech: Speech,
-    /// Identity assigned by the gate.
     who: String,
-    /// The will.
     will: Option<BrokerMessage>,
     /// When the next message may be read, if throttled.
     next_read: Instant,
@@ -169,7 +165,6 @@ impl Guest<'_> {
         }
     }
 
-    /// Reads, if allowed.
     async fn read(
         &self,
         stream: &mut TcpStream,
@@ -181,7 +176,6 @@ impl Guest<'_> {
         packet(stream, held).await
     }
 
-    /// Whether the connection continues.
     fn put(&self, out: Out, bytes: &mut Vec<u8>) -> bool {
         match out {
             Out::Publish {
@@ -198,7 +192,6 @@ impl Guest<'_> {
         true
     }
 
-    /// Whether the connection continues.
     fn heard(&mut self, packet: &[u8], bytes: &mut Vec<u8>) -> bool {
         let Some(heard) = self.speech.heard(packet) else {
             return false;
@@ -301,7 +294,6 @@ impl Guest<'_> {
         }
     }
 
-    /// Handles the end of the connection.
     fn gone(&mut self) {
         let mut broker = self.desk.broker.borrow_mut();
         if let Some(held) = broker.held(&self.name) {

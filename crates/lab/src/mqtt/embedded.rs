@@ -29,14 +29,11 @@ pub struct EmbeddedBroker {
     asks: UnboundedReceiver<Ask>,
 }
 
-/// Reads the broker's counts from another thread.
 #[derive(Clone)]
 pub struct BrokerCounts(UnboundedSender<Ask>);
 
-/// Channel for the counts.
 pub(super) type Ask = Sender<Value>;
 
-/// Time limit for reading the counts.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl BrokerCounts {
@@ -50,7 +47,6 @@ impl BrokerCounts {
     }
 }
 
-/// A serving broker. It ends when dropped.
 struct Serving {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -87,7 +83,6 @@ impl EmbeddedBroker {
         self.counts.clone()
     }
 
-    /// Serves on its own thread.
     fn begin(self) -> Result<Serving, LabError> {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name("lab-broker".to_owned());

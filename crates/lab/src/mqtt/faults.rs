@@ -18,17 +18,13 @@ pub(super) const OPTIONS: &[&str] = &[
 
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    /// Nothing is delivered; every sequence number is checked.
     pub is_sink: bool,
     /// Period of messages that are acknowledged but not delivered.
     drop: Every,
-    /// Period of messages that are delivered twice.
     duplicate: Every,
     /// Period of messages that are delivered after the publisher's next one.
     reorder: Every,
-    /// Period of connections that are refused as busy.
     refuse: Every,
-    /// Delay of deliveries.
     pub delay: Duration,
     /// Messages per second read from each client. The rest waits in its socket.
     pub throttle: Option<u64>,
@@ -38,7 +34,6 @@ pub(super) struct Faults {
     pub receive_maximum: Option<u16>,
 }
 
-/// Selects every n-th of something, or none.
 #[derive(Debug, Default)]
 struct Every {
     nth: Option<u64>,
@@ -53,7 +48,6 @@ impl Every {
     }
 }
 
-/// Treatment of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Delivered,

@@ -44,19 +44,15 @@ pub(crate) const LAB: LabEntry = LabEntry {
 /// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// State shared by all connections.
 pub(crate) struct Desk {
     faults: Faults,
     broker: RefCell<Broker>,
     sink: RefCell<SinkCounts>,
-    /// Decides about clients and messages of an embedded broker.
     gate: Option<Box<dyn Gate>>,
-    /// Delayed deliveries in order.
     later: Option<UnboundedSender<(Instant, BrokerMessage)>>,
 }
 
 impl Desk {
-    /// Delivers a message, immediately or delayed.
     fn deliver(&self, broker: &mut Broker, message: &BrokerMessage) {
         if let Some(gate) = self.gate.as_ref().filter(|_| self.later.is_none()) {
             gate.takes(&message.topic, &message.payload);
@@ -72,7 +68,6 @@ impl Desk {
     }
 }
 
-/// Answers the owner's questions, forever.
 async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<embedded::Ask>>) {
     if let Some(mut asks) = asks {
         while let Some(to) = asks.recv().await {
@@ -83,7 +78,6 @@ async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<embedded::Ask>>) {
     std::future::pending().await
 }
 
-/// Delivers delayed messages.
 async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, BrokerMessage)>) {
     while let Some((due, message)) = later.recv().await {
         tokio::time::sleep_until(due).await;
@@ -117,7 +111,6 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
 }
 
 impl Desk {
-    /// Creates the state, and the queue of delayed messages.
     fn new(
         faults: Faults,
         gate: Option<Box<dyn Gate>>,
@@ -174,7 +167,6 @@ async fn accept(listener: &tokio::net::TcpListener, desk: &Rc<Desk>) {
     }
 }
 
-/// Connections that start with CONNECT are MQTT, others HTTP.
 async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
     let mut first = [0];
     stream.peek(&mut first).await?;
@@ -187,7 +179,6 @@ async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
     connection::serve(stream, desk).await
 }
 
-/// Serves the stats over HTTP.
 async fn send_stats(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
     let mut asked = Vec::new();
     let mut piece = [0; 1024];

@@ -11,7 +11,6 @@ use tokio::{
 
 use super::{Desk, framing};
 
-/// Received messages.
 #[derive(Debug, Default)]
 pub(super) struct SinkCounts {
     connections: u64,
@@ -89,7 +88,6 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> 
     }
 }
 
-/// Whether the connection continues.
 fn take(packet: &[u8], body: usize, desk: &Desk, is_v5: &mut bool, out: &mut Vec<u8>) -> bool {
     let two = |at: usize| -> usize {
         let byte = |at: usize| packet.get(at).copied().map_or(0, usize::from);

@@ -1,7 +1,6 @@
 //! Matches topics and filters. Independent of the engine's implementation, which is compared with
 //! it.
 
-/// Group of a shared subscription, and its filter.
 pub(super) fn split(filter: &str) -> (Option<&str>, &str) {
     let shared = filter.strip_prefix("$share/");
     match shared.and_then(|rest| rest.split_once('/')) {
@@ -10,7 +9,6 @@ pub(super) fn split(filter: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether a filter matches a topic.
 pub(super) fn passes(filter: &str, topic: &str) -> bool {
     let wild_first = filter.starts_with('#') || filter.starts_with('+');
     if wild_first && topic.starts_with('$') {

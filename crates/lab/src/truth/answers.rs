@@ -5,7 +5,6 @@ use std::sync::Arc;
 /// Interim response for a client that waits before sending its body.
 pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// A complete response.
 #[derive(Clone)]
 pub(super) struct WholeResponse {
     pub(super) code: u16,
@@ -35,7 +34,6 @@ impl WholeResponse {
         }
     }
 
-    /// Bytes of a complete response. HEAD gets no body.
     pub(super) fn length(&self, is_head: bool) -> usize {
         if is_head { self.head } else { self.bytes.len() }
     }

@@ -3,12 +3,10 @@
 /// Maximum size of chunk extensions and trailers.
 const MAX_OVERHEAD: usize = 64 * 1024;
 
-/// Position in the body.
 #[derive(Debug)]
 enum At {
     /// In a chunk size with its value so far; false before the first digit.
     Size(u64, bool),
-    /// After a size, up to the end of the line.
     Extension(u64),
     Data(u64),
     /// At the line end after a chunk's data.

@@ -13,7 +13,6 @@ use super::journal::RequestEntry;
 use super::mode::When;
 use super::reader::RequestReader;
 
-/// A queued response.
 pub(super) struct Pending {
     /// Earliest release: its own moment, or that of an earlier response on this connection.
     pub(super) turn: u64,
@@ -24,18 +23,15 @@ pub(super) struct Pending {
     pub(super) entry: Option<RequestEntry>,
 }
 
-/// The response.
 #[derive(Clone, Copy)]
 pub(super) enum What {
     Ok,
     Error,
     Reset(When),
     Stats,
-    /// A refusal with this status, independent of the mode.
     Refusal(u16),
 }
 
-/// What the client still sends.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Intake {
     Requests,
@@ -44,7 +40,6 @@ pub(super) enum Intake {
     Ended,
 }
 
-/// Result of a read.
 pub(super) enum Brought {
     Bytes(usize),
     Nothing,
@@ -67,7 +62,6 @@ pub(super) struct Conn {
     rest: Option<(Arc<[u8]>, std::ops::Range<usize>)>,
     /// Whether to close after the rest is written.
     closing: bool,
-    /// Events currently registered with epoll.
     pub(super) interest: EventFlags,
 }
 
@@ -87,7 +81,6 @@ impl Conn {
         }
     }
 
-    /// Events that should be registered.
     pub(super) fn wanted(&self) -> EventFlags {
         let mut flags = EventFlags::empty();
         flags.set(EventFlags::IN, self.intake != Intake::Ended);
@@ -99,7 +92,6 @@ impl Conn {
         self.rest.is_some()
     }
 
-    /// Whether nothing will happen here any more.
     pub(super) fn is_over(&self) -> bool {
         let deaf = self.socket.is_none() || self.intake == Intake::Ended;
         deaf && self.queue.is_empty() && self.rest.is_none()
@@ -140,7 +132,6 @@ impl Conn {
         sent.is_some()
     }
 
-    /// Continues a partially written response.
     pub(super) fn write_rest(&mut self) {
         let Some((bytes, range)) = self.rest.take() else {
             return;
@@ -179,7 +170,6 @@ impl Conn {
         }
     }
 
-    /// Ends the connection with RST.
     pub(super) fn reset(&mut self) {
         if let Some(socket) = &self.socket {
             let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
@@ -187,7 +177,6 @@ impl Conn {
         self.vanish();
     }
 
-    /// Handles a client that is gone.
     pub(super) fn vanish(&mut self) {
         self.socket = None;
         self.rest = None;

@@ -43,7 +43,6 @@ impl Conns {
         self.free.push(index(token));
     }
 
-    /// All valid tokens.
     pub(super) fn tokens(&self) -> Vec<u64> {
         let tokens = self.slots.iter().zip(0_u64..);
         tokens

@@ -28,7 +28,6 @@ pub(super) struct RequestEntry {
     /// `None` if it is never answered.
     pub(super) release: Option<u64>,
     pub(super) code: Option<u16>,
-    /// Whether the client was gone when the response was written.
     pub(super) gone: bool,
 }
 
@@ -38,7 +37,6 @@ pub(super) enum LogEntry {
     Request(RequestEntry),
 }
 
-/// The lab's end of the log.
 pub(super) struct Journal {
     entries: Sender<LogEntry>,
     writer: JoinHandle<Result<(), LabError>>,
@@ -91,7 +89,6 @@ fn write_all(mut log: RequestLog, entries: &Receiver<LogEntry>) -> Result<(), La
 #[derive(Default)]
 struct Writer {
     line: Vec<u8>,
-    /// Lines of unanswered requests, written at the end.
     unanswered: Vec<u8>,
 }
 

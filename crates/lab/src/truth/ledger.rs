@@ -14,7 +14,6 @@ use super::spread::Spread;
 use super::stall::Windows;
 use crate::LabError;
 
-/// All paths are one route.
 const ROUTE: &str = "(any)";
 
 pub(super) struct LabLedger {
@@ -24,7 +23,6 @@ pub(super) struct LabLedger {
     answered: BTreeMap<u16, u64>,
     resets: u64,
     never: u64,
-    /// Lateness of releases.
     release_error: Spread,
     journal: Option<Journal>,
 }
@@ -43,12 +41,10 @@ impl LabLedger {
         }
     }
 
-    /// Whether request ids are used.
     pub(super) fn wants_ids(&self) -> bool {
         self.journal.is_some()
     }
 
-    /// Counts a request. The first one starts the mode's clock.
     pub(super) fn received(&mut self, arrival: u64) {
         self.received += 1;
         if self.start.is_none() {
@@ -60,13 +56,11 @@ impl LabLedger {
         }
     }
 
-    /// Counts a response about to be written.
     pub(super) fn answered(&mut self, code: u16, error: u64) {
         *self.answered.entry(code).or_default() += 1;
         self.release_error.add(error);
     }
 
-    /// Counts a reset about to be made.
     pub(super) fn reset(&mut self, error: u64) {
         self.resets += 1;
         self.release_error.add(error);
@@ -84,7 +78,6 @@ impl LabLedger {
         self.log(LogEntry::Request(reported));
     }
 
-    /// Logs a request that still waits when the lab ends.
     pub(super) fn unanswered(&self, reported: RequestEntry) {
         self.log(LogEntry::Request(reported));
     }
@@ -97,7 +90,6 @@ impl LabLedger {
         }
     }
 
-    /// Logs stalls.
     pub(super) fn stalls(&self, stalls: Option<(Range<u64>, Windows)>) {
         if let Some((range, windows)) = stalls {
             self.log(LogEntry::Stalls(range, windows));

@@ -11,33 +11,40 @@ use crate::fifo::Fifo;
 /// A mode with its parameters; durations in nanoseconds, shares from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mode {
-    /// The same time for every request.
-    Constant { service: u64 },
-    /// Times drawn from a table.
+    Constant {
+        service: u64,
+    },
     Table(DurationTable),
-    /// A queue with exponential service times.
-    Exponential { mean: u64, servers: usize },
-    /// The whole server stalls periodically.
+    Exponential {
+        mean: u64,
+        servers: usize,
+    },
     Stall {
         rhythm: Rhythm,
         gap: u64,
         service: u64,
     },
-    /// Some requests are slow, independently of each other.
-    Slow { share: f64, slow: u64, service: u64 },
+    Slow {
+        share: f64,
+        slow: u64,
+        service: u64,
+    },
     /// Some requests are never answered.
-    Never { share: f64, service: u64 },
-    /// Some requests end in a reset connection.
+    Never {
+        share: f64,
+        service: u64,
+    },
     Reset {
         share: f64,
         when: When,
         service: u64,
     },
-    /// Some requests fail immediately.
-    Error { share: f64, service: u64 },
+    Error {
+        share: f64,
+        service: u64,
+    },
 }
 
-/// Where in a response the connection is reset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum When {
     Before,
@@ -54,17 +61,14 @@ impl When {
     }
 }
 
-/// Decision about a request at its arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decision {
     /// In order of arrival, from 0.
     pub(super) n: u64,
-    /// Service time without waiting.
     pub(super) service: u64,
     pub(super) fate: Fate,
 }
 
-/// Result of a request, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fate {
     Answer { due: u64 },
@@ -73,7 +77,6 @@ pub(super) enum Fate {
     Never,
 }
 
-/// State of a mode.
 #[derive(Debug)]
 pub(super) struct ModeServer {
     mode: Mode,
@@ -82,7 +85,6 @@ pub(super) struct ModeServer {
     queue: Queue,
 }
 
-/// State of a queue.
 #[derive(Debug)]
 enum Queue {
     None,
@@ -106,7 +108,6 @@ impl ModeServer {
         }
     }
 
-    /// Handles the next request.
     pub(super) fn arrive(&mut self, arrival: u64) -> Decision {
         let n = self.arrived;
         self.arrived += 1;

@@ -11,17 +11,14 @@ use rustix::time::{
     timerfd_settime,
 };
 
-/// How long to wait without events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Wait {
-    /// Not at all.
     No,
     /// Until this moment on `CLOCK_MONOTONIC`, in nanoseconds.
     Until(u64),
     Forever,
 }
 
-/// An event on the descriptor with this token.
 #[derive(Clone, Copy)]
 pub(super) struct Ready {
     pub(super) token: u64,
@@ -36,7 +33,6 @@ const AT_ONCE: usize = 128;
 pub(super) struct Poll {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// Current setting of the timer.
     armed: u64,
     events: Vec<Event>,
 }

@@ -11,37 +11,29 @@ use super::chunked::Chunked;
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 
-/// A complete request.
 #[derive(Debug, PartialEq)]
 pub(super) struct FinishedRequest {
     /// Value of `x-request-id`, if used.
     pub(super) id: Option<Box<[u8]>>,
     pub(super) target: Target,
-    /// Whether the response has no body.
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
 }
 
-/// Target of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Target {
-    /// Any path except the next two.
     Any,
     Stats,
     /// Other paths below `/__lab/`.
     Unknown,
 }
 
-/// Status for refusing a connection that cannot be parsed further.
 #[derive(Debug, PartialEq)]
 pub(super) struct ReadRefusal(pub(super) u16);
 
-/// Parser of a connection.
 #[derive(Debug, Default)]
 pub(super) struct RequestReader {
-    /// Incomplete head.
     partial: Vec<u8>,
-    /// The request whose body is being received.
     body: Option<(FinishedRequest, BodyFraming)>,
     wants_continue: bool,
 }
@@ -176,7 +168,6 @@ fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefus
     }))
 }
 
-/// The relevant header fields.
 #[derive(Default)]
 struct Fields {
     id: Option<Box<[u8]>>,

@@ -52,7 +52,6 @@ pub(super) struct Serve {
     requests: Vec<FinishedRequest>,
     /// After a stop: end of the grace period.
     deadline: Option<u64>,
-    /// Last reading of the clock.
     now: u64,
     last_arrival: u64,
 }
@@ -90,7 +89,6 @@ impl Serve {
         })
     }
 
-    /// Serves until stopped, then flushes the log.
     pub(super) fn run(mut self) -> Result<(), LabError> {
         let served = self.turn_until_stopped();
         // Requests still waiting are logged as unanswered.

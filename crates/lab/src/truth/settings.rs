@@ -13,7 +13,6 @@ pub(super) const OPTIONS: &[&str] = &[
     "share", "slow", "when", "code",
 ];
 
-/// Options of every mode.
 const COMMON: &[&str] = &["mode", "body"];
 
 const MODES: &[(&str, &[&str])] = &[
@@ -35,7 +34,6 @@ pub(super) struct TruthConfig {
     pub(super) mode: Mode,
     /// Size of a response body in bytes.
     pub(super) body: usize,
-    /// Status of a fast error.
     pub(super) error_code: u16,
 }
 

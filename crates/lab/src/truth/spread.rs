@@ -1,6 +1,5 @@
 //! A histogram with classes at most 1.6 % wide. Independent of the engine's, which it verifies.
 
-/// Classes per power of two, as a power of two.
 const FINE: u32 = 6;
 const CLASSES: usize = ((64 - FINE as usize) + 1) << FINE;
 
@@ -50,7 +49,6 @@ fn class(ns: u64) -> usize {
     ((shift as usize) << FINE) + (ns >> shift) as usize
 }
 
-/// The largest value of a class.
 fn highest(class: usize) -> u64 {
     let power = (class >> FINE).saturating_sub(1);
     let base = (class - (power << FINE)) as u64;

@@ -5,9 +5,7 @@ use std::ops::Range;
 /// Stalls relative to the start of the mode's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rhythm {
-    /// Duration of a stall.
     pub(super) stall: u64,
-    /// Period of stalls.
     pub(super) every: u64,
     /// Start of stall 0.
     pub(super) first: u64,
@@ -54,15 +52,12 @@ impl Windows {
     }
 }
 
-/// A server with stalls, and the resulting backlog.
 #[derive(Debug)]
 pub(super) struct Stalls {
     windows: Windows,
     /// Minimum time between two releases of the backlog; 0 for all together.
     gap: u64,
-    /// Release of the last held request.
     last_turn: Option<u64>,
-    /// Number of stalls returned so far.
     announced: u64,
 }
 

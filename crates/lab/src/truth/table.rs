@@ -2,10 +2,8 @@
 
 use crate::units;
 
-/// Durations with their cumulative share.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DurationTable {
-    /// Sorted by cumulative weight.
     rows: Vec<(f64, u64)>,
     total: f64,
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A response with header names in lower case.
 pub struct Answer {
     pub code: u16,
     pub headers: Vec<(String, String)>,
@@ -26,7 +25,6 @@ impl Answer {
     }
 }
 
-/// A keep-alive connection with fixed extra headers.
 pub struct Client {
     stream: BufReader<TcpStream>,
     headers: String,
@@ -60,7 +58,6 @@ impl Client {
         self.receive(method)
     }
 
-    /// Only sends, for clients that vanish.
     pub fn send(&mut self, method: &str, path: &str, body: &str) {
         self.send_head(method, path, body.len());
         self.send_body(body);
@@ -133,13 +130,11 @@ impl Client {
         line.trim_end().to_owned()
     }
 
-    /// Whether the server has closed the connection.
     pub fn is_closed(&mut self) -> bool {
         !matches!(self.stream.read(&mut [0]), Ok(1))
     }
 }
 
-/// The lab's counts.
 pub fn stats(of: SocketAddr) -> Value {
     Client::connect(of).get("/__lab/stats").json()
 }

@@ -30,7 +30,6 @@ fn child() {
     lab::run(lab::GENERAL, &name, options, std::io::stderr()).unwrap();
 }
 
-/// A lab in a child process, killed when dropped.
 struct Running {
     child: Child,
     out: BufReader<ChildStderr>,
@@ -72,7 +71,6 @@ impl Running {
         }
     }
 
-    /// Waits for a clean end.
     fn assert_ends(mut self, lines: usize) {
         assert!(self.child.wait().unwrap().success());
         let mut rest = String::new();

@@ -3,7 +3,6 @@
 //!
 //! [`Cells`] counts during the run. [`Counts`] is transferred, merged and stored.
 
-/// Cells per page.
 const PAGE: usize = 4096;
 
 /// A dense array of counters in pages. Pages are allocated on first use and kept when emptied.

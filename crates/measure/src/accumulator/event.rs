@@ -7,17 +7,11 @@ use crate::Fault;
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
     /// A virtual user started.
-    UserStarted {
-        /// Index of the scenario.
-        scenario: u32,
-    },
+    UserStarted { scenario: u32 },
     /// An arrival was skipped because of the plan's user limit.
     UserSkipped,
     /// A virtual user finished its scenario.
-    UserCompleted {
-        /// Duration of the iteration.
-        session_ns: u64,
-    },
+    UserCompleted { session_ns: u64 },
     /// A virtual user was ended by an error.
     UserFailed {
         /// The error.
@@ -54,17 +48,9 @@ pub enum Event<'a> {
         opening: Opening,
     },
     /// A custom metric from a hook. Only the hook's own accumulator interprets it.
-    Told {
-        /// Name of the metric.
-        name: &'a str,
-        /// Value of the metric.
-        value: u64,
-    },
+    Told { name: &'a str, value: u64 },
     /// An error that does not end the virtual user.
-    Remark {
-        /// Name of the error.
-        name: &'a str,
-    },
+    Remark { name: &'a str },
     /// A worker of the batch driver starts.
     Begin,
     /// A response of the batch driver is complete.
@@ -81,12 +67,7 @@ pub enum Event<'a> {
         service_ns: u64,
     },
     /// A batch failed without a response.
-    Lost {
-        /// Cause of the failure.
-        how: Loss,
-        /// Bytes of incomplete responses.
-        bytes: u64,
-    },
+    Lost { how: Loss, bytes: u64 },
     /// A worker of the batch driver has finished.
     End,
 }

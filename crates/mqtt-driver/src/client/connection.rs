@@ -1,4 +1,4 @@
-//! A connection's bytes on their way out: what waits for the socket, and how much it has taken. Which messages they are is the outbox's.
+//! Outgoing bytes of a connection.
 
 use std::{
     cell::Cell,
@@ -11,14 +11,12 @@ use engine::net::stream::Stream;
 
 pub(super) struct Connection {
     pub stream: Stream,
-    /// What has come and is no whole packet yet.
     pub partial: Vec<u8>,
-    /// Since when the socket takes nothing.
     pub blocked_since: Option<u64>,
     out: Vec<u8>,
-    /// How much of `out` the socket has taken.
+    /// Written bytes of `out`.
     taken: usize,
-    /// How much it had taken before `out` began.
+    /// Written bytes before `out`.
     before: u64,
     open: Rc<Cell<u64>>,
 }
@@ -37,17 +35,15 @@ impl Connection {
         }
     }
 
-    /// Where packets are written to.
     pub fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// Where what was put in last ends, among all bytes of the connection.
+    /// Position of the last byte in the connection's stream.
     pub fn end(&self) -> u64 {
         self.before + self.out.len() as u64
     }
 
-    /// How many of them the socket has taken.
     pub fn taken(&self) -> u64 {
         self.before + self.taken as u64
     }
@@ -61,7 +57,6 @@ impl Connection {
         self.waiting() == 0
     }
 
-    /// Hands everything to the socket; a busy connection keeps its buffer.
     pub fn write(&mut self, cx: &mut Context<'_>, is_busy: bool) -> Poll<io::Result<()>> {
         while self.taken < self.out.len() {
             let n = ready!(self.stream.poll_write(cx, &self.out[self.taken..]))?;
@@ -73,7 +68,7 @@ impl Connection {
         self.before += self.out.len() as u64;
         self.taken = 0;
         self.out.clear();
-        // An idle connection holds no buffer: there may be many of them.
+        // There may be many idle connections.
         if self.out.capacity() > 1024 && !is_busy {
             self.out = Vec::new();
         }

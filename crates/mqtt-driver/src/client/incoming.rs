@@ -1,4 +1,4 @@
-//! What a server says to a client, read in place, and what follows from it.
+//! Incoming packets and their effects.
 
 use std::task::{Context, Poll};
 
@@ -16,13 +16,11 @@ use mqtt::{
 use super::{Client, ClientState, Phase, finish, put_subscribe};
 use crate::{counts::add, outbox::SentMessage, shared::DriverState};
 
-/// The largest packet that is taken.
+/// Maximum packet size.
 const MAX_PACKET: usize = 64 << 20;
-/// Reads of one connection before others are due.
 const READS: usize = 16;
 
 impl Client {
-    /// Reads what is there.
     pub(super) fn read(&self, shared: &DriverState, cx: &mut Context<'_>) -> Result<(), Fault> {
         for _ in 0..READS {
             let mut state = self.state.borrow_mut();
@@ -61,7 +59,7 @@ impl Client {
         Ok(())
     }
 
-    /// The operation to which bytes that come in are counted: deliveries to the subscription, answers to what is published.
+    /// Operation that incoming bytes count for: the subscription, or publishing.
     fn label_of_reads(&self, shared: &DriverState, is_greeting: bool) -> LabelId {
         match &self.made.outgoing {
             _ if is_greeting => shared.labels.connect,
@@ -71,7 +69,6 @@ impl Client {
         }
     }
 
-    /// Every whole packet at the beginning of bytes; how many bytes they were.
     fn packets(
         &self,
         state: &mut ClientState,
@@ -107,7 +104,7 @@ impl Client {
         match packet {
             Packet::Connack(connack) => return self.connack(state, shared, connack, now),
             Packet::Publish(message) => {
-                // Aliases were not allowed, so that a topic is always there.
+                // Without aliases a topic is always present.
                 if message.topic.is_empty() {
                     shared
                         .worker
@@ -207,7 +204,7 @@ impl Client {
             add(&shared.counts.reconnected, 1);
         }
         let is_first = !std::mem::replace(&mut state.was_up, true);
-        // A new session was asked for: one that is still there is not this client's.
+        // A leftover session is ignored if a clean one was requested.
         let session_present = connack.session_present && !self.made.clean;
         if connack.session_present && self.made.clean {
             let line = "the server says that it kept a session, where a new one was asked for";
@@ -228,7 +225,7 @@ impl Client {
             );
         }
         self.keep_alive(shared);
-        // What an earlier run has subscribed to nobody knows.
+        // Subscriptions of an earlier run are unknown.
         if self.made.filters.is_empty() || (session_present && !is_first) {
             self.is_up(state, shared, now);
             return Ok(());
@@ -294,7 +291,6 @@ fn acknowledged(shared: &DriverState, sent: &SentMessage, reason: Reason, now: u
     });
 }
 
-/// A refusal by the name of its reason.
 fn turned_down(reason: Reason) -> RequestOutcome {
     let name = reason.name().unwrap_or("unknown reason");
     RequestOutcome::Failed(Failure::Refusal(name))

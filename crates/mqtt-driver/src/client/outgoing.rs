@@ -1,5 +1,4 @@
-//! What a client says: messages that are due, encoded as far as socket and session have room, and the moment at which the socket has
-//! taken them. What is due, and what is answered, is decided elsewhere.
+//! Encodes due messages as far as socket and session have room, and records when they are written.
 
 use std::task::{Context, Poll};
 
@@ -17,11 +16,9 @@ use crate::{
     shared::DriverState,
 };
 
-/// So many bytes are written at once.
 const AT_ONCE: usize = 48 << 10;
 
 impl Client {
-    /// Encodes what there is room for and hands it to the socket.
     pub(super) fn write(&self, shared: &DriverState, cx: &mut Context<'_>) -> Result<(), Fault> {
         loop {
             let mut state = self.state.borrow_mut();
@@ -39,7 +36,7 @@ impl Client {
             }
             let polled = line.write(cx, shared.flat_out);
             let now = shared.worker.clock.now();
-            // Before all else, a failure too: what the socket has taken, it has taken.
+            // First, even after an error: written bytes count.
             self.written(state, shared, now);
             let Some(line) = &mut state.line else {
                 return Ok(());
@@ -57,7 +54,7 @@ impl Client {
                 Poll::Ready(Err(error)) => return Err(socket_fault(&error)),
             }
             if shared.flat_out {
-                // Answers, and others, are due too.
+                // Others are due too.
                 cx.waker().wake_by_ref();
                 return Ok(());
             }
@@ -105,14 +102,14 @@ impl Client {
                 None => break,
             }
         }
-        // Of QoS 0 only an answered PINGREQ shows that the server has read what was sent before it. Several may be in flight.
+        // For QoS 0 only an answered PINGREQ shows that the server read earlier messages. Several
+        // may be in flight.
         if outbox.wants_to_ask(now, shared.is_over.get()) {
             outbox.ask(now);
             connect::put_ping(line.out());
         }
     }
 
-    /// What the socket has taken is sent.
     fn written(&self, state: &mut ClientState, shared: &DriverState, now: u64) {
         let Some(line) = &mut state.line else { return };
         let taken = line.taken();
@@ -122,7 +119,6 @@ impl Client {
     }
 }
 
-/// Makes a payload the one of this message.
 fn stamp(payload: &mut Vec<u8>, client: &Client, shared: &DriverState, sent: &SentMessage) {
     let outgoing = client.made.outgoing.as_ref();
     if let Some(groups) = outgoing.and_then(|outgoing| outgoing.groups) {

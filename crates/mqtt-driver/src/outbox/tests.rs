@@ -1,4 +1,5 @@
-//! The ledger against a peer that knows for itself what it got: connections that break behind every byte, and any order of events.
+//! The ledger against a peer with its own records: broken connections at every byte, any order of
+//! events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +10,15 @@ use super::*;
 
 const BYTES: u64 = 7;
 
-/// A server and the connection to it: it takes bytes until it is told to break, and answers as it is told.
 struct Peer {
     outbox: Outbox,
     now: u64,
-    /// On this connection: what was encoded, and where it ends.
+    /// Of this connection.
     encoded: Vec<(u64, u16, u64)>,
     written: u64,
     taken: u64,
-    /// Whole messages that arrived, by sequence number: how often.
     arrived: BTreeMap<u64, u64>,
-    /// Those of this connection that wait for their answer, in order.
+    /// Of this connection, in order.
     unanswered: Vec<(u16, u64)>,
     released: Vec<(u16, u64)>,
     answered: BTreeSet<u64>,
@@ -49,7 +48,6 @@ impl Peer {
             .due(SentMessage::new(0, sequence, intended, self.now));
     }
 
-    /// Encodes everything that there is room for.
     fn encode(&mut self) {
         while let Some(next) = self.outbox.next() {
             let NextWrite::Message { id, is_again, sent } = next else {
@@ -62,7 +60,6 @@ impl Peer {
         }
     }
 
-    /// The socket takes so many bytes more.
     fn take(&mut self, bytes: u64) {
         self.now += 1;
         self.taken = self.written.min(self.taken + bytes);
@@ -87,7 +84,6 @@ impl Peer {
         self.outbox.acknowledged(&ack, self.now)
     }
 
-    /// Answers the oldest message that is not answered yet.
     fn answer(&mut self) {
         if self.outbox.qos == Qos::AtMostOnce || self.unanswered.is_empty() {
             return;
@@ -139,7 +135,6 @@ impl Peer {
         }
     }
 
-    /// Ends, and everything is settled.
     fn close(mut self) -> MessageLedger {
         self.booked += self.outbox.close().len() as u64;
         self.check();
@@ -154,7 +149,7 @@ impl Peer {
     }
 }
 
-/// A connection that breaks behind every possible byte, with the server's session kept or gone.
+/// Breaks at every possible byte, with and without session.
 #[test]
 fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
     for qos in [Qos::AtMostOnce, Qos::AtLeastOnce, Qos::ExactlyOnce] {
@@ -165,7 +160,7 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
             let mut peer = Peer::new(qos, 1000);
             (0..5).for_each(|_| peer.due());
             peer.encode();
-            // In two pieces, of which the second finds the socket broken.
+            // The second piece fails.
             peer.take(bytes / 2);
             peer.take(bytes - bytes / 2);
             peer.answer();
@@ -200,7 +195,7 @@ fn a_server_that_answers_what_it_has_not_got_confuses_nobody() {
     peer.due();
     peer.due();
     peer.encode();
-    // Nothing is taken, and yet the first is acknowledged: whoever says so has it.
+    // An acknowledgement counts even if nothing was written.
     assert!(matches!(
         peer.ack(AckKind::Acknowledged, 1),
         Event::Done(sent, _) if sent.sequence == 0

@@ -1,4 +1,4 @@
-//! Clients beside other work: on its timeline, at their own pace, and without a part in its arrivals and users.
+//! Clients alongside other work: own pace, not in arrivals and users.
 
 use std::{pin::Pin, rc::Rc};
 
@@ -12,7 +12,6 @@ use plan::{Rate, mqtt::PublishPace, work::External};
 
 use super::{peer::*, *};
 
-/// Other work: one arrival, which lasts as long as the load.
 struct Other(DriverContext);
 
 impl Driver for Other {
@@ -34,7 +33,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
     script.extend([1, 2, 3, 4].into_iter().flat_map(message));
     let peer = Peer::start(vec![script]);
     let mut clients = publisher(1, 1);
-    // At 0, 0.5 s and so on: what is due until everybody is connected, in a second, is not planned.
+    // At 0, 0.5 s, ...; what is due during the second of connecting is not planned.
     let rate = Rate {
         count: 2,
         per_ns: SECOND,

@@ -1,4 +1,4 @@
-//! Connections: many at once, refused, lost, silent, and sessions that servers lie about.
+//! Connections: many, refused, lost, silent; wrong session flags.
 
 use std::{io::Read, io::Write, net::TcpListener, time::Duration};
 
@@ -20,12 +20,12 @@ fn connections_are_arrivals_and_each_is_counted() {
             stream.read_exact(&mut head).unwrap();
             let mut rest = vec![0; usize::from(head[1])];
             stream.read_exact(&mut rest).unwrap();
-            // Every fourth is refused: not authorised.
+            // Every fourth is not authorized.
             let code = if n % 4 == 3 { 5 } else { 0 };
             stream.write_all(&[0x20, 2, 0, code]).unwrap();
             streams.push((stream, code));
         }
-        // Those that were refused come again, and find nobody.
+        // Refused clients return to a closed listener.
         drop(listener);
         for (stream, code) in &mut streams {
             if *code == 0 {
@@ -75,7 +75,7 @@ fn a_lost_connection_is_tried_again_after_longer_and_longer() {
     let version = Version::V311;
     let kept = run_until(&stop, peer.port, load, version, publisher(1, 1));
     let came = peer.played().came;
-    // Never sooner; how much later is the machine's affair.
+    // Never earlier; lateness depends on the machine.
     for (pair, at_least_ms) in came.windows(2).zip([200, 400]) {
         let gap = pair[1] - pair[0];
         assert!(gap >= Duration::from_millis(at_least_ms), "{gap:?}");
@@ -94,7 +94,6 @@ fn a_silent_server_is_asked_for_a_sign_of_life_and_given_up() {
         ping(),
         Say(PINGRESP.to_vec()),
         ping(),
-        // And no answer: the client hangs up.
         Silence,
     ];
     let mut second = vec![connect(0, 1), connack(1, 0)];

@@ -1,5 +1,4 @@
-//! The driver through its public API, against a server that follows a script to the byte: what it says, when it comes again, and what is
-//! in its ledger afterwards.
+//! The public API, against a scripted server.
 
 #![allow(
     clippy::expect_used,
@@ -27,7 +26,6 @@ mod connecting;
 mod flows;
 mod peer;
 
-/// Keeps what the driver tells.
 #[derive(Default)]
 struct Told(Tally);
 
@@ -60,7 +58,6 @@ impl Sink for Kept {
 }
 
 impl Kept {
-    /// A count of the driver's.
     fn count(&self, name: &str) -> u64 {
         let of = |interval: &Interval| interval.door.counters.get(name).copied();
         self.intervals.iter().filter_map(of).sum()
@@ -70,7 +67,6 @@ impl Kept {
         names.map(|name| self.count(name))
     }
 
-    /// Requests that were issued, and how they ended: ok, failed, unanswered.
     fn requests(&self) -> [u64; 4] {
         let mut sum: Slot = Slot::default();
         for interval in &self.intervals {
@@ -96,7 +92,7 @@ impl Kept {
     }
 }
 
-/// A client `c0` of 3.1.1 that keeps its session, and does nothing yet.
+/// MQTT 3.1.1 with a persistent session.
 fn client() -> Clients {
     Clients {
         count: 1,
@@ -115,7 +111,6 @@ fn client() -> Clients {
     }
 }
 
-/// CONNECT of [`client`].
 fn connect(flags: u8, keep_alive: u8) -> peer::Do {
     let mut bytes = vec![0x10, 14, 0, 4, b'M', b'Q', b'T', b'T', 4, flags];
     bytes.extend([0, keep_alive, 0, 2, b'c', b'0']);
@@ -147,7 +142,7 @@ fn subscriber(qos: u8) -> Clients {
     }
 }
 
-/// So many messages at once, behind a moment to connect in.
+/// All at once, after time to connect.
 fn messages(count: u64) -> Load {
     let phases =
         [Shape::Pause, Shape::Count(count)].map(|shape| Phase::new(10 * MILLISECOND, shape));
@@ -157,16 +152,13 @@ fn messages(count: u64) -> Load {
     }
 }
 
-/// As long as it takes.
 const PATIENT: u64 = 60 * SECOND;
 
-/// A publisher at work, until everything is answered.
 fn run(port: u16, messages_due: u64, version: Version, clients: Clients) -> Kept {
     let stop = StopHandle::default();
     run_until(&stop, port, messages(messages_due), version, clients)
 }
 
-/// Clients that connect and stay, until they are told to end.
 fn stay(stop: &StopHandle, port: u16, clients: Clients) -> Kept {
     let arrivals = Shape::Count(u64::from(clients.count));
     let load = Load::Open {

@@ -1,5 +1,4 @@
-//! A server that follows a script to the byte: what each connection must say, in order, and what it is told. What it hears beyond the
-//! script it keeps; what contradicts the script fails the test.
+//! A scripted server: expected and sent bytes of each connection. Deviations fail the test.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -10,23 +9,17 @@ use std::{
 
 use engine::{Cause, StopHandle};
 
-/// A step of a connection.
 pub enum Do {
-    /// These bytes come next.
     Hear(Vec<u8>),
-    /// These are said.
     Say(Vec<u8>),
-    /// Nothing comes, for a while: a client that is slow passes too.
     Silence,
 }
 
 pub use Do::{Hear, Say, Silence};
 
-/// What became of a script.
 pub struct Played {
-    /// When each connection came.
     pub came: Vec<Instant>,
-    /// What the last connection said behind its script, until it ended.
+    /// Bytes of the last connection after its script.
     pub rest: Vec<u8>,
 }
 
@@ -36,12 +29,12 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Plays one script after the other; each but the last connection is closed behind its own.
+    /// Each connection but the last is closed after its script.
     pub fn start(scripts: Vec<Vec<Do>>) -> Peer {
         Peer::ending(scripts, StopHandle::default())
     }
 
-    /// The same, and the run is told to end when everything is played.
+    /// Like `start`, and stops the run at the end.
     pub fn ending(scripts: Vec<Vec<Do>>, stop: StopHandle) -> Peer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -69,7 +62,7 @@ impl Peer {
     }
 }
 
-/// The next connection; a client that never comes fails the test, and does not hold it up for ever.
+/// Fails if no client connects in time.
 fn accept(listener: &TcpListener) -> TcpStream {
     listener.set_nonblocking(true).unwrap();
     let begun = Instant::now();
@@ -108,7 +101,7 @@ fn play(stream: &mut TcpStream, script: Vec<Do>, connection: usize) {
     }
 }
 
-/// A message that the client answers: behind it, it has read everything that was said before.
+/// The client's answer shows that it read everything before.
 pub fn echo() -> [Do; 2] {
     [Say(publish(0x32, 7)), Hear(ack(PUBACK, 7))]
 }
@@ -126,7 +119,6 @@ pub fn publish(first: u8, id: u8) -> Vec<u8> {
     vec![first, 6, 0, 1, b'a', 0, id, b'm']
 }
 
-/// PUBACK, PUBREC, PUBREL or PUBCOMP.
 pub fn ack(first: u8, id: u8) -> Vec<u8> {
     vec![first, 2, 0, id]
 }

@@ -9,13 +9,11 @@ use mqtt_protocol_core::mqtt::{
     packet::GenericPacketTrait, role::Server,
 };
 
-/// A connection without a network.
 struct Line {
     version: Version,
     server: Connection<Server>,
     /// Bytes from the server that are not read yet.
     down: Vec<u8>,
-    /// Packets that the server received, except acknowledgements.
     came: Vec<theirs::packet::Packet>,
 }
 
@@ -192,7 +190,6 @@ fn qos_2_messages_complete() {
     messages_are_acknowledged(Version::V5, Qos::ExactlyOnce);
 }
 
-/// SUBSCRIBE, then complete flows of every quality of service.
 #[test]
 fn subscription_receives_messages() {
     use theirs::packet::Qos as Theirs;

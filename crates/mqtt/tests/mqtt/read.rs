@@ -5,7 +5,6 @@ use mqtt::{AckKind, Id, NextPacket, Packet, Qos, Reason, Version, packet};
 use mqtt_proto::{Pid, QoS, QosPid, TopicName, v3, v5};
 use proptest::prelude::*;
 
-/// The single packet in these bytes.
 fn whole(version: Version, bytes: &[u8]) -> Packet<'_> {
     match packet::next(version, bytes, usize::MAX) {
         Ok(NextPacket::Packet(packet, used)) if used == bytes.len() => packet,

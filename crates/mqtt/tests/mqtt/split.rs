@@ -3,7 +3,6 @@
 use mqtt::{Malformed, NextPacket, Packet, Publish, Qos, Template, Version, packet};
 use proptest::prelude::*;
 
-/// A stream and a short description of its packets.
 fn stream() -> (Vec<u8>, Vec<String>) {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(&[0x20, 3, 1, 0, 0]);
@@ -30,7 +29,6 @@ fn stream() -> (Vec<u8>, Vec<String>) {
     (bytes, reported)
 }
 
-/// Complete packets at the start, and their size.
 fn read(bytes: &[u8]) -> (Vec<String>, usize) {
     let (mut reported, mut at) = (Vec::new(), 0);
     loop {

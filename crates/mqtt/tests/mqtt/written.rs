@@ -36,7 +36,6 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..300)
 }
 
-/// A CONNECT without its texts.
 #[derive(Debug, Clone)]
 struct Plain {
     id: String,

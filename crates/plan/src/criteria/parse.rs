@@ -237,7 +237,6 @@ fn fitting(metric: &Metric, value: Quantity, text: &str) -> Result<Quantity, Str
     ))
 }
 
-/// A cursor over the text.
 pub(crate) struct Scan<'a> {
     pub(crate) text: &'a str,
     pub(crate) at: usize,
@@ -264,7 +263,6 @@ impl<'a> Scan<'a> {
         &rest[..length]
     }
 
-    /// Returns the next word without taking it.
     fn peek(&mut self) -> &'a str {
         let before = self.at;
         let word = self.word();

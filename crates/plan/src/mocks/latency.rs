@@ -29,12 +29,7 @@ pub enum MockLatency {
         quick_ns: u64,
     },
     /// A first-come, first-served queue.
-    Queue {
-        /// Number of parallel workers.
-        workers: u32,
-        /// Service time of a request.
-        service_ns: u64,
-    },
+    Queue { workers: u32, service_ns: u64 },
 }
 
 impl MockLatency {
@@ -153,9 +148,7 @@ pub struct LatencySampler {
     latency: MockLatency,
     seed: u64,
     drawn: u64,
-    /// When each worker of a queue becomes free.
     free: BinaryHeap<Reverse<u64>>,
-    /// Total busy time of the workers.
     busy_ns: u128,
 }
 

@@ -63,12 +63,10 @@ pub struct Measured {
     mean_ns: f64,
 }
 
-/// Values between two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct HistogramStep {
     low_ns: u64,
     high_ns: u64,
-    /// Cumulative number of values, including these.
     up_to: u64,
 }
 

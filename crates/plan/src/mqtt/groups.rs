@@ -25,7 +25,6 @@ pub enum PayloadKind {
 }
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// Number of digits for the group, and for the client.
 const GROUP: usize = 6;
 const CLIENT: usize = 3;
 

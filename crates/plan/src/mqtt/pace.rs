@@ -48,7 +48,6 @@ impl PublishPace {
     }
 }
 
-/// The messages that go with a phase of the load.
 fn following(phase: &Phase, factor: f64) -> Option<Phase> {
     let times = |per_second: f64| Rate::from_f64(per_second * factor);
     let shape = match phase.shape {

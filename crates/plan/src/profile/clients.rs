@@ -21,7 +21,6 @@ pub struct ClientsRow {
     pub messages: Option<u64>,
 }
 
-/// The groups of a plan.
 pub(super) fn rows(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
     let Some(background) = &plan.background else {
         return Vec::new();

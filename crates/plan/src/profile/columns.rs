@@ -7,12 +7,10 @@ use crate::Load;
 /// Maximum number of columns in a terminal.
 const MOST: usize = 5;
 
-/// A rate of the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RateColumn {
     /// `0.5x`, or `20/s` without volumes.
     pub name: String,
-    /// Arrivals per second.
     pub per_second: f64,
 }
 
@@ -64,7 +62,6 @@ fn thinned(rates: &[f64], full: Option<f64>) -> Vec<f64> {
     kept.into_iter().map(|i| rates[i]).collect()
 }
 
-/// Rounds to four decimals.
 fn digits(number: f64) -> f64 {
     let scale = if number.abs() < 1.0 { 1e4 } else { 1e3 };
     (number * scale).round() / scale

@@ -6,20 +6,15 @@ use crate::{
     scenario::{BlockKind, Branch, LoopCount, LoopRange, Over, ThinkTime},
 };
 
-/// Average iteration without failures.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Journey {
-    /// Endpoints in order of their first use, with their number of calls.
     pub calls: Vec<(Endpoint, f64)>,
-    /// Total think time.
     pub think_ns: f64,
     /// Whether all numbers are known before the run. Loops and pauses may depend on responses.
     pub is_known: bool,
-    /// Whether no random choice is involved.
     pub is_certain: bool,
 }
 
-/// What requests are counted under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     pub method: String,
@@ -37,12 +32,10 @@ impl Journey {
         journey
     }
 
-    /// Requests per iteration.
     pub fn requests(&self) -> f64 {
         self.calls.iter().map(|(_, times)| times).sum()
     }
 
-    /// Whether every iteration has the same number of requests.
     pub fn is_exact(&self) -> bool {
         self.is_known && self.is_certain
     }

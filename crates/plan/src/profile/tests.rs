@@ -229,7 +229,6 @@ fn thinned_columns_keep_ends_and_1x() {
 }
 
 proptest! {
-    /// Compares the arithmetic of loops, probabilities and exits with executed steps.
     #[test]
     fn computed_calls_match_executed_steps(
         rounds in 1i64..6,

@@ -35,7 +35,6 @@ pub struct Schedule {
 
 #[derive(Debug, Clone)]
 struct SchedulePart {
-    /// Number of the part's first arrival.
     first: u64,
     count: u64,
     phase: u32,

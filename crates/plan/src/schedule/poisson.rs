@@ -71,7 +71,6 @@ impl PoissonPhase {
         drawn.1[(j - self.before[slot]) as usize]
     }
 
-    /// Draws the arrivals of one slot, in order.
     fn draw(&self, slot: usize, into: &mut Vec<u64>) {
         into.clear();
         let begin = slot as u64 * SLOT_NS;

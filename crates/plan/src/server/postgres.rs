@@ -2,7 +2,6 @@
 
 use super::percent::decoded;
 
-/// Default port.
 const PORT: u16 = 5432;
 /// Supported URL schemes.
 pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];

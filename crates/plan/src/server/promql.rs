@@ -11,7 +11,6 @@ pub(super) fn line(text: &str) -> Result<MetricLocation, String> {
     place(url, query)
 }
 
-/// Creates the place of a query.
 pub(super) fn place(url: &str, query: &str) -> Result<MetricLocation, String> {
     // The URL may contain a password, so it is not repeated.
     if !url.starts_with("http://") && !url.starts_with("https://") {

@@ -65,7 +65,6 @@ impl Serialize for Fakery {
     }
 }
 
-/// Adapts our random numbers to the library.
 struct FakeRandom<'a>(&'a mut Rng);
 
 impl TryRng for FakeRandom<'_> {

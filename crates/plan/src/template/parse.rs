@@ -28,7 +28,6 @@ impl std::fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// Parses a text.
 pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
     if !text.contains("{{") {
         return Ok(Template::from(text));
@@ -97,7 +96,6 @@ fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The variable or call at the start of the text, and its length.
 fn brace(text: &str) -> Option<(Brace<'_>, usize)> {
     let inside = text.strip_prefix("{{")?;
     variable(text, inside).or_else(|| {

@@ -13,7 +13,6 @@ use crate::{Chance, Misread, Scope, regexp::Regexp};
 use operand::Operand;
 pub use parse::NameSource;
 
-/// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
     text: String,
@@ -40,11 +39,9 @@ enum ExpressionNode {
         list: Box<ExpressionNode>,
         negated: bool,
     },
-    /// Condition, then, else.
     Choice(Box<(ExpressionNode, ExpressionNode, ExpressionNode)>),
     Property(String, Box<ExpressionNode>),
     Call(FiltrexFunction, Vec<ExpressionNode>),
-    /// A call of an unknown function.
     UnknownCall(String),
 }
 
@@ -106,7 +103,6 @@ pub fn holds(text: &str, figures: parse::FigureResolver<'_>) -> Result<bool, Mis
 
 #[derive(Default)]
 struct NoVariables {
-    /// Whether an unknown function was called.
     has_failed: Cell<bool>,
 }
 
@@ -120,7 +116,6 @@ impl Scope for NoVariables {
     }
 }
 
-/// Constant random numbers, so that metrics are evaluated deterministically.
 struct Middle;
 
 impl Chance for Middle {
@@ -142,13 +137,11 @@ impl Expression {
         })
     }
 
-    /// The expression as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the value is true in JavaScript.
     pub fn is_true(&self, scope: &dyn Scope, rng: &mut dyn Chance) -> bool {
         self.root.value(scope, rng).is_truthy()
     }
@@ -159,7 +152,6 @@ impl Expression {
         self.root.holds(scope, rng)
     }
 
-    /// All variables used.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -274,7 +266,6 @@ impl ExpressionNode {
     }
 }
 
-/// Whether a text matches a regular expression. An invalid one matches nothing.
 fn matches(text: &str, pattern: &str, scope: &dyn Scope) -> bool {
     let Ok(regex) = Regexp::new(pattern, "") else {
         return false;

@@ -13,9 +13,7 @@ pub enum Operand<'v> {
     Bool(bool),
     Number(f64),
     Text(Cow<'v, str>),
-    /// A list or a mapping of a variable.
     Json(&'v Value),
-    /// A list in the expression.
     List(Vec<Operand<'v>>),
 }
 

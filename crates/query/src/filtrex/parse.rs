@@ -7,7 +7,6 @@ use crate::{Misread, cursor::Cursor};
 /// Resolves a metric whose name is at the start of a text: length of the name in bytes, and value.
 pub type FigureResolver<'a> = &'a dyn Fn(&str) -> Option<(usize, f64)>;
 
-/// Meaning of names in an expression.
 #[derive(Clone, Copy)]
 pub enum NameSource<'a> {
     /// Variables: letters, digits, `_`, `$` and dots, or anything in single quotes.
@@ -221,7 +220,6 @@ impl ExpressionParser<'_> {
         Ok(ExpressionNode::Number(number))
     }
 
-    /// Text up to the closing quote. A backslash escapes the quote and itself.
     fn quoted(&mut self, quote: char) -> Result<String, Misread> {
         let mut text = String::new();
         let mut chars = self.c.rest().char_indices().skip(1);
@@ -282,7 +280,6 @@ impl ExpressionParser<'_> {
         Ok(ExpressionNode::Variable(name.to_owned()))
     }
 
-    /// Values between commas up to the closing bracket.
     fn items(&mut self) -> Result<Vec<ExpressionNode>, Misread> {
         let mut list = Vec::new();
         while !self.c.take(")") {

@@ -232,7 +232,6 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
 type Js<'a> = Option<Cow<'a, Value>>;
 
 impl Expression {
-    /// The value at a place of the document.
     pub fn eval<'a>(&'a self, place: &TracedValue<'a, '_>) -> Js<'a> {
         match self {
             Expression::Literal(literal) => literal.as_ref().map(Cow::Borrowed),
@@ -256,7 +255,6 @@ impl Expression {
         }
     }
 
-    /// Whether the value is true.
     pub fn holds<'a>(&'a self, place: &TracedValue<'a, '_>) -> bool {
         truthy(self.eval(place).as_deref())
     }

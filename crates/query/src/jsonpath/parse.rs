@@ -72,7 +72,6 @@ fn name(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     plain(text, cursor)
 }
 
-/// The segment of an unquoted text.
 fn plain(text: &str, cursor: &Cursor<'_>) -> Result<PathSegment, JsonPathError> {
     if text == "*" {
         return Ok(PathSegment::All);

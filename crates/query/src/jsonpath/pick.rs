@@ -47,13 +47,10 @@ impl JsonPath {
     }
 }
 
-/// A bit per path.
 type Some8 = u8;
 
-/// Some paths at a position in the text.
 struct Walk<'w> {
     ways: &'w [&'w [PathSegment]; MOST],
-    /// Number of steps taken.
     at: usize,
     these: Some8,
     found: &'w mut [Option<Value>; MOST],
@@ -65,7 +62,6 @@ impl Walk<'_> {
         (0..MOST).filter(move |way| these & 1 << way != 0)
     }
 
-    /// The next step of a path.
     fn next(&self, way: usize) -> Option<&str> {
         match self.ways[way].get(self.at) {
             Some(PathSegment::Child(name)) => Some(name),
@@ -73,7 +69,6 @@ impl Walk<'_> {
         }
     }
 
-    /// The paths that continue with a name.
     fn by(&self, name: &str) -> Some8 {
         let each = self.each().filter(|way| self.next(*way) == Some(name));
         each.fold(0, |these, way| these | 1 << way)
@@ -92,7 +87,6 @@ impl Walk<'_> {
         }
     }
 
-    /// All paths end in this value or continue inside it.
     fn end_in(&mut self, value: &Value) {
         for way in self.each() {
             let rest = self.ways[way].get(self.at..).unwrap_or_default();
@@ -102,7 +96,6 @@ impl Walk<'_> {
     }
 }
 
-/// Returns whether the value has children.
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = bool;
 
@@ -193,7 +186,6 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 }
 
-/// Finds the paths that continue with a property's name.
 struct Key<'k, 'w>(&'k Walk<'w>);
 
 impl<'de> DeserializeSeed<'de> for Key<'_, '_> {
@@ -222,7 +214,6 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// Compares with the results in the document.
     fn same(text: &str, paths: &[&str]) {
         let paths: Vec<JsonPath> = paths.iter().map(|p| JsonPath::parse(p).unwrap()).collect();
         assert!(paths.iter().all(JsonPath::is_plain));

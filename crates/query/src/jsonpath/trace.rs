@@ -13,21 +13,16 @@ const MAX_STEPS: usize = 1_000_000;
 /// Maximum depth. JSON is parsed to 128.
 const MAX_DEPTH: usize = 160;
 
-/// A result.
 pub(super) struct Hit<'a> {
     pub value: JsonMatch<'a>,
-    /// Whether the path can have several results.
     pub one_of_many: bool,
 }
 
-/// A value with its ancestors.
 pub(super) struct TracedValue<'a, 'p> {
     pub value: JsonMatch<'a>,
     pub parent: Option<&'p TracedValue<'a, 'p>>,
-    /// Key or index in the parent.
     name: Option<Name<'a>>,
     root: &'a Value,
-    /// Whether the path can have several results up to here.
     many: bool,
 }
 
@@ -49,7 +44,6 @@ impl<'a> TracedValue<'a, '_> {
     }
 }
 
-/// All results.
 pub(super) fn find<'a>(segments: &'a [PathSegment], document: &'a Value) -> Vec<Hit<'a>> {
     let root = TracedValue {
         value: Cow::Borrowed(document),
@@ -82,7 +76,6 @@ struct Search<'a> {
     steps: usize,
 }
 
-/// Remaining segments at a place.
 #[derive(Clone, Copy)]
 struct RemainingPath<'a> {
     rest: &'a [PathSegment],

@@ -22,10 +22,8 @@ pub(super) fn parse(text: &str) -> Tree {
     parse_document(sink, ParseOpts::default()).one(text)
 }
 
-/// Receives the nodes from the algorithm.
 struct HtmlSink {
     tree: RefCell<Tree>,
-    /// Name by node, in the algorithm's type.
     names: RefCell<Vec<QualName>>,
 }
 

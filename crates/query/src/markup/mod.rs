@@ -11,10 +11,8 @@ pub use xpath::{XPath, XPathResult};
 /// A node's number; 0 is the document.
 pub(crate) type NodeId = usize;
 
-/// The document.
 const ROOT: NodeId = 0;
 
-/// A parsed document.
 #[derive(Debug, Default)]
 pub struct Tree {
     nodes: Vec<MarkupNode>,
@@ -40,7 +38,6 @@ enum NodeKind {
 }
 
 impl Tree {
-    /// Parses HTML as browsers do. Any text is valid.
     #[must_use]
     pub fn html(text: &str) -> Tree {
         html::parse(text)
@@ -95,7 +92,6 @@ impl Tree {
             .map(|(_, value)| value.as_str())
     }
 
-    /// All element children of the node's parent, including the node.
     fn siblings(&self, id: NodeId) -> Vec<NodeId> {
         let all = self
             .parent(id)
@@ -106,7 +102,6 @@ impl Tree {
             .collect()
     }
 
-    /// Descendants in document order.
     fn below(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut waiting: Vec<NodeId> = self.children(id).iter().rev().copied().collect();
@@ -117,7 +112,6 @@ impl Tree {
         found
     }
 
-    /// Concatenated text of a node.
     fn text(&self, id: NodeId) -> String {
         match &self.nodes[id].kind {
             NodeKind::Text(text) | NodeKind::Comment(text) => text.clone(),

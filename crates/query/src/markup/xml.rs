@@ -40,7 +40,6 @@ pub(super) fn parse(text: &str) -> Result<Tree, String> {
     Ok(tree)
 }
 
-/// The name with its namespace's prefix.
 fn prefixed(node: &roxmltree::Node<'_, '_>) -> String {
     let name = node.tag_name();
     let prefix = name.namespace().and_then(|uri| node.lookup_prefix(uri));

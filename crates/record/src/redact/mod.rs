@@ -83,7 +83,6 @@ impl Redactor {
         }
     }
 
-    /// Hides a value learned during the test, in all forms.
     pub fn learn(&mut self, secret: &str) {
         self.values.learn(secret, self.salt);
     }
@@ -134,7 +133,6 @@ impl Redactor {
         arguments.iter().map(hide).collect()
     }
 
-    /// Keys and values.
     #[must_use]
     pub fn json(&self, value: &Value) -> Value {
         tree::hide(self, value, false)

@@ -3,7 +3,6 @@
 
 use super::{MARK, Salt, SecretNames};
 
-/// Byte range.
 type Span = (usize, usize);
 
 pub(super) fn hide(text: &str, names: &SecretNames, salt: Salt) -> String {
@@ -26,7 +25,6 @@ pub(super) fn collect(text: &str, names: &SecretNames, found: &mut Vec<String>) 
     );
 }
 
-/// Ordered, without overlaps.
 fn spans(text: &str, names: &SecretNames) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
@@ -127,7 +125,6 @@ fn begins_trace_line(text: &str, start: usize) -> bool {
     matches!(line, "> " | "< ")
 }
 
-/// To the closing bracket or the end.
 fn nested_value(text: &str, from: usize) -> Option<Span> {
     let rest = &text[from..];
     if !rest.starts_with(['[', '{']) || rest.starts_with("{{") {
@@ -175,7 +172,6 @@ fn quoted_value(text: &str, from: usize) -> Option<Span> {
     }))
 }
 
-/// To the end of the line, without the Authorization scheme.
 fn header_value(text: &str, from: usize) -> Span {
     let to = text[from..]
         .find(['\n', '\r', '"'])

@@ -74,7 +74,6 @@ fn is_secret_key(names: &SecretNames, key: &str) -> bool {
     key == "basic_auth" || names.is_secret(key)
 }
 
-/// The name as text or literal template.
 fn is_pair(items: &[Value]) -> bool {
     items.len() == 2 && pair_name(&items[0]).is_some()
 }

@@ -21,7 +21,6 @@ pub(super) struct Values {
     forms: BTreeMap<String, String>,
     matcher: Option<AhoCorasick>,
     shown: Vec<String>,
-    /// Not in the matcher yet.
     recent: Vec<(String, String)>,
 }
 

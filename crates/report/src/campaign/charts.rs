@@ -14,7 +14,6 @@ use crate::svg::{
 
 const MOST_PANELS: usize = 16;
 const MOST_LINES: usize = LINES.len();
-/// Prefix of the generator's own metrics.
 const OWN: &str = "host.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,7 +199,6 @@ fn common(names: &[&str]) -> Option<String> {
         .then(|| first.join(", "))
 }
 
-/// Points of all runs, with a gap after each.
 fn joined(runs: &[Placed<'_>], values: impl Fn(&Columns, usize) -> Option<f64>) -> Points {
     let mut all = Vec::new();
     for run in runs {
@@ -262,7 +260,6 @@ fn latency(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
 type Panel = (String, Vec<(Option<String>, Points)>);
 type Panels = BTreeMap<String, Panel>;
 
-/// Metrics of the server, and CPU of the generator.
 fn panels(runs: &[Placed<'_>]) -> Panels {
     let mut panels = Panels::new();
     for run in runs {

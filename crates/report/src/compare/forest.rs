@@ -15,7 +15,6 @@ const RIGHT: f64 = 24.0;
 const TOP: f64 = 52.0;
 const ROW: f64 = 24.0;
 const BOTTOM: f64 = 40.0;
-/// Larger changes end in an arrow.
 const MOST: f64 = 1.0;
 const LONGEST: usize = 36;
 
@@ -209,7 +208,6 @@ fn tick(change: f64) -> String {
     format!("{sign}{}", percent(change))
 }
 
-/// Largest round step that fits twice.
 fn step(reach: f64) -> f64 {
     let decade = 10f64.powf((reach / 2.0).log10().floor());
     let mut fits = [5.0, 2.0, 1.0].into_iter().map(|digit| digit * decade);

@@ -273,7 +273,6 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
 }
 
 const INDENT: usize = 6;
-/// Endpoints listed with the same cause.
 const ELSEWHERE: usize = 3;
 
 fn errors(summary: &Summary, columns: Columns) -> String {

@@ -76,7 +76,6 @@ fn begun(text: &str, room: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Progress in words, as a bar, and the phase.
 fn progress(model: &ScreenModel, room: usize) -> StyledLine {
     let whole = |ns: u64| units::duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
     let elapsed = whole(model.elapsed_ns);
@@ -281,7 +280,6 @@ fn keyed(name: &str, text: String) -> StyledLine {
     vec![key(name), (TextStyle::Plain, text)]
 }
 
-/// Cuts a line and escapes control characters.
 fn fit(line: StyledLine, width: usize) -> StyledLine {
     let mut left = width;
     let whole: usize = line.iter().map(|(_, text)| text.chars().count()).sum();

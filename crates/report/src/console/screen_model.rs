@@ -32,14 +32,12 @@ pub struct ScreenModel {
     pub phase: Option<(String, usize, usize)>,
     /// `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Due, started, skipped.
     pub arrivals: (u64, u64, u64),
     pub issued: u64,
     pub ended: u64,
     /// Failed or unanswered.
     pub errors: u64,
     pub causes: Vec<(u64, String)>,
-    /// Requests and virtual users in flight.
     pub under_way: (u64, u64),
     /// Finished requests per second by interval; the last is the newest.
     pub rates: Vec<f64>,
@@ -53,7 +51,6 @@ pub struct ScreenModel {
     pub measurement: Option<(String, Option<u64>)>,
     /// CPU share of the busiest worker in the newest interval, without spinning.
     pub cpu: f64,
-    /// A line per node.
     pub nodes: Vec<String>,
     /// As if the run ended now.
     pub criteria: Vec<Judged>,

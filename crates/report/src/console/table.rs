@@ -67,7 +67,6 @@ pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     text + &thin(summary, columns)
 }
 
-/// Intervals of percentiles with few samples, by row.
 fn thin(summary: &Summary, columns: Columns) -> String {
     let rows = summary.request_rows().into_iter();
     let rows = rows
@@ -168,7 +167,6 @@ fn percentile(figure: Figure, max: Figure) -> String {
     }
 }
 
-/// The table, and heads of dropped columns.
 fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) {
     let width = |text: &str| text.chars().count();
     let widths: [usize; 9] = std::array::from_fn(|i| {

@@ -30,7 +30,6 @@ pub fn trial_in(summary: &Summary, columns: Columns) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-/// Whether the iteration and all its requests succeeded.
 #[must_use]
 pub fn is_through(summary: &Summary) -> bool {
     let requests = &summary.requests;

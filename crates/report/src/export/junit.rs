@@ -97,9 +97,7 @@ pub(super) struct Case {
 
 pub(super) enum CaseResult {
     Passed,
-    /// The reason in one line.
     Failure(String),
-    /// Kind, and reason in one line.
     Error(&'static str, String),
 }
 
@@ -153,7 +151,6 @@ fn criterion(judged: &Judged) -> Case {
     }
 }
 
-/// Test case of the measurement. It has the run's duration, so that times add up.
 fn measurement(summary: &Summary) -> Case {
     let requests = &summary.requests;
     let outcome = match &summary.measurement {
@@ -196,7 +193,6 @@ fn properties(summary: &Summary) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// JUnit readers split class names at dots.
 fn class_name(run: &str) -> String {
     format!("loadline.{}", run.replace('.', "_"))
 }

@@ -9,7 +9,6 @@ use decisions::{
 
 use super::junit::{Case, CaseResult, Suite, timestamp};
 
-/// Exit code of an inconclusive comparison.
 const OPEN: u8 = 5;
 
 #[must_use]
@@ -78,7 +77,6 @@ fn criterion(one: &Criterion, gate: &Gate) -> Case {
     }
 }
 
-/// Test case of the measurement, with the duration of the runs.
 fn measurement(gate: &Gate) -> Case {
     let outcome = match gate.verdict {
         GateVerdict::Invalid => CaseResult::Error("invalid", gate.sentence.clone()),

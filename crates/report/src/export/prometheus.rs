@@ -9,7 +9,6 @@ use measure::{
 
 use record::{IntervalRow, LabelTotals, Model, Run, RunState};
 
-/// Content type of the response.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper bounds of buckets, in nanoseconds.
@@ -206,7 +205,6 @@ impl Page {
         );
     }
 
-    /// Omitted for plans without transactions.
     fn transactions(&mut self, run: &Run) {
         let rows = parts(run, |group| group == LabelGroup::Transaction);
         if rows.is_empty() {
@@ -241,7 +239,6 @@ impl Page {
         }
     }
 
-    /// Histogram per row. Unanswered requests exceed every bound.
     fn durations(
         &mut self,
         metric: &str,

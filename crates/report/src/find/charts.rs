@@ -98,7 +98,6 @@ fn chart(
     .draw()
 }
 
-/// Confidence by level, with nearby probes.
 fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let (from, to) = (found.sure[0].0, found.sure[found.sure.len() - 1].0);
     let margin = (to - from) * 0.15;
@@ -129,7 +128,6 @@ fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     }
 }
 
-/// Measured throughput and the fitted law.
 fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
     let most = scaling
         .curve

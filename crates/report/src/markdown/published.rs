@@ -96,7 +96,6 @@ fn percentiles(summary: &Summary) -> MarkdownTable {
     table
 }
 
-/// A column per phase, or one for the whole run.
 fn rates(summary: &Summary) -> MarkdownTable {
     let whole = |row: &Row| vec![marked(row, "per_second", units::rate(row.per_second))];
     if summary.phases.len() < 2 {

@@ -12,7 +12,6 @@ use record::{
     units::{self, count},
 };
 
-/// The period that achieved rates refer to.
 pub(super) fn rates_are(summary: &Summary) -> String {
     format!(
         "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length, the \

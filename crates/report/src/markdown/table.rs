@@ -3,7 +3,6 @@
 pub struct MarkdownTable {
     rows: Vec<Vec<String>>,
     figures: Vec<bool>,
-    /// Whether Markdown characters are kept.
     plain: bool,
 }
 
@@ -86,7 +85,6 @@ impl std::fmt::Display for MarkdownTable {
     }
 }
 
-/// Escapes text for Markdown. Text between two backticks is code.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -41,7 +41,6 @@ pub(crate) enum Block<'a> {
 pub(crate) struct SheetTable {
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// Link of the first cell of a row.
     pub links: Vec<Option<String>>,
 }
 

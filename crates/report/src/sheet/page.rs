@@ -44,7 +44,6 @@ pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
     )
 }
 
-/// Text between two backticks is code.
 fn prose(all: &str) -> String {
     let mut out = String::with_capacity(all.len());
     let mut rest = all;

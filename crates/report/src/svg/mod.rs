@@ -28,7 +28,6 @@ pub struct File {
 pub struct ChartCurve {
     pub name: String,
     pub colour: &'static str,
-    /// Empty means solid.
     pub dashes: &'static str,
     pub filled: bool,
     pub points: Vec<(f64, Option<f64>)>,
@@ -48,7 +47,6 @@ pub struct Chart {
     /// `plot_height()` pixels long.
     pub y: Axis,
     pub curves: Vec<ChartCurve>,
-    /// Periods with a late generator.
     pub shades: Vec<Shade>,
     pub marks: Vec<(f64, String)>,
 }

@@ -82,7 +82,6 @@ fn campaign(codes: &[(&str, Option<u8>)], cool_down: Option<&CoolDown>) -> Campa
     of_services(codes, cool_down, &[])
 }
 
-/// Stages with targets of their own that repeat earlier ones.
 fn of_services(
     codes: &[(&str, Option<u8>)],
     cool_down: Option<&CoolDown>,

@@ -14,7 +14,6 @@ use report::export;
 
 use crate::support::{Folder, MS, SECOND, WALL, end, labels, plan, snapshots, write, writer};
 
-/// Follows the labels of the hand-made run.
 const PAY: u16 = 5;
 const PAUSE: u64 = 30 * MS;
 const fn took(k: u64) -> u64 {
@@ -27,7 +26,6 @@ fn all_labels() -> Labels {
     labels
 }
 
-/// One transaction per arrival; every twentieth times out.
 fn with_transactions() -> Vec<Interval> {
     let schedule = plan(&[]).schedule(1);
     let cuts = Cuts::new(WALL, schedule.phase_ends());

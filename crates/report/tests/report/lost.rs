@@ -19,7 +19,6 @@ struct How {
     lease_ends_ns: u64,
     taken_over_from_ns: Option<u64>,
     recorded: usize,
-    /// Whether it closed its ledger at the end of its lease.
     closes: bool,
     lost: bool,
     ends: RunState,

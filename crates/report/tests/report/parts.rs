@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Folder, SECOND, end, labels, plan, writer_of_all, writer_of_part};
 
-/// Two processes with half of the arrivals each.
 fn run(folder: &Path, ends: RunState) -> std::path::PathBuf {
     let plan = plan(&[]);
     let whole = writer_of_all(folder, &plan, 2).finish(ends, end()).0;

@@ -86,7 +86,6 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
     plan
 }
 
-/// Returns everything that a run with the secret in every place wrote.
 fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
     let folder = Folder::new();
     let plan = plan_with(secret, in_plan_list);

@@ -63,7 +63,6 @@ fn plan(seconds: u64) -> Plan {
     )
 }
 
-/// Times spread over two decades.
 fn interval(second: u64) -> Interval {
     let mut interval = Interval {
         index: second,

@@ -13,7 +13,6 @@ use crate::support::{MS, SECOND, WALL, end, labels, plan, sample, started};
 
 const US: u64 = 1_000;
 
-/// Rate, lateness, duration and stall of each request.
 struct Told {
     seconds: u64,
     each_second: u64,

@@ -23,9 +23,7 @@ const PEAK: (u64, u64, u64) = (16, 24, 125);
 /// Twice the arrivals, which are 0.7 of the server's capacity.
 const FLOOD: (u64, u64, u64) = (10, 20, 200);
 const QUEUE_SERVICE_NS: u64 = 7 * MS;
-/// Service time of a tired server, above the arrival interval.
 const TIRED_NS: u64 = 10 * MS + MS / 10;
-/// Wait from which it is tired.
 const TIRING_NS: u64 = 2 * SECOND;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +60,6 @@ fn intended(world: World, k: u64) -> u64 {
     even(k - in_peak) + in_peak * SECOND / rate
 }
 
-/// Lateness, wait, duration and outcome.
 struct Answer {
     late_ns: u64,
     wait_ns: u64,

@@ -15,20 +15,15 @@ use std::{
 use mlua_sys as sys;
 use sys::lua_State;
 
-/// A value passed into or out of a state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LuaValue {
     /// `nil`
     Nil,
-    /// A boolean.
     Bool(bool),
-    /// A number.
     Number(f64),
     /// A string of any bytes.
     Text(Vec<u8>),
-    /// Pairs of a table.
     Table(Vec<(LuaValue, LuaValue)>),
-    /// Type of a value that cannot be passed.
     Other(String),
 }
 
@@ -46,13 +41,11 @@ impl LuaValue {
     }
 }
 
-/// A Rust function callable from scripts. It receives the calling state.
 pub type Function = Box<dyn Fn(&LuaState, Vec<LuaValue>) -> Result<Vec<LuaValue>, String> + Send>;
 
 /// Name and value of a header. The value is owned if it spans several lines.
 pub type Header<'a> = (&'a [u8], Cow<'a, [u8]>);
 
-/// A value kept inside a state.
 #[derive(Debug, Clone, Copy)]
 pub struct LuaRef(c_int);
 
@@ -82,7 +75,6 @@ impl LuaState {
         }
     }
 
-    /// Runs a file.
     pub fn run_file(&self, path: &CStr) -> Result<(), String> {
         // SAFETY: the path ends in a null; the call takes the function that loading pushed.
         unsafe {
@@ -115,7 +107,6 @@ impl LuaState {
         }
     }
 
-    /// Keeps a field of a kept table.
     pub fn field(&self, table: LuaRef, name: &CStr) -> LuaRef {
         // SAFETY: as in `call`.
         unsafe {
@@ -126,7 +117,6 @@ impl LuaState {
         }
     }
 
-    /// Keeps the name of a global, so that reading it creates no string.
     pub fn key(&self, name: &str) -> LuaRef {
         self.push(&LuaValue::text(name));
         self.keep()
@@ -155,7 +145,6 @@ impl LuaState {
         }
     }
 
-    /// The value of a global, as a script sees it.
     pub fn get_global(&self, name: &str) -> LuaValue {
         self.push(&LuaValue::text(name));
         // SAFETY: replaces one value; read without running code.
@@ -255,7 +244,6 @@ impl LuaState {
         }
     }
 
-    /// Pushes a global if it is a function.
     #[inline]
     unsafe fn push_function(&self, name: LuaRef) -> bool {
         // SAFETY: the kept name is in the registry; globals are read without running code.
@@ -282,7 +270,6 @@ impl LuaState {
         }
     }
 
-    /// Runs a text with a kept value as argument, and keeps its result.
     pub fn run_with(&self, name: &CStr, text: &str, argument: LuaRef) -> Result<LuaRef, String> {
         // SAFETY: as in `run`.
         unsafe {
@@ -297,7 +284,6 @@ impl LuaState {
         }
     }
 
-    /// Moves the top of the stack into the registry.
     fn keep(&self) -> LuaRef {
         // SAFETY: every caller has a value on top of the stack.
         LuaRef(unsafe { sys::luaL_ref(self.0, sys::LUA_REGISTRYINDEX) })
@@ -383,7 +369,6 @@ impl LuaState {
     }
 }
 
-/// Calls a Rust function from a script.
 unsafe extern "C-unwind" fn call_ours(raw: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with its state and the arguments on its stack. The upvalue is a leaked
     // box of `functions`. The borrowed state lives for this call only. Errors are raised after all
@@ -434,7 +419,6 @@ pub fn print_to_stderr() -> std::io::Result<()> {
     }
 }
 
-/// Flushes output of scripts, which is in C's buffers.
 pub fn flush_output() {
     // SAFETY: a null pointer means every open stream; the C library locks each of them.
     unsafe { fflush(std::ptr::null_mut()) };

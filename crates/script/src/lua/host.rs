@@ -20,25 +20,19 @@ use super::{
     ffi::{Function, LuaState, LuaValue},
 };
 
-/// Time limit for connecting to an address.
 const TRY: Duration = Duration::from_secs(10);
 
-/// Shared by all states of a run.
 pub(super) struct ScriptState {
     pub threads: Vec<Thread>,
     /// Figures for `done`: latency, requests.
     pub figures: Mutex<Vec<DistributionFigures>>,
     /// A final message that ends the run, whatever the script does.
     pub fatal: Mutex<Option<String>>,
-    /// Why the last address was unreachable.
     pub unreachable: Mutex<Option<String>>,
-    /// Error that ended a script during the run.
     pub failure: Mutex<Option<String>>,
-    /// Ends the run on failure.
     pub stop: StopHandle,
 }
 
-/// Hooks called during the run.
 pub(super) const HOOKS: [&str; 3] = ["request", "response", "delay"];
 
 /// One thread of the run, aligned to cache lines to avoid false sharing.
@@ -47,9 +41,7 @@ pub(super) const HOOKS: [&str; 3] = ["request", "response", "delay"];
 pub(super) struct Thread {
     /// Its state, while not running.
     pub machine: Mutex<Option<Machine>>,
-    /// Address it connects to.
     pub address: Mutex<Option<SocketAddr>>,
-    /// Whether a script stopped it.
     pub stopped: AtomicBool,
     /// The hook that is running: index in [`HOOKS`] from 1; 0 for none.
     pub hook: AtomicU8,
@@ -82,7 +74,6 @@ impl ScriptState {
         }
     }
 
-    /// Records the first script error and ends the run.
     #[cold]
     pub(super) fn fail(&self, why: String) {
         lock(&self.failure).get_or_insert(why);
@@ -99,7 +90,6 @@ impl ScriptState {
     }
 }
 
-/// Locks, ignoring poisoning.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -191,7 +181,6 @@ pub(super) fn functions(
     ]
 }
 
-/// Information about the run for a state.
 pub(super) fn given(given: &ScriptContext) -> LuaValue {
     let text = |name: &str, text: &str| (LuaValue::text(name), LuaValue::text(text));
     let headers = given.headers.iter().map(|(name, value)| text(name, value));
@@ -229,10 +218,8 @@ fn path_more(given: &ScriptContext) -> Vec<u8> {
     path
 }
 
-/// Debian's paths for Lua modules.
 const PATH_MORE: &str = ";/usr/share/lua/5.1/?.lua;/usr/share/lua/5.1/?/init.lua";
 
-/// Debian's paths for C modules.
 fn cpath_more() -> String {
     format!(
         ";/usr/lib/{}-linux-gnu/lua/5.1/?.so;/usr/lib/lua/5.1/?.so",
@@ -350,7 +337,6 @@ fn look_up(shared: &ScriptState, arguments: &[LuaValue]) -> Called {
     }
 }
 
-/// Port of a service: a number or a name.
 fn port_of(service: &str) -> Result<u16, String> {
     if let Ok(port) = service.parse() {
         return Ok(port);

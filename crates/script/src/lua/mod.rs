@@ -25,40 +25,29 @@ pub use source::LuaSource;
 
 const PRELUDE: &str = include_str!("prelude.lua");
 
-/// Information about the run for a script.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptContext {
-    /// Scheme of the URL.
     pub scheme: String,
-    /// Host of the URL, without brackets.
     pub host: String,
     /// Port of the URL, if any.
     pub port: Option<String>,
-    /// Rest of the URL from the path on.
     pub path: String,
-    /// Headers of every request.
     pub headers: Vec<(String, String)>,
     /// Arguments of the command line that are not options, the URL first.
     pub arguments: Vec<String>,
     pub script: Option<PathBuf>,
     /// Whether a script that cannot be loaded is an error. wrk ignores it.
     pub must_load: bool,
-    /// Number of threads.
     pub threads: usize,
 }
 
-/// Why a run cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptError {
-    /// The script failed, with LuaJIT's message.
     Script(String),
     /// The script could not be loaded, with LuaJIT's message.
     Load(String),
-    /// Name lookup or connecting failed, with the line to print.
     Place(String),
-    /// The script returned an invalid request.
     Request(Flaw),
-    /// No memory for another state.
     Memory,
 }
 
@@ -81,19 +70,14 @@ impl std::error::Error for ScriptError {}
 /// Hooks of a script, as seen in thread 0 after `init`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// It creates each request.
     pub request: bool,
-    /// It receives responses.
     pub response: bool,
-    /// It delays requests.
     pub delay: bool,
 }
 
-/// A state with the functions called in it.
 #[derive(Debug)]
 struct Machine {
     state: LuaState,
-    /// The prelude's functions.
     calls: LuaRef,
     /// Current `wrk.request`.
     usual_request: LuaRef,
@@ -166,7 +150,6 @@ impl Machine {
     }
 }
 
-/// States of a run.
 pub struct Script {
     given: ScriptContext,
     main: Machine,
@@ -264,7 +247,6 @@ impl Script {
         Ok(())
     }
 
-    /// Returns the factory of the threads' sources.
     #[must_use]
     pub fn sources(&self) -> Sources {
         Sources {
@@ -274,7 +256,6 @@ impl Script {
         }
     }
 
-    /// Error that ended a script during the run.
     #[must_use]
     pub fn failure(&self) -> Option<ScriptError> {
         lock(&self.shared.failure).clone().map(ScriptError::Script)
@@ -309,25 +290,17 @@ impl Script {
 /// Totals for `done`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Summary {
-    /// Duration of the run.
     pub duration_us: u64,
-    /// Number of responses.
     pub requests: u64,
-    /// Bytes read.
     pub bytes: u64,
-    /// Connect errors.
     pub connect: u64,
-    /// Read errors.
     pub read: u64,
-    /// Write errors.
     pub write: u64,
     /// Statuses above 399.
     pub status: u64,
-    /// Timeouts.
     pub timeout: u64,
 }
 
-/// Creates the threads' sources.
 #[derive(Clone)]
 pub struct Sources {
     shared: Arc<ScriptState>,
@@ -336,7 +309,6 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The hook that a thread is running.
     #[must_use]
     pub fn hook(&self, thread: usize) -> Option<&'static str> {
         let hook = self
@@ -348,7 +320,6 @@ impl Sources {
         HOOKS.get(usize::from(hook).checked_sub(1)?).copied()
     }
 
-    /// Creates the source of a thread, which owns its state until dropped. Call once per thread.
     #[must_use]
     pub fn for_thread(&self, thread: usize) -> LuaSource {
         LuaSource::new(&self.shared, thread, self.hooks, self.first.clone())

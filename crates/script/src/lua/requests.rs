@@ -5,13 +5,10 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{self, Finder};
 
-/// The end of a head.
 static HEAD_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
 
-/// Requests in a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// Number of requests.
     pub count: u32,
     /// Indices of HEAD requests, from 0.
     pub heads: Vec<u32>,
@@ -44,7 +41,6 @@ fn flaw(bytes: &[u8], at: usize, reason: &'static str) -> Flaw {
     }
 }
 
-/// Validates every line of the requests.
 pub fn check(bytes: &[u8]) -> Result<Requests, Flaw> {
     let mut found = Requests::default();
     let mut at = 0;
@@ -105,7 +101,6 @@ enum RequestFraming {
     Chunked,
 }
 
-/// Body framing by the head.
 fn body(head: &[u8]) -> RequestFraming {
     let mut found = RequestFraming::Length(0);
     let mut rest = head;
@@ -194,7 +189,6 @@ fn check_head(bytes: &[u8], begin: usize) -> Result<usize, Flaw> {
 
 type Wrong = Option<(usize, &'static str)>;
 
-/// Methods known to wrk's parser.
 const METHODS: [&str; 33] = [
     "DELETE",
     "GET",

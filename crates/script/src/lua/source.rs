@@ -28,7 +28,6 @@ enum Hook {
     Delay,
 }
 
-/// Source of one thread.
 pub struct LuaSource {
     shared: Arc<ScriptState>,
     thread: usize,
@@ -38,7 +37,6 @@ pub struct LuaSource {
     /// Assumed for bytes that cannot be counted.
     usual: Requests,
     found: Requests,
-    /// The constant request.
     fixed: Vec<u8>,
     /// The last `response` function seen, and what it needs.
     looked_at: (usize, Keep),
@@ -229,7 +227,6 @@ impl Drop for LuaSource {
     }
 }
 
-/// Header lines with original names. Folded lines are joined.
 fn headers_of(head: &[u8]) -> impl Iterator<Item = Header<'_>> {
     let mut lines = head.split(|b| *b == b'\n').skip(1).peekable();
     std::iter::from_fn(move || {

@@ -18,9 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::state::LatestState;
 
-/// Bytes per piece.
 const PIECE: usize = 64 * 1024;
-/// Pieces that may be queued.
 const PIECES: usize = 4;
 
 /// The response: all finished intervals.
@@ -56,7 +54,6 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// A writer that sends pieces and blocks while the queue is full.
 struct Pieces<'a>(&'a mpsc::Sender<io::Result<Bytes>>);
 
 impl Write for Pieces<'_> {

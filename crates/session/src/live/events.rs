@@ -12,10 +12,8 @@ use super::state::{LatestState, LiveState};
 /// Limits the CPU share of computing pages: after a page that took `t`, the next one waits this
 /// many times `t`.
 const REST: u64 = 50;
-/// Time between intervals; a shorter rest is skipped.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// State of one page.
 struct Watcher {
     newest: Arc<LatestState>,
     states: watch::Receiver<Option<Arc<LiveState>>>,
@@ -23,7 +21,6 @@ struct Watcher {
     /// `now` of the sent state is still to be sent.
     now: Option<Arc<LiveState>>,
     stage: StreamStage,
-    /// Held while the page is connected.
     _seat: tokio::sync::OwnedSemaphorePermit,
 }
 
@@ -42,7 +39,6 @@ enum StreamStage {
     Done,
 }
 
-/// The events for one page.
 pub fn stream(
     newest: Arc<LatestState>,
     seat: tokio::sync::OwnedSemaphorePermit,

@@ -8,7 +8,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Accepted host names of a server.
 #[derive(Debug, Clone)]
 pub struct AllowedNames {
     hosts: Vec<String>,
@@ -18,7 +17,6 @@ pub struct AllowedNames {
 }
 
 impl AllowedNames {
-    /// This machine's names, with this port.
     pub fn exactly(port: u16) -> AllowedNames {
         AllowedNames {
             hosts: vec!["127.0.0.1".into(), "localhost".into()],
@@ -27,7 +25,6 @@ impl AllowedNames {
         }
     }
 
-    /// This machine's names, with any port.
     pub fn of_this_machine(port: u16) -> AllowedNames {
         let mut names = AllowedNames::exactly(port);
         names.hosts.push("[::1]".into());
@@ -71,7 +68,6 @@ impl AllowedNames {
     }
 }
 
-/// Lets requests pass that come from this machine under its own name.
 pub async fn local(State(names): State<AllowedNames>, request: Request, next: Next) -> Response {
     if names.allow(request.headers()) {
         next.run(request).await

@@ -12,12 +12,10 @@ use serde::Serialize;
 
 use crate::messages::{MessageSink, SharedVoice};
 
-/// Number of lines that are kept.
 const MOST_LINES: usize = 200;
 /// Longer lines are cut: a test may print whole responses.
 const LONGEST: usize = 500;
 
-/// The log. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Log {
     zero_ns: u64,
@@ -30,7 +28,6 @@ struct LogLines {
     gone: usize,
 }
 
-/// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
     /// When, in nanoseconds from the start.
@@ -40,16 +37,13 @@ pub struct LogEntry {
     text: String,
 }
 
-/// The newest lines, oldest first.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NewestLines {
     lines: Vec<LogEntry>,
-    /// Number of older lines that were dropped.
     left_out: usize,
 }
 
 impl Log {
-    /// A log for a run that starts at this moment.
     pub fn from(zero: Zero) -> Log {
         Log {
             zero_ns: zero.monotonic_ns,
@@ -57,7 +51,6 @@ impl Log {
         }
     }
 
-    /// Adds a line that the test printed.
     pub fn line(&self, line: &OutputLine) {
         match line {
             OutputLine::Log { text, .. } | OutputLine::Trace(text) | OutputLine::Text(text) => {
@@ -71,7 +64,6 @@ impl Log {
         }
     }
 
-    /// A message sink that also writes to this log.
     pub fn overhear(&self, voice: &SharedVoice) -> SharedVoice {
         Arc::new(Overheard {
             log: self.clone(),
@@ -79,7 +71,6 @@ impl Log {
         })
     }
 
-    /// Lines and events, ordered by time.
     pub fn with(&self, events: &[Event]) -> NewestLines {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = events.len().saturating_sub(MOST_LINES);

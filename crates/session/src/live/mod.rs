@@ -71,7 +71,6 @@ pub(crate) struct Bound {
 struct LiveView {
     listener: TcpListener,
     port: u16,
-    /// The secret part of the address.
     token: String,
 }
 
@@ -160,13 +159,11 @@ impl Bound {
     }
 }
 
-/// The servers of one run.
 pub(crate) struct Live {
     newest: Arc<LatestState>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A server that starts with the runtime.
 struct LiveServer {
     listener: TcpListener,
     routes: Router,
@@ -233,7 +230,6 @@ fn token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Serves until the run has ended.
 fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice) {
     let thread = rustix::thread::gettid();
     // Continues at normal priority.

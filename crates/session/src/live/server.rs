@@ -26,7 +26,6 @@ const SEATS: usize = 16;
 /// Maximum number of CSV downloads, which read the record.
 const CSV_SEATS: usize = 2;
 
-/// State of the live view's routes.
 #[derive(Clone)]
 struct ServedView {
     newest: Arc<LatestState>,
@@ -35,7 +34,6 @@ struct ServedView {
     csv_seats: Arc<Semaphore>,
 }
 
-/// The live view's routes, below its secret token.
 pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) -> Router {
     let seats = Arc::new(Semaphore::new(SEATS));
     let view = ServedView {
@@ -65,7 +63,6 @@ pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) 
         .with_state(view)
 }
 
-/// The Prometheus endpoint. Beyond loopback any host name is accepted.
 pub fn metrics(newest: Arc<LatestState>, port: u16, on_loopback: bool) -> Router {
     let routes = Router::new()
         .route("/metrics", get(scrape))

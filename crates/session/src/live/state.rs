@@ -20,28 +20,21 @@ use tokio::sync::watch;
 
 use super::{log::Log, steer::Steering};
 
-/// The newest state.
 #[derive(Debug)]
 pub struct LatestState {
     states: watch::Sender<Option<Arc<LiveState>>>,
-    /// Number of finished intervals.
     intervals: AtomicU64,
     /// The newest second, shown to clients.
     recent: Mutex<Recent>,
-    /// Number of clients that wait for the next state.
     waiting: AtomicUsize,
     log: Log,
     steering: Steering,
 }
 
-/// The run at the end of an interval.
 #[derive(Debug)]
 pub struct LiveState {
-    /// Number of finished intervals.
     pub number: u64,
-    /// Whether the run has ended.
     pub over: bool,
-    /// All of it.
     pub run: Run,
     /// The interval that ended; `None` before the first.
     interval: Option<Arc<Interval>>,
@@ -74,22 +67,18 @@ impl LatestState {
         }
     }
 
-    /// What may be changed.
     pub fn steering(&self) -> &Steering {
         &self.steering
     }
 
-    /// What was said meanwhile.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// The run is about to start.
     pub fn started(&self, run: &Run) {
         self.publish(run, None, false);
     }
 
-    /// An interval is complete.
     pub fn interval(&self, interval: &Arc<Interval>, run: &Run) {
         self.intervals.fetch_add(1, Ordering::Relaxed);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,17 +145,14 @@ impl LatestState {
 }
 
 impl LiveState {
-    /// The page as JSON.
     pub fn page(&self) -> Arc<str> {
         Arc::clone(&self.worked().text)
     }
 
-    /// Newest interval, log and load control, as JSON.
     pub fn now(&self) -> Arc<str> {
         Arc::clone(&self.worked().now)
     }
 
-    /// Width and number of the chart points.
     pub fn extent(&self) -> (u64, usize) {
         self.worked().page.extent()
     }
@@ -193,7 +179,6 @@ impl LiveState {
         json!({"record": dir, "report": report}).to_string()
     }
 
-    /// CPU time that it took to compute the page.
     pub fn cpu_ns(&self) -> u64 {
         self.worked().cpu_ns
     }
@@ -219,7 +204,6 @@ impl LiveState {
     }
 }
 
-/// Counts a client as waiting until dropped.
 struct PendingState<'a>(&'a AtomicUsize);
 
 impl PendingState<'_> {

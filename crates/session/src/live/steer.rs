@@ -10,17 +10,14 @@ use plan::{Load, Plan, units};
 use record::units as words;
 use serde_json::{Value, json};
 
-/// Attempts for a change that comes too late.
 const TRIES: usize = 5;
 
-/// Load control for the live view.
 #[derive(Debug, Clone)]
 pub struct Steering(SteeringKind);
 
 #[derive(Debug, Clone)]
 enum SteeringKind {
     Course(LoadControl, Zero),
-    /// The load cannot be changed, for this reason.
     Fixed(String),
 }
 

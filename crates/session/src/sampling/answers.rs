@@ -35,7 +35,6 @@ impl AnsweredSeries {
     }
 }
 
-/// Series of a response; a scalar is a series without labels.
 pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
     let kind = data.get("resultType").and_then(Value::as_str);
     let result = data.get("result").ok_or("its answer is not Prometheus'")?;
@@ -77,7 +76,6 @@ fn point(pair: &Value) -> Option<(u64, f64)> {
     Some(((at * 1e3).round() as u64, value))
 }
 
-/// The value of a response that is one number.
 pub(super) fn scalar(data: &Value) -> Option<f64> {
     series(data)
         .ok()?
@@ -105,7 +103,6 @@ pub(super) fn steps(all: &[AnsweredSeries], most: usize) -> Result<Steps, String
     Ok(steps)
 }
 
-/// The longest scrape interval of targets that a series may belong to.
 pub(super) fn interval_of_targets(data: &Value, series: &[AnsweredSeries]) -> Option<u64> {
     let targets = data.get("activeTargets")?.as_array()?;
     let is_asked =
@@ -116,7 +113,6 @@ pub(super) fn interval_of_targets(data: &Value, series: &[AnsweredSeries]) -> Op
         .max()
 }
 
-/// The longest interval in a configuration, one line of YAML each.
 pub(super) fn interval_of_config(yaml: &str) -> Option<u64> {
     let lines = yaml.lines().filter_map(|line| {
         line.trim()

@@ -15,9 +15,7 @@ use crate::{
     bounded::{self, Deadline, said},
 };
 
-/// A poll that takes longer is a gap.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Metrics kept per source.
 const MOST: usize = 200;
 /// Maximum response of a URL.
 const MOST_ANSWER: usize = 16 << 20;
@@ -44,7 +42,6 @@ pub(super) struct Endpoint {
     source: MetricSource,
     asked: EndpointQuery,
     names: ExporterNames,
-    /// Metrics of its first response.
     known: Vec<Descriptor>,
     has_answered: bool,
 }
@@ -175,7 +172,6 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
     String::from_utf8(answer.body).map_err(|_| "its answer is not text".to_owned())
 }
 
-/// Reads Redis INFO.
 fn info(address: &str, password: Option<&str>) -> Result<String, String> {
     let failed = |why: std::io::Error| format!("{address}: {}", said(&why));
     let (host, port) = address.rsplit_once(':').unwrap_or((address, "6379"));

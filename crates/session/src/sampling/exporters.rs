@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use record::server::{Descriptor, MetricReading};
 
-/// How several readings become one.
 #[derive(Clone, Copy)]
 enum Aggregate {
     Sum,
@@ -14,7 +13,6 @@ enum Aggregate {
     Each(&'static str),
 }
 
-/// How a number is converted.
 #[derive(Clone, Copy)]
 enum NumberUse {
     /// A level in this unit.
@@ -145,7 +143,6 @@ const RULES: [Rule; 15] = [
     },
 ];
 
-/// Adds the names, and keeps counters for growth.
 #[derive(Default)]
 pub(super) struct ExporterNames {
     before: BTreeMap<String, (f64, u64)>,

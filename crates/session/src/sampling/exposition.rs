@@ -4,7 +4,6 @@ use plan::server::MetricSource;
 use record::server::{Descriptor, MetricReading};
 use serde_json::Value;
 
-/// Parses readings in any format.
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
@@ -17,7 +16,6 @@ pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     }
 }
 
-/// Selects the wanted readings and applies the user's settings.
 pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec<MetricReading> {
     let wanted = readings
         .into_iter()
@@ -215,7 +213,6 @@ fn nginx(text: &str) -> Vec<MetricReading> {
     ]
 }
 
-/// Counters in Redis INFO; all other numbers are levels.
 const REDIS_SUMS: [&str; 12] = [
     "total_connections_received",
     "total_commands_processed",
@@ -231,7 +228,6 @@ const REDIS_SUMS: [&str; 12] = [
     "total_error_replies",
 ];
 
-/// The numbers of a Redis' INFO.
 pub(super) fn redis(text: &str) -> Vec<MetricReading> {
     let fields = text
         .lines()

@@ -6,7 +6,6 @@ use record::server::{Descriptor, MetricReading};
 
 use super::Sampler;
 
-/// Loopback, and all other interfaces together.
 const INSTANCES: [&str; 2] = ["lo", "others"];
 
 /// Measures this machine.
@@ -115,7 +114,6 @@ fn used(meminfo: &str) -> Option<f64> {
     Some((all - available) * 100.0 / all)
 }
 
-/// Bytes received and sent, by instance.
 fn traffic(net: &str) -> [(&'static str, f64, f64); 2] {
     let mut all = INSTANCES.map(|instance| (instance, 0.0, 0.0));
     for line in net.lines() {

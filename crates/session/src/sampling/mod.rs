@@ -35,7 +35,6 @@ use record::{
 
 use crate::messages::SharedVoice;
 
-/// Lowest priority of our threads.
 const NICENESS: i32 = 19;
 /// Minimum time since the previous sample for a last sample.
 const LEAST_NS: u64 = SECOND / 4;
@@ -44,7 +43,6 @@ const LAST: Duration = Duration::from_millis(200);
 
 /// Maximum length of a metric name with instance, in bytes.
 const LONGEST_NAME: usize = 1024;
-/// Characters kept of a failure's reason.
 const LONGEST_REASON: usize = 300;
 
 /// A source of measurements.
@@ -87,7 +85,6 @@ pub struct Moment {
     pub is_last: bool,
 }
 
-/// Finds stop rules whose window holds fewer than two samples of a source.
 pub(crate) fn too_short(rule: &StopRule, samplers: &[Box<dyn Sampler>]) -> Option<String> {
     let Metric::Server(name, _) = &rule.when.metric else {
         return None;
@@ -195,7 +192,6 @@ fn looked_at_once(mut sampler: impl Sampler + 'static, voice: &SharedVoice) -> B
     Box::new(sampler)
 }
 
-/// Polls a database for the first time.
 fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
     let name = database.source().to_owned();
     match database.probe() {
@@ -222,7 +218,6 @@ fn question(
     Ok(Box::new(asked))
 }
 
-/// Metrics that the samplers will produce.
 pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> ServerMetrics {
     let mut server = ServerMetrics::default();
     for sampler in samplers {
@@ -233,12 +228,9 @@ pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> ServerMetrics {
     server
 }
 
-/// Running samplers.
 pub(crate) struct Sampling {
     looks: Receiver<SourceReading>,
-    /// The samplers run while these are held.
     go_on: Vec<Sender<()>>,
-    /// Sources whose failure has been reported.
     warned: BTreeSet<String>,
 }
 

@@ -19,7 +19,6 @@ struct Cores {
 }
 
 impl Cores {
-    /// CPU cores used since the last sample.
     fn share(&mut self, seconds: f64) -> f64 {
         let now = engine::clock::monotonic_ns();
         let before = self.before.replace((seconds, now));
@@ -69,7 +68,6 @@ fn switches(pid: u32) -> BTreeMap<(u32, u32), f64> {
         .collect()
 }
 
-/// Processes with one name, together.
 pub(super) struct Processes {
     source: MetricSource,
     cores: Cores,
@@ -85,7 +83,6 @@ impl Processes {
         }
     }
 
-    /// Current process ids; a restarted process has another.
     fn pids(&self) -> Result<Vec<u32>, String> {
         let found = match &self.source.place {
             MetricLocation::Pid(pid) => vec![*pid],
@@ -145,7 +142,6 @@ impl Sampler for Processes {
     }
 }
 
-/// CPU is in cores.
 fn descriptors() -> Vec<Descriptor> {
     vec![
         Descriptor::gauge("cpu", ""),
@@ -197,7 +193,6 @@ fn all_pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Processes that listen on this port, by the inode of the socket.
 fn by_port(port: u16) -> Result<Vec<u32>, String> {
     let mut sockets = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -222,7 +217,6 @@ fn by_port(port: u16) -> Result<Vec<u32>, String> {
     Ok(all_pids().filter(has).collect())
 }
 
-/// Inode of a listening socket of this port.
 fn listener(line: &str, port: u16) -> Option<u64> {
     const LISTENING: &str = "0A";
     let fields: Vec<&str> = line.split_whitespace().collect();

@@ -13,19 +13,15 @@ use serde_json::Value;
 use super::{Moment, Sampler, answers, exposition};
 use crate::blocking_http::{Base, BlockingRequest};
 
-/// A query that takes longer has no response.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Samples of this age are complete.
 const SETTLED_NS: u64 = SECOND;
 /// Default scrape interval, as in Prometheus' examples.
 const USUAL_NS: u64 = 15 * SECOND;
-/// Series kept per query.
 const MOST: usize = 200;
 /// Prometheus returns at most 11,000 points.
 const MOST_STEPS: u64 = 10_000;
 /// Maximum response; 200 series of all steps take less.
 const MOST_ANSWER: usize = 8 << 20;
-/// The metric's name; query results have none.
 const METRIC: &str = "value";
 
 pub(super) struct Promql {

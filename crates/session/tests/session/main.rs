@@ -19,7 +19,6 @@ use session::{
     exit, prepare,
 };
 
-/// A temporary folder for records.
 struct Runs(PathBuf);
 
 impl Runs {

@@ -68,7 +68,6 @@ fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
     Job::new("run", plan, options)
 }
 
-/// Input of a process.
 type Told = (RunPartOrder, String, u64, bool);
 
 #[test]
@@ -85,7 +84,6 @@ fn one_process() {
     ready.unwrap().run(&mut Conductor::default()).unwrap();
 }
 
-/// Processes that are killed on drop.
 struct Processes(Vec<Child>);
 
 impl Processes {

@@ -244,7 +244,6 @@ impl RunObserver for Pinged {
 
 // A run through it.
 
-/// Answers and counts the lines of one connection.
 fn server() -> (SocketAddr, Arc<Mutex<u64>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");

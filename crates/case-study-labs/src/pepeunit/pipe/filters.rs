@@ -130,7 +130,6 @@ fn turned(how: &Transformations, rules: RuleSet, text: &str, number: f64) -> Str
     }
 }
 
-/// As Python slices.
 fn sliced(how: &Transformations, rules: RuleSet, text: &str) -> String {
     if rules.lacks(BrokenRule::TransformSlice) {
         return text.to_owned();

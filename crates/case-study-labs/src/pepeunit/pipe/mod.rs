@@ -22,7 +22,6 @@ use n_records::NRecords;
 use rules::RuleSet;
 use time_window::TimeWindow;
 
-/// Maintenance intervals.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turns {
     pub flush_ms: u64,
@@ -58,7 +57,6 @@ enum PipeState {
     Aggregation(Aggregation),
 }
 
-/// Rows that trigger a flush.
 const FULL: usize = 1000;
 
 impl Pipe {

@@ -53,7 +53,6 @@ impl TimeWindow {
         self.seen.extend(self.fresh.drain(..));
     }
 
-    /// Expiry is lazy.
     pub fn clean(&mut self, now_ms: u64, lazy_ms: u64) {
         while self
             .seen

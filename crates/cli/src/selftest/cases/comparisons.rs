@@ -10,7 +10,6 @@ use super::super::{Assertion, Depth};
 
 const COMPARISONS: u64 = 100;
 const RUNS: usize = 5;
-/// Variation between runs.
 const VARIATION: f64 = 0.02;
 /// p99 in nanoseconds.
 const USUAL_NS: f64 = 1e8;

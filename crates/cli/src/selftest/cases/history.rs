@@ -58,7 +58,6 @@ fn history(seed: u64, runs: usize, step: Option<usize>) -> Vec<f64> {
     values.collect()
 }
 
-/// A flat history with correlated neighbours.
 fn correlated(seed: u64, runs: usize, memory: f64) -> Vec<f64> {
     let mut value = 0.0;
     let values = history(seed, runs + 50, None).into_iter().map(|new| {

@@ -65,7 +65,6 @@ pub fn stall_of_three_seconds(depth: Depth) -> Result<Vec<Assertion>, String> {
     stall(depth, 3.0)
 }
 
-/// Seconds between stalls, so that a short battery has several.
 fn period(depth: Depth) -> f64 {
     if depth.seconds >= 20 {
         10.0
@@ -159,13 +158,11 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<As
     percentiles.chain(uncapped).collect()
 }
 
-/// Waits above this outside of stalls are disturbances.
 const DISTURBED_NS: u64 = 5_000_000;
 
 /// How the server drained backlogs after stalls, from its log.
 struct Backlog {
     per_second: f64,
-    /// When each was drained.
     ends: Vec<u64>,
     longest_gap_ms: f64,
 }
@@ -196,11 +193,9 @@ impl Backlog {
     }
 }
 
-/// Requests that waited outside of stalls and backlogs.
 struct Disturbed {
     /// Of all requests.
     share: f64,
-    /// Contribution to the overall mean.
     mean_ms: f64,
 }
 

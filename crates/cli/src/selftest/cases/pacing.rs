@@ -70,7 +70,6 @@ fn with_slack(depth: Depth) -> Result<Assertion, String> {
     ))
 }
 
-/// Runs and bare loops alternate, and medians exclude disturbances.
 struct Pairs {
     seconds: u64,
     runs: Vec<Paced>,
@@ -137,7 +136,6 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Between first and last arrival, from the server's log.
 fn rate_at_server(results: &Results) -> f64 {
     let arrivals = || results.truth.requests.values().map(|(arrival, _)| *arrival);
     let (first, last) = (arrivals().min().unwrap_or(0), arrivals().max().unwrap_or(0));

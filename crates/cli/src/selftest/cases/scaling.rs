@@ -11,9 +11,7 @@ use super::super::{Assertion, Depth};
 
 const SWEEPS: u64 = 100;
 const USERS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0];
-/// Relative noise of levels.
 const NOISE: f64 = 0.02;
-/// A law with a peak, and one without.
 const PEAKS: Law = Law {
     one: 100.0,
     serial: 0.05,

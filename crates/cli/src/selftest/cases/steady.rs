@@ -8,7 +8,6 @@ use plan::units::SECOND;
 
 use super::super::{Assertion, Depth};
 
-/// Runs of each kind.
 const RUNS: u64 = 20;
 const FLAT: u64 = 40;
 const TWO_MINUTES: u64 = 120;
@@ -64,7 +63,6 @@ pub fn courses(_: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-/// Number of runs with this result.
 fn count(
     runs: u64,
     seconds: u64,

@@ -112,9 +112,7 @@ fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<u
 struct RunVerdicts {
     well: usize,
     decided: usize,
-    /// Runs with a late machine, rightly flagged.
     excused: usize,
-    /// Verdicts of other runs.
     blamed: Vec<String>,
 }
 

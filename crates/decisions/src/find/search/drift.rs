@@ -7,27 +7,21 @@ use super::{ProbeReason, ProbeResult};
 
 /// Log-likelihood gain of a moving load line that triggers a repeat.
 const SUSPECTED: f64 = 1.5;
-/// Gain that ends the search.
 const SURE: f64 = 5.0;
-/// Gain that withholds the answer of a finished search.
 const LIKELY: f64 = 3.0;
 /// Long probes after which a held level is always repeated.
 const UNTIL_AGAIN: usize = 5;
 /// Maximum repeats for suspicion, and minimum distance.
 const MOST_AGAIN: usize = 5;
 const BETWEEN_AGAIN: usize = 2;
-/// Smaller changes in logarithms are ignored.
 const LEAST: f64 = 0.06;
-/// Throughput ratio of a changed service, with this many deviations.
 const KEEPS_UP: f64 = 0.95;
 const DEVIATIONS: f64 = 3.5;
-/// Relative difference of equal levels.
 const SAME_LEVEL: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Drift {
     None,
-    /// Results contradict each other; this level is to be repeated.
     Suspected {
         level: f64,
         /// The likely shift, if the search ends now.
@@ -38,7 +32,6 @@ pub(super) enum Drift {
     Sure(f64),
 }
 
-/// Compares valid probes in order.
 pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
     let moves = moves(whole, around);
     let moves = moves.filter(|moves| moves.by.abs() >= LEAST && moves.evidence >= SUSPECTED);
@@ -97,7 +90,6 @@ fn fell_by(whole: &[&ProbeResult], number: usize) -> Option<f64> {
 }
 
 impl Drift {
-    /// The shift of a finished search without an answer.
     pub(super) fn at_the_end(self) -> Option<f64> {
         match self {
             Drift::None => None,
@@ -107,7 +99,6 @@ impl Drift {
     }
 }
 
-/// Each probe near the estimate is one sample.
 fn moves(whole: &[&ProbeResult], around: f64) -> Option<Movement> {
     let total: f64 = whole.iter().map(|probe| probe.spent_s).sum();
     let mut now = 0.0;

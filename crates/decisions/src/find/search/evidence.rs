@@ -11,7 +11,6 @@ use super::{ProbeResult, ViolationTally};
 /// intervals contain the load lines of `simulated::KNOWN` in 95 of 100 searches.
 const DOUBT: f64 = 2.5;
 
-/// Effective samples of each criterion.
 pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
     let grew = Grew::from_probes(whole);
     let count = whole.iter().map(|probe| probe.tallies.len()).max();
@@ -67,7 +66,6 @@ struct Grew {
 
 impl Grew {
     fn from_probes(whole: &[&ProbeResult]) -> Grew {
-        /// Contradicting higher probes without a backlog that make it implausible.
         const CONTRADICTED: usize = 2;
         let grew = whole.iter().filter(|probe| probe.grows == Some(true));
         let mut levels: Vec<f64> = grew.map(|probe| probe.level).collect();
@@ -89,7 +87,6 @@ impl Grew {
         self.lowest.is_some_and(|lowest| probe.level >= lowest) && !probe.holds()
     }
 
-    /// Whether a probe was too short to show a backlog.
     fn contradicts(&self, probe: &ProbeResult) -> bool {
         let is_quick = !probe.why.is_long() && probe.grows != Some(true) && probe.holds();
         is_quick && self.lowest.is_some_and(|lowest| probe.level >= lowest)
@@ -104,13 +101,11 @@ struct Together {
 }
 
 impl Together {
-    /// Levels that inform each other, in logarithms.
     const ALIKE: f64 = 0.2;
     /// Prior slope with weight, and maximum slope.
     const SLOPE: f64 = 10.0;
     const EXPECTED: f64 = 0.3;
     const STEEPEST: f64 = 15.0;
-    /// Prior inflation with weight.
     const ASSUMED: f64 = 10.0;
     const WEIGHT: f64 = 3.0;
 

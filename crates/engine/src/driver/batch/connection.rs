@@ -19,10 +19,8 @@ use crate::{
 };
 use codec::reply::{Keep, Reply};
 
-/// A connection and its state.
 pub(super) struct Connection {
     pub number: usize,
-    /// When its last batch ended.
     pub free_at: u64,
     conn: Option<Box<Conn>>,
     batch: Batch,
@@ -33,16 +31,11 @@ pub(super) struct Connection {
 /// Number of time-outs without data after which a patient driver gives up.
 const SILENT: u32 = 4;
 
-/// Result of a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BatchResult {
-    /// All responses arrived.
     Answered,
-    /// Some responses are missing.
     Broken,
-    /// No connection could be opened.
     Refused,
-    /// The source or the run has ended.
     Finished,
 }
 
@@ -57,7 +50,6 @@ impl Connection {
         }
     }
 
-    /// Sends the next batch and reads its responses.
     pub(super) async fn batch(
         &mut self,
         shared: &BatchState,
@@ -162,7 +154,6 @@ impl Connection {
         }
     }
 
-    /// Counts a batch that waits for its connection as in flight.
     #[cold]
     fn wait_begins(&self, shared: &BatchState, since: u64) {
         if shared.driver.pace.is_some() {
@@ -237,9 +228,7 @@ struct Answers<'b> {
     connection: usize,
     batch: &'b Batch,
     moments: Moments,
-    /// Remaining responses.
     left: u32,
-    /// When the batch was sent, and its limit.
     begun: u64,
     limit: &'b Rc<Limit>,
     /// Whether data arrived since the time-out was set, and the number of time-outs without.
@@ -272,7 +261,6 @@ impl<'b> Answers<'b> {
         }
     }
 
-    /// Shows a response to the source.
     fn show(&self, reply: &Reply, now_ns: u64) {
         let (shared, source) = (self.shared, &self.shared.driver.source);
         let more = source.borrow_mut().answered(self.connection, reply);
@@ -328,7 +316,6 @@ impl ExchangeObserver for Answers<'_> {
         Ok(self.left == 0)
     }
 
-    /// A patient driver continues to wait for a live server.
     fn on_deadline(&mut self, cut: Cut) -> Option<Fault> {
         let shared = self.shared;
         let (worker, patient) = (&shared.worker, shared.driver.patient);

@@ -18,20 +18,16 @@ use codec::reply::Reply;
 /// Highest status that is not a failure.
 const LAST_GOOD: u16 = 399;
 
-/// Records of a worker's connections.
 pub(super) struct BatchRecorder {
     pub worker: Rc<Worker>,
     pub label: LabelId,
-    /// Label of iterations, if requests are paced.
     pub iteration: Option<LabelId>,
 }
 
-/// Timestamps of a batch in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
     pub intended: Intended,
     pub started: u64,
-    /// Start of being in flight.
     pub since: u64,
     /// Number of remaining responses that are planned arrivals, if paced. A batch may exceed the
     /// rest of the plan.
@@ -39,12 +35,10 @@ pub(super) struct Moments {
     pub first_write: Option<u64>,
     /// First byte of the current response.
     pub first_read: Option<u64>,
-    /// Bytes written per request, rounded down.
     pub bytes_out: u64,
 }
 
 impl Moments {
-    /// Timestamps of a new batch.
     pub(super) fn new(intended: Intended, started: u64) -> Moments {
         Moments {
             intended,
@@ -80,7 +74,6 @@ impl BatchRecorder {
         }
     }
 
-    /// Records a response.
     #[inline]
     pub(super) fn answered(&self, moments: &Moments, reply: &Reply, now: u64, last: bool) {
         let ended = if reply.status > LAST_GOOD {
@@ -111,7 +104,6 @@ impl BatchRecorder {
         self.worker.recorder.borrow_mut().door(now, &event);
     }
 
-    /// Records requests of a batch that have no response.
     #[cold]
     pub(super) fn lost(
         &self,

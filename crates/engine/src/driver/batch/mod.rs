@@ -120,7 +120,6 @@ impl Driver for BatchDriver {
     }
 }
 
-/// Registration of a connection, removed on drop.
 struct Entered<'a> {
     worker: &'a Worker,
     place: usize,
@@ -132,7 +131,6 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// State shared by all connections of a worker.
 struct BatchState {
     driver: BatchDriver,
     worker: Rc<Worker>,
@@ -140,16 +138,12 @@ struct BatchState {
     client: Client,
     /// By connection.
     turns: RefCell<Vec<Turn>>,
-    /// Parts currently needed of responses.
     keep: Cell<Keep>,
-    /// The source is done for all connections.
     done: Cell<bool>,
 }
 
-/// Progress of a paced connection.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
-    /// Requests started.
     taken: u64,
     /// Whether responses are awaited. Then due requests wait for the connection, which is not
     /// lateness.
@@ -178,12 +172,10 @@ impl BatchState {
         }
     }
 
-    /// Time limit of a batch.
     fn timeout_ns(&self) -> Option<u64> {
         self.client.http().timeouts.total_ns
     }
 
-    /// Arms the time-out.
     fn arm(&self, now: u64, limit: &Rc<Limit>) {
         if let Some(ns) = self.timeout_ns() {
             let mut deadlines = self.worker.deadlines.borrow_mut();
@@ -324,7 +316,6 @@ impl BatchState {
         end.is_some_and(|end| intended_ns >= end)
     }
 
-    /// Number of planned arrivals left for a connection. Unlimited without a pace.
     fn left_of_plan(&self, connection: usize) -> u32 {
         let Some((pace, _)) = &self.driver.pace else {
             return u32::MAX;

@@ -182,7 +182,6 @@ mod tests {
             }
         }
 
-        /// Shares of a load add up to the whole, bit for bit, and follow the schedule.
         #[test]
         fn shares_add_up_to_the_whole(
             rate in 1..1_000u64,

@@ -166,7 +166,6 @@ fn episodes(node: &Node, findings: &mut Findings) -> Option<MockLatency> {
     latency
 }
 
-/// A required time of episodes.
 fn of_episodes(node: &Node, key: &str, findings: &mut Findings) -> Option<u64> {
     match node.get(key) {
         Some(value) => time(value, key, findings),

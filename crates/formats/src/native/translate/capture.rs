@@ -130,7 +130,6 @@ impl Translator<'_> {
         })
     }
 
-    /// A check, or a list of them.
     pub(super) fn checks(&mut self, node: &Node, request: &mut Request) {
         for item in node.as_list().unwrap_or(std::slice::from_ref(node)) {
             for entry in entries(item, "check", model::CHECK, self.findings) {

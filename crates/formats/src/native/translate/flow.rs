@@ -175,7 +175,6 @@ impl Translator<'_> {
         None
     }
 
-    /// An expression over variables.
     fn condition(&mut self, node: &Node) -> Option<Expression> {
         let text = read::scalar(node, "if", self.findings)?;
         let expression = Expression::parse(&text, NameSource::Variables)

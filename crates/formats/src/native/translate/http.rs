@@ -12,7 +12,6 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Paths start with a slash, so a trailing one would be doubled.
 fn without_trailing_slash(target: String) -> String {
     match target.strip_suffix('/') {
         Some(rest) if !target.contains(['?', '#']) => rest.to_owned(),
@@ -184,7 +183,6 @@ fn is_token(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// Replaces a header of this name, case-insensitive, or appends it.
 pub(super) fn set_header(headers: &mut Vec<(String, Template)>, name: String, value: Template) {
     match headers
         .iter_mut()

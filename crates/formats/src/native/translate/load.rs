@@ -89,7 +89,6 @@ impl Translator<'_> {
         }
     }
 
-    /// A phase. Stairs and spikes become several.
     fn phase(&mut self, node: &Node) -> Option<Vec<Phase>> {
         let kind = self.kind(node)?;
         let shapes = match kind {
@@ -119,7 +118,6 @@ impl Translator<'_> {
         Some(phases.collect())
     }
 
-    /// Returns the kind of phase, and rejects keys of other kinds.
     pub(super) fn kind(&mut self, node: &Node) -> Option<&'static str> {
         if entries(node, "load", model::PHASE, self.findings).is_empty() {
             return None;

@@ -46,28 +46,21 @@ struct Translator<'a> {
     templates: Templates,
     /// The environment, for `$env`.
     env: Value,
-    /// Environment variables that the plan uses.
     env_used: BTreeSet<String>,
     /// Default headers of every request.
     headers: Vec<(String, Template)>,
     follow_redirects: bool,
-    /// Volumes of the scenarios.
     volumes: Volumes,
-    /// Addresses of mocks by name.
     mocks: Map<String, Value>,
-    /// Variables of setup and teardown, by key.
     asides: Vec<(&'static str, Templates)>,
     /// Variables that exist before any step.
     given: BTreeSet<String>,
     /// Variables captured only by later steps.
     later: BTreeSet<String>,
-    /// Enclosing groups, the innermost last.
     groups: Vec<String>,
-    /// Whether the steps belong to setup or teardown.
     is_beside_load: bool,
 }
 
-/// Translates a plan. Problems are in the findings.
 pub(super) fn translate(
     root: &Node,
     inputs: &Inputs,
@@ -137,7 +130,6 @@ pub(super) fn rule(item: &Node) -> Node {
     }
 }
 
-/// Credentials of MQTT clients, to keep out of the record.
 fn passwords(background: Option<&BackgroundMqtt>) -> Vec<String> {
     let groups = background
         .into_iter()
@@ -231,7 +223,6 @@ impl Translator<'_> {
         Some(plan)
     }
 
-    /// Rejects campaign keys in a plan without stages.
     fn keys_of_campaigns(&mut self, root: &Node) {
         for entry in root.entries() {
             if model::CAMPAIGN.contains(&entry.key.as_str()) {
@@ -310,7 +301,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Steps of setup or teardown.
     fn aside(&mut self, root: &Node, key: &'static str) -> Option<Scenario> {
         let node = root.get(key)?;
         let own = Templates {
@@ -413,7 +403,6 @@ impl Translator<'_> {
         parsed.collect()
     }
 
-    /// Notes criteria that cover both requests and MQTT operations.
     fn judged_together(&mut self, plan: &Plan) {
         if plan.background.is_none() {
             return;
@@ -437,7 +426,6 @@ impl Translator<'_> {
         }
     }
 
-    /// A text, or a list of them.
     fn texts(&mut self, node: Option<&Node>, what: &str) -> Vec<String> {
         let Some(node) = node else { return Vec::new() };
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));

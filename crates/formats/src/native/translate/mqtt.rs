@@ -27,7 +27,6 @@ const MOST_BYTES: u32 = 268_000_000;
 /// Default time between connects.
 const CONNECT_EVERY_NS: u64 = 10 * MILLISECOND;
 const KEEP_ALIVE_S: u16 = 300;
-/// Prefix of an embedded target.
 const LAB: &str = "lab:";
 
 struct ServerAddress {
@@ -36,7 +35,6 @@ struct ServerAddress {
     tls: bool,
 }
 
-/// Settings shared by all groups.
 struct Common {
     username: Option<String>,
     password: Option<String>,
@@ -44,7 +42,6 @@ struct Common {
 }
 
 impl Translator<'_> {
-    /// Reads the clients and their secrets.
     pub(super) fn mqtt(&mut self, root: &Node, folder: &Path) -> Option<BackgroundMqtt> {
         let node = root.get("mqtt")?;
         if entries(node, "mqtt", model::MQTT, self.findings).is_empty() {
@@ -334,7 +331,6 @@ impl Translator<'_> {
         number.unwrap_or(usual)
     }
 
-    /// A size, or a text.
     fn payload(&mut self, node: &Node) -> Payload {
         match node.get("payload") {
             None => Payload::Stamped(PAYLOAD),
@@ -393,7 +389,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Phases of messages, in rates.
     fn own_load(&mut self, node: &Node) -> Option<PublishPace> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let mut is_right = true;
@@ -417,7 +412,6 @@ impl Translator<'_> {
         }
     }
 
-    /// A text that may use environment variables.
     fn text_of(&mut self, node: &Node, key: &str) -> Option<String> {
         match self.constant(node)? {
             Value::String(text) if !text.is_empty() => Some(text),
@@ -443,7 +437,6 @@ impl Translator<'_> {
         self.word(node, "password")
     }
 
-    /// Notes that deliveries without a message header cannot be matched.
     fn payload_without_stamp(&mut self, node: &Node, groups: &[Clients]) {
         let is_text = |group: &Clients| {
             let publish = group.publish.as_ref();
@@ -457,7 +450,6 @@ impl Translator<'_> {
     }
 }
 
-/// One group, or several.
 fn items<'n>(node: &'n Node, key: &str) -> &'n [Node] {
     let Some(node) = node.get(key) else {
         return &[];

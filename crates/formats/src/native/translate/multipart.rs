@@ -11,7 +11,6 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Names and parts. A list repeats its name.
     pub(super) fn multipart(&mut self, node: &Node) -> Vec<MultipartPart> {
         let mut parts = Vec::new();
         for entry in read::map(node, "multipart", self.findings) {

@@ -11,7 +11,6 @@ const MOST_STAIRS: u64 = 1000;
 
 /// Part of a phase: all of it, a stair, or a part of a spike.
 pub(super) struct PhasePart {
-    /// Suffix of the phase's name.
     part: Option<String>,
     pub(super) duration_ns: u64,
     pub(super) duration_text: String,
@@ -37,7 +36,6 @@ impl PhasePart {
         }
     }
 
-    /// Name of the part, given the phase's name.
     pub(super) fn named(&self, name: Option<&str>) -> Option<String> {
         match (name, &self.part) {
             (Some(name), Some(part)) => Some(format!("{name} {part}")),
@@ -46,7 +44,6 @@ impl PhasePart {
     }
 }
 
-/// A rate, or a level.
 #[derive(Clone, Copy)]
 struct Amount {
     rate: Rate,
@@ -275,12 +272,10 @@ fn between(from: Rate, to: Rate, step: u64, steps: u64) -> Option<Rate> {
     rest.plus(gone)
 }
 
-/// Rounds to four digits, for names.
 fn rounded(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
-/// A duration in plan syntax.
 fn in_words(ns: u64) -> String {
     for (unit, name) in [
         (units::HOUR, "h"),

@@ -162,7 +162,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Names and values. A list repeats its name.
     fn pairs(&mut self, node: &Node, what: &str) -> Vec<(Template, Template)> {
         let mut pairs = Vec::new();
         for entry in read::map(node, what, self.findings) {
@@ -229,7 +228,6 @@ impl Translator<'_> {
         Some((self.template(user), self.template(password)))
     }
 
-    /// A status, or a list of them.
     pub(super) fn statuses(&mut self, node: &Node, what: &str) -> Vec<u16> {
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let mut statuses = Vec::new();

@@ -14,7 +14,6 @@ use crate::{
 };
 
 impl Translator<'_> {
-    /// Share of users whose iteration ends here.
     pub(super) fn leave(&mut self, node: &Node) -> Option<f64> {
         match read::quantity(node, "leave", self.findings)? {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
@@ -125,7 +124,6 @@ impl Translator<'_> {
         }
     }
 
-    /// A list, or the name of a variable with one.
     fn over(&mut self, node: &Node) -> Option<Over> {
         if let Some(items) = node.as_list() {
             return Some(Over::List(

@@ -74,7 +74,6 @@ impl Translator<'_> {
         None
     }
 
-    /// PEM text, or the name of a file.
     fn pem(&mut self, node: &Node, key: &str, folder: &Path) -> Option<String> {
         let Value::String(text) = self.constant(node)? else {
             let message = format!("`{key}` is a file or PEM text, not {}", node.kind());

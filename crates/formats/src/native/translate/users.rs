@@ -35,7 +35,6 @@ impl Translator<'_> {
         })
     }
 
-    /// A phase of users, or a pause.
     fn users(&mut self, node: &Node) -> Option<UserPhase> {
         let kind = self.kind(node)?;
         let (numbers, duration) = match kind {

@@ -16,7 +16,6 @@ use crate::{
     table::TableOptions,
 };
 
-/// Variables that the engine sets.
 const BUILT_IN: &[&str] = &["$uuid", "$loopCount", "$loopElement"];
 
 impl Translator<'_> {
@@ -55,7 +54,6 @@ impl Translator<'_> {
         (!values.is_empty()).then_some(Variable::OneOf(values))
     }
 
-    /// Applies the command line's variables.
     fn given(&mut self, variables: &mut Vec<(String, Variable)>) {
         let Some(text) = &self.inputs.variables else {
             return;
@@ -70,7 +68,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Adds environment variables that steps use, and reports unset variables.
     pub(super) fn all_variables(
         &mut self,
         constants: Vec<(String, Variable)>,

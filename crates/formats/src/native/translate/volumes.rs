@@ -13,7 +13,6 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Volumes in the order of the scenarios.
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
     each: Vec<Option<Volume>>,
@@ -33,7 +32,6 @@ impl Volumes {
         self.said
     }
 
-    /// Sets volumes and weights of the scenarios.
     pub(super) fn give(&self, scenarios: &mut [Scenario]) {
         let rates: Option<Vec<Rate>> = self
             .each

@@ -2,7 +2,6 @@
 
 use session::SharedVoice;
 
-/// Version of Artillery that this command follows.
 const FOLLOWS: &str = "2.0.21";
 
 pub fn version(voice: &SharedVoice) -> u8 {

@@ -4,9 +4,7 @@ use session::SharedVoice;
 
 use super::flags::RunFlags;
 
-/// Artillery's exit code for a failed preparation.
 const FAILED: u8 = 1;
-/// Artillery's exit code for a missing API key.
 const NO_KEY: u8 = 7;
 const MOST_TAGS: usize = 10;
 

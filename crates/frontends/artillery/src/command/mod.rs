@@ -75,7 +75,6 @@ impl FrontEnd for Artillery {
         }
     }
 
-    /// Deliberate differences from Artillery.
     fn remarks(&self) -> String {
         let mut out = String::from("\nOther than in Artillery, where a script comes upon it\n");
         for difference in DIFFERENCES {

@@ -127,7 +127,6 @@ impl Manner<'_> {
     }
 }
 
-/// Artillery's warnings go to its place, ours to standard error.
 fn tell_note(note: &Note, voice: &SharedVoice) {
     match &note.at {
         None if note.text.starts_with("WARNING") => voice.out(&format!("{}\n", note.text)),

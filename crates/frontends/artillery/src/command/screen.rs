@@ -17,13 +17,11 @@ use crate::{
     refusal::{FAILED, WORKER_DIED},
 };
 
-/// Artillery's exit code for failed expectations.
 const UNEXPECTED: u8 = 21;
 
 pub struct Behind {
     screen: Screen,
     output: Option<PathBuf>,
-    /// Exit code of the original.
     code: u8,
 }
 

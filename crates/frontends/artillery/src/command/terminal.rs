@@ -1,4 +1,3 @@
-/// Artillery's width, or that of a narrower terminal.
 #[must_use]
 pub fn columns() -> usize {
     const USUAL: usize = 79;

@@ -11,9 +11,7 @@ use serde_json::Value;
 
 use super::{JmesWord, results::ExpectedCheck};
 
-/// Headers with cache status.
 const CACHE_HEADERS: [&str; 3] = ["cf-cache-status", "x-cache", "x-vercel-cache"];
-/// Media types with a parsed body.
 const JSON_TYPES: [&str; 3] = [
     "application/json",
     "application/problem+json",
@@ -246,7 +244,6 @@ fn join(name: &str, known: &mut String, value: &str) {
     }
 }
 
-/// Exact lower-case name, as in Node.
 fn node_header(seen: &Inspection<'_>, name: &str) -> Option<String> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return None;

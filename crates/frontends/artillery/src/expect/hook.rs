@@ -24,7 +24,6 @@ use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
 const KIND: &str = "expect";
 /// Maximum bytes of a body that are shown.
 const SHOWN: usize = 512;
-/// Artillery's built-in variables, in order.
 const BUILT_IN: [&str; 5] = [
     "target",
     "$environment",
@@ -46,7 +45,6 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     Ok(looks.then(|| Arc::new(hook) as Arc<dyn Hooks>))
 }
 
-/// Stateless, so that all workers share it.
 #[derive(Clone)]
 struct Hook {
     expect: Option<Expect>,
@@ -215,7 +213,6 @@ fn finding(
     }
 }
 
-/// The exchange, if it is to be shown.
 fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
     let is_json = matches!(
         answered.step.spec.body,
@@ -240,7 +237,6 @@ fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
     }
 }
 
-/// Text for the record, without values, which may be secret.
 fn describe(finding: &ExpectedCheck) -> String {
     let anything = ["equals", "matchesRegexp"].contains(&finding.kind.as_str())
         || finding.kind.starts_with("header ");

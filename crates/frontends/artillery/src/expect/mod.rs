@@ -42,17 +42,13 @@ pub enum Expectation {
     NotStatusCode(Template),
     /// `json`, or the whole header.
     ContentType(Template),
-    /// A lodash path exists in the parsed body.
     HasProperty(Template),
     NotHasProperty(Template),
     /// Present and not empty; lower-case name.
     HasHeader(Template),
-    /// Exact value.
     HeaderEquals(Template, Template),
     Equals(Vec<Template>),
-    /// JavaScript regular expression on the body.
     MatchesRegexp(Template),
-    /// Whether a cache header reports a hit.
     CdnHit(bool),
     JmesPath {
         word: JmesWord,

@@ -14,11 +14,8 @@ pub struct Expect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Print {
-    /// A block per answer, with the exchange on failure.
     Pretty,
-    /// Only for failures.
     PrettyError,
-    /// A JSON line per answer.
     Json,
     Silent,
 }
@@ -26,7 +23,6 @@ pub enum Print {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// Only counted.
     Counted,
     FailsRequest,
     FailsUser,

@@ -7,7 +7,6 @@ pub struct ExpectedAnswer {
     pub method: String,
     pub path: String,
     pub name: Option<String>,
-    /// Unknown checks.
     pub unsupported: Vec<String>,
     pub findings: Vec<ExpectedCheck>,
     pub exchange: Option<Box<Exchange>>,

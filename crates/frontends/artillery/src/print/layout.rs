@@ -8,7 +8,6 @@ use super::{
 };
 
 const SHOWN: [&str; 6] = ["min", "max", "mean", "median", "p95", "p99"];
-/// Longer labels are cut and get three dots.
 const MAX_LABEL: usize = 76;
 
 pub(super) struct Layout<'a> {

@@ -84,7 +84,6 @@ impl<'a> Metrics<'a> {
         }
     }
 
-    /// A rate has the moment of its counter.
     pub(super) fn first_at(&self) -> Option<u64> {
         self.at(true, "counter")
             .into_iter()

@@ -29,7 +29,6 @@ pub use zone::Zone;
 pub struct PrintOptions {
     /// 79, or a narrower terminal's width, at least 50.
     pub width: usize,
-    /// Substrings of metric names that are hidden on the console.
     pub hidden: Vec<String>,
     pub quiet: bool,
 }
@@ -88,7 +87,6 @@ impl Console {
         self.take(interval.span, &interval.door)
     }
 
-    /// Returns the last period and the summary.
     pub fn finish(&mut self, now_wall_ns: u64) -> String {
         let mut text = self
             .periods

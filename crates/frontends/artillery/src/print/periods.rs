@@ -27,7 +27,6 @@ impl Periods {
         }
     }
 
-    /// Returns the periods that are complete. Empty periods are omitted.
     pub(super) fn push(&mut self, span: (u64, u64), part: &Tally) -> Vec<Period> {
         let ms = |ns: u64| (self.wall_start_ns + ns) / 1_000_000;
         let start_ms = ms(span.0) / LENGTH_MS * LENGTH_MS;

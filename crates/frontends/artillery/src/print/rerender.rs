@@ -10,14 +10,11 @@ use super::{
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RerenderError {
-    /// Line, column and message.
     NotJson(usize, usize, String),
-    /// JSON of another kind.
     NotAReport(&'static str),
 }
 
 impl std::fmt::Display for RerenderError {
-    /// Follows the file's name.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RerenderError::NotJson(line, column, why) => {

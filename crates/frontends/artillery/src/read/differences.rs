@@ -166,7 +166,6 @@ pub const DIFFERENCES: &[Difference] = &[
     differ("Ctrl-C", "no summary, no `-o` file", "both, then exit 130"),
 ];
 
-/// Table for the page.
 #[must_use]
 pub fn table() -> String {
     let mut out = String::from("| | Artillery | Loadline |\n|---|---|---|\n");

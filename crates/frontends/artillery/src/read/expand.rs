@@ -22,7 +22,6 @@ pub(super) struct KnownValues {
 }
 
 impl KnownValues {
-    /// Random values are constants of the run, derived from its id.
     pub fn new(variables: Map<String, Value>, test_id: &str) -> KnownValues {
         let seed = test_id
             .bytes()

@@ -7,9 +7,7 @@ use formats::Inputs;
 #[derive(Clone, Default)]
 pub struct ArtilleryInputs {
     pub inputs: Inputs,
-    /// Merged last.
     pub config: Option<PathBuf>,
-    /// JSON object.
     pub overrides: Option<String>,
     pub payload: Option<PathBuf>,
 }

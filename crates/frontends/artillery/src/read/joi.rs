@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use formats::document::{Mark, Node, NodeData};
 
-/// Message, location, and advice for common mistakes.
 #[derive(Debug)]
 pub(super) struct Invalid {
     pub message: String,
@@ -204,7 +203,6 @@ fn advised(checked: Checked, advice: &'static str) -> Checked {
     checked.map_err(|invalid| Invalid { advice, ..invalid })
 }
 
-/// Other keys that people use for the flow.
 fn misnamed_flow(scenario: &Node) -> &'static str {
     const NAMES: [(&str, &str); 3] = [
         ("requests", "rename `requests` to `flow`"),

@@ -29,7 +29,6 @@ pub enum Support {
     Yes,
     /// With advice.
     No(&'static str),
-    /// Ignored with this note.
     Noted(&'static str),
 }
 
@@ -322,7 +321,6 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Match, "index"),
 ];
 
-/// Levels in the page's order.
 const LEVELS: &[(KeyLevel, &str)] = &[
     (KeyLevel::Root, "The script"),
     (KeyLevel::Config, "`config`"),
@@ -354,7 +352,6 @@ const LEVELS: &[(KeyLevel, &str)] = &[
     (KeyLevel::Match, "`match`"),
 ];
 
-/// Table for the page.
 #[must_use]
 pub fn table() -> String {
     let mut out = String::from("| where | supported | refused | noted |\n|---|---|---|---|\n");
@@ -384,7 +381,6 @@ pub fn table() -> String {
     out
 }
 
-/// Groups keys with one reason.
 fn reasons(level: KeyLevel, reason: impl Fn(Support) -> Option<&'static str>) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for key in at_level(level) {

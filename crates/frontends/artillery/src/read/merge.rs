@@ -6,7 +6,6 @@ use formats::document::{Entry, Node, NodeData};
 pub(super) enum Lists {
     /// By index.
     ByIndex,
-    /// Replaced.
     Replaced,
 }
 

@@ -24,14 +24,11 @@ use formats::{
 
 pub(super) struct Script {
     pub root: Node,
-    /// Absolute.
     pub path: PathBuf,
     /// `$dirname`: folder of `--config` or of the script, as given.
     pub dirname: String,
     pub cli_variables: Map<String, Value>,
-    /// Environment variables as the script sees them.
     pub process_env: Value,
-    /// Environment variables that the script uses.
     pub env_used: BTreeSet<String>,
 }
 
@@ -74,7 +71,6 @@ pub(super) fn prepare(
     ))
 }
 
-/// Environment variables named in texts.
 fn env_used(root: &Node, inputs: &ArtilleryInputs) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     let mut open = vec![root];
@@ -272,7 +268,6 @@ fn apply_variables(
     }
 }
 
-/// Plugins from environment variables.
 fn add_plugins(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let mut environment = inputs.process_env.iter();
     let named = environment.find(|(name, text)| name == "ARTILLERY_PLUGINS" && !text.is_empty());

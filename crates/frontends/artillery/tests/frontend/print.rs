@@ -198,7 +198,6 @@ fn phase(name: Option<&str>, seconds: u64) -> Phase {
     }
 }
 
-/// Labels of differing lines.
 fn differing(golden: &Golden) -> Vec<&str> {
     let (their_phases, theirs) = split(&golden.out);
     let (our_phases, ours) = split(&golden.ours.0);

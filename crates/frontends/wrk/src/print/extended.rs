@@ -29,7 +29,6 @@ impl Extended {
         }
     }
 
-    /// Rounds to nearest.
     pub(super) fn divided_by(self, divisor: u32) -> Extended {
         if self.mantissa == 0 {
             return self;

@@ -23,10 +23,8 @@ pub struct WrkReport {
     /// From the start to the end.
     pub runtime_us: u64,
     pub errors: Errors,
-    /// Timeouts whose response came later.
     pub late: u64,
     pub latency: PrintedLatency,
-    /// Sampled rates of threads.
     pub rate: Statistics,
     calibrations: Vec<(u64, u64)>,
 }
@@ -34,7 +32,6 @@ pub struct WrkReport {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Errors {
     pub connect: u64,
-    /// Including invalid responses.
     pub read: u64,
     pub write: u64,
     /// Above 399.
@@ -91,7 +88,6 @@ pub fn heading(url: &str, duration_ns: u64, threads: u64, connections: u64) -> S
     )
 }
 
-/// Lines of calibrated threads, in order.
 #[must_use]
 pub fn calibrations(part: &Tally) -> String {
     let line = |(mean_us, interval_ms): &(u64, u64)| {

@@ -4,10 +4,8 @@ use measure::{accumulator::ValueCounts, histogram};
 
 use super::units;
 
-/// Ticks per half distance.
 const TICKS: f64 = 5.0;
 
-/// Cells are named by their lowest value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spectrum {
     cells: ValueCounts,
@@ -32,7 +30,6 @@ impl Spectrum {
         self.cells.pairs().first().map_or(u64::MAX, |pair| pair.0)
     }
 
-    /// Lowest value of the highest cell.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.cells.pairs().last().map_or(0, |pair| pair.0)
@@ -97,7 +94,6 @@ impl Spectrum {
         0
     }
 
-    /// Value at an index of the table, with its count.
     #[must_use]
     pub fn nth(&self, n: usize) -> Option<(u64, u64)> {
         self.cells.pairs().get(n.checked_sub(1)?).copied()

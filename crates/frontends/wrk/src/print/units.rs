@@ -42,7 +42,6 @@ impl PercentileRow {
     }
 }
 
-/// C prints NaN with a sign.
 pub(super) fn number(value: f64, decimals: usize) -> String {
     if value.is_nan() {
         return "-nan".into();
@@ -60,7 +59,6 @@ pub(super) fn time_us(us: f64) -> String {
     }
 }
 
-/// Whole units.
 pub(super) fn duration(seconds: u64) -> String {
     SECONDS.format(seconds as f64, 0)
 }

@@ -27,19 +27,15 @@ pub struct WrkCommand {
     pub connections: u64,
     pub duration_ns: u64,
     pub script: Option<PathBuf>,
-    /// The last of equal names counts.
     pub headers: Vec<(String, String)>,
     pub latency: bool,
     pub uncorrected: bool,
     pub batch_latency: bool,
     pub timeout_ns: u64,
-    /// Requests/s of all connections.
     pub rate: Option<u64>,
-    /// Poisson instead of even arrivals.
     pub at_random: bool,
     /// Our own option: exact figures.
     pub json: Option<PathBuf>,
-    /// All operands, the URL first.
     pub arguments: Vec<String>,
 }
 

@@ -3,9 +3,7 @@
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spec {
-    /// Identifies the option.
     pub letter: char,
-    /// Whether it works as a short option.
     pub short: bool,
     pub long: Option<&'static str>,
     pub value: bool,

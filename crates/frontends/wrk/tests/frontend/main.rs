@@ -92,7 +92,6 @@ fn the_correction_is_told_when_it_moved_the_99th_percentile() {
     assert!(shown > 10_000, "{shown}");
 }
 
-/// Lines of a percentile table, and its cells.
 fn table(text: &str) -> (Vec<&str>, ValueCounts) {
     let lines: Vec<&str> = text
         .lines()

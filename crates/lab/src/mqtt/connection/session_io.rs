@@ -6,20 +6,17 @@ use mqtt_proto::{Pid, QoS, QosPid, TopicName, v3, v5};
 
 use super::super::broker::BrokerMessage;
 
-/// Protocol version of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speech {
     V3,
     V5,
 }
 
-/// A parsed CONNECT.
 pub(super) struct Greeting {
     pub client: String,
     pub username: Option<String>,
     pub password: Option<Vec<u8>>,
     pub clean: bool,
-    /// Whether the session ends with its connection.
     pub is_brief: bool,
     pub window: Option<u16>,
     pub will: Option<BrokerMessage>,
@@ -27,14 +24,12 @@ pub(super) struct Greeting {
     pub keep_alive: Option<Duration>,
 }
 
-/// Why a client is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ConnectRefusal {
     Busy,
     Password,
 }
 
-/// A packet of a connected client.
 pub(super) enum ClientRequest {
     Publish {
         message: BrokerMessage,
@@ -241,7 +236,6 @@ impl Speech {
         }
     }
 
-    /// All filters are granted as requested.
     pub fn subscribed(self, id: u16, filters: &[(String, QoS)]) -> Vec<u8> {
         match self {
             Speech::V3 => {

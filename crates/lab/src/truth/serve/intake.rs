@@ -55,7 +55,6 @@ impl Serve {
         Ok(())
     }
 
-    /// Handles an event of a connection.
     pub(super) fn serve(&mut self, token: u64, flags: EventFlags) {
         let Some(conn) = self.conns.get(token) else {
             return;
@@ -109,7 +108,6 @@ impl Serve {
         }
     }
 
-    /// Handles a complete request.
     fn arrive(&mut self, token: u64, request: FinishedRequest) {
         let Some(conn) = self.conns.get(token) else {
             return;
@@ -151,7 +149,6 @@ impl Serve {
         });
     }
 
-    /// Queues a response on its connection, and schedules it.
     fn enqueue(&mut self, token: u64, due: u64, make: impl FnOnce(u64) -> Pending) {
         // After a request that is never answered, no response can be matched.
         let Some(conn) = self.conns.get(token).filter(|conn| !conn.muted) else {

@@ -11,7 +11,6 @@ use crate::truth::ledger::LabLedger;
 use crate::truth::mode::{ModeServer, When};
 
 impl Serve {
-    /// Releases everything due, in limited batches.
     pub(super) fn release_due(&mut self) {
         for _ in 0..IN_A_ROW {
             match self.turns.peek() {
@@ -25,7 +24,6 @@ impl Serve {
         }
     }
 
-    /// Releases everything due on one connection, in order.
     pub(super) fn release(&mut self, token: u64) {
         while let Some(conn) = self.conns.get(token)
             && let Some(pending) = conn.next(self.now)
@@ -79,7 +77,6 @@ impl Serve {
     }
 }
 
-/// Resets a connection, including later requests on it.
 fn reset(
     conn: &mut Conn,
     pending: Pending,

@@ -17,7 +17,6 @@ use crate::client::{Answer, Client};
 
 const MS: u64 = 1_000_000;
 
-/// The lab's clock, read by the client.
 #[allow(
     clippy::disallowed_methods,
     reason = "a client that measures has a clock of its own"
@@ -27,7 +26,6 @@ fn now() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// A running lab with its temporary log.
 struct Truth {
     lab: Option<Lab>,
     log: PathBuf,
@@ -82,7 +80,6 @@ impl Truth {
         panic!("never came: {}", self.stats());
     }
 
-    /// Stops the lab, and reads its log.
     fn stop(mut self) -> Log {
         self.lab.take().unwrap().stop().unwrap();
         Log::read(&std::fs::read_to_string(&self.log).unwrap())
@@ -96,7 +93,6 @@ impl Drop for Truth {
     }
 }
 
-/// A line about a request.
 #[derive(Debug)]
 struct Told {
     id: Option<String>,
@@ -109,7 +105,6 @@ struct Told {
     conn: u64,
 }
 
-/// The lab's log.
 #[derive(Default)]
 struct Log {
     start: Option<u64>,
@@ -147,7 +142,6 @@ impl Log {
         log
     }
 
-    /// Checks what holds in every mode.
     fn check(&self) {
         let arrivals = self.in_order_of_arrival();
         assert!(
@@ -220,7 +214,6 @@ impl Log {
     }
 }
 
-/// A client's view of a named request.
 struct Seen {
     id: String,
     sent: u64,
@@ -228,7 +221,6 @@ struct Seen {
     answer: Answer,
 }
 
-/// Sends requests in sequence, each on its own connection and with its own name.
 fn requests(to: SocketAddr, name: &str, n: usize) -> Vec<Seen> {
     let request = |k| {
         let id = format!("{name}-{k}");

@@ -91,7 +91,6 @@ const WEEKDAYS: [&str; 7] = [
     "Sunday",
 ];
 
-/// Largest exact integer in JavaScript.
 const MAX_SAFE: u64 = 9_007_199_254_740_991;
 
 /// All functions by their new names.

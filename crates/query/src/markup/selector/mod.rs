@@ -8,14 +8,11 @@ use serde_json::{Map, Value};
 use super::{NodeId, ROOT, Tree};
 use crate::Misread;
 
-/// A parsed selector.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selector {
-    /// Alternatives between commas.
     alternatives: Vec<Complex>,
 }
 
-/// Compounds with combinators, and the selected results.
 #[derive(Debug, Clone, PartialEq)]
 struct Complex {
     /// Each combinator precedes its compound. The first is [`Combinator::Descendant`] of the

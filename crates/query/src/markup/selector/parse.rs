@@ -6,7 +6,6 @@ use crate::{Misread, cursor::Cursor};
 /// Maximum nesting of `:not()`.
 const DEEPEST: usize = 16;
 
-/// Alternatives between commas.
 pub(super) fn parse(text: &str) -> Result<Vec<Complex>, Misread> {
     let mut reader = SelectorParser {
         c: Cursor::new(text, DEEPEST, in_name),
@@ -24,7 +23,6 @@ struct SelectorParser<'a> {
 }
 
 impl SelectorParser<'_> {
-    /// Takes a symbol and surrounding space.
     fn take(&mut self, symbol: &str) -> bool {
         let start = self.c.at;
         self.c.space();

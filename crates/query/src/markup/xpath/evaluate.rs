@@ -8,10 +8,8 @@ use super::{
 };
 use crate::value::{number_of, write_f64};
 
-/// A node or an attribute, in document order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct NodeItem {
-    /// Position in the document.
     order: usize,
     attribute: Option<usize>,
     node: NodeId,
@@ -29,7 +27,6 @@ struct Context<'t> {
     tree: &'t Tree,
     /// By node.
     order: Vec<usize>,
-    /// Remaining number of nodes to visit.
     budget: Cell<usize>,
     exhausted: Cell<bool>,
 }
@@ -38,7 +35,6 @@ struct Context<'t> {
 /// multiply, and a response must not block a worker.
 const BUDGET: usize = 2_000_000;
 
-/// Context of an expression.
 #[derive(Clone, Copy)]
 struct Here {
     item: NodeItem,
@@ -300,7 +296,6 @@ impl Context<'_> {
         }
     }
 
-    /// Nodes along an axis, nearest first.
     fn along(&self, axis: Axis, from: NodeItem) -> Vec<NodeItem> {
         let tree = self.tree;
         let items = |nodes: Vec<NodeId>| nodes.into_iter().map(|node| self.item(node)).collect();
@@ -374,7 +369,6 @@ impl Context<'_> {
         std::iter::successors(self.tree.parent(node), |node| self.tree.parent(*node)).collect()
     }
 
-    /// Siblings on one side, nearest first.
     fn siblings(&self, node: NodeId, before: bool) -> Vec<NodeId> {
         let Some(parent) = self.tree.parent(node) else {
             return Vec::new();

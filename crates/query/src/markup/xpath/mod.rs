@@ -7,20 +7,14 @@ mod parse;
 use super::Tree;
 use crate::Misread;
 
-/// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct XPath(Expression);
 
-/// Result of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum XPathResult {
-    /// Texts of nodes in document order.
     Nodes(Vec<String>),
-    /// A text.
     Text(String),
-    /// A number, possibly NaN.
     Number(f64),
-    /// A boolean.
     Bool(bool),
 }
 
@@ -30,7 +24,6 @@ impl XPath {
         parse::parse(text).map(XPath)
     }
 
-    /// Evaluates in a document.
     #[must_use]
     pub fn find(&self, tree: &Tree) -> XPathResult {
         evaluate::found(&self.0, tree)
@@ -57,7 +50,6 @@ struct Path {
 enum Start {
     Document,
     Here,
-    /// Nodes of an expression with filters.
     Of(Expression, Vec<Expression>),
 }
 

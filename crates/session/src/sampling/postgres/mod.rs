@@ -11,7 +11,6 @@ use wire::{Connection, TextRow};
 
 use super::{Sampler, exposition};
 
-/// A poll that takes longer is a gap.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The columns of `COUNTERS`, in order: name and unit.
@@ -42,9 +41,7 @@ const SESSIONS: [&str; 5] = [
 const LOCKS: [&str; 2] = ["locks-granted", "locks-waiting"];
 /// The columns of `CONNECTIONS`, in order.
 const CONNECTIONS: [&str; 2] = ["connections-used", "connections-max"];
-/// Share of blocks found in shared buffers since the last sample.
 const HIT_SHARE: &str = "hit-share";
-/// Number of waiting sessions, by wait event.
 const WAITING: &str = "waiting";
 
 /// One transaction, so all values are of one moment. It times out if the server is too busy.
@@ -63,7 +60,6 @@ SELECT count(*) FILTER (WHERE granted), count(*) FILTER (WHERE NOT granted) FROM
 SELECT sum(numbackends), current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
   - coalesce(current_setting('reserved_connections', true)::int, 0) FROM pg_stat_database;
 COMMIT";
-/// Index of the first result with rows.
 const FIRST: usize = 2;
 
 pub(super) struct Postgres {
@@ -72,7 +68,6 @@ pub(super) struct Postgres {
     connection: Option<Connection>,
     /// Wait events seen; those without sessions report 0.
     kinds: Vec<String>,
-    /// Blocks found and read at the last sample.
     before: Option<(f64, f64)>,
 }
 
@@ -206,7 +201,6 @@ impl Sampler for Postgres {
     }
 }
 
-/// Numbers of the only row.
 fn numbers(rows: &[TextRow]) -> Vec<f64> {
     let row = rows.first().map_or(&[][..], Vec::as_slice);
     let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());

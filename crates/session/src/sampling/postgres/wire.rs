@@ -28,9 +28,7 @@ use crate::bounded::{self, Bounded, Deadline, said};
 const LONGEST: i32 = 1 << 20;
 /// Maximum size of all rows of a response.
 const MOST_BYTES: usize = 4 << 20;
-/// Memory of a row in addition to its text.
 const ROW_BYTES: usize = 64;
-/// Our name in the server's views.
 const NAME: &str = "loadline";
 
 trait Stream: Read + Write + Send {}
@@ -44,7 +42,6 @@ pub(super) struct Connection {
     stream: Box<dyn Stream>,
     came: BytesMut,
     patience: Duration,
-    /// Deadline of the current exchange.
     deadline: Deadline,
 }
 
@@ -162,7 +159,6 @@ impl Connection {
         written.map_err(|why| said(&why))
     }
 
-    /// The next message, whole.
     fn next(&mut self) -> Result<Message, String> {
         let mut piece = [0; 8192];
         loop {
@@ -247,7 +243,6 @@ fn row(body: &DataRowBody) -> Result<TextRow, String> {
     ranges.collect().map_err(|_| STRANGE.to_owned())
 }
 
-/// The server's error message.
 fn refusal(body: &ErrorResponseBody) -> String {
     let message = body.fields().find_map(|field| {
         let is_message = field.type_() == b'M';

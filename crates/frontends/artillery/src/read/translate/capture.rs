@@ -155,7 +155,6 @@ impl Translator<'_> {
         self.findings.note(path.mark_at(offset), text);
     }
 
-    /// Constant templates are parsed now, for locations.
     fn checked(
         &mut self,
         node: &Node,

@@ -126,7 +126,6 @@ impl Translator<'_> {
         found
     }
 
-    /// The first key is the check.
     fn listed(&mut self, item: &Node) -> Option<Expectation> {
         let Some(first) = item.entries().first() else {
             let text = format!(

@@ -65,7 +65,6 @@ impl Translator<'_> {
             .any(|(name, value)| name == "ARTILLERY_EXTENDED_HTTP_METRICS" && !value.is_empty())
     }
 
-    /// As tough-cookie's options.
     fn cookie_rules(&mut self, node: &Node) -> CookieRules {
         let mut rules = cookie_rules();
         self.map(node, "cookieJarOptions");
@@ -149,7 +148,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Lower-case names; later spellings replace earlier ones in place.
     pub(super) fn headers(&mut self, node: &Node) -> Vec<(String, Template)> {
         let mut headers: Vec<(String, Template)> = Vec::new();
         for entry in self.map(node, "headers") {

@@ -44,15 +44,10 @@ struct Translator<'a> {
     read: ReadFile<'a>,
     /// Base of relative file names.
     folder: PathBuf,
-    /// Whether virtual users share connections.
     pooled: bool,
-    /// Unreadable files of the current request, with reasons.
     missing_files: Vec<String>,
-    /// Files named by variables, with locations.
     uploads: Vec<(Vec<String>, Mark)>,
-    /// Variables captured from responses.
     captured: BTreeSet<String>,
-    /// Variables that iterate over another variable's list.
     loops_over: Vec<(String, String)>,
     defaults: Defaults,
     templates: Templates,
@@ -223,7 +218,6 @@ fn no_load() -> Load {
     }
 }
 
-/// Artillery's connection behaviour.
 fn artillery_http() -> Http {
     use plan::{PoolPolicy, Timeouts, units::SECOND};
     Http {

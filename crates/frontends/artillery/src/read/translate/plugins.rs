@@ -194,7 +194,6 @@ impl Translator<'_> {
             .unwrap_or(APDEX_MS)
     }
 
-    /// A number, or numeric text.
     fn number(&mut self, node: &Node) -> Option<f64> {
         let number = node.as_scalar().and_then(|value| match value {
             serde_json::Value::Number(n) => n.as_f64(),

@@ -275,7 +275,6 @@ impl Translator<'_> {
     }
 }
 
-/// The schema also accepts text.
 fn flag(node: &Node, key: &str, default: bool) -> bool {
     match node.get(key).and_then(Node::as_scalar) {
         Some(Value::Bool(yes)) => *yes,

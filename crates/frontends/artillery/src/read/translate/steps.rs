@@ -17,7 +17,6 @@ use formats::{
 };
 
 impl Translator<'_> {
-    /// Nested lists are flattened.
     pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
         let Some(items) = node.as_list() else {
             self.findings
@@ -181,7 +180,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Falsy means endless.
     fn loop_count(&mut self, node: Option<&Node>) -> LoopCount {
         let Some(node) = node.filter(|node| node.is_truthy()) else {
             return LoopCount::Fixed(LoopRange::from_value(Some(&json!(-1))));

@@ -9,7 +9,6 @@ use super::Translator;
 use formats::document::Node;
 
 impl Translator<'_> {
-    /// PEM text, or a file next to the script.
     pub(super) fn tls(&mut self, node: &Node) -> Tls {
         let authorities = self.pem(node, "ca");
         let (certificate, key) = (self.pem(node, "cert"), self.pem(node, "key"));

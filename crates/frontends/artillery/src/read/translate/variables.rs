@@ -21,7 +21,6 @@ const BUILT_IN: &[&str] = &[
 ];
 
 impl Translator<'_> {
-    /// A list gives each user one element.
     pub(super) fn config_variables(&mut self, config: &Node) -> Vec<(String, Variable)> {
         let Some(node) = config.get("variables").filter(|node| node.is_truthy()) else {
             return Vec::new();
@@ -51,7 +50,6 @@ impl Translator<'_> {
         variables
     }
 
-    /// Built-in ones first, then the configuration's.
     pub(super) fn variables(
         &mut self,
         script: &Script,

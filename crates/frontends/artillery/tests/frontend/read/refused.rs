@@ -191,7 +191,6 @@ fn the_page_is_made_from_the_list() {
     }
 }
 
-/// Almost valid scripts.
 fn nearly_a_script() -> impl Strategy<Value = String> {
     let scalar = prop_oneof![
         Just("1".to_owned()),
@@ -250,7 +249,6 @@ proptest! {
     }
 }
 
-/// Common mistakes, with advice.
 #[test]
 fn slips_of_public_scripts() {
     for (text, line) in [
