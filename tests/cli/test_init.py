@@ -109,7 +109,7 @@ def test_init_unreadable_input_is_reported_in_one_line(loadline):
     loadline.write("b.txt", "hello\n")
     for words, line in [
         (["a.txt"], "a.txt:2:3: curl's option --frobnicate is not known here: leave it out"),
-        (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is no part: write 'name=value'"),
+        (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is not a part: write 'name=value'"),
         (["b.txt"], "b.txt: `loadline init` reads URLs"),
         (["none.har"], "none.har: there is no such file; of a URL, write https:// before it"),
         (["https://"], "`https://` is not a URL"),

@@ -79,7 +79,7 @@ def test_profile_of_the_checkin_study(loadline):
     assert "1x is 50.07 arrivals per second" in shown
     assert "4,506 arrivals in 2 min, about 18,905 requests" in shown
     assert "patients.csv: 2 rows, 4,506 are needed: each is used about 2253 times" in shown
-    assert "under way at a time: unknown; say how long a request takes" in shown
+    assert "in flight: unknown; set how long a request takes" in shown
     assert "█" in shown
     assert all(len(line) <= 200 for line in shown.splitlines())
 

@@ -202,7 +202,7 @@ steps:
     assert run.returncode == 0, run.stdout + run.stderr
     before = (
         "cache: no metric matches `misses` yet: check the name",
-        "nothing can be measured of closed yet: nobody listens on port 1",
+        "nothing can be measured of closed yet: no process listens on port 1",
         "nothing can be measured of nobody yet: there is no process there-is-no-such-process",
         "stores: no metric matches `misses` yet: check the name",
     )

@@ -163,7 +163,7 @@ def test_single_figures_are_inconclusive_without_interval(loadline):
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
     assert "+100 %" in line_of(ran, "p99")
-    assert "INCONCLUSIVE: no interval, as nothing tells what is chance" in ran.stdout
+    assert "INCONCLUSIVE: no interval, as the spread by chance is unknown" in ran.stdout
     assert figures["judged"][0]["change"]["interval"] is None
 
 
@@ -297,7 +297,7 @@ def test_different_loads_are_reported(two_runs):
     ran = two_runs("compare", "tag:main", "tag:other")
     assert ran.returncode == 2
     assert "the loads differ: open, 40/s even for 12 s in " in ran.stderr
-    assert "compare --anyway to do it all the same" in ran.stderr
+    assert "compare --anyway to do it anyway" in ran.stderr
     ran, figures = compare(two_runs, "tag:main", "tag:other", "--anyway")
     assert any(note.startswith("the loads differ") for note in figures["notes"])
 
@@ -314,7 +314,7 @@ def test_difference_between_plans_is_located(two_runs):
 def test_tag_with_a_blank_is_refused(two_runs):
     ran = two_runs("run", "plan.yml", "--target", "lab:truth", "--tag", "two words")
     assert ran.returncode == 2
-    assert "--tag: `two words` is no tag: write a word without blanks and commas" in ran.stderr
+    assert "--tag: `two words` is not a tag: write a word without blanks and commas" in ran.stderr
 
 
 def test_unknown_tag_is_reported_with_the_known_tags(two_runs):

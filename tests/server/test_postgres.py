@@ -142,7 +142,7 @@ def test_endpoint_that_is_not_postgres_is_reported(loadline, start_lab):
     where = lab.url.replace("http://", "postgres://me@") + "/shop"
     run = loadline("run", f"{lab.url}/api/sum", "--duration", "1s", "--server", f"db={where}")
     assert run.returncode == 0, run.stderr
-    assert "nothing can be measured of db yet: its answer is no PostgreSQL's" in run.stderr
+    assert "nothing can be measured of db yet: its answer is not PostgreSQL's" in run.stderr
 
 
 def test_postgres_that_never_answers_does_not_delay_the_run(loadline, start_lab):

@@ -137,7 +137,7 @@ export interface Steady {
   settled_ns: number | null;
 }
 
-/** Which of the resources that were measured beside the load reached their limits. */
+/** Which of the resources that were measured during the load reached their limits. */
 export interface Saturation {
   /** In the order in which they did. */
   reached: Reached[];
@@ -519,7 +519,7 @@ export interface Series {
   }[];
   /** In the order of `summary.criteria`: for each point whether the criterion held for it alone; null: it cannot be said. */
   criteria_timeline: (boolean | null)[][];
-  /** Present where something was measured beside the load: a column per series, in the order of points. */
+  /** Present where something was measured during the load: a column per series, in the order of points. */
   server?: Panel[];
   /** Of these what never changed. */
   constants?: Constant[];

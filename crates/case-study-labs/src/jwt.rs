@@ -27,7 +27,7 @@ pub(crate) fn check(secret: &str, token: &str, now_s: f64) -> Result<(), &'stati
 }
 
 pub(crate) fn claims(secret: &str, token: &str, now_s: f64) -> Result<Value, &'static str> {
-    let malformed = "the token is no JSON Web Token";
+    let malformed = "the token is not a JSON Web Token";
     let (signed, signature) = token.rsplit_once('.').ok_or(malformed)?;
     let (head, claims) = signed.split_once('.').ok_or(malformed)?;
     let read = |part: &str| -> Result<Value, &'static str> {

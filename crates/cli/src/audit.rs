@@ -70,7 +70,7 @@ fn audit_file(path: &Path) -> Result<Audit, AuditError> {
         serde_json::to_string_pretty(&analysis::summarise(&run)).unwrap_or_default()
     } else if path.is_dir() {
         return Err(AuditError {
-            why: format!("this folder is no run; audit reads {}", import::ACCEPTED),
+            why: format!("this folder is not a run; audit reads {}", import::ACCEPTED),
             code: exit::BAD_INPUT,
         });
     } else {

@@ -22,7 +22,7 @@ const MOST: u64 = 4096;
 const LEAD_NS: u64 = 50 * MILLISECOND;
 const KEPT: &str = ".nodes";
 
-pub const NO_DONE: &str = "a done() of the script's is not called: it is given the figures of the whole run, and this is a part that nobody conducts";
+pub const NO_DONE: &str = "the script's done() is not called: it needs the figures of the whole run, and this part has no conductor";
 
 const MOST_NODES_HERE: u64 = 256;
 const MOST_NODES: u64 = 4096;
@@ -78,7 +78,7 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     let alone = [(args.once, "--once"), (args.trace, "--trace")];
     if let Some((_, flag)) = alone.iter().find(|(given, _)| *given) {
         return Err(CommandError::bad_input(format!(
-            "{flag} beside --on: that is tried out by one process, leave --on out"
+            "{flag} and --on: a single process tries this out, leave --on out"
         )));
     }
     if many.nodes == Some(0) {
@@ -208,7 +208,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     if args.once || args.ui {
         let flag = if args.once { "--once" } else { "--ui" };
         return Err(CommandError::bad_input(format!(
-            "{flag} beside --shard: a part of a run has neither, leave it out"
+            "{flag} and --shard: a part of a run has neither, leave it out"
         )));
     }
     let text = args.part.start_at.as_deref().unwrap_or_default();
@@ -230,7 +230,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     start.uncertainty_ns = error_us.flatten().unwrap_or(0) * 1_000;
     if error_us == Some(None) {
         log::warning(
-            "nobody keeps this machine's clock: parts may begin at different moments; chrony or systemd-timesyncd would keep it",
+            "this machine's clock is not synchronized: parts may begin at different times; use chrony or systemd-timesyncd",
         );
     }
     log::say(format_args!(

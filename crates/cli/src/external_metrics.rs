@@ -26,7 +26,8 @@ pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
             ));
         }
         let held = formats::files::read(file).map_err(|why| format!("--server: {file}: {why}"))?;
-        let held = String::from_utf8(held).map_err(|_| format!("--server: {file} is no text"))?;
+        let held =
+            String::from_utf8(held).map_err(|_| format!("--server: {file} is not a text file"))?;
         notes.push(
             external_metrics::add(run, name, (file, &held), offset)
                 .map_err(|why| format!("--server: {why}"))?,
@@ -53,6 +54,6 @@ fn offset(text: Option<&str>) -> Result<Offset, String> {
     let ns = plan::units::parse_duration(length)
         .ok()
         .and_then(|ns| i64::try_from(ns).ok());
-    let wrong = || format!("--clock-offset: `{text}` is no offset: write 2s, -2s or auto");
+    let wrong = || format!("--clock-offset: `{text}` is not an offset: write 2s, -2s or auto");
     ns.map(|ns| Offset::Given(sign * ns)).ok_or_else(wrong)
 }

@@ -14,7 +14,7 @@ pub fn side(text: &str, runs: &Path) -> Result<Side, CommandError> {
     for part in parts(text) {
         if part.is_empty() {
             return Err(CommandError::bad_input(format!(
-                "`{text}` names a run by nothing: leave the comma out, or write a run's name beside it"
+                "`{text}` has an empty run name: leave the comma out, or write a run's name"
             )));
         }
         for entrant in named(part, runs)? {
@@ -189,7 +189,7 @@ pub fn hinder(
         let how = if one.is_of_one {
             "leave that run out, or compare --anyway"
         } else {
-            "compare --anyway to do it all the same"
+            "compare --anyway to do it anyway"
         };
         format!("{}: {how}", one.text)
     });

@@ -21,7 +21,7 @@ pub fn is_token(text: &str) -> bool {
 pub fn read(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':');
     let Some((name, value)) = parts.filter(|(name, _)| is_token(name)) else {
-        return Err(format!("-H `{text}` is no header: write 'Name: value'"));
+        return Err(format!("-H `{text}` is not a header: write 'Name: value'"));
     };
     if LENGTHS
         .iter()

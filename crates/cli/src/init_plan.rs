@@ -52,7 +52,7 @@ fn draft(args: &args::Init) -> Result<Draft, CommandError> {
     }
     if let Some(more) = args.arguments.first() {
         return Err(CommandError::bad_input(format!(
-            "`{more}`: a plan is made of one source; curl's arguments stand behind `curl`"
+            "`{more}`: a plan is made from one source; curl's arguments follow `curl`"
         )));
     }
     if args.source == STDIN {

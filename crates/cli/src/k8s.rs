@@ -59,21 +59,19 @@ fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     };
     if let Some(flag) = args.flags.iter().find(is_ours) {
         return Err(CommandError::bad_input(format!(
-            "{flag} behind --: the manifest says that itself, leave it out"
+            "{flag} after --: the manifest sets it, leave it out"
         )));
     }
     let line = ["loadline", "run", &args.what].map(str::to_owned);
     let line = line.into_iter().chain(args.flags.iter().cloned());
     match args::Args::try_parse_from(line).map(|args| args.command) {
         Ok(args::CliCommand::Run(run)) => Ok(*run),
-        Ok(_) => Err(CommandError::bad_input(
-            "behind -- stand flags of `loadline run`",
-        )),
+        Ok(_) => Err(CommandError::bad_input("flags of `loadline run` follow --")),
         Err(error) => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             Err(CommandError::bad_input(format!(
-                "behind --: {}",
+                "after --: {}",
                 first.trim_start_matches("error: ")
             )))
         }
@@ -184,7 +182,7 @@ fn warn_of_secrets(
     }
     if redactor.command(flags) != flags {
         log::warning(format_args!(
-            "the flags behind -- hold a secret, which the manifest has in clear: move it into a plan, {advice}"
+            "the flags after -- hold a secret, which the manifest shows in clear: move it into a plan, {advice}"
         ));
     }
     !names.is_empty()

@@ -158,7 +158,7 @@ fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result
         }
         (None, None) => {
             return Err(CommandError::bad_input(
-                "--duration and --arrivals need --rate, --users or --connections beside a test file",
+                "--duration and --arrivals need --rate, --users or --connections with a test file",
             ));
         }
     };

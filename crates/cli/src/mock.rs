@@ -54,7 +54,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
     for (name, address) in running.addresses() {
         if !is_own(address.ip()) {
             log::warning(format_args!(
-                "mock {name} listens on {address}: whoever reaches this machine reaches it"
+                "mock {name} listens on {address}: every machine that reaches this one can call it"
             ));
         }
         reported += &format!("listening on http://{address} {name}\n");

@@ -218,7 +218,7 @@ fn asked<'a>(
 
 /// Printed after the iteration instead of before.
 const ONE_IS_TOO_FEW: &str =
-    "one iteration (--once) cannot decide what hangs on many, so it is not judged";
+    "one iteration (--once) cannot decide criteria over many, so they are not judged";
 
 fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {
@@ -244,7 +244,7 @@ fn set_aside(plan: &mut Plan) {
 fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     if !args.arguments.is_empty() && front_ends::scripts(&args.what).is_none() {
         return Err(CommandError::bad_input(
-            "what stands behind -- is for scripts (.lua): a test file has variables",
+            "arguments after -- are for scripts (.lua): a test file has variables",
         ));
     }
     if args.what.contains("://") && args.target.is_some() {
@@ -464,7 +464,7 @@ fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: 
         document["mqtt"] = counts;
     }
     if let Err(why) = ended.run.tell_found(&sentences, &document) {
-        not_in_the_record("was found beside the load", &why);
+        not_in_the_record("was found during the load", &why);
     }
 }
 

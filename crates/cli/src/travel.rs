@@ -24,7 +24,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
             None if certificate.contains("PRIVATE KEY-----") => certificate.clone(),
             None => {
                 return Err(format!(
-                    "--cert {}: there is no key in it: add --key FILE",
+                    "--cert {}: it contains no key: add --key FILE",
                     path.display()
                 ));
             }
@@ -47,7 +47,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
 
 fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     if args.insecure && args.cacert.is_some() {
-        return Err("--cacert beside -k, which checks nothing: leave one of them out".to_owned());
+        return Err("--cacert and -k, which checks nothing: leave one of them out".to_owned());
     }
     if args.key.is_some() && args.cert.is_none() {
         return Err("--key without --cert: a client certificate needs both".to_owned());
@@ -72,7 +72,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     if let Some(path) = &route.unix {
         if !route.resolve.is_empty() {
             return Err(format!(
-                "addresses (resolve) beside the socket {path}, where every connection goes: leave one of them out"
+                "addresses (resolve) and the socket {path}, where every connection goes: leave one of them out"
             ));
         }
         is_socket(Path::new(path)).map_err(|why| format!("{path}: {why}"))?;

@@ -179,7 +179,7 @@ impl ConductedRun<'_, '_> {
         });
         let apart: Vec<String> = apart.collect();
         format!(
-            "clocks behind the run, against before: {}",
+            "clocks after the run, compared with before: {}",
             apart.join(", ")
         )
     }
@@ -306,7 +306,7 @@ impl ConductedRun<'_, '_> {
                     node.state = NodeState::Over;
                     let called = node.called();
                     if let Some(why) = error {
-                        self.amiss(format!("{called} did not carry out its part: {why}"));
+                        self.amiss(format!("{called} failed: {why}"));
                     }
                 }
                 let merged = self.merger.ends(number);

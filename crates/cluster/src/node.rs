@@ -149,7 +149,7 @@ impl NodeProcess {
     fn go(&mut self, start: record::RunStart, ears: &ConductorReader) {
         let Some((mut ready, lease)) = self.armed.take() else {
             self.out.say(ToConductor::Over {
-                error: Some("told to begin before it was ready".into()),
+                error: Some("asked to begin before it was ready".into()),
             });
             return;
         };

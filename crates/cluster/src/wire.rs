@@ -147,7 +147,7 @@ impl std::fmt::Display for Facts {
                 ", clock within {} of the world's",
                 record::units::time(us.saturating_mul(1_000))
             ),
-            None if self.clock_known => f.write_str(", clock kept by nobody"),
+            None if self.clock_known => f.write_str(", clock not synchronized"),
             None => f.write_str(", clock"),
         }
     }

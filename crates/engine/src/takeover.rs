@@ -59,7 +59,7 @@ impl std::fmt::Display for TakeoverRefusal {
         f.write_str(match self {
             TakeoverRefusal::NotHere => "this process can take over no arrivals",
             TakeoverRefusal::Own => "some of these arrivals are this process's already",
-            TakeoverRefusal::Over => "no arrivals are left by then",
+            TakeoverRefusal::Over => "no arrivals remain after that time",
             TakeoverRefusal::TooLate => {
                 "it was asked for too late: not every worker would have known"
             }

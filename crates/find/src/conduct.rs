@@ -175,8 +175,8 @@ impl Searching<'_> {
         let over = self.wanted.over;
         let why = match probe.why {
             ProbeReason::Up if self.probes.is_empty() => "to begin with".to_owned(),
-            ProbeReason::Up => "everything has held so far".to_owned(),
-            ProbeReason::Down => "nothing has held so far".to_owned(),
+            ProbeReason::Up => "all probes have held".to_owned(),
+            ProbeReason::Down => "no probe has held yet".to_owned(),
             ProbeReason::Between => "between what held and what did not".to_owned(),
             ProbeReason::Again => {
                 "again: it held before, and later probes contradict that".to_owned()

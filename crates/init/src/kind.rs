@@ -11,7 +11,7 @@ use crate::{curl, draft::Draft, har, openapi, placeholders};
 
 const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
 
-pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are no text: remove them";
+pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are not text: remove them";
 
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

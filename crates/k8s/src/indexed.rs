@@ -21,7 +21,7 @@ kind: Job
   # A load is never sent a second time behind anybody's back, and no pod is replaced while it may still be sending.
   backoffLimit: 0
   podReplacementPolicy: Failed
-  # The time until it begins, the load, and what is under way behind it.
+  # The time until it begins, the load, and what is running behind it.
   activeDeadlineSeconds: {deadline}
   template:
 {pod}",

@@ -44,14 +44,11 @@ pub fn check(wanted: &RenderOptions) -> Result<(), String> {
         }
     }
     if let Some(name) = wanted.env_from.as_ref().filter(|name| !is_subdomain(name)) {
-        return Err(format!("--env-from {name}: that is no name of a Secret"));
+        return Err(format!("--env-from {name}: not a valid name of a Secret"));
     }
     let is_image = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     if wanted.image.is_empty() || !wanted.image.chars().all(is_image) {
-        return Err(format!(
-            "--image {}: that is no name of an image",
-            wanted.image
-        ));
+        return Err(format!("--image {}: not a valid image name", wanted.image));
     }
     if !(1..=MOST_NODES).contains(&wanted.nodes) {
         return Err(format!("--nodes {}: from 1 to {MOST_NODES}", wanted.nodes));

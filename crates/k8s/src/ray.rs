@@ -23,7 +23,7 @@ kind: RayJob
   submissionMode: SidecarMode
   # A load is never sent a second time behind anybody's back.
   backoffLimit: 0
-  # The load, what is under way behind it, and the time until all nodes are there.
+  # The load, what is running behind it, and the time until all nodes are there.
   activeDeadlineSeconds: {deadline}
   # Hosts are given back at once; the record stays on its volume.
   shutdownAfterJobFinishes: true

@@ -221,7 +221,7 @@ fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
         units.push(unit.map_err(|why| format!("{at}:{}: {why}", number + 1))?);
     }
     if units.is_empty() {
-        return Err(format!("{at}: there are no units in it"));
+        return Err(format!("{at}: it contains no units"));
     }
     Ok(units)
 }

@@ -81,7 +81,7 @@ fn notes(settings: &PepeunitConfig, pipe: &Pipe) -> Vec<String> {
         );
     } else if settings.flags.no_setup || settings.flags.units.is_some() {
         notes.push(
-            "publishing only: nothing is read back, and nobody watches the receiving side"
+            "publishing only: nothing is read back, and the receiving side is not watched"
                 .to_owned(),
         );
     } else if !pipe.takes(settings.value) {

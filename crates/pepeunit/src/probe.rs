@@ -55,7 +55,7 @@ pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> R
     connect::put_ping(&mut out);
     let hung_up = || {
         format!(
-            "{at} hung up on a message of {} bytes: it may allow no larger ones, or nobody to publish to {topic}",
+            "{at} hung up on a message of {} bytes: it may limit the size, or not allow publishing to {topic}",
             payload.len()
         )
     };

@@ -259,7 +259,7 @@ impl RestClient {
         let env: Option<Value> = env
             .as_str()
             .and_then(|text| serde_json::from_str(text).ok());
-        Ok((env.ok_or("a unit's environment is no JSON")?, node))
+        Ok((env.ok_or("a unit's environment is not JSON")?, node))
     }
 
     fn configure(&self, node: &str, yaml: &str) -> Result<(), String> {

@@ -235,7 +235,7 @@ impl SentByUnit<'_> {
             .filter(|row| row["max_count"] != RECORDS)
             .count();
         found.is_wrong(
-            "records that tell another number than is configured",
+            "records with another number than configured",
             counted as u64,
         );
         let shape = rows
@@ -283,7 +283,7 @@ impl SentByUnit<'_> {
             unaligned as u64,
         );
         found.is_wrong(
-            "windows that tell another function or length than is configured",
+            "windows with another function or length than configured",
             untold as u64,
         );
         found.is_wrong(

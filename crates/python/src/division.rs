@@ -76,7 +76,7 @@ impl Division {
         self.with(|conducting| conducting.remark(text))
     }
 
-    /// Writes down what was measured beside the load.
+    /// Writes down what was measured during the load.
     fn look(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.with(Conducting::look))
     }

@@ -83,7 +83,7 @@ impl PyRecord {
         name: Option<&str>,
     ) -> PyResult<Option<String>> {
         let kind = TimeKind::named(kind)
-            .ok_or_else(|| PyValueError::new_err(format!("'{kind}' is no kind of time")))?;
+            .ok_or_else(|| PyValueError::new_err(format!("'{kind}' is not a kind of time")))?;
         if !(0.0..=100.0).contains(&percentile) {
             let line = format!("{percentile} is not a percentile: 0 to 100");
             return Err(PyValueError::new_err(line));

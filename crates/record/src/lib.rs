@@ -137,11 +137,11 @@ impl std::fmt::Display for RecordError {
                 found.join(", ")
             ),
             RecordError::NoManifest { path, reason } => {
-                write!(f, "{} is no run record: {reason}", path.display())
+                write!(f, "{} is not a run record: {reason}", path.display())
             }
             RecordError::Foreign { path, why } => write!(
                 f,
-                "{} is no part of this run: {why}; take it out of the folder",
+                "{} is not part of this run: {why}; move it out of the folder",
                 path.display()
             ),
             RecordError::Newer { path, schema } => {

@@ -12,7 +12,7 @@ pub fn describe(plan: &Plan) -> String {
     let loads = plan.loads_beside();
     let peak: f64 = loads.iter().flatten().map(Load::peak_rate).sum();
     format!(
-        "{}; beside it {} MQTT clients at {}, {} messages/s at most",
+        "{}; in addition {} MQTT clients at {}, {} messages/s at most",
         of_work(plan) + &cut(plan),
         units::count(background.mqtt.clients()),
         background.mqtt.target(),

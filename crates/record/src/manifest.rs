@@ -81,7 +81,7 @@ pub struct Whole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// It is under way, or was killed.
+    /// It is running, or was killed.
     Running,
     /// It came to its planned end.
     Complete,

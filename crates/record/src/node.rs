@@ -84,7 +84,7 @@ impl NodeLost {
         if self.due + self.unsent == 0 {
             return match taken_over {
                 Some(at) => format!("{lost}: {others} took over at {at}"),
-                None => format!("{lost}, and nobody took over what was its"),
+                None => format!("{lost}, and its share was not taken over"),
             };
         }
         let arrivals = match self.unsent {
@@ -96,7 +96,9 @@ impl NodeLost {
             Some(at) => format!(
                 "{lost}: {arrivals} unsent until {others} took over at {at}, {unknown} unknown"
             ),
-            None => format!("{lost}, and nobody took over: {arrivals} unsent, {unknown} unknown"),
+            None => format!(
+                "{lost}, and its share was not taken over: {arrivals} unsent, {unknown} unknown"
+            ),
         }
     }
 
@@ -273,7 +275,7 @@ mod tests {
         assert_eq!(unused.unsent, 3500);
         assert_eq!(
             unused.text(0),
-            "node 1 was lost at 00:20, and nobody took over: 3,500 arrivals unsent, 0 unknown"
+            "node 1 was lost at 00:20, and its share was not taken over: 3,500 arrivals unsent, 0 unknown"
         );
         let closed = NodeLost {
             recorded_to_ns: 3_601 * SECOND,
@@ -282,7 +284,7 @@ mod tests {
         };
         assert_eq!(
             closed.text(0),
-            "node 1 (worker-b) was lost at 1:00:01, and nobody took over what was its"
+            "node 1 (worker-b) was lost at 1:00:01, and its share was not taken over"
         );
     }
 

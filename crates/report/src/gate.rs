@@ -125,7 +125,7 @@ fn compared(gate: &Gate) -> String {
     };
     let against = gate.comparison.as_ref().map(|comparison| {
         format!(
-            " against {} of `{}`. What is worse by less than {} is no regression",
+            " against {} of `{}`. Changes below {} are not a regression",
             comparison.baseline.runs.len(),
             comparison.baseline.name,
             comparison.margins

@@ -45,12 +45,8 @@ pub fn lateness(rows: &[MockRow]) -> Option<String> {
         .filter_map(|row| Some(format!("{} {}", row.mock, units::time(row.late_p99_ns?))))
         .collect();
     reported.dedup();
-    (!reported.is_empty()).then(|| {
-        format!(
-            "99 % of the answers came at most so much later than computed: {}.",
-            reported.join(", ")
-        )
-    })
+    (!reported.is_empty())
+        .then(|| format!("p99 lateness of mock responses: {}.", reported.join(", ")))
 }
 
 #[must_use]
@@ -184,7 +180,7 @@ mod tests {
         assert_eq!(cells(&row()), wanted);
         assert_eq!(HEADS.len(), wanted.len());
         let late = lateness(&[row(), row()]).unwrap();
-        assert!(late.ends_with("computed: lorota 214 µs."), "{late}");
+        assert!(late.ends_with("responses: lorota 214 µs."), "{late}");
     }
 
     #[test]

@@ -360,10 +360,10 @@ impl Teller<'_> {
         let profile = self.profile;
         let Assumed { latency_ns, .. } = profile.assumed;
         if profile.users.is_some() {
-            return "under way: as many as there are users".to_owned();
+            return "in flight: one per user".to_owned();
         }
         let Some(latency) = latency_ns else {
-            return "under way at a time: unknown; say how long a request takes, `--latency 300ms` or `assume: { latency: 300ms }`".to_owned();
+            return "in flight: unknown; set how long a request takes, `--latency 300ms` or `assume: { latency: 300ms }`".to_owned();
         };
         let by_column =
             profile
@@ -383,7 +383,7 @@ impl Teller<'_> {
                 });
         let by_column: Vec<String> = by_column.collect();
         format!(
-            "under way at a time, where a request takes {}: {} (rate × time)",
+            "in flight, if a request takes {}: {} (rate × time)",
             units::duration(latency),
             by_column.join(", ")
         )

@@ -92,7 +92,7 @@ impl Base {
             None => (rest, "/"),
         };
         if !matches!(scheme, "http" | "https") {
-            return Err(format!("`{url}` is no http:// or https:// URL"));
+            return Err(format!("`{url}` is not an http:// or https:// URL"));
         }
         let who = plan::server::credentials_of(authority)?;
         let host = authority
@@ -215,7 +215,7 @@ fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, Strin
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1."));
     let status = status.and_then(|line| line.split(' ').nth(1)?.parse().ok());
-    let status = status.ok_or("the answer is no HTTP")?;
+    let status = status.ok_or("the answer is not HTTP")?;
     let header = |wanted: &str| {
         let mut all = head.split("\r\n").filter_map(|line| line.split_once(':'));
         all.find(|(name, _)| name.eq_ignore_ascii_case(wanted))

@@ -30,7 +30,7 @@ pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
     let report = dir.join(derived::PAGE);
     if derived::is_poorer(dir, &page.summary) {
         voice.warning(&format_args!(
-            "the report in {} tells of more than the record still holds: it is kept, nothing is written over it",
+            "the report in {} covers more than the record still holds: it is kept and not overwritten",
             dir.display()
         ));
         return kept(report.is_file().then_some(report));

@@ -91,7 +91,7 @@ pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>
 
 fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Problem {
     let why = match there_are {
-        0 => "the target is no lab: write where it is".to_owned(),
+        0 => "the target is not an embedded one: write its address".to_owned(),
         1 => format!("the lab listens at one place only, there is no {listener}: write lab:/path"),
         n => format!(
             "the lab listens at {n} places, 0 to {}: there is no {listener}",

@@ -107,7 +107,7 @@ fn measured(
     let measured = measured.ok_or_else(|| format!("run {name} has no times of \"{label}\""))?;
     let note = (unanswered > 0).then(|| {
         format!(
-            "{} requests of run {name}, \"{label}\", had no answer: how long those would have taken is no part of the mock's times",
+            "{} requests of run {name}, \"{label}\", had no answer: they are excluded from the mock's latencies",
             count(unanswered)
         )
     });

@@ -26,7 +26,7 @@ pub fn tag<'a>(plan: &mut Plan, tags: impl IntoIterator<Item = &'a str>) -> Resu
     for tag in tags {
         if !is_tag(tag) {
             return Err(format!(
-                "`{tag}` is no tag: write a word without blanks and commas"
+                "`{tag}` is not a tag: write a word without blanks and commas"
             ));
         }
         let about = plan.about.get_or_insert_default();

@@ -171,7 +171,7 @@ pub(crate) fn prepare_as(
     let conducted = job.part.as_ref().is_some_and(|part| part.conducted);
     let alone = job.part.as_ref().is_some_and(|part| part.alone);
     if alone && (job.plan.before.is_some() || job.plan.after.is_some()) {
-        let line = "the steps before and behind the load are carried out once for all of it, and a part that nobody conducts cannot know what they leave: use --on, or leave them out";
+        let line = "`setup` and `teardown` run once per test and cannot be used with --shard: use --on, or remove them";
         return Err(RunRefused::bad_input(vec![Problem::anywhere(line)]));
     }
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
@@ -261,7 +261,7 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     // Labels that appear later are reported by their source.
     manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {
-        let note = "certificates were not checked (-k): whoever answered need not be who was asked";
+        let note = "certificates were not checked (-k): another server may have answered";
         manifest.notes.push(note.to_owned());
     }
     manifest

@@ -132,7 +132,7 @@ fn descriptors(connections: Option<f64>) -> MachineCheck {
         None => MachineCheck {
             about,
             enough: None,
-            text: format!("as many connections as users under way; {limit}"),
+            text: format!("one connection per running user; {limit}"),
         },
     }
 }
@@ -172,7 +172,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
     };
     let new = if kept > 0.0 {
         format!(
-            ", {} a second, each kept for a minute behind its end",
+            ", {} a second, each kept for a minute after it closes",
             rate(arrivals)
         )
     } else {
@@ -204,7 +204,7 @@ fn memory_for(users: Option<f64>) -> MachineCheck {
                 about,
                 enough: Some(needs <= budget as f64),
                 text: format!(
-                    "users under way take about {}; {has} may be used (`--memory`)",
+                    "running users take about {}; {has} may be used (`--memory`)",
                     record::units::bytes(needs as u64)
                 ),
             }
@@ -213,7 +213,7 @@ fn memory_for(users: Option<f64>) -> MachineCheck {
             about,
             enough: None,
             text: format!(
-                "{} a user under way; {has} may be used (`--memory`)",
+                "{} per running user; {has} may be used (`--memory`)",
                 record::units::bytes(engine::memory::USER)
             ),
         },

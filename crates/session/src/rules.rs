@@ -43,7 +43,7 @@ pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Ve
     plan.stop.extend(stop()?);
     if is_divided && !plan.stop.is_empty() {
         return Err(vec![Problem::anywhere(
-            "stop rules look at a whole run, and of one with several processes nobody sees that before its end: use one process, or leave the rules out",
+            "stop rules need the whole run and are not available with several processes: use one process, or remove the rules",
         )]);
     }
     Ok(())

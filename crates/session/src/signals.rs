@@ -84,7 +84,7 @@ fn came(number: u8) {
     listener.came += 1;
     if listener.came > POLITE {
         let kept = &listener.kept;
-        let line = format_args!("ended at once; {kept}");
+        let line = format_args!("stopped immediately; {kept}");
         listener.voice.last_words(&line);
         engine::exit_at_once(exit::of_signal(number));
     }

@@ -1,4 +1,4 @@
-// What is under way, and how the generator fares: concurrency against Little's law, lateness, CPU, stalls, what was measured beside the load
+// What is under way, and how the generator fares: concurrency against Little's law, lateness, CPU, stalls, what was measured during the load
 // measurements.
 
 import type { Colour, Drawing, Line } from "../charts/drawing";
@@ -7,7 +7,7 @@ import type { Column, Page } from "../types";
 import { any, positive, some } from "./columns";
 import { late } from "./latency";
 
-/** Requests under way, sampled and by Little's law, and users. */
+/** Requests in flight, sampled and by Little's law, and users. */
 export function concurrency(page: Page): Drawing | null {
   const { points } = page.series;
   if (!some(points.in_flight)) return null;
@@ -85,7 +85,7 @@ function perWorker(name: string, columns: Column[], style: "line" | "dotted"): L
 
 const PANEL_COLOURS: Colour[] = ["blue", "orange", "green", "purple", "sky", "red"];
 
-/** One of the metrics measured beside the load, each of several a line. Where nothing was known there is a gap. */
+/** One of the metrics measured during the load, each of several a line. Where nothing was known there is a gap. */
 export function serverPanel(page: Page, name: string): Drawing | null {
   const panels = (page.series.server ?? []).filter((panel) => panel.name === name && some(panel.values));
   const [first] = panels;

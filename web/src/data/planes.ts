@@ -120,12 +120,12 @@ export function offered(page: Page): Plane | null {
   );
 }
 
-/** Requests answered per second by requests under way, a dot per point in time. */
+/** Requests answered per second by requests in flight, a dot per point in time. */
 export function saturation(page: Page): Plane | null {
   const { points } = page.series;
   const answered = perSecond(page, sum(points.ok, points.failed) as number[]);
   return scatter(
-    { name: "requests under way", unit: "count" },
+    { name: "requests in flight", unit: "count" },
     { name: "requests answered per second", unit: "rate" },
     points.in_flight,
     answered,

@@ -33,7 +33,7 @@ export function offeredLoad(env: Env): Section {
     new PlaneChart(env, {
       id: "saturation",
       title: "Throughput against concurrency",
-      note: "A dot per moment: requests answered per second by requests under way.",
+      note: "A dot per moment: requests answered per second by requests in flight.",
       draw: saturation,
     }),
   ];
@@ -44,7 +44,7 @@ function levels(page: Page): Child {
   const { in_flight, users, connections_opened: opened, requests, all, measurement } = page.summary;
   if (all.count === 0 && requests.issued === 0) return null;
   const items: [string, Child][] = [
-    ["requests under way", `${short(in_flight.mean)} mean, ${count(in_flight.max)} at most`],
+    ["requests in flight", `${short(in_flight.mean)} mean, ${count(in_flight.max)} at most`],
     ["virtual users", `${short(users.mean)} mean, ${count(users.max)} at most`],
     ["connections opened", count(opened)],
   ];

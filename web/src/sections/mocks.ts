@@ -62,5 +62,5 @@ function off(value: number): string {
 function lateness(rows: MockRow[]): string {
   const late = new Map(rows.map((one) => [one.mock, one.late_p99_ns]));
   const told = [...late].flatMap(([mock, ns]) => (ns === null ? [] : [`${mock} ${time(ns)}`]));
-  return told.length > 0 ? `99 % of the answers came at most so much later than computed: ${told.join(", ")}.` : "";
+  return told.length > 0 ? `p99 lateness of mock responses: ${told.join(", ")}.` : "";
 }

@@ -17,7 +17,7 @@ export function recovery(): Section {
 
 function afterLoad(after: AfterLoad): [string, string][] {
   return [
-    ["requests under way when the load ended", count(after.under_way)],
+    ["requests in flight when the load ended", count(after.under_way)],
     ["requests that ended after it", `${count(after.ended)}, ${count(after.errors)} in error`],
     ["p95 of their response time", figure(after.p95)],
     ["from the end of the load to the last of them", time(after.drained_ns)],
@@ -27,14 +27,14 @@ function afterLoad(after: AfterLoad): [string, string][] {
 function afterPeak(page: Page, peak: Peak): [string, string][] {
   const name = page.summary.phases[peak.phase]?.name ?? "";
   return [
-    [`requests under way when the peak (${name}) ended`, count(peak.under_way)],
+    [`requests in flight when the peak (${name}) ended`, count(peak.under_way)],
     ["p95 in the phase before the peak", figure(peak.before)],
     [
       `after the peak, until for 10 s p95 was at most ${time(peak.bound_ns)} and errors at most ${share(peak.error_bound)}`,
       settled(peak),
     ],
     [
-      "after the peak, until no more requests were under way than before it",
+      "after the peak, until no more requests were in flight than before it",
       peak.drained_ns === null ? NONE : time(peak.drained_ns),
     ],
   ];

@@ -160,7 +160,7 @@ fn told_by(summary: &Summary, tool: &str) -> String {
         format!("{percentile} of the {} {figure}", summary.headline_name())
     }));
     if reported.is_empty() {
-        return format!("{tool} told nothing of its requests.");
+        return format!("{tool} reported nothing about its requests.");
     }
     format!("By {tool}'s own figures: {}.", reported.join(", "))
 }

@@ -149,7 +149,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let of_server = match stand {
                 0 => "no latency of this run says anything of the server".to_owned(),
                 n => format!(
-                    "only what {n} of {} criteria say of the server stands: a better generator would have changed nothing about that",
+                    "{n} of {} criteria hold regardless of generator errors",
                     summary.criteria.len()
                 ),
             };
@@ -213,8 +213,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
         }
         Behind::Peak(peak) => {
             let text = format!(
-                "The server did not keep up with the peak (phase {}): {} requests/s were sent in it and {}/s were answered; {} were \
-                 under way when it ended.",
+                "The server did not keep up with the peak (phase {}): {} requests/s sent, {}/s answered; {} in flight at the end of the phase.",
                 phase_name(summary, peak),
                 units::rate(peak.issued_per_second),
                 units::rate(peak.answered_per_second),
@@ -231,12 +230,12 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
     let verb = if after > before { "grew" } else { "went" };
-    let none = steady::overloaded(summary).map_or("", |_| " There is no steady state under it.");
+    let none = steady::overloaded(summary).map_or("", |_| "It has no steady state.");
     Some(Conclusion::new(
         "overload",
         Tone::Bad,
         format!(
-            "The server did not keep up: while {} arrivals/s were due, requests under way {verb} from {} in the first quarter of the \
+            "The server did not keep up: while {} arrivals/s were due, requests in flight {verb} from {} in the first quarter of the \
              load to {} in the last; {}/s were answered as they should be at best.{none}",
             units::rate(last.due_per_second),
             units::rate(before),

@@ -48,7 +48,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
         "The slowest endpoint".to_owned()
     } else {
         format!(
-            "Of the {} endpoints (of {}) with enough answers to tell their {percentile}, the slowest",
+            "Of the {} endpoints (of {}) with enough answers for {percentile}, the slowest",
             ranked.len(),
             summary.labels.len()
         )

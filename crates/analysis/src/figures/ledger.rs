@@ -12,12 +12,12 @@ use record::Run;
 
 use super::loss;
 
-/// planned = started + skipped + unsent + unknown; started = completed + failed + abandoned (+ under way).
+/// planned = started + skipped + unsent + unknown; started = completed + failed + abandoned (+ in flight).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalLedger {
     /// Arrivals planned; none in a closed loop.
     pub planned: Option<u64>,
-    /// `planned` counts only what was due until the run ended, because it ended early.
+    /// `planned` counts  was due until the run ended, because it ended early.
     pub until_stop: bool,
     /// Arrivals (in a closed loop: iterations) that were started.
     pub started: u64,
@@ -36,9 +36,9 @@ pub struct ArrivalLedger {
     pub left: u64,
     /// Iterations ended by an error.
     pub failed: u64,
-    /// Iterations still under way when the run ended.
+    /// Iterations still running when the run ended.
     pub abandoned: u64,
-    /// Iterations still under way where the record of a killed run, or process, ends; otherwise 0.
+    /// Iterations still running where the record of a killed run, or process, ends; otherwise 0.
     pub under_way: u64,
     /// Whether both equations hold.
     pub adds_up: bool,
@@ -49,7 +49,7 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// issued = ok + failed + none (+ under way).
+/// issued = ok + failed + none (+ in flight).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
     /// Requests that a worker turned to.
@@ -64,9 +64,9 @@ pub struct Requests {
     /// The same by class.
     #[serde(rename = "none_by_class")]
     pub unanswered_by_class: BTreeMap<String, u64>,
-    /// Redirect hops, which are no requests of the plan's.
+    /// Redirect hops, not counted as requests.
     pub redirects: u64,
-    /// Requests still under way where the record of a killed run, or process, ends; otherwise 0.
+    /// Requests still running where the record of a killed run, or process, ends; otherwise 0.
     pub under_way: u64,
     /// Whether the equation holds.
     pub adds_up: bool,

@@ -289,7 +289,7 @@ fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> St
             )
         }
         (None, Some(earliest)) => format!(
-            "What saturated first is unknown: {} ({}) reached its limit at {}, and what was measured does not tell whether that is the cause or the effect.",
+            "What saturated first is unknown: {} ({}) reached its limit at {}, and the measurements do not show whether that is the cause or the effect.",
             earliest.resource,
             earliest.source,
             second(earliest.at_ns)

@@ -32,7 +32,7 @@ impl ResourceScope {
         match reached.resource.as_str() {
             pools::CONNECTIONS => {
                 return ResourceScope::Shared(format!(
-                    "the {}, behind which all instances meet",
+                    "the {}, shared by all instances",
                     reached.resource
                 ));
             }

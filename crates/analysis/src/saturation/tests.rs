@@ -364,7 +364,7 @@ fn two_that_are_reached_together_are_not_told_apart() {
     let together = judged(&all(1));
     assert_eq!((together.first, together.reached.len()), (None, 2));
     assert!(
-        together.sentence.contains("does not tell"),
+        together.sentence.contains("do not show whether"),
         "{}",
         together.sentence
     );

@@ -86,7 +86,7 @@ pub struct Summary {
     /// How the target came back to rest; none where there is nothing to tell, in closed loops, and of a run that did not come to its end.
     #[serde(default)]
     pub recovery: Option<Recovery>,
-    /// Which of the resources that were measured beside the load reached their limits; none where nothing of a service was measured.
+    /// Which of the resources that were measured during the load reached their limits; none where nothing of a service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
     /// How near the services that the plan put behind the target came to what was asked of them; empty where there are none.
@@ -123,9 +123,9 @@ pub struct Summary {
     pub connect: Option<Stats>,
     /// TLS handshakes.
     pub tls: Option<Stats>,
-    /// Requests under way.
+    /// Requests in flight.
     pub in_flight: LevelStats,
-    /// Virtual users under way.
+    /// Virtual users running.
     pub users: LevelStats,
     /// Connections opened.
     pub connections_opened: u64,

@@ -46,7 +46,7 @@ pub struct Recovery {
 pub struct AfterLoad {
     /// When the load ended, in nanoseconds from the start.
     pub from_ns: u64,
-    /// Requests under way at that moment.
+    /// Requests in flight at that moment.
     pub under_way: u64,
     /// From then to the last completion.
     pub drained_ns: u64,
@@ -69,7 +69,7 @@ pub struct PeakRecovery {
     pub issued_per_second: f64,
     /// Requests that were answered in it, rightly or wrongly, per second: one that was given up is no throughput.
     pub answered_per_second: f64,
-    /// Requests under way at its end.
+    /// Requests in flight at its end.
     pub under_way: u64,
     /// 95th percentile of the headline time in the phase before it.
     pub before: Figure,
@@ -81,7 +81,7 @@ pub struct PeakRecovery {
     /// From the end of the peak to the first point that was as before, as were all requests of the 10 s from it on together, or of those
     /// to the end of the load; 0: at once. None: it did not come to that, or that cannot be said.
     pub settled_ns: Option<u64>,
-    /// From the end of the peak until no more requests were under way than in the phase before it; none: that did not come while there was load.
+    /// From the end of the peak until no more requests were running than in the phase before it; none: that did not come while there was load.
     pub drained_ns: Option<u64>,
     /// From the end of the peak to the end of the load behind it; 0: there was none.
     pub looked_ns: u64,

@@ -36,7 +36,7 @@ pub struct ScenarioRow {
     pub completed: u64,
     /// Those ended by an error.
     pub failed: u64,
-    /// Those still under way when the run ended; none while that cannot be said.
+    /// Those still running when the run ended; none while that cannot be said.
     pub unfinished: Option<u64>,
     /// `completed` per hour of the run's elapsed time, by which all achieved rates are.
     pub completed_per_hour: f64,

@@ -39,7 +39,7 @@ pub struct TrendSpan {
     pub ok_per_second: f64,
     /// Share of the requests that failed or had no complete answer; none of nothing.
     pub error_share: Option<f64>,
-    /// Requests under way, the mean of the samples; none without samples.
+    /// Requests in flight, the mean of the samples; none without samples.
     pub in_flight: Option<f64>,
     /// 95th percentile of the run's headline time; none of nothing.
     pub p95: Option<Figure>,

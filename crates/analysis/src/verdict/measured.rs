@@ -60,7 +60,7 @@ pub(super) fn measure(
         Metric::Unsent => return scope.unsent(criterion),
         Metric::Messages(fate) => return scope.messages(*fate, criterion),
         Metric::LatenessP99 => scope.lateness(criterion),
-        Metric::Server(..) => Err("measured beside the load".into()),
+        Metric::Server(..) => Err("measured during the load".into()),
     };
     without(&scope.left_out, measured)
 }

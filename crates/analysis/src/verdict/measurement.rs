@@ -41,7 +41,7 @@ pub struct Measurement {
     /// Of the worker that lacked it most: the share of the time for which it was ready to run and waited for a CPU.
     #[serde(default)]
     pub waiting: f64,
-    /// How far requests under way, sampled by a clock of their own, are from rate × time, as a share. None where there were
+    /// How far requests in flight, sampled by a clock of their own, are from rate × time, as a share. None where there were
     /// too few to tell.
     pub littles_law: Option<f64>,
 }
@@ -236,7 +236,7 @@ fn missing(run: &Run) -> Option<Vec<String>> {
 fn lost(run: &Run) -> Option<String> {
     let lost = (run.missing.len() + run.lost().count()) as u64;
     let of = run.manifest.processes.unwrap_or(0);
-    (lost > 0).then(|| format!("{lost} of {of} processes did not carry out their part"))
+    (lost > 0).then(|| format!("{lost} of {of} processes did not finish their part"))
 }
 
 fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {

@@ -95,7 +95,7 @@ pub(crate) fn despite_the_generator(
             robustness::robustness(run, &criterion, judged.judgement, elapsed_ns, arrivals);
         let reported = match judged.stands {
             None => continue,
-            Some(true) => "stands whatever the generator did wrong".to_owned(),
+            Some(true) => "holds regardless of generator errors".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
                 format!(
                     "what the generator did wrong could have changed it: requests may be off by up to {}",

@@ -55,8 +55,7 @@ pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     }
     if report.periods_run_on && !timeline::has_windows(&report) {
         summary.notes.push(
-            "the percentiles of this history are those since the start (it was written without --csv-full-history): none of them stands \
-             for a moment, so they are not drawn over time".to_owned(),
+            "the percentiles of this history are those since the start (it was written without --csv-full-history): they are not drawn over time".to_owned(),
         );
     }
     Ok(Page {
@@ -362,7 +361,7 @@ fn times_are(tool: Tool) -> &'static str {
              them. Quantiles of its report are a digest's."
         }
         Tool::Oha => {
-            "Times are oha's: from sending a request to its whole answer, unless it was told to correct them (--latency-correction); a request \
+            "Times are oha's: from sending a request to its whole answer, unless it corrects them (--latency-correction); a request \
              without an answer is in none of them."
         }
         Tool::Fortio => {
@@ -375,7 +374,7 @@ fn times_are(tool: Tool) -> &'static str {
 
 fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
     let mut notes = vec![format!(
-        "read from {}: whether its generator kept up cannot be told from such a file",
+        "read from {}: such a file does not show whether its generator kept up",
         first.format
     )];
     let remarks = imports.iter().flat_map(|(_, import)| &import.reports);

@@ -126,7 +126,7 @@ fn unanswered(checker: &mut Checker, all: &PrintedRow) {
     checker.look();
     if missing > named {
         let text = format!(
-            "{} and {}: of {} requests without an answer only {} have an error; the others were under way when the run ended",
+            "{} and {}: of {} requests without an answer only {} have an error; the others were in flight when the run ended",
             requests.named(),
             responses.named(),
             units::count(missing as u64),

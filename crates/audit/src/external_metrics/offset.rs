@@ -56,7 +56,7 @@ pub(super) fn find(
         }
         reported.push(here);
     }
-    let unclear = "no offset of its clock stands out: write --clock-offset 2s";
+    let unclear = "no clock offset fits clearly: write --clock-offset 2s";
     let (most, offset, number) = best.filter(|(r, ..)| *r >= FOLLOWS).ok_or(format!(
         "no column follows the load at any offset up to 10 min, so {unclear}"
     ))?;

@@ -120,7 +120,7 @@ fn of_json(text: &str) -> Result<Import, Unknown> {
     } else if k6::is(&root) {
         known("k6's summary", true, k6::read(&root))
     } else {
-        Err(unknown("this JSON is no report that it knows".into()))
+        Err(unknown("this JSON is not a known report".into()))
     }
 }
 

@@ -140,7 +140,7 @@ pub fn read_results(text: &str) -> Vec<PrintedReport> {
     let mut report = samples::report(Tool::Vegeta, "results", &all);
     if let Some(report) = report.as_mut().filter(|_| torn > 0) {
         report.remarks.push(format!(
-            "lines that are no results, and in no figure: {torn}"
+            "lines that are not results, excluded from all figures: {torn}"
         ));
     }
     report.into_iter().collect()

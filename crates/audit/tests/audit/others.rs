@@ -151,7 +151,7 @@ fn a_torn_line_costs_itself_alone() {
         page.summary
             .notes
             .iter()
-            .any(|note| note.ends_with("in no figure: 1"))
+            .any(|note| note.ends_with("excluded from all figures: 1"))
     );
 }
 

@@ -187,8 +187,8 @@ fn field(body: &BodyResult, name: &'static str) -> Result<String, CheckInError> 
     let text = body.get(name).and_then(Value::as_str);
     let text = text.filter(|text| !text.is_empty() && text.len() <= 100);
     text.map(ToOwned::to_owned).ok_or(match name {
-        "uuid" => bad("uuid is missing, or is no text of 1 to 100 characters"),
-        _ => bad("id is missing, or is no text: POST /check_in/v2/sessions gives one"),
+        "uuid" => bad("uuid is missing, or is not a text of 1 to 100 characters"),
+        _ => bad("id is missing, or is not a text: POST /check_in/v2/sessions gives one"),
     })
 }
 

@@ -197,7 +197,7 @@ fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&s
         text,
         waiting,
         "gauge",
-        "Threads that are held while somebody else works, by whom they wait for",
+        "Threads held while another service works, by that service",
     );
     for (instance, shown) in all {
         let index = instance.index;

@@ -230,7 +230,7 @@ async fn change_env(
     let Ok(env @ Value::Object(_)) = serde_json::from_str(text) else {
         return refused(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "env_json_string is no object",
+            "env_json_string is not an object",
         );
     };
     match platform.inside().units.get_mut(&uuid) {

@@ -122,11 +122,11 @@ async fn create(
     let body: Value =
         serde_json::from_slice(&body).map_err(|_| bad("the body must be JSON: expires, url"))?;
     let text = |name| body.get(name).and_then(Value::as_str);
-    let expires = text("expires").ok_or(bad("expires is missing, or is no text"))?;
+    let expires = text("expires").ok_or(bad("expires is missing, or is not a text"))?;
     let expires: jiff::Timestamp = expires
         .parse()
         .map_err(|_| bad("expires must be a time with its offset: 2030-01-01T00:00:00-07:00"))?;
-    let url = text("url").ok_or(bad("url is missing, or is no text"))?;
+    let url = text("url").ok_or(bad("url is missing, or is not a text"))?;
     if !is_url(url) {
         return Err(bad(
             "url must begin with http:// or https://, name a host, and hold at most 2048 characters of ASCII",

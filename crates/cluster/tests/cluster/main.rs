@@ -227,7 +227,7 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
         2 * RATE
     );
     let none = merge(&[runs.path().to_owned()], &place()).unwrap_err();
-    assert!(none[0].contains("is no run record"), "{none:?}");
+    assert!(none[0].contains("is not a run record"), "{none:?}");
 }
 
 #[test]

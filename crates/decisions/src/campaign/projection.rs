@@ -81,7 +81,7 @@ fn found<'a>(
     let reach = scaling.reach();
     if reach > MOST {
         return Err(format!(
-            "they are {} times what was tested, and beyond {MOST:.0} times what becomes the limit instead is anybody's guess: test more than {}",
+            "they are {} times what was tested; beyond {MOST:.0} times another limit may come first: test more than {}",
             units::decimal(tenths(reach)),
             describe(scaling.tested)
         ));
@@ -97,7 +97,7 @@ fn found<'a>(
         .filter(|row| row.verdict != StageVerdict::NotRun);
     let Some(failed) = ran.into_iter().find(|row| !row.verdict.holds()) else {
         return Err(
-            "no stage failed, so what was tested may sustain more than any of them, and nobody knows how much"
+            "no stage failed, so the tested service may sustain more, and how much is unknown"
                 .to_owned(),
         );
     };
@@ -278,7 +278,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
             left(meant)
         ),
         format!(
-            "Where between {} and {} the limit lies was not measured, so the estimate has the same two ends. It says nothing of chance: it is no confidence interval.",
+            "Where between {} and {} the limit lies was not measured, so the estimate has the same two ends. It does not cover chance and is not a confidence interval.",
             found.held.name, found.failed.name
         ),
     ];

@@ -80,14 +80,14 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
         sentences.extend(match recovered(cool_down) {
             // Not reported after a stage that holds.
             Some(_) if row.verdict.holds() => None,
-            Some(text) => Some(format!("Behind {} the service was back {text}.", row.name)),
+            Some(text) => Some(format!("After {} the service was back {text}.", row.name)),
             None if cool_down.unmeasured.is_some() => Some(format!(
                 "Whether the service came back after {} is not known: the runs that asked were INVALID ({}).",
                 row.name,
                 cool_down.unmeasured.as_deref().unwrap_or_default()
             )),
             None => Some(format!(
-                "Behind {} the service did not recover within {}.",
+                "After {} the service did not recover within {}.",
                 row.name,
                 units::time(cool_down.looked_until_ns)
             )),
@@ -165,7 +165,7 @@ pub(super) fn recommendations(
     for row in rows {
         if row.cool_down.as_ref().is_some_and(CoolDown::is_not_back) {
             texts.push(format!(
-                "Find out why the service does not come back by itself behind {}: until then an overload needs somebody's hand.",
+                "Find out why the service does not recover by itself after {}: until then an overload needs manual help.",
                 row.name
             ));
         }
@@ -237,7 +237,7 @@ fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     let ns = figure.ns.filter(|_| !figure.too_few)?;
     let chosen = TIMEOUTS_MS.iter().find(|ms| **ms * 1_000_000 > 2 * ns)?;
     Some(format!(
-        "Callers can time out after {}: 99.99 % of the answers took {} at most in {}, and who has no answer by then will hardly get one.",
+        "Callers can time out after {}: 99.99 % of the answers took {} at most in {}, and later answers are unlikely.",
         units::time(chosen * 1_000_000),
         units::time(ns),
         row.name

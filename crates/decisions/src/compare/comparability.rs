@@ -72,7 +72,7 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
 pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
     let how = match summary.run.state {
         RunState::Complete => None,
-        RunState::Running => Some("is under way, or was killed".to_owned()),
+        RunState::Running => Some("is running, or was killed".to_owned()),
         RunState::Interrupted => {
             let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
             Some(format!("was ended early: {by}"))

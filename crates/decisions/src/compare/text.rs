@@ -80,7 +80,7 @@ pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
         .change
         .and_then(|change| Some((change, change.interval?)))
     else {
-        return "INCONCLUSIVE: no interval, as nothing tells what is chance".to_owned();
+        return "INCONCLUSIVE: no interval, as the spread by chance is unknown".to_owned();
     };
     if change.confidence < judge::least(asked) {
         return "INCONCLUSIVE: so few runs have no interval worth the name".to_owned();
@@ -110,7 +110,7 @@ pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
             )
         }
         FigureOutcome::Inconclusive if low > bound => format!(
-            "INCONCLUSIVE: beyond {margin}, but of so many figures one may be by chance (p {:.2})",
+            "INCONCLUSIVE: beyond {margin}, but among this many figures one may be by chance (p {:.2})",
             change.p_beyond_margin.unwrap_or(1.0)
         ),
         FigureOutcome::Inconclusive => format!("INCONCLUSIVE: {margin} lies within the interval"),
@@ -168,14 +168,14 @@ pub(super) fn method(
             })
         }
         Method::FewRuns => Some(format!(
-            "a hint: {first} and {second} runs are too few to tell chance from change, which takes 4 of each (5 are better)"
+            "a hint: {first} and {second} runs are too few to separate chance from change, which takes 4 of each (5 are better)"
         )),
         Method::SingleRuns => Some(
             "a hint: one run of each. The intervals come from what each run was like from window to window and say nothing of how much runs of the same thing differ; make 5 of each"
                 .to_owned(),
         ),
         Method::SingleFigures => Some(
-            "a hint: one figure of each, and nothing that tells what is chance; make 5 runs of each".to_owned(),
+            "a hint: one figure of each, and the spread by chance is unknown; make 5 runs of each".to_owned(),
         ),
     }
 }

@@ -363,7 +363,7 @@ impl SearchResult {
             Ending::Died => {
                 let at = self.probes.last().map(|row| self.over.level(row.level));
                 format!(
-                    "no answer: behind {} the service no longer answers, and is left alone{held}",
+                    "no answer: the service stopped responding after {}; search ended{held}",
                     at.unwrap_or_default()
                 )
             }

@@ -135,7 +135,7 @@ fn an_answer_of_before_is_not_told_where_the_search_ends_without_one() {
     assert!(
         found
             .sentence
-            .contains("behind 110/s the service no longer answers")
+            .contains("the service stopped responding after 110/s")
     );
     assert!(found.sentence.ends_with("; everything held at 100/s"));
     found.could_not_go_on("the disk is full", &probed);

@@ -236,7 +236,7 @@ fn sentence(
     let Some(last) = shifts.last() else {
         if correlation > TOO_CORRELATED {
             return format!(
-                "{count}: neighbouring runs are too alike to tell a shift from drift (correlation {correlation:.2})"
+                "{count}: neighbouring runs are too similar to separate a shift from drift (correlation {correlation:.2})"
             );
         }
         return format!(
@@ -354,7 +354,7 @@ mod tests {
             "{}",
             course.correlation
         );
-        let said = "neighbouring runs are too alike to tell a shift from drift";
+        let said = "neighbouring runs are too similar to separate a shift from drift";
         assert!(course.sentence.contains(said), "{}", course.sentence);
     }
 

@@ -81,7 +81,10 @@ pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<Stri
 }
 
 /// Placeholder for recorded latencies, if the mocks are not served.
-#[expect(clippy::unnecessary_wraps, reason = "it stands where a record is read")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it belongs where a record is read"
+)]
 fn unread(_: &Reference) -> Result<MockLatency, String> {
     Ok(MockLatency::Constant(0))
 }

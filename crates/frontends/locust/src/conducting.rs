@@ -96,7 +96,7 @@ impl Conducting {
         let (exports, wanted) = live::beside_a_door().map_err(refused)?;
         if wanted.view.is_some() || wanted.metrics.is_some() {
             voice.warning(
-                &"what can be looked at while the test runs is not served by several processes: the report has it all behind the end",
+                &"the live view is not available with several processes: the report at the end has everything",
             );
         }
         // This process sends nothing, but the plan needs a driver.

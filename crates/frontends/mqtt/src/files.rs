@@ -27,7 +27,9 @@ pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, 
     let header = header.clone();
     let known = ["username", "password", "client_id"];
     if let Some(other) = header.iter().find(|name| !known.contains(name)) {
-        let why = format!("line 1: `{other}` is no column of it: username, password, client_id");
+        let why = format!(
+            "line 1: `{other}` is not a column; the columns are username, password, client_id"
+        );
         return Err(reported(why));
     }
     let places = known.map(|name| header.iter().position(|of| of == name));

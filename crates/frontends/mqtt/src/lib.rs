@@ -58,7 +58,7 @@ struct NoFiles;
 
 impl TestFileReader for NoFiles {
     fn reads(&self) -> &'static str {
-        "MQTT load is told on the command line: loadline mqtt"
+        "MQTT load is described on the command line: loadline mqtt"
     }
 
     fn suffixes(&self) -> &'static [&'static str] {

@@ -58,12 +58,10 @@ fn clocks(run: &Run) -> Option<String> {
     (run.manifest.processes.unwrap_or(1) > 1).then(|| {
         let worst = run.nodes.iter().map(|node| node.offset_error_ns).max();
         let known = match worst.unwrap_or(0) {
-            0 => "and nobody has measured how well they agree".to_owned(),
+            0 => "and how well they agree was not measured".to_owned(),
             ns => format!("known within {}", time(2 * ns)),
         };
-        format!(
-            "delivery times: from one process to another they hang on the clocks of both, {known}"
-        )
+        format!("delivery times: from one process to another they depend on both clocks, {known}")
     })
 }
 
@@ -71,7 +69,7 @@ fn clocks(run: &Run) -> Option<String> {
 pub fn ledger(run: &Run) -> String {
     let reported = tally(run);
     if reported.is_empty() {
-        return "messages: nothing was told, the run did not come to its end\n".to_owned();
+        return "messages: no counts, the run did not finish\n".to_owned();
     }
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = partial(run).to_owned();
@@ -98,7 +96,7 @@ pub fn ledger(run: &Run) -> String {
         if of("resent") > 0 {
             let _ = writeln!(
                 out,
-                "sent again behind a lost connection: {}",
+                "sent again after a lost connection: {}",
                 count(of("resent"))
             );
         }
@@ -119,7 +117,7 @@ pub fn ledger(run: &Run) -> String {
     for (name, words) in [
         ("foreign", "messages without a stamp of this run"),
         ("filters_refused", "filters refused"),
-        ("stray", "acknowledgements of nothing that was under way"),
+        ("stray", "acknowledgements without a message in flight"),
     ] {
         if of(name) > 0 {
             let _ = writeln!(out, "{}: {}", words, count(of(name)));

@@ -176,7 +176,7 @@ impl CommandReader<'_> {
 
     fn value(&mut self, name: &str, word: &Word) -> Result<Word, SyntaxError> {
         let value = self.words.next().cloned();
-        value.ok_or_else(|| refused(word.mark, &format!("{name} needs a value behind it")))
+        value.ok_or_else(|| refused(word.mark, &format!("{name} needs a value")))
     }
 
     fn take(

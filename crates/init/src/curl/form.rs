@@ -46,7 +46,7 @@ fn part(
     read: ReadFile<'_>,
 ) -> Result<DraftPart, SyntaxError> {
     let Some((name, rest)) = word.text.split_once('=') else {
-        return Err(refused(word.mark, "this is no part: write 'name=value'"));
+        return Err(refused(word.mark, "this is not a part: write 'name=value'"));
     };
     if name.is_empty() || placeholders::has_variables(name) {
         return Err(refused(
@@ -133,7 +133,7 @@ fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t s
     if is_file && value.contains(',') {
         return Err(refused(
             word.mark,
-            "several files in one part are no part of a plan: give each an -F of its own",
+            "several files in one part are not supported: give each its own -F",
         ));
     }
     Ok((value.to_owned(), after))
@@ -167,7 +167,7 @@ fn options(text: &str, word: &Word) -> Result<Said, SyntaxError> {
     } else {
         Err(refused(
             word.mark,
-            "behind the closing quote there is more: take it away",
+            "there is text after the closing quote: remove it",
         ))
     }
 }

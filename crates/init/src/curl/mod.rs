@@ -89,7 +89,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         };
         if first.text != "curl" && !first.text.ends_with("/curl") {
             let text = format!(
-                "`{}` is no command line of curl: it begins with `curl`",
+                "`{}` is not a curl command line: it must begin with `curl`",
                 placeholders::replaced(&shortened(&first.text), "…")
             );
             return Err(source.problem(first.mark, text));
@@ -101,7 +101,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
     if commands.is_empty() {
         return Err(source.problem(
             Mark::start_of(0),
-            "there is no command line of curl in it".to_owned(),
+            "it contains no curl command line".to_owned(),
         ));
     }
     draft(&commands, source, unknowns, read)
@@ -181,7 +181,7 @@ fn draft(
     settings(&mut draft, commands);
     travel::take_over(commands, &mut draft.http).map_err(|e| source.problem(e.mark, e.message))?;
     if draft.http.insecure && draft.http.authorities.take().is_some() {
-        let text = "--cacert is left out: beside -k nothing is checked.";
+        let text = "--cacert is left out: with -k nothing is checked.";
         draft.remarks.push(text.to_owned());
     }
     if draft.http.unix.is_some() && !draft.http.resolve.is_empty() {

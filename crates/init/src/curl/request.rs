@@ -154,7 +154,7 @@ fn method(command: &CurlCommand, has_body: bool) -> Result<String, SyntaxError> 
     let shown = placeholders::replaced(&word.text, "…");
     Err(refused(
         word.mark,
-        &format!("`{shown}` is no method that plans know: write for example PUT"),
+        &format!("`{shown}` is not a method that plans support: write for example PUT"),
     ))
 }
 
@@ -174,11 +174,17 @@ fn headers(
             (Some((name, value)), _) => (name.trim_end(), value.trim()),
             (None, Some(name)) => (name, ""),
             (None, None) => {
-                return Err(refused(word.mark, "this is no header: write 'Name: value'"));
+                return Err(refused(
+                    word.mark,
+                    "this is not a header: write 'Name: value'",
+                ));
             }
         };
         if !headers::is_name(name) || value.contains(|c: char| c.is_control()) {
-            return Err(refused(word.mark, "this is no header: write 'Name: value'"));
+            return Err(refused(
+                word.mark,
+                "this is not a header: write 'Name: value'",
+            ));
         }
         if value.is_empty() && word.text.contains(':')
             || headers::of_curl(name, value) == HeaderUse::No

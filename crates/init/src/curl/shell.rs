@@ -108,7 +108,7 @@ impl Shell<'_> {
         if self.skip("<<") {
             return Err(refused(
                 at,
-                "a here-document cannot be read: put the data behind -d '…'",
+                "a here-document cannot be read: pass the data with -d '…'",
             ));
         }
         self.next();

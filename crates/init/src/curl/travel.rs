@@ -30,7 +30,7 @@ pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), Syntax
             "cacert" => &mut http.authorities,
             "cert" => {
                 if text.contains(':') {
-                    let why = "--cert: plans know no password of a certificate: give it without";
+                    let why = "--cert: plans do not support certificate passwords: use one without";
                     return Err(refused(word.mark, why));
                 }
                 &mut http.certificate

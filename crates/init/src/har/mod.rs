@@ -189,7 +189,10 @@ fn remarks(entries: &[HarEntry], left: &LeftOut) -> Vec<String> {
         .iter()
         .any(|entry| entry.address.origin != entries[0].address.origin)
     {
-        remarks.push("Some steps go to other hosts than the target: look at them before you load somebody else.".to_owned());
+        remarks.push(
+            "Some steps go to other hosts than the target: check that you may load them."
+                .to_owned(),
+        );
     }
     remarks
 }
@@ -294,7 +297,7 @@ impl Maker<'_> {
         let entry = &self.entries[self.number];
         if !formats::methods::METHODS.contains(&entry.method.as_str()) {
             return Err(format!(
-                "`{}` is no method that plans know: take the entry out",
+                "`{}` is not a method that plans support: remove the entry",
                 entry.method
             ));
         }

@@ -156,7 +156,7 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
         if !entry.key.starts_with('/') {
             return Err((
                 entry.key_mark,
-                format!("`{}` is no path: it begins with /", entry.key),
+                format!("`{}` is not a path: it must begin with /", entry.key),
             ));
         }
         let item = resolved(root, &entry.value)?;

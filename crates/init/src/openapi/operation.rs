@@ -286,7 +286,10 @@ impl<'n> Operation<'n> {
             let Some(scheme) = schemes.and_then(|schemes| schemes.get(&entry.key)) else {
                 return Err((
                     entry.key_mark,
-                    format!("`{}` is no scheme of components.securitySchemes", entry.key),
+                    format!(
+                        "`{}` is not a scheme of components.securitySchemes",
+                        entry.key
+                    ),
                 ));
             };
             sign_in(resolved(root, scheme)?, request, asker);

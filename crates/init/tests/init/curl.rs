@@ -262,9 +262,9 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
         ),
         (
             "curl http://a/ -F a",
-            "requests.txt:1:19: this is no part: write 'name=value'",
+            "requests.txt:1:19: this is not a part: write 'name=value'",
         ),
-        ("curl -X", "requests.txt:1:6: -X needs a value behind it"),
+        ("curl -X", "requests.txt:1:6: -X needs a value"),
         (
             "curl -v",
             "requests.txt:1:1: this command line of curl has no URL",
@@ -279,11 +279,11 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
         ),
         (
             "curl http://a/\nwget http://a/",
-            "requests.txt:2:1: `wget` is no command line of curl: it begins with `curl`",
+            "requests.txt:2:1: `wget` is not a curl command line: it must begin with `curl`",
         ),
         (
             "curl http://a/ -H 'a b: c'",
-            "requests.txt:1:19: this is no header: write 'Name: value'",
+            "requests.txt:1:19: this is not a header: write 'Name: value'",
         ),
         (
             "curl http://a/ -d @none",
@@ -474,7 +474,7 @@ fn addresses_and_certificates_are_the_plans() {
         ),
         (
             "curl http://a/ -E me.pem:secret",
-            "requests.txt:1:19: --cert: plans know no password of a certificate: give it without",
+            "requests.txt:1:19: --cert: plans do not support certificate passwords: use one without",
         ),
         (
             "curl http://a/ -F 'a=b;c=d'",
@@ -486,7 +486,7 @@ fn addresses_and_certificates_are_the_plans() {
         ),
         (
             "curl http://a/ -F a=@b,c",
-            "requests.txt:1:19: several files in one part are no part of a plan: give each an -F of its own",
+            "requests.txt:1:19: several files in one part are not supported: give each its own -F",
         ),
     ] {
         assert_eq!(refusal(pasted(line)), why);

@@ -156,7 +156,7 @@ fn what_cannot_be_read_is_told_where() {
         ),
         (
             with("a: { get: {} }"),
-            "5:3: `a` is no path: it begins with /",
+            "5:3: `a` is not a path: it must begin with /",
         ),
         (
             with("{}"),

@@ -87,7 +87,7 @@ impl Client {
                 Err(why) => {
                     shared
                         .worker
-                        .remark(format!("what the server sent is no MQTT: {why}"));
+                        .remark(format!("the server sent invalid MQTT: {why}"));
                     return Err(Fault::Other);
                 }
             }
@@ -108,7 +108,7 @@ impl Client {
                 if message.topic.is_empty() {
                     shared
                         .worker
-                        .remark("the server used a topic alias that nobody allowed".into());
+                        .remark("the server used a topic alias that was not allowed".into());
                     return Err(Fault::Other);
                 }
                 let was = state.outbox.delivered(message);

@@ -232,9 +232,9 @@ impl ExpressionParser<'_> {
                 '\\' => match chars.next() {
                     Some((_, c)) if c == quote || c == '\\' => text.push(c),
                     _ => {
-                        return Err(self
-                            .c
-                            .error(format!("in quotes, \\ stands before {quote} or \\ only")));
+                        return Err(self.c.error(format!(
+                            "in quotes, \\ is allowed only before {quote} or \\"
+                        )));
                     }
                 },
                 c => text.push(c),

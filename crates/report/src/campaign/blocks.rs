@@ -74,7 +74,7 @@ pub(super) fn build<'a>(
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
         blocks.push(Block::Text(
-            "Behind a stage the service is looked at with few requests until it is as it was in the first one, for as long as the table says."
+            "After a stage, a few requests probe the service until it responds as in the first stage. The table says how long that took."
                 .into(),
         ));
     }
@@ -207,7 +207,7 @@ fn rates(
 fn stages<'a>(rows: &[StageRow]) -> [Block<'a>; 3] {
     let figures = "Requests/s: the mean of the whole stage. Busiest phase: the mean of its phase with the most requests per second, where it has \
                    several. p50, p95 and p99: service time of all requests, from the first byte written to the last byte read. – : not run, \
-                   or too few requests to tell.";
+                   or too few requests.";
     [
         Block::Heading("Stages"),
         Block::Table(stage_table(rows)),

@@ -28,7 +28,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         Block::Title(format!("{} against {}", candidate.name, baseline.name)),
         Block::Verdict(judgement(comparison), comparison.sentence.clone()),
         Block::Text(format!(
-            "{} of `{}`, {} of `{}`. The margin is {}: what is worse by less is no regression.",
+            "{} of `{}`, {} of `{}`. The margin is {}: smaller changes are not a regression.",
             runs(baseline.runs.len()),
             baseline.name,
             runs(candidate.runs.len()),
@@ -51,7 +51,7 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     if !forests.is_empty() {
         blocks.extend(forests.into_iter().map(Block::Chart));
         blocks.push(Block::Text(
-            "Times and rates alone: shares of errors stand in the table.".into(),
+            "Times and rates only: error shares are in the table.".into(),
         ));
     }
     if !comparison.quantiles.is_empty() {
@@ -67,7 +67,8 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
         blocks.push(Block::Heading("Endpoints"));
         blocks.push(Block::Table(table(comparison, &comparison.endpoints)));
         blocks.push(Block::Text(
-            "Each interval stands for itself: of twenty, one misses by chance. Nothing of it is judged.".into(),
+            "Each interval is independent: of twenty, one misses by chance. They are not judged."
+                .into(),
         ));
     }
     blocks.push(Block::Heading("Runs"));

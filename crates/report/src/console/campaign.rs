@@ -96,7 +96,7 @@ fn comparison_line(comparison: &Comparison) -> Option<String> {
     // Without comparable figures there is nothing to report.
     (!changed.is_empty()).then(|| {
         format!(
-            "{} beside {}: {}. One run of each.",
+            "{} next to {}: {}. One run of each.",
             comparison.after,
             comparison.before,
             changed.join(", ")

@@ -76,7 +76,7 @@ fn requests(ledger: &Requests) -> String {
 
 fn finish(sum: &mut String, under_way: u64, adds_up: bool) {
     if under_way > 0 {
-        sum.push_str(&format!(" + {} under way", count(under_way)));
+        sum.push_str(&format!(" + {} in flight", count(under_way)));
     }
     if !adds_up {
         sum.push_str(WARNING);

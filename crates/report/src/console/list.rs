@@ -98,7 +98,7 @@ fn what(run: &IndexedRun) -> String {
     let degraded = run.measurement.as_deref() == Some("DEGRADED") && run.criteria.is_some();
     let state = match run.state {
         RunState::Complete => None,
-        RunState::Running if run.recorded => Some("under way, or killed".to_owned()),
+        RunState::Running if run.recorded => Some("running, or killed".to_owned()),
         RunState::Running => Some("killed".to_owned()),
         RunState::Interrupted => Some("ended early".to_owned()),
     };

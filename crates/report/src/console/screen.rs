@@ -85,7 +85,7 @@ fn progress(model: &ScreenModel, room: usize) -> StyledLine {
     let (head, phase) = match &model.phase {
         _ if model.elapsed_ns > model.end_ns + 1_000_000_000 => {
             let head = format!("{elapsed}, load over");
-            (head, "  waiting for what is under way".to_owned())
+            (head, "  waiting for requests in flight".to_owned())
         }
         phase => {
             let phase = phase.as_ref().map(|(name, number, of)| match name {
@@ -135,7 +135,7 @@ fn arrivals(model: &ScreenModel) -> StyledLine {
     }
     let (_, users) = model.under_way;
     let s = if users == 1 { "" } else { "s" };
-    text.push_str(&format!(" · {} user{s} under way", count(users)));
+    text.push_str(&format!(" · {} user{s} running", count(users)));
     keyed("Arrivals", text)
 }
 
@@ -231,7 +231,7 @@ fn labels(model: &ScreenModel, room: usize) -> Vec<StyledLine> {
 fn generator(model: &ScreenModel) -> StyledLine {
     let mut line = vec![key("Generator")];
     let Some((verdict, lateness)) = &model.measurement else {
-        line.push((TextStyle::Plain, "too early to tell".to_owned()));
+        line.push((TextStyle::Plain, "too early".to_owned()));
         return line;
     };
     let style = match verdict.as_str() {

@@ -159,7 +159,7 @@ impl Page {
         let counters = [
             (
                 "loadline_redirects_total",
-                "Redirect hops, which are no requests of the plan's.",
+                "Redirect hops, not counted as requests.",
                 0,
             ),
             (
@@ -304,13 +304,13 @@ impl Page {
         self.one(
             "loadline_in_flight",
             "gauge",
-            "Requests under way.",
+            "Requests in flight.",
             now(|row| row.run.in_flight.last),
         );
         self.one(
             "loadline_users",
             "gauge",
-            "Virtual users under way.",
+            "Virtual users running.",
             now(|row| row.run.users.last),
         );
         self.one(

@@ -32,7 +32,7 @@ fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {
     );
     let of = match found.over {
         Over::Rate => "arrivals per second",
-        Over::Users => "users, each starting anew as soon as it is answered",
+        Over::Users => "users, each starting again after its last response",
     };
     let target = found.target.as_ref();
     let target = target.map_or_else(String::new, |target| format!(" at {target}"));

@@ -102,7 +102,7 @@ pub fn recovery(summary: &Summary) -> String {
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     if let Some(after) = &recovery.after_load {
         row(
-            "requests under way when the load ended",
+            "requests in flight when the load ended",
             count(after.under_way),
         );
         row("requests that ended after it", count(after.ended));
@@ -115,7 +115,7 @@ pub fn recovery(summary: &Summary) -> String {
     }
     if let Some(peak) = &recovery.peak {
         row(
-            "requests under way when the peak ended",
+            "requests in flight when the peak ended",
             count(peak.under_way),
         );
         row("p95 in the phase before the peak", peak.before.to_string());
@@ -142,7 +142,7 @@ pub fn recovery(summary: &Summary) -> String {
             settled,
         );
         row(
-            "after the peak, until no more requests were under way than before it",
+            "after the peak, until no more requests were in flight than before it",
             peak.drained_ns.map_or("–".into(), units::time),
         );
     }

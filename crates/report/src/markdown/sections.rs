@@ -352,7 +352,7 @@ pub fn concurrency(summary: &Summary) -> String {
         return String::new();
     }
     let mut text = format!(
-        "Requests under way: {} in the mean, {} at most. {} connections were opened for {} requests.",
+        "Requests in flight: {} on average, {} at most. {} connections were opened for {} requests.",
         units::decimal((summary.in_flight.mean * 100.0).round() / 100.0),
         count(summary.in_flight.max),
         count(summary.connections_opened),

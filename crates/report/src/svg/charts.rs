@@ -304,7 +304,7 @@ fn concurrency(summary: &Summary, series: &Series) -> File {
             .collect(),
     };
     let curves = vec![
-        curve("requests under way", SKY, "", true, &points.in_flight),
+        curve("requests in flight", SKY, "", true, &points.in_flight),
         curve("largest sample", BLUE, "", false, &points.in_flight_max),
         curve("by Little's law", BLACK, DASHED, false, &points.littles_law),
     ];
@@ -318,7 +318,7 @@ fn concurrency(summary: &Summary, series: &Series) -> File {
     );
     File {
         name: "concurrency.svg".into(),
-        description: "Requests under way, sampled and by Little's law".into(),
+        description: "Requests in flight, sampled and by Little's law".into(),
         text: chart.draw(),
     }
 }

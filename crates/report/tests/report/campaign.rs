@@ -152,7 +152,7 @@ fn the_sentence_says_what_holds_and_what_does_not() {
     assert_eq!(
         some.sentence,
         "half (50.1 arrivals and 210 requests per second) holds. whole does not hold: the tool that ran it exited with 1. more was not run. \
-         Behind whole the service was back 41.2 s after the load."
+         After whole the service was back 41.2 s after the load."
     );
     assert_eq!(some.verdict, Some(Judgement::Fail));
     assert!(some.recommendations[0].starts_with("Do not plan for more than half ("));

@@ -333,10 +333,7 @@ fn an_overload_is_told_once_whoever_found_it() {
     let found = summary.steady.clone().unwrap();
     assert_eq!(found.behaviour, Behaviour::Overload, "{found:?}");
     let text = said(&summary, "overload").unwrap();
-    assert!(
-        text.ends_with("There is no steady state under it."),
-        "{text}"
-    );
+    assert!(text.ends_with("It has no steady state."), "{text}");
     assert_eq!(said(&summary, "steady"), None);
     // Too short for a trend.
     summary.trend = None;

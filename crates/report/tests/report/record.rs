@@ -348,10 +348,10 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
             && kept("20200101T000000Z-zzzz")
             && kept("last")
     );
-    assert!(kept("20261120T131459Z-0001"), "a run under way is kept");
+    assert!(kept("20261120T131459Z-0001"), "a run running is kept");
     assert!(!kept("20261120T131502Z-0001") && kept("20261120T131552Z-0001"));
     let runs = names.iter().filter(|name| name.ends_with("-0001")).count();
-    assert_eq!(runs, 51, "fifty, and the one under way");
+    assert_eq!(runs, 51, "fifty, and the one running");
 }
 
 #[test]

@@ -38,12 +38,12 @@ fn before_the_start_it_shows_the_plan() {
     let text = "
 shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s e…
 0 s of 3 s          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
-Arrivals   40 planned · 0 due · 0 started · 0 users under way
+Arrivals   40 planned · 0 due · 0 started · 0 users running
 Requests   0 sent · 0 in flight · 0/s
 Service    now  p50 –           p95 –           p99 –           max –
            run  p50 –           p95 –           p99 –           max –
 Errors     0
-Generator  too early to tell
+Generator  too early
 ";
     assert_eq!(shown(&ScreenModel::new(&run, None), 80), text);
 }
@@ -54,7 +54,7 @@ fn in_eighty_columns() {
     let text = "
 shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s e…
 3 s of 3 s          █████████████████████████████████████████░░░░  peak (2 of 2)
-Arrivals   40 planned · 34 due · 34 started · 0 users under way
+Arrivals   40 planned · 34 due · 34 started · 0 users running
 Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
 Iteration  now  p50 3.36 ms     p95 ≥ 101 ms    p99 ≥ 101 ms    max ≥ 101 ms
            run  p50 3.27 ms     p95 ≥ 101 ms?   p99 ≥ 101 ms?   max ≥ 101 ms
@@ -62,7 +62,7 @@ Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
 Label                                  requests    now /s    errors service p95
 GET /cart                                    34      20.0         0    1.32 ms?
 POST /order                                  34      20.0         4   ≥ 100 ms?
-Generator  too early to tell
+Generator  too early
 Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
 ";
     assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 80), text);
@@ -74,7 +74,7 @@ fn in_a_hundred_and_twenty_columns() {
     let text = "
 shop.yml → http://shop.example.test:8080 · open, 10/s even for 2 s, then 20/s even for 1 s
 3 s of 3 s          █████████████████████████████████████████████████████████████████████████████░░░░░░░░  peak (2 of 2)
-Arrivals   40 planned · 34 due · 34 started · 0 users under way
+Arrivals   40 planned · 34 due · 34 started · 0 users running
 Requests   68 sent · 1 in flight · 40.0/s  ▅▅▅█
 Iteration  now  p50 3.36 ms     p95 ≥ 101 ms    p99 ≥ 101 ms    max ≥ 101 ms
            run  p50 3.27 ms     p95 ≥ 101 ms?   p99 ≥ 101 ms?   max ≥ 101 ms
@@ -82,7 +82,7 @@ Errors     4 (5.88 %): 2 × no answer in time · 2 × status 500
 Label                                                                          requests    now /s    errors service p95
 GET /cart                                                                            34      20.0         0    1.32 ms?
 POST /order                                                                          34      20.0         4   ≥ 100 ms?
-Generator  too early to tell
+Generator  too early
 ";
     assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 120), text);
     // A wider terminal shows no more.

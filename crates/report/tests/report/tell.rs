@@ -263,7 +263,7 @@ fn a_killed_run_has_requests_under_way() {
     assert_eq!(summary.arrivals.as_ref().unwrap().under_way, 1);
     let text = console::summary_text(&summary);
     assert!(
-        text.contains("without an answer (timeout 1) + 2 under way"),
+        text.contains("without an answer (timeout 1) + 2 in flight"),
         "{text}"
     );
     assert!(text.contains("its first 2 s"), "{text}");

@@ -234,7 +234,7 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
     let reported: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();
     assert_eq!(
         reported[0].as_deref(),
-        Some("stands whatever the generator did wrong")
+        Some("holds regardless of generator errors")
     );
     assert_eq!(
         reported[1].as_deref(),

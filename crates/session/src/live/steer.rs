@@ -41,7 +41,7 @@ impl Steering {
                 format!("the load is {tool}: its schedule is its own, and cannot be changed here")
             }
             None if is_part => {
-                "several processes carry out this load: none of them can change it alone".to_owned()
+                "several processes share this load: it cannot be changed here".to_owned()
             }
             None if plan.load == Load::Once => {
                 "this is one iteration: it has neither a rate nor users".to_owned()

@@ -37,7 +37,7 @@ impl AnsweredSeries {
 
 pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
     let kind = data.get("resultType").and_then(Value::as_str);
-    let result = data.get("result").ok_or("its answer is no Prometheus'")?;
+    let result = data.get("result").ok_or("its answer is not Prometheus'")?;
     match kind {
         Some("scalar") => Ok(vec![AnsweredSeries {
             labels: BTreeMap::new(),
@@ -48,7 +48,7 @@ pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
             Ok(all.iter().map(one).collect())
         }
         Some("string") => Err("the answer is a text: ask for numbers".to_owned()),
-        _ => Err("its answer is no Prometheus'".to_owned()),
+        _ => Err("its answer is not Prometheus'".to_owned()),
     }
 }
 

@@ -169,7 +169,7 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
         }
         status => return Err(format!("it answers {status}")),
     }
-    String::from_utf8(answer.body).map_err(|_| "its answer is no text".to_owned())
+    String::from_utf8(answer.body).map_err(|_| "its answer is not text".to_owned())
 }
 
 fn info(address: &str, password: Option<&str>) -> Result<String, String> {
@@ -200,12 +200,12 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
         let Some(length) = line.strip_prefix('$') else {
             continue;
         };
-        let length: usize = length.parse().map_err(|_| "its answer is no Redis'")?;
+        let length: usize = length.parse().map_err(|_| "its answer is not Redis'")?;
         let mut text = vec![0; length.min(MOST_BYTES)];
         reader.read_exact(&mut text).map_err(failed)?;
-        return String::from_utf8(text).map_err(|_| "its answer is no text".to_owned());
+        return String::from_utf8(text).map_err(|_| "its answer is not text".to_owned());
     }
-    Err("its answer is no Redis'".to_owned())
+    Err("its answer is not Redis'".to_owned())
 }
 
 /// Runs a command and returns its output. `timeout` ends a slow one, even after this process ended.

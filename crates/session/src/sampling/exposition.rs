@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
-        let value = serde_json::from_str(text).map_err(|why| format!("it is no JSON: {why}"))?;
+        let value = serde_json::from_str(text).map_err(|why| format!("it is not JSON: {why}"))?;
         Ok(json(&value))
     } else if text.trim_start().starts_with("Active connections:") {
         Ok(nginx(text))
@@ -55,8 +55,8 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let (name, labels, value) =
-            sample(line).ok_or_else(|| format!("line {} is no metric: {line:.60}", number + 1))?;
+        let (name, labels, value) = sample(line)
+            .ok_or_else(|| format!("line {} is not a metric: {line:.60}", number + 1))?;
         let is_spread = labels
             .iter()
             .any(|(name, _)| name == "le" || name == "quantile");

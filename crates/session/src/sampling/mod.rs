@@ -160,7 +160,7 @@ fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>
         MetricLocation::Promql { url, query } => return question(source, (&url, &query), voice),
         MetricLocation::Command(line) => Endpoint::command(source, &line),
         MetricLocation::Lab { .. } => {
-            let why = "the target is no embedded one (lab:NAME): write where it is";
+            let why = "the target is not embedded (lab:NAME): write its address";
             return Err(format!("{}: {why}", source.name));
         }
     };

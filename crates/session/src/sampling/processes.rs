@@ -93,7 +93,7 @@ impl Processes {
         if found.is_empty() {
             return Err(match &self.source.place {
                 MetricLocation::Port(port) => {
-                    format!("nobody that may be looked at listens on port {port}")
+                    format!("no process that can be read listens on port {port}")
                 }
                 MetricLocation::Process(name) => format!("there is no process {name}"),
                 _ => "there is no such process".to_owned(),
@@ -200,7 +200,7 @@ fn by_port(port: u16) -> Result<Vec<u32>, String> {
         sockets.extend(text.lines().skip(1).filter_map(|line| listener(line, port)));
     }
     if sockets.is_empty() {
-        return Err(format!("nobody listens on port {port}"));
+        return Err(format!("no process listens on port {port}"));
     }
     let names: Vec<String> = sockets
         .iter()

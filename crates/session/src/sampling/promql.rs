@@ -151,7 +151,7 @@ impl Promql {
             (400 | 422, Some(why)) => {
                 Err(QueryError::Question(format!("the Prometheus says: {why}")))
             }
-            (200, _) => Err(QueryError::Now("its answer is no Prometheus'".to_owned())),
+            (200, _) => Err(QueryError::Now("its answer is not Prometheus'".to_owned())),
             (status, _) => Err(QueryError::Now(format!("it answers {status}"))),
         }
     }

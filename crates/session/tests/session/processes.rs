@@ -223,7 +223,7 @@ fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
     assert!(
         measurement
             .line()
-            .contains("1 of 2 processes did not carry out their part")
+            .contains("1 of 2 processes did not finish their part")
     );
     // Later readers get the same results.
     let again = Run::find(&runs.0, "last").unwrap();

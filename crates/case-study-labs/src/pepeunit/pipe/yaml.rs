@@ -52,7 +52,7 @@ fn put(open: &mut [Open], whole: &mut Option<Value>, value: Value) -> Result<(),
             }
             None => match value {
                 Value::String(text) => *key = Some(text),
-                other => return Err(format!("`{other}` is no key")),
+                other => return Err(format!("`{other}` is not a key")),
             },
         },
     }

@@ -130,7 +130,7 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
     for text in [
         "linearly",
         "6 were tested, 16 × 65 % = 10.4 are meant",
-        "no confidence interval",
+        "is not a confidence interval",
         "lorota, for which the threads wait, answers 2.7 times as much as quickly",
         "databases",
         "What holds for 1 min holds",
@@ -237,6 +237,6 @@ fn nothing_is_estimated_far_from_what_was_tested() {
         scaling((6, 0.0), (25, 0.5)),
         scaling((6, 0.5), (24, 0.4)),
     ] {
-        assert!(refused(far, &rows).contains("times what was tested, and beyond 4 times"));
+        assert!(refused(far, &rows).contains("times what was tested; beyond 4 times"));
     }
 }

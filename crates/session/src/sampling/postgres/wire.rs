@@ -180,7 +180,7 @@ impl Connection {
     }
 }
 
-const STRANGE: &str = "its answer is no PostgreSQL's";
+const STRANGE: &str = "its answer is not PostgreSQL's";
 
 fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, String> {
     let (host, port) = match &database.at {

@@ -35,7 +35,7 @@ impl Translator<'_> {
                 }
                 self.check_keys(spec, level);
                 if let Some(entry) = spec.entry("expect") {
-                    let text = format!("`expect` belongs beside `{key}`, not into it");
+                    let text = format!("`expect` belongs next to `{key}`, not into it");
                     self.findings.note(entry.key_mark, text);
                 }
                 captures.extend(self.capture(spec, key));
@@ -165,7 +165,7 @@ impl Translator<'_> {
         if let Some(text) = template.as_literal().map(|value| value::text(Some(value)))
             && let Err((offset, message)) = read(&text)
         {
-            let text = format!("`{text}` is no {what}: {message}");
+            let text = format!("`{text}` is not a valid {what}: {message}");
             self.findings.problem(node.mark_at(offset), text);
         }
         template
@@ -188,7 +188,7 @@ impl Translator<'_> {
                 Ok(at) => Index::At(at),
                 Err(_) => {
                     let text = format!(
-                        "`index: {text}` is no place: write a number from 0, last or random"
+                        "`index: {text}` is not an index: write a number from 0, last or random"
                     );
                     self.findings.problem(index.mark, text);
                     return None;

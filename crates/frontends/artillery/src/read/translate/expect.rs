@@ -73,7 +73,7 @@ impl Translator<'_> {
                 let hint = hint(&text, ["pretty", "prettyError", "json", "silent"]);
                 self.findings.problem(
                     node.mark,
-                    format!("`{text}` is no output format: use pretty, prettyError, json or silent{hint}"),
+                    format!("`{text}` is not an output format: use pretty, prettyError, json or silent{hint}"),
                 );
                 Print::Silent
             }
@@ -256,7 +256,7 @@ impl Translator<'_> {
             Err(error) => {
                 self.findings.problem(
                     node.mark_at(error.offset),
-                    format!("`{text}` is no JMESPath: {}", error.message),
+                    format!("`{text}` is not a JMESPath: {}", error.message),
                 );
                 None
             }

@@ -53,7 +53,7 @@ impl Translator<'_> {
             .is_some_and(|value| matches!(value, Value::Number(_) | Value::String(_)));
         if !is_number || !(0.0..=100.0).contains(&percent) {
             let text = format!(
-                "`probability: {}` is no percentage: write 0 to 100",
+                "`probability: {}` is not a percentage: write 0 to 100",
                 node.text()
             );
             self.findings.problem(node.mark, text);

@@ -107,7 +107,7 @@ impl Translator<'_> {
                 http.timeouts.idle_ns = Some(ns.max(8 * SECOND));
             }
             None => {
-                let text = format!("`timeout: {}` is no time: write seconds", node.text());
+                let text = format!("`timeout: {}` is not a time: write seconds", node.text());
                 self.findings.problem(node.mark, text);
             }
         }

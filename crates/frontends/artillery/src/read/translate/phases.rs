@@ -146,7 +146,7 @@ impl Translator<'_> {
                 self.findings.problem(
                     node.mark,
                     format!(
-                        "`{key}: {}` is no rate: write arrivals per second, 0 or more",
+                        "`{key}: {}` is not a rate: write arrivals per second, 0 or more",
                         node.text()
                     ),
                 );
@@ -166,7 +166,7 @@ impl Translator<'_> {
         self.findings.problem(
             node.mark,
             format!(
-                "`arrivalCount: {}` is no count: write a whole number, 0 or more",
+                "`arrivalCount: {}` is not a count: write a whole number, 0 or more",
                 node.text()
             ),
         );
@@ -182,7 +182,7 @@ impl Translator<'_> {
         self.findings.problem(
             node.mark,
             format!(
-                "`maxVusers: {}` is no count: write a whole number, 0 or more",
+                "`maxVusers: {}` is not a count: write a whole number, 0 or more",
                 node.text()
             ),
         );

@@ -110,7 +110,7 @@ impl Translator<'_> {
         }
         if given("form") && (given("json") || given("body")) {
             let text = format!(
-                "`form` beside another body fails with {CLIENT_ERROR} in Artillery, and so it does here: keep one"
+                "`form` and another body fail with {CLIENT_ERROR} in Artillery and here: keep one"
             );
             self.findings.note(node.mark, text);
             return Some(CLIENT_ERROR.into());

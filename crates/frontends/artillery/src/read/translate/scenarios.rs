@@ -172,7 +172,7 @@ impl Translator<'_> {
             .find(|path| !known.contains_key(path.root()))
         {
             let text = format!(
-                "the weight depends on `{}`, which is no constant of `config.variables` or $processEnvironment",
+                "the weight depends on `{}`, which is not a constant of `config.variables` or $processEnvironment",
                 path.text()
             );
             self.findings.problem(node.mark, text);

@@ -149,15 +149,15 @@ fn phases_that_are_skipped_or_wrong() {
         ),
         (
             "duration: 5, arrivalRate: -1",
-            "3:41: `arrivalRate: -1` is no rate: write arrivals per second, 0 or more",
+            "3:41: `arrivalRate: -1` is not a rate: write arrivals per second, 0 or more",
         ),
         (
             "duration: 5, arrivalCount: x",
-            "3:42: `arrivalCount: x` is no count: write a whole number, 0 or more",
+            "3:42: `arrivalCount: x` is not a count: write a whole number, 0 or more",
         ),
         (
             "duration: 5, arrivalRate: 1, maxVusers: x",
-            "3:55: `maxVusers: x` is no count: write a whole number, 0 or more",
+            "3:55: `maxVusers: x` is not a count: write a whole number, 0 or more",
         ),
         (
             "duration: 5, arrivalRate: 1, mode: poison",

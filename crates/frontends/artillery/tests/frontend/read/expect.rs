@@ -75,7 +75,7 @@ fn every_option() {
     assert_eq!(plugins(&native.unwrap()).expect, Some(wanted));
     assert_eq!(
         lines(&errors(&script("{ outputFormat: jsno }", "[]")))[0],
-        "test.yml:1:66: `jsno` is no output format: use pretty, prettyError, json or silent (did you mean `json`?)"
+        "test.yml:1:66: `jsno` is not an output format: use pretty, prettyError, json or silent (did you mean `json`?)"
     );
     assert_eq!(
         notes(&plan(&script("{ expectdefault200: true }", "[]")))[0],
@@ -129,7 +129,7 @@ fn what_never_holds_is_noted() {
 #[test]
 fn what_cannot_work_is_refused() {
     for (expect, problem) in [
-        ("{ jmespath: 'a[' }", "4:47: `a[` is no JMESPath: "),
+        ("{ jmespath: 'a[' }", "4:47: `a[` is not a JMESPath: "),
         (
             "{ jmespath: 5 }",
             "4:44: a JMESPath is text like items[0].name, not a number",

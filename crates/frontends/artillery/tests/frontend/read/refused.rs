@@ -20,7 +20,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
             flow("- parallel: [ { get: { url: / } } ]\n  limit: 0.5"),
             "5:16: `limit: 0.5` is not a number of steps: write 1 or more",
         ),
-        (flow("- get: { url: /, probability: 101 }"), "4:37: `probability: 101` is no percentage: write 0 to 100"),
+        (flow("- get: { url: /, probability: 101 }"), "4:37: `probability: 101` is not a percentage: write 0 to 100"),
         (flow("- get: { url: /, maxRedirects: few }"), "4:38: `maxRedirects: few` is not a number of redirects"),
         (
             flow("- post: { url: /, formData: { a: { b: 1 } } }"),
@@ -301,7 +301,7 @@ fn slips_of_public_scripts() {
         ),
         (
             flow("- get: { url: /, capture: { json: $.id, as: id, expect: { statusCode: 200 } } }"),
-            "`expect` belongs beside `capture`, not into it",
+            "`expect` belongs next to `capture`, not into it",
         ),
     ] {
         let found = notes(&plan(&text));

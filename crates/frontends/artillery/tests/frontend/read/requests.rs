@@ -287,11 +287,11 @@ fn captures_and_matches() {
     );
     assert_eq!(
         refused("capture: { selector: 'a:hover', attr: href, as: x }"),
-        ["test.yml:4:47: `a:hover` is no CSS selector: `:hover` is not supported"]
+        ["test.yml:4:47: `a:hover` is not a valid CSS selector: `:hover` is not supported"]
     );
     assert_eq!(
         refused("capture: { selector: a, index: some, as: x }"),
-        ["test.yml:4:55: `index: some` is no place: write a number from 0, last or random"]
+        ["test.yml:4:55: `index: some` is not an index: write a number from 0, last or random"]
     );
 }
 
