@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_behind_curl_is_curls() {
+    fn arguments_after_curl_belong_to_curl() {
         let apart = |line: &str| {
             let words = set_apart(line.split(' ').map(OsString::from));
             words

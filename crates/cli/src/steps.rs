@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_looked_for_stands_below_its_request() {
+    fn checks_are_printed_below_their_request() {
         let found = |holds, text: &str| CheckResult {
             holds,
             text: text.into(),

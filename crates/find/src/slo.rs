@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_phase_stands_before_the_comparison() {
+    fn phase_precedes_the_comparison() {
         for (text, of_it) in [
             ("p99 < 200ms", "p99 in \"probe\" < 200ms"),
             ("errors<=0.1%", "errors in \"probe\" <=0.1%"),

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_lose_nothing() {
+    fn concurrent_writers_lose_nothing() {
         let folder = Folder::new("many");
         let runs = &folder.0;
         std::thread::scope(|threads| {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_index_is_put_aside_by_one_of_all_who_see_it() {
+    fn damaged_index_is_replaced_by_one_process() {
         let folder = Folder::new("damaged");
         let runs = &folder.0;
         fs::write(

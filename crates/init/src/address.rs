@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_without_its_password() {
+    fn invalid_url_is_reported_without_password() {
         for text in [
             "ftp://a/",
             "http://",

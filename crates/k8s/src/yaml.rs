@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_quoted_for_whoever_reads_them() {
+    fn texts_are_quoted_for_yaml_and_shell() {
         assert_eq!(quoted("a\"b\\c\nd\te"), r#""a\"b\\c\nd\te""#);
         assert_eq!(quoted("ö\u{1f600}\u{7f}"), r#""\u00f6\U0001f600\u007f""#);
         assert_eq!(word("p99 < 2s"), "'p99 < 2s'");

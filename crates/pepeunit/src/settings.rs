@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_by_its_name() {
+    fn invalid_settings_are_reported_by_name() {
         let why = |line: &[&str], file| config_from(line, file).err().unwrap();
         assert!(why(&["--policy-type", "Newest"], "").contains("--policy-type=Newest"));
         assert!(

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_stands_for_the_time_since_the_look_before() {
+    fn level_covers_time_since_previous_sample() {
         let cpu = || Descriptor::gauge("cpu", "%");
         let server = metrics(&[
             look(0, &[]),
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_told_as_a_rate_but_not_over_a_gap_or_a_restart() {
+    fn counter_becomes_rate_except_over_gap_or_restart() {
         let sent = || Descriptor::counter("net-out", "B").with_instance("lo");
         let server = metrics(&[
             look(1, &[(sent(), 1000.0)]),

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stand_below_each_other() {
+    fn lines_are_aligned() {
         let rows = [
             row(0, "a", NodeState::Up),
             row(1, "worker-b", NodeState::Lost),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_the_load_changes_only_a_pass() {
+    fn teardown_changes_only_a_pass() {
         assert_eq!(with_after(PASS, After::Failed, 1), 1);
         assert_eq!(with_after(FAIL, After::Signal(2), 0), FAIL);
         assert_eq!(with_after(PASS, After::Signal(15), 0), 143);

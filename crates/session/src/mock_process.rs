@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mocks_stand_behind_a_lab_unless_it_says_otherwise() {
+    fn mocks_are_downstreams_of_a_lab_by_default() {
         let all = vec![
             ("lorota".to_owned(), "http://127.0.0.1:1".to_owned()),
             ("chip".to_owned(), "http://127.0.0.1:2".to_owned()),

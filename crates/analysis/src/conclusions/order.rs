@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_most_is_read_first() {
+    fn most_important_conclusions_come_first() {
         let given = [
             ("slowest", Tone::Neutral),
             ("course", Tone::Good),

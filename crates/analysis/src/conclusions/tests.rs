@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn times_that_change_by_themselves_are_told_once(
+    fn changing_times_are_reported_once(
         seed in 0u64..1_000,
         seconds in prop::sample::select(vec![40u64, 60, 120]),
         from_ms in 2.0f64..50.0,

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_cannot_hold_a_percentile_tells_that_it_is_no_less_than_its_largest() {
+    fn sample_too_small_for_percentile_gives_lower_bound() {
         let three = sampled([100, 200, 300].map(|ms| ms * MS), 0);
         assert_eq!(text(&three, 0.99), "≥ 300 ms? (from 200)");
         // Nine values probably hold a p90.
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn units_stand_where_they_differ() {
+    fn units_are_printed_if_they_differ() {
         let wide = sampled((1..=40).map(|i| i * i * i * 40_000), 0);
         assert_eq!(text(&wide, 0.9), "1.87 s? (1.31–2.56)");
         let wide = sampled((1..=30).map(|i| i * i * i * 40_000), 0);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_up_is_at_least_so_long() {
+    fn timed_out_requests_give_lower_bound() {
         let given_up = sampled((1..=20).map(|i| i * MS), 2);
         assert_eq!(text(&given_up, 0.99), "≥ 500 ms?");
         assert_eq!(text(&given_up, 0.9), "20.0 ms? (17.0–≥ 500)");

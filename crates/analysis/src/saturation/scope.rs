@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_instance_brings_is_told_from_what_all_share() {
+    fn instance_resources_differ_from_shared_ones() {
         for (resource, source, held_by) in [
             (pools::THREADS, "puma", Some("lorota and chip")),
             (pools::THREADS, "puma", None),

@@ -217,7 +217,7 @@ fn a_pool_is_held_by_the_downstream_that_became_slow() {
 }
 
 #[test]
-fn a_pool_is_held_by_a_downstream_that_always_took_so_long() {
+fn pool_is_held_by_constantly_slow_downstream() {
     let service = ThreadService {
         downstream: [1.1, 1.1],
         rate: [5.0, 40.0],
@@ -227,7 +227,7 @@ fn a_pool_is_held_by_a_downstream_that_always_took_so_long() {
 }
 
 #[test]
-fn a_lock_is_named_where_it_tells_of_itself() {
+fn lock_with_metrics_is_named() {
     let service = ThreadService {
         lock: 0.02,
         rate: [20.0, 90.0],
@@ -273,7 +273,7 @@ fn where_nothing_is_full_nothing_is_named() {
 }
 
 #[test]
-fn without_the_figures_a_cause_is_not_told() {
+fn missing_figures_give_no_cause() {
     let service = ThreadService {
         lock: 0.02,
         rate: [20.0, 90.0],
@@ -333,7 +333,7 @@ fn those_who_hold_the_threads_together_are_named_together() {
 }
 
 #[test]
-fn two_that_are_reached_together_are_not_told_apart() {
+fn simultaneous_limits_are_not_ordered() {
     let from = |second: usize, before: f64, after: f64| {
         (0..30).map(move |i| if i < second { before } else { after })
     };
@@ -409,7 +409,7 @@ fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
 }
 
 #[test]
-fn a_gap_is_no_state() {
+fn gap_ends_a_state() {
     let mut full = metric("puma", "pool_capacity", None, (0..9).map(|_| 0.0));
     // Four samples, a gap of a minute, five samples: only the last five count.
     for look in full.looks.iter_mut().skip(4) {

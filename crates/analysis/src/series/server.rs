@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_changes_is_told_in_a_word() {
+    fn constant_metrics_become_one_text() {
         let five = [Some(5.0); 6];
         let panels = [
             panel("threads", Some("a"), &five),

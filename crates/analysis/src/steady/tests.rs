@@ -29,7 +29,7 @@ fn steady_state(run: &Run) -> Steady {
 }
 
 #[test]
-fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
+fn warm_up_is_cut_and_rest_is_unchanged() {
     for seed in 0..20 {
         let warm = course(seed, 120, &[], |t| 5.0 + 45.0 * (-t / 10.0).exp());
         let reported = steady_state(&warm);
@@ -47,7 +47,7 @@ fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
 }
 
 #[test]
-fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
+fn drift_shift_and_level_are_distinguished() {
     for seed in 0..20 {
         let up = steady_state(&course(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
         assert_eq!(

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_is_apart_from_all_others_is_told_of() {
+    fn only_nodes_slower_than_all_others_are_reported() {
         let ms = |ms: u64| ms * 1_000_000;
         let rows = [
             row(0, Some((ms(9), ms(11)))),

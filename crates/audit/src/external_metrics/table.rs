@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_file_stands_for_the_time_before_and_one_with_periods_for_that_behind() {
+    fn plain_times_are_ends_and_times_with_periods_are_starts() {
         let plain = read("time,CPU %,queue\n1700000010,50,\n1700000000,40,3\n").unwrap();
         assert_eq!(plain.columns[0].name, "CPU %");
         assert_eq!(
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_have_locations() {
         for (text, said) in [
             ("", ": no line begins with a time"),
             ("a,b\nc,d\n", ": no line begins with a time"),

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_know_where_they_stand() {
+    fn values_have_locations() {
         let node =
             parse("{\n  \"a\": [1, 2.5e3],\n  \"b\": {\"ü\": \"x\\\"y\", \"c\": -1}\n}\n").unwrap();
         let second = node.get("a").unwrap().items().nth(1).unwrap();

@@ -49,7 +49,7 @@ fn transcripts_pass() {
 }
 
 #[test]
-fn formats_are_told_apart() {
+fn formats_are_distinguished() {
     let format = |text| import::read(text).unwrap().format;
     assert_eq!(format(include_str!("golden/wrk-script.txt")), "wrk");
     assert_eq!(format(include_str!("golden/wrk2-rate-plain.txt")), "wrk2");

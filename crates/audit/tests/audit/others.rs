@@ -203,7 +203,7 @@ fn jmeters_samples_are_counted_once() {
 }
 
 #[test]
-fn jmeters_xml_of_somebody_who_was_killed_is_read_up_to_there() {
+fn truncated_jmeter_xml_is_read_to_its_end() {
     let text = FILES[7].1;
     let cut = text.find("<sample").unwrap() + 20;
     assert_eq!(page_of(&text[..cut]).summary.all.count, 1);

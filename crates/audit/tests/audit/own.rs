@@ -93,7 +93,7 @@ fn largest(level: f64) -> f64 {
 }
 
 #[test]
-fn users_who_act_together_are_no_contradiction() {
+fn synchronized_users_are_consistent() {
     // Samples may see all or none.
     let mut summary: serde_json::Value = serde_json::from_str(&random(7)).unwrap();
     let level = summary["in_flight"]["mean"].as_f64().unwrap();

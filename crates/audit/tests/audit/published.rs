@@ -49,7 +49,7 @@ fn more_in_flight_than_there_are_connections() {
 }
 
 #[test]
-fn time_of_users_that_nobody_accounts_for() {
+fn unexplained_user_time_is_found() {
     let audit = audit(SHORTENER);
     assert_eq!(audit.contradictions, 0);
     let remarks: Vec<_> = audit

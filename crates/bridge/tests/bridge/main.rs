@@ -190,7 +190,7 @@ fn what_is_sent_is_answered_and_counted_as_its_sender_says() {
 }
 
 #[test]
-fn what_nobody_waits_for_any_more_is_counted_as_cancelled() {
+fn given_up_orders_count_as_cancelled() {
     let peer = Peer::start(|_| Reply::Never);
     let run = Run::begin();
     let token = run.bridge.send(run.order(peer.address.port(), "/first"));
@@ -225,7 +225,7 @@ fn limits_are_each_orders_own() {
 }
 
 #[test]
-fn who_sends_behind_the_end_is_told_so() {
+fn sending_after_the_end_is_refused() {
     let run = Run::begin();
     let (bridge, order) = (Arc::clone(&run.bridge), run.order(1, "/"));
     run.end();
@@ -234,7 +234,7 @@ fn who_sends_behind_the_end_is_told_so() {
 }
 
 #[test]
-fn arrivals_are_told_when_they_are_due_and_end_as_whoever_takes_them_says() {
+fn arrivals_are_reported_when_due_and_end_as_settled() {
     let peer =
         Peer::start(|_| Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec()));
     let run = Run::begin_with(Load::Open {

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_and_variant_stand_where_the_rfc_wants_them() {
+    fn version_and_variant_follow_the_rfc() {
         assert_eq!(uuid_v4(0), "00000000-0000-4000-8000-000000000000");
         assert_eq!(uuid_v4(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
     }

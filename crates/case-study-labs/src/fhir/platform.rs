@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowded_database_is_slower_but_never_stands_still() {
+    fn crowded_database_is_slower_but_progresses() {
         let platform = platform(&[("database", "2")]).unwrap().unwrap();
         // All at once.
         let done = (0..4_000_u64).map(|_| platform.query(1, US)).max().unwrap();

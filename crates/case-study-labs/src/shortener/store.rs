@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_comes_again_is_a_defect_and_harms_nobody() {
+    fn duplicate_number_is_counted_and_skipped() {
         let mut store = Store::new(7);
         let first = store.keep("http://a", 0).unwrap();
         store.drawn = 0;

@@ -173,7 +173,7 @@ fn too_much_computing_brings_more_instances_up_to_the_limit() {
 }
 
 #[test]
-fn names_that_nobody_calls_are_refused() {
+fn unknown_downstreams_are_refused() {
     for value in [
         "vista=http://127.0.0.1:1",
         "lorota",

@@ -228,7 +228,7 @@ fn what_is_published_is_kept_and_read_back() {
 }
 
 #[test]
-fn the_brokers_api_tells_who_has_subscribed() {
+fn broker_api_lists_subscriptions() {
     let lab = start_with("pepeunit", &[("crash-at", "1ms")]);
     let mut unit = unit(&lab);
     let mut client = Client::connect(lab.address()).with_header("content-type", "application/json");
@@ -254,7 +254,7 @@ fn the_brokers_api_tells_who_has_subscribed() {
 }
 
 #[test]
-fn rules_that_nobody_knows_are_refused() {
+fn unknown_rules_are_refused() {
     let options = lab::LabOptions {
         extra: vec![("break".to_owned(), "gravity".to_owned())],
         ..lab::LabOptions::default()

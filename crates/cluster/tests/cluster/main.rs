@@ -195,7 +195,7 @@ fn a_copy_is_the_record_byte_for_byte() {
 }
 
 #[test]
-fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
+fn parts_are_merged_and_fuller_copy_is_used() {
     let (first, second, torn, runs) = (temporary(), temporary(), temporary(), temporary());
     recorded(first.path(), share(0, 2), 3, true);
     recorded(second.path(), share(1, 2), 3, true);
@@ -231,7 +231,7 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
 }
 
 #[test]
-fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
+fn live_merge_equals_merge_of_records() {
     let (own, whole) = (temporary(), temporary());
     let mut merger = Merger::new(3);
     let mut issued = 0;

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_told_as_they_are_read() {
+    fn changes_are_printed_as_percentage_or_factor() {
         assert_eq!(change(100.0, 8.0).as_deref(), Some("−92 %"));
         assert_eq!(change(1_560.0, 5.93).as_deref(), Some("−99.6 %"));
         assert_eq!(change(100.0, 104.0).as_deref(), Some("+4.0 %"));

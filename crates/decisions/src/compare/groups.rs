@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_against_the_same_is_seldom_told_apart() {
+    fn equal_runs_rarely_differ() {
         let mut random = Rng::keyed(1, Purpose::Resampling, 0, 0);
         let (mut alarms, mut regressions, mut held) = (0, 0, 0);
         for _ in 0..2000 {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_paused_is_no_regression() {
+    fn paused_run_is_not_a_regression() {
         let mut random = Rng::keyed(4, Purpose::Resampling, 0, 0);
         for _ in 0..200 {
             let first = runs(&mut random, 5, 1e8, 0.02);

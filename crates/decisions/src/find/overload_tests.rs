@@ -127,7 +127,7 @@ fn what_is_not_known_is_not_claimed() {
 }
 
 #[test]
-fn errors_are_told_by_what_they_are() {
+fn errors_are_named_by_cause() {
     let failing = || row(420.0, (420.0, 420.0), [0.0, 0.12]);
     let of = |class, reason| said(&[with_cause(failing(), class, reason, 0.12)]);
     assert_eq!(

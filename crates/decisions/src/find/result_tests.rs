@@ -115,7 +115,7 @@ fn what_does_not_count_fails_nothing() {
 }
 
 #[test]
-fn an_answer_of_before_is_not_told_where_the_search_ends_without_one() {
+fn earlier_answer_is_dropped_if_search_ends_without_one() {
     let looks = [
         (95.0, true, true),
         (100.0, true, true),

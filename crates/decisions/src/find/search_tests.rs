@@ -178,7 +178,7 @@ fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> 
 }
 
 #[test]
-fn a_backlog_that_grows_is_told_from_one_that_is_long() {
+fn growing_backlog_differs_from_long_one() {
     for seconds in [5, 8, 15] {
         for service in [SLOW, FOUR, EIGHT, BUSY_POOL, POOL] {
             for times in [0.8, 0.9, 0.95] {
@@ -251,7 +251,7 @@ fn one_look(over: f64) -> ViolationTally {
 }
 
 #[test]
-fn a_condition_that_is_no_question_of_shares_fails_by_its_one_look() {
+fn criterion_without_share_fails_by_one_sample() {
     let mut failed = probed(10.0, 0.0, None);
     failed.tallies = vec![one_look(1.0)];
     assert!(!failed.holds());
@@ -354,7 +354,7 @@ fn what_the_generator_spoils_is_tried_once_more() {
 }
 
 #[test]
-fn a_machine_that_is_busy_with_something_else_is_given_more_chances_and_then_told_of() {
+fn disturbed_generator_gets_retries_then_ends_search() {
     let asked = config(300.0, 15.0, 1);
     let mut probes = vec![probed(10.0, 0.0, None)];
     for _ in 0..DISTURBED {

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_told_as_one() {
+    fn pool_is_recognized() {
         let levels: Vec<(f64, f64)> = (0..9)
             .map(level)
             .map(|n| (n, (n * 20.0).min(160.0)))

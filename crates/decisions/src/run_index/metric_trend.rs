@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_told_with_the_runs_on_both_sides() {
+    fn shift_names_the_runs_on_both_sides() {
         let course = course(&sixty(1), &asked("p99")).unwrap();
         assert_eq!(course.values.len(), 60);
         let [one] = course.shifts.as_slice() else {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_with_the_newest_stands_apart() {
+    fn runs_incompatible_with_newest_are_excluded() {
         let mut runs = sixty(2);
         runs[3].fault = Some("its measurement is INVALID: late".into());
         runs[4].likeness[0].1 = "200/s".into();
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_value_there_is_no_course() {
+    fn missing_values_give_no_trend() {
         assert_eq!(course(&[], &asked("p99")), Err(NoCourse::NoRuns));
         assert_eq!(
             course(&sixty(1), &asked("p99 of \"GET /\"")),

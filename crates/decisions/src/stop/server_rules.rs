@@ -69,7 +69,7 @@ mod tests {
     use super::range;
 
     #[test]
-    fn a_constant_value_is_no_range() {
+    fn constant_value_is_printed_once() {
         assert_eq!(range("0", "0"), "it was 0");
         assert_eq!(range("0", "3"), "it was 0 to 3");
     }

@@ -82,7 +82,7 @@ fn a_condition_that_holds_from_a_second_on_stops_within_its_window_and_a_second(
 }
 
 #[test]
-fn one_bad_second_is_no_bad_window() {
+fn one_bad_second_does_not_fire() {
     let burst = |n| {
         second(
             n,
@@ -100,7 +100,7 @@ fn one_bad_second_is_no_bad_window() {
 
 /// At 80/s no single second shows fewer than 5 % slow ones; several together do.
 #[test]
-fn two_bad_seconds_are_no_bad_ten_where_each_has_few_samples() {
+fn two_bad_seconds_with_few_samples_do_not_fire() {
     for (rate, bad) in [(20, 1), (20, 2), (80, 2), (80, 3), (80, 5), (200, 7)] {
         for rule in ["p95 > 2s for 10s: stop", "errors > 5% for 10s: stop"] {
             let burst = |n: u64| {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_no_files() {
+    fn addresses_are_not_files() {
         assert!(PythonFiles.runs("a/b.py") && !PythonFiles.runs("http://host/x.py"));
     }
 }

@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_told_where_it_begins() {
+    fn open_quote_is_reported_at_its_start() {
         assert_eq!(
             words("curl 'a\nb"),
             Err("1:6: this ' has no end: close the quote".into())

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_anybody_might_say_is_not_telling() {
+    fn common_values_are_not_linked() {
         for (key, text) in [
             ("id", "8f14e45f"),
             ("userId", "1001"),

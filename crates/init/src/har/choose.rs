@@ -170,7 +170,7 @@ mod tests {
     use super::belongs;
 
     #[test]
-    fn a_service_has_hosts_below_and_beside_it() {
+    fn subdomains_and_siblings_belong_to_the_service() {
         for (host, main) in [
             ("shop.example", "shop.example"),
             ("api.shop.example", "www.shop.example"),

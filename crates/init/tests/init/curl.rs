@@ -200,7 +200,7 @@ fn secrets_never_reach_the_file() {
 }
 
 #[test]
-fn counts_of_tokens_are_no_secrets() {
+fn token_counts_are_not_secret() {
     let line = r#"curl http://a.example/v1/chat -H 'Content-Type: application/json' -d '{"max_tokens": 1024, "prompt_tokens": 3}'"#;
     let draft = pasted(line).unwrap();
     assert!(draft.unknowns().is_empty());
@@ -250,7 +250,7 @@ fn the_shells_variables_are_the_environments() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused_where_it_stands() {
+fn unsupported_words_are_refused_with_location() {
     for (text, expected) in [
         (
             "curl -s\\\n --frobnicate http://a/",
@@ -303,7 +303,7 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
 }
 
 #[test]
-fn options_that_say_nothing_are_told() {
+fn ignored_options_are_reported() {
     let text = text(
         words(&[
             "-sS",

@@ -243,7 +243,7 @@ fn a_link_in_an_answer_is_a_url_of_its_own() {
 }
 
 #[test]
-fn what_is_broken_is_told_where() {
+fn broken_recordings_are_reported_with_location() {
     let refused = |text: &str| refusal(init::from_text("a.har", text, &no_file));
     assert_eq!(
         refused("{\"log\": {\n\"entries\": [}"),
@@ -296,7 +296,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_page_sends_along_unseen_is_captured_anew() {
+fn hidden_fields_are_captured() {
     let page = r#"<html><head><meta name="csrf-token" content="h3ad-t0ken-0001"></head>
         <form><input type="hidden" name="csrf" value="f0rm-t0ken-0002"><input name="q" value="seen-0003"></form>"#;
     let entry_of_page = entry(0, "GET", "http://shop.example/", 200, &json!(page));

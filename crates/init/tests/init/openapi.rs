@@ -135,7 +135,7 @@ fn where_nothing_is_known_nothing_is_sent() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_where() {
+fn unreadable_descriptions_are_reported_with_location() {
     let with = |paths: &str| {
         format!(
             "openapi: 3.0.0\ninfo: {{ title: A }}\nservers: [ {{ url: http://a }} ]\npaths:\n  {paths}\n"

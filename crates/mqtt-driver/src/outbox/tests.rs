@@ -190,7 +190,7 @@ fn wherever_a_connection_breaks_the_ledger_is_the_servers() {
 }
 
 #[test]
-fn a_server_that_answers_what_it_has_not_got_confuses_nobody() {
+fn premature_acknowledgement_is_harmless() {
     let mut peer = Peer::new(Qos::AtLeastOnce, 1000);
     peer.due();
     peer.due();

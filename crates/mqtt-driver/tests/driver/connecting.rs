@@ -113,7 +113,7 @@ fn a_silent_server_is_asked_for_a_sign_of_life_and_given_up() {
 }
 
 #[test]
-fn a_session_that_was_not_asked_for_is_told_of_and_not_believed() {
+fn unrequested_session_is_reported_and_ignored() {
     let subscribe = || Hear(vec![0x82, 6, 0, 1, 0, 1, b'a', 1]);
     let mut script = vec![
         connect(2, 0),

@@ -12,7 +12,7 @@ fn published(qos: u8, inflight: u16, count: u64, scripts: Vec<Vec<Do>>) -> (Kept
 const LEDGER: [&str; 6] = ["due", "sent", "resent", "confirmed", "unknown", "unsent"];
 
 #[test]
-fn qos_0_is_confirmed_by_a_sign_of_life_behind_it() {
+fn qos_0_is_confirmed_by_a_later_pingresp() {
     let m = || Hear(publish(0x30, 0));
     let ping = [Hear(PINGREQ.to_vec()), Say(PINGRESP.to_vec())];
     let mut script = vec![connect(0, 0), connack(0, 0), m(), m()];

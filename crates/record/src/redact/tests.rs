@@ -53,7 +53,7 @@ fn known_values_in_every_form() {
 }
 
 #[test]
-fn marks_are_the_same_within_a_run_and_tell_nothing_outside_it() {
+fn marks_are_equal_within_a_run_only() {
     let (one, other) = (salted(Salt::new([1; 16])), salted(Salt::new([2; 16])));
     let mark = one.text("abc123abc123");
     assert_eq!(one.text("x abc123abc123"), format!("x {mark}"));

@@ -294,7 +294,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
 }
 
 #[test]
-fn what_runs_exit_with_is_told_apart() {
+fn exit_codes_of_runs_are_distinguished() {
     let summary = page().summary;
     for (code, verdict) in [
         (0, StageVerdict::Ran),

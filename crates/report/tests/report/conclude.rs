@@ -132,7 +132,7 @@ fn course(first: TrendSpan, last: TrendSpan) -> Summary {
 }
 
 #[test]
-fn users_who_gather_are_no_overload() {
+fn accumulating_users_are_not_overload() {
     // Users accumulate, so requests grow under constant arrivals.
     let gathering = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
     assert_eq!(said(&gathering, "overload"), None);
@@ -145,7 +145,7 @@ fn users_who_gather_are_no_overload() {
 }
 
 #[test]
-fn a_few_time_outs_under_a_growing_load_are_no_overload() {
+fn few_timeouts_under_growing_load_are_not_overload() {
     let mut summary = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
     summary.trend.as_mut().unwrap().last.due_per_second = 400.0;
     summary.all.unanswered.insert("timeout".into(), 1);
@@ -174,7 +174,7 @@ fn what_did_not_grow_is_not_said_to_have_grown() {
 }
 
 #[test]
-fn a_rise_that_is_a_peak_which_was_recovered_from_is_no_news() {
+fn recovered_peak_is_not_reported_as_rise() {
     const SECOND: u64 = 1_000_000_000;
     let p95 = |ms: u64| Some(Figure::from_ns(ms * 1_000_000));
     let (mut first, mut last) = (stretch(100.0, 1.0), stretch(150.0, 5.0));
@@ -280,7 +280,7 @@ fn steady(behaviour: Behaviour) -> Steady {
 }
 
 #[test]
-fn a_steady_state_is_told_where_it_is_news() {
+fn steady_state_is_reported_if_news() {
     let mut summary = healthy();
     let found = summary.steady.clone().unwrap();
     assert_eq!(
@@ -328,7 +328,7 @@ fn a_steady_state_is_told_where_it_is_news() {
 }
 
 #[test]
-fn an_overload_is_told_once_whoever_found_it() {
+fn overload_is_reported_once() {
     let mut summary = analysis::summarise(&run(World::Overloaded, &[]));
     let found = summary.steady.clone().unwrap();
     assert_eq!(found.behaviour, Behaviour::Overload, "{found:?}");

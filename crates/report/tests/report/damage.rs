@@ -154,7 +154,7 @@ fn lines_of_the_doors_books_that_cannot_be_read() {
 }
 
 #[test]
-fn a_disk_that_filled_is_no_damage_and_no_loss_to_the_run_itself() {
+fn full_disk_is_neither_damage_nor_loss() {
     let folder = Folder::new();
     let mut broken = writer(&folder.0, &plan(&["unsent < 1%"]), labels().all());
     // The disk is full for a file first written in the fourth interval.

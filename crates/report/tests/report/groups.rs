@@ -94,7 +94,7 @@ fn others(summary: &Summary) -> String {
 }
 
 #[test]
-fn transactions_are_counted_beside_everything_else() {
+fn transactions_are_counted_separately() {
     let (folder, without) = (Folder::new(), Folder::new());
     let run = run(&folder, &[]);
     let summary = analysis::summarise(&run);

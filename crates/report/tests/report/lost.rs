@@ -207,7 +207,7 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
 }
 
 #[test]
-fn what_the_others_did_not_send_is_held_against_them_all_the_same() {
+fn unsent_arrivals_of_other_nodes_still_count() {
     let folder = Folder::new();
     let plan = plan(&[]);
     let dir = lose(&folder.0, &plan, HOW);
@@ -334,7 +334,7 @@ fn a_run_that_ended_early_plans_what_was_due_by_then() {
 }
 
 #[test]
-fn it_is_no_baseline() {
+fn run_with_lost_node_is_not_a_baseline() {
     let folder = Folder::new();
     let (_, lost) = summary(HOW, &[]);
     let whole = support::write(&folder.0, &plan(&[]));
@@ -359,7 +359,7 @@ fn it_is_no_baseline() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn the_ledger_adds_up_whenever_it_was_lost_and_whoever_took_over(
+    fn ledger_adds_up_for_every_loss_and_takeover(
         lease_ms in 700u64..2_800, gap_ms in 1u64..1_500, is_taken_over: bool, recorded in 0usize..6, closes: bool, is_there: bool,
     ) {
         let lease_ends_ns = lease_ms * MS;

@@ -56,7 +56,7 @@ fn of_a_killed_run_only_what_was_due_was_asked_for() {
 }
 
 #[test]
-fn what_was_under_way_when_the_load_ended_is_told() {
+fn requests_in_flight_at_end_of_load_are_reported() {
     let recovery = analysis::summarise(&run(World::Overloaded, &[]))
         .recovery
         .unwrap();
@@ -106,7 +106,7 @@ fn answers_slow_beyond_a_peak_say_for_how_long() {
 }
 
 #[test]
-fn a_peak_that_nobody_felt_is_no_news() {
+fn peak_without_effect_is_not_reported() {
     let (found, kinds) = peak(16);
     assert_eq!(found.settled_ns, Some(0));
     assert_eq!(kinds[0], "healthy");
@@ -114,7 +114,7 @@ fn a_peak_that_nobody_felt_is_no_news() {
 }
 
 #[test]
-fn a_server_that_stays_slow_behind_a_peak_is_not_called_healthy() {
+fn server_slow_after_peak_is_not_healthy() {
     let (found, kinds) = peak(SECONDS);
     assert_eq!(found.settled_ns, None);
     assert!(found.slow_to_the_end);

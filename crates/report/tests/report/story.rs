@@ -106,7 +106,7 @@ fn the_strip_says_what_decided() {
 }
 
 #[test]
-fn no_figure_stands_twice_in_the_strip() {
+fn key_figures_have_no_duplicates() {
     let names = |criteria: &[&str]| {
         let headline = analysis::summarise(&run(World::Erring, criteria)).verdict;
         headline
@@ -150,7 +150,7 @@ fn what_everybody_looks_for_is_at_a_glance_whatever_the_verdict() {
 }
 
 #[test]
-fn the_head_has_the_conclusions_that_tell_most_and_repeats_nothing() {
+fn headline_has_main_conclusions_without_repetition() {
     let head = |world, criteria: &[&str]| {
         let summary = analysis::summarise(&run(world, criteria));
         let telling = summary.verdict.telling.iter();

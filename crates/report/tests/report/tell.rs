@@ -247,7 +247,7 @@ fn a_run_that_was_ended_early_counts_what_was_due() {
 }
 
 #[test]
-fn a_killed_run_has_requests_under_way() {
+fn killed_run_has_requests_in_flight() {
     let mut intervals = intervals();
     intervals.truncate(3);
     let slot = intervals[2].slots.get_mut(&(0, 0)).unwrap();
@@ -350,7 +350,7 @@ fn what_is_not_answered_has_no_service_time() {
 }
 
 #[test]
-fn a_journey_stands_with_and_without_its_pauses() {
+fn iteration_has_times_with_and_without_pauses() {
     let folder = Folder::new();
     let mut page = analysis::page::build(&write(&folder.0, &plan(&[])));
     let without = page.summary.iterations[0].iteration.clone();

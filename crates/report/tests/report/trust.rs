@@ -172,7 +172,7 @@ fn no_share_of_the_time_is_above_one() {
 }
 
 #[test]
-fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
+fn criterion_holds_if_generator_could_not_change_it() {
     // Three milliseconds late, once in six: 25 ms against 150 ms is still decided.
     let late = Told {
         late_ns: |k| {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_events_stand_in_the_order_of_time() {
+    fn lines_and_events_are_ordered_by_time() {
         let log = log();
         let early = Event::new(0, EventKind::PhaseStarted, "phase 1 started");
         let late = Event::new(u64::MAX, EventKind::Stop, "stopped");

@@ -398,7 +398,7 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
     }
 
     #[test]
-    fn a_name_that_is_taken_stays_and_one_that_began_anew_is_unknown() {
+    fn existing_name_stays_and_reset_counter_is_unknown() {
         let mut names = ExporterNames::default();
         let look = |names: &mut ExporterNames, text: &str, second: u64| {
             let given = names.given(exposition::read(text).unwrap(), second * 1_000_000_000);

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_away_is_a_gap_behind_what_was_told() {
+    fn unreachable_prometheus_is_a_gap_after_last_step() {
         let mut asked = Promql {
             base: Base::new(false, "127.0.0.1:1").unwrap(),
             ..asked()

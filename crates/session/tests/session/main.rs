@@ -172,7 +172,7 @@ fn what_only_a_hook_would_look_at_is_refused_without_one() {
 }
 
 #[test]
-fn what_nobody_could_judge_is_refused_before_there_is_a_record() {
+fn undecidable_criteria_are_refused_before_the_record() {
     let lab = lab::Lab::start("sum", &lab::LabOptions::default()).unwrap();
     let runs = Runs::new("refused");
     let mut job = job(&lab, &runs, 1, &StopHandle::default());

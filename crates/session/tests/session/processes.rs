@@ -158,7 +158,7 @@ fn processes_share_arrivals_and_one_finishes_for_all() {
 }
 
 #[test]
-fn users_that_somebody_else_deals_out_add_up() {
+fn externally_assigned_users_add_up() {
     let runs = Runs::new("dealt");
     let target = "127.0.0.1:9";
     let parent = begin(&runs, job(target, 1, Some(0)), 2);

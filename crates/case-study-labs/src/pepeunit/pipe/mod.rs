@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_rows_are_flushed_at_once() {
+    fn thousand_rows_trigger_a_flush() {
         let mut pipe = pipe("policy_type: TimeWindow, time_window_size: 60");
         for n in 0..1001 {
             pipe.take(n.to_string().as_bytes(), 7);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_seen_behind_its_end() {
+    fn window_is_visible_after_its_end() {
         let mut pipe =
             pipe("policy_type: Aggregation, time_window_size: 60, aggregation_functions: Sum");
         pipe.take(b"2", 1000);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn invalid_yaml_is_reported() {
         for text in ["", "a: [", "a: *b", "? [1]\n: 2"] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report() {
+    fn other_files_are_not_reports() {
         let odd = |text: &str| rerendered(text, &Zone::fixed(0), 79).map_err(|e| e.to_string());
         for (text, why) in [
             ("", ":1:0: this is not JSON: EOF while parsing a value"),
@@ -294,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_json_is_told_or_refused(name in "[a-z.]{0,9}", n in any::<f64>(), at in any::<i64>()) {
+        fn any_json_is_rendered_or_refused(name in "[a-z.]{0,9}", n in any::<f64>(), at in any::<i64>()) {
             let report = json!({"aggregate": {
                 "counters": {name.clone(): n}, "rates": {name.clone(): "x"}, "summaries": {name: {"min": n, "p95": [], "max": null}},
                 "lastMetricAt": at,

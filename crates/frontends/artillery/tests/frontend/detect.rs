@@ -4,7 +4,7 @@ use formats::{TestFileReader, detect, native::Plans};
 use frontend_artillery::ArtilleryScripts;
 
 #[test]
-fn scripts_are_told_from_plans() {
+fn scripts_differ_from_plans() {
     let readers: [&dyn TestFileReader; 2] = [&Plans, &ArtilleryScripts];
     let is_script = |name: &str, text: &str| {
         let found = detect(Path::new(name), text, &readers);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_anywhere_joined_or_apart() {
+    fn options_may_be_anywhere_joined_or_separate() {
         for line in [
             &["-t12", "URL", "-L"][..],
             &["URL", "-t", "12", "-L"],

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_stand_in_the_order_of_the_originals() {
+    fn options_keep_the_original_order() {
         let wrk = "-c --connections -d --duration -t --threads -s --script -H --header --latency --timeout -v --version \
                    -R --rate -D --dist --json";
         assert_eq!(options(&text(Persona::Wrk)).join(" "), wrk);

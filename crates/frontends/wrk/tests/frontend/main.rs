@@ -82,7 +82,7 @@ fn part_of_nothing() -> Tally {
 }
 
 #[test]
-fn the_correction_is_told_when_it_moved_the_99th_percentile() {
+fn correction_is_reported_if_p99_moved() {
     // One stall of a second among two thousand responses: wrk adds a thousand.
     let mut stalled = part(false, &[(100, 19_900), (1_000_000, 12)], &[]);
     stalled.counters.insert("requests".into(), 19_912);

@@ -348,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn what_breaks_off_is_no_answer(all in statements(), cut in 0.0_f64..1.0) {
+        fn truncated_answer_is_an_error(all in statements(), cut in 0.0_f64..1.0) {
             let mut says = answer(&all);
             says.truncate((says.len() as f64 * cut) as usize);
             prop_assert!(connection(says, 7).ask("select").is_err());

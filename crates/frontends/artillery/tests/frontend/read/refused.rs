@@ -82,7 +82,7 @@ fn every_refusal_has_its_place_and_a_way_out() {
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_together() {
     let errors = errors(&flow(
         "- gett: { url: / }\n- get: { url: /, encoding: x, http2: true }\n- function: f",
     ));

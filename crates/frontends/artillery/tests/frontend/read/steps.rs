@@ -137,7 +137,7 @@ fn weights() {
 }
 
 #[test]
-fn what_is_never_set_is_told() {
+fn unset_variables_are_reported() {
     let plan = plan(&flow(
         "- get: { url: '/{{ tokne }}', capture: { json: $.t, as: token } }\n- log: '{{ token }} {{ n + 1 }} {{ $uuid }} {{ user.id }}'",
     ));
