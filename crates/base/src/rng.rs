@@ -7,7 +7,6 @@ pub struct Rng {
     state: u64,
 }
 
-/// What a stream is used for. Keeps the streams of one arrival apart.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
     Slot = 1,

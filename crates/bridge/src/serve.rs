@@ -378,7 +378,6 @@ impl Caller for Nobody {
     fn odd_cookie(&mut self, _: u64) {}
 }
 
-/// Decoded here, in parallel, rather than by the sender's one thread.
 fn read(mut answer: Response) -> Answered {
     let (body, unreadable) = match content::decoded(&answer, MAX_BODY, Unpacking::Lenient) {
         Ok(std::borrow::Cow::Owned(body)) => (Some(body), None),

@@ -69,7 +69,6 @@ impl Cores {
         }
     }
 
-    /// Schedules computation on the next free core and returns its end.
     pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
         if ns == 0 {
             return self.behind_pause(now_ns);

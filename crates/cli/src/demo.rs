@@ -43,7 +43,6 @@ pub fn command(args: &args::Demo) -> u8 {
     code
 }
 
-/// A process of its own, so that the demo is the command that it shows.
 fn test(script: &std::path::Path, url: &str, token: &str, args: &args::Demo) -> u8 {
     let Ok(program) = std::env::current_exe() else {
         return exit::COULD_NOT_RUN;

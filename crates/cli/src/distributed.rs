@@ -170,7 +170,6 @@ pub fn wanted(
     })
 }
 
-/// Sets a stamp that all processes know, for MQTT messages and client ids.
 pub fn name(args: &mut args::RunArgs) {
     let moment = args.part.start_at.as_deref().and_then(record::moment);
     args.stamp = match (args.stamp, args.seed, moment) {

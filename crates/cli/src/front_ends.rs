@@ -121,7 +121,6 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 const OTHER_TOOLS: &str = "Other tools' commands";
 
-/// Adds the commands of the front ends, and help that lists all commands in groups.
 pub fn listed(command: Command) -> Command {
     let commands = DOORS.iter().map(|door| {
         let card = door.card();

@@ -25,7 +25,6 @@ const LOCUST: [&str; 4] = [
     "_exceptions.csv",
 ];
 
-/// File in a report's folder with the path of its source.
 const OF: &str = "of";
 
 pub struct ImportError {

@@ -15,7 +15,6 @@ fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
     })
 }
 
-/// Removes the clients and their criteria, since a flag replaces the load.
 pub fn leave_out(plan: &mut Plan, flag: &str) {
     if plan.background.is_none() {
         return;

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use record::redact::Redactor;
 use session::salt;
 
-/// Hides URL passwords, tokens in queries, and values of these names.
 pub fn without_secrets(text: &str, names: &[String]) -> String {
     salt::redactor(names).text(text)
 }

@@ -30,7 +30,6 @@ pub fn without_scheme(what: &str) -> Option<String> {
     })
 }
 
-/// A host with a port, a known host, or an address.
 fn is_bare(what: &str) -> bool {
     if what.contains("://") || what.contains(char::is_whitespace) {
         return false;
@@ -111,7 +110,6 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
     Ok(())
 }
 
-/// An object or a list; a bare number or word is ambiguous.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde_json::Value>(text).is_ok()

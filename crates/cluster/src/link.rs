@@ -21,7 +21,6 @@ pub trait Backend: Send {
     /// Why a node ended, if known, to follow "node 1".
     fn why_gone(&mut self, node: u64) -> Option<String>;
 
-    /// Whether nodes are on this machine, which then needs no samplers of theirs.
     fn is_here(&self) -> bool;
 }
 

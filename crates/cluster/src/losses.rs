@@ -65,7 +65,6 @@ impl Losses {
         }
     }
 
-    /// Offers the lost shares to nodes with capacity. Returns events to report now.
     pub fn lost(
         &mut self,
         nodes: &mut Nodes,

@@ -30,7 +30,6 @@ const LEASE_POLL: Duration = Duration::from_millis(50);
 /// Cause if the conductor closed the stream.
 const GONE: &str = "its conductor is gone";
 
-/// Creates a job from the test, with resources that live as long.
 pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job, RunRefused>;
 
 /// Runs until the conductor ends it or is gone.

@@ -96,7 +96,6 @@ pub fn is_plain_path(path: &str) -> bool {
     is_plain
 }
 
-/// Bytes that the standard leaves unchanged in both path and query.
 static SAFE: [bool; 256] = {
     let mut safe = [false; 256];
     let plain =

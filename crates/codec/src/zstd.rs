@@ -7,7 +7,6 @@ use super::unpack::{UnpackError, read};
 /// Maximum window. Larger ones are not valid over HTTP and are not allocated.
 const MOST_WINDOW: u64 = 8 << 20;
 
-/// Decodes the frames of a body in sequence. Skippable frames are skipped.
 pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();
     while !rest.is_empty() {

@@ -43,7 +43,6 @@ pub struct Identity {
 #[derive(Debug)]
 pub struct FinishedStage<'a> {
     pub name: &'a str,
-    /// The load in words, or the command line of another tool.
     pub load: &'a str,
     pub target: Option<&'a str>,
     pub against: Option<usize>,
@@ -52,7 +51,6 @@ pub struct FinishedStage<'a> {
     pub cool_down: Option<&'a CoolDown>,
 }
 
-/// Mean rates of a stage in its phase with the highest load.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct Planned {
     #[serde(default)]

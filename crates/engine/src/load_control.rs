@@ -22,7 +22,6 @@ pub struct LoadControl(Arc<LoadState>);
 
 #[derive(Debug)]
 struct LoadState {
-    /// Number of changes, so that readers of the newest need no lock.
     version: AtomicU64,
     state: Mutex<CurrentLoad>,
     /// Moment after which changes are rejected.

@@ -210,7 +210,6 @@ struct Around {
     course: Option<LoadControl>,
     adoptions: Option<ShardTakeover>,
     stop: StopHandle,
-    /// Index of the worker, and number of workers. Others are simulated separately.
     place: Option<(usize, usize)>,
 }
 

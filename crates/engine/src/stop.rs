@@ -85,7 +85,6 @@ pub struct StopHandle(Arc<StopState>);
 #[derive(Debug, Default)]
 struct StopState {
     urgency: AtomicU8,
-    /// Number of the first signal. The page's button counts as Ctrl-C.
     signal: AtomicU8,
     /// Time of the first stop, in nanoseconds from the start plus one. 0 for none.
     at: AtomicU64,

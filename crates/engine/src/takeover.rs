@@ -19,7 +19,6 @@ pub struct ShardTakeover(Arc<TakeoverState>);
 
 #[derive(Debug, Default)]
 struct TakeoverState {
-    /// Number of takeovers, so that readers of the newest need no lock.
     version: AtomicU64,
     state: Mutex<Takeovers>,
 }

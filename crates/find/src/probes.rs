@@ -151,7 +151,6 @@ impl<'a> ProbeEnv<'a> {
         flags
     }
 
-    /// Refuses criteria without samples, which always hold. Quick probes may miss rare requests.
     fn are_measured(
         &self,
         probe: &Probe,

@@ -1,7 +1,6 @@
 //! `.env` files, as parsed by Node's `dotenv`. Lines that it ignores are ignored. The caller
 //! decides precedence over existing variables.
 
-/// Returns the variables in order. The last value of a variable counts.
 #[must_use]
 pub fn parse(text: &str) -> Vec<(String, String)> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -70,7 +69,6 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     Some((value, after))
 }
 
-/// An unquoted value, up to a comment or the end of the line.
 fn plain(text: &str) -> String {
     text.split('#').next().unwrap_or_default().trim().to_owned()
 }

@@ -3,7 +3,6 @@
 
 use crate::random::mix;
 
-/// Purpose of a draw, so that draws for one request are independent.
 #[derive(Clone, Copy)]
 pub enum For {
     Service,

@@ -42,7 +42,6 @@ pub enum LabError {
     },
     /// The start message could not be written.
     Output(io::Error),
-    /// The system refused an event loop, a thread or a signal handler.
     Runtime(io::Error),
 }
 

@@ -132,7 +132,6 @@ pub fn run(
     lab.stop()
 }
 
-/// A lab on a thread of this process, until stopped or dropped.
 pub struct Lab {
     address: SocketAddr,
     sidecar: Option<(&'static str, SocketAddr)>,
@@ -218,7 +217,6 @@ impl Drop for Lab {
     }
 }
 
-/// A lab with bound port and open files, ready to serve.
 pub struct Bound {
     address: SocketAddr,
     /// Scheme and address of a second port.

@@ -8,7 +8,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{LabError, LabOptions};
 
-/// Backlog of connections; the kernel cuts it to its own limit.
 const BACKLOG: i32 = 4096;
 
 pub(crate) fn on(options: &LabOptions) -> Result<(TcpListener, SocketAddr), LabError> {

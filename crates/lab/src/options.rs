@@ -16,7 +16,6 @@ pub struct LabOptions {
     pub seed: u64,
     pub log: Option<PathBuf>,
     pub print_token: bool,
-    /// Ends when standard input closes, so that a lab cannot outlive its parent.
     pub until_stdin_closes: bool,
     /// Pairs for this lab. The last value counts, unless the lab accepts several.
     pub extra: Vec<(String, String)>,

@@ -171,8 +171,8 @@ pub fn inflation_of(counted: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// Whether the quantile of each half of the run is far from the bound: at most half or at least twice
-/// the bound. Then drift of the samples is not treated as correlation.
+/// Whether the quantile of each half of the run is far from the bound: at most half or at least
+/// twice the bound. Then drift of the samples is not treated as correlation.
 ///
 /// If few samples may exceed the bound, every sample must be on its side too, because those few may
 /// come in bursts. Always false with fewer than two parts.

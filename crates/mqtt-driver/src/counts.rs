@@ -45,7 +45,6 @@ counts! {
     /// Delay of publishing until subscriptions were answered, in nanoseconds.
     start_delay_ns,
     unanswered_subscriptions,
-    /// Messages in flight when a session was lost, or at the end.
     unknown,
     /// Messages due and never sent.
     unsent,

@@ -124,7 +124,6 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// Whether a new message can be written immediately.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.qos == Qos::AtMostOnce || self.session.has_room()

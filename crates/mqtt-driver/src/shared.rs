@@ -292,7 +292,6 @@ impl DriverState {
         ledgers.map(|of| of.confirmed - of.turned_down).sum()
     }
 
-    /// Whether a CONNECT or a SUBSCRIBE of some client is in flight.
     pub fn waits_for_answers(&self) -> bool {
         self.clients.iter().any(|client| client.waits_for_answer())
     }
@@ -370,7 +369,6 @@ impl DriverState {
         }
     }
 
-    /// Reports increases to the front end's accumulator at intervals.
     pub fn tell_progress(&self, now: u64) {
         let (before, at) = self.reported.get();
         if now < at + PROGRESS_NS {

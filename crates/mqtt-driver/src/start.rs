@@ -16,7 +16,6 @@ use engine::{
 
 use crate::{counts::add, shared::DriverState};
 
-/// Shared by the workers of a process. Not used per message.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     /// 0 until the first registers.
@@ -95,7 +94,6 @@ impl Together {
     }
 }
 
-/// Waits for subscriptions within the drain time, then shifts the load.
 pub(crate) async fn publishing(shared: &DriverState) {
     let (worker, together) = (&shared.worker, &shared.together);
     if shared.counts_connections() {

@@ -13,7 +13,6 @@ pub struct Flight<T> {
     first: u16,
     /// The window without gaps. `None` for a finished entry.
     stretch: VecDeque<Option<T>>,
-    /// Entries older than the window, with their sequence of removal from it.
     aside: BTreeMap<u16, (u64, T)>,
     set_aside: u64,
     under_way: usize,

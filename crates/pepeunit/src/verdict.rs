@@ -24,7 +24,6 @@ pub(crate) struct BackendVerdict {
     connected: u64,
     seconds: f64,
     ended: Option<String>,
-    /// Drops of all clients that the broker reported during the test.
     dropped: Option<u64>,
     kept: Option<KeptMessages>,
 }

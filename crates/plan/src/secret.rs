@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use query::value;
 
-/// Names that contain one of these words, in any case, hold secrets.
 const WORDS: [&str; 8] = [
     "authorization",
     "cookie",

@@ -121,7 +121,6 @@ impl RunStart {
     }
 }
 
-/// External control of users and of the end of the load.
 fn outside(plan: &Plan) -> Option<String> {
     match (&plan.work, &plan.load) {
         (Work::External(external), Load::Closed { .. } | Load::Open { .. }) => {
@@ -232,7 +231,6 @@ impl FileFacts {
     }
 }
 
-/// Hash of the plan without secrets, whose marks differ by process.
 pub(crate) fn plan_sha256(plan: &serde_json::Value) -> String {
     let mut text = plan.to_string();
     while let Some(at) = text.find(MARK) {

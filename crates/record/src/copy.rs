@@ -67,7 +67,6 @@ enum PieceHead {
 }
 
 impl RecordPiece {
-    /// A line of JSON, then the lines of chunk or file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let (head, rest) = match self {

@@ -106,7 +106,6 @@ pub struct LoadFacts {
     pub end_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub changes: u64,
-    /// Who controls users and end from outside; then the end is known afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -157,7 +156,6 @@ pub struct RunStart {
 pub struct RunEnd {
     pub ns: u64,
     pub reason: Option<String>,
-    /// signal, page, limit, fault, or rule pass, rule fail, rule inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// The record could not be written after this moment.

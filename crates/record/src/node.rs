@@ -17,7 +17,6 @@ pub struct NodeLost {
     /// End of its lease: it sends nothing later.
     #[serde(default)]
     pub lease_ends_ns: u64,
-    /// Arrivals due until the end of its lease, including those taken over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub due: u64,
     /// Those due until `recorded_to_ns`.
@@ -42,7 +41,6 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl NodeLost {
-    /// Fills in arrivals from its shares, each from a moment on. A closed load has none.
     #[must_use]
     pub fn counted(mut self, schedule: &Schedule, shares: &[(Share, u64)]) -> NodeLost {
         let until = |at_ns: u64| {

@@ -259,7 +259,6 @@ impl Run {
         self.take_adding(dir, (manifest, until_ns), |_| {});
     }
 
-    /// Returns the end of its record, and the number of arrivals due.
     fn take_adding(
         &mut self,
         dir: &Path,

@@ -257,7 +257,6 @@ impl MetricSeries {
         }
     }
 
-    /// Cut to the period. Barely touching samples belong to the neighbour.
     pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = MetricSample> + '_ {
         // A stopped run may end before a phase begins.
         let to = to.max(from);

@@ -179,7 +179,6 @@ fn three_digits(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// web/src/text/units.ts has the same functions; both are tested with the same cases.
     #[test]
     fn the_page_rounds_alike() {
         let cases: serde_json::Value =

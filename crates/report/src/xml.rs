@@ -7,7 +7,6 @@ pub fn text(text: &str) -> String {
     escape(text, false)
 }
 
-/// Line ends are escaped, since attributes would turn them into spaces.
 #[must_use]
 pub fn attribute(text: &str) -> String {
     escape(text, true)

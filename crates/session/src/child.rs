@@ -76,7 +76,6 @@ pub fn own(
 
 /// Why nothing can be written next to this file, if so.
 fn no_room(background: &Path) -> Option<String> {
-    /// Size of the smallest file that a run writes, on any file system.
     const ROOM: usize = 64 << 10;
     let tried = background.with_extension("room");
     let written = fs::write(&tried, vec![0; ROOM]);

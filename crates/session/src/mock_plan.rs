@@ -64,7 +64,6 @@ fn lines(errors: LoadErrors) -> Vec<String> {
     errors.problems.iter().map(ToString::to_string).collect()
 }
 
-/// Service times of all responses, and the number of requests without a response.
 fn measured(
     reference: &Reference,
     runs: &Path,

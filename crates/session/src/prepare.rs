@@ -297,7 +297,6 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
     judged.chain(set_aside).chain(too_short).collect()
 }
 
-/// Whether it refers to a metric that a source may report later.
 fn may_come_up(job: &Job, criterion: &Criterion) -> bool {
     let Metric::Server(name, _) = &criterion.metric else {
         return false;

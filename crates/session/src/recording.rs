@@ -153,7 +153,6 @@ pub(crate) fn heed(
 }
 
 impl Recording<'_> {
-    /// Adds an interval merged from all processes, which have recorded it.
     pub fn interval_of_parts(&mut self, whole: DecodedChunk, under_way: &Ages) {
         self.look();
         let interval = measured(&whole, under_way);
@@ -178,7 +177,6 @@ impl Recording<'_> {
     }
 }
 
-/// An interval as the engine would produce it, without details of failures.
 fn measured(whole: &DecodedChunk, under_way: &Ages) -> Interval {
     let frame = &whole.frame;
     let slots = frame.parts.iter();

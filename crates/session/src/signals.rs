@@ -26,7 +26,6 @@ static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
 struct Listeners {
     all: Vec<Listener>,
     next: u64,
-    /// Whether the handler is installed, for the rest of the process.
     catching: bool,
 }
 

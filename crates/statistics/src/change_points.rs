@@ -13,7 +13,6 @@ const FIRST_PASS: f64 = 10.0;
 /// Minimum number of values on each side. Fewer may be a run that was paused.
 pub const LEAST_LEVEL: usize = 4;
 
-/// Correlation of neighbours above which a series cannot be split into levels.
 pub const TOO_CORRELATED: f64 = 0.85;
 /// Minimum step in standard deviations that is a level regardless of the requested magnitude.
 const LEAST_STEP: f64 = 1.5;
@@ -107,7 +106,6 @@ fn split(stretch: &[f64], offset: usize, found: &mut Vec<usize>) {
     }
 }
 
-/// Returns the split with the largest weighted energy distance between both sides.
 fn best_split(stretch: &[f64]) -> Option<usize> {
     let n = stretch.len();
     if n < 2 * LEAST_LEVEL {

@@ -7,7 +7,6 @@
 
 /// Maximum distance of an observation from the estimate, in logarithms.
 const REACH: f64 = 0.32;
-/// Number of crossings on the grid, evenly over twice the reach.
 const CROSSINGS: usize = 161;
 /// Steepness grid: the exponent with which the odds grow with the level. First value, and factor to
 /// the next.
@@ -34,12 +33,10 @@ pub struct Observations {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crossing {
-    /// Ascending logarithms of levels, with the probability that the crossing is below each.
     below: Vec<(f64, f64)>,
 }
 
 impl Crossing {
-    /// Returns the logarithm of the level below which the crossing lies with this probability.
     #[must_use]
     pub fn at(&self, probability: f64) -> f64 {
         let mut before = self.below[0];
@@ -143,7 +140,6 @@ fn place(i: usize, around: f64) -> f64 {
 
 struct LogisticCurve {
     odds: f64,
-    /// Shares at which an observation's distance is capped, below and above.
     ends: (f64, f64),
     far: f64,
 }

@@ -7,10 +7,8 @@
 const MOST_EXACT: usize = 100;
 /// Maximum size of a small sample. The other one may be larger.
 const SMALL: usize = 10;
-/// Total number of values above which exact counting takes too long.
 const MOST: usize = 300;
 
-/// Whether samples of these sizes are small enough for the exact test.
 pub(crate) fn is_exact(first: usize, second: usize) -> bool {
     let all = first + second;
     all <= MOST_EXACT || first.min(second) <= SMALL && all <= MOST

@@ -1,6 +1,5 @@
 //! Median and outliers.
 
-/// Distance of an outlier from the median, in robust standard deviations.
 const FAR: f64 = 5.0;
 /// Minimum distance of an outlier, in logarithms.
 const LEAST: f64 = 0.05;

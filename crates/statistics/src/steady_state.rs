@@ -16,12 +16,8 @@ const LEAST: usize = 10;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Direction {
     Steadily,
-    /// Total change from the first value that counts to the last.
     Drifting(f64),
-    Shifting {
-        at: usize,
-        by: f64,
-    },
+    Shifting { at: usize, by: f64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

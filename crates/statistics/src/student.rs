@@ -96,7 +96,6 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     (front.exp() * fraction / a).clamp(0.0, 1.0)
 }
 
-/// Logarithm of the gamma function of a positive number, by Stirling's series.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut less) = (x, 0.0);
     while x < 12.0 {

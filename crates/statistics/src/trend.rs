@@ -5,7 +5,6 @@ use crate::{median, rank};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// Significance in standard deviations, with sign. There is a trend beyond three.
     pub z: f64,
     pub slope: f64,
 }
@@ -77,7 +76,6 @@ pub struct LevelStep {
     pub at: usize,
     pub before: f64,
     pub after: f64,
-    /// Step in standard deviations, corrected for the correlation on both sides.
     pub z: f64,
     /// Squares left unexplained by two levels, relative to those left by a straight line.
     pub against_line: f64,

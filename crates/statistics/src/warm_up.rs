@@ -2,7 +2,6 @@
 
 use base::mutant::{self, Mutant};
 
-/// Number of values per batch. Batches make the rule robust against single values.
 const BATCH: usize = 5;
 /// Minimum number of batches.
 const ENOUGH_BATCHES: usize = 5;

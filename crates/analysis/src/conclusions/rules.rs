@@ -31,7 +31,6 @@ pub(super) const ALL: [Rule; 13] = [
     not_sent,
 ];
 
-/// Up to this share of errors a server is called healthy.
 const FEW_ERRORS: f64 = 0.01;
 /// From this share of failed requests on, no limit is attributed.
 const MOSTLY_FAILED: f64 = 0.5;

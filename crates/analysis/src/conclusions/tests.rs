@@ -8,7 +8,6 @@ use crate::{
     summary::{Summary, Tone},
 };
 
-/// Conclusions about how the service performed; at most one can be true.
 fn claims(summary: &Summary) -> Vec<&'static str> {
     let mut claims = Vec::new();
     for conclusion in &summary.conclusions {

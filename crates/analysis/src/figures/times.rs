@@ -111,7 +111,6 @@ pub struct Stats {
     pub max: Figure,
 }
 
-/// Samples of one kind of time, including requests without a time.
 pub struct Sampled {
     kind: TimeKind,
     times: KindTimes,
@@ -121,7 +120,6 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Where every request should have a sample, those without count as unanswered.
     pub fn from_totals(part: &LabelTotals, kind: TimeKind) -> Sampled {
         let mut times = KindTimes::from_slot(&part.slot, kind);
         if mutant::is(Mutant::ErrorsLeftOut) {

@@ -9,7 +9,6 @@ use super::{
 };
 use record::units;
 
-/// A holder with this share of the threads is the cause.
 const MOST: f64 = 0.6;
 /// Minimum share of each of several joint holders.
 const PART: f64 = 0.15;

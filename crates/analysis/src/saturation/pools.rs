@@ -10,10 +10,8 @@ use super::{
 
 pub const THREADS: &str = "thread pool";
 
-/// Consecutive samples of a full pool that count without a queue.
 const MANY_LOOKS: usize = 10;
 
-/// Metrics of a pool, by the last words of their names.
 struct Pair {
     resource: &'static str,
     is_reported: Tells,
@@ -48,7 +46,6 @@ pub(super) const OF_REDIS: &str = "clients of Redis";
 const DECLARED: &str = "pool";
 const DESCRIPTORS: &str = "descriptors";
 
-/// Puma and its exporters; Tomcat, Jetty and Hikari through Micrometer; databases; processes.
 const PAIRS: [Pair; 11] = [
     pair(
         THREADS,

@@ -10,7 +10,6 @@ pub(super) const QUOTA: &str = "CPU quota";
 
 /// From this share on the CPU is at its limit.
 const FULL: f64 = 0.95;
-/// A control group throttled for this share of time is at its quota.
 const THROTTLED: f64 = 0.1;
 const HELD_BACK: &str = "container_cpu_cfs_throttled_seconds_total";
 /// Metrics that are a share of all cores, by the last words of their names.

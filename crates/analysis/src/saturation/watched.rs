@@ -87,14 +87,12 @@ impl WatchedMetric {
             .map(|(_, value)| value)
     }
 
-    /// The first period in which a condition holds for consecutive samples.
     pub fn lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Option<TimeSpan> {
         let mut all = self.runs(is_so).into_iter();
         all.find(|(_, looks)| *looks >= LOOKS)
             .map(|(stretch, _)| stretch)
     }
 
-    /// All periods in which a condition holds, with their number of samples.
     pub fn runs(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<(TimeSpan, usize)> {
         let apart_ns = self.apart_ns();
         let mut runs: Vec<(TimeSpan, usize)> = Vec::new();

@@ -14,7 +14,6 @@ pub(super) fn add(points: &mut Columns, run: &Run) {
     }
 }
 
-/// Adds to each point what falls into it, without losing anything to rounding.
 fn spread(points: &mut Columns, (from, to): (u64, u64), count: u64) {
     let until = |at: u64| {
         let passed = at.clamp(from, to) - from;

@@ -128,7 +128,6 @@ fn due(moment: &Moment<'_>) -> f64 {
     due.saturating_sub(turned_away) as f64
 }
 
-/// Whether each arrival is one request, so that their number is known.
 fn is_one_request_each(within: &[&Moment<'_>]) -> bool {
     let sum = |of: &dyn Fn(&Moment<'_>) -> u64| within.iter().map(|moment| of(moment)).sum::<u64>();
     let ended = sum(&|moment| moment.all.slot.counters.ended());

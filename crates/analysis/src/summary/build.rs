@@ -184,7 +184,6 @@ fn row_of_label(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) ->
     row_of(run, (label, of_all), &part, elapsed_ns)
 }
 
-/// Unanswered message types would distort the service time of all requests.
 fn row_of_all(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) -> Row {
     let mut labels = run.labels.iter();
     let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));

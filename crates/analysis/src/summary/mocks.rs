@@ -69,7 +69,6 @@ pub(super) fn rows(run: &Run) -> Vec<MockRow> {
     reported.map_or_else(Vec::new, |reported| mock_rows(reported))
 }
 
-/// A row for each route that was called, in the order of the plan.
 #[must_use]
 pub fn mock_rows(reported: &[Value]) -> Vec<MockRow> {
     reported

@@ -225,7 +225,6 @@ fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u6
     Some(first.span.0 - end_ns)
 }
 
-/// Points may cross phase borders; those that overlap the peak are excluded.
 fn is_in(moment: &Moment<'_>, within: &Range<u64>) -> bool {
     moment.span.0 >= within.start && moment.span.1 <= within.end
 }

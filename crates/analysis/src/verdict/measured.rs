@@ -435,7 +435,6 @@ impl CriterionScope<'_> {
         totals.inflation(kind, q, (bound, self.phases.as_deref()), wanted)
     }
 
-    /// Times by point. Points on the border of a phase include its neighbour.
     fn parts_over_time(&self, kind: TimeKind) -> Vec<KindTimes> {
         let points = self.points();
         points

@@ -66,7 +66,6 @@ const LATE_SHARE: f64 = 0.05;
 /// Maximum share of the plan that may be unsent.
 const UNSENT_SHARE: f64 = 0.005;
 const BUSY: f64 = 0.85;
-/// Share of time a closed-loop worker may wait for a CPU.
 const CROWDED: f64 = 0.25;
 const STEAL: f64 = 0.02;
 /// With fewer samples of requests in flight, chance exceeds 1 %.

@@ -76,7 +76,6 @@ pub(crate) fn judge(run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) -> Vec<
     judged
 }
 
-/// Marks decided criteria of an invalid measurement that hold regardless of the generator.
 pub(crate) fn despite_the_generator(
     run: &Run,
     judged: &mut [Judged],

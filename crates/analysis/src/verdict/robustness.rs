@@ -51,7 +51,6 @@ impl Harm {
         worst(&self.late).saturating_add(worst(&self.stalled))
     }
 
-    /// Candidate bounds, with the share of requests that may be off by more.
     fn bounds(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 1.0];
         QUANTILES.into_iter().map(|q| {

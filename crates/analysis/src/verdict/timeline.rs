@@ -13,7 +13,6 @@ use crate::{
 };
 use record::{Run, Totals, history::Point};
 
-/// Points of a run with their results, computed once for summary and series.
 pub struct Timeline<'a> {
     pub steady: Option<Steady>,
     pub moments: Vec<Moment<'a>>,

@@ -190,7 +190,6 @@ fn percentile(
     }
 }
 
-/// Whether the parts' ranks reach the whole's. With few samples, ranks by gaps may fall short.
 fn is_below_parts(whole: &LatencyStats, share: f64, parts: &[LatencyStats]) -> bool {
     if !whole.blur.ranks_gaps {
         return true;

@@ -116,7 +116,6 @@ mod tests {
 
     const START: i128 = 1_700_000_000 * SECOND;
 
-    /// A minute of calm, half a minute at five times the load, calm.
     fn spike() -> Vec<f64> {
         (0..180)
             .map(|second| {

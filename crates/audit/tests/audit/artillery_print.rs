@@ -30,7 +30,6 @@ impl Block {
     }
 }
 
-/// At a constant rate, so that the mean of periods is close.
 pub fn run(rng: &mut Rng) -> Run {
     let periods = rng.whole(1, 12);
     let scenarios = rng.whole(1, 3);

@@ -95,7 +95,6 @@ impl Fleet {
         }
     }
 
-    /// Random background work that takes the requested share of threads and cores.
     fn keep_busy(self: &Arc<Self>, instance: Arc<Instance>) {
         let share = self.settings.background;
         if share == 0.0 {
@@ -130,7 +129,6 @@ impl Fleet {
         });
     }
 
-    /// Adds an instance when one has been too busy for several consecutive samples.
     async fn scale(self: Arc<Self>, rule: Autoscale) {
         let every_ns = (rule.every_ns / self.settings.hurry).max(1);
         let mut in_a_row: Vec<u32> = Vec::new();
@@ -166,7 +164,6 @@ impl Default for Busy {
 }
 
 impl Busy {
-    /// Reports the busy share of each instance since the last sample.
     fn then(self, all: &[Arc<Instance>], mut tell: impl FnMut(&Instance, f64)) -> Self {
         let moment_ns = clock::monotonic_ns();
         let busy_ns: Vec<u64> = all.iter().map(|instance| instance.cpu_ns()).collect();

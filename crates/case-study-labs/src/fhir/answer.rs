@@ -102,7 +102,6 @@ pub(super) fn resource(status: StatusCode, version: u64, body: String) -> Respon
         .into_response()
 }
 
-/// Stored resources are inserted without parsing, which would dominate the cost.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Bundle {

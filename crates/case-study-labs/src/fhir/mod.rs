@@ -42,7 +42,6 @@ pub(crate) const LAB: LabEntry = LabEntry {
 
 const BASE: &str = "/fhir/R4";
 const DEFAULT_COUNT: u32 = 20;
-/// Pages are built in memory. FHIR allows fewer entries than requested.
 const MAX_COUNT: u32 = 1000;
 
 struct Fhir {

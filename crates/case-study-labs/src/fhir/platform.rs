@@ -16,7 +16,6 @@ const NAME: &str = "fhir";
 pub(super) const OPTIONS: [&str; 4] = ["servers", "cpu", "database", "control-port"];
 
 const US: u64 = 1_000;
-/// Waiting queries that slow a query down by its own duration.
 const CROWD: f64 = 1_000.0;
 /// Maximum factor.
 const MOST: f64 = 5.0;
@@ -145,7 +144,6 @@ impl Platform {
         self.timer.until(done).await;
     }
 
-    /// Slower with more waiting queries, as when too many run at once.
     fn query(&self, now: u64, ns: u64) -> u64 {
         let mut cores = lock(&self.database);
         let waiting = cores

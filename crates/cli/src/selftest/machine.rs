@@ -17,7 +17,6 @@ use rustix::{
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
-/// Pins children to one core, by inherited affinity; restored on drop.
 pub struct OnCore {
     before: Option<CpuSet>,
 }
@@ -57,7 +56,6 @@ pub struct Witness {
     thread: JoinHandle<Vec<u64>>,
 }
 
-/// Ten times the experiments' rate, to notice whatever a request may meet.
 const LOOK_NS: u64 = 500_000;
 /// Share of moments at which more than six of 600 requests are late in one of 100 runs.
 const ENOUGH_TO_BE_FLAGGED: f64 = 0.004;

@@ -114,7 +114,6 @@ pub struct Depth {
 pub struct Case {
     pub id: &'static str,
     pub title: &'static str,
-    /// Whether it depends on a calm machine; then it may be repeated.
     pub timing: bool,
     pub run: fn(Depth) -> Result<Vec<Assertion>, String>,
 }

@@ -14,7 +14,6 @@ use super::ComparedRun;
 use analysis::series::Grid;
 
 const RESAMPLES: usize = 1000;
-/// A quarter of a percent, a tenth of what is reported.
 const GRID: Grid = Grid(1000.0);
 const ENOUGH_WINDOWS: usize = 10;
 

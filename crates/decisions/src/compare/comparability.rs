@@ -47,7 +47,6 @@ impl Incompatibility {
     }
 }
 
-/// All reasons, each kind once with the first run that shows it.
 #[must_use]
 pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibility> {
     let runs: Vec<&ComparedRun> = baseline.runs.iter().chain(&candidate.runs).collect();

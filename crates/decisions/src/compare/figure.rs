@@ -107,7 +107,6 @@ pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     subjects
 }
 
-/// A message about the first figure that some run has no row for.
 #[must_use]
 pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Option<String> {
     let mut runs = baseline.runs.iter().chain(&candidate.runs);

@@ -84,7 +84,6 @@ fn is_late(row: &ProbeRow, slos: &[String]) -> bool {
     failing(row, slos).any(|(metric, _)| matches!(metric, Metric::Time(..)))
 }
 
-/// Whether requests wait for the test's own connections while the service stays fast.
 fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
     let below = held.iter().filter_map(|row| row.service).max();
     let known = row.wait.zip(row.service).zip(below);

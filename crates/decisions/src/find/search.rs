@@ -124,7 +124,6 @@ pub enum SearchEnd {
     HoldsToMost,
     GeneratorLimited,
     GeneratorDisturbed,
-    /// The load line moved by this during the search, in logarithms.
     Drifts(f64),
     OutOfBudget,
 }
@@ -429,7 +428,6 @@ fn ended(asked: &SearchConfig, whole: &[&ProbeResult]) -> SearchEnd {
     found.map_or(SearchEnd::OutOfBudget, SearchEnd::Found)
 }
 
-/// Level at which violations reach the limit, at most the capacity under overload.
 fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     let (held, failed) = bracket(whole);
     let (held, failed) = (held?.ln(), failed?.ln());

@@ -22,7 +22,6 @@ pub(super) struct RuleWindow {
     /// Samples: finished requests, the base of a share, or samples of a level.
     pub n: u64,
     pub over: u64,
-    /// Requests in flight at its end for longer than the bound.
     pub late: u64,
     /// For means.
     pub sum: f64,

@@ -5,7 +5,6 @@ use record::{Run, server::MetricSeries, units};
 
 use analysis::verdict::server_bounds;
 
-/// A source silent for longer than this beyond its interval is stale.
 const STALE_NS: u64 = 3 * SECOND;
 /// Minimum known share of a window.
 const KNOWN: f64 = 0.9;

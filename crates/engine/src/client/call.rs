@@ -307,7 +307,6 @@ impl Client {
 }
 
 impl Exchange {
-    /// Resets the data of a redirected hop, which is counted separately.
     fn forget_hop(&mut self) {
         self.answer = Response::default();
         self.moments.head = 0;

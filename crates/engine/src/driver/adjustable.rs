@@ -93,7 +93,6 @@ impl WorkerArrivals<'_> {
     }
 }
 
-/// Users of one worker, of a closed load that can be changed.
 pub(super) struct UserPool {
     view: RefCell<LoadView>,
     /// By number, including those of other workers.

@@ -146,7 +146,6 @@ async fn open(env: &Rc<Env>) {
     pause(env).await;
 }
 
-/// Waits for a final pause, which is part of the planned duration.
 async fn pause(env: &Env) {
     let ends_in_a_pause = match &env.program.load {
         Load::Open { phases, .. } => phases
@@ -161,7 +160,6 @@ async fn pause(env: &Env) {
     }
 }
 
-/// Whether a user may start under the plan's limit for the whole process.
 fn try_admit(worker: &Worker, cap: Option<u32>) -> bool {
     let users = &worker.common.users;
     let Some(cap) = cap else {
@@ -401,7 +399,6 @@ impl BackOff {
     }
 }
 
-/// Waits for active users as long as allowed, then gives them up.
 async fn drain(env: &Env) {
     let worker = &env.worker;
     // A stopped run has no more arrivals to wait for.

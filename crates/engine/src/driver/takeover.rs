@@ -23,7 +23,6 @@ struct Coming<'a> {
     rest: Shard<'a>,
 }
 
-/// The next arrivals of a worker whose process may take over shares.
 pub(super) struct Adopting<'a> {
     schedule: &'a Schedule,
     place: (u64, u64),

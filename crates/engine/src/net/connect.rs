@@ -274,7 +274,6 @@ impl Connector {
         }
     }
 
-    /// Addresses of a name in the resolver's order. Looked up once.
     async fn resolve(&self, host: &str, limit: &Limit) -> Result<Rc<[IpAddr]>, Fault> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(Rc::from([address]));

@@ -301,7 +301,6 @@ fn variables(all: &[(String, Variable)]) -> (Constants, Choices) {
     (constants, choices)
 }
 
-/// Payloads without columns that a variable of the same name hides.
 fn visible_payloads(plan: &Plan, constants: &Constants) -> Vec<plan::Payload> {
     let mut payloads = plan.payloads.clone();
     for field in payloads

@@ -27,7 +27,6 @@ fn pause(ns: u64) -> Step {
     })
 }
 
-/// A plan with these steps and a service time, and the counts of its groups.
 struct Grouped {
     intervals: Vec<Interval>,
     labels: Vec<Label>,

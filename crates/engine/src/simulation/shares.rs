@@ -12,7 +12,6 @@ fn add(totals: &mut Totals, intervals: &[Interval]) {
     }
 }
 
-/// Everything that is counted, without samples, whose moments differ by process.
 fn counted(totals: &Totals) -> String {
     let mut text = String::new();
     for (key, part) in &totals.parts {

@@ -34,7 +34,6 @@ struct PlannedTakeover {
     from_ns: u64,
 }
 
-/// One process with workers that is told to take over shares and to end.
 fn process(
     plan: &Plan,
     (share, workers): (Share, usize),

@@ -254,7 +254,6 @@ fn picked(step: &RequestStep, seen: &mut Inspection<'_>) -> Option<[Option<Value
 }
 
 impl User<'_> {
-    /// Runs all captures of a step. If a strict one fails, nothing is stored.
     pub(super) fn capture(
         &mut self,
         step: &RequestStep,

@@ -135,7 +135,6 @@ struct User<'a> {
     held: Rc<Held>,
     weights: HashMap<query::path::Path, u64>,
     due: Intended,
-    /// Total pauses so far. Pauses in parallel branches count as far as they delayed the user.
     paused_ns: u64,
 }
 
@@ -478,7 +477,6 @@ fn think_ns(value: Option<&Value>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    /// Thousands of users wait at once, so their size dominates memory.
     #[test]
     fn user_future_is_small() {
         fn size_of<F, A, B, C>(_: impl Fn(A, B, C) -> F) -> usize {

@@ -188,7 +188,6 @@ impl User<'_> {
         }
     }
 
-    /// Checks that the host of a templated URL may be loaded.
     fn goes_to(&self, host: &str, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
         if self.client.may_go_to(host, "values of the run lead there") {
             return Ok(());
@@ -268,7 +267,6 @@ struct Teller<'u> {
     vars: &'u Vars<'u>,
     step: &'u RequestStep,
     called: Option<&'u str>,
-    /// RNG state of the original request, so that its random values repeat.
     drawn_from: Rng,
 }
 

@@ -9,7 +9,6 @@ use std::{
 pub(crate) enum Reply {
     Bytes(Vec<u8>),
     Close(Vec<u8>),
-    /// Never responds; the connection stays open until the client closes it.
     Never,
 }
 

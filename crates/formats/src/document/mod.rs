@@ -77,7 +77,6 @@ pub struct SyntaxError {
 #[derive(Debug)]
 pub struct Document {
     pub root: Option<Node>,
-    /// Plain scalars that js-yaml would parse as dates; here they stay text.
     pub dates: Vec<(Mark, String)>,
 }
 

@@ -88,7 +88,6 @@ pub fn load(inputs: &Inputs) -> Result<Campaign, LoadErrors> {
     load_with(inputs, &from_disk)
 }
 
-/// Parses a campaign without reading other files, for tests and fuzzing.
 pub fn translate_text(name: &str, text: &str) -> Result<Campaign, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
@@ -184,7 +183,6 @@ fn first_name(stages: &Node) -> Option<&str> {
         .find_map(|item| item.get("name")?.as_str())
 }
 
-/// The campaign's plan with a stage's load, criteria and stop rules.
 fn of_stage(root: &Node, stage: &Node) -> Node {
     let mut plan = root.clone();
     let name = stage.get("name").map(Node::text).unwrap_or_default();

@@ -24,7 +24,6 @@ use crate::{
 };
 
 pub(super) const KEY: &str = "mocks";
-/// Variables in templates of a response, besides those of the path.
 const KNOWN: [&str; 4] = ["query", "body", "remembered", "$uuid"];
 const NO_BODY: [u16; 2] = [204, 304];
 

@@ -166,7 +166,6 @@ pub(super) fn quantity(node: &Node, what: &str, findings: &mut Findings) -> Opti
     grammar(node, parse_quantity(&text), findings)
 }
 
-/// Returns the value, or reports the grammar's error at its position.
 pub(super) fn grammar<T>(
     node: &Node,
     parsed: Result<T, GrammarError>,

@@ -21,7 +21,6 @@ use crate::{
     test::{LOCUST, LocustTest},
 };
 
-/// Workers normally have their part by then; a late one starts on arrival.
 const LEAD_NS: u64 = 250 * MILLISECOND;
 
 #[derive(Serialize, Deserialize)]

@@ -22,7 +22,6 @@ use crate::{
     test::LocustTest,
 };
 
-/// Locust has already given up requests that are in flight at the end.
 pub(crate) const DRAIN_NS: u64 = SECOND;
 
 #[derive(Debug, Clone, Default)]

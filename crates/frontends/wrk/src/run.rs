@@ -31,7 +31,6 @@ use crate::{
 
 const FAILED: u8 = 1;
 const NO_THREAD: u8 = 2;
-/// Drain time, about as long as wrk's threads take to notice the end.
 const DRAIN_NS: u64 = 100 * MILLISECOND;
 
 /// Without the program's name.
@@ -144,7 +143,6 @@ impl RunObserver for Wrk<'_> {
         self.report = Some(report);
     }
 
-    /// wrk has no code for an unwritable file; a message was printed.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         if let Some(report) = &self.report {
             own_lines(outcome.summary, report, outcome.run, self.voice);

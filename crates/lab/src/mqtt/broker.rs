@@ -60,7 +60,6 @@ pub(super) struct BrokerCounts {
     pub subscribed: u64,
 }
 
-/// A message with its quality of service, and whether it was retained.
 type QueuedMessage = (BrokerMessage, QoS, bool);
 
 #[derive(Debug, Default)]

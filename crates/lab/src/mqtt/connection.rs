@@ -94,7 +94,6 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
     ended
 }
 
-/// Identity of an accepted client, or a refusal by faults, gate or credentials.
 fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, session_io::ConnectRefusal> {
     if desk.faults.refuses() {
         return Err(session_io::ConnectRefusal::Busy);

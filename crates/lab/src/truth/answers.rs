@@ -47,7 +47,6 @@ impl WholeResponse {
     }
 }
 
-/// Responses of a mode, for connections that stay open and that close.
 pub(super) struct Answers {
     ok: [WholeResponse; 2],
     error: [WholeResponse; 2],

@@ -35,7 +35,6 @@ pub(super) enum What {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Intake {
     Requests,
-    /// The last response was requested; waits for the end of the connection.
     Discard,
     Ended,
 }

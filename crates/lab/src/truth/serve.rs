@@ -42,7 +42,6 @@ pub(super) struct Serve {
     /// When to retry `accept`.
     accept_again: Option<u64>,
     conns: Conns,
-    /// Release moments of connections, in order of arrival for equal ones.
     turns: BinaryHeap<Reverse<(u64, u64, u64)>>,
     turns_set: u64,
     server: ModeServer,
@@ -136,7 +135,6 @@ impl Serve {
         }
     }
 
-    /// Stops reading. Responses due within the grace period are still released.
     fn stop(&mut self) {
         self.listener = None;
         self.accept_again = None;
@@ -158,7 +156,6 @@ impl Serve {
         self.now >= deadline || nothing_due && !self.conns.iter_mut().any(|conn| conn.is_writing())
     }
 
-    /// Updates the events registered for a connection, or drops a finished one.
     fn settle(&mut self, token: u64) {
         let Some(conn) = self.conns.get(token) else {
             return;

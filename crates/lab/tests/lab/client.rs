@@ -80,14 +80,12 @@ impl Client {
         self.stream.get_mut().write_all(bytes).unwrap();
     }
 
-    /// Reads to the end of the connection. Returns how it ended.
     pub fn receive_all(&mut self) -> (Vec<u8>, std::io::Result<()>) {
         let mut bytes = Vec::new();
         let ended = self.stream.read_to_end(&mut bytes).map(drop);
         (bytes, ended)
     }
 
-    /// Whether neither data nor the end of the connection arrives for this time.
     pub fn is_silent_for(&mut self, time: Duration) -> bool {
         let stream = self.stream.get_ref();
         let before = stream.read_timeout().unwrap();

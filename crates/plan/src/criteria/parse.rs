@@ -7,7 +7,6 @@ use crate::units::{GrammarError, Quantity, parse_duration, parse_quantity};
 pub const GRAMMAR: &str = "[service|iteration|transaction] p50…p99.99|mean|max, errors, rate, in-flight, unsent, lateness p99, lost, duplicates, unknown or server.NAME, \
      then [of \"LABEL\"] [in \"PHASE\"|in steady], then < <= > >= and a value with its unit";
 
-/// The grammar of a metric without a bound, as used in comparisons.
 const FIGURES: &str =
     "[service|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of \"LABEL\"]";
 
@@ -252,7 +251,6 @@ impl<'a> Scan<'a> {
         self.at
     }
 
-    /// Takes the next word, up to white space, a comparison or a colon.
     fn word(&mut self) -> &'a str {
         self.skip_space();
         let rest = self.rest();

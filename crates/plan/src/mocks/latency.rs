@@ -19,13 +19,9 @@ pub enum MockLatency {
     Measured(Measured),
     /// Periods of slow responses, with a given mean over all time.
     Episodes {
-        /// Distance between episodes; each is in the middle of its period.
         every_ns: u64,
-        /// Duration of an episode.
         for_ns: u64,
-        /// Latency in an episode.
         slow_ns: u64,
-        /// Latency outside of episodes.
         quick_ns: u64,
     },
     /// A first-come, first-served queue.
@@ -99,7 +95,6 @@ impl MockLatency {
 pub struct PercentileCurve {
     /// (normal quantile, logarithm of nanoseconds).
     points: Vec<(f64, f64)>,
-    /// Normal quantile beyond which the distribution is cut, on both sides.
     ends: f64,
 }
 

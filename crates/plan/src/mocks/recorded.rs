@@ -214,7 +214,6 @@ mod tests {
             prop_assert_eq!(read, Reference { run, label });
         }
 
-        /// Between the ends, increasing with the share, with the right number of values below.
         #[test]
         fn distribution_matches_values(
             mut values in proptest::collection::vec(1_u64..1_000_000, 1..200),

@@ -40,7 +40,6 @@ pub(super) fn text(text: &str) -> Result<Template, TemplateError> {
     }
 }
 
-/// Parses the value of a variable for nested expansion, without calls.
 pub(super) fn variables_only(text: &str) -> Vec<Piece> {
     // Fails only for calls.
     split(text, false).unwrap_or_default()
@@ -139,7 +138,6 @@ fn call_syntax(inside: &str) -> Option<(Brace<'_>, &str)> {
     Some((Brace::Call { name, arguments }, rest))
 }
 
-/// Functions that users expect but Artillery lacks, with the closest one.
 const MEANT: [(&str, &str); 6] = [
     ("$guid", "{{ $uuid }}, one for each virtual user"),
     ("$randomInt", "$randomNumber(min, max)"),

@@ -35,7 +35,6 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The text up to the first of these characters, or the end.
     pub fn until(&mut self, stops: &[char]) -> &'a str {
         let rest = self.rest();
         let end = rest.find(stops).unwrap_or(rest.len());

@@ -82,7 +82,6 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
     text
 }
 
-/// One sentence about what changed between two stages with the same load.
 fn comparison_line(comparison: &Comparison) -> Option<String> {
     let changed = comparison.figures.iter().filter_map(|figure| {
         let (before, after) = (figure.before.as_ref()?, figure.after.as_ref()?);

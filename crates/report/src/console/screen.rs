@@ -154,7 +154,6 @@ fn requests(model: &ScreenModel, room: usize) -> StyledLine {
     line
 }
 
-/// A bar per figure, newest at the right, as many as fit.
 fn sparkline(figures: &[f64], room: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let shown = &figures[figures.len().saturating_sub(room)..];

@@ -49,7 +49,6 @@ pub struct ScreenModel {
     pub labels: Vec<Busy>,
     /// Verdict and p99 lateness so far.
     pub measurement: Option<(String, Option<u64>)>,
-    /// CPU share of the busiest worker in the newest interval, without spinning.
     pub cpu: f64,
     pub nodes: Vec<String>,
     /// As if the run ended now.

@@ -202,7 +202,6 @@ fn fixed(ns: u64, digits: u32) -> String {
     )
 }
 
-/// Escapes a cell. An apostrophe prevents spreadsheets from reading a formula.
 fn quoted(text: &str) -> String {
     let guarded = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}")

@@ -331,7 +331,6 @@ pub fn errors(summary: &Summary) -> String {
     section("Errors", &format!("{table}{samples}"))
 }
 
-/// Expected and actual value of the first error, as a list item.
 fn sample(row: &ErrorRow) -> Option<String> {
     let first = row.first.as_ref()?;
     let answered = first

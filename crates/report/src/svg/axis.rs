@@ -76,7 +76,6 @@ impl Axis {
         }
     }
 
-    /// Pixels from the start of the axis; values outside are clamped.
     #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.scale {

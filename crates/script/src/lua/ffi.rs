@@ -212,7 +212,6 @@ impl LuaState {
         }
     }
 
-    /// Calls a global function with a number, and optionally a table of texts and a text.
     pub fn call_response<'a>(
         &self,
         name: LuaRef,

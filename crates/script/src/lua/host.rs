@@ -26,7 +26,6 @@ pub(super) struct ScriptState {
     pub threads: Vec<Thread>,
     /// Figures for `done`: latency, requests.
     pub figures: Mutex<Vec<DistributionFigures>>,
-    /// A final message that ends the run, whatever the script does.
     pub fatal: Mutex<Option<String>>,
     pub unreachable: Mutex<Option<String>>,
     pub failure: Mutex<Option<String>>,
@@ -35,7 +34,6 @@ pub(super) struct ScriptState {
 
 pub(super) const HOOKS: [&str; 3] = ["request", "response", "delay"];
 
-/// One thread of the run, aligned to cache lines to avoid false sharing.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Thread {

@@ -36,7 +36,6 @@ pub struct ScriptContext {
     /// Arguments of the command line that are not options, the URL first.
     pub arguments: Vec<String>,
     pub script: Option<PathBuf>,
-    /// Whether a script that cannot be loaded is an error. wrk ignores it.
     pub must_load: bool,
     pub threads: usize,
 }

@@ -79,7 +79,6 @@ impl Watcher {
         Some(self.event(&state))
     }
 
-    /// Longer runs cost more to compute and are updated less often.
     async fn rest(&self) {
         let cpu_ns = self.sent.map_or(0, |sent| sent.cpu_ns);
         let rest_ns = cpu_ns.saturating_mul(REST);

@@ -125,7 +125,6 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Forwards messages to a sink and logs those meant for people.
 struct Overheard {
     log: Log,
     voice: SharedVoice,

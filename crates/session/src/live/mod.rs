@@ -29,7 +29,6 @@ pub(crate) use steer::Steering;
 
 use crate::{exports::Exports, messages::SharedVoice};
 
-/// How long clients may take to receive the end of the run.
 const GRACE: Duration = Duration::from_secs(1);
 /// Lower priority than the collector: a page may be late, a record may not.
 const NICENESS: i32 = 15;
@@ -258,7 +257,6 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice
     runtime.shutdown_background();
 }
 
-/// Serves one port until the run has ended and clients have been notified.
 async fn serve(server: LiveServer, newest: Arc<LatestState>, voice: SharedVoice) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
         // Sends small events without delay.

@@ -144,7 +144,6 @@ async fn scrape(State(newest): State<Arc<LatestState>>) -> Response {
     }
 }
 
-/// Adds headers against caching, framing and leaking the token by referrer.
 async fn private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [

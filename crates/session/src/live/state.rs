@@ -41,11 +41,9 @@ pub struct LiveState {
     log: Log,
     steering: Steering,
     page: OnceLock<Worked>,
-    /// Updates for clients that have the points up to the key.
     ticks: Mutex<BTreeMap<usize, Arc<str>>>,
 }
 
-/// The page of a state, and the CPU time to compute it.
 #[derive(Debug)]
 struct Worked {
     page: Page,

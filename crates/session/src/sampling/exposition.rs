@@ -95,7 +95,6 @@ fn joined(labels: &[(String, String)]) -> String {
     all.join(",")
 }
 
-/// Name, labels and value of a line; the server's timestamp is ignored.
 #[allow(clippy::type_complexity, reason = "three things of one line")]
 fn sample(line: &str) -> Option<(&str, Vec<(String, String)>, f64)> {
     let end = line.find(['{', ' ', '\t'])?;
@@ -113,7 +112,6 @@ fn sample(line: &str) -> Option<(&str, Vec<(String, String)>, f64)> {
     (!name.is_empty()).then_some((name, labels, value))
 }
 
-/// Labels up to the closing brace, and the rest. Values may hold braces, commas and escaped quotes.
 fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     let mut labels = Vec::new();
     loop {

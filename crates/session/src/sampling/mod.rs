@@ -38,7 +38,6 @@ use crate::messages::SharedVoice;
 const NICENESS: i32 = 19;
 /// Minimum time since the previous sample for a last sample.
 const LEAST_NS: u64 = SECOND / 4;
-/// How long the end of a run waits for last samples.
 const LAST: Duration = Duration::from_millis(200);
 
 /// Maximum length of a metric name with instance, in bytes.

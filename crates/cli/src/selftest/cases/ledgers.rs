@@ -70,7 +70,6 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// A generator stopped past the end of its load reports the unsent rest.
 fn overrun() -> Result<Vec<Assertion>, String> {
     let experiment = Experiment {
         rate: 500,

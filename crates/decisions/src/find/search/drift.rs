@@ -5,7 +5,6 @@ use statistics::{Movement, Observation, movement};
 
 use super::{ProbeReason, ProbeResult};
 
-/// Log-likelihood gain of a moving load line that triggers a repeat.
 const SUSPECTED: f64 = 1.5;
 const SURE: f64 = 5.0;
 const LIKELY: f64 = 3.0;
@@ -27,7 +26,6 @@ pub(super) enum Drift {
         /// The likely shift, if the search ends now.
         likely: Option<f64>,
     },
-    /// Too uncertain to end a search, too likely for an answer.
     Likely(f64),
     Sure(f64),
 }

@@ -82,7 +82,6 @@ impl Grew {
         }
     }
 
-    /// Whether a backlog grew; failures above one have the same cause.
     fn is_overload(&self, probe: &ProbeResult) -> bool {
         self.lowest.is_some_and(|lowest| probe.level >= lowest) && !probe.holds()
     }

@@ -130,7 +130,6 @@ impl Connection {
         }
     }
 
-    /// Records a started batch. Returns how many of it are planned arrivals.
     fn begin(&mut self, shared: &BatchState, intended: Intended, since: u64, now: u64) -> u32 {
         shared.keep.set(self.batch.keep);
         let answers = self.batch.answers.max(1);
@@ -222,7 +221,6 @@ impl Connection {
     }
 }
 
-/// Records responses of a batch and shows them to the source.
 struct Answers<'b> {
     shared: &'b BatchState,
     connection: usize,

@@ -183,7 +183,6 @@ impl BatchState {
         }
     }
 
-    /// Counts due requests that wait for their connection as in flight.
     fn watch_backlog(self: &Rc<BatchState>) {
         let Some((pace, _)) = self.driver.pace.clone() else {
             return;
@@ -205,7 +204,6 @@ impl BatchState {
         *self.worker.backlog.borrow_mut() = Some(Box::new(waiting));
     }
 
-    /// Waits for the end of the run, then for in-flight requests as long as allowed.
     async fn end(&self) {
         let worker = &self.worker;
         // A worker that is done waits with the others.
@@ -326,7 +324,6 @@ impl BatchState {
     }
 }
 
-/// When a batch is due, and when the worker handled it.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     intended: Intended,

@@ -66,7 +66,6 @@ pub(super) fn read(
     long_enough(node, cool_down, findings)
 }
 
-/// Checks that duration and number of requests suffice for a decision.
 fn long_enough(node: &Node, cool_down: CoolDown, findings: &mut Findings) -> Option<CoolDown> {
     if cool_down.at_most_ns <= cool_down.settled_ns {
         findings.problem(node.mark, format!(

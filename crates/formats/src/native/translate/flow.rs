@@ -230,7 +230,6 @@ fn one(step: Option<Step>) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// Variables captured outside of loops. Inside a loop, later steps ran in the previous round.
 fn captured(steps: &Node) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let items = steps.as_list().unwrap_or_default().iter();

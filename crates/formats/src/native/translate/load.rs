@@ -8,7 +8,6 @@ use crate::{
     native::read::{self, entries},
 };
 
-/// Keys that decide a phase's kind, with the keys allowed along with them.
 const KINDS: &[(&str, &[&str])] = &[
     (
         "rate",

@@ -93,7 +93,6 @@ impl RunObserver for Behind {
         }
     }
 
-    /// Prints what Artillery lacks to standard error and returns the exit code.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let voice = self.screen.voice.clone();
         if let Some(stopped) = &outcome.summary.run.stopped {

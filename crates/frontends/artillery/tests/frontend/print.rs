@@ -164,7 +164,6 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
     }
 }
 
-/// Lines about phases, and the report without output of scripts and plugins.
 fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
     let phases = text
         .lines()

@@ -130,7 +130,6 @@ impl Spectrum {
         text
     }
 
-    /// Ticks are five times as dense for each half of the rest.
     fn table(&self, text: &mut String) {
         let mut line = |value: u64, percentile: f64, seen: u64| {
             let part = percentile / 100.0;

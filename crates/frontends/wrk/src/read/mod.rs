@@ -23,7 +23,6 @@ pub struct WrkCommand {
     pub url: String,
     pub parts: UrlParts,
     pub threads: u64,
-    /// As given; the remainder of the division by threads is dropped.
     pub connections: u64,
     pub duration_ns: u64,
     pub script: Option<PathBuf>,

@@ -201,7 +201,6 @@ impl Log {
         })
     }
 
-    /// Compares the stats, taken when nothing was waiting, with the log.
     fn assert_agrees(&self, mut stats: Value) {
         let errors = stats.as_object_mut().unwrap().remove("release_error_ns");
         assert_eq!(stats, self.counts());

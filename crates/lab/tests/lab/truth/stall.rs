@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Checks that stalls are as logged, and that due moments follow from them.
 fn assert_follows(log: &Log, service: u64) {
     for reported in log.in_order_of_arrival() {
         let done = reported.arrival + service;

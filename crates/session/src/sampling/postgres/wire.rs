@@ -262,7 +262,6 @@ mod tests {
 
     use super::*;
 
-    /// A server that sends this in pieces of this length, then closes.
     struct Canned {
         says: Vec<u8>,
         at: usize,

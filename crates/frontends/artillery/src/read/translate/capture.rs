@@ -146,7 +146,6 @@ impl Translator<'_> {
         None
     }
 
-    /// Notes an invalid path. The test still runs, as in Artillery.
     fn failing_path(&mut self, path: &Node, offset: usize, why: &str) {
         let text = format!(
             "`{}` is not a valid {why}; the capture fails, as in Artillery",

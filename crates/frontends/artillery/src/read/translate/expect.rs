@@ -89,7 +89,6 @@ impl Translator<'_> {
         })
     }
 
-    /// A map of checks, or a list of maps with one each.
     fn expectations(&mut self, request: &Node) -> Vec<Expectation> {
         let entry = request.entry("expect");
         let Some(plugin) = self.expect else {

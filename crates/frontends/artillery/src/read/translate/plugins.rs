@@ -155,7 +155,6 @@ impl Translator<'_> {
         ensure
     }
 
-    /// A list of one-key maps. Artillery ignores a map; it is accepted here.
     fn thresholds(&mut self, node: &Node, ensure: &mut Ensure) {
         if node.is_map() {
             let text = "`thresholds` is a list of one-key maps in Artillery, which ignores this map; it is checked here";

@@ -83,7 +83,6 @@ impl Translator<'_> {
         Some(request)
     }
 
-    /// Faults that Artillery finds and counts when the request is due.
     fn late_fault(
         &mut self,
         method: &str,
@@ -284,7 +283,6 @@ fn flag(node: &Node, key: &str, default: bool) -> bool {
     }
 }
 
-/// Path with query, or the whole URL outside of the target.
 fn label(url: &str, qs: Option<&Node>) -> String {
     let entries = qs.map(Node::entries).unwrap_or_default();
     if entries.is_empty() {
