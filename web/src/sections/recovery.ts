@@ -1,4 +1,4 @@
-// How the target came back to rest: what was left when the load ended, and how long answers stayed slow after a peak.
+// Recovery: requests left at the end of the load, and how long responses stayed slow after a peak.
 
 import { facts } from "../dom/table";
 import { figure, NONE } from "../text/figures";
@@ -17,7 +17,7 @@ export function recovery(): Section {
 
 function afterLoad(after: AfterLoad): [string, string][] {
   return [
-    ["requests under way when the load ended", count(after.under_way)],
+    ["requests in flight when the load ended", count(after.under_way)],
     ["requests that ended after it", `${count(after.ended)}, ${count(after.errors)} in error`],
     ["p95 of their response time", figure(after.p95)],
     ["from the end of the load to the last of them", time(after.drained_ns)],
@@ -27,21 +27,21 @@ function afterLoad(after: AfterLoad): [string, string][] {
 function afterPeak(page: Page, peak: Peak): [string, string][] {
   const name = page.summary.phases[peak.phase]?.name ?? "";
   return [
-    [`requests under way when the peak (${name}) ended`, count(peak.under_way)],
+    [`requests in flight when the peak (${name}) ended`, count(peak.under_way)],
     ["p95 in the phase before the peak", figure(peak.before)],
     [
       `after the peak, until for 10 s p95 was at most ${time(peak.bound_ns)} and errors at most ${share(peak.error_bound)}`,
       settled(peak),
     ],
     [
-      "after the peak, until no more requests were under way than before it",
+      "after the peak, until as few requests were in flight as before it",
       peak.drained_ns === null ? NONE : time(peak.drained_ns),
     ],
   ];
 }
 
 function settled(peak: Peak): string {
-  if (peak.settled_ns === 0) return "at once";
+  if (peak.settled_ns === 0) return "immediately";
   if (peak.settled_ns !== null) return time(peak.settled_ns);
   if (!peak.slow_to_the_end) return NONE;
   const within = `not within ${time(peak.looked_ns)}, when the load ended`;
