@@ -1,4 +1,4 @@
-"""Statements about a run are true: trials, runs without success, verdicts for CI, damaged records."""
+"""Statements about a run are true: trials, failed runs, verdicts for CI, damaged records."""
 
 import json
 import time
