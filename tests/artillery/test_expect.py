@@ -301,7 +301,7 @@ def test_expect_unknown_check_is_reported_and_ignored(loadline):
         ('{ jmespath: "id[" }', "`id[` is no JMESPath"),
         ("{ headerEquals: x-a }", "`headerEquals` is a list of a header's name and its value"),
         ("{ equals: 5 }", "`equals` is a list of values"),
-        ('{ matchesRegexp: "(" }', "`(` is no regular expression"),
+        ('{ matchesRegexp: "(" }', "`(` is not a regular expression"),
     ],
 )
 def test_expect_impossible_check_is_refused(loadline, check, words):

@@ -87,7 +87,7 @@ def test_malformed_check_is_refused_at_its_place(loadline):
     bad = run(loadline, "{ thresholds: [ { http.response_time.p95: soon } ] }")
     assert bad.returncode == 1
     assert "s.yml:7:" in bad.stderr
-    assert "`soon` is no number" in bad.stderr
+    assert "`soon` is not a number" in bad.stderr
 
 
 def test_fake_data_depends_on_seed_and_arrival(loadline):

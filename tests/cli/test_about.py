@@ -56,4 +56,4 @@ def test_about_with_an_error_is_reported_once_with_its_place(loadline):
         run = loadline(command, loadline.write("p.yml", wrong))
         assert run.returncode == 2
         assert run.stderr.count("p.yml:5:3: unknown key `owners`") == 1, run.stderr
-        assert run.stderr.count("p.yml:7:21: `wiki.example/sums` is no link") == 1, run.stderr
+        assert run.stderr.count("p.yml:7:21: `wiki.example/sums` is not a link") == 1, run.stderr

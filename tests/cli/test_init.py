@@ -112,7 +112,7 @@ def test_init_unreadable_input_is_reported_in_one_line(loadline):
         (["curl", "http://localhost/", "-F", "a"], "curl, argument 3: this is no part: write 'name=value'"),
         (["b.txt"], "b.txt: `loadline init` reads URLs"),
         (["none.har"], "none.har: there is no such file; of a URL, write https:// before it"),
-        (["https://"], "`https://` is no URL"),
+        (["https://"], "`https://` is not a URL"),
     ]:
         refused = loadline("init", *words)
         assert refused.returncode == 2, words

@@ -170,7 +170,7 @@ def test_invalid_load_change_is_refused_in_one_line(loadline, target):
             "rate=15001": "more than this run's workers are trusted with, 15000/s (15000 requests/s for each worker): "
             "start the test with more --workers, or with that rate",
             "users=3": "the load is open and its users come by its rate: change that",
-            "users=some": "`some` is no number of users: write a whole number, 0 or more",
+            "users=some": "`some` is not a valid number of users: write a whole number, 0 or more",
             "80": "write rate=NUMBER, per second, or users=NUMBER",
         }.items():
             assert change(view, wanted) == (False, why)

@@ -73,7 +73,7 @@ def test_clock_offset_is_found_from_a_correlated_column_or_refused(loadline, rec
 @pytest.mark.parametrize(
     ("text", "flags", "said"),
     [
-        ("time,a\n1700000000,x\n", [], "--server: f.csv:2:12: `x` is no number"),
+        ("time,a\n1700000000,x\n", [], "--server: f.csv:2:12: `x` is not a number"),
         ("a,b\nc,d\n", [], "--server: f.csv: no line begins with a time"),
         ("time,a\n1700000000,1\n", [], "--server: f.csv: none of its times is within the run"),
         ("time,a\n1700000000,1\n", ["--clock-offset", "soon"], "--clock-offset: `soon` is no offset: write 2s, -2s or auto"),

@@ -150,7 +150,7 @@ def test_mqtt_bad_input_is_one_line(start_lab, publish, loadline):
     assert "secret" not in ran.stdout
     for arguments, line in [
         (["pub", "-t", "a/+"], "holds no + and no #"),
-        (["sub", "-t", "a#"], "# stands alone"),
+        (["sub", "-t", "a#"], "# must be alone"),
         (["pub"], "--topic"),
         (["pub", "-t", "a", "-q", "3"], "-q"),
         (["pub", "-t", "a", "--phase", "x:5s"], "--phase 'x:5s'"),

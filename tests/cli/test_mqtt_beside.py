@@ -211,7 +211,7 @@ cool-down: false
 WRONG = [
     ("clients: 5", "clients: 0", "`clients: 0` must be a whole number, 1 or more"),
     ("topic: 'load/%i'", "topic: 'load/#'", "holds no + and no #"),
-    ("topic: 'load/+'", "topic: 'load/#/x'", "is no filter: # stands alone"),
+    ("topic: 'load/+'", "topic: 'load/#/x'", "is not a valid filter: # must be alone"),
     ("qos: 1, rate", "qos: 3, rate", "`qos: 3` is not known: use 0, 1 or 2"),
     ("rate: 100/s", "rate: 0/s", "no message would be sent"),
     ("rate: 100/s", "retain: false", "no `rate`"),
@@ -220,7 +220,7 @@ WRONG = [
     ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels are those of scenarios"),
     ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages have rates, and no users"),
     ("payload: 64", "paylod: 64", "did you mean `payload`?"),
-    ("host: 127", "host: http://127", "is no broker's place"),
+    ("host: 127", "host: http://127", "is not the address of a broker"),
     ("connect-rate: 1000/s", "version: 6", "`version: 6` is not known: use 3.1.1 or 5"),
     ("connect-rate: 1000/s", "keep-alive: 100h", "1s to 65535s"),
     ("connect-rate: 1000/s", "password: '{{ word }}'", "`word` is not known before the run"),
@@ -249,7 +249,7 @@ def test_mqtt_section_error_is_reported_at_its_place(loadline, right, wrong, lin
 @pytest.mark.parametrize(
     ("load", "publish", "line"),
     [
-        ("{ rate: 1/s, duration: 1s }", PUBLISH, "connected 1.007s behind the start, when the messages are over (1s)"),
+        ("{ rate: 1/s, duration: 1s }", PUBLISH, "connected 1.007s after the start, when the messages have ended (1s)"),
         (
             "{ rate: 1/s, duration: 3s }",
             PUBLISH.replace("rate: 100/s", "load: { rate: 1/s, duration: 4s }"),

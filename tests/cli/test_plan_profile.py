@@ -143,7 +143,7 @@ def test_profile_of_campaign_stages_is_one_load(loadline):
     ("change", "expected"),
     [
         (("volume: 35260/h", "volume: 35260"), "plan.yml:11:13: `35260` says no time"),
-        (("level: 1x", "level: fast"), "plan.yml:7:26: `fast` is no level"),
+        (("level: 1x", "level: fast"), "plan.yml:7:26: `fast` is not a level"),
         (("name: vets-api check-in", "assume: { latency: 3 }"), "plan.yml:3:20: `3` has no unit"),
         (("name: vets-api check-in", "assume: { answer: 3 }"), "plan.yml:3:19: `3` is not a size"),
     ],

@@ -239,11 +239,11 @@ steps:
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        ("  app: nowhere", "plan.yml:5:8: `nowhere` is no place to look at"),
+        ("  app: nowhere", "plan.yml:5:8: `nowhere` is not a place to read metrics from"),
         ("  host: pid:1", "plan.yml:5:9: `host` is the machine that generates the load"),
         ("  app: { form: 'pid:1' }", "plan.yml:5:10: unknown key `form`: did you mean `from`?"),
         ("  - pid:1", "plan.yml:5:3: `server` is a mapping of names to places"),
-        ("  app: https:///metrics", "`` is no host"),
+        ("  app: https:///metrics", "`` is not a valid host"),
     ],
 )
 def test_source_error_is_reported_with_its_place(loadline, server, said):

@@ -181,7 +181,7 @@ def test_help_fits_the_terminal(loadline):
     assert code == 0
     assert max(map(len, terminal.lines)) <= 80
     # Lines break between words.
-    assert "'errors < 1%'; may be repeated" in " ".join(terminal.text().split())
+    assert "'errors < 1%'; repeatable" in " ".join(terminal.text().split())
 
 
 def test_profile_fits_the_terminal(loadline):

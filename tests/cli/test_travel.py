@@ -79,7 +79,7 @@ def test_unusable_certificate_files_are_refused(loadline, certificates):
     assert_refused(run("--cert", f"{client}.pem", "--key", f"{server}.key"), "the key does not belong to the client certificate")
     assert_refused(run("--cacert", f"{client}.key"), "the authorities", "no certificate")
     assert_refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert beside -k")
-    assert_refused(run("--server-name", "a b"), "`a b` is no name")
+    assert_refused(run("--server-name", "a b"), "`a b` is not a valid server name")
     assert_refused(run("--cacert", f"{authority}.pem", what="http://127.0.0.1:1"), "--cacert is for https")
     for http, words in [
         ("{ tls: { ca: gone.pem } }", ["p.yml:5:20", "`ca: gone.pem`", "No such file"]),

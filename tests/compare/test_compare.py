@@ -196,7 +196,7 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
         (["a0.json", "b0.json", "--metric", 'p99 of "POST /ordr"'], '--metric p99 of "POST /ordr": a0.json has no such rows at all'),
         (["a0.json,", "b0.json"], "`a0.json,` names a run by nothing"),
         (["a0.json", "b0.json", "--metric", "in-flight"], "runs are compared by times, errors and rate"),
-        (["a0.json", "b0.json", "--margin", "5s"], "--margin: `5s` is no share below 100 %: write for example 5%"),
+        (["a0.json", "b0.json", "--margin", "5s"], "--margin: `5s` is not a share below 100 %: write for example 5%"),
         (["a0.json", "b0.json", "--margin", "five"], "--margin"),
         (["a0.json", "nothing.json"], "no run `nothing.json` in .loadline/runs"),
         (

@@ -276,7 +276,7 @@ steps:
         (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it says how much is sent, and that is what is searched"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for an answer"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
-        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is no number of users"),
+        (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),
         (["http://127.0.0.1:9", "--sweep"], "--sweep measures numbers of users: add --over users"),
         (["users.py", "--slo", "errors < 1%"], "users of a locustfile decide themselves when they ask"),
         (["nothing.yml", "--slo", "errors < 1%"], "nothing.yml"),

@@ -91,8 +91,8 @@ def test_unreachable_prometheus_is_a_gap_and_empty_result_is_noted(loadline, ser
     [
         ("  p: { from: 'redis://h', query: up }", "a Prometheus is asked at its http:// or https:// URL"),
         ("  p: { from: 'http://h', query: '' }", "`query` is empty"),
-        ("  p: 'promql:http://h'", "it asks nothing"),
-        ("  p: 'postgres://shop@h/shop?sslmode=maybe'", "`maybe` is no sslmode"),
+        ("  p: 'promql:http://h'", "the query is missing"),
+        ("  p: 'postgres://shop@h/shop?sslmode=maybe'", "`maybe` is not an sslmode"),
     ],
 )
 def test_prometheus_bad_input_is_reported_at_its_place(loadline, server, said):

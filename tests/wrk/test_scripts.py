@@ -406,7 +406,7 @@ def test_run_command_accepts_lua_scripts(loadline, peer):
     assert "closed loop, 4 users for 1 s" in closed.stdout
     for flags, message in [
         ([], "add --target URL"),
-        (["--target", "nonsense"], "is no URL"),
+        (["--target", "nonsense"], "is not a URL"),
         (["--target", peer.url, "--once"], "--once does not go with"),
         (["--target", peer.url, "--connections", "5", "--workers", "2"], "cannot be shared equally"),
     ]:

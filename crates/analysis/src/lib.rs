@@ -8,10 +8,10 @@
 #![forbid(unsafe_code)]
 
 pub mod conclusions;
+mod exclusions;
 pub mod figures;
-mod left_out;
+pub mod live_snapshot;
 pub mod moments;
-pub mod newest;
 pub mod page;
 pub mod saturation;
 pub mod series;

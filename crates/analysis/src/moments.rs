@@ -21,7 +21,7 @@ pub struct Moment<'a> {
 
 /// The points of a run, in order: unpacking them takes most of the time of everything that is computed from them.
 #[must_use]
-pub fn of(run: &Run) -> Vec<Moment<'_>> {
+pub fn collect(run: &Run) -> Vec<Moment<'_>> {
     let history = &run.totals.history;
     let mut rows: BTreeMap<u64, Vec<&IntervalRow>> = BTreeMap::new();
     for row in run.totals.rows.values() {

@@ -37,8 +37,8 @@ pub struct Tick<'a> {
 
 /// The page of a run.
 #[must_use]
-pub fn of(run: &Run) -> Page {
-    let timeline = timeline::of(run);
+pub fn build(run: &Run) -> Page {
+    let timeline = timeline::build(run);
     let summary = summarise::with(run, &timeline);
     Page {
         series: series::with(run, &summary, &timeline),

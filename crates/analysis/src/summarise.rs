@@ -11,12 +11,12 @@ use crate::{
 /// The summary of a run.
 #[must_use]
 pub fn summarise(run: &Run) -> Summary {
-    with(run, &timeline::of(run))
+    with(run, &timeline::build(run))
 }
 
 /// The same, of a run whose points are there already: unpacking them takes most of the time.
 pub(crate) fn with(run: &Run, timeline: &Timeline<'_>) -> Summary {
-    let mut summary = summary::of(run, timeline);
+    let mut summary = summary::summary(run, timeline);
     conclude(&mut summary);
     summary
 }
@@ -24,7 +24,7 @@ pub(crate) fn with(run: &Run, timeline: &Timeline<'_>) -> Summary {
 /// Says what follows from the figures of a summary.
 fn conclude(summary: &mut Summary) {
     summary.verdict = conclusions::headline(summary);
-    summary.conclusions = conclusions::of(summary);
+    summary.conclusions = conclusions::draw(summary);
     summary.verdict.telling = conclusions::telling(summary);
     summary.assumptions = conclusions::assumptions(summary);
 }

@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub mod as_run;
-pub mod beside;
 pub mod check;
+pub mod external_metrics;
 pub mod import;
 mod page;
 

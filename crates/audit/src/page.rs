@@ -8,7 +8,7 @@ use crate::check::{self, Severity};
 /// Computes what renderings show. Contradictions found in it are among its notes.
 #[must_use]
 pub fn page(run: &Run) -> Page {
-    let mut page = page::of(run);
+    let mut page = page::build(run);
     let findings = check::of_summary(&page.summary);
     let contradictions = findings
         .into_iter()

@@ -5,7 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod arrivals;
-mod bell;
+mod notifier;
 mod serve;
 
 use std::{
@@ -24,8 +24,8 @@ use measure::{
 };
 
 use arrivals::Due;
-use bell::Notifier;
 use engine::{client::Built, clock, run::DriverMaker};
+use notifier::Notifier;
 
 /// The number of an order, given out by the bridge.
 pub type Token = u64;

@@ -60,7 +60,7 @@ pub struct BridgeDriver {
 impl Driver for BridgeDriver {
     fn run(self: Box<Self>, worker: Rc<Worker>) -> Pin<Box<dyn Future<Output = ()>>> {
         // Of several processes each is there when it is there: nobody could send before.
-        worker.joins(worker.clock.now());
+        worker.start_late(worker.clock.now());
         Box::pin(async move {
             let Some(asked) = self.asked else { return };
             let desk = match WorkerState::new(&worker, self.settings, self.shared, self.lane) {
@@ -170,7 +170,7 @@ async fn serve(desk: &Rc<WorkerState>, asked: &Receiver<Command>) {
     loop {
         desk.bell().heard();
         for one in asked.try_iter() {
-            carry_out(desk, one);
+            execute(desk, one);
         }
         worker.users.set(if desk.lane == 0 {
             desk.shared.users.load(Ordering::Relaxed)
@@ -210,7 +210,7 @@ async fn rung(bell: &AsyncFd<std::os::fd::OwnedFd>, patience: &Limit) {
     .await;
 }
 
-fn carry_out(desk: &Rc<WorkerState>, asked: Command) {
+fn execute(desk: &Rc<WorkerState>, asked: Command) {
     match asked {
         Command::Send(token, order) => take_up(desk, token, *order),
         Command::Cancel(token) => {
@@ -329,7 +329,7 @@ async fn fulfil(desk: &WorkerState, token: Token, order: &Order, limit: &Rc<Limi
         ..provisional(label, intended, started)
     };
     worker.request_ended(done_ns, (label, now));
-    worker.turn(done_ns);
+    worker.run_due(done_ns);
     Completion {
         token,
         answer: read(exchange.answer),

@@ -17,12 +17,15 @@ impl Broker {
     ///
     /// # Errors
     /// Why it does not start.
-    pub fn of(campaign: &Campaign) -> Result<Option<Broker>, NotStarted> {
+    pub fn start(campaign: &Campaign) -> Result<Option<Broker>, NotStarted> {
         for (number, stage) in campaign.stages.iter().enumerate() {
             let Work::Load(plan) = &stage.work else {
                 continue;
             };
-            let host = plan.beside.as_ref().map(|beside| &beside.mqtt.host);
+            let host = plan
+                .background
+                .as_ref()
+                .map(|background| &background.mqtt.host);
             let Some(wanted) = host.and_then(|host| host.strip_prefix(lab_process::SCHEME)) else {
                 continue;
             };

@@ -15,11 +15,11 @@ use session::{Hosts, MockProcess, SharedVoice, exit, inputs, lab_process, mock_p
 use crate::{
     CampaignOptions, NotBegun,
     broker::Broker,
+    campaign_reader,
     cool_down::{self, Before, Looked},
     ledger::{self, CampaignHead, CampaignLedger, LedgerLine, StageHead},
     planned,
     process::{StageEnv, StageExit},
-    seen,
     targets::{self, Targets},
 };
 
@@ -42,7 +42,7 @@ pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotB
         false => None,
     };
     let targets = Targets::begin(&campaign, mocks.as_ref()).map_err(NotBegun::from)?;
-    let broker = Broker::of(&campaign).map_err(NotBegun::from)?;
+    let broker = Broker::start(&campaign).map_err(NotBegun::from)?;
     // Whatever could not begin leaves no folder behind.
     let ledger = match begun {
         Some(ledger) => ledger,
@@ -117,16 +117,16 @@ fn read(wanted: &CampaignOptions) -> Result<Campaign, NotBegun> {
             lines.extend(problems.iter().map(ToString::to_string));
         }
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for line in lines {
-        if !told.contains(&line) {
-            told.push(line);
+        if !reported.contains(&line) {
+            reported.push(line);
         }
     }
-    if told.is_empty() {
+    if reported.is_empty() {
         Ok(campaign)
     } else {
-        Err(NotBegun::BadInput(told))
+        Err(NotBegun::BadInput(reported))
     }
 }
 
@@ -160,7 +160,7 @@ fn begin(
             Work::Command(command) => command.words.join(" "),
         },
         planned: match &stage.work {
-            Work::Load(plan) => planned::of(plan),
+            Work::Load(plan) => planned::from_plan(plan),
             Work::Command(_) => None,
         },
         target: stage.target.clone(),
@@ -260,7 +260,7 @@ impl Conductor<'_> {
         if code >= exit::of_signal(0) || self.is_invalid(number) {
             return None;
         }
-        let page = record.and_then(|record| seen::page(&self.ledger.folder, record));
+        let page = record.and_then(|record| campaign_reader::page(&self.ledger.folder, record));
         let page = page?;
         self.learn(number, &page);
         self.voice
@@ -326,7 +326,7 @@ impl Conductor<'_> {
         let Some((code, Some(record), _)) = self.ledger.ended(number) else {
             return false;
         };
-        let page = seen::page(&self.ledger.folder, record);
+        let page = campaign_reader::page(&self.ledger.folder, record);
         page.is_some_and(|page| judged(&page.summary, code) == StageVerdict::Invalid)
     }
 
@@ -354,7 +354,7 @@ impl Conductor<'_> {
         let record = record.map(|name| format!("{folder}/{}", name.to_string_lossy()));
         let page = record
             .as_deref()
-            .and_then(|record| seen::page(&self.ledger.folder, record));
+            .and_then(|record| campaign_reader::page(&self.ledger.folder, record));
         let is_dead = died.is_some();
         let why = died.or_else(|| page.is_none().then(|| why_not(&ran)));
         let code = match (ran.signal, is_dead) {
@@ -368,9 +368,9 @@ impl Conductor<'_> {
             record,
             why: why.clone(),
         })?;
-        let seen = seen::derive(&self.ledger, self.voice)?;
+        let seen = campaign_reader::derive(&self.ledger, self.voice)?;
         if let Some(row) = seen.campaign.stages.get(number) {
-            self.voice.say(&format_args!("{label}: {}", told(row)));
+            self.voice.say(&format_args!("{label}: {}", describe(row)));
         }
         if let Some(signal) = ran.signal {
             return Ok(After::Signal(signal));
@@ -404,7 +404,7 @@ impl Conductor<'_> {
     /// Keeps how the service was, if this is the stage that tells.
     fn learn(&mut self, number: usize, page: &Page) {
         if self.baseline(number) == Some(number)
-            && let Some(before) = Before::of(&page.summary)
+            && let Some(before) = Before::from_baseline(&page.summary)
         {
             let target = targets::name(self.campaign, number);
             self.before.push((target.to_owned(), before));
@@ -457,7 +457,7 @@ impl Conductor<'_> {
         };
         self.voice.say(&format_args!(
             "{label}: {}",
-            cool_down::told(&looked.cool_down)
+            cool_down::describe(&looked.cool_down)
         ));
         let is_back = !self.mocks_died && !looked.cool_down.is_not_back();
         if let Some(signal) = looked.signal {
@@ -473,7 +473,7 @@ impl Conductor<'_> {
 
     /// The report, and what all of it means as an exit code.
     fn end(&self, signal: Option<u8>) -> u8 {
-        let seen = match seen::derive(&self.ledger, self.voice) {
+        let seen = match campaign_reader::derive(&self.ledger, self.voice) {
             Ok(seen) => seen,
             Err(line) => {
                 self.voice.error(&line);
@@ -546,7 +546,7 @@ fn why_not(ran: &StageExit) -> String {
 }
 
 /// A stage's line when it is over.
-fn told(row: &StageRow) -> String {
+fn describe(row: &StageRow) -> String {
     let figures = [
         row.requests_per_second
             .map(|rate| format!("{} requests/s", units::rate(rate))),

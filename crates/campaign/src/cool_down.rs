@@ -25,7 +25,7 @@ pub struct Before {
 impl Before {
     /// By a stage that tells; none where it has no times.
     #[must_use]
-    pub fn of(baseline: &Summary) -> Option<Before> {
+    pub fn from_baseline(baseline: &Summary) -> Option<Before> {
         let stats = baseline.all.service.as_ref()?;
         let p95 = Some(&stats.p95).filter(|figure| !figure.too_few);
         // Of a few requests the slowest is the nearest to it.
@@ -209,7 +209,7 @@ pub fn load_end_wall_ns(summary: &Summary) -> u64 {
 
 /// A line for the terminal.
 #[must_use]
-pub fn told(cool_down: &CoolDown) -> String {
+pub fn describe(cool_down: &CoolDown) -> String {
     match decisions::campaign::recovered(cool_down) {
         Some(text) => format!("the service was back {text}"),
         None if cool_down.unmeasured.is_some() => format!(

@@ -171,7 +171,7 @@ impl CampaignLedger {
         let mut lines = text.lines();
         let damaged = |why: String| format!("{}:1: {why}", path.display());
         let head: CampaignHead = serde_json::from_str(lines.next().unwrap_or_default())
-            .map_err(|error| damaged(format!("this is no campaign: {error}")))?;
+            .map_err(|error| damaged(format!("this is not a campaign: {error}")))?;
         if head.schema > SCHEMA {
             return Err(damaged(format!(
                 "a newer version of Loadline ({}) wrote this campaign",

@@ -6,12 +6,12 @@
 #![forbid(unsafe_code)]
 
 mod broker;
+mod campaign_reader;
 mod conduct;
 mod cool_down;
 mod ledger;
 mod planned;
 mod process;
-mod seen;
 mod targets;
 
 use std::path::{Path, PathBuf};
@@ -76,7 +76,10 @@ impl From<LoadErrors> for NotBegun {
 ///
 /// # Errors
 /// One line that says what cannot be read.
-pub fn render(folder: &Path, voice: &SharedVoice) -> Result<seen::FinishedCampaign, String> {
+pub fn render(
+    folder: &Path,
+    voice: &SharedVoice,
+) -> Result<campaign_reader::FinishedCampaign, String> {
     let ledger = ledger::CampaignLedger::open(folder, session::salt::redactor(&[]))?;
-    seen::derive(&ledger, voice)
+    campaign_reader::derive(&ledger, voice)
 }

@@ -4,8 +4,8 @@ use decisions::campaign::{Planned, VolumeRate};
 use plan::profile::Assumed;
 
 /// What a stage's plan sends at its highest rate; none of a closed loop.
-pub fn of(plan: &plan::Plan) -> Option<Planned> {
-    let (profile, _) = session::profile::of(plan, 0, Assumed::default()).ok()?;
+pub fn from_plan(plan: &plan::Plan) -> Option<Planned> {
+    let (profile, _) = session::profile::profile(plan, 0, Assumed::default()).ok()?;
     let rates = || {
         let phases = profile.phases.iter();
         phases.flat_map(|phase| [phase.from_per_second, phase.to_per_second])

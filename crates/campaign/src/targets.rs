@@ -55,7 +55,7 @@ impl Targets {
         self.name.clear();
         self.lab = match name.strip_prefix(lab_process::SCHEME) {
             Some(name) => {
-                let name = mock_process::behind(name, mock_process::places(mocks));
+                let name = mock_process::redirect(name, mock_process::places(mocks));
                 Some(LabProcess::start(&name)?)
             }
             None => None,

@@ -157,10 +157,10 @@ mod tests {
         let mut paused = 0;
         for ms in 7..10_007 {
             let moment = ms * MS;
-            let behind = cores.behind_pause(moment);
-            assert!(behind >= moment && behind - moment <= 100 * MS);
-            assert_eq!(cores.behind_pause(behind), behind);
-            paused += u64::from(behind > moment);
+            let after = cores.behind_pause(moment);
+            assert!(after >= moment && after - moment <= 100 * MS);
+            assert_eq!(cores.behind_pause(after), after);
+            paused += u64::from(after > moment);
         }
         assert!((990..=1010).contains(&paused), "{paused}");
         assert_eq!(cores.busy_ns(10_007 * MS), 1_000 * MS);

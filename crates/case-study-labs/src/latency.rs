@@ -21,7 +21,7 @@ pub(crate) struct FixedLatency {
 
 impl FixedLatency {
     /// As long as an option of this lab says; where it does not, as long as the work takes.
-    pub(crate) fn of(
+    pub(crate) fn from_option(
         lab: &'static str,
         options: &LabOptions,
         option: &str,

@@ -2,7 +2,7 @@
 
 mod cluster;
 mod decisions;
-mod many;
+mod distributed;
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use serde::{Deserialize, Serialize};
 
 pub use cluster::{K8s, K8sCommand, Render};
-pub use many::{Many, Merge, Shard};
+pub use distributed::{Many, Merge, Shard};
 
 pub use decisions::{Ab, Compare, Find, Gate, History, Judged, List, Which};
 
@@ -31,90 +31,69 @@ pub struct Args {
 /// Our own commands; those of the front doors are listed between the first and the others.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// Run a test: a URL, a native plan, an Artillery script, a locustfile or a script of wrk's
-    #[command(display_order = 0)]
+    /// Run a load test: URL, plan, or another tool's test file
     Run(Box<RunArgs>),
-    /// Write a commented plan to go on from: of a URL, command lines of curl, what a browser recorded (HAR), or an OpenAPI description
-    #[command(display_order = 1)]
+    /// Write a plan from a URL, curl, HAR or OpenAPI
     Init(Init),
-    /// Run the stages of a plan one after the other, and tell of all of them in one report
-    #[command(display_order = 90)]
+    /// Run the stages of a plan and report on all of them
     Campaign(Campaign),
-    /// Find the load line: the highest load at which everything that is asked for still holds, with its interval
-    #[command(display_order = 1)]
+    /// Find the highest load at which all criteria hold
     Find(Box<Find>),
-    /// Show what a test file would send, without sending anything: rates by scenario and endpoint, a chart of the load, what it needs
-    #[command(display_order = 90)]
+    /// Show what a test would send, without sending it
     Plan(Box<PlanArgs>),
-    /// Start an embedded target with known truth
-    #[command(display_order = 91)]
+    /// Start an embedded target for tests
     Lab(Lab),
-    /// Stand in for the services behind a target, as a plan's `mocks` describe them
-    #[command(display_order = 91)]
+    /// Simulate the services that a target depends on
     Mock(Mock),
-    /// Render a run's record again
-    #[command(display_order = 92)]
+    /// Render the report of a run or of another tool's results
     Report(Report),
-    /// Say whether runs are worse than others, with intervals: single runs, groups by tag, what other tools left
-    #[command(display_order = 92)]
+    /// Compare runs, with confidence intervals
     Compare(Compare),
-    /// Run a test several times and say whether it is worse than a baseline: for continuous integration
-    #[command(display_order = 92)]
+    /// Test against a baseline and pass or fail, for CI
     Gate(Box<Gate>),
-    /// Run a test against two targets in turns until one is shown to be worse, or not
-    #[command(display_order = 92)]
+    /// Test two targets in turns until one is shown to be worse
     Ab(Box<Ab>),
-    /// List the runs that were made, newest first, also those whose records are gone
-    #[command(display_order = 92)]
+    /// List finished runs, newest first
     List(List),
-    /// Show a figure over all runs of a test, and where it went to another level
-    #[command(display_order = 92)]
+    /// Plot a metric over all runs and detect shifts
     History(History),
-    /// Put the parts of a run that several machines carried out together
-    #[command(display_order = 92)]
+    /// Merge the parts of a distributed run
     Merge(Merge),
-    /// Have a cluster of Kubernetes carry a run out
-    #[command(display_order = 92)]
+    /// Render Kubernetes manifests for a distributed run
     K8s(K8s),
-    /// Carry out a part of a run, for whoever conducts it on the other end of standard input and output
+    /// Run one part of a distributed run for a conductor
     #[command(hide = true)]
     Node,
-    /// Say what this machine can send before anyone tries
-    #[command(display_order = 93)]
+    /// Measure how much load this machine can generate
     Doctor,
-    /// Check the figures that a load-testing tool printed against each other
-    #[command(display_order = 94)]
+    /// Check the figures of another tool's report
     Audit(Audit),
-    /// Prove on this machine that what Loadline reports is what happened
-    #[command(display_order = 95)]
+    /// Test on this machine that reported figures are true
     Selftest(Selftest),
-    /// Start a target, test it, and show the report: under a minute, offline
-    #[command(display_order = 96)]
+    /// Start a target, test it and show the report, offline
     Demo(Demo),
-    /// Print what a shell completes behind `loadline`, for its own folder of completions
-    #[command(display_order = 97)]
+    /// Print completions for your shell
     Completions(Completions),
-    /// Print the manual page, or write those of all commands
-    #[command(display_order = 98)]
+    /// Print the manual page, or write one per command
     Man(Man),
 }
 
 /// `loadline completions`
 #[derive(Debug, ClapArgs)]
 pub struct Completions {
-    /// Which shell
+    /// The shell
     pub shell: clap_complete::Shell,
 }
 
 /// `loadline man`
 #[derive(Debug, ClapArgs)]
 pub struct Man {
-    /// Write a page for each command into this folder: loadline.1, loadline-run.1, …
+    /// Write one page per command into this folder: loadline.1, loadline-run.1, …
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
 
-/// For so long what is under way may go on, if nobody says otherwise.
+/// Default time to wait for requests in flight after the last arrival.
 pub const DRAIN: &str = "30s";
 
 /// `loadline campaign`
@@ -122,28 +101,28 @@ pub const DRAIN: &str = "30s";
 pub struct Campaign {
     /// A native plan with `stages`
     pub file: PathBuf,
-    /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the campaign
+    /// Base URL, replaces the file's; `lab:NAME` starts an embedded target for the campaign
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// Seed of everything random, the same for each stage [default: random, kept in the records]
+    /// Seed of all random numbers, shared by all stages [default: random, kept in the records]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Go on behind the last stage that was finished, of this campaign or of the newest
+    /// Continue after the last finished stage, of this campaign or of the newest
     #[arg(long, value_name = "CAMPAIGN", num_args = 0..=1)]
     pub resume: Option<Option<PathBuf>>,
-    /// Where campaigns are kept [default: .loadline/campaigns]
+    /// Folder for campaigns [default: .loadline/campaigns]
     #[arg(long, value_name = "DIR")]
     pub folder: Option<PathBuf>,
-    /// A host that redirects and values of the run may lead to, beside those that the plan names; may be repeated
+    /// Allow redirects and variables to lead to this host, in addition to the plan's; repeatable
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// A name whose values must never be shown: a variable, header, query parameter or JSON member; may be repeated
+    /// Hide the values of this variable, header, query parameter or JSON member; repeatable
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,
     /// Accept any TLS certificate
     #[arg(short = 'k', long)]
     pub insecure: bool,
-    /// On how many machines each stage goes on
+    /// Machines for each stage
     #[command(flatten)]
     pub many: Many,
 }
@@ -151,149 +130,149 @@ pub struct Campaign {
 /// `loadline run`
 #[derive(Debug, Clone, ClapArgs, Serialize, Deserialize)]
 pub struct RunArgs {
-    /// What to run: http(s)://… (or localhost:8080/…), a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
+    /// A URL (http://… or localhost:8080/…), a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
     #[arg(value_name = "FILE|URL", required = true)]
     pub what: String,
-    /// A header for each request that does not set it itself, for example 'X-A: 1'; may be repeated
+    /// Header for every request that does not set it, for example 'X-A: 1'; repeatable
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
-    /// Of a URL: the method, for example PUT [default: GET, with --data POST]
+    /// With a URL: the method, for example PUT [default: GET, or POST with --data]
     #[arg(short = 'X', long, visible_alias = "request", value_name = "METHOD")]
     pub method: Option<String>,
-    /// Of a URL: the body; @FILE is a file's text. JSON goes as application/json, anything else as a form, unless -H says what it is
+    /// With a URL: the body; @FILE reads a file. JSON is sent as application/json, other text as a form, unless -H sets the type
     #[arg(short, long, value_name = "DATA")]
     pub data: Option<String>,
-    /// Of a URL: name and password of basic authentication
+    /// With a URL: name and password for basic authentication
     #[arg(short, long, value_name = "NAME:PASSWORD")]
     pub user: Option<String>,
-    /// For the script's (.lua) `init`, or for Locust
+    /// Arguments for the script's (.lua) `init`, or for Locust
     #[arg(last = true, value_name = "ARGUMENT")]
     pub arguments: Vec<String>,
-    /// Base URL, instead of the file's; `lab:NAME` starts an embedded target for the run
+    /// Base URL, replaces the file's; `lab:NAME` starts an embedded target for the run
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// One stage of a campaign, alone
+    /// Run only this stage of a campaign
     #[arg(long, value_name = "NAME")]
     pub stage: Option<String>,
-    /// Arrivals, for example 200/s or 90/m
+    /// Arrival rate, for example 200/s or 90/m
     #[arg(long)]
     pub rate: Option<String>,
-    /// At most so many connections; without --rate: so many users in a closed loop
+    /// Maximum number of connections; without --rate the number of users in a closed loop
     #[arg(long, value_name = "N")]
     pub connections: Option<u32>,
-    /// So many users, each as fast as it is answered, on connections of their own unless --connections says how many they share
+    /// Number of users in a closed loop, each with its own connection unless --connections is set
     #[arg(long, value_name = "N", conflicts_with = "rate")]
     pub users: Option<u32>,
-    /// How long arrivals come, for example 30s or 5m
+    /// Duration of the load, for example 30s or 5m
     #[arg(long)]
     pub duration: Option<String>,
-    /// How arrivals are spread
+    /// Distribution of arrivals
     #[arg(long, value_name = "even|poisson", value_parser = ["even", "poisson"])]
     pub arrivals: Option<String>,
     /// Worker threads [default: as many as the planned rate needs]
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
-    /// Seed of everything random [default: random, kept in the record]
+    /// Seed of all random numbers [default: random, kept in the record]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// A criterion that must hold at the end, for example 'p99 < 250ms' or 'errors < 1%'; may be repeated
+    /// Criterion that must hold at the end, for example 'p99 < 250ms' or 'errors < 1%'; repeatable
     #[arg(long, value_name = "EXPR")]
     pub check: Vec<String>,
-    /// A rule that ends the run, for example 'errors > 10% for 10s: stop fail'; may be repeated
+    /// Rule that ends the run, for example 'errors > 10% for 10s: stop fail'; repeatable
     #[arg(long, value_name = "EXPR")]
     pub stop: Vec<String>,
-    /// What the run is called, instead of what its file says
+    /// Name of the run, replaces the file's
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// A word to find the run by among others, for `compare tag:WORD`; may be repeated
+    /// Tag to select the run by, as in `compare tag:WORD`; repeatable
     #[arg(long, value_name = "WORD")]
     pub tag: Vec<String>,
-    /// What else is measured, once a second: NAME=PLACE, for example app=http://127.0.0.1:9464/metrics or db=port:5432; may be repeated
+    /// Metrics to sample once a second: NAME=SOURCE, for example app=http://127.0.0.1:9464/metrics or db=port:5432; repeatable
     #[arg(long, value_name = "NAME=PLACE")]
     pub server: Vec<String>,
-    /// Let the load go on rising while more than half of the requests fail
+    /// Let the load keep rising while more than half of the requests fail
     #[arg(long)]
     pub no_guard: bool,
-    /// Keep nothing of what answers held in the record, also not of errors
+    /// Do not store response excerpts in the record
     #[arg(long)]
     pub no_excerpts: bool,
-    /// How long what is under way may go on after the last arrival
+    /// Time to wait for requests in flight after the last arrival
     #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,
-    /// How late a start may be so that several share one wake-up; 0 is none [default: 100us]
+    /// How late a start may be so that several share one wake-up; 0 disables it [default: 100us]
     #[arg(long, value_name = "TIME")]
     pub pacing_slack: Option<String>,
-    /// Send one iteration and end
+    /// Run one iteration and exit
     #[arg(long)]
     pub once: bool,
-    /// Show requests and answers, secrets hidden, bodies cut at 2 KB
+    /// Print requests and responses, without secrets, bodies cut at 2 KB
     #[arg(long)]
     pub trace: bool,
-    /// The run is a probe of a search: for so long its load goes on before it counts; only --check judges
+    /// The run is a probe of a search: ignore the load of this first period; only --check judges
     #[arg(long, value_name = "TIME", hide = true)]
     pub probe: Option<String>,
-    /// It ends as soon as its criteria are decided, or only where one fails plainly
+    /// End as soon as the criteria are decided, or only when one clearly fails
     #[arg(long, value_name = "decided|plain", value_parser = ["decided", "plain"], hide = true, requires = "probe")]
     pub probe_until: Option<String>,
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write junit=FILE or csv=FILE at the end, serve prometheus[=HOST:PORT] meanwhile; may be repeated
+    /// Write junit=FILE or csv=FILE at the end, or serve prometheus[=HOST:PORT] during the run; repeatable
     #[arg(long, value_name = "FORMAT[=…]")]
     pub export: Vec<String>,
-    /// Open the report in a browser when it is there
+    /// Open the report in a browser at the end
     #[arg(long)]
     pub open: bool,
-    /// Show the run in a browser while it goes on, at an address on this machine that is printed
+    /// Show the run live in a browser, at an address of this machine that is printed
     #[arg(long)]
     pub ui: bool,
     /// Port of --ui; 0 takes a free one
     #[arg(long, value_name = "N", default_value_t = 0, requires = "ui")]
     pub ui_port: u16,
-    /// A name whose values must never be shown: a variable, header, query parameter or JSON member; may be repeated
+    /// Hide the values of this variable, header, query parameter or JSON member; repeatable
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,
-    /// Memory for users that wait, tables, bodies and captured values [default: a quarter of the machine's]
+    /// Memory for waiting users, tables, bodies and captured values [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// A host that redirects and values of the run may lead to, beside those that the test names; may be repeated
+    /// Allow redirects and variables to lead to this host, in addition to the test's; repeatable
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
     /// Accept any TLS certificate
     #[arg(short = 'k', long)]
     pub insecure: bool,
-    /// Trust these authorities (PEM), and no others
+    /// Trust only these certificate authorities (PEM)
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
-    /// The certificate (PEM) for servers that ask for one
+    /// Client certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub cert: Option<PathBuf>,
-    /// Its key (PEM), where that is a file of its own
+    /// Key of the client certificate (PEM), if in a separate file
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// The name that servers are asked for (SNI) and must prove, instead of the URL's
+    /// Server name for SNI and certificate checks, replaces the URL's
     #[arg(long, value_name = "NAME")]
     pub server_name: Option<String>,
-    /// Connect to this address for this host and port; may be repeated
+    /// Connect to this address for this host and port; repeatable
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     pub resolve: Vec<String>,
-    /// Connect to this Unix domain socket, whatever the host
+    /// Connect to this Unix domain socket for every host
     #[arg(long, value_name = "SOCKET")]
     pub unix: Option<PathBuf>,
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
-    /// On how many machines
+    /// Number of machines
     #[command(flatten)]
     pub many: Many,
-    /// What all processes of the run call it
+    /// Run identifier shared by all processes
     #[arg(skip)]
     #[serde(default)]
     pub stamp: Option<u32>,
-    /// Which part, of a run that nobody conducts
+    /// Part of a run without a conductor
     #[command(flatten)]
     pub part: Shard,
 }
@@ -304,34 +283,34 @@ pub struct PlanArgs {
     /// A plan (.yml, .json) or an Artillery script
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     pub file: Option<PathBuf>,
-    /// Base URL, instead of the file's
+    /// Base URL, replaces the file's
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// One stage of a campaign, alone
+    /// Show only this stage of a campaign
     #[arg(long, value_name = "NAME")]
     pub stage: Option<String>,
-    /// How long a request takes, for what is under way at a time
+    /// Assumed response time, to estimate requests in flight
     #[arg(long, value_name = "TIME")]
     pub latency: Option<String>,
-    /// How large an answer is, for the bandwidth
+    /// Assumed response size, to estimate the bandwidth
     #[arg(long, value_name = "SIZE")]
     pub answer: Option<String>,
-    /// Two digits behind the point, instead of whole numbers where they are near
+    /// Print two decimals even where whole numbers are close
     #[arg(long)]
     pub exact: bool,
-    /// As Markdown, to be pasted into a document
+    /// Print Markdown, to paste into a document
     #[arg(long)]
     pub markdown: bool,
     /// Write all figures as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Seed of arrivals that come at random
+    /// Seed of random arrivals
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Artillery scripts: the environment to use
     #[arg(short, long, value_name = "NAME")]
     pub environment: Option<String>,
-    /// Print the JSON schema of plans and end
+    /// Print the JSON schema of plans and exit
     #[arg(long, exclusive = true)]
     pub schema: bool,
 }
@@ -339,7 +318,7 @@ pub struct PlanArgs {
 /// `loadline lab`
 #[derive(Debug, ClapArgs)]
 pub struct Lab {
-    /// Which lab; without one, the labs are listed
+    /// Name of the embedded target; without one, all are listed
     pub name: Option<String>,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
@@ -347,28 +326,28 @@ pub struct Lab {
     /// Port to listen on; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     pub port: u16,
-    /// The bearer token that the lab accepts
+    /// Bearer token that the target accepts
     #[arg(long, default_value = "demo")]
     pub token: String,
-    /// Seed of everything random; 0 is a new one each time
+    /// Seed of all random numbers; 0 draws a new one
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Write a line per request to this file
+    /// Write one line per request to this file
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Print a valid token and end
+    /// Print a valid token and exit
     #[arg(long)]
     pub print_token: bool,
-    /// Refuse with 503 what would be more than so many requests at a time; the same as max-in-flight=N
+    /// Answer 503 above this number of concurrent requests; same as max-in-flight=N
     #[arg(long, value_name = "N")]
     pub max_in_flight: Option<String>,
-    /// What the lab calls, at this URL; the same as downstream=NAME=URL; may be repeated
+    /// URL of a service that the target calls; same as downstream=NAME=URL; repeatable
     #[arg(long, value_name = "NAME=URL")]
     pub downstream: Vec<String>,
-    /// End when standard input is closed
+    /// Exit when standard input is closed
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
-    /// The lab's own options
+    /// Options of the embedded target
     #[arg(value_name = "OPTION=VALUE")]
     pub options: Vec<String>,
 }
@@ -379,16 +358,16 @@ pub struct Lab {
     override_usage = "loadline init [-o FILE] [--force] SOURCE\n       loadline init [-o FILE] [--force] curl -X POST https://…"
 )]
 pub struct Init {
-    /// http(s)://… (or localhost:8080/…), a file (HAR, OpenAPI 3, or command lines of curl; - is standard input), or curl with its
-    /// arguments behind it
+    /// A URL (http://… or localhost:8080/…), a file (HAR, OpenAPI 3, or curl command lines; - is standard input), or curl with its
+    /// arguments
     pub source: String,
-    /// What stands behind curl
+    /// Arguments of curl
     #[arg(value_name = "ARGUMENT", hide = true)]
     pub arguments: Vec<String>,
     /// Where to write the plan; - is standard output [default: named after the source, in the current folder]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Overwrite the file if there is one
+    /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
 }
@@ -396,25 +375,25 @@ pub struct Init {
 /// `loadline mock`
 #[derive(Debug, ClapArgs)]
 pub struct Mock {
-    /// A plan with `mocks`; nothing else of it is started
+    /// A plan with `mocks`; nothing else of it is run
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Address to listen on; any but this machine's own lets others in
+    /// Address to listen on; other machines can connect unless it is this machine's own
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,
-    /// Port of the first mock that names none, the next one's is the next; 0 takes free ones
+    /// Port of the first mock without one; the others follow; 0 takes free ones
     #[arg(long, default_value_t = 0)]
     pub port: u16,
-    /// Seed of everything random; 0 is a new one each time
+    /// Seed of all random numbers; 0 draws a new one
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Write a line per request to this file
+    /// Write one line per request to this file
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Where the records are that latencies are taken from [default: $LOADLINE_RUNS, or .loadline/runs]
+    /// Records to take latencies from [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// End when standard input is closed
+    /// Exit when standard input is closed
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
 }
@@ -422,24 +401,24 @@ pub struct Mock {
 /// `loadline report`
 #[derive(Debug, ClapArgs)]
 pub struct Report {
-    /// A run: `last`, its id (or the beginning of it), or its folder; or what another tool left: Artillery's -o JSON or console
-    /// output, one of Locust's CSV files (the others of its set are found beside it), a transcript of wrk or wrk2, k6's summary, JMeter's
-    /// JTL, JSON of Vegeta, oha or Fortio, a log of HdrHistogram; or a campaign's folder
+    /// A run (`last`, its id or a prefix of it, or its folder), a campaign's folder, or a file of another tool: Artillery's -o JSON or
+    /// console output, a Locust CSV (the rest of its set is found next to it), a transcript of wrk or wrk2, k6's summary, a JMeter JTL,
+    /// JSON of Vegeta, oha or Fortio, or an HdrHistogram log
     #[arg(default_value = "last")]
     pub run: String,
-    /// Where to put the report of another tool's file [default: FILE-report, in the current folder]
+    /// Folder for the report on another tool's file [default: FILE-report, in the current folder]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// Show what others measured meanwhile, from a CSV file of times and metrics; may be repeated
+    /// Add metrics of other tools from a CSV file with times and metrics; repeatable
     #[arg(long, value_name = "NAME=FILE.csv")]
     pub server: Vec<String>,
-    /// How far the clock of those files is ahead of the run's (2s, -2s), or `auto`: found by what moves with the load [default: 0s]
+    /// Clock difference of those files to the run (2s, -2s), or `auto` to estimate it from the load [default: 0s]
     #[arg(long, value_name = "DURATION|auto", allow_hyphen_values = true)]
     pub clock_offset: Option<String>,
-    /// Write junit=FILE or csv=FILE; may be repeated
+    /// Write junit=FILE or csv=FILE; repeatable
     #[arg(long, value_name = "FORMAT=FILE")]
     pub export: Vec<String>,
     /// Open the report in a browser
@@ -448,17 +427,17 @@ pub struct Report {
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Print one table in Markdown and nothing else
+    /// Print only this table, in Markdown
     #[arg(long, value_enum, value_name = "TABLE")]
     pub table: Option<ReportTable>,
 }
 
-/// A table of published reports.
+/// A table of a published report.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum ReportTable {
     /// Requests, failures, mean and rate by endpoint
     Requests,
-    /// Percentiles in milliseconds by endpoint, as Locust has them
+    /// Percentiles in milliseconds by endpoint, as Locust prints them
     Percentiles,
     /// Requests per second by endpoint and phase
     Rps,
@@ -478,11 +457,10 @@ impl ReportTable {
 /// `loadline audit`
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit status: 0 nothing contradicts, 1 something does, 2 a file that it does not read, 3 a file that \
-                        cannot be read"
+    after_help = "Exit status: 0 no contradictions, 1 contradictions, 2 unknown file format, 3 unreadable file"
 )]
 pub struct Audit {
-    /// Outputs of Artillery, wrk, wrk2, Locust, k6, JMeter, Vegeta, oha or Fortio, logs of HdrHistogram, or a run of Loadline's
+    /// Output of Artillery, wrk, wrk2, Locust, k6, JMeter, Vegeta, oha or Fortio, HdrHistogram logs, or a run of Loadline's
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write the findings as JSON to this file; - is standard output
@@ -493,15 +471,15 @@ pub struct Audit {
 /// `loadline selftest`
 #[derive(Debug, ClapArgs)]
 pub struct Selftest {
-    /// Only these cases, for example T1 T20
+    /// Run only these cases, for example T1 T20
     pub case: Vec<String>,
-    /// Five seconds a case, and no assertions about microseconds: for continuous integration
+    /// Run five seconds per case and skip assertions about microseconds, for CI
     #[arg(long, conflicts_with = "full")]
     pub short: bool,
-    /// A minute a case
+    /// Run a minute per case
     #[arg(long)]
     pub full: bool,
-    /// No second attempt for the cases that hang on a calm machine
+    /// Do not retry timing-sensitive cases
     #[arg(long)]
     pub once: bool,
 }
@@ -509,7 +487,7 @@ pub struct Selftest {
 /// `loadline demo`
 #[derive(Debug, ClapArgs)]
 pub struct Demo {
-    /// Where records are kept [default: $LOADLINE_RUNS, or .loadline/runs]
+    /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
 }

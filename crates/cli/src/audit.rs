@@ -26,7 +26,7 @@ pub fn command(args: &args::Audit) -> u8 {
     let mut audits = Vec::new();
     log::makes_way(args.json.as_deref());
     for path in &args.files {
-        match of(path) {
+        match audit_file(path) {
             Ok(audit) => {
                 log::out(&format!(
                     "{}: {}\n{}",
@@ -63,7 +63,7 @@ pub fn command(args: &args::Audit) -> u8 {
     code
 }
 
-fn of(path: &Path) -> Result<Audit, AuditError> {
+fn audit_file(path: &Path) -> Result<Audit, AuditError> {
     let text = if path.join("manifest.json").exists() {
         let run = Run::open(path).map_err(|error| AuditError {
             why: error.to_string(),
@@ -87,7 +87,7 @@ fn of(path: &Path) -> Result<Audit, AuditError> {
         why: unknown.to_string(),
         code: exit::BAD_INPUT,
     })?;
-    Ok(check::of(&import))
+    Ok(check::audit(&import))
 }
 
 fn json(path: &Path, audit: &Audit) -> serde_json::Value {

@@ -8,7 +8,7 @@ use std::{
 
 use plan::about::is_tag;
 
-use crate::stop::CommandError;
+use crate::error::CommandError;
 
 /// The folder of a baseline, if one of that name was saved.
 pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {

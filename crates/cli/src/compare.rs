@@ -10,9 +10,9 @@ use session::exit;
 
 use crate::{
     args,
+    error::{CommandError, flag_error},
     groups::{hinder, no_run_on_both, rows_are_there, side},
     log, rerender, shell,
-    stop::{CommandError, flag_error},
 };
 
 /// Where comparisons are kept, if nobody says otherwise.
@@ -20,7 +20,7 @@ const FOLDER: &str = ".loadline/comparisons";
 
 /// Runs `loadline compare`.
 pub fn command(args: &args::Compare) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -29,7 +29,7 @@ pub fn command(args: &args::Compare) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Compare) -> Result<u8, CommandError> {
+fn run(args: &args::Compare) -> Result<u8, CommandError> {
     let mut asked = asked(&args.judged)?;
     let runs = rerender::runs(args.runs.as_deref());
     let baseline = side(&args.baseline, &runs)?;
@@ -37,7 +37,7 @@ fn carry_out(args: &args::Compare) -> Result<u8, CommandError> {
     no_run_on_both(&baseline, &candidate)?;
     rows_are_there(&baseline, &candidate, &asked)?;
     hinder(&baseline, &candidate, args.judged.anyway, &mut asked)?;
-    let comparison = compare::of(&baseline, &candidate, &asked);
+    let comparison = compare::compare(&baseline, &candidate, &asked);
     log::makes_way(args.json.as_deref());
     log::summary(&console::comparison_in(&comparison, log::columns()));
     let dir = args.out.clone();
@@ -74,7 +74,7 @@ pub fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     match parse_quantity(text) {
         Ok(Quantity::Share(share)) if share < 1.0 => Ok(share),
         Ok(_) => Err(CommandError::bad_input(format!(
-            "{flag}: `{text}` is no share below 100 %: write for example 5%"
+            "{flag}: `{text}` is not a share below 100 %: write for example 5%"
         ))),
         Err(error) => Err(flag_error(flag, text, &error)),
     }

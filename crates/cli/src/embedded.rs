@@ -16,13 +16,13 @@ pub enum Embedded {
 
 impl Embedded {
     /// The target of the form `lab:NAME?…`, running; none where it is somewhere else.
-    pub fn of(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, NotStarted> {
+    pub fn start(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, NotStarted> {
         let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
             return Ok(None);
         };
         Ok(Some(match lab_process::lent() {
             Some(listeners) => Embedded::Lent(listeners),
-            None => Embedded::Own(LabProcess::start(&mock_process::behind(name, mocks))?),
+            None => Embedded::Own(LabProcess::start(&mock_process::redirect(name, mocks))?),
         }))
     }
 
@@ -50,10 +50,10 @@ pub fn broker(
     target: &str,
     lab: Option<&Embedded>,
 ) -> Result<Option<LabProcess>, NotStarted> {
-    let Some(beside) = &mut plan.beside else {
+    let Some(background) = &mut plan.background else {
         return Ok(None);
     };
-    let Some(wanted) = beside.mqtt.host.strip_prefix(lab_process::SCHEME) else {
+    let Some(wanted) = background.mqtt.host.strip_prefix(lab_process::SCHEME) else {
         return Ok(None);
     };
     let lent = lab_process::lent();
@@ -82,13 +82,13 @@ pub fn broker(
         ),
         bad_input: true,
     })?;
-    (beside.mqtt.host, beside.mqtt.port) = (host, port);
+    (background.mqtt.host, background.mqtt.port) = (host, port);
     Ok(own)
 }
 
 /// Host and port of a listener whose scheme ends so.
 fn place(url: &str, scheme: &str) -> Option<(String, u16)> {
-    let (_, behind) = url.split_once(scheme)?;
-    let (host, port) = behind.rsplit_once(':')?;
+    let (_, after) = url.split_once(scheme)?;
+    let (host, port) = after.rsplit_once(':')?;
     Some((host.trim_matches(['[', ']']).to_owned(), port.parse().ok()?))
 }

@@ -14,11 +14,11 @@ use report::derived;
 use session::{LabProcess, inputs, lab_process, mock_process};
 
 use crate::{
-    args, doors, list, load, log, making,
-    mocked::Mocked,
-    native, shell, shown,
-    stop::{CommandError, flag_error},
-    urls,
+    args, child_runs,
+    error::{CommandError, flag_error},
+    front_ends, list, load, log,
+    mock::Mocked,
+    redact, run, shell, urls,
 };
 
 /// Where nothing says where to begin.
@@ -30,7 +30,7 @@ const SHORTEST_S: f64 = 20.0;
 
 /// Runs `loadline find`.
 pub fn command(args: &args::Find) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -39,12 +39,12 @@ pub fn command(args: &args::Find) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Find) -> Result<u8, CommandError> {
+fn run(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
-    let is_script = doors::scripts(&what).is_some();
+    let is_script = front_ends::scripts(&what).is_some();
     // They are there before whatever calls them, and all probes share them.
-    let mocks = Mocked::of(&what, None, args.seed)?;
+    let mocks = Mocked::start(&what, None, args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let own = if is_script {
         None
@@ -54,7 +54,7 @@ fn carry_out(args: &args::Find) -> Result<u8, CommandError> {
     let mut notes = Vec::new();
     let slos = slos(args, own.as_ref(), &mut notes)?;
     if let Some(plan) = &own {
-        native::tell_notes(plan);
+        run::tell_notes(plan);
     }
     let over = if args.over == "users" {
         Over::Users
@@ -67,14 +67,14 @@ fn carry_out(args: &args::Find) -> Result<u8, CommandError> {
         .iter()
         .chain(own.as_ref().map(|plan| &plan.target))
         .find_map(|target| target.strip_prefix(lab_process::SCHEME));
-    let lab = lab.map(|name| LabProcess::start(&mock_process::behind(name, places)));
+    let lab = lab.map(|name| LabProcess::start(&mock_process::redirect(name, places)));
     let lab = lab.transpose()?;
     let wanted = FindOptions {
         shown: (
-            shown::without_secrets(&what, &args.secret),
+            redact::without_secrets(&what, &args.secret),
             args.target
                 .as_ref()
-                .map(|url| shown::without_secrets(url, &args.secret)),
+                .map(|url| redact::without_secrets(url, &args.secret)),
         ),
         what,
         target: args.target.clone(),
@@ -92,7 +92,7 @@ fn carry_out(args: &args::Find) -> Result<u8, CommandError> {
         folder: args.out.clone(),
         notes,
     };
-    making::can_be_written(&args.json)?;
+    child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let found = find::conduct(&wanted, log::columns(), &log::voice());
     let (found, folder, code) = found.map_err(|(line, code)| CommandError {
@@ -116,12 +116,12 @@ fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), Co
 
 /// What cannot be searched, before anything is read.
 fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
-    if doors::programs(what).is_some() {
+    if front_ends::programs(what).is_some() {
         return Err(CommandError::bad_input(format!(
             "{what}: users of a locustfile decide themselves when they ask, so there is no rate to search: use a plan, an Artillery script or a script of wrk's"
         )));
     }
-    if args.over == "users" && doors::scripts(what).is_some() {
+    if args.over == "users" && front_ends::scripts(what).is_some() {
         return Err(CommandError::bad_input(
             "--over users: a script of wrk's has connections and no users",
         ));
@@ -235,7 +235,7 @@ fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<SearchCon
         Ok(units::Quantity::Share(share)) if (0.002..=0.5).contains(&share) => share,
         Ok(_) => {
             return Err(CommandError::bad_input(format!(
-                "--precision: `{}` is no share from 0.2% to 50%",
+                "--precision: `{}` is not a share from 0.2% to 50%",
                 args.precision
             )));
         }
@@ -283,7 +283,7 @@ fn level(flag: &str, text: Option<&str>, whole: bool) -> Result<Option<f64>, Com
     if whole {
         let users = text.parse::<u32>().ok().filter(|users| *users > 0);
         let users = users.ok_or_else(|| {
-            CommandError::bad_input(format!("{flag}: `{text}` is no number of users"))
+            CommandError::bad_input(format!("{flag}: `{text}` is not a valid number of users"))
         })?;
         return Ok(Some(f64::from(users)));
     }

@@ -8,19 +8,20 @@ use decisions::{
     gate::{self, Gate, GateVerdict},
 };
 use engine::StopHandle;
-use report::{console, derived, export, gate as told};
+use report::{console, derived, export, gate as reported};
 use session::{exit, signals};
 
 use crate::{
-    args, baselines, compare as comparing, groups, list, log,
-    making::{self, RunEnv, without_record},
-    rerender, shown,
-    stop::CommandError,
+    args, baselines,
+    child_runs::{self, RunEnv, without_record},
+    compare as comparing,
+    error::CommandError,
+    groups, list, log, redact, rerender,
 };
 
 /// Runs `loadline gate`.
 pub fn command(args: &args::Gate) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -29,7 +30,7 @@ pub fn command(args: &args::Gate) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Gate) -> Result<u8, CommandError> {
+fn run(args: &args::Gate) -> Result<u8, CommandError> {
     let mut asked = comparing::asked(&args.judged)?;
     if let Some(name) = &args.save_baseline {
         baselines::check(name)?;
@@ -38,7 +39,7 @@ fn carry_out(args: &args::Gate) -> Result<u8, CommandError> {
         .into_iter()
         .for_each(|path| log::makes_way(path.as_deref()));
     let outputs = [&args.json, &args.markdown, &args.junit];
-    making::can_be_written(outputs.into_iter().flatten())?;
+    child_runs::can_be_written(outputs.into_iter().flatten())?;
     let runs = rerender::runs(args.runs.as_deref());
     // All that can be known to be wrong is told before anything is sent.
     let baseline = match &args.baseline {
@@ -46,14 +47,14 @@ fn carry_out(args: &args::Gate) -> Result<u8, CommandError> {
         None => None,
     };
     if let Some(baseline) = &baseline {
-        let nobody = Side {
+        let unused = Side {
             name: String::new(),
             runs: Vec::new(),
         };
-        groups::rows_are_there(baseline, &nobody, &asked)?;
-        groups::hinder(baseline, &nobody, args.judged.anyway, &mut asked)?;
+        groups::rows_are_there(baseline, &unused, &asked)?;
+        groups::hinder(baseline, &unused, args.judged.anyway, &mut asked)?;
     }
-    let tag = making::tag("gate");
+    let tag = child_runs::tag("gate");
     let folder = folder(args, &tag);
     let ground = RunEnv {
         runs: &runs,
@@ -80,13 +81,15 @@ fn carry_out(args: &args::Gate) -> Result<u8, CommandError> {
         name: String::new(),
         runs: Vec::new(),
     };
-    let unfit = compare::hindrances(&candidate, &nothing).into_iter().next();
+    let unfit = compare::incompatibilities(&candidate, &nothing)
+        .into_iter()
+        .next();
     let unfit = unfit.filter(|_| !args.judged.anyway).map(|one| one.text);
     let mut gate = decide(baseline.as_ref(), candidate, asked)?;
-    gate.what = shown::without_secrets(&args.what, &[]);
+    gate.what = redact::without_secrets(&args.what, &[]);
     gate.baseline.clone_from(&args.baseline);
     save(&mut gate, args, &records, unfit)?;
-    tell(&gate, args, &folder)?;
+    print(&gate, args, &folder)?;
     Ok(gate.exit_code)
 }
 
@@ -151,15 +154,18 @@ fn make(
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
-        making::is_recorded(&ran, &entrant.summary)?;
+        child_runs::is_recorded(&ran, &entrant.summary)?;
         let made = gate::made(&entrant);
-        log::say(format_args!("run {number} of {all}  {}", told::made(&made)));
+        log::say(format_args!(
+            "run {number} of {all}  {}",
+            reported::made(&made)
+        ));
         records.extend(ran.record);
         let this = Side {
             name: String::new(),
             runs: vec![entrant],
         };
-        let is_hindered = |baseline| !compare::hindrances(baseline, &this).is_empty();
+        let is_hindered = |baseline| !compare::incompatibilities(baseline, &this).is_empty();
         if !args.judged.anyway && baseline.is_some_and(is_hindered) {
             // No more runs could change what comes of it.
             break;
@@ -178,17 +184,17 @@ fn decide(
     mut asked: CompareConfig,
 ) -> Result<Gate, CommandError> {
     let Some(baseline) = baseline else {
-        return Ok(gate::of(&candidate.runs, None, Vec::new(), true));
+        return Ok(gate::judge(&candidate.runs, None, Vec::new(), true));
     };
-    let found = compare::hindrances(baseline, &candidate);
+    let found = compare::incompatibilities(baseline, &candidate);
     let hindrances: Vec<String> = found.into_iter().map(|one| one.text).collect();
     if !hindrances.is_empty() && !asked.hint_decides {
-        return Ok(gate::of(&candidate.runs, None, hindrances, false));
+        return Ok(gate::judge(&candidate.runs, None, hindrances, false));
     }
     asked.anyway = hindrances;
     groups::rows_are_there(baseline, &candidate, &asked)?;
-    let comparison = compare::of(baseline, &candidate, &asked);
-    Ok(gate::of(
+    let comparison = compare::compare(baseline, &candidate, &asked);
+    Ok(gate::judge(
         &candidate.runs,
         Some(comparison),
         Vec::new(),
@@ -243,12 +249,12 @@ fn folder(args: &args::Gate, tag: &str) -> PathBuf {
     })
 }
 
-fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandError> {
+fn print(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandError> {
     if let Some(comparison) = &gate.comparison {
         log::summary(&console::comparison_in(comparison, log::columns()));
     }
     log::out("\n");
-    log::summary(&told::console(gate));
+    log::summary(&reported::console(gate));
     if let Some(comparison) = &gate.comparison {
         report(comparison, folder)?;
     }
@@ -257,9 +263,9 @@ fn tell(gate: &Gate, args: &args::Gate, folder: &Path) -> Result<(), CommandErro
         derived::write_text(path, &junit).map_err(CommandError::could_not_run)?;
     }
     match args.markdown.as_deref() {
-        Some(path) if log::is_stdout(path) => log::document(&told::markdown(gate)),
+        Some(path) if log::is_stdout(path) => log::document(&reported::markdown(gate)),
         Some(path) => {
-            derived::write_text(path, &told::markdown(gate))
+            derived::write_text(path, &reported::markdown(gate))
                 .map_err(CommandError::could_not_run)?;
         }
         None => {}

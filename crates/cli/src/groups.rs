@@ -8,7 +8,7 @@ use decisions::compare::{self, CompareConfig, ComparedRun, Side};
 use record::{Manifest, Run};
 use session::exit;
 
-use crate::{imported, log, stop::CommandError};
+use crate::{error::CommandError, import, log};
 
 /// The runs that a text names.
 pub fn side(text: &str, runs: &Path) -> Result<Side, CommandError> {
@@ -126,7 +126,7 @@ pub fn recorded(dir: &Path) -> Result<ComparedRun, CommandError> {
 
 /// What another tool left.
 fn imported_run(path: &Path) -> Result<ComparedRun, CommandError> {
-    let page = imported::read_run(path).map_err(|failed| CommandError {
+    let page = import::read_run(path).map_err(|failed| CommandError {
         lines: vec![failed.line],
         code: failed.code,
     })?;
@@ -186,7 +186,7 @@ pub fn hinder(
     anyway: bool,
     asked: &mut CompareConfig,
 ) -> Result<(), CommandError> {
-    let found = compare::hindrances(baseline, candidate);
+    let found = compare::incompatibilities(baseline, candidate);
     if anyway {
         asked.anyway = found.into_iter().map(|one| one.text).collect();
         return Ok(());

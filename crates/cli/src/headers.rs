@@ -96,7 +96,7 @@ fn set(request: &mut Request, headers: &[(String, String)]) {
     if given("user-agent") {
         request.headers.retain(|(name, value)| {
             !(name.eq_ignore_ascii_case("user-agent")
-                && formats::is_usual_user_agent(value, &crate::doors::readers()))
+                && formats::is_usual_user_agent(value, &crate::front_ends::readers()))
         });
     }
     let own: Vec<String> = request

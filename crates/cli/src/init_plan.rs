@@ -11,7 +11,7 @@ use formats::{LoadErrors, files};
 use init::Draft;
 use session::exit;
 
-use crate::{args, log, stop::CommandError, urls};
+use crate::{args, error::CommandError, log, urls};
 
 /// Standard input.
 const STDIN: &str = "-";

@@ -8,8 +8,9 @@ use record::redact::{Redactor, Salt};
 use session::{exit, exports, inputs};
 
 use crate::{
-    args, log, native, ship,
-    stop::{CommandError, flag_error},
+    args,
+    error::{CommandError, flag_error},
+    log, ray_files, run,
 };
 
 /// Beside the load and its drain, for images and hosts that are not there yet.
@@ -33,12 +34,12 @@ const OURS: [&str; 10] = [
 /// Runs `loadline k8s`.
 pub fn command(args: &args::K8s) -> u8 {
     let args::K8sCommand::Render(args) = &args.command;
-    render(args).unwrap_or_else(CommandError::tell)
+    render(args).unwrap_or_else(CommandError::print)
 }
 
 fn render(args: &args::Render) -> Result<u8, CommandError> {
     let run = run_of(args)?;
-    let (plan, drain_ns) = native::read(&run)?;
+    let (plan, drain_ns) = run::read(&run)?;
     let text = wanted(args, &run, (&plan, drain_ns)).and_then(|wanted| {
         k8s::render(&wanted).map_err(|why: Unusable| CommandError::bad_input(why))
     })?;
@@ -137,7 +138,7 @@ fn wanted(
                 folder.display()
             )));
         }
-        None => ship::of(run, plan)
+        None => ray_files::collect(run, plan)
             .map(|shipped| (shipped.files, shipped.folder))
             .map_err(CommandError::bad_input)?,
     };

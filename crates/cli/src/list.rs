@@ -1,14 +1,14 @@
 //! `loadline list`: the runs that were made. What is known of them is `history`'s.
 
-use decisions::past::IndexedRun;
+use decisions::run_index::IndexedRun;
 use report::{console, derived};
 use session::exit;
 
-use crate::{args, log, rerender, stop::CommandError};
+use crate::{args, error::CommandError, log, rerender};
 
 /// Runs `loadline list`.
 pub fn command(args: &args::List) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(()) => exit::PASS,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -17,7 +17,7 @@ pub fn command(args: &args::List) -> u8 {
     }
 }
 
-fn carry_out(args: &args::List) -> Result<(), CommandError> {
+fn run(args: &args::List) -> Result<(), CommandError> {
     log::makes_way(args.json.as_deref());
     let mut runs = which(&args.which, args.rebuild)?;
     runs.reverse();
@@ -44,7 +44,7 @@ pub fn write_json<T: serde::Serialize>(
 }
 
 /// The runs that are asked for, oldest first; at least one.
-pub fn which(which: &args::Which, anew: bool) -> Result<Vec<IndexedRun>, CommandError> {
+pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, CommandError> {
     if which.last == Some(0) {
         return Err(CommandError::bad_input(
             "--last 0: write how many runs, 1 at least",
@@ -57,7 +57,7 @@ pub fn which(which: &args::Which, anew: bool) -> Result<Vec<IndexedRun>, Command
             folder.display()
         )));
     }
-    let known = history::known(&folder, anew);
+    let known = history::known(&folder, again);
     for remark in &known.remarks {
         log::say(format_args!("loadline: {remark}"));
     }

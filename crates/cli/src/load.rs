@@ -8,9 +8,9 @@ use plan::{ArrivalProcess, FirstArrival, Load, Phase, Plan, PoolPolicy, Shape, u
 use session::{inputs, memory, pacing};
 
 use crate::{
-    args, doors, headers, messages,
-    stop::{CommandError, flag_error},
-    urls,
+    args,
+    error::{CommandError, flag_error},
+    front_ends, headers, messages, urls,
 };
 
 /// The flags that have a grammar of their own.
@@ -129,7 +129,7 @@ pub fn load(
         run_name: args.stamp,
         ..Inputs::default()
     };
-    let mut plan = formats::load(&inputs, &doors::readers())?;
+    let mut plan = formats::load(&inputs, &front_ends::readers())?;
     headers::add(&mut plan, &args.header).map_err(CommandError::bad_input)?;
     if flags.shape_the_load(args) {
         override_load(&mut plan, args, flags)?;

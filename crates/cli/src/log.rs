@@ -14,13 +14,13 @@ use report::{console::Columns, printable};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use session::{MessageSink, SharedVoice};
 
-use crate::{colour, frame, shown};
+use crate::{colour, redact, status_line};
 
 /// Prints a line to standard error. A closed terminal is no reason to stop a test.
 pub fn say(line: impl Display) {
-    frame::clear();
+    status_line::clear();
     // Here and not where lines are made: whatever is printed passes this.
-    let line = shown::line(&line.to_string());
+    let line = redact::line(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
 }
 
@@ -40,7 +40,7 @@ pub fn last_words(line: impl Display) {
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let now = Timespec::default();
     if rustix::event::poll(&mut ready, Some(&now)).is_ok_and(|ready| ready > 0) {
-        let line = shown::line(&line.to_string());
+        let line = redact::line(&line.to_string());
         let line = printable::lines(&line);
         let line = format!("\r\x1b[Jloadline: {line}\n");
         let text = line
@@ -73,7 +73,7 @@ pub fn is_stdout(path: &Path) -> bool {
 
 /// Prints text to standard output as it is, but for what a terminal would obey.
 pub fn out(text: &str) {
-    frame::clear();
+    status_line::clear();
     let text = printable::lines(text);
     if ALONE.load(Ordering::Relaxed) {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
@@ -95,22 +95,22 @@ pub fn terminal() -> Option<Columns> {
     }
     let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
     let columns = usize::from(size.ws_col);
-    (columns > 0).then(|| Columns::of(columns))
+    (columns > 0).then(|| Columns::new(columns))
 }
 
 /// Prints a summary of our own, with colour where there is some. What tools print whose doors we stand in is theirs to the character.
 pub fn summary(text: &str) {
-    let text = &shown::line(text);
+    let text = &redact::line(text);
     if ALONE.load(Ordering::Relaxed) || !colour::shows() {
         return out(text);
     }
-    frame::clear();
+    status_line::clear();
     stdout(colour::verdicts(&printable::lines(text)).as_bytes());
 }
 
 /// Prints a document to standard output as it is.
 pub fn document(text: &str) {
-    frame::clear();
+    status_line::clear();
     stdout(text.as_bytes());
 }
 

@@ -6,43 +6,43 @@ mod ab;
 mod args;
 mod audit;
 mod baselines;
-mod beside;
 mod campaign;
+mod child_runs;
 mod colour;
 mod compare;
 mod demo;
+mod distributed;
 mod doctor;
-mod doors;
 mod embedded;
+mod error;
+mod external_metrics;
 mod find;
-mod frame;
+mod front_ends;
 mod gate;
 mod groups;
 mod headers;
-mod history_of;
-mod imported;
+mod history;
+mod import;
 mod init_plan;
 mod k8s;
 mod labs;
 mod list;
 mod load;
 mod log;
-mod making;
-mod many;
-mod merged;
+mod merge;
 mod messages;
-mod mocked;
-mod native;
+mod mock;
 mod probe;
 mod profile;
 mod programs;
+mod ray_files;
+mod redact;
 mod rerender;
+mod run;
 mod selftest;
 mod shell;
-mod ship;
-mod shown;
+mod status_line;
 mod steps;
-mod stop;
 mod terminal;
 mod travel;
 mod urls;
@@ -50,7 +50,7 @@ mod urls;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
-use doors::Called;
+use front_ends::Called;
 use session::exit;
 
 fn main() -> ExitCode {
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     }
     session::child::end_with_parent();
     // Front doors have grammars of their own, and what is called may be a link to us.
-    let mut called = Called::of(std::env::args_os());
+    let mut called = Called::from_arguments(std::env::args_os());
     let card = called.as_ref().map(Called::card).unwrap_or_default();
     if let Some(called) = called.take_if(|_| card.takes_any_bytes) {
         return ExitCode::from(called.run());
@@ -90,22 +90,22 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let code = match args.command {
-        args::CliCommand::Run(run) => native::run(*run),
+        args::CliCommand::Run(run) => run::run(*run),
         args::CliCommand::Init(init) => init_plan::command(&init),
         args::CliCommand::Campaign(campaign) => campaign::command(&campaign),
         args::CliCommand::Find(find) => find::command(&find),
         args::CliCommand::Plan(plan) => profile::command(&plan),
         args::CliCommand::Lab(lab) => labs::command(&lab),
-        args::CliCommand::Mock(mock) => mocked::command(&mock),
+        args::CliCommand::Mock(mock) => mock::command(&mock),
         args::CliCommand::Report(report) => rerender::command(&report),
         args::CliCommand::Compare(compare) => compare::command(&compare),
         args::CliCommand::Gate(gate) => gate::command(&gate),
         args::CliCommand::Ab(ab) => ab::command(&ab),
         args::CliCommand::List(list) => list::command(&list),
-        args::CliCommand::History(history) => history_of::command(&history),
-        args::CliCommand::Merge(merge) => merged::command(&merge),
+        args::CliCommand::History(history) => history::command(&history),
+        args::CliCommand::Merge(merge) => merge::command(&merge),
         args::CliCommand::K8s(k8s) => k8s::command(&k8s),
-        args::CliCommand::Node => many::node(),
+        args::CliCommand::Node => distributed::node(),
         args::CliCommand::Doctor => doctor::command(),
         args::CliCommand::Demo(demo) => demo::command(&demo),
         args::CliCommand::Audit(audit) => audit::command(&audit),
@@ -122,7 +122,7 @@ fn main() -> ExitCode {
 
 /// Our own command line, among the commands of the front doors.
 fn read() -> Result<args::Args, clap::Error> {
-    let mut command = doors::listed(args::Args::command());
+    let mut command = front_ends::listed(args::Args::command());
     let matches = command.try_get_matches_from_mut(init_plan::set_apart(std::env::args_os()))?;
     args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

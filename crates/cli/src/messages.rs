@@ -8,17 +8,17 @@ use session::FinishedRun;
 
 /// Whether a condition is on nothing but what the clients do.
 fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
-    let beside = plan.beside.as_ref();
-    let named = criterion.of.as_deref().zip(beside);
-    named.is_some_and(|(of, beside)| {
-        let mut names = beside.mqtt.operations().into_iter();
+    let background = plan.background.as_ref();
+    let named = criterion.of.as_deref().zip(background);
+    named.is_some_and(|(of, background)| {
+        let mut names = background.mqtt.operations().into_iter();
         names.any(|(_, name)| plan::criteria::fits(of, name)) && of != "*"
     })
 }
 
 /// Leaves the clients out, with what is judged of them: a flag says what is sent instead of the file's load.
 pub fn leave_out(plan: &mut Plan, flag: &str) {
-    if plan.beside.is_none() {
+    if plan.background.is_none() {
         return;
     }
     let mut aside = Vec::new();
@@ -38,7 +38,7 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
             plan.stop.push(rule);
         }
     }
-    plan.beside = None;
+    plan.background = None;
     let mut text = format!("{flag}: the MQTT clients of the plan take no part");
     if !aside.is_empty() {
         let texts: Vec<&str> = aside
@@ -53,7 +53,7 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
 
 /// The ledger of messages, for the record: sentences and counts by name; none where the plan has no such clients.
 pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
-    plan_has_some.then(|| door_mqtt::beside::found(&ended.run))
+    plan_has_some.then(|| frontend_mqtt::background::found(&ended.run))
 }
 
 /// The same of parts that were put together, where scenarios had such clients beside them.
@@ -61,5 +61,5 @@ pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     let mut labels = run.labels.iter();
     let has_some =
         run.manifest.door == "run" && labels.any(|label| label.group == LabelGroup::Mqtt);
-    has_some.then(|| door_mqtt::beside::found(run))
+    has_some.then(|| frontend_mqtt::background::found(run))
 }

@@ -3,7 +3,7 @@
 
 use plan::{Load, Phase, Plan, Probing, Shape, UserPhase, units};
 
-use crate::stop::{CommandError, flag_error};
+use crate::error::{CommandError, flag_error};
 
 /// A probe's load is counted under this name; `find` asks for it there.
 pub const PHASE: &str = find::PHASE;

@@ -13,7 +13,7 @@ use plan::{FirstArrival, Load, Note, Phase, Plan, profile::Assumed, units};
 use report::profile::ShownColumn;
 use session::{exit, exports, inputs, profile};
 
-use crate::{args, doors, log};
+use crate::{args, front_ends, log};
 
 /// Runs `loadline plan`.
 pub fn command(args: &args::PlanArgs) -> u8 {
@@ -22,10 +22,10 @@ pub fn command(args: &args::PlanArgs) -> u8 {
         log::out(&format!("{schema}\n"));
         return exit::PASS;
     }
-    let told = assumed(args)
+    let reported = assumed(args)
         .map_err(|line| vec![line])
-        .and_then(|assumed| tell(args, assumed));
-    match told {
+        .and_then(|assumed| print(args, assumed));
+    match reported {
         Ok(code) => code,
         Err(lines) => {
             lines.iter().for_each(log::error);
@@ -34,7 +34,7 @@ pub fn command(args: &args::PlanArgs) -> u8 {
     }
 }
 
-fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
+fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
     let plan = load(args)?;
     let stated = plan.assumed.unwrap_or_default();
     let assumed = Assumed {
@@ -43,7 +43,7 @@ fn tell(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
     };
     let in_lines =
         |problems: Vec<plan::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let (profile, checks) = profile::of(&plan, args.seed, assumed).map_err(in_lines)?;
+    let (profile, checks) = profile::profile(&plan, args.seed, assumed).map_err(in_lines)?;
     for note in &plan.notes {
         match &note.at {
             Some(at) => log::warning(format_args!("{at}: {}", note.text)),
@@ -93,11 +93,11 @@ fn assumed(args: &args::PlanArgs) -> Result<Assumed, String> {
     let latency_ns = args
         .latency
         .as_deref()
-        .map(|text| units::parse_duration(text).map_err(|error| error.told("--latency", text)));
+        .map(|text| units::parse_duration(text).map_err(|error| error.describe("--latency", text)));
     let answer_bytes = args
         .answer
         .as_deref()
-        .map(|text| units::parse_size(text).map_err(|error| error.told("--answer", text)));
+        .map(|text| units::parse_size(text).map_err(|error| error.describe("--answer", text)));
     Ok(Assumed {
         latency_ns: latency_ns.transpose()?,
         answer_bytes: answer_bytes.transpose()?,
@@ -124,7 +124,7 @@ fn load(args: &args::PlanArgs) -> Result<Plan, Vec<String>> {
     if inputs.stage.is_none() && native::is_campaign(&inputs) {
         return joined(native::campaign::load(&inputs).map_err(in_lines)?);
     }
-    formats::load(&inputs, &doors::readers()).map_err(in_lines)
+    formats::load(&inputs, &front_ends::readers()).map_err(in_lines)
 }
 
 /// A campaign as one load: the phases of its stages one behind the other. What it waits for between them is not known before.

@@ -26,8 +26,14 @@ pub fn run(programs: &'static dyn ExternalTool, args: &args::RunArgs, asked: Run
 
 /// What of the flags cannot be read: a program would tell of a variable that nobody has set.
 fn wrong(args: &args::RunArgs) -> Option<String> {
-    let check = |text: &String| Some(criteria::parse_criterion(text).err()?.told("--check", text));
-    let stop = |text: &String| Some(criteria::parse_stop(text).err()?.told("--stop", text));
+    let check = |text: &String| {
+        Some(
+            criteria::parse_criterion(text)
+                .err()?
+                .describe("--check", text),
+        )
+    };
+    let stop = |text: &String| Some(criteria::parse_stop(text).err()?.describe("--stop", text));
     let server = |text: &String| Some(format!("--server: {}", plan::server::parse(text).err()?));
     let mut all = args.check.iter().filter_map(check);
     all.next()

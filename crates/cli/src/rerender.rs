@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use record::{RecordError, Run};
 use report::{console, markdown};
 
-use session::{exit, exports::Exports, keep};
+use session::{derived_files, exit, exports::Exports};
 
-use crate::{args, beside, doors, imported, log, shell};
+use crate::{args, external_metrics, front_ends, import, log, shell};
 
 /// Where records are kept, if nobody says otherwise.
 const RUNS: &str = ".loadline/runs";
@@ -28,7 +28,7 @@ pub fn command(args: &args::Report) -> u8 {
     };
     let runs = runs(args.runs.as_deref());
     if Path::new(&args.run).is_file() {
-        return imported::command(Path::new(&args.run), args);
+        return import::command(Path::new(&args.run), args);
     }
     let mut run = match Run::find(&runs, &args.run) {
         Ok(run) => run,
@@ -44,7 +44,7 @@ pub fn command(args: &args::Report) -> u8 {
             };
         }
     };
-    if let Err(line) = beside::add(&mut run, args) {
+    if let Err(line) = external_metrics::add(&mut run, args) {
         log::error(line);
         return exit::BAD_INPUT;
     }
@@ -64,17 +64,17 @@ pub fn command(args: &args::Report) -> u8 {
             exit::COULD_NOT_RUN
         };
     }
-    let door = doors::named(&run.manifest.door);
+    let door = front_ends::named(&run.manifest.door);
     if let Some(door) = door {
         log::out(&door.printed(&run));
     }
     log::summary(&console::summary_in(&page.summary, log::columns()));
-    let derived = keep::derive(&run, &page, &voice);
+    let derived = derived_files::derive(&run, &page, &voice);
     report_is_in(derived.report.as_deref());
     if let Some(report) = derived.report.as_deref().filter(|_| args.open) {
         shell::open(report);
     }
-    let shown = keep::write_json(&page, args.json.as_deref(), &voice);
+    let shown = derived_files::write_json(&page, args.json.as_deref(), &voice);
     if let Some(door) = door {
         log::out(&door.remarks());
     }

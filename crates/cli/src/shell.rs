@@ -9,13 +9,13 @@ use std::{
 use clap::CommandFactory;
 use session::exit;
 
-use crate::{args, doors, log};
+use crate::{args, front_ends, log};
 
 const NAME: &str = "loadline";
 
 /// Prints the completions of a shell.
 pub fn completions(asked: &args::Completions) -> u8 {
-    let mut command = doors::listed(args::Args::command());
+    let mut command = front_ends::listed(args::Args::command());
     let mut text = Vec::new();
     clap_complete::generate(asked.shell, &mut command, NAME, &mut text);
     log::out(&String::from_utf8_lossy(&text));
@@ -24,7 +24,7 @@ pub fn completions(asked: &args::Completions) -> u8 {
 
 /// Writes the man pages into a folder, or prints the first one.
 pub fn man(asked: &args::Man) -> u8 {
-    let command = doors::listed(args::Args::command()).disable_help_subcommand(true);
+    let command = front_ends::listed(args::Args::command()).disable_help_subcommand(true);
     let written = match &asked.out {
         Some(folder) => pages(command, folder),
         None => page(command).map(|text| log::out(&text)),

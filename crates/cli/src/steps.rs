@@ -1,7 +1,7 @@
 //! What one iteration did, step by step, as text: what came of each request, what each capture and check found, and of what failed the
 //! body. It computes nothing and prints nothing.
 
-use engine::walk::{RequestTrace, StepTrace};
+use engine::step_trace::{RequestTrace, StepTrace};
 use record::units;
 use report::printable;
 
@@ -93,7 +93,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::walk::CheckResult;
+    use engine::step_trace::CheckResult;
 
     use super::*;
 
@@ -116,9 +116,9 @@ mod tests {
             failed: None,
             body: Some("{\n\n\x1b[2J}".into()),
         };
-        let told = text(&StepTrace::Request(Box::new(asked)));
+        let reported = text(&StepTrace::Request(Box::new(asked)));
         assert_eq!(
-            told,
+            reported,
             " 201    5.70 ms  POST Create  http://127.0.0.1:1/orders\n                 ✓ id = 7\n                 ✗ status is 201, expected 200\n                   {\n                   \\x1b[2J}\n"
         );
         assert_eq!(

@@ -7,7 +7,7 @@ use report::console::{self, ScreenModel};
 
 use session::Observer;
 
-use crate::{frame, log, steps};
+use crate::{log, status_line, steps};
 
 /// How often a log file gets a line.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
@@ -26,7 +26,7 @@ impl Progress {
     #[must_use]
     pub fn new() -> Progress {
         Progress {
-            screen: frame::possible(),
+            screen: status_line::possible(),
             next_plain_ns: PLAIN_EVERY_NS,
             errors: 0,
             recent: Recent::default(),
@@ -35,13 +35,13 @@ impl Progress {
 
     /// Removes the screen.
     pub fn end(&mut self) {
-        frame::clear();
+        status_line::clear();
     }
 }
 
 fn draw(run: &Run, interval: Option<&Interval>) {
-    let (columns, _) = frame::size();
-    frame::draw(&console::screen(&ScreenModel::of(run, interval), columns));
+    let (columns, _) = status_line::size();
+    status_line::draw(&console::screen(&ScreenModel::new(run, interval), columns));
 }
 
 impl Observer for Progress {

@@ -85,7 +85,7 @@ fn look(plan: &mut Plan) -> Result<(), String> {
     if leads && plan.http.proxies != plan::Proxies::default() {
         return Err("addresses and sockets of your own do not go with HTTP_PROXY and HTTPS_PROXY: unset them".to_owned());
     }
-    let hosts = Hosts::of(plan, &engine::client::hosts::Allow::default());
+    let hosts = Hosts::new(plan, &engine::client::hosts::Allow::default());
     let unused = plan.http.route.resolve.iter().filter(|one| {
         one.host
             .as_ref()
@@ -111,9 +111,9 @@ fn is_socket(path: &Path) -> Result<(), String> {
 }
 
 fn pem(flag: &str, path: &Path) -> Result<String, String> {
-    let told = |why: &dyn std::fmt::Display| format!("{flag} {}: {why}", path.display());
-    let bytes = formats::files::read(path).map_err(|error| told(&error))?;
+    let reported = |why: &dyn std::fmt::Display| format!("{flag} {}: {why}", path.display());
+    let bytes = formats::files::read(path).map_err(|error| reported(&error))?;
     let text = String::from_utf8(bytes).ok();
     text.filter(|text| text.contains("-----BEGIN"))
-        .ok_or_else(|| told(&"there is no PEM text in it"))
+        .ok_or_else(|| reported(&"it contains no PEM text"))
 }

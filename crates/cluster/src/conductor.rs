@@ -84,19 +84,19 @@ pub fn conduct(
     };
     let window = RecentIntervals::default();
     let plan = parent.plan().clone();
-    let losses = Losses::of(&plan, plan.schedule(seed));
+    let losses = Losses::new(&plan, plan.schedule(seed));
     let dir = parent.dir().to_owned();
     for node in &mut nodes.all {
-        node.replica = Some(Replica::of(&dir, node.number));
+        node.replica = Some(Replica::new(&dir, node.number));
     }
     let (parent, (mut nodes, trouble)) = parent.conduct(observer, &window, |conducting| {
         let mut under_way = ConductedRun {
-            merger: Merger::of(count),
+            merger: Merger::new(count),
             nodes,
             zero,
             plan,
             losses,
-            told: Urgency::None,
+            announced: Urgency::None,
             trouble: None,
             ticked_ns: 0,
             aborted_ns: None,
@@ -110,7 +110,7 @@ pub fn conduct(
         (under_way.nodes, under_way.trouble)
     });
     let ended = parent
-        .ended_amid(trouble)
+        .finish_with_error(trouble)
         .map_err(|error| refused(vec![error.to_string()]))?;
     // Whoever has not said all of it keeps what it has.
     for node in nodes.all.iter_mut().filter(|node| node.is_whole) {
@@ -132,7 +132,7 @@ struct ConductedRun<'a, 'b> {
     plan: Plan,
     losses: Losses,
     /// How urgently nodes have been told to end.
-    told: Urgency,
+    announced: Urgency,
     /// Why not all of the run is here.
     trouble: Option<String>,
     ticked_ns: u64,
@@ -307,10 +307,10 @@ impl ConductedRun<'_, '_> {
                 _,
             ) => {
                 let now_ns = self.now_ns();
-                let told =
+                let reported =
                     self.losses
                         .answered(&mut self.nodes, number, (share, from_ns, done), now_ns);
-                if let Some(event) = told {
+                if let Some(event) = reported {
                     let voice = self.conducting.voice();
                     voice.say(&event.text);
                     self.conducting.event(&event);
@@ -396,10 +396,10 @@ impl ConductedRun<'_, '_> {
     fn pass_on(&mut self) {
         let stop = self.conducting.stop();
         let urgency = stop.urgency();
-        if urgency <= self.told {
+        if urgency <= self.announced {
             return;
         }
-        self.told = urgency;
+        self.announced = urgency;
         let text = self.cause();
         let urgent = urgency == Urgency::Abort;
         self.nodes.say(&ToNode::Stop { text, urgent });
@@ -413,10 +413,10 @@ impl ConductedRun<'_, '_> {
     fn tick(&mut self) {
         let now = clock::monotonic_ns();
         let asks = now >= self.clocks_ns + CLOCKS_NS;
-        if self.told > Urgency::None {
+        if self.announced > Urgency::None {
             // Also whoever was silent when it was said.
             let text = self.cause();
-            let urgent = self.told == Urgency::Abort;
+            let urgent = self.announced == Urgency::Abort;
             self.nodes.say(&ToNode::Stop { text, urgent });
         }
         let is_given_up = self.is_given_up(now);
@@ -450,7 +450,8 @@ impl ConductedRun<'_, '_> {
 
     /// Whether nodes that have not ended are waited for no longer: they were told to end at once, long enough ago.
     fn is_given_up(&mut self, now_ns: u64) -> bool {
-        self.told == Urgency::Abort && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
+        self.announced == Urgency::Abort
+            && now_ns > *self.aborted_ns.get_or_insert(now_ns) + ABORT_NS
     }
 
     /// A node says nothing any more: it is told nothing either, and its lease ends.
@@ -483,15 +484,15 @@ impl ConductedRun<'_, '_> {
             let cause = Cause::Limit(format!("losing {called}, which --strict does not allow"));
             self.conducting.stop().stop(cause);
         }
-        for told in self.losses.waits_not_for(number, self.now_ns()) {
-            self.conducting.event(&told);
+        for reported in self.losses.waits_not_for(number, self.now_ns()) {
+            self.conducting.event(&reported);
         }
         let goes_on =
-            self.told == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
+            self.announced == Urgency::None && self.conducting.stop().urgency() == Urgency::None;
         let now_ns = self.now_ns();
-        let told = self
+        let reported = self
             .losses
             .lost(&mut self.nodes, number, (self.zero, now_ns), goes_on);
-        self.conducting.event(&told);
+        self.conducting.event(&reported);
     }
 }

@@ -68,7 +68,7 @@ fn counts(plan: &Plan) -> bool {
 
 impl Losses {
     /// Of a run with this schedule.
-    pub fn of(plan: &Plan, schedule: Schedule) -> Losses {
+    pub fn new(plan: &Plan, schedule: Schedule) -> Losses {
         Losses {
             schedule,
             can_move: can_move(plan),
@@ -158,7 +158,7 @@ impl Losses {
             nodes.all[taker as usize].shares.push((share, from_ns));
         }
         taking.is_partial |= !done;
-        self.told(place, now_ns)
+        self.report(place, now_ns)
     }
 
     /// Whoever is lost takes nothing over any more; answers what is to be told because nobody else was waited for.
@@ -172,13 +172,13 @@ impl Losses {
         places
             .collect::<Vec<_>>()
             .into_iter()
-            .filter_map(|place| self.told(place, now_ns))
+            .filter_map(|place| self.report(place, now_ns))
             .collect()
     }
 
     /// What is to be told of a share once everybody has said whether he takes it; nothing of one that was not taken over as a whole, which
     /// was told to be lost.
-    fn told(&mut self, place: usize, now_ns: u64) -> Option<Event> {
+    fn report(&mut self, place: usize, now_ns: u64) -> Option<Event> {
         if !self.taking[place].asked.is_empty() {
             return None;
         }

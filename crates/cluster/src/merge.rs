@@ -37,7 +37,7 @@ pub struct Merged {
 impl Merger {
     /// Of so many nodes.
     #[must_use]
-    pub fn of(nodes: u64) -> Merger {
+    pub fn new(nodes: u64) -> Merger {
         Merger {
             speaking: (0..nodes).map(|node| (node, None)).collect(),
             ..Merger::default()
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_complete_when_everybody_has_spoken() {
-        let mut merger = Merger::of(3);
+        let mut merger = Merger::new(3);
         assert!(
             merger
                 .take(0, spoken(0, &[1], None), Ages::new())
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn names_that_come_up_are_one_whatever_their_numbers() {
-        let mut merger = Merger::of(2);
+        let mut merger = Merger::new(2);
         merger.take(0, spoken(0, &[1], Some((5, "/a"))), Ages::new());
         let ages = Ages::from([(5, vec![(7, 2)])]);
         let done = merger.take(1, spoken(0, &[1, 1], Some((5, "/b"))), ages);

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How often a node looks whether its lease has ended.
-const LOOK: Duration = Duration::from_millis(50);
+const LEASE_POLL: Duration = Duration::from_millis(50);
 /// What ends a part whose conductor has closed the stream.
 const GONE: &str = "its conductor is gone";
 
@@ -61,7 +61,7 @@ pub fn serve(
             Incoming::Said(ToNode::Measure { enough }) => node.measure(enough),
             Incoming::Said(ToNode::Go { start }) => node.go(start, &ears),
             Incoming::Said(ToNode::Bye) => {
-                node.forget();
+                node.remove_record();
                 break;
             }
             // The others are heard where they are read.
@@ -182,13 +182,13 @@ impl NodeProcess {
         let error = error
             .or_else(|| signal.map(|number| format!("it was ended by {}", Cause::Signal(number))));
         if ears.stop.is_cancelled() {
-            self.forget();
+            self.remove_record();
         }
         self.out.say(ToConductor::Over { error });
     }
 
     /// Removes its own record: somebody else has all of it, or there is nothing in it.
-    fn forget(&mut self) {
+    fn remove_record(&mut self) {
         let Some(part) = self.kept.take() else { return };
         // Whatever cannot be removed is in nobody's way.
         let _ = fs::remove_dir_all(&part);
@@ -214,7 +214,7 @@ fn watch(
 ) -> std::io::Result<std::thread::JoinHandle<()>> {
     let thread = std::thread::Builder::new().name("lease".into());
     thread.spawn(move || {
-        while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(LOOK) {
+        while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(LEASE_POLL) {
             if lease.has_ended() {
                 stop.fail(engine::lease::ENDED);
                 return;

@@ -78,7 +78,7 @@ struct NodePlace {
 impl Ray {
     /// Nodes of a cluster, with what a test needs there.
     #[must_use]
-    pub fn of(address: Option<String>, insecure: bool, voice: &SharedVoice) -> Ray {
+    pub fn new(address: Option<String>, insecure: bool, voice: &SharedVoice) -> Ray {
         Ray {
             address,
             insecure,

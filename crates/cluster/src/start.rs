@@ -89,7 +89,7 @@ fn peak(plan: &Plan) -> Option<f64> {
     let Load::Open { .. } = plan.load else {
         return None;
     };
-    let (profile, _) = session::profile::of(plan, 1, Assumed::default()).ok()?;
+    let (profile, _) = session::profile::profile(plan, 1, Assumed::default()).ok()?;
     Some(Profile::peak(profile.requests_per_second)).filter(|peak| peak.is_finite() && *peak > 0.0)
 }
 

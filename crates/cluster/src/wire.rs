@@ -257,12 +257,12 @@ pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, 
     }
     let mut bytes = vec![0; whole];
     input.read_exact(&mut bytes)?;
-    let (length, behind) = bytes.split_at(4);
+    let (length, after) = bytes.split_at(4);
     let head = length
         .try_into()
         .map(u32::from_le_bytes)
         .map_err(|_| wrong())? as usize;
-    let (head, rest) = behind.split_at_checked(head).ok_or_else(wrong)?;
+    let (head, rest) = after.split_at_checked(head).ok_or_else(wrong)?;
     let said = serde_json::from_slice(head).map_err(|_| wrong())?;
     Ok(Some((said, rest.to_vec())))
 }

@@ -64,7 +64,7 @@ pub struct Response {
 impl Response {
     /// Takes the requested parts out of a complete or partial reply.
     #[must_use]
-    pub fn of(reply: &mut Reply, want: Want) -> Response {
+    pub fn from_reply(reply: &mut Reply, want: Want) -> Response {
         let notable = reply.notable.take();
         let server_ms = notable.as_ref().and_then(|notable| notable.server_ms);
         Response {

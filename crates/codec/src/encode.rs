@@ -27,7 +27,7 @@ pub enum Charset {
 impl Charset {
     /// Latin-1 if true, else UTF-8.
     #[must_use]
-    pub fn of(latin1: bool) -> Charset {
+    pub fn from_latin1(latin1: bool) -> Charset {
         if latin1 {
             Charset::Latin1
         } else {

@@ -233,14 +233,14 @@ impl Replies {
             used += head.length - stashed;
             self.stash.clear();
             if !head.interim {
-                return Ok(self.behind(head, heads, used));
+                return Ok(self.after_head(head, heads, used));
             }
         }
     }
 
     /// Handles a complete head.
     #[inline]
-    fn behind(&mut self, head: ResponseHead, heads: &mut Heads, used: usize) -> ReplyStep {
+    fn after_head(&mut self, head: ResponseHead, heads: &mut Heads, used: usize) -> ReplyStep {
         let reply = &mut self.reply;
         (reply.status, reply.keep_alive) = (head.status, head.keep_alive);
         (reply.notable, reply.head_length) = (head.notable, head.length);

@@ -31,7 +31,7 @@ impl Decoder {
 
     fn answer(&mut self) -> Response {
         self.keep_alive = self.replies.reply.keep_alive;
-        Response::of(&mut self.replies.reply, Want::ALL)
+        Response::from_reply(&mut self.replies.reply, Want::ALL)
     }
 }
 

@@ -11,8 +11,8 @@ const MOST_WINDOW: u64 = 8 << 20;
 pub(crate) fn decoded(mut rest: &[u8], most: usize) -> Result<Vec<u8>, UnpackError> {
     let mut out = Vec::new();
     while !rest.is_empty() {
-        if let Some(behind) = skipped(rest) {
-            rest = behind?;
+        if let Some(after) = skipped(rest) {
+            rest = after?;
             continue;
         }
         let decoder = StreamingDecoder::new_with_max_window_size(&mut rest, MOST_WINDOW);
@@ -33,11 +33,11 @@ fn skipped(bytes: &[u8]) -> Option<Result<&[u8], UnpackError>> {
     if u32::from_le_bytes(*magic) & !0xf != 0x184d_2a50 {
         return None;
     }
-    let behind = rest.split_first_chunk::<4>().and_then(|(length, rest)| {
+    let after = rest.split_first_chunk::<4>().and_then(|(length, rest)| {
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         rest.get(length..)
     });
-    Some(behind.ok_or(UnpackError::Broken))
+    Some(after.ok_or(UnpackError::Broken))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 mod comparison;
 mod projection;
-mod words;
+mod text;
 
 use plan::{about::About, deployment::Scaling};
 use record::units;
@@ -289,21 +289,21 @@ pub struct Campaign {
 
 /// Puts stages together.
 #[must_use]
-pub fn of(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
+pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
     let rows: Vec<StageRow> = stages.iter().map(|stage| row(stage, &identity)).collect();
-    let mut recommendations = words::recommendations(stages, &rows, &identity);
+    let mut recommendations = text::recommendations(stages, &rows, &identity);
     recommendations.extend(identity.recommendations.iter().cloned());
     let mut assumptions = identity.assumptions.clone();
     assumptions.extend(shared(stages));
     Campaign {
         schema: SCHEMA,
         verdict: verdict(&rows),
-        sentence: words::sentence(&rows, &identity),
+        sentence: text::sentence(&rows, &identity),
         endpoints: endpoints(stages),
-        comparisons: comparison::of(stages, &rows),
+        comparisons: comparison::compare_stages(stages, &rows),
         projection: identity
             .scaling
-            .map(|scaling| projection::of(scaling, stages, &rows)),
+            .map(|scaling| projection::project(scaling, stages, &rows)),
         stages: rows,
         recommendations,
         assumptions,

@@ -135,7 +135,7 @@ pub fn made(entrant: &ComparedRun) -> GateRun {
 
 /// What follows of the runs and, where they could be compared, of the comparison. Whoever calls it fills in what it is of.
 #[must_use]
-pub fn of(
+pub fn judge(
     runs: &[ComparedRun],
     comparison: Option<Comparison>,
     hindrances: Vec<String>,

@@ -10,5 +10,5 @@ pub mod campaign;
 pub mod compare;
 pub mod find;
 pub mod gate;
-pub mod past;
+pub mod run_index;
 pub mod stop;

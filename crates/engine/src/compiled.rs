@@ -11,7 +11,7 @@ use plan::{
 use codec::Origin;
 
 use crate::{
-    course::{MOST_USERS, Most},
+    load_control::{MOST_USERS, Most},
     program::{HookInterest, Program},
     run::raise_descriptors,
 };
@@ -22,10 +22,10 @@ pub const PER_WORKER: f64 = 15_000.0;
 /// Descriptors that a process needs besides connections.
 pub const SPARE_DESCRIPTORS: u64 = 32;
 
-const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: put them beside scenarios (`mqtt:` in a plan)";
+const MQTT_ALONE: &str = "MQTT clients that are the whole of a test cannot be shared by several processes: run them together with scenarios (`mqtt:` in a plan)";
 /// The server chooses the member that receives a message and may resend it to another, so no single
 /// process sees both.
-const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a message that came twice could not be told from a new one";
+const SHARED_ALONE: &str = "subscriptions that clients share ($share/…) cannot be shared by several processes: a repeated message could not be distinguished from a new one";
 
 /// Compiled work of a run.
 pub(crate) struct Compiled {
@@ -47,7 +47,7 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// Compiles a plan.
-    pub fn of(
+    pub fn compile(
         plan: &Plan,
         seed: u64,
         looking: Option<&dyn HookInterest>,
@@ -85,8 +85,8 @@ impl Compiled {
             // Labels appear at run time.
             Work::External(_) => {}
         }
-        if let Some(beside) = &plan.beside {
-            compiled.operations(&beside.mqtt);
+        if let Some(background) = &plan.background {
+            compiled.operations(&background.mqtt);
         }
         Ok(compiled)
     }
@@ -114,8 +114,8 @@ impl Compiled {
         }
         let refused = |why: String| Err(vec![Problem::anywhere(why)]);
         self.peak /= share.of as f64;
-        if let Some(beside) = &plan.beside
-            && beside.mqtt.shares_subscriptions()
+        if let Some(background) = &plan.background
+            && background.mqtt.shares_subscriptions()
         {
             return refused(SHARED_ALONE.to_owned());
         }

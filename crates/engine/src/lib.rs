@@ -6,15 +6,14 @@
 
 #![warn(missing_docs)]
 
-pub mod adoptions;
 pub mod client;
 pub mod clock;
 pub mod collect;
 mod compiled;
-pub mod course;
 pub mod deadlines;
 pub mod driver;
 pub mod lease;
+pub mod load_control;
 pub mod memory;
 pub mod net;
 mod pacer;
@@ -24,21 +23,22 @@ pub mod run;
 mod simulation;
 pub mod stop;
 mod sys;
+pub mod takeover;
 mod trace;
 pub mod user;
 mod wakeup;
 pub mod watchdog;
 pub mod worker;
 
-pub use adoptions::ShardTakeover;
 pub use clock::Zero;
 pub use collect::Sink;
 pub use compiled::{PER_WORKER, SPARE_DESCRIPTORS};
-pub use course::LoadControl;
 pub use lease::Lease;
+pub use load_control::LoadControl;
 pub use program::{HookInterest, Interest};
 pub use run::{EngineOptions, Prepared, RunError, raise_descriptors};
 pub use stop::{Cause, RuleVerdict, StopHandle, Urgency};
 pub use sys::{clock_error_us, exit_at_once, watch};
-pub use user::{hook, walk};
+pub use takeover::ShardTakeover;
+pub use user::{hook, step_trace};
 pub use worker::OutputLine;

@@ -25,7 +25,7 @@ pub struct Memory {
 impl Memory {
     /// Creates a budget in bytes.
     #[must_use]
-    pub fn of(limit: u64) -> Memory {
+    pub fn new(limit: u64) -> Memory {
         Memory {
             limit,
             used: Cell::new(0),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn reservation_is_released() {
-        let memory = Rc::new(Memory::of(100));
+        let memory = Rc::new(Memory::new(100));
         let held = Held::nothing(&memory);
         assert!(held.hold(60));
         assert!(held.replace(0, 40));

@@ -35,8 +35,8 @@ impl Pacer {
     pub async fn run(&self, worker: &Worker, done: impl Fn() -> bool) -> io::Result<()> {
         loop {
             let now = worker.clock.now();
-            worker.look(now);
-            worker.turn(now);
+            worker.sample_levels(now);
+            worker.run_due(now);
             if done() {
                 return Ok(());
             }

@@ -14,7 +14,6 @@ use measure::{Labels, Recorder, accumulator::Accumulator, cuts::Cuts, label::Reg
 use plan::{Load, Plan, Problem, Schedule, Share};
 
 use crate::{
-    adoptions::ShardTakeover,
     client::{
         HttpClientConfig,
         hosts::{Allow, Hosts},
@@ -22,17 +21,18 @@ use crate::{
     clock::{Clock, Zero},
     collect::{Collector, Due, Sink},
     compiled::Compiled,
-    course::LoadControl,
     driver::{
         Driver,
         scenario::ScenarioDriver,
         setup::{SetupDriver, SetupResult},
     },
     lease::Lease,
+    load_control::LoadControl,
     memory::Memory,
     pacer::Pacer,
     program::{HookInterest, Program, RequestStep},
     stop::StopHandle,
+    takeover::ShardTakeover,
     user::hook::Hooks,
     watchdog::{Doing, Pulse, Stuck, Watchdog},
     worker::{Worker, WorkerContext, WorkerMessage},
@@ -116,7 +116,7 @@ pub struct EngineOptions {
     /// Driver of work other than scenarios. It may also replace that of scenarios.
     pub driver: Option<DriverMaker>,
     /// Background work.
-    pub beside: Option<BackgroundWork>,
+    pub background: Option<BackgroundWork>,
     /// Describes what a stuck worker is doing.
     pub doing: Option<Doing>,
     /// This process's share of the run: arrivals, users and limits.
@@ -180,11 +180,11 @@ impl Prepared {
     pub fn new(plan: &Plan, options: EngineOptions) -> Result<Prepared, Vec<Problem>> {
         let hooks = options.hooks.as_deref();
         let looking = hooks.map(|hooks| hooks as &dyn HookInterest);
-        let mut work = Compiled::of(plan, options.seed, looking)?;
+        let mut work = Compiled::compile(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
-        if plan.beside.is_some() != options.beside.is_some() {
-            let nobody = "the plan has MQTT clients beside its scenarios, which only `loadline run` and `loadline campaign` drive";
-            return Err(vec![Problem::anywhere(nobody)]);
+        if plan.background.is_some() != options.background.is_some() {
+            let unused = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
+            return Err(vec![Problem::anywhere(unused)]);
         }
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
@@ -197,17 +197,19 @@ impl Prepared {
         let is_own = options.driver.is_none() && options.share == Share::WHOLE && !options.is_late;
         let workers = work.workers(options.workers, options.share);
         let course = (options.steered && is_own && !matches!(work.load, Load::Once))
-            .then(|| LoadControl::of(&work.load, &work.schedule, work.most(plan, workers)));
-        let adoptions = ShardTakeover::of(&work, &options, course.is_some());
+            .then(|| LoadControl::new(&work.load, &work.schedule, work.most(plan, workers)));
+        let adoptions = ShardTakeover::new(&work, &options, course.is_some());
         Ok(Prepared {
             course,
             adoptions,
-            hosts: Hosts::of(plan, &options.hosts),
+            hosts: Hosts::new(plan, &options.hosts),
             workers,
             http_beside: plan
-                .beside
+                .background
                 .as_ref()
-                .map_or_else(plan::Http::default, |beside| beside.http(&plan.http)),
+                .map_or_else(plan::Http::default, |background| {
+                    background.http(&plan.http)
+                }),
             work,
             options,
             driver,
@@ -220,12 +222,12 @@ impl Prepared {
         let result = SetupResult::default();
         self.adoptions = None;
         if let Some(program) = &self.work.program {
-            let (test, told) = (Copied::new(program), result.clone());
+            let (test, reported) = (Copied::new(program), result.clone());
             self.driver = Arc::new(move |given| {
                 Box::new(SetupDriver {
                     program: test.copy(),
                     settings: given.client,
-                    result: told.clone(),
+                    result: reported.clone(),
                 })
             });
         }
@@ -250,7 +252,7 @@ impl Prepared {
     /// Number of workers, including those of background work.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers + self.options.beside.as_ref().map_or(0, |b| b.workers)
+        self.workers + self.options.background.as_ref().map_or(0, |b| b.workers)
     }
 
     /// The load control, if the load can be changed during the run.
@@ -297,7 +299,7 @@ impl Prepared {
         let setup = |what: String| RunError::Setup(what);
         let crews = self.crews().map_err(setup)?;
         let workers = self.workers();
-        let registry = Registry::of(self.work.labels.clone());
+        let registry = Registry::new(self.work.labels.clone());
         let (sender, receiver) = mpsc::channel();
         let common = self.common(zero, sender, registry.clone());
         let pulses: Vec<Arc<Pulse>> = (0..workers).map(|_| Arc::default()).collect();
@@ -417,12 +419,12 @@ impl Prepared {
             client,
             door: self.options.door.clone(),
         }];
-        if let Some(beside) = &self.options.beside {
+        if let Some(background) = &self.options.background {
             crews.push(WorkerGroup {
-                workers: beside.workers,
-                driver: Arc::clone(&beside.driver),
+                workers: background.workers,
+                driver: Arc::clone(&background.driver),
                 client: travels(&self.http_beside)?,
-                door: beside.door.clone(),
+                door: background.door.clone(),
             });
         }
         Ok(crews)
@@ -506,7 +508,7 @@ impl WorkerSeed {
             self.options.seed,
             clock,
             recorder,
-            Memory::of(share.unwrap_or(u64::MAX)),
+            Memory::new(share.unwrap_or(u64::MAX)),
             self.common,
         ));
         let driver = (self.driver)(self.given);

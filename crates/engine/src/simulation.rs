@@ -1,12 +1,12 @@
 //! Tests in simulated time: real driver, users, exchange, deadlines and recorder, on a clock that
 //! jumps between deadlines, with a server that is a formula. Results are exact.
 
-mod adopted;
+mod adjustable;
 mod flows;
 mod groups;
 mod judged;
 mod shares;
-mod steered;
+mod takeovers;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -33,19 +33,19 @@ use tokio::io::ReadBuf;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::{
-    adoptions::ShardTakeover,
     client::{
         Client, HttpClientConfig,
         hosts::{Allow, Hosts},
     },
     clock::{Clock, Zero},
     collect::{Collector, Sink},
-    course::LoadControl,
     driver::scenario,
+    load_control::LoadControl,
     memory::Memory,
     net::tls,
     program::Program,
     stop::StopHandle,
+    takeover::ShardTakeover,
     user::Env,
     watchdog::Watchdog,
     worker::{OutputLine, Worker, WorkerContext, WorkerMessage},
@@ -278,11 +278,11 @@ fn simulate_around(
         model: RefCell::new(model),
     });
     let (messages, receiver) = mpsc::channel();
-    let common = around.common(messages, Registry::of(labels.clone()));
+    let common = around.common(messages, Registry::new(labels.clone()));
     let lines = std::sync::Arc::clone(&common.lines);
     let schedule = program.schedule.clone();
     let due = move |_, until| around.due(&schedule, until);
-    let memory = Memory::of(u64::MAX);
+    let memory = Memory::new(u64::MAX);
     let worker = Rc::new(Worker::new(place, 1, clock, recorder, memory, common));
     let mut client = Client::new(
         &worker,
@@ -290,7 +290,7 @@ fn simulate_around(
             http: plan.http.clone(),
             tls: Arc::clone(tls),
             sources: Vec::new(),
-            hosts: Hosts::of(plan, &Allow::default()),
+            hosts: Hosts::new(plan, &Allow::default()),
             origins: Vec::new(),
         },
     );
@@ -310,8 +310,8 @@ fn simulate_around(
     runtime.block_on(async {
         let work = tokio::task::spawn_local(scenario::run(Rc::new(env)));
         while !work.is_finished() {
-            worker.look(now.get());
-            worker.turn(now.get());
+            worker.sample_levels(now.get());
+            worker.run_due(now.get());
             // Tasks may make further tasks ready.
             for _ in 0..8 {
                 tokio::task::yield_now().await;
@@ -325,7 +325,7 @@ fn simulate_around(
     let mut kept = KeptIntervals(Vec::new());
     let watchdog = Watchdog::new(Vec::new(), StopHandle::default(), None);
     let clock = Clock::manual(Rc::clone(&now));
-    Collector::new(1, Registry::of(labels), Box::new(due))
+    Collector::new(1, Registry::new(labels), Box::new(due))
         .run(&receiver, &lines, &clock, watchdog, &mut kept);
     kept.0
 }
@@ -351,7 +351,7 @@ fn stalling(service: u64, stall: u64, every: u64) -> Model {
 }
 
 fn response_ms(intervals: &[Interval], q: f64) -> f64 {
-    match KindTimes::of(&total(intervals, label::ALL), TimeKind::Response).quantile(q) {
+    match KindTimes::from_slot(&total(intervals, label::ALL), TimeKind::Response).quantile(q) {
         measure::summary::Quantile::Ns(ns) => ns as f64 / MILLISECOND as f64,
         other => panic!("{other:?}"),
     }
@@ -450,7 +450,7 @@ fn unanswered_requests_time_out_and_are_counted() {
     let intervals = simulate(&plan, model);
     let all = total(&intervals, label::ALL).counters;
     assert_eq!((all.issued, all.ok, all.without_answer()), (6000, 5940, 60));
-    let times = KindTimes::of(&total(&intervals, label::ALL), TimeKind::Response);
+    let times = KindTimes::from_slot(&total(&intervals, label::ALL), TimeKind::Response);
     assert!(
         matches!(times.quantile(0.995), measure::summary::Quantile::NoAnswer(ns) if ns >= 2 * SECOND)
     );
@@ -505,13 +505,13 @@ fn exiting_users_complete_their_iteration() {
         assert_eq!(counts[1] + left, counts[0]);
         counts
     };
-    let [first, behind, seldom, iterations] = counted();
+    let [first, after, seldom, iterations] = counted();
     assert_eq!((first, iterations), (4000, 4000));
     // Five standard deviations.
-    assert!(behind.abs_diff(3000) < 137, "{behind}");
-    assert!(seldom.abs_diff(behind / 10) < 83, "{seldom} of {behind}");
+    assert!(after.abs_diff(3000) < 137, "{after}");
+    assert!(seldom.abs_diff(after / 10) < 83, "{seldom} of {after}");
     // Random choices depend on seed and arrival only.
-    assert_eq!(counted(), [first, behind, seldom, iterations]);
+    assert_eq!(counted(), [first, after, seldom, iterations]);
 }
 
 #[test]

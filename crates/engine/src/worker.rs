@@ -15,10 +15,10 @@ use std::{
 use measure::{
     LabelId, Recorder, Sample,
     accumulator::KeptReason,
+    in_flight::InFlightAges,
     interval::Snapshot,
     label::{self, LabelCache, LabelGroup, OTHER, Registry},
     sample::Intended,
-    under_way::InFlightAges,
 };
 use plan::{
     Share,
@@ -27,14 +27,14 @@ use plan::{
 };
 
 use crate::{
-    adoptions::ShardTakeover,
     clock::{self, Clock},
-    course::LoadControl,
     deadlines::{Deadlines, Limit, NEVER, Sleep, TICK_NS},
     lease::Lease,
+    load_control::LoadControl,
     memory::Memory,
     stop::{StopHandle, Urgency},
-    user::walk::StepTrace,
+    takeover::ShardTakeover,
+    user::step_trace::StepTrace,
     watchdog::Pulse,
 };
 
@@ -195,7 +195,7 @@ impl Worker {
             seed,
             clock,
             recorder: RefCell::new(recorder),
-            labels: RefCell::new(LabelCache::of(common.labels.clone())),
+            labels: RefCell::new(LabelCache::new(common.labels.clone())),
             deadlines: RefCell::default(),
             buffer: RefCell::new(vec![0; RECEIVE_BUFFER].into_boxed_slice()),
             common,
@@ -231,7 +231,7 @@ impl Worker {
 
     /// Runs everything that is due: deadlines, the wheel, closed intervals. Cheap if nothing is.
     /// Called after every completion, because a busy runtime polls its timer rarely.
-    pub fn turn(&self, now_ns: u64) {
+    pub fn run_due(&self, now_ns: u64) {
         let tick = {
             let mut deadlines = self.deadlines.borrow_mut();
             let due = deadlines.next_tick();
@@ -312,7 +312,7 @@ impl Worker {
     }
 
     /// Starts stall sampling now. For drivers that attach after the run began.
-    pub fn joins(&self, now_ns: u64) {
+    pub fn start_late(&self, now_ns: u64) {
         self.next_sample
             .set(look_in(self.seed, now_ns / TICK_NS + 1, self.index).max(self.next_sample.get()));
         self.deadlines.borrow_mut().begin(now_ns);
@@ -384,7 +384,7 @@ impl Worker {
     /// Closes the recorder.
     pub fn finish(&self) {
         let now = self.clock.now();
-        self.look(now);
+        self.sample_levels(now);
         self.sample_levels(now);
         self.recorder.borrow_mut().finish(now);
         self.hand_over();
@@ -398,7 +398,7 @@ impl Worker {
 
     fn tick(&self, now_ns: u64) {
         self.common.pulse.beat();
-        self.heed_stop(now_ns);
+        self.apply_stop(now_ns);
         self.recorder.borrow_mut().advance(now_ns);
         self.recorder.borrow_mut().run.connections = self.open.get();
         self.hand_over();
@@ -406,7 +406,7 @@ impl Worker {
 
     /// Applies a pending stop request and returns its urgency. Every path that can observe a stop
     /// must call this, otherwise the run is recorded as completed.
-    pub fn heed_stop(&self, now_ns: u64) -> Urgency {
+    pub fn apply_stop(&self, now_ns: u64) -> Urgency {
         if self.lease_has_ended(now_ns) {
             self.common.stop.fail(crate::lease::ENDED);
         }
@@ -429,7 +429,7 @@ impl Worker {
     /// must check this before it sends.
     #[inline]
     pub fn is_without_lease(&self, now_ns: u64) -> bool {
-        self.lease_has_ended(now_ns) && self.heed_stop(now_ns) == Urgency::Abort
+        self.lease_has_ended(now_ns) && self.apply_stop(now_ns) == Urgency::Abort
     }
 
     #[inline]
@@ -441,7 +441,7 @@ impl Worker {
     /// Counts requests as in flight from a moment on, which must not precede the last sample.
     #[inline]
     pub fn requests_began(&self, since_ns: u64, label: LabelId, requests: u32) {
-        self.look(since_ns);
+        self.sample_levels(since_ns);
         self.in_flight
             .set(self.in_flight.get() + u64::from(requests));
         let mut under_way = self.under_way.borrow_mut();
@@ -463,7 +463,7 @@ impl Worker {
     /// Counts a request as no longer in flight.
     #[inline]
     pub fn request_ended(&self, now_ns: u64, (label, since_ns): (LabelId, u64)) {
-        self.look(now_ns);
+        self.sample_levels(now_ns);
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
         self.under_way.borrow_mut().end(label, since_ns);
     }
@@ -485,7 +485,7 @@ impl Worker {
             recorder.first(sample, detail());
         }
         drop(recorder);
-        self.turn(sample.done_ns);
+        self.run_due(sample.done_ns);
     }
 
     /// Samples levels for every random moment since the last call, and records how late each sample
@@ -494,7 +494,7 @@ impl Worker {
     /// Called by the pacer, and before a level changes, so that samples have the level of their
     /// moment.
     #[inline]
-    pub fn look(&self, now_ns: u64) {
+    pub fn sample_levels(&self, now_ns: u64) {
         if now_ns >= self.next_sample.get() {
             self.look_around(now_ns);
         }
@@ -505,13 +505,13 @@ impl Worker {
         let mut at = self.next_sample.get();
         while at <= now_ns {
             self.recorder.borrow_mut().stall(at, now_ns - at);
-            self.sample_levels(at);
+            self.take_sample(at);
             at = look_in(self.seed, at / TICK_NS + 1, self.index);
         }
         self.next_sample.set(at);
     }
 
-    fn sample_levels(&self, at_ns: u64) {
+    fn take_sample(&self, at_ns: u64) {
         let waiting = self.backlog.borrow().as_ref().map_or(0, |due| due(at_ns));
         let run = &mut self.recorder.borrow_mut().run;
         run.in_flight.sample(self.in_flight.get() + waiting);

@@ -16,8 +16,8 @@ use session::{SharedVoice, exit, signals};
 
 use crate::{
     FOLDER, FindOptions,
-    looks::{self, PollOutcome},
     probes::{ProbeEnv, ProbeError, ProbeOutcome, seconds_since},
+    recovery_polling::{self, PollOutcome},
 };
 
 /// Searches, writes the report, and answers the exit code.
@@ -48,7 +48,7 @@ pub fn conduct(
         found: begin(wanted, wall_ns),
         began_ns,
     };
-    let ground = ProbeEnv::of(wanted, &folder);
+    let ground = ProbeEnv::new(wanted, &folder);
     let ended = if wanted.is_sweep {
         searching.sweep(&ground)
     } else {
@@ -143,7 +143,7 @@ impl Searching<'_> {
         let spent: f64 = self.probes.iter().map(|probe| probe.spent_s).sum();
         let asking_ns = clock::monotonic_ns();
         let left_s = || asked.budget_s - spent - seconds_since(asking_ns);
-        let came = looks::until_back(left_s, |chance| ground.look(number, chance))?;
+        let came = recovery_polling::until_back(left_s, |chance| ground.look(number, chance))?;
         if let Some(last) = self.probes.last_mut() {
             last.spent_s += seconds_since(asking_ns);
         }

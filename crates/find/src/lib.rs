@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 mod conduct;
-mod looks;
 mod probes;
+mod recovery_polling;
 mod slo;
 mod sweep;
 

@@ -18,7 +18,7 @@ use session::{child, exit, lab_process, mock_process};
 
 use crate::{
     FindOptions, PHASE,
-    looks::{self, PollResult},
+    recovery_polling::{self, PollResult},
     slo,
 };
 
@@ -54,7 +54,7 @@ pub struct ProbeError {
 
 impl<'a> ProbeEnv<'a> {
     /// For a search in this folder.
-    pub fn of(wanted: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
+    pub fn new(wanted: &'a FindOptions, folder: &'a Path) -> ProbeEnv<'a> {
         let asked = wanted.slos.iter().map(|criterion| {
             if wanted.is_script {
                 return criterion.clone();
@@ -92,7 +92,7 @@ impl<'a> ProbeEnv<'a> {
         let tallies = tallies(&run, summary, &self.asked);
         self.are_measured(probe, &tallies, summary)?;
         let texts: Vec<String> = self.asked.iter().map(|one| one.text.clone()).collect();
-        let mut row = ProbeRow::of(summary, &texts, probe.level, probe.why);
+        let mut row = ProbeRow::new(summary, &texts, probe.level, probe.why);
         if let Some(goodput) = throughput(&run, PHASE) {
             row.goodput = goodput;
         }
@@ -197,7 +197,7 @@ impl<'a> ProbeEnv<'a> {
         };
         /// Seeds of probes come first.
         const AFTER_PROBES: usize = 1_000_000;
-        let mut flags = self.load(least, looks::SECONDS);
+        let mut flags = self.load(least, recovery_polling::SECONDS);
         let seed = probe_seed(self.wanted.asked.seed, AFTER_PROBES + number * 100 + chance);
         flags.extend(["--seed".to_owned(), seed.to_string()]);
         let ended = self.run(&name, &flags)?.ended;

@@ -48,7 +48,7 @@ pub struct FileSample<'a> {
 }
 
 impl<'a> FileSample<'a> {
-    fn of(path: &Path, text: &'a str) -> FileSample<'a> {
+    fn new(path: &Path, text: &'a str) -> FileSample<'a> {
         FileSample {
             suffix: suffix(path),
             text,
@@ -101,7 +101,7 @@ pub fn detect<'r>(
     if let Some(reader) = readers.iter().find(named) {
         return Ok(*reader);
     }
-    let file = FileSample::of(path, text);
+    let file = FileSample::new(path, text);
     let found = readers.iter().find(|reader| reader.detects(&file));
     found.copied().ok_or_else(|| {
         let known: Vec<&str> = readers.iter().map(|reader| reader.reads()).collect();
@@ -124,7 +124,7 @@ pub fn load(inputs: &Inputs, readers: &[&dyn TestFileReader]) -> Result<Plan, Lo
         .map_err(|why| LoadErrors::from(why.problem(path.display().to_string())))?;
     let reader = detect(path, &text, readers).map_err(LoadErrors::refused)?;
     if let Some(stage) = inputs.stage.as_ref().filter(|_| !reader.has_stages()) {
-        let why = "is no native plan, and nothing else has stages";
+        let why = "is not a native plan, and nothing else has stages";
         return Err(LoadErrors::refused(format!(
             "--stage {stage}: {} {why}",
             path.display()

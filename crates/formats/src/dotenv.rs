@@ -14,13 +14,13 @@ pub fn parse(text: &str) -> Vec<(String, String)> {
             rest = behind_line;
             continue;
         };
-        let (value, behind) = quoted(&rest[from..]).map_or_else(
+        let (value, after) = quoted(&rest[from..]).map_or_else(
             || (plain(&line[from..]), behind_line),
-            |(value, behind)| (value, behind),
+            |(value, after)| (value, after),
         );
         variables.retain(|(known, _)| known != name);
         variables.push((name.to_owned(), value));
-        rest = behind;
+        rest = after;
     }
     variables
 }
@@ -54,7 +54,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
         escaped = c == '\\' && !escaped;
         closes
     })?;
-    let (line, behind) = inside[end + 1..]
+    let (line, after) = inside[end + 1..]
         .split_once('\n')
         .unwrap_or((&inside[end + 1..], ""));
     let line = line.trim();
@@ -67,7 +67,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     } else {
         value.to_owned()
     };
-    Some((value, behind))
+    Some((value, after))
 }
 
 /// An unquoted value, up to a comment or the end of the line.

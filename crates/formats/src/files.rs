@@ -66,7 +66,7 @@ impl Noting {
 
     /// Adds the files read to the plan's dependencies.
     #[must_use]
-    pub fn told(self, mut plan: Plan) -> Plan {
+    pub fn apply(self, mut plan: Plan) -> Plan {
         let read = self.0.into_inner().into_iter();
         let read = read.map(|path| path.display().to_string());
         plan.also_read = read.filter(|path| !plan.files.contains(path)).collect();

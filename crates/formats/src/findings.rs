@@ -92,7 +92,7 @@ impl Findings {
 
     /// Returns notes and problems without duplicates.
     #[must_use]
-    pub fn told(self) -> (Vec<Note>, Option<LoadErrors>) {
+    pub fn into_notes(self) -> (Vec<Note>, Option<LoadErrors>) {
         let mut problems: Vec<Problem> = Vec::new();
         for problem in self.problems {
             if !problems.contains(&problem) {

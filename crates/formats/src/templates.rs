@@ -30,13 +30,16 @@ pub struct Templates {
 }
 
 impl Templates {
-    pub fn of(&mut self, node: &Node, findings: &mut Findings) -> Template {
+    pub fn parse(&mut self, node: &Node, findings: &mut Findings) -> Template {
         match &node.data {
             NodeData::Scalar(Value::String(text)) => self.of_text(text, node, findings),
             NodeData::Scalar(value) => Template::Literal(value.clone()),
-            NodeData::List(items) => {
-                Template::list(items.iter().map(|item| self.of(item, findings)).collect())
-            }
+            NodeData::List(items) => Template::list(
+                items
+                    .iter()
+                    .map(|item| self.parse(item, findings))
+                    .collect(),
+            ),
             NodeData::Map(entries) => Template::map(
                 entries
                     .iter()
@@ -44,7 +47,7 @@ impl Templates {
                         let key = Node::scalar(entry.key_mark, entry.key.as_str());
                         (
                             self.of_text(&entry.key, &key, findings),
-                            self.of(&entry.value, findings),
+                            self.parse(&entry.value, findings),
                         )
                     })
                     .collect(),
@@ -62,7 +65,7 @@ impl Templates {
                         Fakery::names().map(|name| format!("${name}")).collect();
                     let built_in = ["$randomNumber", "$randomString"];
                     let hint = hint(name, known.iter().map(String::as_str).chain(built_in));
-                    format!("there is no function {name} here, not even in fake-data{hint}")
+                    format!("unknown function {name} here, not even in fake-data{hint}")
                 } else {
                     error.message
                 };
@@ -78,13 +81,13 @@ impl Templates {
         }
         if let Some(left) = unread_braces(text) {
             let mark = node.mark_at(text.find(left).unwrap_or(0));
-            let what = format!("`{left}` is no variable and no function");
+            let what = format!("`{left}` is neither a variable nor a function");
             if self.strict {
-                findings.problem(mark, format!("{what}: templates know no operators"));
+                findings.problem(mark, format!("{what}: templates have no operators"));
             } else {
                 findings.note(
                     mark,
-                    format!("{what}: it is sent as it stands (templates know no operators)"),
+                    format!("{what}: it is sent unchanged (templates have no operators)"),
                 );
             }
         }
@@ -108,12 +111,12 @@ impl Templates {
 
     /// First use of every variable that is neither set by steps nor in `known`, with a hint.
     pub fn unset(&self, known: &BTreeSet<String>) -> Vec<(String, Mark, String)> {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let mut unset = Vec::new();
         for (path, mark) in &self.uses {
             let root = path.root();
             let is_set = |name: &str| known.contains(name) || self.sets.contains(name);
-            if !is_set(root) && !is_set(path.text()) && told.insert(root) {
+            if !is_set(root) && !is_set(path.text()) && reported.insert(root) {
                 let hint = hint(root, known.iter().chain(&self.sets).map(String::as_str));
                 unset.push((root.to_owned(), *mark, hint));
             }

@@ -3,7 +3,7 @@
 
 /// Checks one input. Panics if a property does not hold.
 pub fn check(text: &str) {
-    if let Ok(plan) = door_artillery::translate_text("fuzz.yml", text) {
+    if let Ok(plan) = frontend_artillery::translate_text("fuzz.yml", text) {
         let _ = plan.problems();
     }
 }

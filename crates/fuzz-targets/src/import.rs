@@ -3,9 +3,9 @@
 /// Checks one input. Panics if a property does not hold.
 pub fn check(text: &str) {
     if let Ok(import) = audit::import::read(text) {
-        let audit = audit::check::of(&import);
+        let audit = audit::check::audit(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
-        let _ = audit::as_run::of(&[("any".to_owned(), import)]);
+        let _ = audit::as_run::page(&[("any".to_owned(), import)]);
     }
 }

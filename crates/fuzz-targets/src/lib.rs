@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub mod artillery_yaml;
+pub mod chunk;
 pub mod import;
 pub mod init_sources;
-pub mod leaf;
 pub mod mqtt_packets;
 pub mod response_codec;

@@ -4,7 +4,7 @@ use mqtt::{Event, NextPacket, Packet, Qos, Session, Version, alias::Aliases, pac
 
 /// What of the stream was read, told short, and whether it ended with an error.
 fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
-    let (mut held, mut told) = (Vec::new(), Vec::new());
+    let (mut held, mut reported) = (Vec::new(), Vec::new());
     let (mut session, mut aliases) = (Session::new(20), Aliases::new(5));
     for n in 0..20u32 {
         let qos = if n % 2 == 0 {
@@ -24,9 +24,9 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
                     assert!(needed > held.len() - at);
                     break;
                 }
-                Err(_) => return (told, true),
+                Err(_) => return (reported, true),
             };
-            told.push(format!("{packet:?}"));
+            reported.push(format!("{packet:?}"));
             match packet {
                 Packet::Ack(ack) => {
                     if let Event::Done(n, _) | Event::Complete(n) = session.acknowledged(&ack) {
@@ -34,7 +34,7 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
                     }
                 }
                 Packet::Publish(message) => {
-                    let _ = mqtt::Stamp::of(message.payload);
+                    let _ = mqtt::Stamp::from_payload(message.payload);
                     let _ = aliases.topic(&message);
                     let _ = session.delivered(&message);
                 }
@@ -47,7 +47,7 @@ fn read(version: Version, bytes: &[u8], piece: usize) -> (Vec<String>, bool) {
         }
         held.drain(..at);
     }
-    (told, false)
+    (reported, false)
 }
 
 /// Checks one input. Panics if a property does not hold.

@@ -12,7 +12,7 @@ fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Response)
     let mut ended = None;
     for part in bytes.chunks(piece.max(1)) {
         match replies.feed(part, &mut heads, to_head, Keep::Body) {
-            Err(_) => return (None, Response::of(&mut replies.reply, Want::ALL)),
+            Err(_) => return (None, Response::from_reply(&mut replies.reply, Want::ALL)),
             Ok(fed) if fed.done => {
                 ended = Some(true);
                 break;
@@ -21,7 +21,7 @@ fn decode(bytes: &[u8], piece: usize, to_head: bool) -> (Option<bool>, Response)
         }
     }
     let ended = ended.or(Some(replies.closed()));
-    (ended, Response::of(&mut replies.reply, Want::ALL))
+    (ended, Response::from_reply(&mut replies.reply, Want::ALL))
 }
 
 /// Checks one input. Panics if a property does not hold.

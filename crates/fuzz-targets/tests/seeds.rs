@@ -37,7 +37,7 @@ mod seeds {
     fn artillery_yaml() {
         let check = fuzz_targets::artillery_yaml::check;
         check_texts("examples", &[".yml"], check);
-        check_texts("crates/doors/artillery/tests/golden", &[".yml"], check);
+        check_texts("crates/frontends/artillery/tests/golden", &[".yml"], check);
     }
 
     #[test]
@@ -48,7 +48,7 @@ mod seeds {
         check_texts("crates/audit/tests/audit/published", &[""], check);
         check_texts("crates/report/tests/golden", &[".txt"], check);
         check_texts(
-            "crates/doors/artillery/tests/golden",
+            "crates/frontends/artillery/tests/golden",
             &[".json", ".txt"],
             check,
         );
@@ -66,7 +66,7 @@ mod seeds {
     #[test]
     fn leaf() {
         for path in files("fuzz/seeds/leaf", &[""]) {
-            fuzz_targets::leaf::check(&std::fs::read(&path).unwrap());
+            fuzz_targets::chunk::check(&std::fs::read(&path).unwrap());
         }
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn with<T>(
 fn open(path: &Path) -> Result<Index, FileError> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
-    Index::of(connection)
+    Index::open(connection)
 }
 
 /// Renames a damaged index, unless somebody else has just done so.
@@ -93,7 +93,7 @@ fn put_aside(runs: &Path, path: &Path) -> std::io::Result<Option<PathBuf>> {
 mod tests {
     use std::io::Write;
 
-    use decisions::past::{IndexedRow, IndexedRun, RowSubject, RowTimes};
+    use decisions::run_index::{IndexedRow, IndexedRun, RowSubject, RowTimes};
     use plan::criteria::SpanFilter;
     use record::{Model, RunState};
 

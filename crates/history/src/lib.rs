@@ -8,7 +8,7 @@
 
 mod file;
 mod tables;
-mod words;
+mod text;
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use std::{
 };
 
 use analysis::{summarise, summary::Summary};
-use decisions::past::IndexedRun;
+use decisions::run_index::IndexedRun;
 use record::{RecordError, Run};
 
 pub use file::FILE;
@@ -68,7 +68,7 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
     if run.manifest.share.is_some() {
         return Ok(None);
     }
-    let past = decisions::past::of(run, summary, &plan(dir));
+    let past = decisions::run_index::index(run, summary, &plan(dir));
     file::with(runs, |index| index.add(&past))
         .map(|(_, aside)| aside)
         .and_then(|aside| {
@@ -82,8 +82,8 @@ pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError>
 
 /// Every run in a folder, the figures of those without a record from the index. With `anew` those with one are read again.
 #[must_use]
-pub fn known(runs: &Path, anew: bool) -> RunIndex {
-    let mut known = match sync(runs, anew) {
+pub fn known(runs: &Path, again: bool) -> RunIndex {
+    let mut known = match sync(runs, again) {
         Ok(known) => known,
         Err(error) => {
             let mut known = RunIndex::default();
@@ -108,7 +108,7 @@ pub fn known(runs: &Path, anew: bool) -> RunIndex {
 }
 
 /// Adds what the index lacks of the records in its folder, and answers everything that it then has.
-fn sync(runs: &Path, anew: bool) -> Result<RunIndex, IndexError> {
+fn sync(runs: &Path, again: bool) -> Result<RunIndex, IndexError> {
     let mut known = RunIndex::default();
     let dirs = record::all(runs);
     let dirs = dirs.iter().filter(|dir| !record::is_under_way(dir));
@@ -119,7 +119,7 @@ fn sync(runs: &Path, anew: bool) -> Result<RunIndex, IndexError> {
     }
     let (names, aside) = file::with(runs, |index| index.names())?;
     known.remarks.extend(aside.as_deref().map(set_aside));
-    let is_missing = |dir: &&&PathBuf| anew || !names.contains(&name(dir));
+    let is_missing = |dir: &&&PathBuf| again || !names.contains(&name(dir));
     read_records(dirs.iter().filter(is_missing).copied(), &mut known);
     let missing = std::mem::take(&mut known.runs);
     let (all, aside) = file::with(runs, |index| {
@@ -154,7 +154,11 @@ fn read_records<'a>(dirs: impl Iterator<Item = &'a PathBuf>, known: &mut RunInde
 /// A run, from its record.
 fn of_record(dir: &Path) -> Result<IndexedRun, RecordError> {
     let run = Run::open(dir)?;
-    Ok(decisions::past::of(&run, &summarise(&run), &plan(dir)))
+    Ok(decisions::run_index::index(
+        &run,
+        &summarise(&run),
+        &plan(dir),
+    ))
 }
 
 /// What a run was to do; null where its record does not say.

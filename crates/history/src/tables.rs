@@ -1,14 +1,14 @@
 //! The tables of the index, which anybody may read with their own tools: a row per run, its tags, what it must have in common with others,
 //! and its figures. What a run's figures mean is nobody's business here.
 
-use decisions::past::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
+use decisions::run_index::{IndexedRow, IndexedRun, QUANTILES, RowTimes};
 use record::{Model, RunState};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::{
     RunNames,
     file::FileError,
-    words::{of, span, value, word},
+    text::{from_word, span, value, word},
 };
 
 /// The version of these tables.
@@ -42,7 +42,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// Of a file that is an index, or is empty.
-    pub fn of(mut connection: Connection) -> Result<Index, FileError> {
+    pub fn open(mut connection: Connection) -> Result<Index, FileError> {
         let version = |connection: &Connection| -> Result<i64, FileError> {
             Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
         };
@@ -142,7 +142,7 @@ impl Index {
         )?;
         let rows = rows.query_map([&run], |row| {
             Ok(IndexedRow {
-                of: of(row.get(0)?),
+                of: from_word(row.get(0)?),
                 label: row.get(1)?,
                 count: row.get::<_, i64>(2)?.cast_unsigned(),
                 error_share: row.get(3)?,

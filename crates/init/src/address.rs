@@ -2,7 +2,7 @@
 
 use url::{Url, form_urlencoded};
 
-use crate::marks;
+use crate::placeholders;
 
 /// A URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,16 +24,16 @@ pub struct Address {
 pub fn read(text: &str) -> Result<Address, String> {
     let text = text.split('#').next().unwrap_or_default().trim();
     let has_scheme = scheme(text).is_some();
-    if marks::has_variables(text) && !has_scheme {
+    if placeholders::has_variables(text) && !has_scheme {
         // `$BASE/path`: only the environment knows the rest.
         let end = text.find(['/', '?']).unwrap_or(text.len());
         let (origin, path) = text.split_at(end);
-        if !marks::replaced(origin, "").is_empty() || origin.is_empty() {
+        if !placeholders::replaced(origin, "").is_empty() || origin.is_empty() {
             return read(&format!("http://{text}"));
         }
         return Ok(Address {
             origin: origin.to_owned(),
-            host: marks::replaced(origin, "service"),
+            host: placeholders::replaced(origin, "service"),
             user: None,
             path: from_slash(path),
         });
@@ -45,14 +45,14 @@ pub fn read(text: &str) -> Result<Address, String> {
     };
     let no_url = || {
         format!(
-            "`{}` is no URL that begins with http:// or https://",
-            marks::replaced(&without_user(text), "…").replace(char::is_control, " ")
+            "`{}` is not a URL that begins with http:// or https://",
+            placeholders::replaced(&without_user(text), "…").replace(char::is_control, " ")
         )
     };
     if whole.contains(char::is_control) {
         return Err(no_url());
     }
-    let url = Url::parse(&marks::replaced(&whole, "1")).map_err(|_| no_url())?;
+    let url = Url::parse(&placeholders::replaced(&whole, "1")).map_err(|_| no_url())?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(no_url());
     }
@@ -120,7 +120,7 @@ pub fn decoded(text: &str) -> String {
 
 /// Everything but letters, digits and `-._~` as `%XX`, variables left alone.
 pub fn encoded(text: &str) -> String {
-    marks::mapped(text, |plain| {
+    placeholders::mapped(text, |plain| {
         let mut out = String::new();
         for byte in plain.bytes() {
             if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -155,10 +155,10 @@ mod tests {
             (with.origin.as_str(), with.path.as_str()),
             ("http://localhost", "/x?u=http://a")
         );
-        let named = read(&format!("{}/api", marks::variable("$env.BASE"))).unwrap();
+        let named = read(&format!("{}/api", placeholders::variable("$env.BASE"))).unwrap();
         assert_eq!(
             (named.origin, named.path),
-            (marks::variable("$env.BASE"), "/api".to_owned())
+            (placeholders::variable("$env.BASE"), "/api".to_owned())
         );
     }
 
@@ -173,11 +173,11 @@ mod tests {
             "a b",
             "http://me:secret@exa mple/",
         ] {
-            let told = read(text).unwrap_err();
+            let reported = read(text).unwrap_err();
             assert!(
-                told.ends_with("is no URL that begins with http:// or https://")
-                    && !told.contains("secret"),
-                "{told}"
+                reported.ends_with("is not a URL that begins with http:// or https://")
+                    && !reported.contains("secret"),
+                "{reported}"
             );
         }
     }

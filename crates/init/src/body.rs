@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use crate::{draft::DraftBody, marks, unknowns::Unknowns, yaml};
+use crate::{draft::DraftBody, placeholders, unknowns::Unknowns, yaml};
 
 const JSON: &str = "application/json";
 
 /// A body's text: as JSON where the plan would send the same bytes (or where something in it must be replaced), else as it is. A header that
 /// follows from it is taken away.
-pub fn of(
+pub fn draft(
     text: &str,
     headers: &mut Vec<(String, String)>,
     unknowns: &mut Unknowns,
@@ -57,7 +57,8 @@ pub fn structured(text: &str) -> Option<Value> {
     // Two members of one name would become one.
     let is_whole = query::value::json(&value).len() <= text.len() || text.contains("\\u");
     let is_whole = is_whole && yaml::holds(&value) && members(&value) == text_members(text);
-    (is_whole && (marks::has_variables(text) || !marks::is_foreign_value(&value))).then_some(value)
+    (is_whole && (placeholders::has_variables(text) || !placeholders::is_foreign_value(&value)))
+        .then_some(value)
 }
 
 fn members(value: &Value) -> usize {
@@ -95,14 +96,16 @@ pub fn path(path: &str, unknowns: &mut Unknowns) -> String {
 pub fn user(name: &str, password: Option<&str>, unknowns: &mut Unknowns) -> (String, String) {
     let what = format!(
         "the password of {}",
-        if marks::has_variables(name) || name.is_empty() || is_key(name) {
+        if placeholders::has_variables(name) || name.is_empty() || is_key(name) {
             "the user"
         } else {
             name
         }
     );
     let password = match password {
-        Some(text) if marks::has_variables(text) && marks::replaced(text, "").is_empty() => {
+        Some(text)
+            if placeholders::has_variables(text) && placeholders::replaced(text, "").is_empty() =>
+        {
             text.to_owned()
         }
         Some("") => String::new(),
@@ -140,7 +143,7 @@ fn is_key(name: &str) -> bool {
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
     let has_prefix = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    !marks::has_variables(name)
+    !placeholders::has_variables(name)
         && is_word
         && (has_prefix && name.len() >= 12 || name.len() >= 20 && has_digit)
 }
@@ -151,7 +154,7 @@ mod tests {
 
     fn body(kind: &str, text: &str) -> (DraftBody, usize) {
         let mut headers = vec![("content-type".to_owned(), kind.to_owned())];
-        let body = of(text, &mut headers, &mut Unknowns::default(), "the body");
+        let body = draft(text, &mut headers, &mut Unknowns::default(), "the body");
         (body, headers.len())
     }
 
@@ -180,7 +183,10 @@ mod tests {
         let DraftBody::Text(text) = body else {
             panic!("{body:?}")
         };
-        assert_eq!(marks::replaced(&text, "X"), r#"{"api_key":X,"token":"X"}"#);
+        assert_eq!(
+            placeholders::replaced(&text, "X"),
+            r#"{"api_key":X,"token":"X"}"#
+        );
         assert_eq!(headers, 1);
     }
 
@@ -192,7 +198,10 @@ mod tests {
         let DraftBody::Text(text) = body else {
             panic!("{body:?}")
         };
-        assert_eq!(marks::replaced(&text, "X"), form.replace("s3cret", "X"));
+        assert_eq!(
+            placeholders::replaced(&text, "X"),
+            form.replace("s3cret", "X")
+        );
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Draft {
             *(if request.off { &mut off } else { &mut on }) += 1;
         }
         let s = if on == 1 { "" } else { "s" };
-        let target = crate::marks::replaced(&self.target, "…");
+        let target = crate::placeholders::replaced(&self.target, "…");
         let rest = if off > 0 {
             format!(", {off} commented out")
         } else {

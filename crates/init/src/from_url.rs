@@ -5,7 +5,7 @@ use formats::LoadErrors;
 use crate::{
     address, body,
     draft::{self, Draft, DraftRequest, DraftStep},
-    marks,
+    placeholders,
     unknowns::Unknowns,
 };
 
@@ -14,7 +14,7 @@ use crate::{
 /// # Errors
 /// One line, where it is none.
 pub fn from_url(text: &str) -> Result<Draft, LoadErrors> {
-    if marks::is_foreign(text) {
+    if placeholders::is_foreign(text) {
         return Err(LoadErrors::refused(
             "this URL holds U+FDD0 or U+FDD1, which no text may",
         ));

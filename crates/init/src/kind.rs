@@ -7,7 +7,7 @@ use formats::{
 };
 use plan::{At, Problem};
 
-use crate::{curl, draft::Draft, har, marks, openapi};
+use crate::{curl, draft::Draft, har, openapi, placeholders};
 
 /// What `loadline init` reads, for those who brought something else.
 const KNOWN: &str = "`loadline init` reads URLs, command lines that begin with `curl`, HAR files (`log` with `entries`) and OpenAPI 3 (`openapi: 3…`)";
@@ -20,7 +20,7 @@ pub(crate) const NO_TEXT: &str = "U+FDD0 and U+FDD1 are no text: remove them";
 /// Where it is broken, or which kinds are known.
 pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, LoadErrors> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Some(at) = text.find(marks::is_mark) {
+    if let Some(at) = text.find(placeholders::is_mark) {
         let before = &text[..at];
         let line = before.matches('\n').count() + 1;
         let column = before
@@ -107,11 +107,11 @@ pub(crate) fn foreign(node: &Node) -> Option<Mark> {
     match &node.data {
         NodeData::Scalar(value) => value
             .as_str()
-            .filter(|text| marks::is_foreign(text))
+            .filter(|text| placeholders::is_foreign(text))
             .map(|_| node.mark),
         NodeData::List(items) => items.iter().find_map(foreign),
         NodeData::Map(entries) => entries.iter().find_map(|entry| {
-            if marks::is_foreign(&entry.key) {
+            if placeholders::is_foreign(&entry.key) {
                 Some(entry.key_mark)
             } else {
                 foreign(&entry.value)

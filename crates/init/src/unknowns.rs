@@ -4,7 +4,7 @@
 use plan::is_secret_name;
 use serde_json::Value;
 
-use crate::marks;
+use crate::placeholders;
 
 /// Variables that mean something on most machines: taken from there, they would be sent without anybody having said so.
 const TAKEN: [&str; 22] = [
@@ -78,7 +78,7 @@ impl Unknowns {
             .iter()
             .find(|known| known.hint == hint && known.value == value);
         if let Some(name) = known.and_then(|known| known.variable.as_ref()) {
-            return marks::variable(name);
+            return placeholders::variable(name);
         }
         let name = self.free_name(hint);
         let env = Unknowns::env_of(&name);
@@ -90,7 +90,7 @@ impl Unknowns {
             hint: hint.to_owned(),
             value: value.to_owned(),
         });
-        marks::variable(&name)
+        placeholders::variable(&name)
     }
 
     /// The variable that something missing has already.
@@ -99,7 +99,7 @@ impl Unknowns {
             .list
             .iter()
             .find(|known| known.hint == hint && known.value.is_empty());
-        known?.variable.as_deref().map(marks::variable)
+        known?.variable.as_deref().map(placeholders::variable)
     }
 
     /// What the environment's variable is called.
@@ -131,14 +131,14 @@ impl Unknowns {
                 value: String::new(),
             });
         }
-        marks::variable(&format!("$env.{name}"))
+        placeholders::variable(&format!("$env.{name}"))
     }
 
     fn free_name(&self, hint: &str) -> String {
         let name = name_of(hint);
         let is_free = |name: &str| {
             let env = name.to_ascii_uppercase();
-            !marks::is_reserved(name)
+            !placeholders::is_reserved(name)
                 && self
                     .captured
                     .iter()
@@ -175,7 +175,8 @@ impl Unknowns {
 
     /// What is nothing but variables already stays as it is.
     fn unless_named(&mut self, hint: &str, value: &str, what: &str) -> String {
-        if marks::has_variables(value) && marks::replaced(value, "").trim().is_empty() {
+        if placeholders::has_variables(value) && placeholders::replaced(value, "").trim().is_empty()
+        {
             return value.to_owned();
         }
         self.secret(hint, value, what)

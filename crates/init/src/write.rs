@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     draft::{Draft, DraftBody, DraftPart, DraftRequest, DraftStep, PartContent},
-    marks::Templates,
+    placeholders::Templates,
     unknowns::Unknown,
     yaml,
 };
@@ -329,5 +329,5 @@ fn one_line(text: &str) -> String {
     let is_break =
         |c: char| c.is_control() || "\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}".contains(c);
     let text = text.replace(is_break, " ");
-    crate::marks::replaced(&text, "…")
+    crate::placeholders::replaced(&text, "…")
 }

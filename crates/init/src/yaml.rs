@@ -93,11 +93,11 @@ pub fn flow(value: &Value) -> String {
 pub fn entry(key: &str, value: &Value, indent: usize, out: &mut String) {
     let key = scalar(key);
     let _ = write!(out, "{:indent$}{key}:", "");
-    behind(value, indent, indent + key.len() + 1, out);
+    write_after_key(value, indent, indent + key.len() + 1, out);
 }
 
 /// What stands behind a colon (or an item's dash) in a block that is indented by so much.
-fn behind(value: &Value, indent: usize, column: usize, out: &mut String) {
+fn write_after_key(value: &Value, indent: usize, column: usize, out: &mut String) {
     let line = flow(value);
     match value {
         Value::Object(map) if !map.is_empty() && column + 1 + line.len() > WIDTH => {
@@ -146,7 +146,7 @@ fn list_item(item: &Value, indent: usize, out: &mut String) {
             // A list in a list is never broken: one dash behind another is hard to read.
             let _ = writeln!(out, " {line}");
         }
-        item => behind(item, indent, indent + 1, out),
+        item => write_after_key(item, indent, indent + 1, out),
     }
 }
 

@@ -1,6 +1,6 @@
-//! Reads the body of every request to its end before the lab sees the request.
-//! Otherwise a lab that refuses early (401, 404, 405) leaves a body unread that arrives in a later packet, and the HTTP library
-//! then closes the connection: the client's next request would fail, now and then, for no reason that the client could name.
+//! Reads request bodies completely before the lab handles them. Otherwise an early refusal (401,
+//! 404, 405) leaves an unread body, the HTTP library closes the connection, and the client's next
+//! request fails for no visible reason.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,11 +10,11 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use hyper::body::{Body as HttpBody, Frame};
 
-/// What axum's extractors accept as well.
+/// Maximum size of a body, as for axum's extractors.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
-/// The same request with its body in memory. A body that breaks off or is too large fails when the lab reads it, so that each
-/// lab can refuse it in its own form.
+/// Returns the request with its body in memory. An incomplete or too large body fails when the lab
+/// reads it, so that each lab can refuse it in its own form.
 pub(crate) async fn read_whole(request: Request) -> Request {
     if request.body().is_end_stream() {
         return request;
@@ -27,7 +27,7 @@ pub(crate) async fn read_whole(request: Request) -> Request {
     Request::from_parts(head, body)
 }
 
-/// A body that has failed already.
+/// A failed body.
 struct Unreadable(Option<BoxError>);
 
 impl HttpBody for Unreadable {

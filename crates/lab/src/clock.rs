@@ -1,5 +1,5 @@
-//! The lab's own clock, CLOCK_MONOTONIC.
-//! The request log is evidence about the engine, so the lab does not share the engine's clock.
+//! The lab's clock (CLOCK_MONOTONIC). The request log is evidence about the engine, so the lab does
+//! not share the engine's clock.
 #![allow(
     clippy::disallowed_methods,
     reason = "the lab keeps its own clock, on purpose apart from the engine's"
@@ -7,15 +7,14 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds on CLOCK_MONOTONIC, comparable between processes of one machine.
+/// Nanoseconds, comparable between processes of one machine.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
-    // The kernel's monotonic clock counts from boot and is never negative.
+    // Counts from boot and is never negative.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// Waits.
 pub fn sleep_ns(ns: u64) {
     std::thread::sleep(std::time::Duration::from_nanos(ns));
 }

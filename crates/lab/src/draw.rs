@@ -1,38 +1,36 @@
-//! Random draws as functions of (seed, number of the request): a test can compute them again from the log.
-//! Nothing is remembered between draws.
+//! Random draws as functions of (seed, request number), so that tests can recompute them from the
+//! log.
 
 use crate::random::mix;
 
-/// What a draw is for, so that two draws for one request have nothing to do with each other.
+/// Purpose of a draw, so that draws for one request are independent.
 #[derive(Clone, Copy)]
 pub enum For {
-    /// How long the service takes.
+    /// Service time.
     Service,
-    /// Whether the request is one of a share.
+    /// Whether the request belongs to a share.
     Share,
 }
 
-/// The draws of one seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
     seed: u64,
 }
 
 impl Draws {
-    /// Draws of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// A number from 0 up to, and without, 1.
+    /// A number in [0, 1).
     pub fn uniform(self, n: u64, what: For) -> f64 {
         let row = mix(self.seed ^ mix(what as u64));
-        // 53 bits: what a double holds exactly.
+        // 53 bits, which a double represents exactly.
         (mix(row.wrapping_add(mix(n))) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Whether request `n` is one of so large a share.
+    /// Whether request `n` belongs to a share of this size.
     pub fn is_of(self, share: f64, n: u64) -> bool {
         self.uniform(n, For::Share) < share
     }
@@ -76,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_hit() {
+    fn share_is_met() {
         let draws = Draws::new(1);
         let hits = (0..N).filter(|&n| draws.is_of(0.1, n)).count() as f64;
         assert!((hits / N as f64 - 0.1).abs() < 0.002, "{hits}");
@@ -84,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_number_and_purpose_decide() {
+    fn draws_depend_on_seed_number_and_purpose() {
         let first = Draws::new(1);
         let draw = |of: Draws| (0..50).map(|n| of.exponential(1000, n)).collect::<Vec<_>>();
         assert_eq!(draw(first), draw(Draws::new(1)));

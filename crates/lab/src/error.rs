@@ -1,79 +1,58 @@
-//! Why a lab could not start or could not end cleanly, each in one line that can be shown as it is.
-//! What a lab answers to a bad request is no error of ours and lives with the lab.
+//! Errors of starting and stopping a lab, each one line for the user.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a lab could not start, or did not end cleanly.
 #[derive(Debug)]
 pub enum LabError {
-    /// There is no lab of this name.
     UnknownLab {
-        /// The name as given.
         name: String,
-        /// The labs that there are.
         known: Vec<&'static str>,
     },
-    /// The lab takes no such `option=value`.
+    /// The lab does not have this `option=value`.
     UnknownOption {
-        /// The lab.
         lab: &'static str,
-        /// The option as given.
         option: String,
-        /// The options that the lab takes.
         known: &'static [&'static str],
     },
-    /// The lab cannot do what an `option=value` asks for.
+    /// The value of an option is invalid.
     BadOption {
-        /// The lab.
         lab: &'static str,
-        /// The option as given.
         option: String,
-        /// Its value as given.
         value: String,
-        /// What is wrong, or what would be right.
+        /// What is wrong, or valid.
         advice: String,
     },
-    /// The port could not be taken.
     CannotBind {
-        /// The host as given.
         host: String,
-        /// The port as given.
         port: u16,
-        /// The reason.
         source: io::Error,
     },
-    /// The request log could not be created.
     CannotOpenLog {
-        /// Its path.
         path: PathBuf,
-        /// The reason.
         source: io::Error,
     },
-    /// The request log could not be written to its end, so it has gaps.
+    /// The request log is incomplete.
     CannotWriteLog {
-        /// Its path.
         path: PathBuf,
-        /// The first thing that went wrong.
+        /// The first error.
         source: io::Error,
     },
     /// The lab's data store could not be opened.
     CannotOpenStore {
-        /// The store as given.
         store: String,
-        /// The reason.
         reason: String,
     },
-    /// The lines that announce the lab could not be written.
+    /// The start message could not be written.
     Output(io::Error),
-    /// The system refused what a server needs: an event loop, a thread, a signal handler.
+    /// The system refused an event loop, a thread or a signal handler.
     Runtime(io::Error),
 }
 
 impl LabError {
-    /// Whether the request for the lab was wrong in itself (its name, an option), so that no other port, file or machine would
-    /// help.
+    /// Whether the request itself was invalid (name, option), so that another port, file or machine
+    /// would not help.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         matches!(
@@ -87,11 +66,7 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownLab { name, known } => {
-                write!(
-                    f,
-                    "there is no lab {name:?}; the labs are {}",
-                    known.join(", ")
-                )
+                write!(f, "unknown lab {name:?}; the labs are {}", known.join(", "))
             }
             Self::UnknownOption {
                 lab,

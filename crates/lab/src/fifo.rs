@@ -1,17 +1,17 @@
-//! A queue in front of c servers, first come, first served, in virtual time: when a request is done is computed at its arrival.
-//! So neither a late wake-up nor a slow write ever delays the requests behind it.
+//! A first-come, first-served queue with c servers in virtual time: completion is computed at
+//! arrival, so late wake-ups and slow writes never delay later requests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When each server is free.
+/// When each server becomes free.
 #[derive(Debug)]
 pub struct Fifo {
     free: BinaryHeap<Reverse<u64>>,
 }
 
 impl Fifo {
-    /// A queue before this many idle servers.
+    /// Creates a queue with idle servers.
     #[must_use]
     pub fn new(servers: usize) -> Self {
         Self {
@@ -19,7 +19,7 @@ impl Fifo {
         }
     }
 
-    /// Takes the next request in, and says when it is done: `max(arrival, earliest free server) + service`.
+    /// Adds a request and returns its completion: `max(arrival, earliest free server) + service`.
     pub fn admit(&mut self, arrival: u64, service: u64) -> u64 {
         match self.free.peek_mut() {
             Some(mut earliest) => {
@@ -37,7 +37,7 @@ mod tests {
     use crate::draw::Draws;
 
     #[test]
-    fn one_server_serves_one_after_another() {
+    fn single_server_serves_in_sequence() {
         let mut fifo = Fifo::new(1);
         assert_eq!(fifo.admit(100, 10), 110);
         assert_eq!(fifo.admit(105, 10), 120);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_servers_the_earliest_free_one_serves() {
+    fn earliest_free_server_serves() {
         let mut fifo = Fifo::new(2);
         assert_eq!(fifo.admit(0, 100), 100);
         assert_eq!(fifo.admit(1, 10), 11);
@@ -59,9 +59,10 @@ mod tests {
         assert_eq!(fifo.admit(4, 1), 101);
     }
 
-    /// The closed forms for one exponential server: Poisson arrivals (M/M/1) and even ones (D/M/1) at half its capacity.
+    /// Closed forms for one exponential server at half its capacity: Poisson (M/M/1) and even
+    /// arrivals (D/M/1).
     #[test]
-    fn waits_as_queueing_theory_says() {
+    fn waits_match_queueing_theory() {
         const N: u64 = 400_000;
         let (arrivals, services) = (Draws::new(3), Draws::new(4));
         for (poisson, mean, p99) in [(true, 2.0e6, 9.21e6), (false, 1.255e6, 5.78e6)] {

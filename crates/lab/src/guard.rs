@@ -1,5 +1,5 @@
-//! What stands before a lab's routes to make it a server with limits: work that takes its time, one request after the other, and
-//! a guard against overload that refuses at once what would have to wait too long. Decides nothing about what is answered.
+//! Limits in front of a lab's routes: work that takes time, one request at a time, and a guard that
+//! refuses requests immediately under overload.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,20 +15,18 @@ use serde_json::json;
 use crate::units;
 use crate::{LabError, LabOptions, clock};
 
-/// Names of the options.
 pub(crate) const OPTIONS: &[&str] = &["work", "max-in-flight"];
 
 struct Limits {
-    /// How long each request keeps the server busy.
+    /// Work per request.
     work_ns: u64,
-    /// How many may be there at a time, the one being worked on included.
+    /// Maximum number of requests, including the one in work.
     most: Option<u64>,
     here: AtomicU64,
-    /// When the last of those that are here will be done.
+    /// Completion of the last accepted request.
     free_at_ns: Mutex<u64>,
 }
 
-/// Puts the limits that were asked for before the routes.
 pub(crate) fn attach(
     routes: Router,
     lab: &'static str,
@@ -64,7 +62,7 @@ pub(crate) fn attach(
     Ok(routes.layer(middleware::from_fn_with_state(limits, guard)))
 }
 
-/// Counts a request as here until it is dropped.
+/// Counts a request until dropped.
 struct Here<'a>(&'a AtomicU64);
 
 impl Drop for Here<'_> {
@@ -81,7 +79,7 @@ async fn guard(State(limits): State<Arc<Limits>>, request: Request, next: Next) 
         return (StatusCode::SERVICE_UNAVAILABLE, Json(text)).into_response();
     }
     if limits.work_ns > 0 {
-        // A queue in virtual time, so that a late wake-up does not add up.
+        // A queue in virtual time, so that late wake-ups do not add up.
         let now = clock::monotonic_ns();
         let done = {
             let free_at = limits.free_at_ns.lock();

@@ -1,8 +1,9 @@
-//! Targets with known truth: small servers that a load test can be aimed at, and that count for themselves what reached them.
-//! This crate has the general labs (`sum`, `mqtt`, `truth`) and what every lab shares: options, serving, counting, logging and
-//! stopping. It uses no other crate of the workspace, so that a lab's counts are a second opinion on the engine's.
+//! Embedded targets: small servers for load tests that count the requests they received. This crate
+//! has the general ones (`sum`, `mqtt`, `truth`) and the common parts: options, serving, counting,
+//! logging, stopping.
 //!
-//! A lab is an [`Entry`]. Further labs live in crates of their own and are run from a list of entries.
+//! It shares no code with the rest of the workspace, so that its counts are independent of the
+//! engine's. Other crates add labs as an [`Entry`].
 
 #![forbid(unsafe_code)]
 
@@ -41,22 +42,20 @@ pub use stop::Stop;
 
 use sidecar::Sidecar;
 
-/// A lab: its name, its options and how it starts.
+/// A lab: name, options and start function.
 #[derive(Clone, Copy)]
 pub struct LabEntry {
-    /// The name on the command line.
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Names of the `option=value` pairs that this lab takes.
+    /// Names of its `option=value` pairs.
     pub extra: &'static [&'static str],
-    /// How it serves.
     pub kind: LabKind,
-    /// Makes what `--print-token` prints.
+    /// Creates the output of `--print-token`.
     pub token: fn(&LabOptions) -> String,
 }
 
-/// The token as given, for labs that need no other.
+/// The token as given, for labs without a token format.
 #[must_use]
 pub fn plain_token(options: &LabOptions) -> String {
     options.token.clone()
@@ -65,28 +64,27 @@ pub fn plain_token(options: &LabOptions) -> String {
 /// How a lab serves.
 #[derive(Clone, Copy)]
 pub enum LabKind {
-    /// With axum: the function builds the lab's routes and opens its files; the rest is shared.
+    /// With axum. The function creates the routes and opens files.
     Routes(fn(&LabOptions) -> Result<Routes, LabError>),
-    /// With a loop of its own, because its timing matters: the function opens its files and binds its port.
+    /// With its own loop, for exact timing. The function opens files and binds the port.
     OwnLoop(fn(&LabOptions) -> Result<Bound, LabError>),
 }
 
-/// A lab's routes, and what it serves and counts sidecars requests and answers.
+/// A lab's routes, with further servers and counts.
 pub struct Routes {
-    /// The routes.
     pub router: Router,
-    /// Makes the lab's own part of `/__lab/stats`: a name and a document.
+    /// Creates the lab's own part of `/__lab/stats`: name and document.
     pub stats: Option<OwnStats>,
-    /// A second server on a port of its own.
+    /// A second server on its own port.
     pub sidecar: Option<Sidecar>,
-    /// Runs as long as the lab serves.
+    /// Runs while the lab serves.
     pub background: Option<Background>,
 }
 
-/// Work that runs as long as the lab serves.
+/// Work that runs while the lab serves.
 pub type Background = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Makes the lab's own part of `/__lab/stats`.
+/// Creates the lab's own part of `/__lab/stats`.
 pub type OwnStats = Box<dyn Fn() -> (&'static str, serde_json::Value) + Send + Sync>;
 
 impl From<Router> for Routes {
@@ -100,23 +98,20 @@ impl From<Router> for Routes {
     }
 }
 
-/// The lab `sum`.
 pub const SUM: LabEntry = sum::LAB;
-/// The lab `mqtt`.
 pub const MQTT: LabEntry = mqtt::LAB;
-/// The lab `truth`.
 pub const TRUTH: LabEntry = truth::LAB;
 
 /// The labs of this crate.
 pub const GENERAL: &[LabEntry] = &[SUM, MQTT, TRUTH];
 
-/// Runs one of these labs until SIGTERM or SIGINT (or until standard input closes, if asked for): the whole `loadline lab NAME` command.
+/// Runs a lab until SIGTERM or SIGINT (or until standard input closes, if requested): the command
+/// `loadline lab NAME`.
 ///
-/// Writes a `listening on SCHEME://HOST:PORT` line for each port, http first, and then `ready` to `out`, and nothing else; with
-/// [`print_token`](Options::print_token) it writes a valid token instead and starts nothing.
+/// Writes a line `listening on SCHEME://HOST:PORT` for each port, http first, and then `ready` to
+/// `out`. With [`print_token`](Options::print_token) it writes a valid token and starts nothing.
 ///
-/// # Errors
-/// Whatever keeps the lab from starting, and a log that could not be written to its end.
+/// Fails if the lab cannot start or its log is incomplete.
 pub fn run(
     labs: &[LabEntry],
     name: &str,
@@ -131,7 +126,7 @@ pub fn run(
     listen::raise_descriptor_limit();
     let bound = Bound::new(labs, name, &options)?;
     let (address, sidecar) = (bound.address, bound.sidecar);
-    // Before `ready`, so that a signal sent right after it finds its handler.
+    // Before `ready`, so that a signal right after it finds its handler.
     let stop = Stop::listen(options.until_stdin_closes)?;
     let (lab, ended) = Lab::spawn(name, bound)?;
     writeln!(out, "listening on http://{address}").map_err(LabError::Output)?;
@@ -144,7 +139,7 @@ pub fn run(
     lab.stop()
 }
 
-/// A lab that runs on a thread of its own inside this process, until it is stopped or dropped.
+/// A lab on a thread of this process, until stopped or dropped.
 pub struct Lab {
     address: SocketAddr,
     sidecar: Option<(&'static str, SocketAddr)>,
@@ -153,18 +148,13 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts a lab of this crate; on return it listens. Installs no signal handler and does not look at standard input.
-    ///
-    /// # Errors
-    /// Whatever keeps the lab from starting.
+    /// Starts a lab of this crate. It listens on return. Installs no signal handler and does not
+    /// read standard input.
     pub fn start(name: &str, options: &LabOptions) -> Result<Self, LabError> {
         Self::start_from(GENERAL, name, options)
     }
 
-    /// Starts one of these labs; otherwise like [`Lab::start`].
-    ///
-    /// # Errors
-    /// Whatever keeps the lab from starting.
+    /// Starts one of these labs, otherwise like [`Lab::start`].
     pub fn start_from(
         labs: &[LabEntry],
         name: &str,
@@ -173,7 +163,7 @@ impl Lab {
         Self::spawn(name, Bound::new(labs, name, options)?).map(|(lab, _)| lab)
     }
 
-    /// The lab on its thread, and a receiver that is ready when the lab has ended, whatever the reason.
+    /// Spawns the lab's thread. The receiver is ready when the lab has ended for any reason.
     fn spawn(name: &str, bound: Bound) -> Result<(Self, oneshot::Receiver<()>), LabError> {
         let Bound {
             address,
@@ -198,22 +188,19 @@ impl Lab {
         Ok((lab, ended))
     }
 
-    /// Where the lab listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The scheme and address of the lab's second port, if it has one.
+    /// Scheme and address of the second port, if any.
     #[must_use]
     pub fn sidecar(&self) -> Option<(&'static str, SocketAddr)> {
         self.sidecar
     }
 
-    /// Stops the lab and waits for its end: answers under way are written, the log is flushed.
-    ///
-    /// # Errors
-    /// A log that could not be written to its end.
+    /// Stops the lab and waits for its end: responses in progress are written, the log is flushed.
+    /// Fails if the log is incomplete.
     pub fn stop(mut self) -> Result<(), LabError> {
         self.end()
     }
@@ -234,19 +221,19 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // Whoever wants to know calls `stop`.
+        // Callers that need the result use `stop`.
         let _ = self.end();
     }
 }
 
-/// A lab whose port is taken and whose files are open: everything that can go wrong at the start has not.
+/// A lab with bound port and open files, ready to serve.
 pub struct Bound {
     address: SocketAddr,
-    /// A second port, and which scheme is spoken there.
+    /// Scheme and address of a second port.
     sidecar: Option<(&'static str, SocketAddr)>,
-    /// Serves on the calling thread until told to stop; says whether the log is complete.
+    /// Serves on the calling thread until stopped. Fails if the log is incomplete.
     serve: Box<dyn FnOnce() -> Result<(), LabError> + Send>,
-    /// Tells it to stop, from any thread, before or while it serves.
+    /// Stops it from any thread, before or while it serves.
     stop: Box<dyn FnOnce() + Send>,
 }
 

@@ -1,5 +1,4 @@
-//! Takes the port, and lets the process open as many files as the system allows.
-//! Accepts nothing: what listens here may be served by axum or by a loop of its own.
+//! Binds ports, and raises the limit of open files.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -9,10 +8,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{LabError, LabOptions};
 
-/// Connections that may wait for `accept`; the kernel cuts it to its own limit.
+/// Backlog of connections; the kernel cuts it to its own limit.
 const BACKLOG: i32 = 4096;
 
-/// Takes the first address of the host that can be had. The listener does not block.
+/// Binds the first available address of the host. Non-blocking.
 pub(crate) fn on(options: &LabOptions) -> Result<(TcpListener, SocketAddr), LabError> {
     let (host, port) = (options.host.as_str(), options.port);
     let cannot = |source| LabError::CannotBind {
@@ -37,7 +36,7 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    // A lab that is started again takes the port of the one that has just ended.
+    // A restarted lab reuses the port of the previous one.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &address)?;
     listen(&socket, BACKLOG)?;
@@ -46,10 +45,10 @@ fn take(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// A load test may well hold more than the usual 1,024 connections.
+/// Load tests often exceed the default of 1,024 connections.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // If it cannot be raised, connections beyond the limit wait in the backlog.
+    // Otherwise further connections wait in the backlog.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {

@@ -1,5 +1,5 @@
-//! The request log of `--log FILE`: a line of JSON per answered request, on CLOCK_MONOTONIC.
-//! Buffers; somebody else calls `flush` in time. Nothing is lost silently: the first failed write is kept and told at the end.
+//! The request log of `--log FILE`: a JSON line per response, on CLOCK_MONOTONIC. Buffered; the
+//! caller flushes. The first write error is reported at the end.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,7 +9,7 @@ use axum::http::HeaderValue;
 
 use crate::LabError;
 
-/// What is known of one request when its answer is handed over.
+/// A request at the time of its response.
 pub(crate) struct LogLine<'a> {
     pub(crate) id: Option<&'a HeaderValue>,
     pub(crate) arrival_ns: u64,
@@ -17,7 +17,6 @@ pub(crate) struct LogLine<'a> {
     pub(crate) code: u16,
 }
 
-/// An open request log.
 pub(crate) struct RequestLog {
     path: PathBuf,
     writer: BufWriter<File>,
@@ -26,7 +25,7 @@ pub(crate) struct RequestLog {
 }
 
 impl RequestLog {
-    /// Creates the file, or empties it.
+    /// Creates or truncates the file.
     pub(crate) fn create(path: &Path) -> Result<Self, LabError> {
         let file = File::create(path).map_err(|source| LabError::CannotOpenLog {
             path: path.to_owned(),
@@ -42,14 +41,14 @@ impl RequestLog {
 
     pub(crate) fn write(&mut self, line: &LogLine<'_>) {
         if self.failure.is_none() {
-            // One write per line, so that a reader of the growing file sees whole lines.
+            // One write per line, so that readers of the growing file see whole lines.
             let written =
                 format(&mut self.line, line).and_then(|()| self.writer.write_all(&self.line));
             self.failure = written.err();
         }
     }
 
-    /// Writes a line that somebody else has put together, line end included.
+    /// Appends a complete line, including its end.
     pub(crate) fn append(&mut self, line: &[u8]) {
         if self.failure.is_none() {
             self.failure = self.writer.write_all(line).err();
@@ -62,7 +61,7 @@ impl RequestLog {
         }
     }
 
-    /// Writes out what is left, and says whether everything got written.
+    /// Flushes. Fails if anything could not be written.
     pub(crate) fn finish(&mut self) -> Result<(), LabError> {
         self.flush();
         match self.failure.take() {

@@ -1,13 +1,16 @@
-//! Stands around every route of a lab and keeps the tally: counts requests in and answers out, and writes the request log.
-//! Does not decide what is answered. Requests to `/__lab/…` are about the lab, not to it: neither counted nor logged.
+//! Counts requests and responses around every route of a lab, and writes the request log. Requests
+//! to `/__lab/…` are neither counted nor logged.
 //!
-//! What the counts mean, for those who compare them exactly:
-//! - **received**: the head of the request has been read and parsed. A body may still be missing. A head that is no HTTP never
-//!   becomes a request: the HTTP library refuses it with 400 and nobody counts it.
-//! - **answered**: the lab has decided the answer and hands it over for writing. Counted before the first byte is written, so
-//!   whoever has an answer in hand finds it counted. If the client has vanished meanwhile the answer still counts: the work
-//!   was done. (The server keeps working for a client that closed its end, see `server`.)
-//! - received minus answered are the requests whose answer is being worked on or whose body is awaited.
+//! Meaning of the counts:
+//!
+//! **received**: the head was read and parsed; the body may be incomplete. The HTTP library rejects
+//! invalid heads with 400, uncounted.
+//!
+//! **answered**: the lab hands the response over for writing. Counted before the first byte is
+//! written, so a client with a response finds it counted. It counts even if the client is gone,
+//! because the work was done (see `server`).
+//!
+//! The difference is the number of requests in progress.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,7 +27,7 @@ use crate::{LabError, Routes, body, clock};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Everything a lab remembers about its traffic.
+/// Counts and log of a lab.
 pub(crate) struct LabObserver {
     ledger: Mutex<Ledger>,
     logs: bool,
@@ -46,7 +49,7 @@ impl LabObserver {
         }
     }
 
-    /// Whether there is a log that needs flushing now and then.
+    /// Whether there is a log to flush.
     pub(crate) fn logs(&self) -> bool {
         self.logs
     }
@@ -57,7 +60,7 @@ impl LabObserver {
         }
     }
 
-    /// Writes out the log, and says whether it is complete.
+    /// Flushes the log. Fails if it is incomplete.
     pub(crate) fn finish(&self) -> Result<(), LabError> {
         self.ledger()
             .log
@@ -66,16 +69,16 @@ impl LabObserver {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        // Counters are sound after any panic, and a lab that goes on counting is worth more than one that does not.
+        // Counters are valid after any panic, so counting continues.
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Puts the tally around a lab's routes, and adds the route that shows it.
+/// Wraps a lab's routes, and adds the stats route.
 pub(crate) fn attach(routes: Routes, tally: &Arc<LabObserver>) -> Router {
     let shown = Arc::clone(tally);
     let own = routes.stats.map(Arc::new);
-    let told = move || {
+    let reported = move || {
         let mut stats = shown.ledger().stats.to_json();
         if let Some((name, document)) = own.as_ref().map(|own| own()) {
             stats[name] = document;
@@ -84,7 +87,7 @@ pub(crate) fn attach(routes: Routes, tally: &Arc<LabObserver>) -> Router {
     };
     routes
         .router
-        .route("/__lab/stats", get(async move || told()))
+        .route("/__lab/stats", get(async move || reported()))
         .layer(middleware::from_fn_with_state(Arc::clone(tally), observe))
 }
 

@@ -1,28 +1,26 @@
-//! What can be asked of a lab: the options that every lab has, and the `option=value` pairs of a single one.
-//! Reads no command line; that is the caller's.
+//! Options of labs: common ones, and `option=value` pairs of a single lab.
 
 use std::path::PathBuf;
 
 use crate::{LabEntry, LabError};
 
-/// What is asked of a lab. [`Default`] is what the command takes when nothing is given.
+/// Options of a lab. [`Default`] has the command's defaults.
 #[derive(Clone)]
 pub struct LabOptions {
-    /// Name or address to listen on.
     pub host: String,
-    /// Port to listen on; 0 = any free one.
+    /// Port to listen on; 0 for any free one.
     pub port: u16,
-    /// The secret that clients must show, for labs that ask for one.
+    /// Secret that clients must send, for labs that require one.
     pub token: String,
-    /// Seed of everything random in the lab; 0 = another one at every start.
+    /// Random seed; 0 for a different one at every start.
     pub seed: u64,
-    /// Where to write a line per request.
+    /// File for a line per request.
     pub log: Option<PathBuf>,
-    /// Print a valid token instead of running.
+    /// Prints a valid token instead of running.
     pub print_token: bool,
-    /// Also end when standard input closes, so that a lab cannot outlive the process that started it.
+    /// Ends when standard input closes, so that a lab cannot outlive its parent.
     pub until_stdin_closes: bool,
-    /// `option=value` pairs of this lab alone; of a repeated one the last counts, unless the lab takes several.
+    /// Pairs for this lab. The last value counts, unless the lab accepts several.
     pub extra: Vec<(String, String)>,
 }
 
@@ -42,7 +40,7 @@ impl Default for LabOptions {
 }
 
 impl LabOptions {
-    /// The value of one of the lab's own options, if given.
+    /// Value of one of the lab's own options.
     #[must_use]
     pub fn extra(&self, name: &str) -> Option<&str> {
         self.extra
@@ -52,13 +50,13 @@ impl LabOptions {
             .map(|(_, value)| value.as_str())
     }
 
-    /// All values of an option that may be repeated, in order.
+    /// All values of a repeatable option, in order.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let given = self.extra.iter().filter(move |(given, _)| given == name);
         given.map(|(_, value)| value.as_str())
     }
 
-    /// Refuses options that the lab does not know: a misspelt one must not be ignored.
+    /// Rejects unknown options.
     pub(crate) fn check_extra(&self, lab: &LabEntry) -> Result<(), LabError> {
         match self
             .extra

@@ -1,9 +1,8 @@
-//! Numbers that look random and are functions of (seed, k), so that a seeded lab can be replayed.
-//! Nothing here keeps state; who draws counts for itself.
+//! Pseudorandom numbers as functions of (seed, k), so that a seeded lab can be replayed.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The seed as asked for; 0 = one that nobody has seen before. Below 2^53, so that it survives any reader of JSON.
+/// The seed, or a fresh one for 0. Below 2^53, so that any JSON reader preserves it.
 pub fn seed_or_fresh(seed: u64) -> u64 {
     if seed != 0 {
         return seed;

@@ -1,5 +1,4 @@
-//! Labs on axum: serves connections and ends cleanly, HTTP/1.1 with keep-alive on one thread.
-//! Knows nothing of any lab's routes. Labs whose timing matters do without this file.
+//! Serves labs with axum: HTTP/1.1 with keep-alive on one thread, and a clean end.
 
 use std::future::Future;
 use std::pin::pin;
@@ -20,14 +19,14 @@ use crate::observe::{self, LabObserver};
 use crate::sidecar::Sidecar;
 use crate::{Bound, LabError, LabOptions, Routes, listen};
 
-/// How often the log is flushed; the promise is "at least once a second".
+/// Interval of flushing the log. "At least once a second" is documented.
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
-/// How long answers under way may take when the lab ends; the promise is "within a second".
+/// Time limit for responses in progress at the end. "Within a second" is documented.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long to leave `accept` alone when the process is out of descriptors.
+/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Opens what the lab needs and takes its port.
+/// Opens what the lab needs and binds its port.
 pub(crate) fn bind(
     options: &LabOptions,
     routes: fn(&LabOptions) -> Result<Routes, LabError>,
@@ -54,15 +53,15 @@ pub(crate) fn bind(
         address,
         sidecar: scheme_and_address,
         serve: Box::new(move || {
-            // It ends with the other end of its handle.
+            // Ends when its handle is dropped.
             let _sidecar = sidecar.map(Sidecar::begin).transpose()?;
-            // Both a message and a sender that is gone mean "stop".
+            // A message or a dropped sender both mean "stop".
             let stopped = async { drop(stopped.await) };
             if let Some(background) = background {
                 runtime.spawn(background);
             }
             runtime.block_on(serve(listener, router, &tally, stopped));
-            // Connections that outlived the grace end here, before the log is closed.
+            // Remaining connections end here, before the log is closed.
             drop(runtime);
             tally.finish()
         }),
@@ -70,7 +69,8 @@ pub(crate) fn bind(
     })
 }
 
-/// Serves until `stop` is ready; then takes no new connections, closes idle ones and gives answers under way a short while.
+/// Serves until `stop` is ready, then closes idle connections and waits briefly for responses in
+/// progress.
 async fn serve(
     listener: TcpListener,
     router: Router,
@@ -80,8 +80,8 @@ async fn serve(
     let service = TowerToHyperService::new(router.with_state(()));
     let connections = GracefulShutdown::new();
     let mut http = http1::Builder::new();
-    // A client may vanish right after sending (kill -9 of a load generator). What it sent was received, so it is served and
-    // counted like any other; without half_close hyper would drop such a request or not, depending on who is scheduled first.
+    // A client may vanish right after sending. Its request was received, so it is served and
+    // counted. Without half_close hyper would drop it or not, depending on scheduling.
     http.half_close(true).pipeline_flush(true);
 
     let mut flush = tokio::time::interval(FLUSH_EVERY);
@@ -96,11 +96,11 @@ async fn serve(
                     let connection = http.serve_connection(prepare(stream), service.clone());
                     let watched = connections.watch(connection);
                     tokio::spawn(async move {
-                        // How a connection ends is its client's affair.
+                        // Errors of a connection are ignored.
                         let _ = watched.await;
                     });
                 }
-                // Mostly "too many open files"; the waiting connections stay in the backlog.
+                // Mostly "too many open files". Waiting connections stay in the backlog.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }
@@ -110,7 +110,7 @@ async fn serve(
 }
 
 fn prepare(stream: TcpStream) -> TokioIo<TcpStream> {
-    // Fails only on a connection that is already gone, which serving it will find out.
+    // Fails only on a closed connection, which serving will detect.
     let _ = stream.set_nodelay(true);
     TokioIo::new(stream)
 }

@@ -1,5 +1,4 @@
-//! A second server of a lab, on a port and a thread of its own, so that it answers however busy the lab is.
-//! It starts and ends with the lab.
+//! A second server of a lab on its own port and thread, which responds however busy the lab is.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -17,7 +16,7 @@ use crate::{LabError, LabOptions, listen};
 /// A running sidecar. Dropping it ends the server.
 pub type Serving = Box<dyn Any>;
 
-/// A second server that has bound its port and does not serve yet.
+/// A second server with a bound port that does not serve yet.
 pub struct Sidecar {
     pub(crate) scheme: &'static str,
     pub(crate) address: SocketAddr,
@@ -25,7 +24,7 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// A server that `begin` starts; `scheme` and `address` are announced.
+    /// Creates a server that `begin` starts; `scheme` and `address` are announced.
     pub fn new(
         scheme: &'static str,
         address: SocketAddr,
@@ -38,10 +37,7 @@ impl Sidecar {
         }
     }
 
-    /// Serves routes over HTTP on this port of the lab's host.
-    ///
-    /// # Errors
-    /// Fails if the port is taken.
+    /// Serves routes over HTTP on this port of the lab's host. Fails if the port is in use.
     pub fn http(options: &LabOptions, port: u16, routes: Router) -> Result<Self, LabError> {
         let own = LabOptions {
             port,
@@ -86,17 +82,17 @@ async fn serve(listener: std::net::TcpListener, routes: Router) {
                 let connection =
                     http1::Builder::new().serve_connection(TokioIo::new(stream), service.clone());
                 tokio::spawn(async move {
-                    // How a connection ends is its client's affair.
+                    // Errors of a connection are ignored.
                     let _ = connection.await;
                 });
             }
-            // Mostly "too many open files"; the waiting connections stay in the backlog.
+            // Mostly "too many open files". Waiting connections stay in the backlog.
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
         }
     }
 }
 
-/// Routes at work.
+/// Serving routes.
 struct Routes {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -106,7 +102,7 @@ impl Drop for Routes {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has no result, and a panic of it has been shown.
+            // There is no result, and panics were printed.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,4 @@
-//! The counts behind `GET /__lab/stats`: requests received and answered, per route and code.
-//! Only counts; when a request is received or answered is decided in `observe`.
+//! Counts for `GET /__lab/stats`: requests and responses by route and status.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 const OTHER: &str = "(other)";
 
-/// Counts of one route. A lab has a handful of routes, so a linear search beats hashing.
+/// Counts of one route. Linear search, because a lab has few routes.
 struct RouteCounts {
-    /// None for everything that matches no route.
+    /// `None` for everything without a route.
     key: Option<(Method, String)>,
     received: u64,
     answered: BTreeMap<u16, u64>,
@@ -33,20 +32,20 @@ impl RouteCounts {
     }
 }
 
-/// Which route a request was received on, to be given back when it is answered.
+/// Route of a received request, for counting its response.
 #[derive(Clone, Copy)]
 pub(crate) struct RouteId(usize);
 
-/// Requests received and answered since the start of the lab.
+/// Requests and responses since the start of the lab.
 #[derive(Default)]
 pub(crate) struct Stats {
     routes: Vec<RouteCounts>,
 }
 
 impl Stats {
-    /// Counts a request in. `pattern` is the pattern of the route that matched, if one did.
+    /// Counts a request under the pattern of its route.
     pub(crate) fn received(&mut self, method: &Method, pattern: Option<&str>) -> RouteId {
-        // A client may invent methods; each would be a row of its own, so they share one.
+        // Clients may invent methods, so unmatched requests share a row.
         let key = pattern
             .filter(|_| is_standard(method))
             .map(|pattern| (method, pattern));
@@ -67,7 +66,7 @@ impl Stats {
         RouteId(index)
     }
 
-    /// Counts the answer to a request that was counted in.
+    /// Counts a response.
     pub(crate) fn answered(&mut self, RouteId(index): RouteId, code: StatusCode) {
         *self.routes[index]
             .answered
@@ -75,7 +74,7 @@ impl Stats {
             .or_default() += 1;
     }
 
-    /// The document that `GET /__lab/stats` answers.
+    /// The document of `GET /__lab/stats`.
     pub(crate) fn to_json(&self) -> Value {
         let mut routes: Vec<_> = self
             .routes

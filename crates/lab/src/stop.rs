@@ -1,5 +1,5 @@
-//! When a lab (or a mock) that runs as a command ends: SIGTERM, SIGINT, or, if asked for, the end of standard input.
-//! Only says when, on a thread that does nothing else; ending cleanly is the lab's part.
+//! Detects when a lab or mock command must end: SIGTERM, SIGINT, or, if requested, the end of
+//! standard input.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::LabError;
 
-/// Everything that can ask the lab to end, already listened to.
+/// Installed handlers of all stop conditions.
 pub struct Stop {
     runtime: Runtime,
     terminate: Signal,
@@ -18,10 +18,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Installs the handlers. From here on a signal is remembered, even if nobody waits yet.
-    ///
-    /// # Errors
-    /// When the system gives no handler.
+    /// Installs the handlers. Later signals are remembered even if nothing waits. Fails if the
+    /// system refuses.
     pub fn listen(until_stdin_closes: bool) -> Result<Self, LabError> {
         Self::try_listen(until_stdin_closes).map_err(LabError::Runtime)
     }
@@ -41,13 +39,13 @@ impl Stop {
         })
     }
 
-    /// Waits until it should end.
+    /// Waits for a stop.
     pub fn wait_alone(self) {
         let (_never, ended) = oneshot::channel();
         self.wait(ended);
     }
 
-    /// Waits until the lab should end, or until it has `ended` by itself.
+    /// Waits for a stop, or until the lab has ended by itself.
     pub(crate) fn wait(mut self, ended: oneshot::Receiver<()>) {
         let stdin_closed = async {
             match self.stdin_closed {
@@ -66,14 +64,13 @@ impl Stop {
     }
 }
 
-/// Reads standard input to its end on a thread of its own: a read that cannot be cancelled must not hold up the loop or its
-/// end. The thread lives as long as the process, which is over when the command is.
+/// Reads standard input to its end on its own thread, because the read cannot be cancelled.
 fn watch_stdin() -> io::Result<oneshot::Receiver<()>> {
     let (closed, receiver) = oneshot::channel();
     std::thread::Builder::new()
         .name("lab-stdin".to_owned())
         .spawn(move || {
-            // An unreadable standard input is as good as a closed one.
+            // An unreadable standard input counts as closed.
             let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
             let _ = closed.send(());
         })?;

@@ -1,12 +1,11 @@
-//! Values with their units: durations, shares, rates, counts. Exact, in whole nanoseconds where they are durations.
-//! Each function answers a value or one line that says what would be right; which option it was about is the caller's part.
+//! Parses durations, shares, rates and counts, exactly. Errors are one line that says what is
+//! valid.
 
 use std::ops::RangeInclusive;
 
-/// Nanoseconds of a second.
 pub const SECOND: u64 = 1_000_000_000;
 
-/// Longer than any load test has a use for, and short enough that sums of them stay far from overflowing.
+/// Maximum duration, so that sums cannot overflow.
 const LONGEST: u64 = 86_400 * SECOND;
 
 const UNITS: [(&str, u64); 7] = [
@@ -21,7 +20,7 @@ const UNITS: [(&str, u64); 7] = [
 
 type Read<T> = Result<T, String>;
 
-/// A duration in nanoseconds: `1.5ms`. A bare `0` is one too.
+/// A duration in nanoseconds: `1.5ms`, or a bare `0`.
 pub fn duration(text: &str) -> Read<u64> {
     let advice =
         || "write a duration with its unit (ns us ms s m h d), for example 10ms".to_owned();
@@ -40,7 +39,7 @@ pub fn duration(text: &str) -> Read<u64> {
     }
 }
 
-/// A duration that is not zero.
+/// A duration above zero.
 pub fn duration_above_zero(text: &str) -> Read<u64> {
     match duration(text)? {
         0 => Err("it must be longer than 0".to_owned()),
@@ -48,7 +47,7 @@ pub fn duration_above_zero(text: &str) -> Read<u64> {
     }
 }
 
-/// A share between 0 and 1: `2.5%`.
+/// A share from 0 to 1: `2.5%`.
 pub fn share(text: &str) -> Read<f64> {
     match Decimal::split(text) {
         Some((number, "%")) if number.value() <= 100.0 => Ok(number.value() / 100.0),
@@ -57,7 +56,7 @@ pub fn share(text: &str) -> Read<f64> {
     }
 }
 
-/// The gap in nanoseconds between two events of a rate: `2000/s`, `90/m`, `10/h`.
+/// Gap in nanoseconds between two events of a rate: `2000/s`, `90/m`, `10/h`.
 pub fn gap_of_rate(text: &str) -> Read<u64> {
     let per = match Decimal::split(text) {
         Some((number, "/s")) => number.value() / 1e9,
@@ -78,7 +77,7 @@ pub fn gap_of_rate(text: &str) -> Read<u64> {
     }
 }
 
-/// A plain whole number.
+/// A whole number.
 pub fn count(text: &str, range: RangeInclusive<u64>) -> Read<u64> {
     let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
@@ -99,14 +98,14 @@ pub fn weight(text: &str) -> Read<f64> {
     }
 }
 
-/// A number without sign, kept exactly: `digits / 10^scale`.
+/// An exact number without sign: `digits / 10^scale`.
 struct Decimal {
     digits: u64,
     scale: u32,
 }
 
 impl Decimal {
-    /// Takes the number off the front of `text`; the rest is its unit.
+    /// Splits a number from its unit.
     fn split(text: &str) -> Option<(Self, &str)> {
         let end = text
             .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -117,7 +116,7 @@ impl Decimal {
             Some(_) => return None,
             None => (number, ""),
         };
-        // So many digits fit; a second point fails to parse.
+        // At most 18 digits; a second point fails to parse.
         let fits = !whole.is_empty() && whole.len() + part.len() <= 18;
         let digits = fits.then(|| format!("{whole}{part}").parse().ok())??;
         let scale = u32::try_from(part.len()).ok()?;
@@ -128,7 +127,7 @@ impl Decimal {
         self.digits as f64 / 10_f64.powi(self.scale.cast_signed())
     }
 
-    /// The product if it is a whole number. Too large a one is as good as the largest.
+    /// The product if it is a whole number, saturating.
     fn times(&self, factor: u64) -> Option<u64> {
         let product = u128::from(self.digits) * u128::from(factor);
         let divisor = 10_u128.pow(self.scale);
@@ -142,7 +141,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn reads_each_unit() {
+    fn units_are_parsed() {
         for (text, ns) in [
             ("0", 0),
             ("0.0", 0),
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_such_value() {
+    fn invalid_values_are_rejected() {
         for text in [
             "",
             "1",
@@ -202,18 +201,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,24}") {
+        fn any_text_is_handled(text in ".{0,24}") {
             let _ = (duration(&text), share(&text), gap_of_rate(&text), count(&text, 0..=9), weight(&text));
         }
 
         #[test]
-        fn a_duration_is_read_exactly(whole in 0_u64..86_400, part in 0_u64..SECOND) {
+        fn durations_are_exact(whole in 0_u64..86_400, part in 0_u64..SECOND) {
             prop_assert_eq!(duration(&format!("{whole}.{part:09}s")), Ok(whole * SECOND + part));
             prop_assert_eq!(duration(&format!("{}ns", whole * SECOND + part)), Ok(whole * SECOND + part));
         }
 
         #[test]
-        fn a_share_lies_between_none_and_all(percent in 0_u32..=1000) {
+        fn shares_are_between_zero_and_one(percent in 0_u32..=1000) {
             let read = share(&format!("{}.{}%", percent / 10, percent % 10)).unwrap();
             prop_assert!((read - f64::from(percent) / 1000.0).abs() < 1e-12);
         }

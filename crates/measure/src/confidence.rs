@@ -121,7 +121,7 @@ impl Windows {
     /// counts twice, because a run that is quiet by chance underestimates it. This keeps false
     /// passes of a busy queue near 1 % from one minute on.
     #[must_use]
-    pub fn doubted_inflation(&self, x: u64, bound: u64, phases: Option<&[u32]>) -> f64 {
+    pub fn conservative_inflation(&self, x: u64, bound: u64, phases: Option<&[u32]>) -> f64 {
         let seen = self.inflation(x, phases).max(self.inflation(bound, phases));
         1.0 + 2.0 * (seen - 1.0)
     }
@@ -188,7 +188,7 @@ pub fn is_far(parts: &[KindTimes], q: f64, bound: u64) -> bool {
 
 /// Like [`is_far`], for all samples together.
 #[must_use]
-pub fn lies_far(samples: &KindTimes, q: f64, bound: u64) -> bool {
+pub fn is_far_from(samples: &KindTimes, q: f64, bound: u64) -> bool {
     side(samples, q, bound).is_some()
 }
 
@@ -198,7 +198,7 @@ pub fn lies_far(samples: &KindTimes, q: f64, bound: u64) -> bool {
 /// The spread excludes half of the share beyond the quantile at each end. All samples must be on
 /// one side of the bound.
 #[must_use]
-pub fn lies_apart(samples: &KindTimes, q: f64, bound: u64) -> bool {
+pub fn is_separated(samples: &KindTimes, q: f64, bound: u64) -> bool {
     const TIMES: u64 = 2;
     let outermost = (1.0 - q.max(1.0 - q)) / 2.0;
     let (Quantile::Ns(low), Quantile::Ns(high)) = (

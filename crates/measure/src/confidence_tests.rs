@@ -62,7 +62,7 @@ impl Run {
     }
 
     /// `seconds` of independent samples, `each` per second.
-    fn of(seconds: u64, each: u64, mut sample: impl FnMut() -> f64) -> Run {
+    fn new(seconds: u64, each: u64, mut sample: impl FnMut() -> f64) -> Run {
         let mut run = Run::default();
         for _ in 0..seconds {
             let mut second = Histogram::<u64>::default();
@@ -75,11 +75,11 @@ impl Run {
     fn judge(&self, q: f64, limit: u64) -> Standing {
         let mut all = KindTimes::default();
         all.answered.add(&self.all);
-        let inflation = if lies_apart(&all, q, limit) || is_far(&self.parts, q, limit) {
+        let inflation = if is_separated(&all, q, limit) || is_far(&self.parts, q, limit) {
             1.0
         } else {
             let x = self.all.quantile(q).expect("samples");
-            self.windows.doubted_inflation(x, limit, None)
+            self.windows.conservative_inflation(x, limit, None)
         };
         standing(self.all.count(), self.all.above(limit), inflation, q)
     }
@@ -158,7 +158,7 @@ fn intervals_of_correlated_samples_have_their_coverage() {
 #[test]
 fn independent_samples_are_not_inflated() {
     let mut random = Random(5);
-    let run = Run::of(200, 1000, || random.exponential(1.0));
+    let run = Run::new(200, 1000, || random.exponential(1.0));
     let x = run.all.quantile(0.99).expect("samples");
     let phi = run.windows.inflation(x, None);
     assert!((1.0..=1.3).contains(&phi), "{phi}");
@@ -202,7 +202,7 @@ fn correlated_queue_at_the_limit_rarely_passes() {
 fn rare_slow_mode(seed: u64, seconds: u64, each: u64, burst: f64) -> Run {
     let mut random = Random(seed);
     let (mut slow, share) = (false, 0.01);
-    Run::of(seconds, each, || {
+    Run::new(seconds, each, || {
         let (ends, begins) = (1.0 / burst, share / (1.0 - share) / burst);
         slow = if slow {
             random.unit() >= ends
@@ -250,7 +250,7 @@ fn four_times_the_distance_decides_with_few_samples() {
                 let mut decided = [0, 0];
                 for seed in 0..runs {
                     let mut random = Random(seed * 15_485_863 + 17);
-                    let run = Run::of(seconds, samples / seconds, || sample(&mut random));
+                    let run = Run::new(seconds, samples / seconds, || sample(&mut random));
                     let far = |times: f64| run.judge(q, (truth * times * 1e6) as u64);
                     decided[0] += u64::from(far(4.0) == Standing::Below);
                     decided[1] += u64::from(far(0.25) == Standing::Above);
@@ -270,7 +270,7 @@ fn four_times_the_distance_decides_with_few_samples() {
 fn drifting_median_near_limit_stays_open() {
     let mut random = Random(3);
     let mut n = 0;
-    let run = Run::of(3, 200, || {
+    let run = Run::new(3, 200, || {
         n += 1;
         0.03 + f64::from((n - 1) / 200) * 0.02 + random.unit() * 0.009
     });
@@ -293,7 +293,7 @@ fn nearly_constant_times_decide_a_close_limit() {
     // 270 ms with a slow drift, and one pause of the machine.
     let mut random = Random(13);
     let mut n = 0;
-    let run = Run::of(15, 22, || {
+    let run = Run::new(15, 22, || {
         n += 1;
         let drift = f64::from((n - 1) / 22) * 0.3;
         let stall = if (150..154).contains(&n) { 60.0 } else { 0.0 };
@@ -307,7 +307,7 @@ fn nearly_constant_times_decide_a_close_limit() {
     assert_eq!(judged(200), Standing::Above);
     assert_eq!(judged(280), Standing::Open);
     // A drift this wide decides nothing.
-    let run = Run::of(15, 22, || {
+    let run = Run::new(15, 22, || {
         n += 1;
         270.0 + f64::from((n - 331) / 22) * 10.0 + random.unit()
     });

@@ -116,7 +116,7 @@ pub struct FirstSeen {
     /// The sample.
     pub sample: Sample,
     /// Details of the failure.
-    pub told: FailureDetail,
+    pub detail: FailureDetail,
 }
 
 /// Details of a failure. May contain secrets, so the writer must redact them.

@@ -164,7 +164,7 @@ pub struct Registry(Arc<Mutex<Labels>>);
 impl Registry {
     /// Starts with the labels known before the run.
     #[must_use]
-    pub fn of(labels: Labels) -> Registry {
+    pub fn new(labels: Labels) -> Registry {
         Registry(Arc::new(Mutex::new(labels)))
     }
 
@@ -198,7 +198,7 @@ pub struct LabelCache {
 impl LabelCache {
     /// Creates an empty cache.
     #[must_use]
-    pub fn of(registry: Registry) -> LabelCache {
+    pub fn new(registry: Registry) -> LabelCache {
         LabelCache {
             registry,
             ..LabelCache::default()
@@ -281,10 +281,10 @@ mod tests {
     fn new_names_have_one_number_for_all_workers() {
         let mut known = Labels::default();
         known.id(LabelGroup::Request, "GET", "/");
-        let registry = Registry::of(known);
+        let registry = Registry::new(known);
         let mut workers = [
-            LabelCache::of(registry.clone()),
-            LabelCache::of(registry.clone()),
+            LabelCache::new(registry.clone()),
+            LabelCache::new(registry.clone()),
         ];
         let mut ask =
             |worker: usize, name: &str| workers[worker].id(LabelGroup::Mqtt, "publish", name);

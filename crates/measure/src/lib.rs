@@ -11,6 +11,7 @@ pub mod confidence;
 pub mod cuts;
 mod fault_names;
 pub mod histogram;
+pub mod in_flight;
 pub mod interval;
 pub mod label;
 pub mod outcome;
@@ -21,7 +22,6 @@ pub mod sample;
 pub mod slot;
 pub mod summary;
 mod tls_fault;
-pub mod under_way;
 
 pub use histogram::Histogram;
 pub use interval::Interval;

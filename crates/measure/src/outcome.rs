@@ -348,7 +348,7 @@ impl Fault {
             Fault::Protocol(ProtocolFault::Lengths) => "not HTTP: two Content-Lengths",
             Fault::Protocol(ProtocolFault::ChunkSize) => "not HTTP: bad chunk size",
             Fault::Protocol(ProtocolFault::ChunkEnd) => "not HTTP: a chunk longer than its size",
-            Fault::Protocol(ProtocolFault::Trailing) => "not HTTP: bytes behind the answer",
+            Fault::Protocol(ProtocolFault::Trailing) => "not HTTP: bytes after the response",
             Fault::Protocol(ProtocolFault::Tls) => "not HTTP: the port speaks TLS (https)",
             Fault::Protocol(ProtocolFault::Http2) => "not HTTP/1.1: the server speaks HTTP/2 only",
             Fault::TooManyRedirects => "too many redirects",

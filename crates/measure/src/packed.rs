@@ -21,7 +21,7 @@ pub struct Packed {
 impl Packed {
     /// Packs a distribution without loss.
     #[must_use]
-    pub fn of<C: Cell>(histogram: &Histogram<C>) -> Packed {
+    pub fn from_histogram<C: Cell>(histogram: &Histogram<C>) -> Packed {
         Packed::coarse(histogram, 0)
     }
 
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn one_second_of_responses_packs_small() {
         let values: Vec<u64> = (0..1_000).map(|i| 1_000_000 + i * 1_000).collect();
-        let packed = Packed::of(&recorded(&values));
+        let packed = Packed::from_histogram(&recorded(&values));
         assert!(packed.cells.len() < 3_000, "{}", packed.cells.len());
-        assert_eq!(Packed::of(&recorded(&[])).cells.len(), 0);
+        assert_eq!(Packed::from_histogram(&recorded(&[])).cells.len(), 0);
     }
 
     proptest! {
@@ -173,8 +173,8 @@ mod tests {
             b in prop::collection::vec(0..10_000_000u64, 0..200),
         ) {
             let mut unpacked = Histogram::<u64>::default();
-            Packed::of(&recorded(&a)).add_to(&mut unpacked);
-            Packed::of(&recorded(&b)).add_to(&mut unpacked);
+            Packed::from_histogram(&recorded(&a)).add_to(&mut unpacked);
+            Packed::from_histogram(&recorded(&b)).add_to(&mut unpacked);
             let together = recorded(&[a, b].concat());
             prop_assert_eq!(unpacked.cells().collect::<Vec<_>>(), together.cells().collect::<Vec<_>>());
             prop_assert_eq!((unpacked.count(), unpacked.sum(), unpacked.min(), unpacked.max()),

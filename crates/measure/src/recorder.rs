@@ -167,11 +167,11 @@ impl Recorder {
     }
 
     /// Keeps the first sample of a failure with its details.
-    pub fn first(&mut self, sample: &Sample, told: impl Into<FailureDetail>) {
+    pub fn first(&mut self, sample: &Sample, reported: impl Into<FailureDetail>) {
         self.seen.push((sample.label, sample.ended));
         self.firsts.push(FirstSeen {
             sample: *sample,
-            told: told.into(),
+            detail: reported.into(),
         });
     }
 
@@ -198,7 +198,7 @@ impl Recorder {
     /// Records a duration that is not a request (e.g. MQTT delivery) under a label excluded from
     /// `all requests`.
     #[inline]
-    pub fn aside(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
+    pub fn record_untotaled(&mut self, now_ns: u64, label: LabelId, intended: Intended, ns: u64) {
         self.advance(now_ns);
         let slot = self.slot(label, intended.ns());
         slot.record(TimeKind::Response, OutcomeClass::Ok, ns);

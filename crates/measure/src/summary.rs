@@ -26,7 +26,7 @@ pub struct KindTimes {
 impl KindTimes {
     /// The times of one kind in a slot.
     #[must_use]
-    pub fn of(slot: &Slot, kind: TimeKind) -> KindTimes {
+    pub fn from_slot(slot: &Slot, kind: TimeKind) -> KindTimes {
         let mut times = KindTimes::default();
         for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
             if let Some(histogram) = slot.histogram(kind, outcome) {
@@ -82,7 +82,7 @@ mod tests {
         (1..=98).for_each(|v| slot.record(TimeKind::Response, OutcomeClass::Ok, v * 10));
         slot.record(TimeKind::Response, OutcomeClass::Unanswered, 5);
         slot.record(TimeKind::Response, OutcomeClass::Unanswered, 7);
-        let times = KindTimes::of(&slot, TimeKind::Response);
+        let times = KindTimes::from_slot(&slot, TimeKind::Response);
         assert_eq!(times.quantile(0.98), Quantile::Ns(980));
         assert_eq!(times.quantile(0.99), Quantile::NoAnswer(970));
         assert_eq!(times.max(), Quantile::NoAnswer(980));

@@ -71,15 +71,15 @@ impl MockLedger {
         let mut shown: Vec<Value> = routes
             .zip(&self.routes)
             .map(|((route, course), row)| {
-                let mut told = row.to_json(&route.name(), Some(&route.latency));
+                let mut reported = row.to_json(&route.name(), Some(&route.latency));
                 if let Some(busy) = course.busy() {
-                    told["capacity"] = json!({
+                    reported["capacity"] = json!({
                         "workers": busy.workers,
                         "per_second": busy.per_second,
                         "utilisation": busy.utilisation,
                     });
                 }
-                told
+                reported
             })
             .collect();
         if let Some(other) = self.routes.last().filter(|row| row.received > 0) {
@@ -137,24 +137,24 @@ fn source(latency: &MockLatency) -> Option<&str> {
 
 /// Latencies in the plan, if independent of the load.
 fn asked(latency: &MockLatency) -> Value {
-    let mut told = Map::new();
-    told.insert(
+    let mut reported = Map::new();
+    reported.insert(
         "mean_ms".into(),
         latency.mean_ns().map(|ns| ns / 1e6).into(),
     );
     for (name, q) in PERCENTILES {
-        told.insert(name.into(), latency.percentile_ns(q).map(ms).into());
+        reported.insert(name.into(), latency.percentile_ns(q).map(ms).into());
     }
-    told.into()
+    reported.into()
 }
 
 fn times(of: &Histogram) -> Value {
-    let mut told = Map::new();
-    told.insert("mean_ms".into(), of.mean().map(|ns| ns / 1e6).into());
+    let mut reported = Map::new();
+    reported.insert("mean_ms".into(), of.mean().map(|ns| ns / 1e6).into());
     for (name, q) in PERCENTILES {
-        told.insert(name.into(), of.quantile(q).map(ms).into());
+        reported.insert(name.into(), of.quantile(q).map(ms).into());
     }
-    told.into()
+    reported.into()
 }
 
 fn ms(ns: u64) -> f64 {

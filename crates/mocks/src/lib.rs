@@ -5,10 +5,10 @@
 
 mod clock;
 mod deadlines;
-mod desk;
 mod ledger;
 mod log;
 mod serve;
+mod state;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -23,9 +23,9 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use deadlines::Deadlines;
-use desk::MockState;
 use log::Log;
 use serve::{Site, serve};
+use state::MockState;
 
 /// Options for all mocks.
 #[derive(Debug, Clone)]
@@ -110,7 +110,7 @@ impl RunningMocks {
         drop(self.stop.take());
         let ended = self.thread.take().map(JoinHandle::join);
         match ended {
-            Some(Ok(Ok(told))) => Ok(told),
+            Some(Ok(Ok(reported))) => Ok(reported),
             Some(Ok(Err(error))) => Err(Error(format!("the mocks ended badly: {error}"))),
             Some(Err(_)) => Err(Error("the mocks' thread panicked".to_owned())),
             None => Ok(Vec::new()),
@@ -155,7 +155,7 @@ fn run(
         .build()?;
     let local = tokio::task::LocalSet::new();
     let log = log.map(|log| Rc::new(RefCell::new(log)));
-    let told = local.block_on(&runtime, async {
+    let reported = local.block_on(&runtime, async {
         let deadlines = Rc::new(Deadlines::new()?);
         let mut sites = Vec::new();
         for (number, (mock, listener)) in bound.into_iter().enumerate() {
@@ -174,10 +174,15 @@ fn run(
             _ = stopped => {}
             broken = deadlines.wake() => broken?,
         }
-        Ok::<_, io::Error>(sites.iter().map(|site| site.desk.borrow().told()).collect())
+        Ok::<_, io::Error>(
+            sites
+                .iter()
+                .map(|site| site.desk.borrow().to_json())
+                .collect(),
+        )
     });
     if let Some(log) = log {
         log.borrow_mut().finish()?;
     }
-    told
+    reported
 }

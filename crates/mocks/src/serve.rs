@@ -17,8 +17,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock;
 use crate::deadlines::Deadlines;
-use crate::desk::{MockRequest, MockResponse, MockState, What, said};
 use crate::log::Log;
+use crate::state::{MockRequest, MockResponse, MockState, What, said};
 
 /// Maximum size of a body.
 const LARGEST: usize = 16 << 20;
@@ -137,16 +137,16 @@ async fn answer(
 
 /// Handles requests about the mock.
 fn about(method: &str, asked: &str, site: &Site) -> MockResponse {
-    let told = |value: serde_json::Value| MockResponse {
+    let reported = |value: serde_json::Value| MockResponse {
         status: 200,
         headers: vec![("content-type".into(), "application/json".into())],
         body: value.to_string().into(),
     };
     match (method, asked) {
-        ("GET", "stats") => told(site.desk.borrow().told()),
+        ("GET", "stats") => reported(site.desk.borrow().to_json()),
         ("POST", "begin") => {
             site.desk.borrow_mut().begin(clock::now_ns());
-            told(serde_json::json!({}))
+            reported(serde_json::json!({}))
         }
         _ => said(404, "there is GET /__mock/stats and POST /__mock/begin"),
     }

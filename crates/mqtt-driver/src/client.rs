@@ -1,7 +1,7 @@
 //! One MQTT client at work: its connection, its session, what it has to send and what comes in. When it is to publish is told to it.
 
+mod connection;
 mod incoming;
-mod line;
 mod outgoing;
 
 use std::{
@@ -21,12 +21,12 @@ use measure::{
 use mqtt::{Filter, Qos, Reason, connect, subscribe};
 
 use crate::{
+    client_config::ClientConfig,
     counts::add,
-    made::ClientConfig,
     outbox::{MessageLedger, Outbox, SentMessage},
     shared::DriverState,
 };
-use line::Connection;
+use connection::Connection;
 
 /// A server that does not answer a CONNECT or SUBSCRIBE for this long, or as long as the run drains, is given up.
 const CONNECT_NS: u64 = 10_000_000_000;
@@ -87,7 +87,7 @@ pub(crate) fn start(shared: &Rc<DriverState>, client: &Rc<Client>) {
     let (shared, client) = (Rc::clone(shared), Rc::clone(client));
     tokio::task::spawn_local(async move {
         client.live(&shared).await;
-        client.bury(&shared);
+        client.fail_pending(&shared);
         shared.alive.set(shared.alive.get() - 1);
         if is_beside {
             shared.worker.unwatch(place);
@@ -144,7 +144,7 @@ impl Client {
     }
 
     /// A message is due.
-    pub fn take_up(&self, shared: &DriverState, now: u64, intended: Intended) {
+    pub fn enqueue(&self, shared: &DriverState, now: u64, intended: Intended) {
         let Some(qos) = self.qos() else { return };
         let mut state = self.state.borrow_mut();
         let label = shared.labels.publish(qos);
@@ -155,12 +155,12 @@ impl Client {
         drop(state);
         shared.worker.issue(now, label, intended);
         if is_gone {
-            self.bury(shared);
+            self.fail_pending(shared);
         }
     }
 
     /// Writes what is due, as far as there is room.
-    pub fn go_on(&self, shared: &DriverState) {
+    pub fn flush(&self, shared: &DriverState) {
         let waker = self.state.borrow().waker.clone();
         if let Some(waker) = waker {
             let mut cx = Context::from_waker(&waker);
@@ -173,7 +173,7 @@ impl Client {
 
     /// Nothing more is published: asks for a sign of life behind all that was.
     pub fn last_ping(&self, shared: &DriverState) {
-        self.go_on(shared);
+        self.flush(shared);
     }
 
     /// Says goodbye.
@@ -191,7 +191,7 @@ impl Client {
             waker.wake_by_ref();
         }
         drop(state);
-        self.go_on(shared);
+        self.flush(shared);
     }
 
     async fn live(&self, shared: &DriverState) {
@@ -387,7 +387,7 @@ impl Client {
     }
 
     /// It lives no longer: what is still under way will never be answered.
-    fn bury(&self, shared: &DriverState) {
+    fn fail_pending(&self, shared: &DriverState) {
         let now = shared.worker.clock.now();
         let mut state = self.state.borrow_mut();
         let state = &mut *state;

@@ -41,7 +41,7 @@ counts! {
     /// Messages that the server has acknowledged with a refusal.
     turned_down,
     /// Messages that the server had neither confirmed nor lost 1 s after the end of the load.
-    behind,
+    unconfirmed,
     /// Messages that the server had certainly read, and not refused, 1 s after the end of the load.
     in_time,
     /// Confirmed messages of QoS 2 whose session was lost between PUBREC and PUBCOMP.

@@ -5,8 +5,8 @@
 #![warn(missing_docs)]
 
 mod client;
+mod client_config;
 pub mod counts;
-mod made;
 mod outbox;
 mod pace;
 mod shared;
@@ -113,7 +113,7 @@ impl Driver for MqttDriver {
             drain(&shared).await;
             shared.close();
             end(&shared).await;
-            shared.tell(worker.clock.now());
+            shared.report(worker.clock.now());
         })
     }
 }
@@ -126,7 +126,7 @@ async fn load(shared: &DriverState) {
         let now = worker.clock.now();
         shared.tell_progress(now);
         let until = shared.until_ns.get();
-        if worker.heed_stop(now) > Urgency::None || now >= until || shared.is_limit_reached() {
+        if worker.apply_stop(now) > Urgency::None || now >= until || shared.is_limit_reached() {
             break;
         }
         let _ = worker.sleep_until(until.min(now + TICK_NS), &never).await;
@@ -143,14 +143,14 @@ async fn drain(shared: &DriverState) {
     let mut is_judged = false;
     let mut judge = |shared: &DriverState| {
         if !std::mem::replace(&mut is_judged, true) {
-            shared.counts.behind.set(shared.behind());
+            shared.counts.unconfirmed.set(shared.backlog());
             shared.counts.in_time.set(shared.read());
         }
     };
     loop {
         let now = worker.clock.now();
         shared.tell_progress(now);
-        let has_answers = shared.behind() == 0 && !shared.waits_for_answers();
+        let has_answers = shared.backlog() == 0 && !shared.waits_for_answers();
         if has_answers || now >= begun + GRACE_NS {
             judge(shared);
         }
@@ -159,7 +159,7 @@ async fn drain(shared: &DriverState) {
             && !shared.waits_for_answers()
             && now >= begun + ALONE_NS;
         let has_all = is_alone || has_answers && shared.has_all();
-        if has_all || now >= most || worker.heed_stop(now) == Urgency::Abort {
+        if has_all || now >= most || worker.apply_stop(now) == Urgency::Abort {
             break;
         }
         let _ = worker.sleep_until(now + TICK_NS / 2, &never).await;
@@ -174,7 +174,7 @@ async fn end(shared: &DriverState) {
     let most = worker.clock.now() + GRACE_NS / 4;
     while shared.alive.get() > 0 {
         let now = worker.clock.now();
-        if now >= most || worker.heed_stop(now) == Urgency::Abort {
+        if now >= most || worker.apply_stop(now) == Urgency::Abort {
             worker.abort();
         }
         let _ = worker.sleep_until(now + TICK_NS / 10, &never).await;

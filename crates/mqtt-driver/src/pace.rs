@@ -85,7 +85,7 @@ impl PublisherPace {
             let is_early = intended_ns > worker.clock.now();
             if is_early || dirty.len() >= AT_ONCE {
                 for turn in dirty.drain(..) {
-                    publishers[turn].1.go_on(&shared);
+                    publishers[turn].1.flush(&shared);
                 }
             }
             if is_early {
@@ -105,7 +105,7 @@ impl PublisherPace {
             if self.is_load {
                 worker.recorder.borrow_mut().run.started += 1;
             }
-            client.take_up(&shared, now, Intended::scheduled(intended_ns));
+            client.enqueue(&shared, now, Intended::scheduled(intended_ns));
             dirty.push(turn);
             turn += 1;
             if turn == publishers.len() {
@@ -113,7 +113,7 @@ impl PublisherPace {
             }
         }
         for turn in dirty {
-            publishers[turn].1.go_on(&shared);
+            publishers[turn].1.flush(&shared);
         }
     }
 

@@ -18,7 +18,7 @@ use measure::{
 use mqtt::{Qos, Stamp, Version, sequence::Arrival, sequence::Sequence, topic};
 use plan::{
     Schedule, Share,
-    beside::Publications,
+    background::Publications,
     mqtt::{Arrival as ArrivalOf, CONNECT, DELIVERY, Mqtt, PUBLISH, SUBSCRIBE},
     work::DEFAULT,
 };
@@ -26,8 +26,8 @@ use plan::{
 use crate::{
     DriverConfig, PROGRESS_NS, PerClient, Sums,
     client::Client,
+    client_config,
     counts::{Counts, PROGRESS, add},
-    made,
     outbox::MessageLedger,
     start::{Deliveries, Together},
 };
@@ -45,7 +45,7 @@ pub(crate) struct OurLabels {
 }
 
 impl OurLabels {
-    fn of(worker: &Worker, arrivals: ArrivalOf) -> OurLabels {
+    fn new(worker: &Worker, arrivals: ArrivalOf) -> OurLabels {
         let label = |name| worker.label(LabelGroup::Mqtt, "", name);
         OurLabels {
             connect: label(CONNECT),
@@ -90,7 +90,7 @@ pub(crate) struct DriverState {
     pub open_ns: Cell<u64>,
     /// The most messages that publishers without a pace may send, by client number.
     limit: Option<u64>,
-    told: Cell<([u64; PROGRESS.len()], u64)>,
+    reported: Cell<([u64; PROGRESS.len()], u64)>,
     /// Nothing is published any more.
     pub is_over: Cell<bool>,
     /// By receiver and publisher; receivers of a shared subscription are one.
@@ -123,7 +123,7 @@ impl DriverState {
             clients: per_client,
         } = settings;
         let share = worker.share();
-        let made = made::clients(&work, seed, |number| share.has(number))?;
+        let made = client_config::clients(&work, seed, |number| share.has(number))?;
         let subscribing = made.iter().filter(|made| !made.filters.is_empty());
         together.register(worker.place().1, subscribing.count() as u64);
         let client = given.client;
@@ -135,7 +135,7 @@ impl DriverState {
         );
         let mut shares = HashMap::new();
         let mut receivers = Vec::new();
-        for (global, filter) in made::filters_of_all(&work, seed) {
+        for (global, filter) in client_config::filters_of_all(&work, seed) {
             let (group, plain) = topic::shared(&filter);
             let receiver = match group {
                 None => global,
@@ -150,8 +150,8 @@ impl DriverState {
             }
         }
         Ok(DriverState {
-            labels: OurLabels::of(worker, work.arrivals),
-            version: made::version(&work),
+            labels: OurLabels::new(worker, work.arrivals),
+            version: client_config::version(&work),
             origins: work
                 .hosts()
                 .map(|host| Origin {
@@ -165,7 +165,7 @@ impl DriverState {
             shift_ns: Cell::new(0),
             open_ns: Cell::new(u64::MAX),
             limit,
-            told: Cell::default(),
+            reported: Cell::default(),
             connector,
             counts: Counts::default(),
             clients: made
@@ -177,7 +177,7 @@ impl DriverState {
                 .iter()
                 .map(|load| {
                     let (ready_ns, end_ns) = (work.ready_ns(), given.schedule.end_ns());
-                    Some(Publications::of(load.as_ref()?, seed, ready_ns, end_ns))
+                    Some(Publications::new(load.as_ref()?, seed, ready_ns, end_ns))
                 })
                 .collect(),
             schedule: given.schedule,
@@ -215,7 +215,7 @@ impl DriverState {
         }
         if self.flat_out {
             for client in &self.clients {
-                client.go_on(self);
+                client.flush(self);
             }
         }
     }
@@ -254,7 +254,7 @@ impl DriverState {
 
     /// A message was delivered.
     pub fn delivered(&self, receiver: u32, payload: &[u8], now: u64) {
-        let stamp = Stamp::of(payload).filter(|stamp| stamp.run == self.run);
+        let stamp = Stamp::from_payload(payload).filter(|stamp| stamp.run == self.run);
         let Some(stamp) = stamp else {
             add(&self.counts.foreign, 1);
             return;
@@ -283,7 +283,7 @@ impl DriverState {
         let intended = Intended::after_previous(stamp.intended_ns, 0);
         let ns = now.saturating_sub(stamp.intended_ns);
         let mut recorder = self.worker.recorder.borrow_mut();
-        recorder.aside(now, self.labels.delivery, intended, ns);
+        recorder.record_untotaled(now, self.labels.delivery, intended, ns);
     }
 
     /// Puts something that was asked and answered into the ledger.
@@ -300,7 +300,7 @@ impl DriverState {
     }
 
     /// How many messages were due and are not settled: neither confirmed nor unknown nor given up.
-    pub fn behind(&self) -> u64 {
+    pub fn backlog(&self) -> u64 {
         self.clients.iter().map(|c| c.ledger().open()).sum()
     }
 
@@ -396,7 +396,7 @@ impl DriverState {
 
     /// Tells the front end's accumulator what was counted since the last time, now and then.
     pub fn tell_progress(&self, now: u64) {
-        let (before, at) = self.told.get();
+        let (before, at) = self.reported.get();
         if now < at + PROGRESS_NS {
             return;
         }
@@ -422,11 +422,11 @@ impl DriverState {
             let value = value - before;
             recorder.door(now, &Event::Told { name, value });
         }
-        self.told.set((all, now));
+        self.reported.set((all, now));
     }
 
     /// Tells the front door's accumulator what was counted.
-    pub fn tell(&self, now: u64) {
+    pub fn report(&self, now: u64) {
         let counts = &self.counts;
         for client in &self.clients {
             let ledger = client.ledger();

@@ -118,7 +118,7 @@ pub(crate) async fn publishing(shared: &DriverState) {
     let patience_ns = ready_ns.saturating_add(shared.patience_ns());
     loop {
         let now = worker.clock.now();
-        if worker.heed_stop(now) > Urgency::None {
+        if worker.apply_stop(now) > Urgency::None {
             break;
         }
         if together.is_settled() || now >= patience_ns {

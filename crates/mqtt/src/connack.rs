@@ -19,7 +19,7 @@ pub struct Connack<'a> {
 
 impl<'a> Connack<'a> {
     pub(crate) fn read(version: Version, body: &'a [u8]) -> Result<Connack<'a>, Malformed> {
-        let mut reader = PacketReader::of(body);
+        let mut reader = PacketReader::new(body);
         let flags = reader.byte()?;
         if flags > 1 {
             return Err(Malformed::Flags(flags));
@@ -42,7 +42,7 @@ impl<'a> Connack<'a> {
     pub fn terms(&self) -> Terms {
         let number = |id| self.properties.number(id);
         let is_offered = |id| number(id) != Some(0);
-        let qos = number(Id::MaximumQos).and_then(|level| Qos::of(level as u8));
+        let qos = number(Id::MaximumQos).and_then(|level| Qos::from_level(level as u8));
         Terms {
             receive_maximum: number(Id::ReceiveMaximum).map_or(u16::MAX, |n| n as u16),
             maximum_qos: qos.unwrap_or(Qos::ExactlyOnce),
@@ -94,7 +94,7 @@ pub struct Said<'a> {
 
 impl<'a> Said<'a> {
     pub(crate) fn read(body: &'a [u8], place: PropertyOwner) -> Result<Said<'a>, Malformed> {
-        let mut reader = PacketReader::of(body);
+        let mut reader = PacketReader::new(body);
         let mut said = Said {
             reason: Reason::SUCCESS,
             properties: Block::default(),

@@ -34,7 +34,7 @@ impl<T> Default for Flight<T> {
 
 /// The identifier `steps` after another.
 #[inline]
-fn behind(identifier: u16, steps: usize) -> u16 {
+fn advance(identifier: u16, steps: usize) -> u16 {
     let at = (u32::from(identifier) - 1 + steps as u32) % IDENTIFIERS;
     (at + 1) as u16
 }
@@ -50,7 +50,7 @@ impl<T> Flight<T> {
             if self.stretch.len() == STRETCH {
                 self.move_on();
             }
-            let identifier = behind(self.first, self.stretch.len());
+            let identifier = advance(self.first, self.stretch.len());
             if !self.aside.is_empty() && self.aside.contains_key(&identifier) {
                 self.stretch.push_back(None);
                 self.trim();
@@ -94,7 +94,7 @@ impl<T> Flight<T> {
         let aside = aside.into_iter().map(|(id, (_, what))| (*id, what));
         let stretch = self.stretch.iter().enumerate();
         let stretch =
-            stretch.filter_map(|(at, what)| Some((behind(self.first, at), what.as_ref()?)));
+            stretch.filter_map(|(at, what)| Some((advance(self.first, at), what.as_ref()?)));
         aside.chain(stretch).collect()
     }
 
@@ -113,7 +113,7 @@ impl<T> Flight<T> {
     fn trim(&mut self) {
         while let Some(None) = self.stretch.front() {
             self.stretch.pop_front();
-            self.first = behind(self.first, 1);
+            self.first = advance(self.first, 1);
         }
     }
 
@@ -123,7 +123,7 @@ impl<T> Flight<T> {
             self.aside.insert(self.first, (self.set_aside, what));
             self.set_aside += 1;
         }
-        self.first = behind(self.first, 1);
+        self.first = advance(self.first, 1);
         self.trim();
     }
 }

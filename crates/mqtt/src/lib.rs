@@ -61,7 +61,7 @@ impl Qos {
 
     /// From 0, 1 or 2. `None` for other values.
     #[must_use]
-    pub fn of(level: u8) -> Option<Qos> {
+    pub fn from_level(level: u8) -> Option<Qos> {
         match level {
             0 => Some(Qos::AtMostOnce),
             1 => Some(Qos::AtLeastOnce),

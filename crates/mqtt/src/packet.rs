@@ -50,7 +50,7 @@ pub struct Ack<'a> {
 impl<'a> Ack<'a> {
     #[inline]
     fn read(version: Version, stage: AckKind, body: &'a [u8]) -> Result<Ack<'a>, Malformed> {
-        let mut reader = PacketReader::of(body);
+        let mut reader = PacketReader::new(body);
         let mut ack = Ack {
             stage,
             identifier: reader.identifier()?,
@@ -166,7 +166,7 @@ fn read(version: Version, first: u8, body: &[u8]) -> Result<Packet<'_>, Malforme
         7 => ack(AckKind::Complete),
         9 => Answered::read_suback(version, body).map(Packet::Suback),
         11 => Answered::read_unsuback(version, body).map(Packet::Unsuback),
-        13 => PacketReader::of(body).end().map(|()| Packet::Pingresp),
+        13 => PacketReader::new(body).end().map(|()| Packet::Pingresp),
         14 => Said::read(body, PropertyOwner::Disconnect).map(Packet::Disconnect),
         _ => Said::read(body, PropertyOwner::Auth).map(Packet::Auth),
     }

@@ -62,7 +62,7 @@ macro_rules! properties {
 
             /// The property with this number.
             #[must_use]
-            pub fn of(id: usize) -> Option<Id> {
+            pub fn from_number(id: usize) -> Option<Id> {
                 match id { $($id => Some(Id::$name),)* _ => None }
             }
 
@@ -213,7 +213,7 @@ impl<'a> Block<'a> {
 
     /// All properties in order.
     pub fn iter(self) -> impl Iterator<Item = Property<'a>> {
-        let mut reader = PacketReader::of(self.0);
+        let mut reader = PacketReader::new(self.0);
         // The block was validated before.
         std::iter::from_fn(move || match reader.rest.is_empty() {
             true => None,
@@ -247,7 +247,7 @@ impl<'a> Block<'a> {
 }
 
 fn check(block: &[u8], place: PropertyOwner) -> Result<(), Malformed> {
-    let mut reader = PacketReader::of(block);
+    let mut reader = PacketReader::new(block);
     let mut seen = 0u64;
     while !reader.rest.is_empty() {
         let id = one(&mut reader)?.id;
@@ -265,7 +265,7 @@ fn check(block: &[u8], place: PropertyOwner) -> Result<(), Malformed> {
 
 fn one<'a>(reader: &mut PacketReader<'a>) -> Result<Property<'a>, Malformed> {
     let number = reader.length()?;
-    let id = Id::of(number).ok_or(Malformed::Property(number as u32))?;
+    let id = Id::from_number(number).ok_or(Malformed::Property(number as u32))?;
     let value = match id.shape() {
         Shape::Flag => PropertyValue::Number(u32::from(reader.byte()?)),
         Shape::Two | Shape::TwoNotZero => PropertyValue::Number(u32::from(reader.two()?)),
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8], place: PropertyOwner) -> Result<Vec<Property<'_>>, Malformed> {
-        let mut reader = PacketReader::of(bytes);
+        let mut reader = PacketReader::new(bytes);
         Block::read(&mut reader, place).map(|block| block.iter().collect())
     }
 

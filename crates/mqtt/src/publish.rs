@@ -55,7 +55,7 @@ impl Template {
     /// Quality of service of the messages.
     #[must_use]
     pub fn qos(&self) -> Qos {
-        Qos::of(self.first >> 1 & 3).unwrap_or_default()
+        Qos::from_level(self.first >> 1 & 3).unwrap_or_default()
     }
 
     /// Whether a payload of this size fits into a packet.
@@ -106,11 +106,11 @@ impl<'a> Message<'a> {
         first: u8,
         body: &'a [u8],
     ) -> Result<Message<'a>, Malformed> {
-        let qos = Qos::of(first >> 1 & 3).ok_or(Malformed::Flags(first))?;
+        let qos = Qos::from_level(first >> 1 & 3).ok_or(Malformed::Flags(first))?;
         if qos == Qos::AtMostOnce && first & DUP != 0 {
             return Err(Malformed::Flags(first));
         }
-        let mut reader = PacketReader::of(body);
+        let mut reader = PacketReader::new(body);
         let topic = reader.binary()?;
         let mut identifier = None;
         if qos > Qos::AtMostOnce {

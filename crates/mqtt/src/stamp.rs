@@ -37,7 +37,7 @@ impl Stamp {
     /// Parses the header at the start of a payload. `None` if there is none.
     #[inline]
     #[must_use]
-    pub fn of(payload: &[u8]) -> Option<Stamp> {
+    pub fn from_payload(payload: &[u8]) -> Option<Stamp> {
         let bytes: &[u8; BYTES] = payload.first_chunk()?;
         let (magic, rest) = bytes.split_first_chunk()?;
         let (run, rest) = rest.split_first_chunk()?;
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn foreign_payload_has_no_header() {
-        assert_eq!(Stamp::of(b"LDM\x01 and then too little"), None);
-        assert_eq!(Stamp::of(&[7; 40]), None);
+        assert_eq!(Stamp::from_payload(b"LDM\x01 and then too little"), None);
+        assert_eq!(Stamp::from_payload(&[7; 40]), None);
     }
 
     proptest! {
@@ -71,7 +71,7 @@ mod tests {
             let stamp = Stamp { run, publisher, sequence, intended_ns };
             let mut payload = stamp.bytes().to_vec();
             payload.extend(more);
-            prop_assert_eq!(Stamp::of(&payload), Some(stamp));
+            prop_assert_eq!(Stamp::from_payload(&payload), Some(stamp));
         }
     }
 }

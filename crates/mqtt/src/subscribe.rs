@@ -123,7 +123,7 @@ impl<'a> Answered<'a> {
     }
 
     fn read(version: Version, body: &'a [u8]) -> Result<Answered<'a>, Malformed> {
-        let mut reader = PacketReader::of(body);
+        let mut reader = PacketReader::new(body);
         let identifier = reader.identifier()?;
         let mut properties = Block::default();
         if version == Version::V5 {

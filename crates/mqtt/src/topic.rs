@@ -29,10 +29,10 @@ pub fn filter_fault(filter: &str) -> Option<&'static str> {
     let mut levels = filter.split('/').peekable();
     while let Some(level) = levels.next() {
         if level.contains('#') && (level != "#" || levels.peek().is_some()) {
-            return Some("# stands alone, as the last level");
+            return Some("# must be alone in the last level");
         }
         if level.contains('+') && level != "+" {
-            return Some("+ stands alone in its level");
+            return Some("+ must be alone in its level");
         }
     }
     None

@@ -40,7 +40,7 @@ impl fmt::Display for Malformed {
             Malformed::Length => write!(f, "a remaining length of more than four bytes"),
             Malformed::Short => write!(f, "a packet shorter than what it has to hold"),
             Malformed::Long => write!(f, "a packet longer than what it may hold"),
-            Malformed::Text => write!(f, "a text that is no UTF-8"),
+            Malformed::Text => write!(f, "a text that is not UTF-8"),
             Malformed::Type(kind) => write!(f, "packet type {kind}, which no server sends"),
             Malformed::Flags(first) => write!(f, "reserved flags (first byte 0x{first:02x})"),
             Malformed::Property(id) => write!(f, "property {id}, which does not belong there"),
@@ -65,7 +65,7 @@ pub struct PacketReader<'a> {
 impl<'a> PacketReader<'a> {
     /// Creates a reader.
     #[must_use]
-    pub fn of(rest: &'a [u8]) -> PacketReader<'a> {
+    pub fn new(rest: &'a [u8]) -> PacketReader<'a> {
         PacketReader { rest }
     }
 

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-mod ground;
+mod fixture;
 mod md5;
 mod pipes;
 mod probe;
@@ -28,8 +28,8 @@ use plan::{
 };
 use session::{Hosts, Job, SharedVoice, exit, inputs, sampling};
 
-use door_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
-use ground::TestFixture;
+use fixture::TestFixture;
+use frontend_mqtt::{MqttAccumulator, RunPrinter, named_phase, open_load, plan_for};
 use pipes::Pipe;
 use settings::{Flags, PepeunitConfig, Topics, Variables};
 use verdict::BackendVerdict;
@@ -41,13 +41,13 @@ pub fn command(arguments: &[String], voice: &SharedVoice) -> u8 {
     let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
     let flags = match Flags::try_parse_from(line) {
         Ok(flags) => flags,
-        Err(error) => return door_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
+        Err(error) => return frontend_mqtt::not_a_command(&error, "loadline mqtt --help", voice),
     };
-    let settings = match PepeunitConfig::of(flags, &Variables::here()) {
+    let settings = match PepeunitConfig::from_flags(flags, &Variables::here()) {
         Ok(settings) => settings,
         Err(line) => return refused(&line, exit::BAD_INPUT, voice),
     };
-    let pipe = Pipe::of(settings.policy);
+    let pipe = Pipe::from_policy(settings.policy);
     let mut notes = notes(&settings, &pipe);
     let workers = workers(&settings, &mut notes);
     // What is asked for is looked at before anything is made.
@@ -218,13 +218,13 @@ fn conduct(
         Err(line) => return refused(&line, exit::BAD_INPUT, voice),
     };
     let mut door = RunPrinter::new(settings.flags.json.clone(), voice);
-    let ready = match door_mqtt::ready(job, voice) {
+    let ready = match frontend_mqtt::ready(job, voice) {
         Ok(ready) => ready,
-        Err(why) => return session::Door::not_run(&mut door, &why),
+        Err(why) => return session::RunObserver::not_run(&mut door, &why),
     };
-    let mut ended = match ready.run(session::Door::observer(&mut door)) {
+    let mut ended = match ready.run(session::RunObserver::observer(&mut door)) {
         Ok(ended) => ended,
-        Err(why) => return session::Door::not_run(&mut door, &why),
+        Err(why) => return session::RunObserver::not_run(&mut door, &why),
     };
     let sums = clients
         .lock()
@@ -232,8 +232,8 @@ fn conduct(
         .clone();
     let is_asked_to_end = matches!(ended.cause, Some(Cause::Signal(_) | Cause::Page));
     let seconds = f64::from(settings.duration_s);
-    let mut verdict = BackendVerdict::of(
-        &door_mqtt::driver_counts(&ended.run),
+    let mut verdict = BackendVerdict::new(
+        &frontend_mqtt::driver_counts(&ended.run),
         (seconds, ended.cause.as_ref()),
     );
     if let Some(rest) = ground.rest.as_ref().filter(|_| !is_asked_to_end) {

@@ -50,7 +50,7 @@ pub(crate) struct Pipe {
 const DIGITS: &[&str] = &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 impl Pipe {
-    pub fn of(policy: Policy) -> Pipe {
+    pub fn from_policy(policy: Policy) -> Pipe {
         let text = Pipe {
             policy,
             input: PayloadKind::Text,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_passes_is_turned() {
-        let of = |policy, text: &str| Pipe::of(policy).through(text);
+        let of = |policy, text: &str| Pipe::from_policy(policy).through(text);
         assert_eq!(of(Policy::NRecords, "10").as_deref(), Some("7.000"));
         assert_eq!(of(Policy::Aggregation, "433").as_deref(), Some("433"));
         assert_eq!(of(Policy::LastValue, &"x".repeat(120)).unwrap().len(), 100);
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_probe_passes_everywhere() {
         for policy in Policy::value_variants() {
-            let pipe = Pipe::of(*policy);
+            let pipe = Pipe::from_policy(*policy);
             assert!(pipe.through(pipe.probe()).is_some());
         }
     }

@@ -11,7 +11,7 @@ use mqtt_driver::Sums;
 use plan::mqtt::Groups;
 
 use crate::{
-    ground::pause,
+    fixture::pause,
     pipes::{Pipe, Policy},
     rest::{RestClient, RestUnit, each},
     verify::{SentByUnit, VerifiedMessages},

@@ -9,7 +9,7 @@ use std::sync::{
 use serde_json::{Value, json};
 
 use crate::{md5, pipes::Pipe};
-use session::asking::{Base, BlockingRequest, BlockingResponse};
+use session::blocking_http::{Base, BlockingRequest, BlockingResponse};
 
 const API: &str = "/pepeunit/api/v1";
 /// The repository that units are made of.
@@ -100,7 +100,7 @@ impl RestClient {
         body: Option<&Value>,
     ) -> Result<BlockingResponse, String> {
         let bytes = body.map(|body| body.to_string().into_bytes());
-        self.base.ask(&BlockingRequest {
+        self.base.send(&BlockingRequest {
             method,
             path: &format!("{API}{path}"),
             headers: &[("x-auth-token", &self.token)],
@@ -280,7 +280,7 @@ impl RestClient {
             "--{boundary}\r\nContent-Disposition: form-data; name=\"data\"; filename=\"data_pipe.yaml\"\r\nContent-Type: application/yaml\r\n\r\n{yaml}\r\n--{boundary}--\r\n"
         );
         let path = format!("/unit_nodes/set_data_pipe_config?uuid={node}&is_bot_auth=false");
-        let answer = self.base.ask(&BlockingRequest {
+        let answer = self.base.send(&BlockingRequest {
             method: "POST",
             path: &format!("{API}{path}"),
             headers: &[("x-auth-token", &self.token)],

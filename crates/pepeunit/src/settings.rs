@@ -190,7 +190,7 @@ impl GivenValue {
 
 impl PepeunitConfig {
     /// Reads them.
-    pub fn of(flags: Flags, variables: &Variables) -> Result<PepeunitConfig, String> {
+    pub fn from_flags(flags: Flags, variables: &Variables) -> Result<PepeunitConfig, String> {
         let given = |flag: &Option<String>, short: &str, usual: &str| {
             let variable = format!("{PREFIX}{short}");
             match flag {
@@ -263,31 +263,31 @@ impl PepeunitConfig {
 mod tests {
     use super::*;
 
-    fn of(line: &[&str], file: &str) -> Result<PepeunitConfig, String> {
+    fn config_from(line: &[&str], file: &str) -> Result<PepeunitConfig, String> {
         let words = ["mqtt"].iter().chain(line);
         let flags = Flags::try_parse_from(words).map_err(|e| e.to_string())?;
         let variables = Variables {
             file: parsed(file),
             environment: |name| (name == "PU_TEST_LOAD_MQTT_RPS").then(|| "7".to_owned()),
         };
-        PepeunitConfig::of(flags, &variables)
+        PepeunitConfig::from_flags(flags, &variables)
     }
 
     #[test]
     fn flags_win_over_variables_and_these_over_the_file() {
         let file = "# a comment\nPU_TEST_LOAD_MQTT_RPS=9\nexport PU_TEST_LOAD_MQTT_UNIT_COUNT='3'\nPU_TEST_LOAD_MQTT_POLICY_TYPE = \"NRecords\"\n";
-        let read = of(&["--duration", "5"], file).unwrap();
+        let read = config_from(&["--duration", "5"], file).unwrap();
         assert_eq!((read.duration_s, read.per_second, read.units), (5, 7, 3));
         assert_eq!(
             (read.policy, read.copies, read.letters),
             (Policy::NRecords, 10, 15)
         );
-        assert_eq!(of(&["--rps", "8"], file).unwrap().per_second, 8);
+        assert_eq!(config_from(&["--rps", "8"], file).unwrap().per_second, 8);
     }
 
     #[test]
     fn what_cannot_be_is_told_by_its_name() {
-        let why = |line: &[&str], file| of(line, file).err().unwrap();
+        let why = |line: &[&str], file| config_from(line, file).err().unwrap();
         assert!(why(&["--policy-type", "Newest"], "").contains("--policy-type=Newest"));
         assert!(
             why(&[], "PU_TEST_LOAD_MQTT_VALUE_TYPE=Blob")

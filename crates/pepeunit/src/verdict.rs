@@ -21,7 +21,7 @@ pub(crate) struct BackendVerdict {
     unknown: u64,
     unsent: u64,
     /// Messages that had no answer 1 s after the load.
-    behind: u64,
+    after: u64,
     broken: u64,
     connected: u64,
     seconds: f64,
@@ -44,8 +44,8 @@ struct KeptMessages {
 
 impl BackendVerdict {
     /// Of what the driver has told, of a load of so many seconds.
-    pub fn of(told: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
-        let of = |name: &str| told.counters.get(name).copied().unwrap_or(0);
+    pub fn new(reported: &Tally, (seconds, cause): (f64, Option<&Cause>)) -> BackendVerdict {
+        let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
         BackendVerdict {
             due: of("due"),
             sent: of("sent"),
@@ -53,7 +53,7 @@ impl BackendVerdict {
             in_time: of("in_time"),
             unknown: of("unknown"),
             unsent: of("unsent"),
-            behind: of("behind"),
+            after: of("unconfirmed"),
             broken: of("broken"),
             connected: of("connected"),
             seconds,
@@ -141,7 +141,7 @@ impl BackendVerdict {
             return "Nothing was sent: no connection was accepted".to_owned();
         }
         if self.in_time < self.due {
-            let throttled = if self.behind > 0 {
+            let throttled = if self.after > 0 {
                 "throttled by the target, "
             } else {
                 ""
@@ -355,13 +355,13 @@ mod tests {
     use super::*;
 
     fn verdict(counts: &[(&str, u64)]) -> BackendVerdict {
-        let mut told = Tally::default();
-        told.counters.extend(
+        let mut reported = Tally::default();
+        reported.counters.extend(
             counts
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value)),
         );
-        BackendVerdict::of(&told, (10.0, None))
+        BackendVerdict::new(&reported, (10.0, None))
     }
 
     const READ: [(&str, u64); 5] = [
@@ -386,7 +386,7 @@ mod tests {
             arrivals: arrivals.collect(),
             ..VerifiedMessages::default()
         };
-        verdict.read_back(&Pipe::of(Policy::TimeWindow), Ok(vec![found]));
+        verdict.read_back(&Pipe::from_policy(Policy::TimeWindow), Ok(vec![found]));
         verdict.broker_dropped(dropped);
         verdict
     }
@@ -429,7 +429,7 @@ mod tests {
             ("sent", 100),
             ("confirmed", 100),
             ("in_time", 30),
-            ("behind", 70),
+            ("unconfirmed", 70),
         ]);
         let line = throttled.last();
         assert!(
@@ -459,7 +459,7 @@ mod tests {
             right: 4,
             ..VerifiedMessages::default()
         };
-        verdict.read_back(&Pipe::of(policy), Ok(vec![found]));
+        verdict.read_back(&Pipe::from_policy(policy), Ok(vec![found]));
         verdict.broker_dropped(dropped);
         verdict
     }
@@ -495,7 +495,7 @@ mod tests {
             right: 1,
             ..VerifiedMessages::default()
         };
-        verdict.read_back(&Pipe::of(Policy::Aggregation), Ok(vec![found]));
+        verdict.read_back(&Pipe::from_policy(Policy::Aggregation), Ok(vec![found]));
         let line = verdict.last();
         assert!(line.starts_with("Backend kept all 100 messages"), "{line}");
         assert!(!line.contains("sustained"), "{line}");
@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn who_ends_early_sustains_nothing() {
         let cause = Cause::Limit("an hour".to_owned());
-        let verdict = BackendVerdict::of(&Tally::default(), (10.0, Some(&cause)));
+        let verdict = BackendVerdict::new(&Tally::default(), (10.0, Some(&cause)));
         assert!(verdict.last().contains("ended early by an hour"));
     }
 }

@@ -102,7 +102,7 @@ impl SentByUnit<'_> {
         self.sums
             .sent
             .checked_sub(1)
-            .map(|last| self.groups.of(last))
+            .map(|last| self.groups.group(last))
     }
 
     /// What becomes of a group's messages.
@@ -331,7 +331,7 @@ impl SentByUnit<'_> {
         let (_, filtered) = self.wanted();
         let mut found = self.found(filtered);
         let newest = |first: u64| {
-            let last = first.checked_sub(1).map(|last| self.groups.of(last))?;
+            let last = first.checked_sub(1).map(|last| self.groups.group(last))?;
             (0..=last)
                 .rev()
                 .find_map(|group| self.through(group).map(|state| (group, state)))
@@ -442,14 +442,14 @@ mod tests {
 
     /// What a pipe that does everything right has kept, oldest first.
     fn kept(of: &SentByUnit<'_>) -> Vec<Value> {
-        let messages = (0..of.sums.sent).map(|n| of.groups.text(of.client, of.groups.of(n)));
+        let messages = (0..of.sums.sent).map(|n| of.groups.text(of.client, of.groups.group(n)));
         let through = messages.filter_map(|text| of.pipe.through(&text));
         through.map(|state| row(&state, of.pipe.input())).collect()
     }
 
     #[test]
     fn rows_are_counted_by_groups() {
-        let pipe = Pipe::of(Policy::TimeWindow);
+        let pipe = Pipe::from_policy(Policy::TimeWindow);
         for value in [Kind::Text, Kind::Number] {
             let sent = sent(&pipe, value, 125, 125);
             let mut rows = kept(&sent);
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn what_the_server_has_not_read_is_not_lost() {
-        let pipe = Pipe::of(Policy::TimeWindow);
+        let pipe = Pipe::from_policy(Policy::TimeWindow);
         let sent = sent(&pipe, Kind::Text, 100, 30);
         let found = sent.with_rows(&kept(&sent)[..35]);
         assert_eq!((found.kept, found.lost, found.unread), (35, 0, 65));
@@ -482,7 +482,7 @@ mod tests {
 
     #[test]
     fn rows_expire_when_they_should() {
-        let pipe = Pipe::of(Policy::TimeWindow);
+        let pipe = Pipe::from_policy(Policy::TimeWindow);
         let sent = sent(&pipe, Kind::Text, 10, 10);
         let mut rows = kept(&sent);
         rows[4]["expiration_datetime"] = json!("2026-03-02T00:01:00.500Z");
@@ -498,7 +498,7 @@ mod tests {
 
     #[test]
     fn the_newest_records_are_there() {
-        let pipe = Pipe::of(Policy::NRecords);
+        let pipe = Pipe::from_policy(Policy::NRecords);
         let sent = sent(&pipe, Kind::Number, 305, 305);
         let all = kept(&sent);
         assert_eq!(all.len(), 205, "ten digits are held back");
@@ -525,7 +525,7 @@ mod tests {
 
     #[test]
     fn sums_are_conserved() {
-        let pipe = Pipe::of(Policy::Aggregation);
+        let pipe = Pipe::from_policy(Policy::Aggregation);
         let sent = sent(&pipe, Kind::Number, 30, 30);
         let window = |state: f64, start: &str, end: &str| {
             json!({
@@ -551,7 +551,7 @@ mod tests {
 
     #[test]
     fn the_newest_value_is_there() {
-        let pipe = Pipe::of(Policy::LastValue);
+        let pipe = Pipe::from_policy(Policy::LastValue);
         let sent = sent(&pipe, Kind::Text, 25, 25);
         let state = |group| sent.groups.text(3, group);
         assert!(sent.with_state(Some(&state(2))).is_right());

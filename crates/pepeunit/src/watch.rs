@@ -6,7 +6,7 @@ use record::server::{Descriptor, MetricReading};
 use serde_json::{Value, json};
 use session::Sampler;
 
-use session::asking::{Base, BlockingRequest};
+use session::blocking_http::{Base, BlockingRequest};
 
 /// The rule by which a run ends, as it is told.
 pub(crate) const RULE: &str = "pepeunit.subscriptions < 1";
@@ -43,7 +43,7 @@ impl Broker {
     fn login(&mut self) -> Result<(), String> {
         let (username, password) = &self.user;
         let body = json!({ "username": username, "password": password }).to_string();
-        let answer = self.base.ask(&BlockingRequest {
+        let answer = self.base.send(&BlockingRequest {
             method: "POST",
             path: "/api/v5/login",
             headers: &[],
@@ -55,8 +55,8 @@ impl Broker {
                 self.base.authority
             ));
         }
-        let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let token = told["token"].as_str();
+        let reported: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let token = reported["token"].as_str();
         let line = || {
             format!(
                 "POST {}/api/v5/login answered {} without a token",
@@ -70,7 +70,7 @@ impl Broker {
     fn get(&mut self, path: &str) -> Result<Option<Value>, String> {
         for is_last in [false, true] {
             let bearer = format!("Bearer {}", self.token);
-            let answer = self.base.ask(&BlockingRequest {
+            let answer = self.base.send(&BlockingRequest {
                 method: "GET",
                 path,
                 headers: &[("authorization", &bearer)],
@@ -93,8 +93,8 @@ impl Broker {
             "/api/v5/subscriptions?page=1&limit=50&qos=0&topic={}",
             self.topic
         );
-        let told = self.get(&path)?.unwrap_or_default();
-        let count = told["meta"]["count"].as_u64();
+        let reported = self.get(&path)?.unwrap_or_default();
+        let count = reported["meta"]["count"].as_u64();
         let subscriptions = count.ok_or("the broker's list of subscriptions has no count")?;
         // Not every broker has these, and nothing hangs on them but whose loss a loss was.
         let metrics = self.get("/api/v5/metrics?aggregate=true").ok().flatten();

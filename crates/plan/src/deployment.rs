@@ -48,7 +48,7 @@ impl Scaling {
 mod tests {
     use super::*;
 
-    fn of(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
+    fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
         let [tested, meant] = [tested, meant].map(|(instances, background)| Deployment {
             instances,
             background,
@@ -59,13 +59,13 @@ mod tests {
     #[test]
     fn factor_is_ratio_of_available_instances() {
         // 16 × 65 % is 10.4 instances, compared with 5.7.
-        let scaling = of((6, 0.05), (16, 0.35));
-        assert!((scaling.times() - 10.4 / 5.7).abs() < 1e-12);
-        assert!((scaling.reach() - 16.0 / 6.0).abs() < 1e-12);
-        let same = of((3, 0.2), (3, 0.2));
+        let grown = scaling((6, 0.05), (16, 0.35));
+        assert!((grown.times() - 10.4 / 5.7).abs() < 1e-12);
+        assert!((grown.reach() - 16.0 / 6.0).abs() < 1e-12);
+        let same = scaling((3, 0.2), (3, 0.2));
         assert!((same.times() - 1.0).abs() < 1e-12);
         // Less background load is a larger extrapolation than the instances alone.
-        let freed = of((2, 0.5), (3, 0.0));
+        let freed = scaling((2, 0.5), (3, 0.0));
         assert!((freed.reach() - 3.0).abs() < 1e-12);
     }
 }

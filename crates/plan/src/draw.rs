@@ -24,7 +24,7 @@ impl Draw {
 
     /// The scenario of an arrival.
     #[must_use]
-    pub fn of(&self, number: u64) -> usize {
+    pub fn index(&self, number: u64) -> usize {
         if self.weights.len() < 2 {
             return 0;
         }
@@ -46,7 +46,7 @@ impl Draw {
         }
         let mut counts = vec![0; self.weights.len()];
         for number in 0..arrivals {
-            counts[self.of(number)] += 1;
+            counts[self.index(number)] += 1;
         }
         counts
     }

@@ -15,7 +15,7 @@ pub struct Extension {
 
 impl Extension {
     /// Wraps plain data. Fails if it cannot be serialized.
-    pub fn of<T: Any + Send + Sync + Serialize>(data: T) -> Result<Extension, serde_json::Error> {
+    pub fn new<T: Any + Send + Sync + Serialize>(data: T) -> Result<Extension, serde_json::Error> {
         Ok(Extension {
             shown: Arc::new(serde_json::to_value(&data)?),
             data: Arc::new(data),
@@ -54,11 +54,11 @@ mod tests {
 
     #[test]
     fn data_is_returned_for_its_type_only() {
-        let extension = Extension::of(vec![1u8, 2]).expect("plain data");
+        let extension = Extension::new(vec![1u8, 2]).expect("plain data");
         assert_eq!(extension.get::<Vec<u8>>(), Some(&vec![1, 2]));
         assert_eq!(extension.get::<String>(), None);
         assert_eq!(serde_json::to_string(&extension).ok(), Some("[1,2]".into()));
-        assert_eq!(extension, Extension::of([1u64, 2]).expect("plain data"));
-        assert_ne!(extension, Extension::of([1u64, 3]).expect("plain data"));
+        assert_eq!(extension, Extension::new([1u64, 2]).expect("plain data"));
+        assert_ne!(extension, Extension::new([1u64, 3]).expect("plain data"));
     }
 }

@@ -7,7 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod about;
-pub mod beside;
+pub mod background;
 pub mod criteria;
 pub mod deployment;
 mod draw;
@@ -34,8 +34,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use background::BackgroundMqtt;
 pub use base::{mutant, rng};
-pub use beside::Beside;
 pub use criteria::{Criterion, StopRule};
 pub use draw::Draw;
 pub use extension::Extension;
@@ -74,7 +74,7 @@ pub struct Plan {
     pub work: Work,
     /// Clients that do other work during the load, at their own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Beside>,
+    pub background: Option<BackgroundMqtt>,
     /// Steps that run once before the load, unmeasured.
     pub before: Option<Scenario>,
     /// Steps that run once after everything else, unmeasured.
@@ -171,7 +171,7 @@ impl Plan {
             load,
             max_duration_ns: None,
             work: work.into(),
-            beside: None,
+            background: None,
             about: None,
             before: None,
             after: None,

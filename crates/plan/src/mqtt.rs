@@ -304,9 +304,9 @@ pub fn fill(template: &str, facts: Facts<'_>) -> String {
 }
 
 fn hole(rest: &str, facts: Facts<'_>) -> (String, usize) {
-    if let Some(behind) = rest.strip_prefix("%rand_") {
-        let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
-        if let Ok(most) = behind[..digits].parse::<u64>()
+    if let Some(after) = rest.strip_prefix("%rand_") {
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        if let Ok(most) = after[..digits].parse::<u64>()
             && most > 0
         {
             let purpose = crate::rng::Purpose::User;

@@ -57,14 +57,16 @@ impl Resolve {
             .parse::<u16>()
             .ok()
             .filter(|port| *port > 0)
-            .ok_or_else(|| format!("`{port}` is no port: {LIKE}"))?;
+            .ok_or_else(|| format!("`{port}` is not a valid port: {LIKE}"))?;
         if host.is_empty() || host.contains(['/', '@', ' ']) {
-            return Err(format!("`{host}` is no host: {LIKE}"));
+            return Err(format!("`{host}` is not a valid host: {LIKE}"));
         }
         let address = |text: &str| {
             let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
             let parsed = bare.unwrap_or(text).parse::<IpAddr>();
-            parsed.map_err(|_| format!("`{text}` is no address (names are not looked up): {LIKE}"))
+            parsed.map_err(|_| {
+                format!("`{text}` is not an address (names are not looked up): {LIKE}")
+            })
         };
         Ok(Resolve {
             host: (host != "*").then(|| host.to_ascii_lowercase()),
@@ -121,11 +123,11 @@ mod tests {
         for (text, word) in [
             ("app.test", "HOST:PORT:ADDRESS"),
             ("app.test:443", "HOST:PORT:ADDRESS"),
-            ("app.test:https:127.0.0.1", "`https` is no port"),
-            ("app.test:0:127.0.0.1", "`0` is no port"),
-            ("app.test:443:other.test", "`other.test` is no address"),
-            ("app.test:443:", "`` is no address"),
-            (":443:127.0.0.1", "`` is no host"),
+            ("app.test:https:127.0.0.1", "`https` is not a valid port"),
+            ("app.test:0:127.0.0.1", "`0` is not a valid port"),
+            ("app.test:443:other.test", "`other.test` is not an address"),
+            ("app.test:443:", "`` is not an address"),
+            (":443:127.0.0.1", "`` is not a valid host"),
             ("-app.test:443", "mean nothing here"),
         ] {
             let why = Resolve::parse(text).expect_err(text);

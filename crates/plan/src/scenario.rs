@@ -383,7 +383,7 @@ impl LoopRange {
     /// Artillery's interpretation of `count`: a number, a numeric text, or a range `a-b`. Missing,
     /// 0 and -1 are infinite. `"0"`, other negatives and anything else run no rounds.
     #[must_use]
-    pub fn of(value: Option<&Value>) -> LoopRange {
+    pub fn from_value(value: Option<&Value>) -> LoopRange {
         const NEVER: LoopRange = LoopRange {
             start: 0,
             end: Some(0),
@@ -473,7 +473,7 @@ mod tests {
     #[test]
     fn loop_counts_follow_artillery() {
         let range = |start, end| LoopRange { start, end };
-        let of = |value: Value| LoopRange::of(Some(&value));
+        let of = |value: Value| LoopRange::from_value(Some(&value));
         assert_eq!(of(json!(10)), range(0, Some(10)));
         assert_eq!(of(json!("10")), range(0, Some(10)));
         assert_eq!(of(json!("3-7")), range(3, Some(7)));
@@ -482,6 +482,6 @@ mod tests {
         assert_eq!(of(json!("0")), range(0, Some(0)));
         assert_eq!(of(json!(-5)), range(0, Some(0)));
         assert_eq!(of(json!("many")), range(0, Some(0)));
-        assert_eq!(LoopRange::of(None), range(0, Some(0)));
+        assert_eq!(LoopRange::from_value(None), range(0, Some(0)));
     }
 }

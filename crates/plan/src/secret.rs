@@ -106,8 +106,8 @@ fn humps(word: &str) -> impl Iterator<Item = &str> {
             }
             before = letter;
         }
-        let (part, behind) = rest.split_at(end);
-        rest = behind;
+        let (part, after) = rest.split_at(end);
+        rest = after;
         Some(part)
     })
 }

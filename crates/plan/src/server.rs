@@ -93,7 +93,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(is_plain) {
         return Err(format!(
-            "`{name}` is no name of a source: use letters, digits, - and _"
+            "`{name}` is not a valid name of a source: use letters, digits, - and _"
         ));
     }
     if name == "host" {
@@ -126,7 +126,7 @@ pub fn asking(name: &str, url: &str, query: &str) -> Result<MetricSource, String
 
 fn place_of(text: &str) -> Result<MetricLocation, String> {
     let number = |rest: &str| {
-        let wrong = |_| format!("`{rest}` is no number");
+        let wrong = |_| format!("`{rest}` is not a number");
         rest.parse::<u32>().map_err(wrong)
     };
     let filled = |rest: &str, what: &str| {
@@ -150,7 +150,7 @@ fn place_of(text: &str) -> Result<MetricLocation, String> {
         Some(("port", rest)) => {
             let port = u16::try_from(number(rest)?);
             port.map(MetricLocation::Port)
-                .map_err(|_| format!("`{rest}` is no port"))
+                .map_err(|_| format!("`{rest}` is not a valid port"))
         }
         Some(("cgroup", rest)) => filled(rest, "folder").map(MetricLocation::Cgroup),
         Some(("lab", rest)) => {
@@ -167,7 +167,9 @@ fn place_of(text: &str) -> Result<MetricLocation, String> {
             })
         }
         Some(("command", rest)) => filled(rest, "command").map(MetricLocation::Command),
-        _ => Err(format!("`{text}` is no place to look at: write {PLACES}")),
+        _ => Err(format!(
+            "`{text}` is not a place to read metrics from: write {PLACES}"
+        )),
     }
 }
 
@@ -318,13 +320,13 @@ mod tests {
         for (text, said) in [
             ("app", "does not say where"),
             ("host=pid:1", "`host` is the machine"),
-            ("a b=pid:1", "no name of a source"),
-            ("db=port:70000", "no port"),
-            ("db=pid:x", "no number"),
+            ("a b=pid:1", "not a valid name of a source"),
+            ("db=port:70000", "not a valid port"),
+            ("db=pid:x", "not a number"),
             ("db=process:", "names no process"),
-            ("db=postgres", "no place to look at"),
+            ("db=postgres", "not a place to read metrics"),
             ("db=postgres://h/x", "say who asks"),
-            ("p=promql:http://h", "asks nothing"),
+            ("p=promql:http://h", "the query is missing"),
             ("p=promql:h up", "at its http:// or https:// URL"),
         ] {
             let wrong = parse(text).unwrap_err();

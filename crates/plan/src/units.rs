@@ -160,7 +160,7 @@ pub struct GrammarError {
 impl GrammarError {
     /// Formats the error in one line: source, text and position.
     #[must_use]
-    pub fn told(&self, whose: &str, text: &str) -> String {
+    pub fn describe(&self, whose: &str, text: &str) -> String {
         let before = &text[..self.offset.min(text.len())];
         format!(
             "{whose} '{text}', column {}: {self}",

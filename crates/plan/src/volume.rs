@@ -91,12 +91,14 @@ impl Volume {
 fn within(number: &str, hours: f64) -> Result<Rate, GrammarError> {
     let too_many = || GrammarError {
         offset: 0,
-        message: format!("`{number}` in {hours} hours is no rate that can be held"),
+        message: format!("`{number}` in {hours} hours is not a valid rate"),
     };
     let Quantity::Number(n) = parse_quantity(number)? else {
         return Err(GrammarError {
             offset: 0,
-            message: format!("`{number}` is no number of events: write for example 500000"),
+            message: format!(
+                "`{number}` is not a valid number of events: write for example 500000"
+            ),
         });
     };
     let count = u128::from(millionths(n).ok_or_else(too_many)?);
@@ -151,7 +153,7 @@ impl LoadLevel {
                 } else {
                     format!("write a multiple of the volumes such as {trimmed}x")
                 };
-                return refused(format!("`{trimmed}` is no level: {help}"));
+                return refused(format!("`{trimmed}` is not a level: {help}"));
             }
         };
         match number {
@@ -159,7 +161,7 @@ impl LoadLevel {
                 millionths: (n * MILLION as f64).round() as u64,
             }),
             _ => refused(format!(
-                "`{trimmed}` is no level: write a multiple of the volumes from 0 to 1000, such as 0.5x"
+                "`{trimmed}` is not a level: write a multiple of the volumes from 0 to 1000, such as 0.5x"
             )),
         }
     }
@@ -172,7 +174,7 @@ impl LoadLevel {
 
     /// Its rate, given that of 1x.
     #[must_use]
-    pub fn of(self, full: Rate) -> Option<Rate> {
+    pub fn scale(self, full: Rate) -> Option<Rate> {
         full.times(self.millionths, MILLION)
     }
 
@@ -299,13 +301,14 @@ mod tests {
         assert!(refused("0/h", None).contains("leave the scenario out"));
         assert!(refused("ten", None).contains("not a quantity"));
         assert!(refused("10/x", None).contains("/s /m /h /d"));
-        assert!(refused("5 s", Some(1.0)).contains("no number of events"));
+        assert!(refused("5 s", Some(1.0)).contains("not a valid number of events"));
     }
 
     #[test]
     fn levels_are_parsed() {
         let full = Rate::per_second(50);
-        let of = |text: &str| LoadLevel::read(text).map(|level| level.of(full).map(Rate::as_f64));
+        let of =
+            |text: &str| LoadLevel::read(text).map(|level| level.scale(full).map(Rate::as_f64));
         assert_eq!(of("0.5x"), Ok(Some(25.0)));
         assert_eq!(of("150%"), Ok(Some(75.0)));
         assert_eq!(
@@ -356,7 +359,7 @@ mod tests {
                 prop_assert!(*weight > 0);
             }
             let level = LoadLevel { millionths: level * 1000 };
-            let rate = level.of(all).expect("a rate");
+            let rate = level.scale(all).expect("a rate");
             prop_assert!((rate.as_f64() / (sum * level.as_f64()) - 1.0).abs() < 1e-9);
         }
     }

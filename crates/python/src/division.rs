@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use door_locust::Conducting;
+use frontend_locust::Conducting;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use crate::{
+    log::voice,
     run::{Facts, RunResult, test},
-    voice::voice,
 };
 
 /// A test that others carry out: from its making to `end`.
@@ -84,7 +84,7 @@ impl Division {
     /// Ends the test: what there is to say of it, whether it failed, and where its record is.
     fn end(&self, py: Python<'_>) -> Option<RunResult> {
         let conducting = self.held().take()?;
-        let told = py.detach(|| conducting.end());
-        Some((told.lines, told.failed, told.record))
+        let reported = py.detach(|| conducting.end());
+        Some((reported.lines, reported.failed, reported.record))
     }
 }

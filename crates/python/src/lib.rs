@@ -3,9 +3,9 @@
 
 mod answer;
 mod division;
+mod log;
 mod record;
 mod run;
-mod voice;
 
 use pyo3::prelude::*;
 
@@ -32,7 +32,7 @@ mod _native {
     /// Raises one line of what is wrong with what the environment asks for.
     #[pyfunction]
     fn check_wishes() -> PyResult<()> {
-        door_locust::check_wishes().map_err(pyo3::exceptions::PyValueError::new_err)
+        frontend_locust::check_wishes().map_err(pyo3::exceptions::PyValueError::new_err)
     }
 
     #[pymodule_init]

@@ -54,7 +54,7 @@ impl PyRecord {
     fn series(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let summary = analysis::summarise(&self.run);
-            json(&analysis::series::of(&self.run, &summary))
+            json(&analysis::series::build(&self.run, &summary))
         })
     }
 
@@ -86,7 +86,7 @@ impl PyRecord {
         let kind = TimeKind::named(kind)
             .ok_or_else(|| PyValueError::new_err(format!("'{kind}' is no kind of time")))?;
         if !(0.0..=100.0).contains(&percentile) {
-            let line = format!("{percentile} is no percentile: 0 to 100");
+            let line = format!("{percentile} is not a percentile: 0 to 100");
             return Err(PyValueError::new_err(line));
         }
         let id = match name {
@@ -99,7 +99,7 @@ impl PyRecord {
                 })?
             }
         };
-        let sampled = Sampled::of(&self.run.totals.label(id), kind);
+        let sampled = Sampled::from_totals(&self.run.totals.label(id), kind);
         let figure: Option<Figure> = sampled.given_quantile(percentile / 100.0);
         figure.map(|figure| json(&figure)).transpose()
     }

@@ -4,15 +4,15 @@ use std::{os::fd::AsRawFd, sync::Arc};
 
 use bridge::{Bridge, ExternalSample, Order, arrivals::Due, now_ns};
 use codec::{Origin, Target};
-use door_locust::{LocustTest, RunningTest};
 use engine::client::Built;
+use frontend_locust::{LocustTest, RunningTest};
 use measure::{Failure, Fault, sample::RequestOutcome};
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
     prelude::*,
 };
 
-use crate::{answer::PyResponse, voice::voice};
+use crate::{answer::PyResponse, log::voice};
 
 /// A test that runs: from its making to `end`.
 #[pyclass(module = "loadline._native", frozen)]
@@ -59,7 +59,7 @@ pub type RunResult = (Vec<String>, bool, Option<String>);
 fn ns(seconds: f64) -> PyResult<u64> {
     if !(0.0..1e9).contains(&seconds) {
         return Err(PyValueError::new_err(format!(
-            "{seconds} is no number of seconds"
+            "{seconds} is not a number of seconds"
         )));
     }
     Ok((seconds * 1e9) as u64)
@@ -268,8 +268,8 @@ impl PyRun {
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             if let Some(running) = held.running.take() {
-                let told = running.end();
-                held.outcome = (told.lines, told.failed, told.record);
+                let reported = running.end();
+                held.outcome = (reported.lines, reported.failed, reported.record);
             }
             held.outcome.clone()
         })

@@ -72,8 +72,8 @@ impl<'a> Cursor<'a> {
     /// Takes a whole word.
     pub fn word(&mut self, word: &str) -> bool {
         self.space();
-        let behind = self.rest().strip_prefix(word);
-        let found = behind.is_some_and(|rest| !rest.starts_with(self.in_name));
+        let after = self.rest().strip_prefix(word);
+        let found = after.is_some_and(|rest| !rest.starts_with(self.in_name));
         if found {
             self.at += word.len();
         }

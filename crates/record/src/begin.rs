@@ -102,7 +102,11 @@ impl Manifest {
             seed: started.seed,
             start: RunStart::at(started.wall_ns, started.monotonic_ns),
             end: None,
-            files: plan.files.iter().map(|path| FileFacts::of(path)).collect(),
+            files: plan
+                .files
+                .iter()
+                .map(|path| FileFacts::read(path))
+                .collect(),
             git: super::host::git_revision(Path::new(".")),
             host: Host::read(),
             histograms: Layout {
@@ -146,7 +150,7 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
     };
     LoadFacts {
         model,
-        text: load_text::of(plan),
+        text: load_text::describe(plan),
         planned,
         users,
         end_ns: schedule.end_ns(),
@@ -222,7 +226,7 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
 impl FileFacts {
     /// The facts of a file that may be read.
     #[must_use]
-    pub fn of(path: &str) -> FileFacts {
+    pub fn read(path: &str) -> FileFacts {
         // A pipe can be read once only, and a device may not end.
         let read = std::path::Path::new(path)
             .is_file()

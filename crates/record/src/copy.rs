@@ -150,7 +150,7 @@ pub struct Replica {
 impl Replica {
     /// Of the process of a number; its folder is made with the first piece.
     #[must_use]
-    pub fn of(run: &Path, number: u64) -> Replica {
+    pub fn new(run: &Path, number: u64) -> Replica {
         Replica {
             dir: run.join("parts").join(number.to_string()),
             files: None,

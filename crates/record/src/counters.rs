@@ -11,7 +11,7 @@ use measure::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::frame::{IntervalRecord, LabelTotals};
+use super::interval::{IntervalRecord, LabelTotals};
 
 /// Count, sum, least and greatest of a histogram, exactly.
 pub(super) type Exact = (u64, u128, u64, u64);
@@ -127,7 +127,7 @@ pub(super) fn lines_of(frame: &IntervalRecord) -> Vec<CounterLine> {
     let empty = LabelTotals::default();
     let first = (label::ALL, frame.phase);
     let mut head = line_of(frame, first, frame.parts.get(&first).unwrap_or(&empty));
-    head.run = Some(RunLine::of(frame));
+    head.run = Some(RunLine::from_record(frame));
     let others = frame
         .parts
         .iter()
@@ -235,7 +235,7 @@ impl CounterLine {
 }
 
 impl RunLine {
-    fn of(frame: &IntervalRecord) -> RunLine {
+    fn from_record(frame: &IntervalRecord) -> RunLine {
         let run = &frame.run;
         let workers = run
             .cpu_ns
@@ -258,8 +258,8 @@ impl RunLine {
                 skipped: run.skipped,
                 left: run.left,
             },
-            in_flight: GaugeLine::of(run.in_flight),
-            users: GaugeLine::of(run.users),
+            in_flight: GaugeLine::from_gauge(run.in_flight),
+            users: GaugeLine::from_gauge(run.users),
             connections: Connections {
                 opened: run.opened,
                 open: run.connections,
@@ -308,7 +308,7 @@ impl RunLine {
 }
 
 impl GaugeLine {
-    fn of(gauge: Gauge) -> GaugeLine {
+    fn from_gauge(gauge: Gauge) -> GaugeLine {
         let mean = if gauge.samples == 0 {
             0.0
         } else {

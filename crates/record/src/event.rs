@@ -126,19 +126,19 @@ pub struct FirstError {
 impl FirstError {
     /// The error that a worker met, without secrets.
     #[must_use]
-    pub fn of(first: &FirstSeen, redactor: &Redactor) -> FirstError {
+    pub fn new(first: &FirstSeen, redactor: &Redactor) -> FirstError {
         let sample = &first.sample;
         FirstError {
             label: sample.label,
             reason: first.reason(),
-            detail: redactor.text(&first.told.detail),
+            detail: redactor.text(&first.detail.detail),
             found: first
-                .told
+                .detail
                 .found
                 .iter()
                 .map(|text| redactor.text(text))
                 .collect(),
-            body: first.told.body.as_ref().map(|text| redactor.text(text)),
+            body: first.detail.body.as_ref().map(|text| redactor.text(text)),
             status: sample.status,
             intended_ns: sample.intended.ns(),
             started_ns: sample.started_ns,

@@ -10,8 +10,9 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Event, LineCounts, hlog,
-    leaf::{RecordChunk, json_lines},
+    Event, LineCounts,
+    chunk::{RecordChunk, json_lines},
+    hlog,
 };
 
 /// The files of a record.

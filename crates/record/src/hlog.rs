@@ -6,7 +6,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use measure::{Histogram, LabelId, OutcomeClass, TimeKind, histogram::MAX_VALUE};
 
-use super::{counters, frame::IntervalRecord};
+use super::{counters, interval::IntervalRecord};
 
 const DIGITS: u8 = 3;
 /// Begins a compressed histogram in version 2 of the encoding.

@@ -9,30 +9,30 @@
 mod agreement;
 mod begin;
 mod change;
+mod chunk;
 mod copy;
 mod counters;
-mod door;
 mod event;
-mod extent;
 mod files;
-mod frame;
-mod frames;
-mod gather;
+mod front_end;
 pub mod history;
 mod hlog;
 mod host;
-mod leaf;
+mod interval;
+mod intervals;
 mod load_text;
+mod location;
 mod manifest;
+mod merge;
 mod node;
 mod nodes;
 mod parts;
-mod place;
 mod read;
 pub mod redact;
 mod run;
 pub mod server;
 mod totals;
+mod truncation;
 pub mod units;
 mod write;
 
@@ -41,25 +41,25 @@ use std::{io, path::PathBuf};
 pub use begin::RunContext;
 pub use begin::{moment, sha256, utc};
 pub use change::{Changed, LoadChange};
+pub use chunk::{DecodedChunk, RecordChunk};
 pub use copy::{Ages, Copier, Extra, RecordPiece, Replica};
 pub use event::{Event, EventKind, FirstError};
-pub use extent::Truncation;
-pub use frame::{HostSample, IntervalRecord, IntervalRow, LabelTotals};
-pub use frames::Frames;
-pub use gather::{Merged, gather};
 pub use host::Host;
-pub use leaf::{DecodedChunk, RecordChunk};
-pub use load_text::of as load_text;
+pub use interval::{HostSample, IntervalRecord, IntervalRow, LabelTotals};
+pub use intervals::Frames;
+pub use load_text::describe as load_text;
+pub use location::{RunLocation, all, find, is_under_way};
 pub use manifest::{
     FileFacts, Layout, LineCounts, LoadFacts, Manifest, Model, PhaseFacts, PoolFacts, RunEnd,
     RunStart, RunState, ScenarioFacts, Tool, Whole, read as read_manifest,
 };
+pub use merge::{Merged, merge};
 pub use node::{NodeLost, called, clock};
 pub use nodes::{NodeRow, NodeState, NodeSum};
-pub use place::{RunLocation, all, find, is_under_way};
 pub use read::IntervalReader;
 pub use run::{ProcessFacts, Run};
 pub use totals::Totals;
+pub use truncation::Truncation;
 pub use write::{Writer, unwritten_because};
 
 /// The version of the record's format that this build writes. Readers refuse newer ones.

@@ -7,8 +7,8 @@ use crate::units;
 
 /// The load of a plan in words.
 #[must_use]
-pub fn of(plan: &Plan) -> String {
-    let Some(beside) = &plan.beside else {
+pub fn describe(plan: &Plan) -> String {
+    let Some(background) = &plan.background else {
         return of_work(plan) + &cut(plan);
     };
     let loads = plan.loads_beside();
@@ -16,8 +16,8 @@ pub fn of(plan: &Plan) -> String {
     format!(
         "{}; beside it {} MQTT clients at {}, {} messages/s at most",
         of_work(plan) + &cut(plan),
-        units::count(beside.mqtt.clients()),
-        beside.mqtt.target(),
+        units::count(background.mqtt.clients()),
+        background.mqtt.target(),
         units::rate(peak)
     )
 }

@@ -188,8 +188,8 @@ impl Run {
     pub fn left_by_lost(&self) -> u64 {
         let lost = self.nodes_lost().into_iter();
         lost.map(|lost| {
-            let behind = lost.due.saturating_sub(lost.recorded);
-            behind.saturating_sub(self.unknown_of(lost))
+            let after = lost.due.saturating_sub(lost.recorded);
+            after.saturating_sub(self.unknown_of(lost))
         })
         .sum()
     }
@@ -209,16 +209,16 @@ impl Run {
 
     /// Whether somebody has told that a process was lost.
     pub(crate) fn is_lost(&self, node: u64) -> bool {
-        let mut told = self.events.iter().filter_map(|event| event.lost.as_ref());
-        told.any(|lost| lost.node == node)
+        let mut reported = self.events.iter().filter_map(|event| event.lost.as_ref());
+        reported.any(|lost| lost.node == node)
     }
 }
 
 fn all(events: &[Event]) -> Vec<&NodeLost> {
     let mut lost: Vec<&NodeLost> = Vec::new();
-    for told in events.iter().filter_map(|event| event.lost.as_ref()) {
-        lost.retain(|known| known.node != told.node);
-        lost.push(told);
+    for reported in events.iter().filter_map(|event| event.lost.as_ref()) {
+        lost.retain(|known| known.node != reported.node);
+        lost.push(reported);
     }
     lost.sort_by_key(|lost| lost.node);
     lost
@@ -273,22 +273,25 @@ mod tests {
     #[test]
     fn what_is_lost_is_counted_by_arithmetic_and_said_in_words() {
         let own = [(Share { index: 1, of: 3 }, 0)];
-        let told = lost().counted(&schedule(300, 60), &own);
-        assert_eq!((told.due, told.recorded, told.unsent), (2500, 2000, 100));
+        let reported = lost().counted(&schedule(300, 60), &own);
         assert_eq!(
-            told.text(500),
+            (reported.due, reported.recorded, reported.unsent),
+            (2500, 2000, 100)
+        );
+        assert_eq!(
+            reported.text(500),
             "node 1 (worker-b) was lost at 00:20: 100 arrivals unsent until 2 others took over at 00:26, 500 unknown"
         );
-        let nobody = NodeLost {
+        let unused = NodeLost {
             name: String::new(),
             taken_over_from_ns: None,
             by: Vec::new(),
-            ..told
+            ..reported
         };
-        let nobody = nobody.counted(&schedule(300, 60), &own);
-        assert_eq!(nobody.unsent, 3500);
+        let unused = unused.counted(&schedule(300, 60), &own);
+        assert_eq!(unused.unsent, 3500);
         assert_eq!(
-            nobody.text(0),
+            unused.text(0),
             "node 1 was lost at 00:20, and nobody took over: 3,500 arrivals unsent, 0 unknown"
         );
         let closed = NodeLost {
@@ -304,11 +307,11 @@ mod tests {
 
     #[test]
     fn what_is_touched_reaches_from_the_end_of_the_record_to_where_others_had_taken_over() {
-        let told = |lost: NodeLost| Event {
+        let reported = |lost: NodeLost| Event {
             lost: Some(lost),
             ..Event::new(0, EventKind::NodeLost, "")
         };
-        let nobody = NodeLost {
+        let unused = NodeLost {
             node: 2,
             recorded_to_ns: 50 * SECOND,
             taken_over_from_ns: None,
@@ -319,7 +322,7 @@ mod tests {
             taken_over_from_ns: None,
             ..lost()
         };
-        let mut events = vec![told(first), told(nobody), told(lost())];
+        let mut events = vec![reported(first), reported(unused), reported(lost())];
         let spans = |events: &[Event]| {
             let spans = touched(events, 60 * SECOND).into_iter();
             spans
@@ -327,7 +330,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(spans(&events), [(20, 26), (50, 60)]);
-        events.push(told(NodeLost {
+        events.push(reported(NodeLost {
             node: 3,
             recorded_to_ns: 25 * SECOND,
             taken_over_from_ns: Some(50 * SECOND),
@@ -348,19 +351,19 @@ mod tests {
             let part = Share { index: 0, of }.part(0, of - 1);
             let shares = [(share, 0), (part, 1_500 * ms)];
             let from_ns = (recorded + lease + gap) * ms;
-            let told = NodeLost {
+            let reported = NodeLost {
                 recorded_to_ns: recorded * ms,
                 lease_ends_ns: (recorded + lease) * ms,
                 taken_over_from_ns: Some(from_ns),
                 ..NodeLost::default()
             };
-            let told = told.counted(&schedule, &shares);
+            let reported = reported.counted(&schedule, &shares);
             let taken: u64 = shares.iter().map(|(share, own)| schedule.due_of_share(*share, from_ns.max(*own), u64::MAX)).sum();
             let all: u64 = shares.iter().map(|(share, own)| schedule.due_of_share(*share, *own, u64::MAX)).sum();
-            prop_assert_eq!(told.due + told.unsent + taken, all);
-            prop_assert!(told.recorded <= told.due);
-            let nobody = NodeLost { taken_over_from_ns: None, ..told.clone() }.counted(&schedule, &shares);
-            prop_assert_eq!(nobody.due + nobody.unsent, all);
+            prop_assert_eq!(reported.due + reported.unsent + taken, all);
+            prop_assert!(reported.recorded <= reported.due);
+            let unused = NodeLost { taken_over_from_ns: None, ..reported.clone() }.counted(&schedule, &shares);
+            prop_assert_eq!(unused.due + unused.unsent, all);
         }
     }
 }

@@ -89,7 +89,7 @@ impl NodeSum {
         if let Some(lateness) = all.slot.histogram(TimeKind::Lateness, OutcomeClass::Ok) {
             self.lateness.add(lateness);
         }
-        let answered = KindTimes::of(&all.slot, TimeKind::Response).answered;
+        let answered = KindTimes::from_slot(&all.slot, TimeKind::Response).answered;
         let unanswered = all.slot.counters.without_answer();
         self.windows
             .push(frame.span.0 / SECOND, frame.phase, &answered, unanswered);

@@ -29,7 +29,7 @@ impl RunParts {
     ///
     /// # Errors
     /// When one of them is of another run.
-    pub fn of(dir: &Path, whole: &Manifest) -> Result<RunParts, RecordError> {
+    pub fn find(dir: &Path, whole: &Manifest) -> Result<RunParts, RecordError> {
         let mut parts = RunParts::default();
         for (number, path) in folders(dir) {
             match manifest::read(&path) {

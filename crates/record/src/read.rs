@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use super::{
     counters::{self, CounterLine},
-    frame::IntervalRecord,
     hlog::{self, Decoder, LogLine},
+    interval::IntervalRecord,
 };
 
 /// Streams the finished intervals of one folder.
@@ -32,15 +32,15 @@ impl IntervalReader {
     #[must_use]
     pub fn open(dir: &Path) -> IntervalReader {
         let lines = |name| LineReader::open(&dir.join(name));
-        IntervalReader::new(lines("counters.jsonl"), lines("intervals.hlog"))
+        IntervalReader::from_lines(lines("counters.jsonl"), lines("intervals.hlog"))
     }
 
     /// A reader of what such files hold.
-    pub(super) fn of(counters: &str, intervals: &str) -> IntervalReader {
-        IntervalReader::new(LineReader::of(counters), LineReader::of(intervals))
+    pub(super) fn new(counters: &str, intervals: &str) -> IntervalReader {
+        IntervalReader::from_lines(LineReader::new(counters), LineReader::new(intervals))
     }
 
-    fn new(counters: LineReader, log: LineReader) -> IntervalReader {
+    fn from_lines(counters: LineReader, log: LineReader) -> IntervalReader {
         IntervalReader {
             counters,
             log,
@@ -198,7 +198,7 @@ impl LineReader {
         }
     }
 
-    fn of(text: &str) -> LineReader {
+    fn new(text: &str) -> LineReader {
         LineReader {
             file: Some(Box::new(Cursor::new(text.to_owned()))),
             buffer: Vec::new(),

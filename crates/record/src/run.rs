@@ -17,11 +17,10 @@ use serde_json::Value;
 
 use super::{
     Event, EventKind, Frames, IntervalReader, IntervalRecord, LabelTotals, Manifest, NodeRow,
-    NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement,
-    door::DoorLine,
-    files, manifest, node,
+    NodeSum, RecordError, RunEnd, RunState, Totals, Truncation, agreement, files,
+    front_end::DoorLine,
+    location, manifest, node,
     parts::{self, RunParts},
-    place,
     read::{count_things, things},
     server::{ServerLine, ServerMetrics},
 };
@@ -137,7 +136,7 @@ impl Run {
     /// When the folder has no readable manifest, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = manifest::read(dir)?;
-        let parts = RunParts::of(dir, &manifest)?;
+        let parts = RunParts::find(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
         // Where one process's record ends, the others' figures are no longer those of the run.
         match run.cut {
@@ -153,15 +152,15 @@ impl Run {
     fn read(dir: &Path, manifest: &Manifest, parts: &RunParts, until_ns: Option<u64>) -> Run {
         let mut run = Run {
             dir: Some(dir.to_owned()),
-            totals: Totals::of(manifest),
+            totals: Totals::new(manifest),
             missing: parts.missing.clone(),
             damage: parts.damage.clone(),
             found: found(dir),
             ..Run::planned(manifest.clone(), Vec::new())
         };
         // Before anything is counted: which seconds are not to be judged by.
-        let told = things::<Event>(&dir.join("events.jsonl")).0;
-        run.totals.left_out = node::touched(&told, manifest.load.end_ns);
+        let reported = things::<Event>(&dir.join("events.jsonl")).0;
+        run.totals.left_out = node::touched(&reported, manifest.load.end_ns);
         run.take(dir, manifest, until_ns);
         // Of who is told to be lost nobody says so once more.
         let missing = run.missing.iter();
@@ -214,7 +213,7 @@ impl Run {
     /// # Errors
     /// As [`super::find`] and [`Run::open`].
     pub fn find(runs: &Path, wanted: &str) -> Result<Run, RecordError> {
-        Run::open(&place::find(runs, wanted)?)
+        Run::open(&location::find(runs, wanted)?)
     }
 
     /// Keeps what a front door has found behind the load: sentences that every rendering has, and a document of the door's own.
@@ -326,7 +325,7 @@ impl Run {
             add(&frame);
             self.totals.add(&frame, &self.labels);
         }
-        if let Some(cut) = Truncation::of(manifest, last_ns, reader.is_broken()) {
+        if let Some(cut) = Truncation::new(manifest, last_ns, reader.is_broken()) {
             self.cut = Some(cut.earlier(self.cut));
         }
         // Without their names nobody knows which figures belong together.

@@ -59,7 +59,7 @@ impl Descriptor {
 
     /// The same of one of several.
     #[must_use]
-    pub fn of(self, instance: &str) -> Descriptor {
+    pub fn with_instance(self, instance: &str) -> Descriptor {
         Descriptor {
             instance: Some(instance.to_owned()),
             ..self
@@ -355,7 +355,7 @@ mod tests {
     }
 
     /// Adds looks, and reads their lines back into another.
-    fn told(looks: &[SourceReading]) -> ServerMetrics {
+    fn metrics(looks: &[SourceReading]) -> ServerMetrics {
         let nothing = plan::Plan::new(
             String::new(),
             plan::Format::NATIVE,
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn a_level_stands_for_the_time_since_the_look_before() {
         let cpu = || Descriptor::gauge("cpu", "%");
-        let server = told(&[
+        let server = metrics(&[
             look(0, &[]),
             look(1, &[(cpu(), 50.0)]),
             look(3, &[(cpu(), 80.0)]),
@@ -410,8 +410,8 @@ mod tests {
 
     #[test]
     fn a_counter_is_told_as_a_rate_but_not_over_a_gap_or_a_restart() {
-        let sent = || Descriptor::counter("net-out", "B").of("lo");
-        let server = told(&[
+        let sent = || Descriptor::counter("net-out", "B").with_instance("lo");
+        let server = metrics(&[
             look(1, &[(sent(), 1000.0)]),
             look(3, &[(sent(), 5000.0)]),
             gap(4),

@@ -36,7 +36,7 @@ pub struct Totals {
 impl Totals {
     /// Totals of nothing yet, of such a run.
     #[must_use]
-    pub fn of(manifest: &Manifest) -> Totals {
+    pub fn new(manifest: &Manifest) -> Totals {
         Totals {
             history: History::new(manifest.start.wall_ns),
             load_end_ns: manifest.load.end_ns,
@@ -64,7 +64,8 @@ impl Totals {
         if mutant::is(Mutant::AveragedPercentiles)
             && let Some(part) = frame.parts.get(&(measure::label::ALL, frame.phase))
         {
-            let times = measure::summary::KindTimes::of(&part.slot, measure::TimeKind::Response);
+            let times =
+                measure::summary::KindTimes::from_slot(&part.slot, measure::TimeKind::Response);
             self.responses.push(times.answered);
         }
         self.add_windows(frame);
@@ -80,7 +81,7 @@ impl Totals {
         for ((id, phase), part) in &frame.parts {
             let unanswered = part.slot.counters.without_answer();
             for kind in [TimeKind::Response, TimeKind::Service, TimeKind::Iteration] {
-                let answered = KindTimes::of(&part.slot, kind).answered;
+                let answered = KindTimes::from_slot(&part.slot, kind).answered;
                 let of_all = *id == label::ALL && kind != TimeKind::Iteration;
                 let is_wanted = of_all || kind == TimeKind::Iteration && answered.count() > 0;
                 if is_wanted && answered.count() + unanswered > 0 {
@@ -107,9 +108,9 @@ impl Totals {
             let wanted = |label, phase| {
                 label == *id && phases.is_none_or(|phases: &[u32]| phases.contains(&phase))
             };
-            let times = KindTimes::of(&self.sum(wanted).slot, kind);
+            let times = KindTimes::from_slot(&self.sum(wanted).slot, kind);
             let x = times.answered.quantile(q)?;
-            Some(windows.doubted_inflation(x, bound, phases))
+            Some(windows.conservative_inflation(x, bound, phases))
         };
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
@@ -126,7 +127,9 @@ impl Totals {
         let of_kind = self.windows.iter();
         let of_kind = of_kind.filter(|((id, known), _)| *known == kind && wanted(*id));
         let inflation = |(_, windows): (&(LabelId, TimeKind), &Windows)| {
-            windows.within(from, to).doubted_inflation(x, bound, None)
+            windows
+                .within(from, to)
+                .conservative_inflation(x, bound, None)
         };
         of_kind.map(inflation).fold(1.0, f64::max)
     }

@@ -9,11 +9,11 @@ use plan::Plan;
 use super::{
     DecodedChunk, Event, EventKind, FirstError, HostSample, IntervalRecord, Manifest, NodeRow,
     RecordChunk, RecordError, Run, RunEnd, RunLocation, RunState, begin,
+    chunk::json_lines,
     copy::{self, Copier, Extra, RecordPiece},
-    door::DoorLine,
     files::{self, Files, replace},
+    front_end::DoorLine,
     hlog,
-    leaf::json_lines,
     server::{ServerMetrics, SourceReading},
     totals::Totals,
 };
@@ -119,7 +119,7 @@ impl Writer {
             found: None,
             dir: None,
             labels: Vec::new(),
-            totals: Totals::of(&manifest),
+            totals: Totals::new(&manifest),
             manifest,
             events,
             cut: None,
@@ -188,15 +188,15 @@ impl Writer {
     /// Adds an interval. Returns a warning at most once in a run: from then on nothing more is written.
     pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
         self.add_labels(&interval.labels);
-        let frame = IntervalRecord::of(interval, host);
+        let frame = IntervalRecord::new(interval, host);
         let labels = self.new_labels(&frame);
         let events = self.events_of(interval);
         let door = (!interval.door.is_empty())
-            .then(|| DoorLine::of(interval.index, &interval.door, &self.redactor));
+            .then(|| DoorLine::new(interval.index, &interval.door, &self.redactor));
         let is_kept = self.files.is_some() || self.copier.is_some();
         let written = match &mut self.encoder {
             Some(encoder) if is_kept => {
-                let leaf = RecordChunk::of(&frame, &labels, door.as_ref(), &events, encoder);
+                let leaf = RecordChunk::new(&frame, &labels, door.as_ref(), &events, encoder);
                 let files = self.files.as_mut();
                 let written = files.map_or(Ok(()), |files| files.interval(&leaf));
                 // The copy goes on where there is no room for the record itself.
@@ -393,7 +393,7 @@ impl Writer {
         let mut firsts: Vec<FirstError> = interval
             .firsts
             .iter()
-            .map(|first| FirstError::of(first, &self.redactor))
+            .map(|first| FirstError::new(first, &self.redactor))
             .collect();
         firsts.sort_by_key(|first| first.done_ns);
         // Every worker reports its own first; one is enough.

@@ -6,15 +6,16 @@ use std::{
 };
 
 use crate::{
-    campaign, compare, course, find, html, markdown,
+    campaign, compare, find, html, markdown,
     sheet::{self, Sheet},
+    trend,
 };
 
 use analysis::{
     page::Page,
     summary::{self, Summary},
 };
-use decisions::{compare::Comparison, find::SearchResult, past::MetricTrend};
+use decisions::{compare::Comparison, find::SearchResult, run_index::MetricTrend};
 
 /// The page's file.
 pub const PAGE: &str = "report.html";
@@ -48,9 +49,9 @@ pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     replace(&dir.join(SUMMARY), json(&page.summary)?.as_bytes())?;
     let series = serde_json::to_string(&page.series).map_err(not_json)? + "\n";
     replace(&dir.join("series.json"), series.as_bytes())?;
-    let html = html::of(page).map_err(not_json)?;
+    let html = html::render(page).map_err(not_json)?;
     replace(&dir.join(PAGE), html.as_bytes())?;
-    let document = markdown::of(page);
+    let document = markdown::render(page);
     let charts = dir.join(markdown::CHARTS);
     if !document.charts.is_empty() {
         folder(&charts)?;
@@ -71,7 +72,7 @@ pub fn write_campaign(
     runs: &[(campaign::RunSpan, &Page)],
 ) -> Result<(), NotWritten> {
     replace(&dir.join("campaign.json"), as_json(campaign)?.as_bytes())?;
-    write_sheet(dir, &campaign::of(campaign, runs))
+    write_sheet(dir, &campaign::sheet(campaign, runs))
 }
 
 /// Writes a comparison's `comparison.json`, `report.html`, `report.md` and its charts into a folder.
@@ -84,7 +85,7 @@ pub fn write_comparison(dir: &Path, comparison: &Comparison) -> Result<(), NotWr
         &dir.join("comparison.json"),
         as_json(comparison)?.as_bytes(),
     )?;
-    write_sheet(dir, &compare::of(comparison))
+    write_sheet(dir, &compare::sheet(comparison))
 }
 
 /// Writes a search's `find.json`, `report.html`, `report.md` and its charts into a folder.
@@ -94,7 +95,7 @@ pub fn write_comparison(dir: &Path, comparison: &Comparison) -> Result<(), NotWr
 pub fn write_found(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     folder(dir)?;
     write_found_so_far(dir, found)?;
-    write_sheet(dir, &find::of(found))
+    write_sheet(dir, &find::sheet(found))
 }
 
 /// Writes a search's `find.json` alone, while it goes on: whole or not at all.
@@ -121,8 +122,8 @@ fn write_sheet(dir: &Path, sheet: &Sheet) -> Result<(), NotWritten> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_course(path: &Path, course: &MetricTrend) -> Result<(), NotWritten> {
-    replace(path, course::of(course).page.as_bytes())
+pub fn write_course(path: &Path, trend: &MetricTrend) -> Result<(), NotWritten> {
+    replace(path, trend::sheet(trend).page.as_bytes())
 }
 
 /// Writes anything that serialises as JSON to be read by people too.
@@ -154,7 +155,7 @@ pub fn as_json<T: serde::Serialize>(what: &T) -> Result<String, NotWritten> {
 /// # Errors
 /// When it cannot be written.
 pub fn write_page(path: &Path, page: &Page) -> Result<(), NotWritten> {
-    replace(path, html::of(page).map_err(not_json)?.as_bytes())
+    replace(path, html::render(page).map_err(not_json)?.as_bytes())
 }
 
 /// Makes a folder for a report, if it is not there.

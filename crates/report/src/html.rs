@@ -13,7 +13,7 @@ const TEMPLATE: &str = include_str!("../../../web/dist/report.html");
 ///
 /// # Errors
 /// None that a summary can have.
-pub fn of(page: &Page) -> Result<String, serde_json::Error> {
+pub fn render(page: &Page) -> Result<String, serde_json::Error> {
     if page.summary.run.imported_from.is_none() {
         return Ok(with(&serde_json::to_string(page)?));
     }

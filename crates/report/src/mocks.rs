@@ -43,15 +43,15 @@ pub fn cells(row: &MockRow) -> Vec<String> {
 /// By how much answers were late, mock by mock.
 #[must_use]
 pub fn lateness(rows: &[MockRow]) -> Option<String> {
-    let mut told: Vec<String> = rows
+    let mut reported: Vec<String> = rows
         .iter()
         .filter_map(|row| Some(format!("{} {}", row.mock, units::time(row.late_p99_ns?))))
         .collect();
-    told.dedup();
-    (!told.is_empty()).then(|| {
+    reported.dedup();
+    (!reported.is_empty()).then(|| {
         format!(
             "99 % of the answers came at most so much later than computed: {}.",
-            told.join(", ")
+            reported.join(", ")
         )
     })
 }

@@ -14,7 +14,7 @@ use std::{
 use engine::{StopHandle, Urgency};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{exit, signals, voice::NullSink, voice::SharedVoice};
+use crate::{exit, messages::NullSink, messages::SharedVoice, signals};
 
 /// How often is looked for signals.
 const LOOK: Duration = Duration::from_millis(20);
@@ -78,16 +78,16 @@ pub fn own(
 }
 
 /// Why nothing can be written next to this file, if that is so.
-fn no_room(beside: &Path) -> Option<String> {
+fn no_room(background: &Path) -> Option<String> {
     /// As much as the smallest file that a run writes takes on any disk.
     const ROOM: usize = 64 << 10;
-    let tried = beside.with_extension("room");
+    let tried = background.with_extension("room");
     let written = fs::write(&tried, vec![0; ROOM]);
     let _ = fs::remove_file(&tried);
     written.err().map(|error| {
         format!(
             "cannot write to {}: {error}; free some space",
-            beside.parent().unwrap_or(beside).display()
+            background.parent().unwrap_or(background).display()
         )
     })
 }
@@ -124,7 +124,7 @@ pub fn end_with_parent() {
 fn wait(child: Child, stop: &StopHandle, mut look: impl FnMut(&Child)) -> io::Result<ChildExit> {
     let mut child = child;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let mut told = Urgency::None;
+    let mut reported = Urgency::None;
     let mut first = None;
     let (_quiet, over) = mpsc::channel::<()>();
     loop {
@@ -141,8 +141,8 @@ fn wait(child: Child, stop: &StopHandle, mut look: impl FnMut(&Child)) -> io::Re
             });
         }
         look(&child);
-        if stop.urgency() > told {
-            told = stop.urgency();
+        if stop.urgency() > reported {
+            reported = stop.urgency();
             first = first.or(stop.signal());
             let signal = match stop.signal() {
                 Some(15) => Signal::TERM,

@@ -39,7 +39,7 @@ pub fn of_not_run(why: &StartError) -> u8 {
 
 /// The native code of a run that ended.
 #[must_use]
-pub fn of(outcome: &RunOutcome<'_>) -> u8 {
+pub fn code(outcome: &RunOutcome<'_>) -> u8 {
     if outcome.error.is_some() || !outcome.files_written {
         return COULD_NOT_RUN;
     }

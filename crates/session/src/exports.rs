@@ -14,7 +14,7 @@ use record::Run;
 
 use analysis::summary::Summary;
 
-use crate::voice::SharedVoice;
+use crate::messages::SharedVoice;
 
 /// What can be written.
 const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";

@@ -2,26 +2,26 @@
 //! code. In this order, so that nothing that comes later can lose a figure.
 
 use crate::{
-    before_after,
-    door::{Door, RunOutcome},
-    ended::FinishedRun,
-    exit, keep,
+    derived_files, exit,
+    finished::FinishedRun,
+    observer::{RunObserver, RunOutcome},
+    setup_teardown,
 };
 
 impl FinishedRun {
     /// Shows and keeps everything; answers the code to exit with.
-    pub fn finish(self, door: &mut dyn Door) -> u8 {
+    pub fn finish(self, door: &mut dyn RunObserver) -> u8 {
         door.ended(&self);
         let (run, rest) = (&self.run, &self.rest);
         let page = door.page(run);
         door.computed(&page);
-        let derived = keep::derive(run, &page, &rest.voice);
+        let derived = derived_files::derive(run, &page, &rest.voice);
         door.kept(derived.report.as_deref());
         // A probe is a part of its search, and a part is no run.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
-            keep::index(run, &page, &rest.voice);
+            derived_files::index(run, &page, &rest.voice);
         }
-        let json = keep::write_json(&page, rest.json.as_deref(), &rest.voice);
+        let json = derived_files::write_json(&page, rest.json.as_deref(), &rest.voice);
         let exported = rest.exports.write(run, &page.summary, &rest.voice);
         let code = door.code(&RunOutcome {
             run,
@@ -32,7 +32,7 @@ impl FinishedRun {
             files_written: derived.is_written && json && exported,
             strict: rest.plan.strict,
         });
-        let after = before_after::after(rest, Some(door.observer()));
+        let after = setup_teardown::after(rest, Some(door.observer()));
         exit::with_after(code, after, door.after_failed())
     }
 }

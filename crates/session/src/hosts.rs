@@ -76,7 +76,7 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     let names = text.split([',', ' ']).filter(|name| !name.is_empty());
     let hosts = names.map(|name| {
         canonical(name).ok_or_else(|| {
-            let line = format!("{FIXED}: `{name}` is no host: names, separated by commas");
+            let line = format!("{FIXED}: `{name}` is not a valid host: names, separated by commas");
             vec![Problem::anywhere(line)]
         })
     });
@@ -87,7 +87,7 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
 /// Where the load goes: every host that the test names, the first one with its address, and whether that is this machine.
 #[must_use]
 pub fn first_line(plan: &Plan) -> Option<String> {
-    let named = hosts::Hosts::of(plan, &Allow::default());
+    let named = hosts::Hosts::new(plan, &Allow::default());
     let (first, others) = named.known().split_first()?;
     let route = &plan.http.route;
     if let Some(path) = &route.unix {

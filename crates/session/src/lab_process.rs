@@ -82,7 +82,7 @@ pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>
             Some(base) => {
                 source.place = MetricLocation::Url(format!("{}{path}", base.trim_end_matches('/')))
             }
-            None => problems.push(nobody(source, *listener, listeners.len())),
+            None => problems.push(no_listener(source, *listener, listeners.len())),
         }
     }
     if problems.is_empty() {
@@ -92,7 +92,7 @@ pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>
     }
 }
 
-fn nobody(source: &MetricSource, listener: usize, there_are: usize) -> Problem {
+fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Problem {
     let why = match there_are {
         0 => "the target is no lab: write where it is".to_owned(),
         1 => format!("the lab listens at one place only, there is no {listener}: write lab:/path"),

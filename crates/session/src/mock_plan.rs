@@ -35,7 +35,7 @@ pub struct Served {
 /// # Errors
 /// What is wrong with them, line by line.
 pub fn names(file: &Path) -> Result<Vec<String>, Vec<String>> {
-    mocks::names(&of(file)).map_err(lines)
+    mocks::names(&read(file)).map_err(lines)
 }
 
 /// The mocks of a plan's file, with the times of recorded runs from this folder of records.
@@ -50,13 +50,13 @@ pub fn load(file: &Path, runs: Option<&Path>) -> Result<Served, Vec<String>> {
         notes.borrow_mut().extend(note);
         Ok(MockLatency::Measured(measured))
     };
-    let mocks = mocks::load(&of(file), &recorded).map_err(lines)?;
+    let mocks = mocks::load(&read(file), &recorded).map_err(lines)?;
     let mut notes = notes.into_inner();
     notes.dedup();
     Ok(Served { mocks, notes })
 }
 
-fn of(file: &Path) -> Inputs {
+fn read(file: &Path) -> Inputs {
     Inputs {
         files: vec![file.to_owned()],
         ..Inputs::default()
@@ -106,7 +106,7 @@ fn measured(
     let ends = (times.min().unwrap_or(0), times.max().unwrap_or(0));
     let source = format!("run {name}, \"{label}\", {} answers", count(times.count()));
     let mean = times.mean().unwrap_or(0.0);
-    let measured = Measured::of(source, times.cells(), ends, mean);
+    let measured = Measured::new(source, times.cells(), ends, mean);
     let measured = measured.ok_or_else(|| format!("run {name} has no times of \"{label}\""))?;
     let note = (unanswered > 0).then(|| {
         format!(
@@ -119,9 +119,9 @@ fn measured(
 
 /// A run by `last`, its name or its folder; a folder is looked for beside the plan first, as all files that a plan names.
 fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
-    let beside = file.parent().map(|folder| folder.join(wanted));
+    let background = file.parent().map(|folder| folder.join(wanted));
     let is_run = |folder: &PathBuf| wanted.contains('/') && folder.join("manifest.json").is_file();
-    let found = match beside.filter(is_run) {
+    let found = match background.filter(is_run) {
         Some(folder) => Run::open(&folder),
         None => Run::find(runs, wanted),
     };

@@ -13,7 +13,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    asking::{Base, BlockingRequest},
+    blocking_http::{Base, BlockingRequest},
     exit,
     lab_process::NotStarted,
 };
@@ -85,8 +85,8 @@ impl MockProcess {
             .into_iter()
             .flat_map(|out| BufReader::new(out).lines());
         for line in lines.map_while(Result::ok) {
-            let told = line.strip_prefix("listening on ");
-            if let Some((url, name)) = told.and_then(|rest| rest.split_once(' ')) {
+            let reported = line.strip_prefix("listening on ");
+            if let Some((url, name)) = reported.and_then(|rest| rest.split_once(' ')) {
                 mocks.addresses.push((name.to_owned(), url.to_owned()));
             }
             if line == "ready" {
@@ -132,7 +132,7 @@ impl Drop for MockProcess {
 
 /// The target of a lab with the mocks as its downstreams, as far as it says nothing of them itself.
 #[must_use]
-pub fn behind(target: &str, addresses: &[(String, String)]) -> String {
+pub fn redirect(target: &str, addresses: &[(String, String)]) -> String {
     let mut target = target.to_owned();
     for (name, url) in addresses {
         if target.contains(&format!("downstream={name}=")) {
@@ -158,7 +158,7 @@ pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
 ///
 /// # Errors
 /// A line of which one does not answer.
-pub fn told(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
+pub fn parse_addresses(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
     addresses
         .iter()
         .map(|one| ask(one, "GET", "/__mock/stats"))
@@ -174,7 +174,7 @@ fn ask((name, url): &(String, String), method: &str, path: &str) -> Result<Value
         headers: &[],
         body: None,
     };
-    let answer = base.ask(&request).map_err(failed)?;
+    let answer = base.send(&request).map_err(failed)?;
     serde_json::from_slice(&answer.body).map_err(|why| failed(why.to_string()))
 }
 
@@ -189,11 +189,11 @@ mod tests {
             ("chip".to_owned(), "http://127.0.0.1:2".to_owned()),
         ];
         assert_eq!(
-            behind("lab:checkin", &all),
+            redirect("lab:checkin", &all),
             "lab:checkin?downstream=lorota=http://127.0.0.1:1&downstream=chip=http://127.0.0.1:2"
         );
         assert_eq!(
-            behind("lab:checkin?downstream=chip=http://x", &all),
+            redirect("lab:checkin?downstream=chip=http://x", &all),
             "lab:checkin?downstream=chip=http://x&downstream=lorota=http://127.0.0.1:1"
         );
     }

@@ -12,12 +12,13 @@ use crate::{
     exports::Exports,
     hosts::Hosts,
     live::{self, Bound},
-    memory, named, pacing,
+    memory,
+    messages::SharedVoice,
+    naming, pacing,
     part::RunPartOrder,
     rules,
     sampling::{self, Sampler},
     server_sources,
-    voice::SharedVoice,
 };
 
 /// What a run is made of.
@@ -167,7 +168,7 @@ pub(crate) fn prepare_as(
         job.options.is_late = part.late;
         job.plan.inherited = part.inherited.clone();
     }
-    rules::ask_for_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
+    rules::apply_env_excerpts(&mut job.plan).map_err(RunRefused::bad_input)?;
     let conducted = job.part.as_ref().is_some_and(|part| part.conducted);
     let alone = job.part.as_ref().is_some_and(|part| part.alone);
     if alone && (job.plan.before.is_some() || job.plan.after.is_some()) {
@@ -175,18 +176,18 @@ pub(crate) fn prepare_as(
         return Err(RunRefused::bad_input(vec![Problem::anywhere(line)]));
     }
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
-    rules::ask_to_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
+    rules::apply_env_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
     if job.part.is_none() || conducted || alone {
         // Whoever has flags of ours for it asks before they are looked at.
         if job.door != "run" {
-            named::ask(&mut job.plan, None).map_err(RunRefused::bad_input)?;
+            naming::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
-        rules::ask_to_check(&mut job.plan).map_err(RunRefused::bad_input)?;
-        server_sources::ask(&mut job.plan).map_err(RunRefused::bad_input)?;
+        rules::apply_env_check(&mut job.plan).map_err(RunRefused::bad_input)?;
+        server_sources::apply_env_server(&mut job.plan).map_err(RunRefused::bad_input)?;
     }
     let is_first = job.part.as_ref().is_some_and(|part| part.share.index == 0);
     if job.part.is_none() || alone && is_first {
-        let more = sampling::of(&job.plan.server, voice).map_err(RunRefused::bad_input)?;
+        let more = sampling::samplers(&job.plan.server, voice).map_err(RunRefused::bad_input)?;
         job.samplers.extend(more);
     }
     let plan = &job.plan;
@@ -196,9 +197,9 @@ pub(crate) fn prepare_as(
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
         // Nothing that a test file says of its answers is left out silently.
-        let nobody =
+        let unused =
             "steps of the plan say what nobody here looks at: their front door's hooks are missing";
-        return Err(RunRefused::bad_input(vec![Problem::anywhere(nobody)]));
+        return Err(RunRefused::bad_input(vec![Problem::anywhere(unused)]));
     }
     if let Some(problem) = job
         .options
@@ -223,7 +224,7 @@ pub(crate) fn prepare_as(
     if !problems.is_empty() {
         return Err(RunRefused::bad_input(problems));
     }
-    let live = Bound::of(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
+    let live = Bound::bind(job.live).map_err(|line| vec![Problem::anywhere(line)])?;
     Ok(Ready {
         prepared,
         manifest,
@@ -359,11 +360,11 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
         }
         _ => 0,
     };
-    let beside = plan
-        .beside
+    let background = plan
+        .background
         .as_ref()
-        .map_or(0, |beside| beside.mqtt.clients());
-    descriptors_for(share.of_first(connections) + share.of_first(beside))
+        .map_or(0, |background| background.mqtt.clients());
+    descriptors_for(share.of_first(connections) + share.of_first(background))
 }
 
 /// Says that there are not enough descriptors for so many connections.

@@ -29,7 +29,7 @@ pub struct MachineCheck {
 ///
 /// # Errors
 /// Everything that keeps the plan from running.
-pub fn of(
+pub fn profile(
     plan: &Plan,
     seed: u64,
     assumed: Assumed,
@@ -40,7 +40,7 @@ pub fn of(
         sized.target = "http://127.0.0.1:65535".to_owned();
     }
     let sent = engine::program::sizes(&sized, seed)?;
-    let profile = Profile::of(plan, seed, assumed, &sent);
+    let profile = Profile::new(plan, seed, assumed, &sent);
     let checks = checks(plan, &profile);
     Ok((profile, checks))
 }

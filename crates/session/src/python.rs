@@ -43,7 +43,7 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
     }
     let names = ["python3", "python"];
     let own = std::env::current_exe().ok();
-    let beside = own.as_deref().and_then(Path::parent);
+    let background = own.as_deref().and_then(Path::parent);
     // A link to us may stand beside a Python that we do not stand beside ourselves.
     let called = std::env::args_os().next().map(PathBuf::from);
     let linked = called.as_deref().and_then(Path::parent);
@@ -52,7 +52,7 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
     let folders = linked
         .filter(|folder| !folder.as_os_str().is_empty())
         .into_iter()
-        .chain(beside)
+        .chain(background)
         .chain(on_path.iter().map(PathBuf::as_path));
     for folder in folders {
         for name in names {

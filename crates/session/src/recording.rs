@@ -5,7 +5,7 @@ use std::sync::Arc;
 use decisions::stop::{FiredRule, StopRules};
 use engine::{
     Cause, LoadControl, OutputLine, RuleVerdict, Sink, StopHandle, Urgency,
-    course::{AdjustedLoad, Change},
+    load_control::{AdjustedLoad, Change},
 };
 use measure::{Histogram, Interval, accumulator::KeptReason};
 use plan::criteria::Ending;
@@ -15,8 +15,8 @@ use record::{
 };
 
 use crate::{
-    door::Observer, live::Live, sampling::Sampling, voice::SharedVoice, watch::HostMonitor,
-    window::RecentIntervals,
+    host_monitor::HostMonitor, live::Live, messages::SharedVoice, observer::Observer,
+    sampling::Sampling, window::RecentIntervals,
 };
 
 /// Writes the record, then tells the observer.
@@ -40,7 +40,7 @@ pub(crate) struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    fn tell(&self, error: Option<RecordError>) {
+    fn report(&self, error: Option<RecordError>) {
         heed(error, &self.writer, &self.stop, &self.voice);
     }
 
@@ -61,7 +61,7 @@ impl Recording<'_> {
         for change in new.iter().filter(|change| change.at_ns < ended_ns) {
             let event = event_of(change, self.writer.run());
             let warning = self.writer.event(&event);
-            self.tell(warning);
+            self.report(warning);
         }
         self.rules.load_changed(load);
     }
@@ -76,7 +76,7 @@ impl Recording<'_> {
         let text = format!("`{}`: {}", fired.text, fired.measured);
         let event = Event::new(interval.span.1, EventKind::Stop, text);
         let warning = self.writer.event(&event);
-        self.tell(warning);
+        self.report(warning);
         self.stop.stop(cause(&fired));
     }
 
@@ -219,7 +219,7 @@ impl Sink for Recording<'_> {
         self.changes();
         let host = self.watch.look(interval.run.cpu_ns.len());
         let warning = self.writer.interval(&interval, &host);
-        self.tell(warning);
+        self.report(warning);
         self.tell_all(interval);
     }
 
@@ -227,12 +227,12 @@ impl Sink for Recording<'_> {
         match without_secrets(&mut self.redactor, line) {
             None => {}
             Some(OutputLine::Remark(text)) => {
-                let told = &self.writer.run().events;
-                if told.iter().all(|event| event.text != text) {
+                let reported = &self.writer.run().events;
+                if reported.iter().all(|event| event.text != text) {
                     let at_ns = self.writer.run().totals.last_end_ns();
                     let event = Event::new(at_ns, EventKind::Warning, text);
                     let warning = self.writer.event(&event);
-                    self.tell(warning);
+                    self.report(warning);
                 }
             }
             Some(line) => {

@@ -19,7 +19,7 @@ const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 /// A line for each that is none.
 pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
     read(&variable(STOP), |rule| {
-        parse_stop(rule).map_err(|error| error.told(STOP, rule))
+        parse_stop(rule).map_err(|error| error.describe(STOP, rule))
     })
 }
 
@@ -29,7 +29,7 @@ pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
 /// A line for each that is none.
 pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     read(text, |text| {
-        parse_criterion(text).map_err(|error| error.told(CHECK, text))
+        parse_criterion(text).map_err(|error| error.describe(CHECK, text))
     })
 }
 
@@ -43,7 +43,7 @@ pub fn checks() -> String {
 ///
 /// # Errors
 /// A line for each that is none; and that rules need a process that sees the whole run.
-pub(crate) fn ask_to_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
     plan.stop.extend(stop()?);
     if is_divided && !plan.stop.is_empty() {
         return Err(vec![Problem::anywhere(
@@ -57,7 +57,7 @@ pub(crate) fn ask_to_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<P
 ///
 /// # Errors
 /// A line for each that is none.
-pub(crate) fn ask_to_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     for criterion in criteria(&checks())? {
         if !plan
             .criteria
@@ -74,7 +74,7 @@ pub(crate) fn ask_to_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
 ///
 /// # Errors
 /// A line where the variable holds something else.
-pub(crate) fn ask_for_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.without_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|why| vec![Problem::anywhere(why)])?;
     if plan.without_excerpts {
@@ -122,7 +122,7 @@ mod tests {
         let texts = |rules: Vec<StopRule>| rules.into_iter().map(|rule| rule.when.text).collect();
         let lines = |all: Vec<Problem>| all.into_iter().map(|one| one.message).collect();
         let read = read(text, |rule| {
-            parse_stop(rule).map_err(|error| error.told(STOP, rule))
+            parse_stop(rule).map_err(|error| error.describe(STOP, rule))
         });
         read.map(texts).map_err(lines)
     }
@@ -131,8 +131,8 @@ mod tests {
     fn only_off_switches_excerpts_off() {
         let all = ["", "on", " off "].map(is_off);
         assert_eq!(all, [Ok(false), Ok(false), Ok(true)]);
-        let told = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
-        assert_eq!(is_off("no"), Err(told));
+        let reported = "LOADLINE_EXCERPTS is `on` or `off`, not `no`".to_owned();
+        assert_eq!(is_off("no"), Err(reported));
     }
 
     #[test]

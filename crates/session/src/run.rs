@@ -11,18 +11,18 @@ use record::{
 };
 
 use crate::{
-    before_after,
-    door::{Door, Observer},
-    ended::{FinishContext, FinishedRun, StartError},
+    finished::{FinishContext, FinishedRun, StartError},
+    host_monitor::HostMonitor,
     live::Steering,
+    messages::SharedVoice,
+    observer::{Observer, RunObserver},
     part::RunPartOrder,
     prepare::{Ready, RunRefused},
     recording::{Recording, heed},
     salt::random_salt,
     sampling::Sampling,
+    setup_teardown,
     signals::{self, SignalGuard},
-    voice::SharedVoice,
-    watch::HostMonitor,
     window::RecentIntervals,
 };
 
@@ -31,7 +31,7 @@ const LEAD_NS: u64 = 20_000_000;
 
 impl Ready {
     /// Runs and finishes; answers the code to exit with.
-    pub fn conduct(self, door: &mut dyn Door) -> u8 {
+    pub fn conduct(self, door: &mut dyn RunObserver) -> u8 {
         match self.run(door.observer()) {
             Ok(ended) => ended.finish(door),
             Err(why) => door.not_run(&why),
@@ -57,7 +57,7 @@ impl Ready {
     ) -> Result<FinishedRun, StartError> {
         // Of several processes, the one that divides the run does that once for all.
         if self.job.plan.before.is_some() && self.job.part.is_none() {
-            let left = before_after::before(&self, Some(&mut *observer))?;
+            let left = setup_teardown::before(&self, Some(&mut *observer))?;
             self.job.plan.inherited = left;
             // What they leave is every virtual user's from the first.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
@@ -104,7 +104,7 @@ impl Ready {
             }
         };
         let steering = match self.prepared.course() {
-            Some(course) => Steering::of(course.clone(), zero),
+            Some(course) => Steering::new(course.clone(), zero),
             None => Steering::fixed(job.door, &job.plan, part.is_some()),
         };
         let live = self.live.serve((zero, steering), &stop, &voice);
@@ -167,7 +167,7 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     if part.is_some_and(|part| part.conducted) {
         StopRules::none()
     } else {
-        StopRules::of(plan)
+        StopRules::from_plan(plan)
     }
 }
 

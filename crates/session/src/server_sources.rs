@@ -11,7 +11,7 @@ const ENVIRONMENT: &str = "LOADLINE_SERVER";
 ///
 /// # Errors
 /// A line for each that is none.
-pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
+pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     let text = std::env::var(ENVIRONMENT).unwrap_or_default();
     let mut problems = Vec::new();
     for one in text
@@ -26,9 +26,9 @@ pub(crate) fn ask(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     }
     // Whoever runs a lab for this process has said where it listens.
     if let Some(listeners) = lab_process::lent()
-        && let Err(nobody) = lab_process::resolve(plan, &listeners)
+        && let Err(unused) = lab_process::resolve(plan, &listeners)
     {
-        problems.extend(nobody);
+        problems.extend(unused);
     }
     let secrets: Vec<String> = plan
         .server

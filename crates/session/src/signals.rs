@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use engine::{Cause, StopHandle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{exit, voice::SharedVoice};
+use crate::{exit, messages::SharedVoice};
 
 /// The number of SIGHUP.
 const HANG_UP: u8 = 1;

@@ -58,14 +58,14 @@ pub(super) fn failed_sentence(criteria: &[Judged]) -> Option<String> {
         (1, 1) => "The criterion".to_owned(),
         (n, all) => format!("{n} of {all} criteria"),
     };
-    let told = failed.iter().take(TOLD).map(|judged| {
+    let reported = failed.iter().take(TOLD).map(|judged| {
         let measured = judged.measured.as_deref().unwrap_or("nothing");
         format!("{}, measured {measured}", judged.text)
     });
-    let mut told: Vec<String> = told.collect();
-    let more = failed.len() - told.len();
+    let mut reported: Vec<String> = reported.collect();
+    let more = failed.len() - reported.len();
     if more > 0 {
-        told.push(format!("and {more} more"));
+        reported.push(format!("and {more} more"));
     }
-    Some(format!("{who} failed: {}.", told.join("; ")))
+    Some(format!("{who} failed: {}.", reported.join("; ")))
 }

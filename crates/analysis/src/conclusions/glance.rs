@@ -46,8 +46,8 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
 /// Complete answers, right or wrong, per second; of an imported run what its tool told.
 fn answered(summary: &Summary) -> Option<Deciding> {
     if summary.run.imported_from.is_some() {
-        let told = summary.all.tells("per_second");
-        return told.then(|| figure("requests/s", units::rate(summary.all.per_second), None));
+        let reported = summary.all.reports("per_second");
+        return reported.then(|| figure("requests/s", units::rate(summary.all.per_second), None));
     }
     let answered = summary.requests.ok + summary.requests.failed;
     let rate = per_second(answered, summary.run.elapsed_ns);
@@ -72,14 +72,15 @@ fn times(stats: &Stats, unpaused: Option<&Stats>) -> Vec<Deciding> {
         ("p99", stats.p99, without(|stats| stats.p99)),
         ("largest", stats.max, without(|stats| stats.max)),
     ];
-    let told = times.into_iter().filter(|(_, time, _)| !time.not_given);
-    told.map(|(name, time, without)| {
-        let without = without.map(|time| format!("{} without pauses", time.value()));
-        let notes: Vec<String> = without.into_iter().chain(interval(time)).collect();
-        let note = (!notes.is_empty()).then(|| notes.join("; "));
-        figure(name, time.value(), note)
-    })
-    .collect()
+    let reported = times.into_iter().filter(|(_, time, _)| !time.not_given);
+    reported
+        .map(|(name, time, without)| {
+            let without = without.map(|time| format!("{} without pauses", time.value()));
+            let notes: Vec<String> = without.into_iter().chain(interval(time)).collect();
+            let note = (!notes.is_empty()).then(|| notes.join("; "));
+            figure(name, time.value(), note)
+        })
+        .collect()
 }
 
 /// The bounds of a percentile of few samples.

@@ -140,36 +140,36 @@ fn closest(criteria: &[Judged]) -> Vec<&Judged> {
 /// What another tool told, and no more.
 fn told_by(summary: &Summary, tool: &str) -> String {
     let all = &summary.all;
-    let mut told = Vec::new();
-    if all.tells("count") {
-        let rate = if all.tells("per_second") {
+    let mut reported = Vec::new();
+    if all.reports("count") {
+        let rate = if all.reports("per_second") {
             format!(" at {}/s", units::rate(all.per_second))
         } else {
             String::new()
         };
-        told.push(format!("{} requests{rate}", units::count(all.count)));
+        reported.push(format!("{} requests{rate}", units::count(all.count)));
     }
     if !summary.errors.is_empty() {
         let causes = summary.errors.iter().take(FIGURES);
         let causes: Vec<String> = causes
             .map(|row| format!("{} × {}", units::count(row.count), row.reason))
             .collect();
-        told.push(causes.join(", "));
-    } else if all.tells("errors") {
-        told.push(match all.errors {
+        reported.push(causes.join(", "));
+    } else if all.reports("errors") {
+        reported.push(match all.errors {
             0 => "none failed".to_owned(),
             n => format!("{} failed", units::count(n)),
         });
     }
     let stats = summary.headline_stats();
     let slow = stats.and_then(|(_, stats)| rules::highest(stats));
-    told.extend(slow.map(|(percentile, figure)| {
+    reported.extend(slow.map(|(percentile, figure)| {
         format!("{percentile} of the {} {figure}", summary.headline_name())
     }));
-    if told.is_empty() {
+    if reported.is_empty() {
         return format!("{tool} told nothing of its requests.");
     }
-    format!("By {tool}'s own figures: {}.", told.join(", "))
+    format!("By {tool}'s own figures: {}.", reported.join(", "))
 }
 
 /// Without criteria: what was seen.

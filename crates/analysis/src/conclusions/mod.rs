@@ -18,7 +18,7 @@ use crate::summary::{Conclusion, Summary};
 
 /// The conclusions of a summary, in the order in which they are read.
 #[must_use]
-pub fn of(summary: &Summary) -> Vec<Conclusion> {
+pub fn draw(summary: &Summary) -> Vec<Conclusion> {
     order::ordered(rules::ALL.iter().filter_map(|rule| rule(summary)).collect())
 }
 

@@ -104,7 +104,7 @@ fn the_generator_is_not_the_limit_of_a_target_that_failed_most_requests() {
     measurement.reasons = vec!["12 % of the plan was never started".into()];
     for (error_share, blames) in [(0.0, true), (0.2, true), (0.96, false), (1.0, false)] {
         summary.all.error_share = Some(error_share);
-        let conclusions = super::of(&summary);
+        let conclusions = super::draw(&summary);
         let generator = conclusions.iter().find(|one| one.kind == "generator");
         let text = &generator.unwrap().text;
         assert_eq!(

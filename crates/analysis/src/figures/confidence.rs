@@ -31,7 +31,7 @@ pub struct Confidence {
 }
 
 /// The intervals of a run: of response times where all are paced (else of service times), and of every scenario's iterations.
-pub fn of(run: &Run) -> Vec<Confidence> {
+pub fn intervals(run: &Run) -> Vec<Confidence> {
     let mut all = Vec::new();
     for ((id, kind), windows) in &run.totals.windows {
         let part = run.totals.label(*id);
@@ -42,7 +42,7 @@ pub fn of(run: &Run) -> Vec<Confidence> {
             TimeKind::Service => *id == label::ALL && !paced,
             kind => *kind == TimeKind::Iteration && is_of_iterations(run, *id),
         };
-        let samples = Sampled::of(&part, *kind);
+        let samples = Sampled::from_totals(&part, *kind);
         let Some(stats) = samples.stats().filter(|_| shown) else {
             continue;
         };

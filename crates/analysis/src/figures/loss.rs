@@ -47,7 +47,7 @@ pub fn losses(run: &Run) -> Vec<Loss> {
     let loss = |lost: &&NodeLost| {
         let (from_ns, to_ns) = lost.touched(end_ns);
         let (unsent, unknown) = (unsent(lost), run.unknown_of(lost));
-        let told = NodeLost {
+        let reported = NodeLost {
             unsent,
             ..(*lost).clone()
         };
@@ -60,7 +60,7 @@ pub fn losses(run: &Run) -> Vec<Loss> {
             by: lost.by.clone(),
             unsent,
             unknown,
-            text: told.text(unknown),
+            text: reported.text(unknown),
         }
     };
     lost.iter().map(loss).collect()

@@ -9,7 +9,7 @@ mod rates;
 mod thin;
 mod times;
 
-pub use confidence::{Confidence, of as confidence};
+pub use confidence::{Confidence, intervals as confidence};
 pub use errors::{ErrorRow, causes, rows as errors};
 pub use ledger::{ArrivalLedger, Requests, arrivals, by_class, requests, unrecorded};
 pub use loss::{Loss, losses, unsent_with_nodes};

@@ -35,7 +35,7 @@ pub struct Thin {
 
 impl Thin {
     /// What a sample tells of a quantile that few of its values lie beyond.
-    pub(super) fn of(sampled: &Sampled, figure: Figure, q: f64, windows: &Windows) -> Thin {
+    pub(super) fn new(sampled: &Sampled, figure: Figure, q: f64, windows: &Windows) -> Thin {
         let interval = sampled.interval(windows, q);
         let low_ns = interval.filter(|i| i.has_low).map(|i| i.low_ns);
         let largest = sampled.quantile(1.0);
@@ -124,7 +124,7 @@ mod tests {
                 .record(TimeKind::Service, OutcomeClass::Unanswered, 500 * MS);
             part.slot.counters.unanswered[measure::NoAnswer::Timeout as usize] += 1;
         }
-        Sampled::of(&part, TimeKind::Service)
+        Sampled::from_totals(&part, TimeKind::Service)
     }
 
     fn text(sampled: &Sampled, q: f64) -> String {

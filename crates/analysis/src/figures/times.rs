@@ -46,7 +46,7 @@ pub struct Figure {
 impl Figure {
     /// A time that is known, of samples of which nothing else is.
     #[must_use]
-    pub fn of(ns: u64) -> Figure {
+    pub fn from_ns(ns: u64) -> Figure {
         Figure {
             ns: Some(ns),
             ..Figure::default()
@@ -123,8 +123,8 @@ pub struct Sampled {
 
 impl Sampled {
     /// The samples of a kind. Where every request should have one, those without are counted as unanswered.
-    pub fn of(part: &LabelTotals, kind: TimeKind) -> Sampled {
-        let mut times = KindTimes::of(&part.slot, kind);
+    pub fn from_totals(part: &LabelTotals, kind: TimeKind) -> Sampled {
+        let mut times = KindTimes::from_slot(&part.slot, kind);
         if mutant::is(Mutant::ErrorsLeftOut) {
             times.unanswered = measure::Histogram::default();
         }
@@ -215,7 +215,7 @@ impl Sampled {
         Some(Figure {
             beyond: figure.beyond,
             too_few: true,
-            thin: Some(Thin::of(self, figure, q, windows)),
+            thin: Some(Thin::new(self, figure, q, windows)),
             ..Figure::default()
         })
     }
@@ -287,7 +287,7 @@ mod tests {
         }
         part.slot.counters.ok = 3;
         part.slot.counters.unanswered[NoAnswer::Unfinished as usize] = 2;
-        let sampled = Sampled::of(&part, TimeKind::Service);
+        let sampled = Sampled::from_totals(&part, TimeKind::Service);
         assert_eq!(sampled.quantile(0.6).unwrap().ns, Some(5000));
         // Whatever the two would have taken, the largest of all is no less than the largest that is known.
         let largest = sampled.quantile(1.0).unwrap();

@@ -65,7 +65,7 @@ fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(Strin
             *held.entry(&one.metric).or_default().entry(who).or_default() += mean;
         }
     }
-    let told = held.into_values().map(|by_whom| {
+    let reported = held.into_values().map(|by_whom| {
         let mut by_whom: Vec<(String, f64)> = by_whom.into_iter().collect();
         by_whom.sort_by(|a, b| b.1.total_cmp(&a.1));
         if by_whom[0].1 < MOST * threads {
@@ -79,7 +79,7 @@ fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(Strin
             by_whom.iter().map(|(_, held)| held).sum(),
         )
     });
-    told.max_by(|a: &(String, f64), b| a.1.total_cmp(&b.1))
+    reported.max_by(|a: &(String, f64), b| a.1.total_cmp(&b.1))
 }
 
 fn whom(one: &WatchedMetric) -> Option<String> {

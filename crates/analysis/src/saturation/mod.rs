@@ -88,7 +88,7 @@ struct PoolLevel {
 }
 
 /// What saturated; none where nothing was measured of a service.
-pub(crate) fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
+pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
             .iter()
@@ -104,7 +104,7 @@ pub(crate) fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
         .series
         .iter()
         .filter(|series| series.source != watched::GENERATOR);
-    let all: Vec<WatchedMetric> = of_a_service.map(WatchedMetric::of).collect();
+    let all: Vec<WatchedMetric> = of_a_service.map(WatchedMetric::from_series).collect();
     let cores = run.manifest.host.cpus.map(|cpus| cpus as f64);
     let saturation = judge_with(&all, &run.manifest.pools, cores, &rate);
     saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
@@ -139,9 +139,9 @@ fn judge_with(
     if all.is_empty() {
         return None;
     }
-    let mut limited = without_doubles(pools::of(all, declared));
-    limited.extend(runtime::of(all));
-    limited.extend(processor::of(all, cores));
+    let mut limited = without_doubles(pools::limits(all, declared));
+    limited.extend(runtime::limits(all));
+    limited.extend(processor::limits(all, cores));
     let watched = names(&limited);
     let mut reached = gathered(&limited, all, cores, rate);
     reached.sort_by_key(|one| one.at_ns);

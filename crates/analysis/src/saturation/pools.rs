@@ -17,7 +17,7 @@ const MANY_LOOKS: usize = 10;
 /// How a pool tells of itself.
 struct Pair {
     resource: &'static str,
-    tells: Tells,
+    is_reported: Tells,
     /// The last words of the metric that says how much is used, or free.
     level: &'static str,
     /// Of the one that says how much there is.
@@ -39,7 +39,7 @@ const fn pair(
 ) -> Pair {
     Pair {
         resource,
-        tells,
+        is_reported: tells,
         level,
         limit,
         waiting,
@@ -168,7 +168,7 @@ pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
 }
 
 /// Every pool that is known by the names of its metrics, and every one that the plan declares.
-pub(super) fn of(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limited> {
+pub(super) fn limits(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limited> {
     let known = PAIRS
         .iter()
         .flat_map(|pair| all.iter().filter_map(|one| known(pair, one, all)));
@@ -216,11 +216,11 @@ fn by_declaration(
 
 fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = level.before(pair.level)?;
-    let limit = level.beside(all, before, pair.limit)?;
+    let limit = level.sibling(all, before, pair.limit)?;
     let waiting = pair
         .waiting
-        .and_then(|waiting| level.beside(all, before, waiting));
-    pool(pair.resource, &pair.tells, level, (limit, waiting))
+        .and_then(|waiting| level.sibling(all, before, waiting));
+    pool(pair.resource, &pair.is_reported, level, (limit, waiting))
 }
 
 /// A pool by the series of what is used or free, of its size, and of what waits for it.

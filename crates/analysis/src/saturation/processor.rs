@@ -43,22 +43,24 @@ impl ProcessorSource<'_> {
 }
 
 /// Every processor that tells of itself.
-pub(super) fn of(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
-    let told = told(all, cores).into_iter().map(|told| {
-        let size = told.cores.unwrap_or(1.0);
+pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
+    let reported = sources(all, cores).into_iter().map(|reported| {
+        let size = reported.cores.unwrap_or(1.0);
         Limited {
             pool: None,
             resource: CPU,
-            source: told.by.source.clone(),
-            metric: told.by.metric.clone(),
-            limit: match told.cores {
+            source: reported.by.source.clone(),
+            metric: reported.by.metric.clone(),
+            limit: match reported.cores {
                 Some(cores) => {
                     format!("{cores} cores, {:.0} % of them and more busy", FULL * 100.0)
                 }
                 None => format!("{:.0} % and more busy", FULL * 100.0),
             },
             size,
-            stretch: told.by.lasting(|_, value| told.share(value) >= FULL),
+            stretch: reported
+                .by
+                .lasting(|_, value| reported.share(value) >= FULL),
         }
     });
     let throttled = all
@@ -73,14 +75,14 @@ pub(super) fn of(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
             size: 1.0,
             stretch: one.lasting(|_, value| value >= THROTTLED),
         });
-    told.chain(throttled).collect()
+    reported.chain(throttled).collect()
 }
 
 /// The busiest processor of a service in a stretch of time, as a share; none where nobody tells.
 pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan) -> Option<f64> {
-    let shares = told(all, cores)
+    let shares = sources(all, cores)
         .into_iter()
-        .filter_map(|told| Some(told.share(told.by.mean(stretch)?)));
+        .filter_map(|reported| Some(reported.share(reported.by.mean(stretch)?)));
     shares.fold(None, |most: Option<f64>, share| {
         Some(most.map_or(share, |most| most.max(share)))
     })
@@ -93,16 +95,16 @@ pub(super) fn cores_in_use(
     stretch: TimeSpan,
 ) -> Option<f64> {
     let mut in_use = None;
-    for told in told(all, cores) {
-        if told.cores.is_some() {
-            let here = told.by.mean(stretch)?;
+    for reported in sources(all, cores) {
+        if reported.cores.is_some() {
+            let here = reported.by.mean(stretch)?;
             in_use = Some(in_use.unwrap_or(0.0) + here);
         }
     }
     in_use
 }
 
-fn told(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>> {
+fn sources(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>> {
     let is_cpu = |one: &WatchedMetric| one.metric == "cpu";
     let of_process = |one: &WatchedMetric| {
         let sibling = |name: &str| {
@@ -147,9 +149,9 @@ fn told(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>> {
 }
 
 fn cores_beside(one: &WatchedMetric, all: &[WatchedMetric], last: &str) -> Option<f64> {
-    let beside = all.iter().find(|other| {
+    let background = all.iter().find(|other| {
         other.source == one.source && other.of == one.of && other.before(last).is_some()
     })?;
-    let (_, cores) = beside.looks.last()?;
+    let (_, cores) = background.looks.last()?;
     (*cores > 0.0).then_some(*cores)
 }

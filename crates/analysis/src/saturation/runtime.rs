@@ -16,7 +16,7 @@ const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 
 /// Every event loop and every heap that tells of itself.
-pub(super) fn of(all: &[WatchedMetric]) -> Vec<Limited> {
+pub(super) fn limits(all: &[WatchedMetric]) -> Vec<Limited> {
     let loops = all.iter().filter_map(|one| {
         let is_told = |name: &str| {
             let mut others = all.iter();
@@ -39,8 +39,8 @@ pub(super) fn of(all: &[WatchedMetric]) -> Vec<Limited> {
 
 fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = used.before("heap-used")?;
-    let max = used.beside(all, before, "heap-max")?;
-    let collecting = used.beside(all, before, "gc-time");
+    let max = used.sibling(all, before, "heap-max")?;
+    let collecting = used.sibling(all, before, "gc-time");
     // Full before each collection is what a heap is for.
     let collects = |at_ns: u64| {
         let share = collecting.and_then(|collecting| collecting.at(at_ns));
@@ -86,8 +86,8 @@ mod tests {
 
     fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<WatchedMetric> {
         // The first thirty seconds, and the thirty behind them.
-        let values = |[before, behind]: [f64; 2]| {
-            (0..60).map(move |second| if second < 30 { before } else { behind })
+        let values = |[before, after]: [f64; 2]| {
+            (0..60).map(move |second| if second < 30 { before } else { after })
         };
         all.iter()
             .map(|(name, both)| metric(source, name, None, values(*both)))

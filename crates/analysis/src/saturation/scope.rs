@@ -33,7 +33,7 @@ const SHARED: [&str; 15] = [
 
 impl ResourceScope {
     /// Of a resource that reached its limit.
-    pub fn of(reached: &Reached) -> ResourceScope {
+    pub fn from_reached(reached: &Reached) -> ResourceScope {
         match reached.resource.as_str() {
             pools::CONNECTIONS => {
                 return ResourceScope::Shared(format!(
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn reached(resource: &str, source: &str, held_by: Option<&str>) -> ResourceScope {
-        ResourceScope::of(&Reached {
+        ResourceScope::from_reached(&Reached {
             resource: resource.into(),
             source: source.into(),
             metric: "m".into(),

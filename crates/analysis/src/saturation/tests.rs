@@ -132,7 +132,7 @@ pub(super) fn metric(
 }
 
 /// As a Puma and its exporter would tell of it.
-fn told(service: ThreadService, seen: &[ServiceSecond]) -> Vec<WatchedMetric> {
+fn metrics(service: ThreadService, seen: &[ServiceSecond]) -> Vec<WatchedMetric> {
     let of = |name: &str, value: &dyn Fn(&ServiceSecond) -> f64| {
         metric("puma", name, Some("0"), seen.iter().map(value))
     };
@@ -170,7 +170,7 @@ pub(super) fn judged(all: &[WatchedMetric]) -> Saturation {
 
 /// What is named of a service: the resource, and the first words of the cause.
 fn named(service: ThreadService, seed: u64) -> Option<String> {
-    let saturation = judged(&told(service, &simulated(service, seed)));
+    let saturation = judged(&metrics(service, &simulated(service, seed)));
     let first = &saturation.reached[saturation.first?];
     let cause = first
         .cause
@@ -272,7 +272,7 @@ fn where_nothing_is_full_nothing_is_named() {
         ..CALM
     };
     always(near, None);
-    let saturation = judged(&told(near, &simulated(near, 7)));
+    let saturation = judged(&metrics(near, &simulated(near, 7)));
     assert_eq!(
         saturation.sentence,
         "Nothing that was measured reached its limit: thread pool (puma), CPU (app)."
@@ -286,7 +286,7 @@ fn without_the_figures_a_cause_is_not_told() {
         rate: [20.0, 90.0],
         ..CALM
     };
-    let mut all = told(service, &simulated(service, 3));
+    let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("lock"));
     let saturation = judged(&all);
     let first = &saturation.reached[saturation.first.expect("a first")];
@@ -300,7 +300,7 @@ fn without_the_figures_a_cause_is_not_told() {
             .ends_with("why it is full, what was measured does not show.")
     );
     // Without the processor nobody knows what whoever waits is waiting for.
-    let mut all = told(service, &simulated(service, 3));
+    let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("cpu"));
     let saturation = judged(&all);
     assert_eq!(saturation.reached[0].cause, None);
@@ -320,7 +320,7 @@ fn those_who_hold_the_threads_together_are_named_together() {
         rate: [5.0, 40.0],
         ..CALM
     };
-    let mut all = told(service, &simulated(service, 3));
+    let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("seconds_sum"));
     let waiting = all
         .iter()
@@ -341,8 +341,8 @@ fn those_who_hold_the_threads_together_are_named_together() {
 
 #[test]
 fn two_that_are_reached_together_are_not_told_apart() {
-    let from = |second: usize, before: f64, behind: f64| {
-        (0..30).map(move |i| if i < second { before } else { behind })
+    let from = |second: usize, before: f64, after: f64| {
+        (0..30).map(move |i| if i < second { before } else { after })
     };
     let all = |apart: usize| {
         vec![
@@ -465,14 +465,14 @@ fn a_pool_without_a_free_thread_is_full_whatever_its_backlog_says() {
         (5.0, "0 of 32 left, and requests wait, 2 of 2"),
     ] {
         let all = puma("puma", EXPORTER, 2, &|_| 0.0, backlog);
-        let told = judge(&all, None, &|_| Some(300.0)).unwrap();
-        assert!(told.sentence.contains(words), "{}", told.sentence);
-        assert_eq!(told.reached[0].resource, pools::THREADS);
+        let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
+        assert!(reported.sentence.contains(words), "{}", reported.sentence);
+        assert_eq!(reported.reached[0].resource, pools::THREADS);
     }
     // For some looks only, and without a line, it was just enough.
     let all = puma("puma", EXPORTER, 2, &|t| if t < 6 { 0.0 } else { 4.0 }, 0.0);
-    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
-    assert!(told.reached.is_empty(), "{}", told.sentence);
+    let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert!(reported.reached.is_empty(), "{}", reported.sentence);
 }
 
 #[test]
@@ -480,14 +480,14 @@ fn one_pool_that_two_sources_measure_is_one_pool() {
     let free = |t: u64| if t < 20 { (t % 7) as f64 } else { 0.0 };
     let mut all = puma("puma", EXPORTER, 1, &free, 0.0);
     all.extend(puma("app", OTHER_NAMES, 1, &free, 0.0));
-    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
-    assert_eq!(told.reached.len(), 1, "{}", told.sentence);
-    assert_eq!(told.first, Some(0), "{}", told.sentence);
+    let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert_eq!(reported.reached.len(), 1, "{}", reported.sentence);
+    assert_eq!(reported.first, Some(0), "{}", reported.sentence);
     // Two services of one kind that are full all the time are two.
     let mut all = puma("one", EXPORTER, 1, &|_| 0.0, 0.0);
     all.extend(puma("two", EXPORTER, 1, &|_| 0.0, 0.0));
-    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
-    assert_eq!(told.reached.len(), 2, "{}", told.sentence);
+    let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert_eq!(reported.reached.len(), 2, "{}", reported.sentence);
 }
 
 #[test]
@@ -509,14 +509,15 @@ fn a_pool_that_the_plan_declares_is_watched() {
         ),
         metric("app", "permits", None, (0..60).map(|_| 5.0)),
     ];
-    let told = judge(&all, None, &|_| Some(300.0)).unwrap();
-    assert!(told.watched.is_empty());
-    let told = judge_with(&all, &[declared(None)], None, &|_| Some(300.0)).unwrap();
+    let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
+    assert!(reported.watched.is_empty());
+    let reported = judge_with(&all, &[declared(None)], None, &|_| Some(300.0)).unwrap();
     assert!(
-        told.sentence
+        reported
+            .sentence
             .starts_with("What saturated first: pool (app: 0 of 5 left), at 21 s"),
         "{}",
-        told.sentence
+        reported.sentence
     );
     let missing = pools::unmatched(&all, &[declared(Some("queued"))]);
     assert_eq!(missing, ["server.app.queued"]);

@@ -32,7 +32,7 @@ pub(super) struct TimeSpan {
 }
 
 impl WatchedMetric {
-    pub fn of(series: &server::MetricSeries) -> WatchedMetric {
+    pub fn from_series(series: &server::MetricSeries) -> WatchedMetric {
         WatchedMetric {
             source: series.source.clone(),
             metric: series.of.metric.clone(),
@@ -54,7 +54,7 @@ impl WatchedMetric {
     }
 
     /// Another metric of the same source and instance, with the same words before its last ones.
-    pub fn beside<'a>(
+    pub fn sibling<'a>(
         &self,
         all: &'a [WatchedMetric],
         before: &str,

@@ -93,7 +93,7 @@ impl TimeColumns {
     }
 }
 
-pub fn of(moments: &[Moment<'_>]) -> Columns {
+pub fn build(moments: &[Moment<'_>]) -> Columns {
     let workers = moments
         .iter()
         .flat_map(|moment| &moment.rows)
@@ -180,7 +180,7 @@ impl Columns {
             (&mut self.wait, TimeKind::Wait),
         ];
         for (times, kind) in kinds {
-            times.push(&Sampled::of(moment.part(kind), kind));
+            times.push(&Sampled::from_totals(moment.part(kind), kind));
         }
     }
 

@@ -26,7 +26,7 @@ pub struct Heat {
     pub columns: Vec<Vec<u64>>,
 }
 
-pub fn of(moments: &[Moment<'_>], time: TimeKind) -> Heat {
+pub fn build(moments: &[Moment<'_>], time: TimeKind) -> Heat {
     let every = moments.len().div_ceil(COLUMNS).max(1);
     let column = |moments: &[Moment<'_>]| {
         let mut rows = BTreeMap::new();

@@ -3,17 +3,17 @@
 //! described in `docs/reference/series-json.md`.
 
 mod columns;
-mod courses;
 mod heat;
-mod lost;
+mod label_series;
+mod lost_nodes;
 mod server;
 mod shape;
 
 use serde::Serialize;
 
 pub use columns::{Columns, TimeColumns};
-pub use courses::{InPhase, LabelSeries, Spread};
 pub use heat::Heat;
+pub use label_series::{InPhase, LabelSeries, Spread};
 pub use server::{Constant, Panel, constant};
 pub use shape::Distribution;
 pub use shape::Grid;
@@ -55,23 +55,23 @@ pub struct Series {
 
 /// The series of a run, with the summary that says which time is its headline.
 #[must_use]
-pub fn of(run: &Run, summary: &Summary) -> Series {
-    with(run, summary, &timeline::of(run))
+pub fn build(run: &Run, summary: &Summary) -> Series {
+    with(run, summary, &timeline::build(run))
 }
 
 /// The same, of a run whose points are there already.
 pub(crate) fn with(run: &Run, summary: &Summary, timeline: &Timeline<'_>) -> Series {
     let headline = summary.headline();
-    let server = server::of(run, &timeline.moments);
-    let mut points = columns::of(&timeline.moments);
-    lost::add(&mut points, run);
+    let server = server::panels(run, &timeline.moments);
+    let mut points = columns::build(&timeline.moments);
+    lost_nodes::add(&mut points, run);
     Series {
         schema: SCHEMA,
         width_ns: run.totals.history.all.width_ns(),
         points,
-        heat: heat::of(&timeline.moments, headline),
-        distribution: shape::of(run, headline),
-        labels: courses::of(run, summary),
+        heat: heat::build(&timeline.moments, headline),
+        distribution: shape::distributions(run, headline),
+        labels: label_series::build(run, summary),
         criteria_timeline: timeline.criteria.clone(),
         constants: server::constants(&server),
         server,

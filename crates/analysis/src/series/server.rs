@@ -66,10 +66,10 @@ pub fn constant(
     let mut values = lines.map(steady).collect::<Option<Vec<f64>>>()?;
     values.sort_by(f64::total_cmp);
     values.dedup_by(|one, other| is_same(*one, *other));
-    let told: Vec<String> = values.iter().map(|one| units::figure(*one, unit)).collect();
-    (!told.is_empty()).then(|| Constant {
+    let reported: Vec<String> = values.iter().map(|one| units::figure(*one, unit)).collect();
+    (!reported.is_empty()).then(|| Constant {
         name: name.to_owned(),
-        text: told.join(" or "),
+        text: reported.join(" or "),
     })
 }
 
@@ -93,7 +93,7 @@ fn is_same(one: f64, other: f64) -> bool {
 }
 
 /// The panels of a run. One that holds nothing yet keeps its place: who has seen them knows them by it.
-pub fn of(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
+pub fn panels(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {
         name: series.name(),
@@ -156,11 +156,11 @@ mod tests {
                 ..panel("judged", None, &five)
             },
         ];
-        let told = constants(&panels);
-        let told: Vec<(&str, &str)> = told
+        let reported = constants(&panels);
+        let reported: Vec<(&str, &str)> = reported
             .iter()
             .map(|one| (one.name.as_str(), one.text.as_str()))
             .collect();
-        assert_eq!(told, [("threads", "5 or 8"), ("mean", "0.3")]);
+        assert_eq!(reported, [("threads", "5 or 8"), ("mean", "0.3")]);
     }
 }

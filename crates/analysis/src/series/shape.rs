@@ -56,7 +56,7 @@ impl Grid {
 }
 
 /// The distributions that a report shows: of the headline, and of service times where that is another.
-pub fn of(run: &Run, headline: TimeKind) -> Vec<Distribution> {
+pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
     let mut kinds = vec![headline];
     if headline != TimeKind::Service {
         kinds.push(TimeKind::Service);
@@ -79,7 +79,7 @@ pub fn of(run: &Run, headline: TimeKind) -> Vec<Distribution> {
 }
 
 fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {
-    let sampled = Sampled::of(part, kind);
+    let sampled = Sampled::from_totals(part, kind);
     let mut curve = Vec::new();
     for step in 0u32.. {
         let q = 1.0 - 0.5f64.powf(f64::from(step) / f64::from(STEPS));

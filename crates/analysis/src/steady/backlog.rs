@@ -94,7 +94,7 @@ pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -
 /// Whether whoever is answered has waited ever longer; none where too little was answered.
 fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: TimeKind) -> Option<bool> {
     let median = |moment: &Moment<'_>| {
-        let figure = Sampled::of(moment.part(kind), kind).quantile(0.5)?;
+        let figure = Sampled::from_totals(moment.part(kind), kind).quantile(0.5)?;
         figure.ns.or(figure.at_least_ns).map(|ns| ns as f64)
     };
     let third = within.len() / 3;

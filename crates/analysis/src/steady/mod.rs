@@ -7,7 +7,7 @@ mod backlog;
 mod points;
 pub mod simulated;
 mod stretch;
-mod words;
+mod text;
 
 use measure::{TimeKind, label};
 use record::{IntervalRow, LabelTotals, Model, Run};
@@ -17,8 +17,8 @@ use statistics::{Direction, settled};
 
 use crate::{
     figures::{Sampled, Stats},
+    live_snapshot,
     moments::{self, Moment},
-    newest,
 };
 pub use backlog::Flow;
 pub use backlog::of_phase;
@@ -96,7 +96,7 @@ pub enum Behaviour {
 
 /// The time that is looked at.
 fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
-    let kind = newest::headline(run, &run.totals.label(label::ALL));
+    let kind = live_snapshot::headline(run, &run.totals.label(label::ALL));
     let has_iterations = moments
         .iter()
         .any(|moment| moment.iterations.slot.counters.ended() > 0);
@@ -108,20 +108,20 @@ fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
 
 /// How the service did; none of a single iteration, and where nothing was sent.
 #[must_use]
-pub fn of(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
+pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
     let issued = |moment: &Moment<'_>| moment.all.slot.counters.issued;
     if run.manifest.load.model == Model::Once || moments.iter().all(|moment| issued(moment) == 0) {
         return None;
     }
     let kind = headline(run, moments);
-    let found = match stretch::of(run, moments) {
+    let found = match stretch::find(run, moments) {
         Ok(stretch) => look(run, moments, stretch.until_now(run), kind),
         Err(why) => Finding {
             stretch: None,
             what: SteadyState::Unknown(why),
         },
     };
-    Some(words::told(run, found, kind))
+    Some(text::describe(run, found, kind))
 }
 
 /// Whether a steady state can ever be looked for in a run with this load; else why not.
@@ -129,7 +129,7 @@ pub(crate) fn possible(run: &Run) -> Result<(), String> {
     if run.manifest.load.by.is_some() {
         return Ok(());
     }
-    stretch::of(run, &[]).map(drop)
+    stretch::find(run, &[]).map(drop)
 }
 
 /// From when to when the run was in a steady state, in nanoseconds from its start; else why it was not.
@@ -137,7 +137,7 @@ pub(crate) fn possible(run: &Run) -> Result<(), String> {
 /// # Errors
 /// In words.
 pub(crate) fn window(run: &Run) -> Result<(u64, u64), String> {
-    window_of(of(run, &moments::of(run)).as_ref())
+    window_of(detect(run, &moments::collect(run)).as_ref())
 }
 
 /// The same of what is known already.
@@ -188,7 +188,7 @@ enum SteadyState {
 fn look(run: &Run, moments: &[Moment<'_>], stretch: Segment, kind: TimeKind) -> Finding {
     let within = stretch.points(moments);
     let what = backlog::overload(run, moments, &within, kind).unwrap_or_else(|| {
-        match points::of(&within, stretch.length_ns(), kind) {
+        match points::collect(&within, stretch.length_ns(), kind) {
             Ok(points) => goes(&points, &within, stretch, kind),
             Err(why) => SteadyState::Unknown(why),
         }
@@ -238,7 +238,7 @@ fn goes(
     settled.for_each(|moment| part.slot.add(&moment.part(kind).slot));
     SteadyState::Steady {
         from_ns,
-        stats: Sampled::of(&part, kind).stats().map(Box::new),
+        stats: Sampled::from_totals(&part, kind).stats().map(Box::new),
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) struct SegmentPoints {
 }
 
 /// The points of these moments; else why there are none.
-pub(super) fn of(
+pub(super) fn collect(
     moments: &[&Moment<'_>],
     length_ns: u64,
     kind: TimeKind,
@@ -75,7 +75,7 @@ fn points(moments: &[&Moment<'_>], kind: TimeKind, width: usize) -> Option<Segme
             part.slot.add(&moment.part(kind).slot);
             all.slot.counters.add(&moment.all.slot.counters);
         }
-        let sampled = Sampled::of(&part, kind);
+        let sampled = Sampled::from_totals(&part, kind);
         let counters = &all.slot.counters;
         spans.push((chunk.first()?.span.0, chunk.last()?.span.1));
         counts.push(sampled.count());

@@ -63,7 +63,7 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
     labels.id(measure::label::LabelGroup::Request, "GET", "/");
     let mut run = Run::planned(manifest, labels.all().to_vec());
     run.manifest.state = RunState::Complete;
-    run.totals = Totals::of(&run.manifest);
+    run.totals = Totals::new(&run.manifest);
     let mut under_way = 0;
     for second in 0..seconds {
         let seen = seen(second);
@@ -95,7 +95,9 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
             ..IntervalRecord::default()
         };
         for label in [label::ALL, LABEL] {
-            frame.parts.insert((label, phase), LabelTotals::of(&slot));
+            frame
+                .parts
+                .insert((label, phase), LabelTotals::from_slot(&slot));
         }
         let (samples, level) = (1, under_way);
         (frame.run.due, frame.run.started) = (seen.issued, seen.issued);
@@ -171,6 +173,6 @@ pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: O
 
 /// What is said of a run.
 #[must_use]
-pub fn told(run: &Run) -> Option<super::Steady> {
-    super::of(run, &crate::moments::of(run))
+pub fn steady(run: &Run) -> Option<super::Steady> {
+    super::detect(run, &crate::moments::collect(run))
 }

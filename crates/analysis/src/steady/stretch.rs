@@ -3,7 +3,7 @@
 
 use record::{Model, Run};
 
-use crate::{figures, left_out::LeftOut, moments::Moment};
+use crate::{exclusions::LeftOut, figures, moments::Moment};
 
 /// A stretch of constant load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Segment {
 }
 
 /// The longest stretch of constant load; of several of one length the last one. Else why there is none.
-pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
+pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
         return same_users(moments).ok_or_else(|| NEVER.to_owned());
@@ -54,7 +54,7 @@ pub(super) fn of(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
             .collect();
     }
     // While a process was lost the load was not what it was to be.
-    let left_out = LeftOut::of(run, |_| true);
+    let left_out = LeftOut::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out.rest((stretch.from_ns, stretch.to_ns)).into_iter();
         rest.map(move |(from_ns, to_ns)| Segment {
@@ -92,11 +92,11 @@ impl Segment {
             to_ns: at_ns,
             ..self
         };
-        let behind = Segment {
+        let after = Segment {
             from_ns: at_ns,
             ..self
         };
-        vec![before, behind]
+        vec![before, after]
     }
 
     /// The points that lie in it. The first and the last of a run may be short; what is hardly anything of a point is none.

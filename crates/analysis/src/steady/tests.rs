@@ -25,24 +25,24 @@ fn course(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -
     simulated::course(&plan, seed, seconds, ms)
 }
 
-fn told(run: &Run) -> Steady {
-    of(run, &moments::of(run)).unwrap()
+fn steady_state(run: &Run) -> Steady {
+    detect(run, &moments::collect(run)).unwrap()
 }
 
 #[test]
 fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
     for seed in 0..20 {
         let warm = course(seed, 120, &[], |t| 5.0 + 45.0 * (-t / 10.0).exp());
-        let told = told(&warm);
-        assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
-        let cut = told.settled_ns.unwrap() / SECOND;
-        assert!((25..=60).contains(&cut), "{told:?}");
-        let p50 = told.stats.unwrap().p50.ns.unwrap() as f64;
+        let reported = steady_state(&warm);
+        assert_eq!(reported.behaviour, Behaviour::Steady, "{reported:?}");
+        let cut = reported.settled_ns.unwrap() / SECOND;
+        assert!((25..=60).contains(&cut), "{reported:?}");
+        let p50 = reported.stats.unwrap().p50.ns.unwrap() as f64;
         assert!((p50 / (5.0 * MS) - 1.0).abs() < 0.02, "{p50}");
         assert!(
-            told.sentence.contains("behind a warm-up of"),
+            reported.sentence.contains("behind a warm-up of"),
             "{}",
-            told.sentence
+            reported.sentence
         );
     }
 }
@@ -50,7 +50,7 @@ fn a_warm_up_is_cut_and_what_is_behind_it_is_as_it_was_made() {
 #[test]
 fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
     for seed in 0..20 {
-        let up = told(&course(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
+        let up = steady_state(&course(seed, 120, &[], |t| 5.0 + 5.0 * t / 120.0));
         assert_eq!(
             (up.behaviour, up.settled_ns),
             (Behaviour::Drifting, None),
@@ -58,9 +58,9 @@ fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
         );
         let per_minute = up.change_per_minute.unwrap();
         assert!((0.3..0.55).contains(&per_minute), "{up:?}");
-        let down = told(&course(seed, 120, &[], |t| 10.0 - 5.0 * t / 120.0));
+        let down = steady_state(&course(seed, 120, &[], |t| 10.0 - 5.0 * t / 120.0));
         assert_eq!(down.behaviour, Behaviour::WarmingUp, "{down:?}");
-        let step = told(&course(
+        let step = steady_state(&course(
             seed,
             120,
             &[],
@@ -74,8 +74,10 @@ fn what_drifts_what_shifts_and_what_is_level_are_told_apart() {
             "{step:?}"
         );
     }
-    let steady = (0..40).map(|seed| told(&course(seed, 60, &[], |_| 5.0)));
-    let whole = steady.filter(|told| told.settled_ns == Some(0)).count();
+    let steady = (0..40).map(|seed| steady_state(&course(seed, 60, &[], |_| 5.0)));
+    let whole = steady
+        .filter(|reported| reported.settled_ns == Some(0))
+        .count();
     assert!(whole >= 38, "{whole} of 40");
 }
 
@@ -87,30 +89,34 @@ fn errors_that_come_and_go_on_are_a_shift() {
         failed: if second < 40 { 0 } else { 10 },
         ..about(&mut random, 5.0)
     });
-    let told = told(&failing);
-    assert_eq!(told.figure.as_deref(), Some("errors"), "{told:?}");
-    assert_eq!(told.at_ns, Some(40 * SECOND), "{told:?}");
+    let reported = steady_state(&failing);
+    assert_eq!(reported.figure.as_deref(), Some("errors"), "{reported:?}");
+    assert_eq!(reported.at_ns, Some(40 * SECOND), "{reported:?}");
     assert!(
-        told.sentence.contains("from 0 % to 10.0 %"),
+        reported.sentence.contains("from 0 % to 10.0 %"),
         "{}",
-        told.sentence
+        reported.sentence
     );
 }
 
 #[test]
 fn more_than_can_be_answered_is_an_overload_from_fifteen_seconds_on() {
     for (seconds, gives_up) in [(15, None), (60, None), (60, Some(1.0)), (60, Some(2.0))] {
-        let told = told(&queue(seconds, 1100, gives_up));
+        let reported = steady_state(&queue(seconds, 1100, gives_up));
         assert_eq!(
-            told.behaviour,
+            reported.behaviour,
             Behaviour::Overload,
-            "{seconds} {gives_up:?} {told:?}"
+            "{seconds} {gives_up:?} {reported:?}"
         );
     }
     for comes in [500, 800, 950] {
         for seconds in [15, 60] {
-            let told = told(&queue(seconds, comes, None));
-            assert_ne!(told.behaviour, Behaviour::Overload, "{comes} {told:?}");
+            let reported = steady_state(&queue(seconds, comes, None));
+            assert_ne!(
+                reported.behaviour,
+                Behaviour::Overload,
+                "{comes} {reported:?}"
+            );
         }
     }
 }
@@ -128,23 +134,34 @@ fn the_longest_phase_of_constant_load_is_looked_at_and_no_other() {
         }
     };
     let run = run(&plan, 220, |second| about(&mut noise, slow(second)));
-    let told = told(&run);
-    assert_eq!(told.phase, Some(2));
-    assert_eq!((told.from_ns, told.to_ns), (70 * SECOND, 130 * SECOND));
-    assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
-    assert!(told.sentence.contains("in phase 3"), "{}", told.sentence);
+    let reported = steady_state(&run);
+    assert_eq!(reported.phase, Some(2));
+    assert_eq!(
+        (reported.from_ns, reported.to_ns),
+        (70 * SECOND, 130 * SECOND)
+    );
+    assert_eq!(reported.behaviour, Behaviour::Steady, "{reported:?}");
+    assert!(
+        reported.sentence.contains("in phase 3"),
+        "{}",
+        reported.sentence
+    );
     assert_eq!(judged(&run)[0].judgement, Judgement::Pass);
-    assert_eq!(told.stats.unwrap().count, 60 * RATE);
+    assert_eq!(reported.stats.unwrap().count, 60 * RATE);
 }
 
 #[test]
 fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
-    let short = told(&course(4, 20, &[], |_| 5.0));
+    let short = steady_state(&course(4, 20, &[], |_| 5.0));
     assert_eq!(short.behaviour, Behaviour::Unknown);
     assert!(short.sentence.contains("too short"), "{}", short.sentence);
     let mut noise = random(5);
     let ramped = run(&plan(vec![ramp(60)], &[]), 60, |_| about(&mut noise, 5.0));
-    assert!(told(&ramped).sentence.contains("never stays the same"));
+    assert!(
+        steady_state(&ramped)
+            .sentence
+            .contains("never stays the same")
+    );
     // Stopped after 20 s of 120.
     let mut stopped = course(6, 120, &[], |_| 5.0);
     stopped.manifest.state = RunState::Interrupted;
@@ -156,16 +173,16 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
         recorded_to_ns: None,
         lines: None,
     });
-    assert_eq!(told(&stopped).behaviour, Behaviour::Unknown);
+    assert_eq!(steady_state(&stopped).behaviour, Behaviour::Unknown);
     let silent = run(&plan(vec![phase(60)], &[]), 60, |second| SimulatedSecond {
         issued: u64::from(second % 10 == 0),
         ..SimulatedSecond::default()
     });
-    assert_eq!(told(&silent).behaviour, Behaviour::Unknown);
+    assert_eq!(steady_state(&silent).behaviour, Behaviour::Unknown);
 }
 
 fn judged(run: &Run) -> Vec<Judged> {
-    verdict::judge(run, &verdict::timeline::of(run), 120 * SECOND)
+    verdict::judge(run, &verdict::timeline::build(run), 120 * SECOND)
 }
 
 #[test]
@@ -190,7 +207,7 @@ fn a_criterion_in_the_steady_state_is_not_of_the_warm_up() {
         "{judged:?}"
     );
     // Seen over time, no point before it is judged.
-    let timeline = verdict::timeline::of(&run);
+    let timeline = verdict::timeline::build(&run);
     let cut = (timeline.steady.unwrap().settled_ns.unwrap() / SECOND) as usize;
     assert!(timeline.criteria[1][..cut].iter().all(Option::is_none));
     assert!(
@@ -231,7 +248,7 @@ fn without_a_steady_state_nothing_is_judged_in_it() {
 #[test]
 fn a_load_that_is_changed_is_another_load() {
     let mut run = course(9, 120, &[], |t| if t < 50.0 { 5.0 } else { 8.0 });
-    assert_eq!(told(&run).behaviour, Behaviour::Shifting);
+    assert_eq!(steady_state(&run).behaviour, Behaviour::Shifting);
     let mut event = record::Event::new(50 * SECOND, record::EventKind::Warning, "changed");
     event.change = Some(record::LoadChange {
         what: record::Changed::Rate,
@@ -241,9 +258,12 @@ fn a_load_that_is_changed_is_another_load() {
         phases: Vec::new(),
     });
     run.events.push(event);
-    let told = told(&run);
-    assert_eq!(told.behaviour, Behaviour::Steady, "{told:?}");
-    assert_eq!((told.from_ns, told.to_ns), (50 * SECOND, 120 * SECOND));
+    let reported = steady_state(&run);
+    assert_eq!(reported.behaviour, Behaviour::Steady, "{reported:?}");
+    assert_eq!(
+        (reported.from_ns, reported.to_ns),
+        (50 * SECOND, 120 * SECOND)
+    );
 }
 
 #[test]
@@ -255,7 +275,7 @@ fn of_a_phase_it_is_said_what_came_and_went_and_whether_a_backlog_grew() {
             answered: vec![(10.0 + slower * second as f64) * MS; answered as usize],
             ..SimulatedSecond::default()
         });
-        of_phase(&run, &moments::of(&run), 1, RATE as f64).unwrap()
+        of_phase(&run, &moments::collect(&run), 1, RATE as f64).unwrap()
     };
     let overload = of(12, 80, 50.0);
     assert_eq!((overload.came, overload.answered), (100.0, 80.0));

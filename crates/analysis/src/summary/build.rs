@@ -20,7 +20,7 @@ use crate::{
 use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
 /// The figures of a run, with its points and what was judged of each; nothing is said in sentences yet.
-pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
+pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
     let row = |label: &Label| row_of_label(run, label, &all, elapsed_ns);
@@ -39,7 +39,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let has_arrivals = run.manifest.load.model != Model::Closed || arrivals.started > 0;
     let mut criteria = verdict::judge(run, timeline, elapsed_ns);
     let requests = figures::requests(run, &all.slot.counters);
-    let measurement = verdict::measurement::of(run, &arrivals, &requests);
+    let measurement = verdict::measurement::judge(run, &arrivals, &requests);
     if let Some(measurement) = &measurement {
         let known = (measurement, &arrivals);
         verdict::despite_the_generator(run, &mut criteria, known, elapsed_ns);
@@ -65,8 +65,8 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         trend: None,
         steady: timeline.steady.clone(),
         recovery: None,
-        saturation: saturation::of(run, &timeline.moments),
-        mocks: super::mocks::of(run),
+        saturation: saturation::find(run, &timeline.moments),
+        mocks: super::mocks::rows(run),
         nodes: run.nodes.clone(),
         all: row_of_all(run, &all_label, &all, elapsed_ns),
         labels: rows(&[
@@ -79,12 +79,12 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
         transactions: rows(&[LabelGroup::Transaction]),
         percentiles: Vec::new(),
         confidence: figures::confidence(run),
-        lateness: Sampled::of(&all, TimeKind::Lateness).raw_stats(),
-        wait: Sampled::of(&all, TimeKind::Wait).raw_stats(),
-        script: Sampled::of(&all, TimeKind::Script).raw_stats(),
-        lag: Sampled::of(&all, TimeKind::Lag).raw_stats(),
-        connect: Sampled::of(&all, TimeKind::Connect).stats(),
-        tls: Sampled::of(&all, TimeKind::Tls).stats(),
+        lateness: Sampled::from_totals(&all, TimeKind::Lateness).raw_stats(),
+        wait: Sampled::from_totals(&all, TimeKind::Wait).raw_stats(),
+        script: Sampled::from_totals(&all, TimeKind::Script).raw_stats(),
+        lag: Sampled::from_totals(&all, TimeKind::Lag).raw_stats(),
+        connect: Sampled::from_totals(&all, TimeKind::Connect).stats(),
+        tls: Sampled::from_totals(&all, TimeKind::Tls).stats(),
         in_flight: level(run, elapsed_ns, |run| run.in_flight),
         users: level(run, u64::MAX, |run| run.users),
         connections_opened: run.totals.rows.values().map(|row| row.run.opened).sum(),
@@ -96,7 +96,7 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
     };
     average(&mut summary, run);
     over_time(&mut summary, run, timeline, elapsed_ns);
-    summary.percentiles = super::percentiles::of(run, summary.rows());
+    summary.percentiles = super::percentiles::rows(run, summary.rows());
     summary.notes = notes(run, &summary);
     summary
 }
@@ -104,10 +104,10 @@ pub fn of(run: &Run, timeline: &Timeline<'_>) -> Summary {
 /// Fills in what is computed phase by phase or from the points of the run.
 fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) {
     let headline = summary.headline();
-    summary.phases = phases::of(run, headline, elapsed_ns);
-    summary.scenarios = scenarios::of(run, summary.arrivals.as_ref(), elapsed_ns);
-    summary.trend = trend::of(run, &timeline.moments, headline);
-    summary.recovery = recovery::of(
+    summary.phases = phases::rows(run, headline, elapsed_ns);
+    summary.scenarios = scenarios::rows(run, summary.arrivals.as_ref(), elapsed_ns);
+    summary.trend = trend::find(run, &timeline.moments, headline);
+    summary.recovery = recovery::measure(
         run,
         &timeline.moments,
         &summary.phases,
@@ -202,7 +202,7 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapse
     let (count, errors) = (counters.ended(), counters.errors());
     let is_iteration = label.group.role() == Role::Iteration;
     let stats = |kind: TimeKind| {
-        let sampled = Sampled::of(part, kind);
+        let sampled = Sampled::from_totals(part, kind);
         // How the samples of a label hang together is known where it is all there is.
         let id = if of_all { label::ALL } else { label.id };
         let stats = match run.totals.windows.get(&(id, kind)) {

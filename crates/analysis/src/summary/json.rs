@@ -45,11 +45,11 @@ fn leave_out(summary: &Summary, members: &mut Map<String, Value>) {
         rows.into_iter().for_each(row);
     }
     let all = &summary.all;
-    if !all.tells("count") {
+    if !all.reports("count") {
         members.remove("requests");
     } else if let Some(requests) = members.get_mut("requests").and_then(Value::as_object_mut) {
         requests.remove("redirects");
-        if !all.tells("errors") {
+        if !all.reports("errors") {
             requests.retain(|name, _| name == "issued");
         }
     }

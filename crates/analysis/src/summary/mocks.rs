@@ -65,16 +65,17 @@ pub struct MockCapacity {
 }
 
 /// The mocks of a run.
-pub(super) fn of(run: &Run) -> Vec<MockRow> {
-    let told = run.found.as_ref();
-    let told = told.and_then(|found| found["mocks"].as_array());
-    told.map_or_else(Vec::new, |told| mock_rows(told))
+pub(super) fn rows(run: &Run) -> Vec<MockRow> {
+    let reported = run.found.as_ref();
+    let reported = reported.and_then(|found| found["mocks"].as_array());
+    reported.map_or_else(Vec::new, |reported| mock_rows(reported))
 }
 
 /// A row for each route that was called, in the order of the plan, of what mocks tell of themselves.
 #[must_use]
-pub fn mock_rows(told: &[Value]) -> Vec<MockRow> {
-    told.iter()
+pub fn mock_rows(reported: &[Value]) -> Vec<MockRow> {
+    reported
+        .iter()
         .flat_map(|mock| {
             let routes = mock["routes"].as_array().into_iter().flatten();
             routes
@@ -159,9 +160,9 @@ mod tests {
             "capacity": { "workers": 8, "per_second": 1000.0, "utilisation": 0.5 },
         });
         let row = row(&mock, &route);
-        let told: Vec<&str> = row.times.iter().map(|kept| kept.what.as_str()).collect();
+        let reported: Vec<&str> = row.times.iter().map(|kept| kept.what.as_str()).collect();
         // 229 answers say nothing of a 99th percentile.
-        assert_eq!(told, ["mean", "p50", "p95"]);
+        assert_eq!(reported, ["mean", "p50", "p95"]);
         let p95 = row.time("p95").unwrap();
         assert_eq!((p95.asked_ns, p95.due_ns), (None, 400_000_000));
         assert!((row.off.unwrap() + 0.005).abs() < 1e-9, "{:?}", row.off);

@@ -5,11 +5,11 @@ mod build;
 mod json;
 mod mocks;
 mod nodes;
+mod notes;
 mod percentiles;
 mod phases;
 mod recovery;
 mod scenarios;
-mod told;
 mod trend;
 
 use std::collections::BTreeMap;
@@ -20,14 +20,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use build::cut_text;
-pub(crate) use build::of;
+pub(crate) use build::summary;
 pub use json::json;
 pub use mocks::{MockCapacity, MockRow, MockTime, mock_rows};
+pub use notes::{Conclusion, Deciding, Headline, Tone};
 pub use percentiles::{PercentileRow, SHARES};
 pub use phases::PhaseRow;
 pub use recovery::{AfterLoad, PeakRecovery, Recovery};
 pub use scenarios::ScenarioRow;
-pub use told::{Conclusion, Deciding, Headline, Tone};
 pub use trend::{Trend, TrendSpan};
 
 pub use crate::{
@@ -324,7 +324,7 @@ pub struct Row {
 impl Row {
     /// Whether a figure of this name is known.
     #[must_use]
-    pub fn tells(&self, figure: &str) -> bool {
+    pub fn reports(&self, figure: &str) -> bool {
         !self.not_told.iter().any(|name| name == figure)
     }
 

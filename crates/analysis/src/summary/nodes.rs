@@ -10,7 +10,7 @@ pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
     let of = |row: &NodeRow| row.response_p95_within_ns;
     // Of a lost one only the beginning is known, which may have been slow for all.
     let whole = rows.iter().filter(|row| row.state != NodeState::Lost);
-    let told = whole.filter_map(|row| {
+    let reported = whole.filter_map(|row| {
         let (low, high) = of(row)?;
         let others = rows.iter().filter(|other| other.node != row.node);
         let highest = others.filter_map(of).map(|(_, high)| high).max()?;
@@ -24,7 +24,7 @@ pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
             )
         })
     });
-    told.collect()
+    reported.collect()
 }
 
 #[cfg(test)]

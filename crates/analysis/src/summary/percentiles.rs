@@ -24,14 +24,14 @@ pub struct PercentileRow {
     pub figures: Vec<Figure>,
 }
 
-pub(super) fn of<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<PercentileRow> {
+pub(super) fn rows<'a>(run: &Run, rows: impl Iterator<Item = &'a Row>) -> Vec<PercentileRow> {
     let more = |row: &Row| {
         let kind = match row.group.role() {
             Role::Iteration => measure::TimeKind::Iteration,
             _ if row.response.is_some() => measure::TimeKind::Response,
             _ => measure::TimeKind::Service,
         };
-        let sampled = Sampled::of(&run.totals.label(row.id), kind);
+        let sampled = Sampled::from_totals(&run.totals.label(row.id), kind);
         let figures = SHARES.iter().map(|share| sampled.given_quantile(*share));
         Some(PercentileRow {
             id: row.id,

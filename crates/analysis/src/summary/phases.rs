@@ -38,7 +38,7 @@ pub struct PhaseRow {
     pub p99: Option<Figure>,
 }
 
-pub(super) fn of(run: &Run, headline: TimeKind, elapsed_ns: u64) -> Vec<PhaseRow> {
+pub(super) fn rows(run: &Run, headline: TimeKind, elapsed_ns: u64) -> Vec<PhaseRow> {
     let phases = &run.manifest.phases;
     let iterations: Vec<LabelId> = run.labels_of(LabelGroup::Iteration).map(|l| l.id).collect();
     let is_iteration = |id| iterations.contains(&id);
@@ -64,7 +64,7 @@ pub(super) fn of(run: &Run, headline: TimeKind, elapsed_ns: u64) -> Vec<PhaseRow
         } else {
             &all
         };
-        let stats = Sampled::of(timed, headline).stats();
+        let stats = Sampled::from_totals(timed, headline).stats();
         let counters = &all.slot.counters;
         let end_ns = if i + 1 == phases.len() {
             elapsed_ns

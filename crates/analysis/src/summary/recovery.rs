@@ -91,7 +91,7 @@ pub struct PeakRecovery {
     pub is_metastable: bool,
 }
 
-pub(super) fn of(
+pub(super) fn measure(
     run: &Run,
     moments: &[Moment<'_>],
     phases: &[PhaseRow],
@@ -124,7 +124,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
         drained_ns,
         ended: after.iter().map(|row| row.all.ended()).sum(),
         errors: after.iter().map(errors).sum(),
-        p95: Sampled::of(&run.totals.after_load, TimeKind::Response).given_quantile(0.95),
+        p95: Sampled::from_totals(&run.totals.after_load, TimeKind::Response).given_quantile(0.95),
     })
 }
 
@@ -164,14 +164,16 @@ fn peak(
     // With no load behind the peak, slow answers are those that the peak left.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
     let slow_to_the_end = settled_ns.is_none()
-        && load_behind.is_some_and(|behind| {
+        && load_behind.is_some_and(|following| {
             let last = chunks.last().filter(|chunk| is_slow(chunk));
-            last.is_some_and(|chunk| chunk.span.1 + (chunk.span.1 - chunk.span.0) >= behind.end_ns)
+            last.is_some_and(|chunk| {
+                chunk.span.1 + (chunk.span.1 - chunk.span.0) >= following.end_ns
+            })
         });
     let no_more_load = phases[phase + 1..]
         .iter()
-        .all(|behind| rate(behind) <= rate(&phases[phase - 1]) * SAME_LOAD);
-    let looked_ns = load_behind.map_or(0, |behind| behind.end_ns - end_ns);
+        .all(|following| rate(following) <= rate(&phases[phase - 1]) * SAME_LOAD);
+    let looked_ns = load_behind.map_or(0, |following| following.end_ns - end_ns);
     let is_metastable = slow_to_the_end && no_more_load && looked_ns >= HELD_NS;
     let light = run.totals.rows.values();
     let until_end: Vec<&IntervalRow> = light.filter(|row| row.span.0 < end_ns).collect();
@@ -208,7 +210,7 @@ fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) 
         let window = rest.iter().take_while(|chunk| chunk.span.0 < until_ns);
         let mut pooled = LabelTotals::default();
         window.for_each(|chunk| pooled.slot.add(&chunk.part.slot));
-        let whole = Chunk::of(rest[0].span, pooled, headline);
+        let whole = Chunk::new(rest[0].span, pooled, headline);
         !is_slow(&rest[0]) && whole.is_some_and(|whole| !is_slow(&whole))
     })
 }
@@ -218,8 +220,8 @@ fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u6
     let in_flight = |moment: &Moment<'_>| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
     let most = usual.filter_map(in_flight).map(|(_, max)| max).max()?;
-    let mut behind = moments.iter().filter(|m| m.span.0 >= end_ns);
-    let first = behind.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
+    let mut following = moments.iter().filter(|m| m.span.0 >= end_ns);
+    let first = following.find(|m| in_flight(m).is_some_and(|(mean, _)| mean <= most as f64))?;
     Some(first.span.0 - end_ns)
 }
 
@@ -255,8 +257,8 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
     let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
     let phase = (0..phases.len()).max_by(by_rate)?;
     let before = phases.get(phase.checked_sub(1)?)?;
-    let behind = phases.get(phase + 1)?;
-    let most = rate(before).max(rate(behind));
+    let following = phases.get(phase + 1)?;
+    let most = rate(before).max(rate(following));
     (rate(before) > 0.0 && rate(&phases[phase]) >= most * MORE_LOAD).then_some(phase)
 }
 
@@ -271,8 +273,8 @@ struct Chunk {
 
 impl Chunk {
     /// None of too few samples.
-    fn of(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
-        let samples = Sampled::of(&part, headline);
+    fn new(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
+        let samples = Sampled::from_totals(&part, headline);
         if samples.count() < FEWEST {
             return None;
         }
@@ -304,7 +306,7 @@ fn chunks(moments: &[Moment<'_>], within: Range<u64>, headline: TimeKind) -> Vec
         }
         let from = *start_ns.get_or_insert(moment.span.0);
         pooled.slot.add(&part.slot);
-        if let Some(chunk) = Chunk::of((from, moment.span.1), pooled.clone(), headline) {
+        if let Some(chunk) = Chunk::new((from, moment.span.1), pooled.clone(), headline) {
             chunks.push(chunk);
             (pooled, start_ns) = (LabelTotals::default(), None);
         }

@@ -46,7 +46,11 @@ pub struct ScenarioRow {
     pub of_plan: Option<f64>,
 }
 
-pub(super) fn of(run: &Run, arrivals: Option<&ArrivalLedger>, elapsed_ns: u64) -> Vec<ScenarioRow> {
+pub(super) fn rows(
+    run: &Run,
+    arrivals: Option<&ArrivalLedger>,
+    elapsed_ns: u64,
+) -> Vec<ScenarioRow> {
     // A single iteration is not held against a rate.
     if run.manifest.load.model == Model::Once {
         return Vec::new();
@@ -109,10 +113,10 @@ pub(super) fn of(run: &Run, arrivals: Option<&ArrivalLedger>, elapsed_ns: u64) -
     };
     let mut names: Vec<&str> = Vec::new();
     let in_plan = facts.iter().map(|facts| facts.name.as_str());
-    let told = run
+    let reported = run
         .labels_of(LabelGroup::Iteration)
         .map(|label| label.text.as_str());
-    for name in in_plan.chain(told) {
+    for name in in_plan.chain(reported) {
         if !names.contains(&name) {
             names.push(name);
         }

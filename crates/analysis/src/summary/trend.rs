@@ -47,7 +47,7 @@ pub struct TrendSpan {
 }
 
 /// The course of a run; none when it was too short to have one.
-pub(super) fn of(run: &Run, moments: &[Moment<'_>], headline: TimeKind) -> Option<Trend> {
+pub(super) fn find(run: &Run, moments: &[Moment<'_>], headline: TimeKind) -> Option<Trend> {
     let load_end_ns = run.manifest.load.end_ns;
     let loaded: Vec<&Moment<'_>> = moments
         .iter()
@@ -96,6 +96,8 @@ fn stretch(moments: &[&Moment<'_>], headline: TimeKind) -> TrendSpan {
         ok_per_second: per_second(all.ok, length_ns),
         error_share: share_of(errors, all.ended()),
         in_flight: (samples > 0).then(|| level as f64 / samples as f64),
-        p95: Sampled::of(&timed, headline).stats().map(|stats| stats.p95),
+        p95: Sampled::from_totals(&timed, headline)
+            .stats()
+            .map(|stats| stats.p95),
     }
 }

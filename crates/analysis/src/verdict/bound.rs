@@ -2,7 +2,7 @@
 
 use plan::{Criterion, units::Quantity};
 
-use crate::left_out::LeftOut;
+use crate::exclusions::LeftOut;
 
 /// A figure with the bound that it is compared with, both in the metric's own unit.
 pub(super) struct Measured {
@@ -20,7 +20,7 @@ pub(super) fn without(
     left_out: &LeftOut,
     measured: Result<Measured, String>,
 ) -> Result<Measured, String> {
-    let Some(told) = left_out.text() else {
+    let Some(reported) = left_out.text() else {
         return measured;
     };
     match measured {
@@ -30,11 +30,11 @@ pub(super) fn without(
                 .map(|reason| format!("{reason}; "))
                 .collect::<String>();
             Ok(Measured {
-                reason: Some(before + &told),
+                reason: Some(before + &reported),
                 ..measured
             })
         }
-        Err(reason) => Err(format!("{reason}; {told}")),
+        Err(reason) => Err(format!("{reason}; {reported}")),
     }
 }
 

@@ -26,8 +26,8 @@ use super::{
     subject::{Subject, may_be_of},
 };
 use crate::{
+    exclusions::LeftOut,
     figures::{self, Sampled, per_second},
-    left_out::LeftOut,
     steady,
 };
 
@@ -46,11 +46,15 @@ pub(super) struct CriterionScope<'a> {
 }
 
 /// The figure of a criterion, or why there is none.
-pub(super) fn of(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Measured, String> {
+pub(super) fn measure(
+    run: &Run,
+    criterion: &Criterion,
+    elapsed_ns: u64,
+) -> Result<Measured, String> {
     if let Metric::Server(name, stat) = &criterion.metric {
-        return server::of(run, (name, *stat), criterion, elapsed_ns);
+        return server::measure(run, (name, *stat), criterion, elapsed_ns);
     }
-    let scope = CriterionScope::of(run, criterion, elapsed_ns)?;
+    let scope = CriterionScope::new(run, criterion, elapsed_ns)?;
     let measured = match &criterion.metric {
         Metric::Time(span, stat) => scope.time(*span, *stat, criterion),
         Metric::Errors => scope.errors(criterion),
@@ -87,7 +91,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         return (!has_clients)
             .then(|| "this run has no MQTT clients, whose messages it counts".into());
     }
-    let why = CriterionScope::of(run, criterion, 0).err()?;
+    let why = CriterionScope::new(run, criterion, 0).err()?;
     let known: Vec<&str> = if criterion.phase.is_some() && why.contains("phase") {
         let phases = run.manifest.phases.iter();
         phases.filter_map(|phase| phase.name.as_deref()).collect()
@@ -109,12 +113,12 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
 }
 
 impl<'a> CriterionScope<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         run: &'a Run,
         criterion: &Criterion,
         elapsed_ns: u64,
     ) -> Result<CriterionScope<'a>, String> {
-        let Subject { labels, phases } = Subject::of(run, criterion)?;
+        let Subject { labels, phases } = Subject::from_criterion(run, criterion)?;
         let window = criterion.steady.then(|| steady::window(run)).transpose()?;
         let mut scope = CriterionScope {
             run,
@@ -124,7 +128,7 @@ impl<'a> CriterionScope<'a> {
             left_out: LeftOut::default(),
             elapsed_ns,
         };
-        scope.left_out = LeftOut::of(run, |span| scope.reaches(span));
+        scope.left_out = LeftOut::new(run, |span| scope.reaches(span));
         Ok(scope)
     }
 
@@ -180,7 +184,7 @@ impl<'a> CriterionScope<'a> {
         stat: Stat,
         criterion: &Criterion,
     ) -> Result<Measured, String> {
-        let samples = Sampled::of(&self.part(), kind_of(span));
+        let samples = Sampled::from_totals(&self.part(), kind_of(span));
         match stat {
             Stat::Mean => mean(&samples, criterion),
             Stat::Max => quantile(&samples, 1.0, criterion, self),
@@ -192,7 +196,7 @@ impl<'a> CriterionScope<'a> {
         if self.labels.is_some() {
             return Err("lateness is recorded for the whole run, not by label".into());
         }
-        let samples = Sampled::of(&self.part(), TimeKind::Lateness);
+        let samples = Sampled::from_totals(&self.part(), TimeKind::Lateness);
         quantile(&samples, 0.99, criterion, self)
     }
 
@@ -415,9 +419,9 @@ impl CriterionScope<'_> {
     /// are asked for: a label alone is too little.
     pub(super) fn inflation(&self, kind: TimeKind, q: f64, bound: u64) -> f64 {
         // Points of a long run are wide, and hold what is of other phases: what the criterion is of must be far by itself.
-        let own = Sampled::of(&self.part(), kind).into_times();
-        if confidence::lies_apart(&own, q, bound)
-            || confidence::lies_far(&own, q, bound)
+        let own = Sampled::from_totals(&self.part(), kind).into_times();
+        if confidence::is_separated(&own, q, bound)
+            || confidence::is_far_from(&own, q, bound)
                 && confidence::is_far(&self.parts_over_time(kind), q, bound)
         {
             return 1.0;
@@ -443,7 +447,7 @@ impl CriterionScope<'_> {
         let points = self.points();
         points
             .iter()
-            .map(|point| Sampled::of(&point.part, kind).into_times())
+            .map(|point| Sampled::from_totals(&point.part, kind).into_times())
             .collect()
     }
 

@@ -95,7 +95,7 @@ fn decisive(times: &Histogram) -> Option<u64> {
 /// Judges the measurement; none when there was nothing to measure, while a run is too young to be stamped, and of a trial that no
 /// fault of the generator kept from being one.
 #[must_use]
-pub fn of(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
+pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
     let too_young = run.totals.last_end_ns() < SETTLED_NS || all.slot.counters.ended() < SETTLED;
     if requests.issued == 0 || run.live && too_young {
@@ -105,7 +105,7 @@ pub fn of(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Me
     let (late, held_up) = (own(TimeKind::Lateness), own(TimeKind::Stall));
     let decisive = (late.and_then(decisive), held_up.and_then(decisive));
     let is_closed = run.manifest.load.model == Model::Closed;
-    let reported = match KindTimes::of(&all.slot, TimeKind::Response).quantile(0.99) {
+    let reported = match KindTimes::from_slot(&all.slot, TimeKind::Response).quantile(0.99) {
         Quantile::Ns(ns) | Quantile::NoAnswer(ns) => ns,
         Quantile::Empty => 0,
     };

@@ -2,10 +2,10 @@
 //! a module of their own; whether the measurement can be trusted is another question with a place of its own.
 
 mod bound;
-mod despite;
 mod measured;
 pub mod measurement;
 mod messages;
+mod robustness;
 mod server;
 mod subject;
 pub mod timeline;
@@ -88,13 +88,14 @@ pub(crate) fn despite_the_generator(
     if measurement.verdict != "INVALID" {
         return;
     }
-    let off_ns = despite::worst_ns(run);
+    let off_ns = robustness::worst_ns(run);
     for judged in judged {
         let Ok(criterion) = parse_criterion(&judged.text) else {
             continue;
         };
-        judged.stands = despite::stands(run, &criterion, judged.judgement, elapsed_ns, arrivals);
-        let told = match judged.stands {
+        judged.stands =
+            robustness::robustness(run, &criterion, judged.judgement, elapsed_ns, arrivals);
+        let reported = match judged.stands {
             None => continue,
             Some(true) => "stands whatever the generator did wrong".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
@@ -106,8 +107,8 @@ pub(crate) fn despite_the_generator(
             Some(false) => "what the generator did wrong could have changed it".to_owned(),
         };
         judged.reason = Some(match judged.reason.take() {
-            Some(reason) => format!("{reason}; {told}"),
-            None => told,
+            Some(reason) => format!("{reason}; {reported}"),
+            None => reported,
         });
     }
 }
@@ -156,7 +157,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
         first_violation_ns: None,
     };
     match parse_criterion(text) {
-        Ok(criterion) => match measured::of(run, &criterion, elapsed_ns) {
+        Ok(criterion) => match measured::measure(run, &criterion, elapsed_ns) {
             Ok(measured) => judged(&criterion, measured),
             Err(reason) => inconclusive(reason),
         },
@@ -167,7 +168,7 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
 /// Whether a criterion holds for what little there is, however few the samples: for showing it over time. None when nothing can
 /// be said.
 pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option<bool> {
-    let measured = measured::of(run, criterion, elapsed_ns).ok()?;
+    let measured = measured::measure(run, criterion, elapsed_ns).ok()?;
     Some(side(criterion, &measured))
 }
 

@@ -13,7 +13,7 @@ use record::{
 };
 
 use super::bound::{Measured, bound, without};
-use crate::{left_out::LeftOut, steady};
+use crate::{exclusions::LeftOut, steady};
 
 /// The most of the time that may be missing, as a share; a look or two are always.
 const MAY_BE_MISSING: f64 = 0.1;
@@ -21,7 +21,7 @@ const MAY_BE_MISSING: f64 = 0.1;
 const NAMES: usize = 12;
 
 /// The figure of a criterion, or why there is none: of several instances, that of the one which is nearest to the bound or furthest beyond.
-pub(super) fn of(
+pub(super) fn measure(
     run: &Run,
     (name, stat): (&str, Stat),
     criterion: &Criterion,
@@ -72,7 +72,7 @@ fn one(
 ) -> Result<Measured, String> {
     let scale = scale(series, criterion)?;
     let asked = spans(run, criterion, elapsed_ns)?;
-    let left_out = LeftOut::of(run, |span| {
+    let left_out = LeftOut::new(run, |span| {
         asked
             .iter()
             .any(|asked| asked.0 < span.1 && asked.1 > span.0)

@@ -21,7 +21,7 @@ pub struct Subject {
 
 impl Subject {
     /// What it is of in this run; else why there is nothing.
-    pub fn of(run: &Run, criterion: &Criterion) -> Result<Subject, String> {
+    pub fn from_criterion(run: &Run, criterion: &Criterion) -> Result<Subject, String> {
         let span = criterion.metric.over_requests();
         let labels = match (&criterion.of, span) {
             (None, None) => None,

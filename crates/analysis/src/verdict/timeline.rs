@@ -8,7 +8,7 @@ use plan::criteria::{Metric, parse_criterion};
 
 use super::{holds, is_by_label};
 use crate::{
-    left_out::LeftOut,
+    exclusions::LeftOut,
     moments::{self, Moment},
     steady::{self, Steady},
 };
@@ -26,10 +26,10 @@ pub struct Timeline<'a> {
 
 /// The timeline of a run.
 #[must_use]
-pub fn of(run: &Run) -> Timeline<'_> {
-    let moments = moments::of(run);
+pub fn build(run: &Run) -> Timeline<'_> {
+    let moments = moments::collect(run);
     let texts = run.manifest.criteria.iter();
-    let steady = steady::of(run, &moments);
+    let steady = steady::detect(run, &moments);
     let within = steady::window_of(steady.as_ref()).ok();
     let criteria = texts.map(|text| line(run, &moments, within, text));
     Timeline {
@@ -60,7 +60,7 @@ fn line(
         return vec![None; moments.len()];
     };
     // A point alone has no steady state: it lies in that of the run, or is not judged.
-    let left_out = LeftOut::of(run, |_| true);
+    let left_out = LeftOut::new(run, |_| true);
     let is_asked = |moment: &Moment<'_>| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };

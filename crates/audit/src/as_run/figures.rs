@@ -86,7 +86,7 @@ pub fn row(
         | Tool::Hdr
         | Tool::Loadline => printed.failures.is_some(),
     };
-    let told = [
+    let reported = [
         ("count", known.is_some()),
         ("errors", errors_are_told && known.is_some()),
         (
@@ -127,9 +127,9 @@ pub fn row(
             .mean_bytes
             .as_ref()
             .map_or(0, |mean| (mean.value * count as f64) as u64),
-        not_told: told
+        not_told: reported
             .into_iter()
-            .filter(|(_, told)| !told)
+            .filter(|(_, reported)| !reported)
             .map(|(name, _)| name.to_owned())
             .collect(),
     }
@@ -171,7 +171,7 @@ pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
         .collect();
     let at = |share: f64| {
         let found = known.iter().find(|(known, _)| (known - share).abs() < 1e-9);
-        found.map_or(Figure::not_given(), |(_, ns)| Figure::of(*ns))
+        found.map_or(Figure::not_given(), |(_, ns)| Figure::from_ns(*ns))
     };
     let one = |figure: &Option<Printed>| figure.as_ref().map(ns);
     Some(Stats {
@@ -186,7 +186,7 @@ pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
         p95: at(0.95),
         p99: at(0.99),
         p999: at(0.999),
-        max: one(&latency.max).map_or_else(|| at(1.0), Figure::of),
+        max: one(&latency.max).map_or_else(|| at(1.0), Figure::from_ns),
     })
 }
 

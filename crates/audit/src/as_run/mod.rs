@@ -1,8 +1,8 @@
 //! What another tool left, as a summary and a series of our own shape, so that the same renderings show it. Nothing is made up: a
 //! figure that the tool did not print is left open, what its times are is said, and what contradicts itself is said as well.
 
-mod course;
 mod figures;
+mod timeline;
 
 use measure::label::LabelGroup;
 
@@ -41,10 +41,10 @@ impl std::error::Error for NotARun {}
 ///
 /// # Errors
 /// When there is no run in them, or more than one.
-pub fn of(imports: &[(String, Import)]) -> Result<Page, NotARun> {
+pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     let (name, first) = imports.first().ok_or_else(|| NotARun("no file".into()))?;
     let report = together(imports)?;
-    let series = course::of(&report);
+    let series = timeline::series(&report);
     let mut summary = blank(name, &report);
     fill(&mut summary, &report);
     summary.notes = notes(imports, first);
@@ -55,7 +55,7 @@ pub fn of(imports: &[(String, Import)]) -> Result<Page, NotARun> {
             "Artillery calls no request failed for its status: answers with status 400 and above are counted as failed here.".to_owned(),
         );
     }
-    if report.periods_run_on && !course::has_windows(&report) {
+    if report.periods_run_on && !timeline::has_windows(&report) {
         summary.notes.push(
             "the percentiles of this history are those since the start (it was written without --csv-full-history): none of them stands \
              for a moment, so they are not drawn over time".to_owned(),
@@ -122,9 +122,9 @@ fn join(whole: &mut PrintedReport, other: PrintedReport) {
 }
 
 fn blank(name: &str, report: &PrintedReport) -> Summary {
-    let began_s = course::began_s(report);
+    let began_s = timeline::began_s(report);
     let wall_ns = began_s.map_or(0, |s| (s * 1e9) as u64);
-    let elapsed_ns = course::elapsed_ns(report);
+    let elapsed_ns = timeline::elapsed_ns(report);
     Summary {
         schema: summary::SCHEMA,
         run: Identity {
@@ -403,7 +403,7 @@ fn notes(imports: &[(String, Import)], first: &Import) -> Vec<String> {
                 units::count(figures::total(thrown))
             ));
         }
-        let audit = check::of(import);
+        let audit = check::audit(import);
         let findings = audit.findings.iter();
         notes.extend(findings.map(|finding| {
             let text = finding.to_string();
@@ -461,7 +461,7 @@ fn manifest(summary: &Summary, imports: &[(String, Import)]) -> Manifest {
         end: None,
         files: imports
             .iter()
-            .map(|(name, _)| FileFacts::of(name))
+            .map(|(name, _)| FileFacts::read(name))
             .collect(),
         git: None,
         host: record::Host::default(),

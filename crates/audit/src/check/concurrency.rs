@@ -40,7 +40,7 @@ struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
-    fn of(report: &'a PrintedReport, bound: &'a Bound) -> Option<Product<'a>> {
+    fn new(report: &'a PrintedReport, bound: &'a Bound) -> Option<Product<'a>> {
         let factors = |row: &'a PrintedRow| {
             let mean = row
                 .latency
@@ -94,7 +94,7 @@ impl<'a> Product<'a> {
 }
 
 fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
-    let Some(product) = Product::of(report, bound) else {
+    let Some(product) = Product::new(report, bound) else {
         return;
     };
     checker.look();

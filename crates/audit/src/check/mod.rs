@@ -67,7 +67,7 @@ impl Audit {
 
 /// Audits what was read.
 #[must_use]
-pub fn of(import: &Import) -> Audit {
+pub fn audit(import: &Import) -> Audit {
     let mut checker = Checker::new(import.needs_columns);
     for report in &import.reports {
         check(&mut checker, report);
@@ -90,7 +90,7 @@ pub fn of(import: &Import) -> Audit {
 #[must_use]
 pub fn of_summary(summary: &Summary) -> Vec<Finding> {
     let text = serde_json::to_string_pretty(summary).unwrap_or_default();
-    import::read(&text).map_or_else(|_| Vec::new(), |import| of(&import).findings)
+    import::read(&text).map_or_else(|_| Vec::new(), |import| audit(&import).findings)
 }
 
 fn check(checker: &mut Checker, report: &PrintedReport) {

@@ -13,7 +13,7 @@ const SHARE: f64 = 0.02;
 
 /// Checks whether statistics can be of the same samples.
 pub fn check(checker: &mut Checker, latency: &LatencyStats) {
-    let segments = Segments::of(latency);
+    let segments = Segments::from_latency(latency);
     mean(checker, latency, segments.as_ref());
     deviation(checker, latency, segments.as_ref());
     within(checker, latency);
@@ -28,7 +28,7 @@ struct Segments<'a> {
 }
 
 impl Segments<'_> {
-    fn of(latency: &LatencyStats) -> Option<Segments<'_>> {
+    fn from_latency(latency: &LatencyStats) -> Option<Segments<'_>> {
         let count = latency.count.as_ref()?.value;
         let mut figures: Vec<&PrintedFigure> = latency.percentiles.iter().map(|(_, f)| f).collect();
         figures.extend([&latency.min, &latency.max].into_iter().flatten());

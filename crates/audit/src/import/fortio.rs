@@ -38,7 +38,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         .and_then(moments::rfc3339);
     report.span = figure("ActualDuration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
-        ReportedSpan::of(seconds)
+        ReportedSpan::from_seconds(seconds)
     });
     let histogram = root.get("DurationHistogram");
     report.all.requests = histogram

@@ -200,7 +200,7 @@ fn row(name: &str, histogram: &Histogram<u64>, line: usize) -> PrintedRow {
     let n = histogram.len() as f64;
     let count = whole("samples", n, place);
     let at = |share: f64| histogram.value_at_quantile(share) as f64 * NS;
-    let told = SHARES
+    let reported = SHARES
         .into_iter()
         .filter(|share| n * (1.0 - share) >= BEYOND);
     row.requests = Some(count.clone());
@@ -210,7 +210,7 @@ fn row(name: &str, histogram: &Histogram<u64>, line: usize) -> PrintedRow {
         min: Some(time("least", histogram.min() as f64 * NS, place)),
         mean: Some(time("mean", histogram.mean() * NS, place)),
         max: Some(time("greatest", histogram.max() as f64 * NS, place)),
-        percentiles: told
+        percentiles: reported
             .map(|share| {
                 (
                     share,

@@ -85,7 +85,7 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
         word.map_or("", |word| word.text).to_owned()
     };
     let mut reading = JtlContent::default();
-    let parents = Parents::of(table.records.iter().map(|record| {
+    let parents = Parents::from_records(table.records.iter().map(|record| {
         let [moment, elapsed, label, thread] = [0, 1, 2, 8].map(|at| field(record, at));
         (moment, elapsed, label, thread)
     }));
@@ -170,7 +170,7 @@ struct Parents {
 }
 
 impl Parents {
-    fn of(records: impl Iterator<Item = (String, String, String, String)>) -> Parents {
+    fn from_records(records: impl Iterator<Item = (String, String, String, String)>) -> Parents {
         let mut times: HashMap<_, Vec<(f64, f64)>> = HashMap::new();
         for (moment, elapsed, label, thread) in records {
             if let Some(time) = Parents::time(&moment, &elapsed) {

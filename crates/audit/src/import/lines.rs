@@ -97,7 +97,7 @@ impl NumberedLine {
 
 /// The lines of a text that may belong to a table.
 #[must_use]
-pub fn of(text: &str) -> Vec<NumberedLine> {
+pub fn number(text: &str) -> Vec<NumberedLine> {
     let lines = text.lines().enumerate();
     lines
         .map(|(i, line)| NumberedLine {
@@ -150,28 +150,28 @@ mod tests {
 
     #[test]
     fn words_keep_their_columns() {
-        let line = &of("\u{1b}[32m  Läns:\u{1b}[0m\u{a0}  7")[0];
+        let line = &number("\u{1b}[32m  Läns:\u{1b}[0m\u{a0}  7")[0];
         let words = line.words();
         assert_eq!((words[0].text, words[0].place.column), ("Läns:", 8));
         assert_eq!((words[1].text, words[1].place.column), ("7", 20));
-        let stamped = &of("> 2026-11-20T12:34:30.1234567Z http.requests: 3")[0];
+        let stamped = &number("> 2026-11-20T12:34:30.1234567Z http.requests: 3")[0];
         assert_eq!(stamped.place().column, 32);
         assert_eq!(stamped.words()[1].text, "3");
     }
 
     #[test]
     fn cells_of_a_table() {
-        let line = &of(" | a b | 7 |")[0];
+        let line = &number(" | a b | 7 |")[0];
         let cells = line.cells().unwrap();
         assert_eq!((cells[0].text, cells[0].place.column), ("a b", 4));
         assert_eq!((cells[1].text, cells[1].place.column), ("7", 10));
-        assert_eq!(of("a | b")[0].cells(), None);
+        assert_eq!(number("a | b")[0].cells(), None);
     }
 
     proptest! {
         #[test]
         fn cleaning_keeps_the_length(text in ".*") {
-            for (line, raw) in of(&text).iter().zip(text.lines()) {
+            for (line, raw) in number(&text).iter().zip(text.lines()) {
                 prop_assert_eq!(line.text.chars().count(), raw.chars().count());
                 for word in line.words() {
                     prop_assert!(!word.text.is_empty());

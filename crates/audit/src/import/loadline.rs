@@ -30,7 +30,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let span = root.get("run").and_then(|run| run.get("elapsed_ns"));
     report.span = span
         .and_then(|node| time("elapsed", node))
-        .map(ReportedSpan::of);
+        .map(ReportedSpan::from_seconds);
     // Times that stand aside are nobody's requests: the row of all is not their sum.
     let is_request = |row: &&JsonNode| row.get("group").and_then(JsonNode::text) != Some("custom");
     let all_labels = || root.get("labels").into_iter().flat_map(JsonNode::items);

@@ -47,7 +47,7 @@ pub enum ColumnKind {
 impl ColumnKind {
     /// The column that a heading names, in lower case.
     #[must_use]
-    pub fn of(heading: &str) -> ColumnKind {
+    pub fn from_heading(heading: &str) -> ColumnKind {
         let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
         let heading = heading.trim();
         if let Some(share) = share(heading) {

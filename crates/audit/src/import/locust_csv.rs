@@ -25,7 +25,7 @@ pub enum CsvKind {
 impl CsvKind {
     /// The kind of a table; none of others.
     #[must_use]
-    pub fn of(table: &CsvTable) -> Option<CsvKind> {
+    pub fn from_table(table: &CsvTable) -> Option<CsvKind> {
         if table.has(&["type", "name", "request count", "failure count"]) {
             Some(CsvKind::Stats)
         } else if table.has(&["timestamp", "user count", "name", "total request count"]) {
@@ -54,7 +54,9 @@ pub fn read(table: &CsvTable, kind: CsvKind) -> PrintedReport {
 
 fn stats(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     for record in &table.records {
-        let row = row(table, record, |heading| (ColumnKind::of(heading), heading));
+        let row = row(table, record, |heading| {
+            (ColumnKind::from_heading(heading), heading)
+        });
         put(&mut report, row);
     }
     report
@@ -74,13 +76,13 @@ fn history(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
         // Counts and means are those since the start; the percentiles and rates may be those of the last ten seconds.
         let mut row = row(table, record, |heading| {
             match heading.strip_prefix("total ") {
-                Some(rest) => (ColumnKind::of(rest), heading),
-                None if heading.ends_with("/s") => (ColumnKind::of(heading), heading),
+                Some(rest) => (ColumnKind::from_heading(rest), heading),
+                None if heading.ends_with("/s") => (ColumnKind::from_heading(heading), heading),
                 None => (ColumnKind::Other, heading),
             }
         });
         let window = self::row(table, record, |heading| {
-            let column = ColumnKind::of(heading);
+            let column = ColumnKind::from_heading(heading);
             let is_own = matches!(column, ColumnKind::Percentile(_));
             (if is_own { column } else { ColumnKind::Other }, heading)
         })

@@ -56,7 +56,7 @@ fn head(cells: &[Word<'_>]) -> Option<Vec<(ColumnKind, String)>> {
         .iter()
         .map(|cell| {
             (
-                ColumnKind::of(&cell.text.to_lowercase()),
+                ColumnKind::from_heading(&cell.text.to_lowercase()),
                 cell.text.to_owned(),
             )
         })

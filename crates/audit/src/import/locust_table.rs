@@ -175,7 +175,7 @@ fn head(words: &[Word<'_>], place: Position) -> Option<OpenTable> {
             (*text).to_owned()
         };
         hash = false;
-        head.push((ColumnKind::of(&heading.to_lowercase()), heading));
+        head.push((ColumnKind::from_heading(&heading.to_lowercase()), heading));
     }
     let is_ours = head
         .iter()

@@ -89,7 +89,7 @@ pub fn read(text: &str) -> Result<Import, Unknown> {
         let reports = jtl::read(&csv::CsvTable::read(text));
         return known("JMeter's results (CSV)", true, reports);
     }
-    if let Some(kind) = CsvKind::of(&table) {
+    if let Some(kind) = CsvKind::from_table(&table) {
         let report = locust_csv::read(&csv::CsvTable::read(text), kind);
         return known("Locust's CSV", true, vec![report]);
     }
@@ -133,7 +133,7 @@ fn of_json(text: &str) -> Result<Import, Unknown> {
 }
 
 fn of_lines(text: &str) -> Result<Import, Unknown> {
-    let lines = lines::of(text);
+    let lines = lines::number(text);
     let mut names: Vec<&str> = Vec::new();
     let mut all: Vec<PrintedReport> = Vec::new();
     let mut take = |name: Option<&'static str>, mut reports: Vec<PrintedReport>| {

@@ -159,7 +159,7 @@ pub struct ReportedSpan {
 impl ReportedSpan {
     /// A time in which something was sent from its beginning to its end, and by which a rate is requests by time.
     #[must_use]
-    pub const fn of(seconds: PrintedFigure) -> ReportedSpan {
+    pub const fn from_seconds(seconds: PrintedFigure) -> ReportedSpan {
         ReportedSpan {
             seconds,
             idle_s: 0.0,

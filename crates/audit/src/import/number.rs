@@ -54,18 +54,18 @@ pub fn scan(text: &str) -> Option<Printed<'_>> {
     }
     let mut decimals = 0;
     if bytes.get(end) == Some(&b'.') {
-        let behind = digits(end + 1);
-        if behind > end + 1 {
-            decimals = behind - end - 1;
-            end = behind;
+        let after = digits(end + 1);
+        if after > end + 1 {
+            decimals = after - end - 1;
+            end = after;
         }
     }
     let mantissa = end;
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let behind = digits((end + 1 + sign).min(bytes.len()));
-        if behind > end + 1 + sign {
-            end = behind;
+        let after = digits((end + 1 + sign).min(bytes.len()));
+        if after > end + 1 + sign {
+            end = after;
         }
     }
     let plain: String = text[..end].chars().filter(|c| *c != ',').collect();

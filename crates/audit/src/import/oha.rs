@@ -25,7 +25,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         node.figure(key, rounding, 1.0)
     };
     report.all.rate = of("requestsPerSec", Rounding::Nearest);
-    report.span = of("total", Rounding::Nearest).map(ReportedSpan::of);
+    report.span = of("total", Rounding::Nearest).map(ReportedSpan::from_seconds);
     report.bytes = of("totalData", Rounding::Exact);
     let counts = |key: &str| {
         let node = root.get(key);

@@ -148,7 +148,7 @@ fn latency(samples: &[&RequestSample], place: Position) -> LatencyStats {
     let mut times: Vec<f64> = samples.iter().map(|sample| sample.took_s).collect();
     times.sort_by(f64::total_cmp);
     let n = times.len();
-    let told = SHARES.into_iter().filter_map(|share| {
+    let reported = SHARES.into_iter().filter_map(|share| {
         let rank = (share * n as f64).ceil().max(1.0) as usize;
         let is_one = n >= rank + BEYOND;
         let value = times.get(rank - 1).filter(|_| is_one)?;
@@ -161,7 +161,7 @@ fn latency(samples: &[&RequestSample], place: Position) -> LatencyStats {
         min: times.first().map(|least| time("least", *least, place)),
         mean: Some(time("mean", mean, place)),
         max: times.last().map(|most| time("greatest", *most, place)),
-        percentiles: told.collect(),
+        percentiles: reported.collect(),
         ..LatencyStats::default()
     }
 }

@@ -22,12 +22,12 @@ impl Tag<'_> {
     #[must_use]
     pub fn attribute(&self, wanted: &str) -> String {
         let mut rest = self.attributes;
-        while let Some((name, behind)) = rest.split_once('=') {
-            let behind = behind.trim_start();
-            let Some(quote) = behind.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+        while let Some((name, after)) = rest.split_once('=') {
+            let after = after.trim_start();
+            let Some(quote) = after.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
                 return String::new();
             };
-            let Some((value, more)) = behind[1..].split_once(quote) else {
+            let Some((value, more)) = after[1..].split_once(quote) else {
                 return String::new();
             };
             if name.trim() == wanted {
@@ -45,7 +45,7 @@ pub fn each(text: &str, mut tell: impl FnMut(&Tag<'_>)) {
     let mut at = Position { line: 1, column: 1 };
     loop {
         let Some(begin) = rest.find('<') else { return };
-        let (gone, behind) = rest.split_at(begin);
+        let (gone, after) = rest.split_at(begin);
         at = past(at, gone);
         let skipped = [
             ("<!--", "-->"),
@@ -53,12 +53,12 @@ pub fn each(text: &str, mut tell: impl FnMut(&Tag<'_>)) {
             ("<?", "?>"),
             ("<!", ">"),
         ];
-        let end = match skipped.iter().find(|(open, _)| behind.starts_with(open)) {
-            Some((_, close)) => behind.find(close).map(|end| end + close.len()),
-            None => end_of_tag(behind),
+        let end = match skipped.iter().find(|(open, _)| after.starts_with(open)) {
+            Some((_, close)) => after.find(close).map(|end| end + close.len()),
+            None => end_of_tag(after),
         };
         let Some(end) = end else { return };
-        let (tag, more) = behind.split_at(end);
+        let (tag, more) = after.split_at(end);
         if !tag.starts_with("<!") && !tag.starts_with("<?") {
             tell(&read(tag, at));
         }
@@ -114,12 +114,12 @@ fn past(at: Position, text: &str) -> Position {
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('&') {
+    while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let escape = behind.split_once(';').filter(|(name, _)| name.len() <= 10);
+        let escape = after.split_once(';').filter(|(name, _)| name.len() <= 10);
         let Some((c, more)) = escape.and_then(|(name, more)| Some((letter(name)?, more))) else {
             out.push('&');
-            rest = behind;
+            rest = after;
             continue;
         };
         out.push(c);

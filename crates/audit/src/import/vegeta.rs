@@ -46,7 +46,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     report.span = figure("duration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
         // From the first request's beginning to the last one's.
-        ReportedSpan::of(seconds)
+        ReportedSpan::from_seconds(seconds)
     });
     let bytes = |key: &str| {
         let node = root.get("bytes_in")?.get(key)?;

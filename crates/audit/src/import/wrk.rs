@@ -99,7 +99,7 @@ fn counted(run: &mut PrintedReport, words: &[Word<'_>]) {
     };
     run.all.requests = word(0).and_then(|w| figure("requests", w, Rounding::Exact, plain));
     let seconds = word(3).and_then(|w| figure("run time", w, Rounding::Nearest, time));
-    run.span = seconds.map(ReportedSpan::of);
+    run.span = seconds.map(ReportedSpan::from_seconds);
     run.bytes = word(4).and_then(|w| figure("read", w, Rounding::Nearest, binary));
 }
 

@@ -22,17 +22,17 @@ const PIECES: [&str; 19] = [
     include_str!("published/medplum.txt"),
     include_str!("published/shortener.md"),
     include_str!("published/pepeunit.txt"),
-    include_str!("../../../doors/artillery/tests/golden/loop-capture.json"),
-    include_str!("../../../doors/artillery/tests/golden/loop-capture.out.txt"),
+    include_str!("../../../frontends/artillery/tests/golden/loop-capture.json"),
+    include_str!("../../../frontends/artillery/tests/golden/loop-capture.out.txt"),
 ];
 
 fn read(text: &str) {
     if let Ok(import) = import::read(text) {
-        let audit = check::of(&import);
+        let audit = check::audit(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
         // A refusal is as good as a run.
-        let _ = as_run::of(&[("any".to_owned(), import)]);
+        let _ = as_run::page(&[("any".to_owned(), import)]);
     }
 }
 

@@ -6,7 +6,7 @@ use audit::{
 };
 
 pub fn audit(text: &str) -> Audit {
-    check::of(&import::read(text).unwrap())
+    check::audit(&import::read(text).unwrap())
 }
 
 pub fn contradictions(text: &str) -> Vec<String> {

@@ -32,16 +32,16 @@ fn transcripts_pass() {
         "run_failures.csv",
         "run_exceptions.csv",
         "locust-stderr.txt",
-        "../../../../doors/artillery/tests/golden/ensure-expect.json",
-        "../../../../doors/artillery/tests/golden/ensure-expect.out.txt",
-        "../../../../doors/artillery/tests/golden/failed-capture.json",
-        "../../../../doors/artillery/tests/golden/failed-capture.out.txt",
-        "../../../../doors/artillery/tests/golden/loop-capture.json",
-        "../../../../doors/artillery/tests/golden/loop-capture.out.txt",
-        "../../../../doors/artillery/tests/golden/max-vusers-think.json",
-        "../../../../doors/artillery/tests/golden/max-vusers-think.out.txt",
-        "../../../../doors/artillery/tests/golden/refused.json",
-        "../../../../doors/artillery/tests/golden/refused.out.txt",
+        "../../../../frontends/artillery/tests/golden/ensure-expect.json",
+        "../../../../frontends/artillery/tests/golden/ensure-expect.out.txt",
+        "../../../../frontends/artillery/tests/golden/failed-capture.json",
+        "../../../../frontends/artillery/tests/golden/failed-capture.out.txt",
+        "../../../../frontends/artillery/tests/golden/loop-capture.json",
+        "../../../../frontends/artillery/tests/golden/loop-capture.out.txt",
+        "../../../../frontends/artillery/tests/golden/max-vusers-think.json",
+        "../../../../frontends/artillery/tests/golden/max-vusers-think.out.txt",
+        "../../../../frontends/artillery/tests/golden/refused.json",
+        "../../../../frontends/artillery/tests/golden/refused.out.txt",
     ];
     for (name, text) in wrk {
         let audit = audit(text);
@@ -60,13 +60,13 @@ fn formats_are_told_apart() {
     assert_eq!(format(include_str!("golden/locust-stderr.txt")), "Locust");
     assert_eq!(
         format(include_str!(
-            "../../../doors/artillery/tests/golden/loop-capture.json"
+            "../../../frontends/artillery/tests/golden/loop-capture.json"
         )),
         "Artillery's JSON"
     );
     assert_eq!(
         format(include_str!(
-            "../../../doors/artillery/tests/golden/loop-capture.out.txt"
+            "../../../frontends/artillery/tests/golden/loop-capture.out.txt"
         )),
         "Artillery"
     );
@@ -76,7 +76,7 @@ fn formats_are_told_apart() {
 fn what_is_odd_is_remarked() {
     // Two periods of different length weigh the same.
     let loops = audit(include_str!(
-        "../../../doors/artillery/tests/golden/loop-capture.json"
+        "../../../frontends/artillery/tests/golden/loop-capture.json"
     ));
     let remarks: Vec<_> = loops.findings.iter().map(ToString::to_string).collect();
     assert_eq!(remarks.len(), 1);
@@ -111,7 +111,7 @@ fn what_is_odd_is_remarked() {
 #[test]
 fn damage_of_web_pages_changes_nothing() {
     for text in [
-        include_str!("../../../doors/artillery/tests/golden/loop-capture.out.txt"),
+        include_str!("../../../frontends/artillery/tests/golden/loop-capture.out.txt"),
         include_str!("golden/wrk-latency.txt"),
         include_str!("golden/wrk2-rate-latency.txt"),
         include_str!("golden/locust-stderr.txt"),
@@ -166,7 +166,7 @@ fn other_texts_are_not_read() {
 #[test]
 fn findings_are_data_too() {
     let import = import::read(include_str!("published/medplum.txt")).unwrap();
-    let json = serde_json::to_value(check::of(&import)).unwrap();
+    let json = serde_json::to_value(check::audit(&import)).unwrap();
     assert_eq!(json["contradictions"], 3);
     let first = &json["findings"][0];
     assert_eq!(first["kind"], "contradiction");

@@ -24,7 +24,7 @@ const FILES: [(&str, &str); 9] = [
 
 fn page_of(text: &str) -> Page {
     let import = import::read(text).unwrap();
-    as_run::of(&[("file".to_owned(), import)]).unwrap()
+    as_run::page(&[("file".to_owned(), import)]).unwrap()
 }
 
 fn page(wanted: &str) -> Page {
@@ -35,13 +35,13 @@ fn page(wanted: &str) -> Page {
 /// Requests, errors, and p50, p90, p99 and the largest in microseconds; none of what the file does not tell.
 type Told = (u64, Option<u64>, [Option<u64>; 4]);
 
-fn told(page: &Page) -> Told {
+fn figures(page: &Page) -> Told {
     let all = &page.summary.all;
     let stats = all.service.as_ref().unwrap();
     let figures = [stats.p50, stats.p90, stats.p99, stats.max];
     (
         all.count,
-        all.tells("errors").then_some(all.errors),
+        all.reports("errors").then_some(all.errors),
         figures.map(|figure| figure.ns.map(|ns| ns / 1000)),
     )
 }
@@ -77,7 +77,7 @@ fn each_is_a_run_of_its_tool() {
 #[test]
 fn nothing_that_they_print_contradicts_itself() {
     for (name, text) in FILES {
-        let audit = check::of(&import::read(text).unwrap());
+        let audit = check::audit(&import::read(text).unwrap());
         assert_eq!(audit.contradictions, 0, "{name}: {}", audit.text());
     }
 }
@@ -85,18 +85,18 @@ fn nothing_that_they_print_contradicts_itself() {
 #[test]
 fn a_figure_that_does_not_fit_is_found() {
     let text = FILES[0].1.replace("\"count\": 1762", "\"count\": 2762");
-    assert!(check::of(&import::read(&text).unwrap()).contradictions > 0);
+    assert!(check::audit(&import::read(&text).unwrap()).contradictions > 0);
     let text = FILES[2]
         .1
         .replace("\"99th\":113867485", "\"99th\":13867485");
-    assert!(check::of(&import::read(&text).unwrap()).contradictions > 0);
+    assert!(check::audit(&import::read(&text).unwrap()).contradictions > 0);
 }
 
 #[test]
 fn k6_with_and_without_the_percentiles_that_were_asked_for() {
     let data = page("k6-data.json");
     let p = [Some(2181), Some(3013), Some(9467), Some(502_197)];
-    let (count, errors, times) = told(&data);
+    let (count, errors, times) = figures(&data);
     assert_eq!((count, errors), (1762, Some(177)));
     for (found, known) in times.into_iter().zip(p) {
         assert!(found.unwrap().abs_diff(known.unwrap()) < 20, "{times:?}");
@@ -108,8 +108,8 @@ fn k6_with_and_without_the_percentiles_that_were_asked_for() {
         .map(|row| row.text.as_str())
         .collect();
     assert_eq!(labels, ["order"]);
-    assert!(!data.summary.labels[0].tells("count"));
-    let (count, errors, times) = told(&page("k6-export.json"));
+    assert!(!data.summary.labels[0].reports("count"));
+    let (count, errors, times) = figures(&page("k6-export.json"));
     assert_eq!((count, errors, times[2]), (1234, Some(109), None));
 }
 
@@ -118,7 +118,7 @@ fn k6_2_lists_its_metrics() {
     let text = r#"{"version": "1.0.0", "metadata": {"k6Version": "2.2.0"}, "config": {"duration": 2.0}, "results": {"metrics": [
         {"name": "http_reqs", "type": "counter", "contains": "default", "values": {"count": 100, "rate": 50}},
         {"name": "http_req_duration", "type": "trend", "contains": "time", "values": {"avg": 2, "min": 1, "med": 2, "max": 9, "p(95)": 4}}]}}"#;
-    let (count, errors, times) = told(&page_of(text));
+    let (count, errors, times) = figures(&page_of(text));
     assert_eq!((count, errors), (100, None));
     assert_eq!(times, [Some(2000), None, None, Some(9000)]);
 }
@@ -127,7 +127,7 @@ fn k6_2_lists_its_metrics() {
 fn vegetas_report_and_its_results() {
     let report = page("vegeta-report.json");
     assert_eq!(
-        told(&report),
+        figures(&report),
         (
             100,
             Some(5),
@@ -162,7 +162,7 @@ fn a_torn_line_costs_itself_alone() {
 #[test]
 fn ohas_errors_are_requests_without_an_answer() {
     let oha = page("oha.json");
-    assert_eq!(told(&oha).0, 1000);
+    assert_eq!(figures(&oha).0, 1000);
     let requests = &oha.summary.requests;
     assert_eq!(
         (requests.ok, requests.failed, requests.unanswered),
@@ -179,7 +179,7 @@ fn ohas_errors_are_requests_without_an_answer() {
 
 #[test]
 fn fortio_knows_its_codes() {
-    let (count, errors, times) = told(&page("fortio.json"));
+    let (count, errors, times) = figures(&page("fortio.json"));
     assert_eq!((count, errors), (100, Some(6)));
     assert_eq!(times, [Some(2478), Some(2913), Some(3172), Some(3345)]);
 }
@@ -227,7 +227,7 @@ fn a_log_of_histograms_has_a_row_for_each_tag() {
             "2.service.ok"
         ]
     );
-    assert!(!log.all.tells("errors"));
+    assert!(!log.all.reports("errors"));
     assert!(
         log.notes
             .iter()
@@ -242,7 +242,7 @@ fn a_log_of_histograms_has_a_row_for_each_tag() {
 /// Requests in all, requests by row, and remarks of what is in JMeter's results.
 fn jmeter(text: &str) -> (f64, Vec<String>, Vec<String>) {
     let import = import::read(text).unwrap();
-    assert_eq!(check::of(&import).contradictions, 0);
+    assert_eq!(check::audit(&import).contradictions, 0);
     let report = &import.reports[0];
     let rows = report.rows.iter().map(|row| row.name.clone()).collect();
     let requests = report.all.requests.as_ref().unwrap().value;

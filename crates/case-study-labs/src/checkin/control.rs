@@ -242,7 +242,7 @@ fn pool_wait(text: &mut String, all: &[(Arc<Instance>, InstanceStats)]) {
 }
 
 /// What the lab tells of all instances together, beside its counts.
-pub(super) fn told(fleet: &Fleet) -> Value {
+pub(super) fn status(fleet: &Fleet) -> Value {
     let all: Vec<InstanceStats> = fleet.all().iter().map(|one| one.shown()).collect();
     let taken: u64 = all.iter().map(|one| one.taken).sum();
     let waited: u64 = all.iter().map(|one| one.waited_ns).sum();

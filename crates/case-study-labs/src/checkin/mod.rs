@@ -58,7 +58,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     let [lorota, chip] = DOWNSTREAMS;
     let downstreams = [downstream(lorota, 1 << 32), downstream(chip, 2 << 32)];
     let fleet = Fleet::new(settings, DOWNSTREAMS.len(), timer, seed);
-    let told = control::routes(&fleet, downstreams.each_ref().map(|one| one.name));
+    let reported = control::routes(&fleet, downstreams.each_ref().map(|one| one.name));
     let site = Arc::new(Site {
         fleet: Arc::clone(&fleet),
         downstreams,
@@ -70,11 +70,11 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     Ok(Routes {
         router: api::routes(site),
         stats: Some(Box::new(move || {
-            let mut told = shown.sessions().told();
-            told["pool_wait"] = control::told(&shown.fleet);
-            (NAME, told)
+            let mut reported = shown.sessions().to_json();
+            reported["pool_wait"] = control::status(&shown.fleet);
+            (NAME, reported)
         })),
-        sidecar: Some(Sidecar::http(options, settings.control_port, told)?),
+        sidecar: Some(Sidecar::http(options, settings.control_port, reported)?),
         background: Some(Box::pin(fleet.meanwhile())),
     })
 }

@@ -86,7 +86,7 @@ impl Sessions {
         }))
     }
 
-    pub(super) fn told(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         json!({
             "sessions": self.opened.len(),
             "check_ins": self.done[Done::CheckIn as usize],
@@ -119,7 +119,7 @@ mod tests {
         );
         assert_eq!(sessions.state(&id).unwrap()["checkedIn"], true);
         assert_eq!(sessions.state(&other).unwrap()["checkedIn"], false);
-        assert_eq!(sessions.told()["check_ins"], 1);
-        assert_eq!(sessions.told()["sessions"], 2);
+        assert_eq!(sessions.to_json()["check_ins"], 1);
+        assert_eq!(sessions.to_json()["sessions"], 2);
     }
 }

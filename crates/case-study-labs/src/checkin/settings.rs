@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::NAME;
 use super::downstream::RemoteService;
 use crate::cores::Pauses;
-use crate::given::{self, LabConfig};
+use crate::lab_config::{self, LabConfig};
 use lab::units;
 use lab::{LabError, LabOptions};
 
@@ -65,7 +65,7 @@ pub(super) struct Autoscale {
 }
 
 fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
-    given::bad(NAME, option, value, advice)
+    lab_config::bad(NAME, option, value, advice)
 }
 
 impl CheckInConfig {
@@ -89,7 +89,7 @@ impl CheckInConfig {
             background: given.value("background", "0%", units::share)?,
             autoscale: autoscale.transpose()?,
             hurry: given.value("time", "1x", hurry)?,
-            control_port: given.value("control-port", "0", given::port)?,
+            control_port: given.value("control-port", "0", lab_config::port)?,
         };
         if let (None, Some(text)) = (settings.autoscale, options.extra("time")) {
             return Err(bad("time", text, "only autoscale= looks at the time"));

@@ -90,8 +90,8 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     let platform = Platform::read(options, seed_or_fresh(options.seed))?.map(Arc::new);
     let sidecar = match &platform {
         Some(platform) => {
-            let told = control::routes(platform);
-            Some(Sidecar::http(options, platform.control_port, told)?)
+            let reported = control::routes(platform);
+            Some(Sidecar::http(options, platform.control_port, reported)?)
         }
         None => None,
     };

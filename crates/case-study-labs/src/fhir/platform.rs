@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cores::Cores;
-use crate::given::{self, LabConfig};
+use crate::lab_config::{self, LabConfig};
 use crate::quota::{PERIOD_NS, Quota};
 use crate::timer::Timer;
 use lab::draw::Draws;
@@ -119,7 +119,7 @@ impl Platform {
         let servers = given.count("servers", "1", 100)?;
         let cpus = given.value("cpu", "1", cpus)?;
         let database = given.count("database", "2", 256)? as u32;
-        let control_port = given.value("control-port", "0", given::port)?;
+        let control_port = given.value("control-port", "0", lab_config::port)?;
         let now = clock::monotonic_ns();
         let cores = |count: u32| Mutex::new(Cores::new(count, None, Draws::new(seed), now));
         Ok(Some(Self {

@@ -41,10 +41,10 @@ fn metrics(platform: &Platform, broker: &BrokerCounts, headers: &HeaderMap) -> R
     if let Some(refusal) = refused(platform, headers) {
         return refusal;
     }
-    let told = broker.now();
+    let reported = broker.now();
     let overrun = platform.inside().counts.overrun;
     Json(json!({
-        "messages.received": told["received"], "messages.dropped": told["dropped"], "delivery.dropped": overrun,
+        "messages.received": reported["received"], "messages.dropped": reported["dropped"], "delivery.dropped": overrun,
     }))
     .into_response()
 }

@@ -26,7 +26,7 @@ pub(super) fn answer(asked: &GraphQlRequest<'_>) -> Value {
     match run(asked) {
         Ok(data) => json!({ "data": data }),
         Err(problems) => {
-            let errors: Vec<Value> = problems.iter().map(Problem::told).collect();
+            let errors: Vec<Value> = problems.iter().map(Problem::to_json).collect();
             json!({ "errors": errors })
         }
     }
@@ -44,7 +44,7 @@ impl Problem {
         Self { message, at }
     }
 
-    fn told(&self) -> Value {
+    fn to_json(&self) -> Value {
         match self.at {
             None => json!({ "message": self.message }),
             Some(Pos { line, column }) => {

@@ -21,7 +21,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 
-use crate::given;
+use crate::lab_config;
 use crate::latency::{self, FixedLatency};
 use consumer::Consumer;
 use graphql::GraphQlRequest;
@@ -87,7 +87,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         .route("/pepeunit/graphql", post(query))
         .merge(rest::routes(&platform));
     let routes = workers::attach(routes, number(options, "workers", 10_000)?);
-    let latency = FixedLatency::of(NAME, options, "latency")?;
+    let latency = FixedLatency::from_option(NAME, options, "latency")?;
     let router = latency
         .attach(routes.merge(broker_api::routes(&platform, stats.clone())))
         .fallback(async || {
@@ -104,9 +104,9 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     Ok(Routes {
         router,
         stats: Some(Box::new(move || {
-            let mut told = platform.stats();
-            told["broker"] = stats.now();
-            (NAME, told)
+            let mut reported = platform.stats();
+            reported["broker"] = stats.now();
+            (NAME, reported)
         })),
         sidecar: Some(broker.into()),
         background: None,
@@ -114,7 +114,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
 }
 
 fn bad(option: &str, value: &str, advice: impl Into<String>) -> LabError {
-    given::bad(NAME, option, value, advice)
+    lab_config::bad(NAME, option, value, advice)
 }
 
 fn number(options: &LabOptions, option: &str, most: u64) -> Result<Option<u64>, LabError> {

@@ -313,7 +313,7 @@ async fn data(State(platform): Of, Query(asked): RestState) -> Response {
         _ => {
             return refused(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "offset or limit is no number, or too large",
+                "offset or limit is not a number, or too large",
             );
         }
     };

@@ -17,8 +17,8 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use crate::given;
 use crate::jwt;
+use crate::lab_config;
 use crate::latency::{FixedLatency, duration};
 use lab::units;
 use lab::{LabEntry, LabError, LabKind, LabOptions, Routes};
@@ -53,11 +53,11 @@ type ShortenerState = State<Arc<Shortener>>;
 type ShortenerResult = Result<Response, ShortenerError>;
 
 fn routes(options: &LabOptions) -> Result<Routes, LabError> {
-    let latency = FixedLatency::of(NAME, options, "latency")?;
+    let latency = FixedLatency::from_option(NAME, options, "latency")?;
     let fetch_ns = duration(NAME, options, "secret-fetch")?;
     let most = options.extra("concurrency").map(|text| {
         units::count(text, 1..=1_000_000)
-            .map_err(|advice| given::bad(NAME, "concurrency", text, advice))
+            .map_err(|advice| lab_config::bad(NAME, "concurrency", text, advice))
     });
     let shortener = Arc::new(Shortener {
         secret: options.token.clone(),
@@ -76,7 +76,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         });
         routes = routes.route_layer(middleware::from_fn_with_state(account, limited));
     }
-    let told = Arc::clone(&shortener);
+    let reported = Arc::clone(&shortener);
     Ok(Routes {
         sidecar: None,
         background: None,
@@ -86,7 +86,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
                 ShortenerError(StatusCode::METHOD_NOT_ALLOWED, "not with this method")
             })
             .with_state(shortener),
-        stats: Some(Box::new(move || (NAME, told.store().told()))),
+        stats: Some(Box::new(move || (NAME, reported.store().to_json()))),
     })
 }
 

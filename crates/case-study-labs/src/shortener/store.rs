@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// For `/__lab/stats`.
-    pub(super) fn told(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         json!({ "stored": self.kept.len(), "stored_bytes": self.bytes, "id_collisions": self.collisions })
     }
 }
@@ -121,9 +121,9 @@ mod tests {
         let second = store.keep("http://b", 0).unwrap();
         assert_ne!(first, second);
         assert_eq!(&*store.get(first).unwrap().url, "http://a");
-        let told = store.told();
+        let reported = store.to_json();
         assert_eq!(
-            (&told["stored"], &told["id_collisions"]),
+            (&reported["stored"], &reported["id_collisions"]),
             (&json!(2), &json!(1))
         );
     }

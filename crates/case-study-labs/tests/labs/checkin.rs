@@ -18,8 +18,8 @@ fn control(lab: &Lab) -> SocketAddr {
 
 /// What the instances show, one behind the other.
 fn shown(lab: &Lab, what: &str) -> Vec<u64> {
-    let told = Client::connect(control(lab)).get("/stats").json();
-    let workers = told["worker_status"].as_array().unwrap();
+    let reported = Client::connect(control(lab)).get("/stats").json();
+    let workers = reported["worker_status"].as_array().unwrap();
     let of = |worker: &Value| worker["last_status"][what].as_u64().unwrap();
     workers.iter().map(of).collect()
 }
@@ -54,8 +54,8 @@ fn a_session_is_opened_and_handed_on() {
         ("POST", "/check_in/v2/patient_check_ins"),
     ] {
         assert_eq!(client.request(method, path, &body).code, 200, "{path}");
-        let nobody = json!({ "id": "0123456789abcdef" }).to_string();
-        assert_eq!(client.request(method, path, &nobody).code, 401, "{path}");
+        let unused = json!({ "id": "0123456789abcdef" }).to_string();
+        assert_eq!(client.request(method, path, &unused).code, 401, "{path}");
         assert_eq!(client.request(method, path, "{").code, 400, "{path}");
     }
     for kind in ["patient_check_ins", "pre_check_ins"] {
@@ -64,8 +64,8 @@ fn a_session_is_opened_and_handed_on() {
         assert_eq!((read.code, &state["checkedIn"]), (200, &json!(true)));
         assert_eq!(client.get(&format!("/check_in/v2/{kind}/none")).code, 401);
     }
-    let told = stats(lab.address());
-    let own = &told["checkin"];
+    let reported = stats(lab.address());
+    let own = &reported["checkin"];
     for (what, count) in [
         ("sessions", 1),
         ("check_ins", 1),
@@ -76,7 +76,7 @@ fn a_session_is_opened_and_handed_on() {
     }
     assert_eq!(own["pool_wait"]["taken_up"], 16);
     assert_eq!(
-        told["answered"]["by_route"][format!("POST {SESSIONS}")],
+        reported["answered"]["by_route"][format!("POST {SESSIONS}")],
         json!({ "200": 1 })
     );
     // In turn: half of the sixteen requests each.
@@ -129,8 +129,8 @@ fn what_finds_no_thread_waits_in_line_until_the_downstream_has_answered() {
 
 #[test]
 fn a_downstream_is_called_over_connections_that_stay() {
-    let behind = start_with("truth", &[("mode", "constant")]);
-    let url = |name: &str| format!("{name}=http://{}/base", behind.address());
+    let after = start_with("truth", &[("mode", "constant")]);
+    let url = |name: &str| format!("{name}=http://{}/base", after.address());
     let lab = Lab::start_from(
         case_study_labs::LABS,
         "checkin",
@@ -155,7 +155,7 @@ fn a_downstream_is_called_over_connections_that_stay() {
             200
         );
     }
-    assert_eq!(stats(behind.address())["received"]["total"], 10);
+    assert_eq!(stats(after.address())["received"]["total"], 10);
     let metrics = Client::connect(control(&lab)).get("/metrics").body;
     let count = "checkin_downstream_seconds_count{instance=\"0\",downstream=\"chip\"} 9";
     assert!(metrics.lines().any(|line| line == count), "{metrics}");

@@ -161,7 +161,7 @@ fn errors_name_what_is_known() {
     };
     assert_eq!(
         text(start("smu", &LabOptions::default())),
-        r#"there is no lab "smu"; the labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth"#
+        r#"unknown lab "smu"; the labs are sum, fhir, shortener, checkin, pepeunit, mqtt, truth"#
     );
     let extra = |name: &str| LabOptions {
         extra: vec![(name.to_owned(), String::new())],

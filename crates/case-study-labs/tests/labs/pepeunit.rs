@@ -26,8 +26,8 @@ fn the_counts_are_the_same_everywhere() {
     );
     let rest = client.get("/pepeunit/api/v1/metrics/").json();
     let query = "query { getBaseMetrics { userCount repoCount unitCount unitNodeCount unitNodeEdgeCount } }";
-    let told = ask(&mut client, &json!({ "query": query }));
-    let metrics = told["data"]["getBaseMetrics"].as_object().unwrap();
+    let reported = ask(&mut client, &json!({ "query": query }));
+    let metrics = reported["data"]["getBaseMetrics"].as_object().unwrap();
     let in_rest = |name: &str| {
         let words = name.chars().fold(String::new(), |mut all, c| {
             if c.is_ascii_uppercase() {
@@ -58,27 +58,27 @@ fn selections_aliases_fragments_and_variables_count() {
           getBaseMetrics { ... on BaseMetrics @skip(if: $deep) { unitNodeCount } repoCount @skip(if: false) }
         }
         fragment Some on BaseMetrics { userCount __typename }";
-    let told = ask(
+    let reported = ask(
         &mut client,
         &json!({ "query": query, "operationName": "A" }),
     );
-    assert_eq!(told, json!({ "data": { "other": { "n": 12 } } }));
-    let told = ask(
+    assert_eq!(reported, json!({ "data": { "other": { "n": 12 } } }));
+    let reported = ask(
         &mut client,
         &json!({ "query": query, "operationName": "B", "variables": { "with": false } }),
     );
     let metrics = json!({ "userCount": 12, "__typename": "BaseMetrics", "repoCount": 31 });
     assert_eq!(
-        told,
+        reported,
         json!({ "data": { "__typename": "Query", "getBaseMetrics": metrics } })
     );
     let given = json!({ "with": true, "deep": false });
-    let told = ask(
+    let reported = ask(
         &mut client,
         &json!({ "query": query, "operationName": "B", "variables": given }),
     );
-    assert_eq!(told["data"]["getBaseMetrics"]["unitCount"], 204);
-    assert_eq!(told["data"]["getBaseMetrics"]["unitNodeCount"], 1632);
+    assert_eq!(reported["data"]["getBaseMetrics"]["unitCount"], 204);
+    assert_eq!(reported["data"]["getBaseMetrics"]["unitNodeCount"], 1632);
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn what_cannot_be_answered_is_an_error_of_graphql() {
         ("{ getBaseMetrics { userCount }", "Syntax Error"),
         ("", "Syntax Error"),
     ] {
-        let told = ask(&mut client, &json!({ "query": query }));
-        assert!(told.get("data").is_none(), "{query}: {told}");
-        let message = told["errors"][0]["message"].as_str().unwrap();
+        let reported = ask(&mut client, &json!({ "query": query }));
+        assert!(reported.get("data").is_none(), "{query}: {reported}");
+        let message = reported["errors"][0]["message"].as_str().unwrap();
         assert!(
             message.contains(says) && !message.contains('\n'),
             "{query}: {message}"

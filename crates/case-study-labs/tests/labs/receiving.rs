@@ -159,9 +159,9 @@ impl Unit {
             self.node
         );
         for _ in 0..TRIES {
-            let told = self.rest.get(&path).json();
-            if told["count"].as_u64() >= Some(wanted) {
-                return told;
+            let reported = self.rest.get(&path).json();
+            if reported["count"].as_u64() >= Some(wanted) {
+                return reported;
             }
         }
         panic!("they never came");
@@ -171,10 +171,10 @@ impl Unit {
 fn token(lab: &lab::Lab) -> String {
     let mut client = Client::connect(lab.address()).with_header("content-type", "application/json");
     let body = json!({"credentials": "test", "password": "p/"}).to_string();
-    let told = client
+    let reported = client
         .request("POST", &format!("{API}/users/auth"), &body)
         .json();
-    told["token"].as_str().unwrap().to_owned()
+    reported["token"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -200,15 +200,15 @@ fn what_is_published_is_kept_and_read_back() {
         unit.publish(&own, "localhost/nobody/pepeunit", &["9"]),
         (0, true)
     );
-    let told = unit.rows("TimeWindow", 3);
-    let states: Vec<&str> = told["pipe_data"]
+    let reported = unit.rows("TimeWindow", 3);
+    let states: Vec<&str> = reported["pipe_data"]
         .as_array()
         .unwrap()
         .iter()
         .filter_map(|row| row["state"].as_str())
         .collect();
     assert_eq!(
-        (told["count"].as_u64(), states),
+        (reported["count"].as_u64(), states),
         (Some(3), vec!["2", "2", "1"])
     );
     let stats = unit.rest.get("/__lab/stats").json();
@@ -263,12 +263,12 @@ fn rules_that_nobody_knows_are_refused() {
         extra: vec![("break".to_owned(), "gravity".to_owned())],
         ..lab::LabOptions::default()
     };
-    let told = lab::Lab::start_from(case_study_labs::LABS, "pepeunit", &options)
+    let reported = lab::Lab::start_from(case_study_labs::LABS, "pepeunit", &options)
         .err()
         .unwrap()
         .to_string();
     assert!(
-        told.contains("break=gravity") && told.contains("time-window-every"),
-        "{told}"
+        reported.contains("break=gravity") && reported.contains("time-window-every"),
+        "{reported}"
     );
 }

@@ -64,10 +64,10 @@ fn what_is_made_leads_where_it_was_to() {
             .code,
         410
     );
-    let told = stats(lab.address());
-    assert_eq!(told["shortener"]["stored"], 51);
-    assert_eq!(told["shortener"]["id_collisions"], 0);
-    let follow = &told["answered"]["by_route"]["GET /short-urls/{id}"];
+    let reported = stats(lab.address());
+    assert_eq!(reported["shortener"]["stored"], 51);
+    assert_eq!(reported["shortener"]["id_collisions"], 0);
+    let follow = &reported["answered"]["by_route"]["GET /short-urls/{id}"];
     assert_eq!(*follow, json!({ "302": 50, "404": 1, "410": 1 }));
 }
 

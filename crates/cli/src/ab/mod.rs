@@ -1,7 +1,7 @@
 //! `loadline ab`: the same test against two targets in turns, until one is shown to be worse or not to be, or no more pairs are left.
 //! When is looked, and how sure a look must be, is `decisions::compare`'s; what is run beside is [`beside`]'s.
 
-mod beside;
+mod target_process;
 
 use std::path::Path;
 
@@ -12,20 +12,21 @@ use decisions::{
 };
 use engine::{StopHandle, clock};
 use plan::units::parse_duration;
-use report::{console, gate as told};
+use report::{console, gate as reported};
 use session::{exit, inputs, signals};
 
 use crate::{
-    args, compare as comparing, groups, log,
-    making::{self, RunEnv, without_record},
-    rerender,
-    stop::{CommandError, flag_error},
+    args,
+    child_runs::{self, RunEnv, without_record},
+    compare as comparing,
+    error::{CommandError, flag_error},
+    groups, log, rerender,
 };
-use beside::{StartResult, TargetProcess};
+use target_process::{StartResult, TargetProcess};
 
 /// Runs `loadline ab`.
 pub fn command(args: &args::Ab) -> u8 {
-    match carry_out(args) {
+    match run(args) {
         Ok(code) => code,
         Err(CommandError { lines, code }) => {
             lines.iter().for_each(log::error);
@@ -34,7 +35,7 @@ pub fn command(args: &args::Ab) -> u8 {
     }
 }
 
-fn carry_out(args: &args::Ab) -> Result<u8, CommandError> {
+fn run(args: &args::Ab) -> Result<u8, CommandError> {
     let asked = comparing::asked(&args.judged)?;
     let budget = args.budget.as_deref();
     let budget = budget
@@ -42,10 +43,10 @@ fn carry_out(args: &args::Ab) -> Result<u8, CommandError> {
         .transpose()?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     let sides = [
-        AbTarget::of("a", &args.a, args.a_cmd.as_deref(), args)?,
-        AbTarget::of("b", &args.b, args.b_cmd.as_deref(), args)?,
+        AbTarget::new("a", &args.a, args.a_cmd.as_deref(), args)?,
+        AbTarget::new("b", &args.b, args.b_cmd.as_deref(), args)?,
     ];
-    making::can_be_written(&args.json)?;
+    child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
     // Held to the end: what was started is ended first, whenever a signal comes.
@@ -53,7 +54,7 @@ fn carry_out(args: &args::Ab) -> Result<u8, CommandError> {
         CommandError::could_not_run(format!("cannot listen for signals: {error}"))
     })?;
     let runs = rerender::runs(args.runs.as_deref());
-    let tag = making::tag("ab");
+    let tag = child_runs::tag("ab");
     let folder = args.out.clone();
     let folder = folder.unwrap_or_else(|| comparing::place("ab", &tag["ab-".len()..]));
     let mut ab = Ab {
@@ -82,11 +83,11 @@ fn carry_out(args: &args::Ab) -> Result<u8, CommandError> {
 struct AbTarget {
     name: &'static str,
     flags: Vec<String>,
-    beside: Option<TargetProcess>,
+    process: Option<TargetProcess>,
 }
 
 impl AbTarget {
-    fn of(
+    fn new(
         name: &'static str,
         url: &str,
         command: Option<&str>,
@@ -101,11 +102,11 @@ impl AbTarget {
             flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
         }
         flags.extend(args.flags.iter().cloned());
-        let beside = command.map(|command| TargetProcess::new(name, command, url));
+        let background = command.map(|command| TargetProcess::new(name, command, url));
         Ok(AbTarget {
             name,
             flags,
-            beside: beside.transpose()?,
+            process: background.transpose()?,
         })
     }
 }
@@ -141,7 +142,7 @@ struct Ab<'a> {
 
 impl Ab<'_> {
     fn make(&mut self) -> Result<AbEnd, CommandError> {
-        let looks = InterimPlan::of(self.args.pairs);
+        let looks = InterimPlan::new(self.args.pairs);
         let begun = clock::monotonic_ns();
         for pair in 0..self.args.pairs {
             if let Some(budget) = self.budget
@@ -186,7 +187,7 @@ impl Ab<'_> {
             };
             let made = gate::made(&entrant);
             let name = self.sides[side].name;
-            log::say(format_args!("{place}, {name}  {}", told::made(&made)));
+            log::say(format_args!("{place}, {name}  {}", reported::made(&made)));
             let is_invalid = made.measurement.as_deref() == Some("INVALID");
             if !is_invalid || self.args.judged.anyway {
                 return Ok(RunAttempt::Run(entrant));
@@ -209,13 +210,13 @@ impl Ab<'_> {
     fn once(&mut self, side: usize) -> Result<RunAttempt, CommandError> {
         self.number += 1;
         let target = &self.sides[side];
-        let beside = target.beside.as_ref();
+        let background = target.process.as_ref();
         let log = self
             .ground
             .folder
             .join(format!("run-{}-cmd.txt", self.number));
-        let started = beside
-            .map(|beside| beside.start(&log, &self.stop))
+        let started = background
+            .map(|background| background.start(&log, &self.stop))
             .transpose()?;
         if let Some(StartResult::Signal(signal)) = started {
             return Ok(RunAttempt::Signal(signal));
@@ -238,7 +239,7 @@ impl Ab<'_> {
             return Err(without_record(&ran));
         };
         let entrant = groups::recorded(record)?;
-        making::is_recorded(&ran, &entrant.summary)?;
+        child_runs::is_recorded(&ran, &entrant.summary)?;
         let requests = &entrant.summary.requests;
         if requests.ok + requests.failed == 0 {
             return Err(CommandError::could_not_run(format!(
@@ -261,7 +262,7 @@ impl Ab<'_> {
             confidence,
             ..self.asked.clone()
         };
-        compare::of(&self.made[0], &self.made[1], &asked)
+        compare::compare(&self.made[0], &self.made[1], &asked)
     }
 
     fn conclude(&self, end: AbEnd, folder: &Path) -> Result<u8, CommandError> {
@@ -278,7 +279,7 @@ impl Ab<'_> {
             }
             AbEnd::Decided(comparison) => *comparison,
             AbEnd::Over => {
-                let looks = InterimPlan::of(self.args.pairs);
+                let looks = InterimPlan::new(self.args.pairs);
                 self.look(looks.confidence_at_end(u32::try_from(pairs).unwrap_or(u32::MAX)))
             }
         };

@@ -20,7 +20,7 @@ use measure::{
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, Share, units::SECOND};
 use record::{
     Copier, HostSample, Manifest, RecordPiece, Replica, Run, RunContext, RunEnd, RunLocation,
-    RunState, Writer, gather,
+    RunState, Writer, merge,
     redact::{Redactor, Salt},
 };
 
@@ -164,7 +164,7 @@ fn share(index: u64, of: u64) -> Share {
 fn a_copy_is_the_record_byte_for_byte() {
     let (own, whole) = (temporary(), temporary());
     let pieces = recorded(own.path(), share(1, 3), 4, true);
-    let mut replica = Replica::of(whole.path(), 1);
+    let mut replica = Replica::new(whole.path(), 1);
     let mut seconds = 0;
     for piece in &pieces {
         let piece = RecordPiece::from_bytes(piece).unwrap();
@@ -188,7 +188,7 @@ fn a_copy_is_the_record_byte_for_byte() {
         files(whole.path().join("parts/1"))
     );
     // Without its beginning a piece has no place.
-    let mut late = Replica::of(temporary().path(), 2);
+    let mut late = Replica::new(temporary().path(), 2);
     assert!(
         late.take(&RecordPiece::from_bytes(pieces.last().unwrap()).unwrap())
             .is_err()
@@ -213,7 +213,7 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
             .collect()
     };
     for order in [[&torn, &first, &second], [&second, &torn, &first]] {
-        let gathered = gather(&bring(&order), &place()).unwrap();
+        let gathered = merge(&bring(&order), &place()).unwrap();
         assert!(gathered.missing.is_empty());
         let run = gathered.run;
         assert_eq!(run.totals.label(label::ALL).slot.counters.issued, 6 * RATE);
@@ -224,21 +224,21 @@ fn parts_are_gathered_whoever_brings_them_and_the_fuller_copy_is_taken() {
         assert_eq!(run.nodes.len(), 2);
         assert!(run.damage.is_empty(), "{:?}", run.damage);
     }
-    let gathered = gather(&bring(&[&torn]), &place()).unwrap();
+    let gathered = merge(&bring(&[&torn]), &place()).unwrap();
     assert_eq!(gathered.missing, [0]);
     assert_eq!(gathered.run.manifest.state, RunState::Interrupted);
     assert_eq!(
         gathered.run.totals.label(label::ALL).slot.counters.issued,
         2 * RATE
     );
-    let none = gather(&[runs.path().to_owned()], &place()).unwrap_err();
+    let none = merge(&[runs.path().to_owned()], &place()).unwrap_err();
     assert!(none[0].contains("is no run record"), "{none:?}");
 }
 
 #[test]
 fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
     let (own, whole) = (temporary(), temporary());
-    let mut merger = Merger::of(3);
+    let mut merger = Merger::new(3);
     let mut issued = 0;
     let mut count = |merged: Vec<cluster::merge::Merged>| {
         for merged in merged {
@@ -247,7 +247,7 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
         }
     };
     for node in 0..3 {
-        let mut replica = Replica::of(whole.path(), node);
+        let mut replica = Replica::new(whole.path(), node);
         for piece in recorded(own.path(), share(node, 3), 5, true) {
             let piece = RecordPiece::from_bytes(&piece).unwrap();
             let unfolded = replica.take(&piece).unwrap();
@@ -260,7 +260,7 @@ fn what_is_put_together_as_it_comes_is_what_is_read_behind_the_end() {
     assert_eq!(issued, 15 * RATE);
     let runs = temporary();
     let place = RunLocation::new(Some(runs.path().to_owned()), 1);
-    let run: Run = gather(&[whole.path().to_owned()], &place).unwrap().run;
+    let run: Run = merge(&[whole.path().to_owned()], &place).unwrap().run;
     assert_eq!(run.totals.label(label::ALL).slot.counters.issued, issued);
 }
 
@@ -276,9 +276,9 @@ fn sixty_four_nodes_take_less_than_a_quarter_of_a_core() {
         .collect();
     let bytes: usize = said.iter().flatten().map(Vec::len).sum();
     let mut replicas: Vec<Replica> = (0..NODES)
-        .map(|node| Replica::of(whole.path(), node))
+        .map(|node| Replica::new(whole.path(), node))
         .collect();
-    let mut merger = Merger::of(NODES);
+    let mut merger = Merger::new(NODES);
     let plan = plan();
     let manifest = Manifest::new(&plan, RunContext::default());
     let mut writer = Writer::in_memory(

@@ -44,7 +44,7 @@ type ShownFigure = (String, Option<f64>);
 type NamedFigure = (&'static str, fn(&Summary, &StageRow) -> Option<ShownFigure>);
 
 /// Those that both stages of a pair have.
-pub(super) fn of(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<Comparison> {
+pub(super) fn compare_stages(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<Comparison> {
     let ran = |number: usize| match &stages.get(number)?.outcome {
         StageOutcome::Ran { page, .. } => Some((&page.summary, &rows[number])),
         _ => None,

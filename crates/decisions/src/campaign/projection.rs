@@ -61,7 +61,11 @@ struct LimitEvidence<'a> {
 }
 
 /// What these stages mean for what is meant.
-pub(super) fn of(scaling: Scaling, stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Projection {
+pub(super) fn project(
+    scaling: Scaling,
+    stages: &[FinishedStage<'_>],
+    rows: &[StageRow],
+) -> Projection {
     match found(scaling, stages, rows) {
         Ok(found) => Projection {
             scaling,
@@ -74,7 +78,7 @@ pub(super) fn of(scaling: Scaling, stages: &[FinishedStage<'_>], rows: &[StageRo
             estimate: None,
             sentence: format!(
                 "What {} sustain cannot be estimated: {why}.",
-                told(scaling.meant)
+                describe(scaling.meant)
             ),
             assumptions: Vec::new(),
         },
@@ -92,7 +96,7 @@ fn found<'a>(
         return Err(format!(
             "they are {} times what was tested, and beyond {MOST:.0} times what becomes the limit instead is anybody's guess: test more than {}",
             units::decimal(tenths(reach)),
-            told(scaling.tested)
+            describe(scaling.tested)
         ));
     }
     if let Some(other) = rows.iter().find(|row| row.target.is_some()) {
@@ -186,7 +190,7 @@ fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
         let sentence = saturation.sentence.trim_end_matches('.');
         return Err(format!("in {}: {sentence}", failed.name));
     };
-    if let ResourceScope::Shared(what) = ResourceScope::of(reached) {
+    if let ResourceScope::Shared(what) = ResourceScope::from_reached(reached) {
         return Err(format!(
             "what saturated is {what}, and more instances do not bring more of it"
         ));
@@ -265,7 +269,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
     format!(
         "Estimate, not measured: the limit of {} lies {between}, {} times that of what was tested, \
          which holds with {} and does not with {}.",
-        told(scaling.meant),
+        describe(scaling.meant),
         units::decimal(hundredths(times)),
         found.held.name,
         found.failed.name
@@ -311,7 +315,7 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
 }
 
 /// `16 instances of which others take 35 % each`
-fn told(deployment: Deployment) -> String {
+fn describe(deployment: Deployment) -> String {
     let instances = match deployment.instances {
         1 => "1 instance".to_owned(),
         many => format!("{many} instances"),

@@ -316,11 +316,11 @@ impl Subject {
         let row = self.row(entrant)?;
         match self.metric {
             Metric::Errors => row.error_share,
-            Metric::Rate => row.tells("per_second").then_some(row.per_second),
+            Metric::Rate => row.reports("per_second").then_some(row.per_second),
             Metric::Time(_, Stat::Quantile(q)) if !is_kept(q) => {
                 let kind = self.kind_in(row)?;
                 let part = entrant.run.as_ref()?.totals.label(row.id);
-                Sampled::of(&part, kind)
+                Sampled::from_totals(&part, kind)
                     .given_quantile(q)?
                     .ns
                     .map(|ns| ns as f64)

@@ -6,11 +6,11 @@ use plan::mutant::{self, Mutant};
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
 
 use super::{
-    Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Side, Subject, judge, words,
+    Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Side, Subject, judge, text,
 };
 
 /// Compares these figures, which count as one family.
-pub(super) fn of(
+pub(super) fn compare_groups(
     baseline: &Side,
     candidate: &Side,
     subjects: &[Subject],
@@ -33,7 +33,7 @@ pub(super) fn of(
     for one in &mut all {
         if let Some(change) = &one.change {
             one.outcome = judge::outcome(one.unit, change, asked);
-            one.text = words::judged(one, asked);
+            one.text = text::judged(one, asked);
         }
     }
     all
@@ -65,7 +65,7 @@ fn compared(
         asked,
     );
     if compared.change.is_none() {
-        compared.text = words::unknown(subject, baseline, candidate);
+        compared.text = text::unknown(subject, baseline, candidate);
     }
     compared
 }
@@ -172,7 +172,7 @@ mod tests {
         (0..n).map(|_| run()).collect()
     }
 
-    fn of(first: &[Option<f64>], second: &[Option<f64>]) -> (Change, FigureOutcome) {
+    fn judged(first: &[Option<f64>], second: &[Option<f64>]) -> (Change, FigureOutcome) {
         let change = change(FigureUnit::Nanoseconds, first, second, &ASKED).unwrap();
         let outcome = judge::outcome(FigureUnit::Nanoseconds, &change, &ASKED);
         (change, outcome)
@@ -187,7 +187,7 @@ mod tests {
                 runs(&mut random, 5, 1e6, 0.02),
                 runs(&mut random, 5, 1e6, 0.02),
             );
-            let (change, outcome) = of(&first, &second);
+            let (change, outcome) = judged(&first, &second);
             alarms += usize::from(change.p.unwrap() <= 0.05);
             regressions += usize::from(outcome == FigureOutcome::Regressed);
             let (low, high) = change.interval.unwrap();
@@ -207,7 +207,7 @@ mod tests {
                 runs(&mut random, 5, 1e6, 0.02),
                 runs(&mut random, 5, 1.05e6, 0.02),
             );
-            let (change, _) = of(&first, &second);
+            let (change, _) = judged(&first, &second);
             change.p.unwrap() <= 0.05 && change.interval.unwrap().0 > 0.0
         });
         let seen = seen.count();
@@ -222,8 +222,8 @@ mod tests {
             let base = runs(&mut random, 5, 1e6, 0.01);
             let worse = runs(&mut random, 5, 1.1e6, 0.01);
             let same = runs(&mut random, 5, 1e6, 0.01);
-            found += usize::from(of(&base, &worse).1 == FigureOutcome::Regressed);
-            excluded += usize::from(of(&base, &same).1 == FigureOutcome::NoRegression);
+            found += usize::from(judged(&base, &worse).1 == FigureOutcome::Regressed);
+            excluded += usize::from(judged(&base, &same).1 == FigureOutcome::NoRegression);
         }
         assert!(found >= 475, "{found} of 500");
         assert!(excluded >= 475, "{excluded} of 500");
@@ -236,7 +236,7 @@ mod tests {
             let first = runs(&mut random, 5, 1e8, 0.02);
             let mut second = runs(&mut random, 5, 1e8, 0.02);
             second[2] = Some(3e10);
-            assert_ne!(of(&first, &second).1, FigureOutcome::Regressed);
+            assert_ne!(judged(&first, &second).1, FigureOutcome::Regressed);
         }
     }
 

@@ -5,31 +5,31 @@
 //! [`looks`] is when they are looked at where they are still being made, [`single`] one with one (a hint, of what [`drawn`] makes of each), [`unlike`] finds runs and stretches that are not like the others, [`quantiles`] is the whole
 //! distribution, [`words`] says it. Nothing here reads a file or lays anything out.
 
-mod alike;
-mod drawn;
+mod bootstrap;
+mod comparability;
 mod figure;
 mod groups;
+mod interim;
 mod judge;
-mod looks;
+mod outliers;
 mod quantiles;
-mod single;
-mod unlike;
-mod words;
+mod single_run;
+mod text;
 
 use record::Run;
 use serde::Serialize;
 
 use analysis::summary::Summary;
 
-use single::Pair;
+use single_run::Pair;
 
-pub(crate) use alike::fault;
-pub use alike::{Incompatibility, hindrances, likeness};
+pub(crate) use comparability::fault;
+pub use comparability::{Incompatibility, fingerprint, incompatibilities};
 pub use figure::{FigureUnit, Subject, read, without_row};
 pub use groups::one_figure;
-pub use looks::{FEWEST, InterimPlan, is_a_first, is_decided};
+pub use interim::{FEWEST, InterimPlan, is_a_first, is_decided};
 pub use quantiles::Quantile;
-pub use words::{amount, change, value};
+pub use text::{amount, change, value};
 
 /// Runs of each side that tell chance from change.
 const ENOUGH: usize = 4;
@@ -202,7 +202,7 @@ pub struct Change {
 
 /// Compares two groups; both hold a run at least.
 #[must_use]
-pub fn of(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comparison {
+pub fn compare(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Comparison {
     let method = method(baseline, candidate);
     let subjects = if asked.subjects.is_empty() {
         figure::usual(baseline, candidate)
@@ -213,9 +213,11 @@ pub fn of(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Compariso
         .into_iter()
         .map(|subject| subject.alike(baseline, candidate))
         .collect();
-    let pair = Pair::of(baseline, candidate);
+    let pair = Pair::new(baseline, candidate);
     let compare = &|subjects: &[Subject]| match method {
-        Method::Groups | Method::FewRuns => groups::of(baseline, candidate, subjects, asked),
+        Method::Groups | Method::FewRuns => {
+            groups::compare_groups(baseline, candidate, subjects, asked)
+        }
         Method::SingleRuns | Method::SingleFigures => pair.compare(subjects, asked),
     };
     let judged = compare(&subjects);
@@ -223,30 +225,30 @@ pub fn of(baseline: &Side, candidate: &Side, asked: &CompareConfig) -> Compariso
     let endpoints: Vec<Compared> = endpoints
         .iter()
         .flat_map(|subject| compare(std::slice::from_ref(subject)))
-        .map(|compared| words::looked_at(compared, asked))
+        .map(|compared| text::looked_at(compared, asked))
         .collect();
     let verdict = verdict(&judged);
     let decides = !method.is_hint() || asked.hint_decides;
     let mut notes = asked.anyway.clone();
-    notes.extend(alike::remarks(baseline, candidate));
-    notes.extend(words::method(
+    notes.extend(comparability::remarks(baseline, candidate));
+    notes.extend(text::method(
         baseline,
         candidate,
         method,
         (judged.len(), asked.confidence),
     ));
-    notes.extend(unlike::of(baseline, candidate));
-    let (quantiles, quantiles_of) = quantiles::of(baseline, candidate, compare);
+    notes.extend(outliers::find(baseline, candidate));
+    let (quantiles, quantiles_of) = quantiles::compare_quantiles(baseline, candidate, compare);
     Comparison {
         schema: 1,
-        baseline: told(baseline),
-        candidate: told(candidate),
+        baseline: summarize(baseline),
+        candidate: summarize(candidate),
         method,
         margin: asked.margin,
         error_margin: asked.error_margin,
-        margins: words::margins(&judged, asked),
+        margins: text::margins(&judged, asked),
         verdict,
-        sentence: words::sentence(&judged, verdict, method, asked),
+        sentence: text::sentence(&judged, verdict, method, asked),
         exit_code: exit_code(verdict, decides),
         judged,
         endpoints,
@@ -296,7 +298,7 @@ pub fn middle(values: &[Option<f64>]) -> Option<f64> {
     statistics::median(&values?)
 }
 
-fn told(side: &Side) -> SideSummary {
+fn summarize(side: &Side) -> SideSummary {
     let runs = side.runs.iter().map(|entrant| RunFacts {
         name: entrant.name.clone(),
         started_utc: entrant.summary.run.started_utc.clone(),

@@ -27,7 +27,7 @@ pub struct Quantile {
 }
 
 /// Those that are known of every run, and what they are of.
-pub(super) fn of(
+pub(super) fn compare_quantiles(
     baseline: &Side,
     candidate: &Side,
     compare: impl Fn(&[Subject]) -> Vec<Compared>,

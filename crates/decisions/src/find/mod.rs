@@ -2,13 +2,13 @@
 //! probe's record says (`probe`), what came of it (`answer`, `above`), and what a sweep over users says ([`sweep`]);
 //! [`simulated`] are services to prove it with.
 
-mod above;
-mod answer;
+mod overload;
 mod probe;
+mod result;
 pub mod search;
 pub mod simulated;
 pub mod sweep;
 
-pub use answer::{Cause, Ending, Over, ProbeRow, SearchResult};
 pub use probe::{Flow, allowed, flow, tallies, throughput};
+pub use result::{Cause, Ending, Over, ProbeRow, SearchResult};
 pub use search::ViolationTally;

@@ -84,7 +84,7 @@ pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
 #[must_use]
 pub fn flow(run: &Run, phase: &str, planned: f64) -> Option<Flow> {
     let index = run.manifest.phases_named(phase).next()?;
-    steady::of_phase(run, &moments::of(run), index as usize, planned)
+    steady::of_phase(run, &moments::collect(run), index as usize, planned)
 }
 
 /// For each second, how many there were, and how many of them lie beyond what is allowed.
@@ -92,7 +92,7 @@ type Sums = BTreeMap<u64, (f64, f64)>;
 
 /// Samples and exceedances, second by second.
 fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
-    let Ok(subject) = Subject::of(run, criterion) else {
+    let Ok(subject) = Subject::from_criterion(run, criterion) else {
         return Vec::new();
     };
     let sums = match &criterion.metric {

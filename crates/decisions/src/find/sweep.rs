@@ -94,7 +94,7 @@ pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
 impl Scaling {
     /// What it comes to, in a sentence.
     #[must_use]
-    pub fn told(&self, levels: &[(f64, f64)]) -> String {
+    pub fn describe(&self, levels: &[(f64, f64)]) -> String {
         let (most, best) = levels
             .iter()
             .fold((0.0f64, 0.0f64), |(most, best), (n, x)| {
@@ -163,14 +163,14 @@ mod tests {
             .map(|n| (n, (n * 20.0).min(160.0)))
             .collect();
         let found = scaling(&levels, 1).unwrap();
-        let told = found.told(&levels);
+        let reported = found.describe(&levels);
         assert!(
-            told.contains("about 8 parallel servers of 50.0 ms each"),
-            "{told}"
+            reported.contains("about 8 parallel servers of 50.0 ms each"),
+            "{reported}"
         );
         assert!(
-            told.starts_with("no evidence of retrograde scaling: up to 24 users"),
-            "{told}"
+            reported.starts_with("no evidence of retrograde scaling: up to 24 users"),
+            "{reported}"
         );
         assert_eq!(scaling(&levels[..5], 1), None);
     }

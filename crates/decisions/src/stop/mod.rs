@@ -4,10 +4,10 @@
 //! A condition has held when it holds over the window as a whole and no second of it speaks against that: one bad second does not make ten
 //! bad ones, and seconds with few samples decide nothing by themselves.
 
-mod beside;
 mod guard;
 mod probing;
-mod seen;
+mod rule_window;
+mod server_rules;
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use analysis::{
     verdict::{Subject, bound, kind_of},
 };
 use probing::Probing;
-use seen::RuleWindow;
+use rule_window::RuleWindow;
 
 /// The rules of a run, watching.
 #[derive(Debug)]
@@ -69,14 +69,14 @@ impl StopRules {
 
     /// The plan's rules, and the guard where the plan has one.
     #[must_use]
-    pub fn of(plan: &Plan) -> StopRules {
+    pub fn from_plan(plan: &Plan) -> StopRules {
         let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
         let own = plan.stop.iter().map(|rule| (rule.clone(), false));
         let rules = own.chain(guard.map(|rule| (rule, true)));
         StopRules {
             rules: rules.map(WatchedRule::new).collect(),
             load: plan.load.clone(),
-            probing: Probing::of(plan),
+            probing: Probing::from_plan(plan),
         }
     }
 
@@ -127,7 +127,7 @@ impl WatchedRule {
             return None;
         };
         if matches!(self.rule.when.metric, Metric::Server(..)) {
-            return beside::held(&self.rule, run, self.from_ns, interval.span.1);
+            return server_rules::held(&self.rule, run, self.from_ns, interval.span.1);
         }
         self.seconds.push_back(self.seen(interval, &subject));
         let mut ns: u64 = self.seconds.iter().map(|seen| seen.ns).sum();
@@ -148,19 +148,19 @@ impl WatchedRule {
         let held = all.holds(when) == Some(true)
             && !self.seconds.iter().any(|seen| seen.contradicts(when))
             && !self.is_a_burst();
-        held.then(|| all.told(when))
+        held.then(|| all.describe(when))
     }
 
     /// Whether the seconds that speak most against the condition do so together, however many they are: where few samples come each of
     /// them says nothing by itself, and a burst in the others would pass for all of the window.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
-        if !seen::is_counted(when) {
+        if !rule_window::is_counted(when) {
             return false;
         }
         let mut seconds: Vec<RuleWindow> = self.seconds.iter().map(|seen| seen.alone()).collect();
         seconds.sort_by(|one, other| one.share().total_cmp(&other.share()));
-        if !seen::is_upward(when.op) {
+        if !rule_window::is_upward(when.op) {
             seconds.reverse();
         }
         let mut together = RuleWindow::default();
@@ -172,7 +172,7 @@ impl WatchedRule {
 
     /// What it is of; none in other phases, and before the label that it names has come up.
     fn subject(&self, interval: &Interval, run: &Run) -> Option<Subject> {
-        let subject = Subject::of(run, &self.rule.when).ok()?;
+        let subject = Subject::from_criterion(run, &self.rule.when).ok()?;
         let of_phase = subject.phases.as_ref();
         let is_now = of_phase.is_none_or(|phases| phases.contains(&interval.phase));
         is_now.then_some(subject)
@@ -184,8 +184,8 @@ impl WatchedRule {
         let (n, over, late, sum) = match &self.rule.when.metric {
             Metric::Time(span, stat) => self.times(interval, subject, (*span, *stat)),
             Metric::LatenessP99 => {
-                let late = Sampled::of(
-                    &LabelTotals::of(&slot(interval, subject)),
+                let late = Sampled::from_totals(
+                    &LabelTotals::from_slot(&slot(interval, subject)),
                     TimeKind::Lateness,
                 );
                 let bound_ns = bound(&self.rule.when) as u64;
@@ -238,7 +238,10 @@ impl WatchedRule {
         subject: &Subject,
         (span, stat): (SpanFilter, Stat),
     ) -> (u64, u64, u64, f64) {
-        let times = Sampled::of(&LabelTotals::of(&slot(interval, subject)), kind_of(span));
+        let times = Sampled::from_totals(
+            &LabelTotals::from_slot(&slot(interval, subject)),
+            kind_of(span),
+        );
         if stat == Stat::Mean {
             let answered = times.count() - times.unanswered();
             let sum = times.mean_ns().unwrap_or_default() * answered as f64;

@@ -5,7 +5,7 @@ use measure::{Interval, confidence::Standing};
 use plan::{Criterion, Plan, StopRule, criteria::Ending};
 use record::Run;
 
-use super::{FiredRule, WatchedRule, seen::RuleWindow};
+use super::{FiredRule, WatchedRule, rule_window::RuleWindow};
 use crate::find::{ViolationTally, allowed};
 
 /// Nothing is decided in fewer seconds.
@@ -20,7 +20,7 @@ pub(super) struct Probing {
 
 impl Probing {
     /// Of the plan of a probe that may end before its time.
-    pub fn of(plan: &Plan) -> Option<Probing> {
+    pub fn from_plan(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
             WatchedRule::new((
                 StopRule {

@@ -59,7 +59,7 @@ fn second(number: u64, answered: &[(u64, u64)], lost: u64) -> Interval {
 /// The second by whose end a rule fired.
 fn fires(rule: &str, seconds: impl IntoIterator<Item = Interval>) -> Option<u64> {
     let plan = plan(&[rule]);
-    let (mut rules, run) = (StopRules::of(&plan), run(&plan));
+    let (mut rules, run) = (StopRules::from_plan(&plan), run(&plan));
     seconds
         .into_iter()
         .find_map(|second| rules.look(&second, &run).map(|_| second.index + 1))
@@ -166,7 +166,7 @@ fn the_guard_acts_only_where_the_load_goes_up() {
             .into(),
         first: plan::FirstArrival::AtStart,
     };
-    let (mut rules, run) = (StopRules::of(&guarded), run(&guarded));
+    let (mut rules, run) = (StopRules::from_plan(&guarded), run(&guarded));
     let fired = (0..80).find_map(|n| {
         let fired = rules.look(&second(n, &[(20, 4)], 6), &run)?;
         Some((n + 1, fired.text.starts_with("guard: ")))
@@ -210,7 +210,7 @@ const OF_THE_STUDY: [&str; 3] = [
 fn false_stops(runs: u64) -> usize {
     let fired = |seed: &u64| {
         let plan = plan(&OF_THE_STUDY);
-        let (mut rules, run) = (StopRules::of(&plan), run(&plan));
+        let (mut rules, run) = (StopRules::from_plan(&plan), run(&plan));
         queue(*seed, 60).any(|second| rules.look(&second, &run).is_some())
     };
     (1..=runs).filter(fired).count()

@@ -225,7 +225,7 @@ impl Client {
             .transport
             .exchange(&self.io(), bytes, limit, &mut watch)
             .await;
-        exchange.answer = Response::of(&mut conn.transport.replies().reply, want);
+        exchange.answer = Response::from_reply(&mut conn.transport.replies().reply, want);
         let carried = conn.carried;
         conn.carried += 1;
         match ended {

@@ -184,7 +184,7 @@ impl ExchangeObserver for OneAnswer<'_> {
         }
     }
 
-    fn begins(&mut self, clock: &Clock) {
+    fn on_begin(&mut self, clock: &Clock) {
         if self.exchange.moments.first_write.is_none() {
             self.began = clock.now();
         }
@@ -206,20 +206,20 @@ impl ExchangeObserver for OneAnswer<'_> {
         }
     }
 
-    fn came(&mut self, now_ns: u64, bytes: usize) {
+    fn on_read(&mut self, now_ns: u64, bytes: usize) {
         let moments = &mut self.exchange.moments;
         moments.first_read.get_or_insert(now_ns);
         moments.bytes_in += bytes as u64;
     }
 
-    fn unseen(&mut self, bytes: usize, clock: &Clock) {
+    fn on_discarded(&mut self, bytes: usize, clock: &Clock) {
         self.exchange.moments.bytes_in += bytes as u64;
         if self.exchange.limits.are_moving() {
             self.moved(clock.now());
         }
     }
 
-    fn grew(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
+    fn on_partial(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         self.holds(reply)?;
         self.head(reply, now_ns);
         self.moved(now_ns);
@@ -233,11 +233,11 @@ impl ExchangeObserver for OneAnswer<'_> {
         Ok(true)
     }
 
-    fn cut(&mut self, cut: Cut) -> Option<Fault> {
+    fn on_deadline(&mut self, cut: Cut) -> Option<Fault> {
         Some(self.exchange.limits.fault(cut))
     }
 
-    fn hears_out(&self) -> bool {
+    fn accepts_early_response(&self) -> bool {
         true
     }
 }

@@ -46,7 +46,7 @@ pub struct Hosts {
 impl Hosts {
     /// Creates the rules for a plan.
     #[must_use]
-    pub fn of(plan: &Plan, allow: &Allow) -> Hosts {
+    pub fn new(plan: &Plan, allow: &Allow) -> Hosts {
         let mut known: Vec<String> = Vec::new();
         for (host, _) in written(plan) {
             if !known.contains(&host) {
@@ -178,9 +178,11 @@ fn written(plan: &Plan) -> Vec<(String, Option<At>)> {
         hosts.push((mqtt.host.to_ascii_lowercase(), None));
     }
     // The address of an embedded broker is known at run time.
-    let beside = plan.beside.as_ref();
-    if let Some(beside) = beside.filter(|beside| !beside.mqtt.host.starts_with("lab:")) {
-        hosts.push((beside.mqtt.host.to_ascii_lowercase(), None));
+    let background = plan.background.as_ref();
+    if let Some(background) =
+        background.filter(|background| !background.mqtt.host.starts_with("lab:"))
+    {
+        hosts.push((background.mqtt.host.to_ascii_lowercase(), None));
     }
     let scenarios = plan.scenarios().iter();
     let scenarios = scenarios.chain(&plan.before).chain(&plan.after);
@@ -334,7 +336,7 @@ mod tests {
             "http://[::1]:{{ port }}/",
             "http://open.test{{ rest }}",
         ]);
-        let hosts = Hosts::of(&plan, &Allow::default());
+        let hosts = Hosts::new(&plan, &Allow::default());
         assert_eq!(
             hosts.known(),
             [
@@ -359,22 +361,22 @@ mod tests {
             hosts: vec!["*.cdn.test".into(), "::1".into()],
             ..Allow::default()
         };
-        let hosts = Hosts::of(&plan, &allow);
+        let hosts = Hosts::new(&plan, &allow);
         assert_eq!(hosts.ruling("x.cdn.test"), Ruling::Allowed);
         assert_eq!(hosts.ruling("cdn.test"), Ruling::Refused);
         assert_eq!(hosts.ruling("xcdn.test"), Ruling::Refused);
         assert_eq!(hosts.ruling("::1"), Ruling::Allowed);
         allow.others_too = true;
-        assert_eq!(Hosts::of(&plan, &allow).ruling("evil.test"), Ruling::Told);
+        assert_eq!(Hosts::new(&plan, &allow).ruling("evil.test"), Ruling::Told);
         assert!(Hosts::problems(&plan, &allow).is_empty());
         allow.only = Some(vec!["target.test".into(), "*.cdn.test".into()]);
         let problems = Hosts::problems(&plan, &allow);
-        let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].starts_with("host not allowed: `other.test`"));
-        assert!(told[1].starts_with("host not allowed: `::1`"));
+        let reported: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        assert_eq!(reported.len(), 2, "{reported:?}");
+        assert!(reported[0].starts_with("host not allowed: `other.test`"));
+        assert!(reported[1].starts_with("host not allowed: `::1`"));
         assert_eq!(
-            Hosts::of(&plan, &allow).ruling("other.test"),
+            Hosts::new(&plan, &allow).ruling("other.test"),
             Ruling::Refused
         );
         let mut led = plan.clone();
@@ -384,7 +386,7 @@ mod tests {
         // Permission for an address override does not extend to responses.
         allow.only = None;
         allow.others_too = false;
-        assert_eq!(Hosts::of(&led, &allow).ruling("10.0.0.1"), Ruling::Refused);
+        assert_eq!(Hosts::new(&led, &allow).ruling("10.0.0.1"), Ruling::Refused);
         led.http.route.unix = Some("/run/s".into());
         allow.only = Some(vec!["*.test".into(), "::1".into(), "*.cdn.test".into()]);
         let problems = Hosts::problems(&led, &allow);

@@ -59,7 +59,7 @@ impl Http1 {
             if out.written == 0 {
                 // Read before the call, because on loopback the response may arrive before it
                 // returns.
-                watch.begins(io.clock);
+                watch.on_begin(io.clock);
             }
             match ready!(self.stream.poll_write(cx, &request[out.written..])) {
                 Ok(0) => out.broken = Some(Fault::BrokenPipe),
@@ -133,7 +133,7 @@ impl Http1 {
                 Err(Fault::ClosedEarly)
             });
         }
-        watch.came(now, n);
+        watch.on_read(now, n);
         let mut bytes = &buffer[..n];
         while !bytes.is_empty() {
             let next = watch.next();
@@ -143,7 +143,7 @@ impl Http1 {
                 .map_err(Fault::Protocol)?;
             bytes = &bytes[fed.used..];
             if !fed.done {
-                watch.grew(&mut self.replies.reply, now)?;
+                watch.on_partial(&mut self.replies.reply, now)?;
             } else if watch.answered(&mut self.replies.reply, now)? {
                 // Bytes after the last response would corrupt the next one, so the connection is
                 // not reused.
@@ -185,7 +185,7 @@ impl Http1 {
         if n == 0 {
             return Err(Fault::ClosedEarly);
         }
-        watch.unseen(n, io.clock);
+        watch.on_discarded(n, io.clock);
         if !self.replies.discarded(n as u64) {
             return Ok(None);
         }
@@ -203,7 +203,7 @@ impl Http1 {
 fn waits<W: ExchangeObserver>(cx: &Context<'_>, limit: &Limit, watch: &mut W) -> Poll<Fault> {
     loop {
         let cut = ready!(limit.poll(cx));
-        if let Some(fault) = watch.cut(cut) {
+        if let Some(fault) = watch.on_deadline(cut) {
             return Poll::Ready(fault);
         }
     }
@@ -236,7 +236,7 @@ impl Transport for Http1 {
             // A server that rejects a large body may respond and hang up before it was sent. The
             // response counts.
             let hung_up = matches!(broken, Fault::BrokenPipe | Fault::Reset) && out.written > 0;
-            if !hung_up || !watch.hears_out() {
+            if !hung_up || !watch.accepts_early_response() {
                 return Poll::Ready(lost);
             }
             let read = ready!(self.poll_answers(cx, io, limit, watch));

@@ -158,7 +158,7 @@ impl Client {
         let id = self.origin_id(origin);
         let opened = self.connector.open_at(origin, at, limit).await;
         let now = worker.clock.now();
-        worker.look(now);
+        worker.sample_levels(now);
         let opened = opened?;
         let mut recorder = worker.recorder.borrow_mut();
         recorder.run.opened += 1;

@@ -57,7 +57,7 @@ pub trait ExchangeObserver {
     /// What to keep of the next response.
     fn next(&self) -> ResponseExpectation;
     /// The first write is about to start.
-    fn begins(&mut self, clock: &Clock) {
+    fn on_begin(&mut self, clock: &Clock) {
         let _ = clock;
     }
     /// Bytes were written.
@@ -69,11 +69,11 @@ pub trait ExchangeObserver {
         let _ = clock;
     }
     /// Bytes were read.
-    fn came(&mut self, now_ns: u64, bytes: usize);
+    fn on_read(&mut self, now_ns: u64, bytes: usize);
     /// `bytes` of the body were discarded unread, after the head was reported.
-    fn unseen(&mut self, bytes: usize, clock: &Clock);
+    fn on_discarded(&mut self, bytes: usize, clock: &Clock);
     /// A response grew but is incomplete. Fails if there is no memory for more.
-    fn grew(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
+    fn on_partial(&mut self, reply: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         let _ = (reply, now_ns);
         Ok(())
     }
@@ -81,9 +81,9 @@ pub trait ExchangeObserver {
     /// it.
     fn answered(&mut self, reply: &mut Reply, now_ns: u64) -> Result<bool, Fault>;
     /// The limit expired. Returns the fault, or `None` to continue waiting.
-    fn cut(&mut self, cut: Cut) -> Option<Fault>;
+    fn on_deadline(&mut self, cut: Cut) -> Option<Fault>;
     /// Whether a response that arrives before the request was fully written is accepted.
-    fn hears_out(&self) -> bool {
+    fn accepts_early_response(&self) -> bool {
         false
     }
 }

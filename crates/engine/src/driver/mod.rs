@@ -1,10 +1,10 @@
 //! Drivers: the work of a worker, as one future each.
 
-mod adopting;
+mod adjustable;
 pub mod batch;
 pub mod scenario;
 pub mod setup;
-mod steered;
+mod takeover;
 
 use std::{pin::Pin, rc::Rc};
 

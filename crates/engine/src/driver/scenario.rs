@@ -21,12 +21,12 @@ use plan::{
 
 use super::{
     Driver,
-    adopting::Adopting,
-    steered::{Steered, UserPool, WorkerArrivals},
+    adjustable::{Steered, UserPool, WorkerArrivals},
+    takeover::Adopting,
 };
 use crate::{
     client::{Client, HttpClientConfig},
-    course::{LOOK_NS, LoadControl},
+    load_control::{LOOK_NS, LoadControl},
     memory,
     program::Program,
     user::{self, Env, IterationStart, UserState, hook::Hooks},
@@ -80,9 +80,9 @@ async fn open(env: &Rc<Env>) {
         .map(|drain| schedule.end_ns().saturating_add(drain));
     let mut drift = Drift::default();
     let mut arrivals = match (&worker.common.course, &worker.common.adoptions) {
-        (Some(course), _) => WorkerArrivals::Steered(Steered::of(course, share)),
+        (Some(course), _) => WorkerArrivals::Steered(Steered::new(course, share)),
         (None, Some(adoptions)) => {
-            WorkerArrivals::Adopting(Adopting::of(adoptions, schedule, share, worker.place()))
+            WorkerArrivals::Adopting(Adopting::new(adoptions, schedule, share, worker.place()))
         }
         (None, None) => WorkerArrivals::Planned(schedule.shard(share.index, share.of)),
     };
@@ -113,10 +113,10 @@ async fn open(env: &Rc<Env>) {
             continue;
         }
         drift.came(now);
-        worker.look(now);
+        worker.sample_levels(now);
         worker.recorder.borrow_mut().advance(now);
         let cap = caps.get(arrival.phase as usize).copied().flatten();
-        if !admit(worker, cap) {
+        if !try_admit(worker, cap) {
             let mut recorder = worker.recorder.borrow_mut();
             recorder.run.skipped += 1;
             recorder.door(now, &Event::UserSkipped);
@@ -137,7 +137,7 @@ async fn open(env: &Rc<Env>) {
         let start = IterationStart {
             number: arrival.number,
             intended: Intended::scheduled(arrival.intended_ns),
-            scenario: env.program.draw.of(arrival.number),
+            scenario: env.program.draw.index(arrival.number),
         };
         spawn(Rc::clone(env), start);
         // Far behind schedule nothing above waits, but started users and a stop still need their
@@ -163,7 +163,7 @@ async fn pause(env: &Env) {
 }
 
 /// Whether a user may start under the plan's limit for the whole process.
-fn admit(worker: &Worker, cap: Option<u32>) -> bool {
+fn try_admit(worker: &Worker, cap: Option<u32>) -> bool {
     let users = &worker.common.users;
     let Some(cap) = cap else {
         users.fetch_add(1, Ordering::Relaxed);
@@ -208,7 +208,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
         let place = worker.enter(&state.limit);
         let env = Rc::clone(env);
         tokio::task::spawn_local(async move {
-            let _entered = Entered {
+            let _entered = ActiveUserGuard {
                 worker: &env.worker,
                 place,
             };
@@ -219,7 +219,7 @@ async fn closed(env: &Rc<Env>, users: u32, phases: &[UserPhase]) {
                     round * u64::from(users) + u64::from(user)
                 })
             };
-            keep_going(&env, &state, next).await;
+            run_closed_user(&env, &state, next).await;
         });
     }
     // Users run by themselves. This only keeps the driver until no iterations start.
@@ -232,7 +232,7 @@ async fn closed_steered(env: &Rc<Env>, course: &LoadControl) {
     let worker = &env.worker;
     let share = worker.share();
     let end_ns = env.program.schedule.end_ns();
-    let crew = Rc::new(UserPool::of(course));
+    let crew = Rc::new(UserPool::new(course));
     let mut known = crew.version();
     let mut coming = crew.coming(share, 0);
     loop {
@@ -271,11 +271,11 @@ fn begin(env: &Rc<Env>, crew: &Rc<UserPool>, user: u32) {
     let place = env.worker.enter(&state.limit);
     let (env, crew) = (Rc::clone(env), Rc::clone(crew));
     tokio::task::spawn_local(async move {
-        let _entered = Entered {
+        let _entered = ActiveUserGuard {
             worker: &env.worker,
             place,
         };
-        keep_going(&env, &state, |now| crew.next(&member, user, now)).await;
+        run_closed_user(&env, &state, |now| crew.next(&member, user, now)).await;
         member.goes_on.set(false);
     });
 }
@@ -321,7 +321,7 @@ fn spawn(env: Rc<Env>, start: IterationStart) {
     let place = env.worker.enter(&state.limit);
     tokio::task::spawn_local(async move {
         let worker = &env.worker;
-        let entered = Entered { worker, place };
+        let entered = ActiveUserGuard { worker, place };
         user::run(&env, &state, start).await;
         drop(entered);
         worker.memory.give(memory::USER);
@@ -330,12 +330,12 @@ fn spawn(env: Rc<Env>, start: IterationStart) {
 }
 
 /// Registration of an active user, removed on drop, even on panic.
-struct Entered<'a> {
+struct ActiveUserGuard<'a> {
     worker: &'a Worker,
     place: usize,
 }
 
-impl Drop for Entered<'_> {
+impl Drop for ActiveUserGuard<'_> {
     fn drop(&mut self) {
         self.worker.leave(self.place);
     }
@@ -344,7 +344,7 @@ impl Drop for Entered<'_> {
 /// Runs one user of a closed model for one active period: iterations back to back with kept
 /// connections. `next` returns the number of an iteration that starts at a moment, or `None` to
 /// stop.
-async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
+async fn run_closed_user(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u64>) {
     let worker = &env.worker;
     let backoff = BackOff::default();
     loop {
@@ -360,7 +360,7 @@ async fn keep_going(env: &Env, state: &UserState, next: impl Fn(u64) -> Option<u
         let start = IterationStart {
             number,
             intended: Intended::after_previous(now, 0),
-            scenario: env.program.draw.of(number),
+            scenario: env.program.draw.index(number),
         };
         let ended = user::run(env, state, start).await;
         if let Some(pause) = backoff.after(ended) {

@@ -96,8 +96,8 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
         let length = length.iter().fold(0, |n, &b| n << 8 | usize::from(b));
         (length, rest)
     };
-    let (content, behind) = rest.split_at_checked(length)?;
-    Some((tag, content, behind))
+    let (content, after) = rest.split_at_checked(length)?;
+    Some((tag, content, after))
 }
 
 #[cfg(test)]

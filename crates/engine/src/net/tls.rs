@@ -56,8 +56,7 @@ fn identified(
         certificates_of(certificates).map_err(|why| format!("the client certificate: {why}"))?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|e| match e {
         pem::Error::NoItemsFound => {
-            "the key of the client certificate: there is no unencrypted key in the PEM text"
-                .to_owned()
+            "the key of the client certificate: the PEM text contains no unencrypted key".to_owned()
         }
         other => format!("the key of the client certificate cannot be read: {other}"),
     })?;
@@ -79,7 +78,7 @@ pub fn check(http: &Http) -> Result<(), String> {
     }
     if let Some(name) = &tls.server_name {
         ServerName::try_from(name.as_str())
-            .map_err(|_| format!("`{name}` is no name that a server could have"))?;
+            .map_err(|_| format!("`{name}` is not a valid server name"))?;
     }
     let mut unverified = http.clone();
     unverified.verify_tls = false;
@@ -95,7 +94,7 @@ fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) => Err("there is no certificate in the PEM text".to_owned()),
+        Ok(_) => Err("the PEM text contains no certificate".to_owned()),
         Err(error) => Err(format!("a certificate cannot be read: {error}")),
     }
 }

@@ -4,11 +4,11 @@
 //! hot path.
 
 mod captures;
-mod looks;
+mod head_template;
+mod interest;
 mod multipart;
 mod request;
 mod sizes;
-mod stencil;
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use query::filtrex::Expression;
 use serde_json::{Map, Value};
 
 pub use captures::{CaptureFrom, Capturing, Checking, Compiled, PathSource};
-pub use looks::{HookInterest, Interest};
+pub use interest::{HookInterest, Interest};
 pub use request::RequestStep;
 pub use sizes::sizes;
 
@@ -133,7 +133,7 @@ pub struct If {
     /// The condition.
     pub condition: Expression,
     /// First operation after the block.
-    pub behind: usize,
+    pub after: usize,
 }
 
 /// A choice between ranges of operations.
@@ -153,7 +153,7 @@ pub struct Fork {
     /// Maximum number of parallel branches.
     pub limit: usize,
     /// First operation after the fork.
-    pub behind: usize,
+    pub after: usize,
 }
 
 /// Start of a loop.
@@ -168,7 +168,7 @@ pub struct Enter {
     /// Variable for the element.
     pub element_as: String,
     /// First operation after the loop.
-    pub behind: usize,
+    pub after: usize,
 }
 
 impl Program {
@@ -414,7 +414,7 @@ impl Compiler<'_> {
         ops.push(Op::Fork(Box::new(Fork {
             branches: Vec::new(),
             limit: inner.limit.max(1),
-            behind: 0,
+            after: 0,
         })));
         let mut branches = Vec::new();
         for step in &inner.steps {
@@ -422,9 +422,9 @@ impl Compiler<'_> {
             self.steps(std::slice::from_ref(step), ops);
             branches.push((from, ops.len()));
         }
-        let behind = ops.len();
+        let following = ops.len();
         if let Op::Fork(fork) = &mut ops[begin] {
-            (fork.branches, fork.behind) = (branches, behind);
+            (fork.branches, fork.after) = (branches, following);
         }
     }
 
@@ -434,12 +434,12 @@ impl Compiler<'_> {
                 let begin = ops.len();
                 ops.push(Op::If(Box::new(If {
                     condition: condition.clone(),
-                    behind: 0,
+                    after: 0,
                 })));
                 self.steps(&inner.steps, ops);
                 let end = ops.len();
                 if let Op::If(begin) = &mut ops[begin] {
-                    begin.behind = end;
+                    begin.after = end;
                 }
             }
             BlockKind::Group(name) => {
@@ -469,9 +469,9 @@ impl Compiler<'_> {
             ends.push(ops.len());
             ops.push(Op::Jump(0));
         }
-        let behind = ops.len();
+        let following = ops.len();
         for end in ends {
-            ops[end] = Op::Jump(behind);
+            ops[end] = Op::Jump(following);
         }
         let total = all.iter().map(|branch| u64::from(branch.weight)).sum();
         ops[begin] = Op::Choose(Box::new(Choose { branches, total }));
@@ -484,13 +484,13 @@ impl Compiler<'_> {
             over: inner.over.clone(),
             index_as: inner.index_as.clone(),
             element_as: inner.element_as.clone(),
-            behind: 0,
+            after: 0,
         })));
         self.steps(&inner.steps, ops);
         ops.push(Op::Next(enter));
-        let behind = ops.len();
+        let following = ops.len();
         if let Op::Enter(begin) = &mut ops[enter] {
-            begin.behind = behind;
+            begin.after = following;
         }
     }
 }

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use super::{
     Interest,
     captures::{Capturing, Checking, capturing, checking, picked},
+    head_template::HeadTemplate,
     multipart,
-    stencil::HeadTemplate,
 };
 use crate::client::{BuildError, Built, Override};
 use codec::{
@@ -97,7 +97,7 @@ impl RequestStep {
                 .as_deref()
                 .map(|name| Template::parse_text(name).unwrap_or_else(|_| Template::from(name))),
             looks,
-            charset: Charset::of(plan.http.latin1),
+            charset: Charset::from_latin1(plan.http.latin1),
         };
         if is_fixed(spec) {
             // What cannot be built fails when its turn comes, as it would if it were templated.
@@ -111,7 +111,7 @@ impl RequestStep {
                 .ok();
         }
         if step.fixed.is_none() {
-            step.stencil = HeadTemplate::of(spec, &plan.target, step.charset);
+            step.stencil = HeadTemplate::compile(spec, &plan.target, step.charset);
         }
         let fixed = step.fixed.as_ref().map(|built| &built.target.origin);
         let known = fixed.or(step.stencil.as_ref().map(HeadTemplate::origin));

@@ -50,7 +50,7 @@ impl Grouped {
 
     fn p95_ms(&self, name: &str) -> f64 {
         let slot = self.slot(LabelGroup::Transaction, name);
-        match KindTimes::of(&slot, TimeKind::Iteration).quantile(0.95) {
+        match KindTimes::from_slot(&slot, TimeKind::Iteration).quantile(0.95) {
             Quantile::Ns(ns) => ns as f64 / MILLISECOND as f64,
             other => panic!("{other:?}"),
         }
@@ -294,7 +294,7 @@ fn parallel_steps_are_in_the_groups_time() {
 fn parallel_pause_counts_if_it_delays_the_end() {
     let base = plan(open(10, 10), PoolPolicy::PerUser);
     let get = || named(&base, "/");
-    let beside = |ns| {
+    let background = |ns| {
         let steps = vec![
             group("Pausing", vec![get(), pause(ns)]),
             group("Busy", vec![get(), get(), get()]),
@@ -311,8 +311,11 @@ fn parallel_pause_counts_if_it_delays_the_end() {
         run.ok("Both")
     };
     // On one connection: 10 ms and the pause on this side, 40 ms on the other.
-    assert_eq!(beside(5 * MILLISECOND), (100, [40, 40], Some([40, 40])));
-    assert_eq!(beside(100 * MILLISECOND), (100, [110, 110], Some([40, 40])));
+    assert_eq!(background(5 * MILLISECOND), (100, [40, 40], Some([40, 40])));
+    assert_eq!(
+        background(100 * MILLISECOND),
+        (100, [110, 110], Some([40, 40]))
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::*;
 /// Adds the intervals of one process to a run's totals.
 fn add(totals: &mut Totals, intervals: &[Interval]) {
     for interval in intervals {
-        totals.add(&IntervalRecord::of(interval, &HostSample::default()), &[]);
+        totals.add(&IntervalRecord::new(interval, &HostSample::default()), &[]);
     }
 }
 

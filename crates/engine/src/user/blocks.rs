@@ -3,7 +3,7 @@
 use measure::Fault;
 use query::filtrex::Expression;
 
-use super::{IterationAbort, User, walk::StepTrace};
+use super::{IterationAbort, User, step_trace::StepTrace};
 use crate::{program::Choose, worker::OutputLine};
 
 impl User<'_> {

@@ -65,7 +65,7 @@ pub struct Inspection<'a> {
 
 impl<'a> Inspection<'a> {
     /// Creates an inspection with a memory limit for decoded data.
-    pub fn of(answer: &'a Response, room: u64, unpacking: Unpacking) -> Inspection<'a> {
+    pub fn new(answer: &'a Response, room: u64, unpacking: Unpacking) -> Inspection<'a> {
         Inspection {
             answer,
             room,

@@ -78,7 +78,7 @@ impl<'a> User<'a> {
         to: usize,
     ) -> (Result<(), IterationAbort>, u64) {
         let at = self.worker.clock.now();
-        let result = self.flow(ops, from, to).await;
+        let result = self.run_ops(ops, from, to).await;
         self.end_groups(&result);
         (result, self.worker.clock.now().saturating_sub(at))
     }

@@ -2,7 +2,7 @@
 
 use measure::sample::{Intended, RequestOutcome};
 
-use super::{IterationAbort, User, count, walk::StepTrace};
+use super::{IterationAbort, User, count, step_trace::StepTrace};
 use crate::worker::OutputLine;
 
 /// An open group.

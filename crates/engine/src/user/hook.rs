@@ -66,7 +66,7 @@ pub struct ResponseContext<'u, 'a> {
 
 impl ResponseContext<'_, '_> {
     /// Reports a metric to the front end's accumulator.
-    pub fn tell(&self, name: &str, value: u64) {
+    pub fn emit(&self, name: &str, value: u64) {
         let mut recorder = self.worker.recorder.borrow_mut();
         recorder.door(self.now_ns, &Event::Told { name, value });
     }

@@ -52,7 +52,7 @@ impl User<'_> {
             Ok(()) => {}
         }
         let answer = std::mem::take(&mut ongoing.exchange.answer);
-        let mut seen = Inspection::of(&answer, self.worker.memory.left(), self.program.unpacking);
+        let mut seen = Inspection::new(&answer, self.worker.memory.left(), self.program.unpacking);
         let (mut ended, mut result) = self.verdict(ongoing, &answer, &mut seen);
         if seen.is_out_of_memory() {
             // Its content is unknown, which is a generator fault.
@@ -204,8 +204,8 @@ impl User<'_> {
         recorder.sample(&sample);
         if recorder.is_first(sample.label, ended) {
             drop(recorder);
-            let told = self.told(ongoing, (ended, result), drawn_from);
-            self.worker.recorder.borrow_mut().first(&sample, told);
+            let reported = self.sample(ongoing, (ended, result), drawn_from);
+            self.worker.recorder.borrow_mut().first(&sample, reported);
         }
     }
 }

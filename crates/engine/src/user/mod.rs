@@ -2,15 +2,15 @@
 
 mod blocks;
 mod capture;
-mod evidence;
+mod failure_sample;
 mod fork;
 mod groups;
 pub mod hook;
 mod judge;
 mod ongoing;
 mod request;
+pub mod step_trace;
 mod vars;
-pub mod walk;
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -169,11 +169,11 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
         .borrow_mut()
         .issued(begun, scenario.label, start.intended);
     let mut user = User::new(env, state, start);
-    let result = user.flow(&scenario.ops, 0, scenario.ops.len()).await;
+    let result = user.run_ops(&scenario.ops, 0, scenario.ops.len()).await;
     user.end_groups(&result);
     let times = (start.intended, user.paused_ns);
     let now = worker.clock.now();
-    let mut told = None;
+    let mut reported = None;
     let mut recorder = worker.recorder.borrow_mut();
     let ended = match result {
         Ok(()) | Err(IterationAbort::Left) => {
@@ -205,7 +205,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
                 recorder.door(now, &Event::UserFailed { reason, step });
                 // Other errors were reported with the response.
                 let is_news = program.tells_errors && step.is_some();
-                told = is_news.then(|| reason.to_kept());
+                reported = is_news.then(|| reason.to_kept());
             }
             end.ended()
         }
@@ -213,7 +213,7 @@ pub async fn run(env: &Env, state: &UserState, start: IterationStart) -> Request
     let counted = (scenario.label, scenario.pauses);
     count(&mut recorder, now, counted, times, ended);
     drop(recorder);
-    if let Some(error) = told {
+    if let Some(error) = reported {
         worker.emit(OutputLine::Error(error));
     }
     ended
@@ -243,7 +243,7 @@ pub async fn once(env: &Env, state: &UserState) -> Result<Map<String, Value>, St
     };
     let mut user = User::new(env, state, start);
     let ended = match env.program.scenarios.first() {
-        Some(scenario) => user.flow(&scenario.ops, 0, scenario.ops.len()).await,
+        Some(scenario) => user.run_ops(&scenario.ops, 0, scenario.ops.len()).await,
         None => Ok(()),
     };
     ended
@@ -287,14 +287,19 @@ impl<'a> User<'a> {
     }
 
     /// Runs the operations of a range.
-    async fn flow(&mut self, ops: &'a [Op], from: usize, to: usize) -> Result<(), IterationAbort> {
+    async fn run_ops(
+        &mut self,
+        ops: &'a [Op],
+        from: usize,
+        to: usize,
+    ) -> Result<(), IterationAbort> {
         let mut at = from;
         while let Some(op) = ops.get(at).filter(|_| at < to) {
             at += 1;
             match op {
                 Op::Request(index) => self.request(*index).await?,
                 Op::Fork(fork) => {
-                    at = fork.behind;
+                    at = fork.after;
                     // Boxed, because a future cannot contain itself.
                     Box::pin(self.fork(ops, fork)).await?;
                 }
@@ -307,7 +312,7 @@ impl<'a> User<'a> {
                 }
                 Op::If(block) => {
                     if !self.is_true(&block.condition)? {
-                        at = block.behind;
+                        at = block.after;
                     }
                 }
                 Op::Choose(choose) => at = self.choose(choose),
@@ -316,7 +321,7 @@ impl<'a> User<'a> {
                 Op::End => self.end_group(RequestOutcome::Ok),
                 Op::Enter(enter) => {
                     if !self.enter_loop(enter) {
-                        at = enter.behind;
+                        at = enter.after;
                     }
                 }
                 Op::Next(enter_at) => {
@@ -325,7 +330,7 @@ impl<'a> User<'a> {
                     };
                     if self.next_round(enter) {
                         at = enter_at + 1;
-                        self.breathe().await?;
+                        self.yield_if_needed().await?;
                     }
                 }
             }
@@ -334,7 +339,7 @@ impl<'a> User<'a> {
     }
 
     /// Yields, so that a loop without requests does not block others or outlive the run.
-    async fn breathe(&self) -> Result<(), IterationAbort> {
+    async fn yield_if_needed(&self) -> Result<(), IterationAbort> {
         if self.state.limit.is_aborted() {
             return Err(IterationAbort::Fault(Fault::Unfinished, None));
         }
@@ -384,7 +389,7 @@ impl<'a> User<'a> {
             .clamp(0.0, units::MAX_DURATION as f64) as u64;
         if self.worker.common.walks {
             self.worker
-                .emit(OutputLine::Step(walk::StepTrace::Thinks(ns)));
+                .emit(OutputLine::Step(step_trace::StepTrace::Thinks(ns)));
         }
         let now = self.worker.clock.now();
         self.due = Intended::after_previous(now, ns);
@@ -404,7 +409,7 @@ impl<'a> User<'a> {
         let mut range = match &enter.count {
             LoopCount::Fixed(range) => *range,
             LoopCount::Templated(template) => {
-                LoopRange::of(template.eval(&self.vars, &mut self.rng).as_ref())
+                LoopRange::from_value(template.eval(&self.vars, &mut self.rng).as_ref())
             }
         };
         let elements = match &enter.over {

@@ -50,7 +50,7 @@ impl User<'_> {
         };
         ongoing.exchange.limits.arm(worker, &self.state.limit);
         let result = match goes_ahead {
-            Ok(_) => self.carry_out(&mut ongoing).await,
+            Ok(_) => self.execute(&mut ongoing).await,
             Err(end) => Err(end),
         };
         // Limits the request, not the think time after it.
@@ -73,9 +73,9 @@ impl User<'_> {
         let (ended, result) = self.judge(&mut ongoing, result);
         self.book(&ongoing, ended, &result, drawn_from);
         if let Some((mut witness, url)) = witness {
-            witness.tell(&ongoing, url, ended, &result);
+            witness.record(&ongoing, url, ended, &result);
         }
-        worker.turn(done);
+        worker.run_due(done);
         result
     }
 
@@ -94,7 +94,7 @@ impl User<'_> {
     }
 
     /// Builds and sends the request.
-    async fn carry_out(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
+    async fn execute(&mut self, ongoing: &mut Ongoing<'_>) -> Result<(), IterationAbort> {
         let step = ongoing.step;
         if let Some(name) = &step.spec.fails_with {
             return Err(if name.starts_with("ERR_") {

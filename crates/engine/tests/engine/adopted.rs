@@ -18,10 +18,10 @@ impl Sink for TakesOver {
     fn interval(&mut self, interval: Interval) {
         if self.from_ns.is_none() {
             let from_ns = Clock::system(self.zero).now() + 2 * ShardTakeover::AHEAD_NS;
-            let told = self
+            let reported = self
                 .adoptions
                 .adopt(self.lost, from_ns, || Clock::system(self.zero).now());
-            self.from_ns = told.ok().map(|()| from_ns);
+            self.from_ns = reported.ok().map(|()| from_ns);
         }
         self.kept.interval(interval);
     }

@@ -2,7 +2,7 @@
 
 use engine::{
     Cause,
-    walk::{RequestTrace, StepTrace},
+    step_trace::{RequestTrace, StepTrace},
 };
 
 use measure::{OutcomeClass, TimeKind};
@@ -495,7 +495,7 @@ fn steps_of_a_user_are_reported() {
         ],
     );
     let kept = run_with(&plan, walks);
-    let told: Vec<&RequestTrace> = kept
+    let reported: Vec<&RequestTrace> = kept
         .lines
         .iter()
         .map(|line| match line {
@@ -503,13 +503,17 @@ fn steps_of_a_user_are_reported() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(told.len(), 2);
+    assert_eq!(reported.len(), 2);
     assert_eq!(
-        (told[0].status, told[0].failed.as_deref(), &told[0].body),
+        (
+            reported[0].status,
+            reported[0].failed.as_deref(),
+            &reported[0].body
+        ),
         (Some(200), None, &None)
     );
-    assert_eq!(told[1].url, format!("{}/x", peer.url()));
-    let found: Vec<(bool, &str)> = told[1]
+    assert_eq!(reported[1].url, format!("{}/x", peer.url()));
+    let found: Vec<(bool, &str)> = reported[1]
         .found
         .iter()
         .map(|found| (found.holds, found.text.as_str()))
@@ -522,7 +526,7 @@ fn steps_of_a_user_are_reported() {
             (true, "status is 200")
         ]
     );
-    assert_eq!(told[1].body.as_deref(), Some(r#"{"id":7}"#));
+    assert_eq!(reported[1].body.as_deref(), Some(r#"{"id":7}"#));
     // Nothing is reported by default.
     assert!(run_with(&plan, EngineOptions::default()).lines.is_empty());
 }

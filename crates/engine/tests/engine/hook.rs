@@ -45,7 +45,7 @@ impl AnswerHook for Seen {
 
     fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected> {
         self.0 += 1;
-        answered.tell("seen", self.0);
+        answered.emit("seen", self.0);
         let extension = answered.step.spec.extension.as_ref();
         let wanted = extension.and_then(Extension::get::<String>).expect("ours");
         let text = answered.answer.text().unwrap_or_default().to_owned();
@@ -83,7 +83,7 @@ impl Accumulator for Heard {
 
 fn wanting(path: &str, word: &str) -> Request {
     Request {
-        extension: Some(Extension::of(word.to_owned()).expect("plain data")),
+        extension: Some(Extension::new(word.to_owned()).expect("plain data")),
         ..get(path)
     }
 }

@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
                 let Some((node, size)) = self.anchors.get(&id).cloned() else {
                     return Err(SyntaxError {
                         mark,
-                        message: "this alias stands inside the value that it names".into(),
+                        message: "this alias is inside the value that it names".into(),
                     });
                 };
                 self.count(size, mark)?;

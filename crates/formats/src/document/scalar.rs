@@ -14,7 +14,7 @@ pub(super) fn resolve(text: &str, dialect: Dialect) -> Result<Value, String> {
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf" | "-.INF"
         | ".nan" | ".NaN" | ".NAN" => {
             return Err(format!(
-                "`{text}` is no number that can be sent: put it into quotes if it is text"
+                "`{text}` is not a number that can be sent: put it into quotes if it is text"
             ));
         }
         _ => {}

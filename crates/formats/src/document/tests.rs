@@ -83,7 +83,7 @@ fn errors_have_positions() {
         ),
         (
             "a: &x\n  - *x",
-            "2:5: this alias stands inside the value that it names",
+            "2:5: this alias is inside the value that it names",
         ),
         ("? [1]\n: 2", "1:3: a key must be text, not a list"),
         (

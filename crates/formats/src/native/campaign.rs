@@ -120,7 +120,7 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
         }
         .campaign(&root)
     });
-    let (notes, errors) = findings.told();
+    let (notes, errors) = findings.into_notes();
     match (campaign, errors) {
         (Some(mut campaign), None) => {
             let plans = campaign
@@ -134,7 +134,7 @@ fn load_with(inputs: &Inputs, read: ReadFile<'_>) -> Result<Campaign, LoadErrors
             Ok(campaign)
         }
         (_, Some(errors)) => Err(errors),
-        (None, None) => Err(LoadErrors::refused("this is no campaign")),
+        (None, None) => Err(LoadErrors::refused("this is not a campaign")),
     }
 }
 
@@ -384,7 +384,7 @@ impl CampaignReader<'_> {
         if number.is_none() {
             self.findings.problem(
                 node.mark,
-                format!("there is no stage `{wanted}` before this one: what it is compared with comes first"),
+                format!("there is no stage `{wanted}` among the earlier ones: a stage is compared with one before it"),
             );
         }
         number

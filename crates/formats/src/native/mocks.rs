@@ -71,15 +71,15 @@ fn load_with(
         {
             findings.problem(root.mark, "a plan begins with `loadline: 1`");
         }
-        mocks = of(root.get(KEY), recorded, &mut findings);
+        mocks = read_mocks(root.get(KEY), recorded, &mut findings);
     }
-    let (_, problems) = findings.told();
+    let (_, problems) = findings.into_notes();
     problems.map_or(Ok(mocks), Err)
 }
 
 /// Names under the key `mocks`. Reports problems.
 pub(super) fn names_of(node: Option<&Node>, findings: &mut Findings) -> Vec<String> {
-    let mocks = of(node, &unread, findings).into_iter();
+    let mocks = read_mocks(node, &unread, findings).into_iter();
     mocks.map(|mock| mock.name).collect()
 }
 
@@ -89,7 +89,7 @@ fn unread(_: &Reference) -> Result<MockLatency, String> {
     Ok(MockLatency::Constant(0))
 }
 
-fn of(node: Option<&Node>, recorded: Recorded<'_>, findings: &mut Findings) -> Vec<Mock> {
+fn read_mocks(node: Option<&Node>, recorded: Recorded<'_>, findings: &mut Findings) -> Vec<Mock> {
     let Some(node) = node else { return Vec::new() };
     let named = read::map(node, KEY, findings).iter();
     named.map(|entry| mock(entry, recorded, findings)).collect()
@@ -174,7 +174,7 @@ fn route(
         ..Templates::default()
     };
     let mut of = |key: &str, findings: &mut Findings| -> Option<Template> {
-        node.get(key).map(|node| templates.of(node, findings))
+        node.get(key).map(|node| templates.parse(node, findings))
     };
     let (remember, recall, forget) = (
         of("remember", findings),
@@ -193,7 +193,7 @@ fn route(
     let headers = node.get("headers").map_or_else(Vec::new, |node| {
         let named = read::map(node, "headers", findings).iter();
         let named: Vec<_> = named
-            .map(|entry| (entry.key.clone(), templates.of(&entry.value, findings)))
+            .map(|entry| (entry.key.clone(), templates.parse(&entry.value, findings)))
             .collect();
         named
     });
@@ -288,7 +288,7 @@ fn path(node: &Node, findings: &mut Findings) -> Option<String> {
             };
             match name {
                 Some(name) if !is_plain(name) => Some(format!(
-                    "`{piece}` is no variable: write it as `{{id}}`, in letters, digits and `_`"
+                    "`{piece}` is not a variable: write it as `{{id}}`, in letters, digits and `_`"
                 )),
                 Some(name) if KNOWN.contains(&name) => Some(format!(
                     "`{name}` has its meaning already: take another name"

@@ -58,7 +58,7 @@ const KEY: &str = "loadline";
 pub fn load(inputs: &Inputs) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(inputs, &|path| noting.read(path))?;
-    Ok(noting.told(plan))
+    Ok(noting.apply(plan))
 }
 
 /// Translates a plan's text without reading files, for tests and fuzzing. Tables are problems.

@@ -87,7 +87,7 @@ fn definitions() -> Value {
     "steps": { "type": "array", "minItems": 1, "items": reference("step"), "description": "What a virtual user does, in order" },
             "request": {
         "anyOf": [
-            { "type": "string", "description": "The URL, or a path behind the target" },
+            { "type": "string", "description": "The URL, or a path appended to the target" },
             object(model::REQUEST, request, &["url"]),
         ],
     },
@@ -177,10 +177,10 @@ fn plan(key: &str) -> Value {
             json!({ "type": "array", "minItems": 1, "items": reference("scenario"), "description": "What virtual users do" })
         }
         "setup" => named(
-            "Carried out once before the load, not measured; what it captures is every virtual user's",
+            "Runs once before the load, unmeasured; every virtual user gets its captured variables",
             "steps",
         ),
-        "teardown" => named("Carried out once behind the load, not measured", "steps"),
+        "teardown" => named("Runs once after the load, unmeasured", "steps"),
         "criteria" => named(
             "What must hold at the end: p99 of \"GET /x\" < 250ms",
             "texts",
@@ -189,14 +189,14 @@ fn plan(key: &str) -> Value {
             json!({ "type": "array", "items": reference("rule"), "description": "What ends the run early: errors > 5% for 5s: stop fail" })
         }
         "mqtt" => named(
-            "Clients that publish and subscribe beside the scenarios",
+            "Clients that publish and subscribe background the scenarios",
             "mqtt",
         ),
         "server" => {
             json!({ "type": "object", "additionalProperties": reference("source"), "description": "What else is measured, once a second: names and places" })
         }
         "mocks" => {
-            json!({ "type": "object", "additionalProperties": reference("mock"), "description": "The services behind the target, by name: started before the run, at {{ mocks.NAME }}" })
+            json!({ "type": "object", "additionalProperties": reference("mock"), "description": "Mocks of services that the target depends on, by name; started before the run, at {{ mocks.NAME }}" })
         }
         "assume" => named(
             "What is taken for granted of answers, for the load profile",
@@ -251,8 +251,8 @@ fn phase(key: &str) -> Value {
         "level" => named("Arrivals at this multiple of all volumes: 0.5x", "level"),
         "from" => named("A ramp, or with `steps` stairs, that begins here", "amount"),
         "to" => named("Where the ramp or the stairs end", "amount"),
-        "steps" => whole("So many equal stairs", 2),
-        "base" => named("The rate before and behind a spike", "amount"),
+        "steps" => whole("Number of equal stairs", 2),
+        "base" => named("The rate before and after a spike", "amount"),
         "peak" => named("The highest rate of a spike", "amount"),
         "hold" => named("How long a spike's peak lasts", "duration"),
         "ramp" => named(
@@ -260,21 +260,24 @@ fn phase(key: &str) -> Value {
             "duration",
         ),
         "at" => named("When a spike begins; else it is in the middle", "duration"),
-        "count" => whole("Exactly so many arrivals", 1),
-        "pause" => named("No arrivals for so long", "duration"),
+        "count" => whole("Exact number of arrivals", 1),
+        "pause" => named("No arrivals for this duration", "duration"),
         "users" => json!({
             "anyOf": [
                 whole("So many", 1),
-                object(model::USERS, |_| whole("So many, at the beginning or at the end", 0), model::USERS),
+                object(model::USERS, |_| whole("Number at the start or at the end", 0), model::USERS),
             ],
-            "description": "A closed loop of so many virtual users, or from so many to so many",
+            "description": "Number of virtual users in a closed loop, or a change from one number to another",
         }),
         "duration" => named("How long", "duration"),
         "name" => string("Its name in criteria and in the report"),
         "arrivals" => {
             json!({ "enum": ["even", "poisson"], "description": "How arrivals are spread" })
         }
-        "max-users" => whole("An arrival that finds so many users running is skipped", 1),
+        "max-users" => whole(
+            "Maximum number of active users; further arrivals are skipped",
+            1,
+        ),
         _ => any(),
     }
 }
@@ -283,7 +286,7 @@ fn table(key: &str) -> Value {
     match key {
         "file" => string("The file, relative to the plan"),
         "columns" => named("The columns' names; else the first line has them", "texts"),
-        "header" => boolean("Whether the first line is no row"),
+        "header" => boolean("Whether the first line is a header"),
         "order" => {
             json!({ "enum": ["sequence", "random"], "description": "Which row a virtual user gets" })
         }
@@ -327,7 +330,7 @@ fn http(key: &str) -> Value {
     match key {
         "timeout" => named("From taken up to the last byte [10s]", "duration"),
         "connections" => whole(
-            "So many connections shared by all; else one per virtual user",
+            "Number of connections shared by all users; by default each has its own",
             1,
         ),
         "verify" => boolean("Whether certificates are checked"),
@@ -397,12 +400,12 @@ fn stage(key: &str) -> Value {
             "Another tool's command line, as text or word by word",
             "texts",
         ),
-        "criteria" => named("What must hold at its end, beside the campaign's", "texts"),
+        "criteria" => named("Criteria, in addition to the campaign's", "texts"),
         "stop" => {
-            json!({ "type": "array", "items": reference("rule"), "description": "What ends it early, beside the campaign's" })
+            json!({ "type": "array", "items": reference("rule"), "description": "Stop rules, in addition to the campaign's" })
         }
         "on-fail" => {
-            json!({ "enum": ["stop", "continue"], "description": "What becomes of those behind it when it fails" })
+            json!({ "enum": ["stop", "continue"], "description": "What happens to later stages when it fails" })
         }
         "target" => string("What it loads, where that is not what the campaign does"),
         "against" => said(
@@ -415,11 +418,14 @@ fn stage(key: &str) -> Value {
 
 fn cool_down(key: &str) -> Value {
     match key {
-        "at-most" => named("For so long at most", "duration"),
-        "rate" => named("So many iterations look at the service", "rate"),
-        "for" => named("For so long it must be as it was", "duration"),
+        "at-most" => named("Maximum duration", "duration"),
+        "rate" => named("Rate of test iterations", "rate"),
+        "for" => named(
+            "Duration for which the service must be as before",
+            "duration",
+        ),
         "baseline" => said(
-            "The stage that tells how it was",
+            "The stage used as the baseline",
             json!({ "type": ["string", "number"] }),
         ),
         _ => any(),
@@ -436,7 +442,7 @@ fn deployment(key: &str) -> Value {
 
 fn request(key: &str) -> Value {
     match key {
-        "url" => string("The URL, or a path behind the target"),
+        "url" => string("The URL, or a path appended to the target"),
         "name" => string("What it is counted under"),
         "headers" => named("Its headers", "pairs"),
         "query" => named("Its query, in place of the URL's", "pairs"),
@@ -453,7 +459,10 @@ fn request(key: &str) -> Value {
             json!({ "type": "object", "additionalProperties": reference("captured"), "description": "Variables, and where in the answer they are" })
         }
         "check" => one_or_many("What the answer must be", "check"),
-        "expect" => named("Statuses of 400 and above that are no failure", "statuses"),
+        "expect" => named(
+            "Statuses of 400 and above that are not failures",
+            "statuses",
+        ),
         "times" => {
             json!({ "type": "number", "minimum": 1e-6, "maximum": 10000, "description": "How often: 3 in a row, 0.1 one in ten" })
         }
@@ -481,7 +490,7 @@ fn capture(key: &str) -> Value {
             json!({ "type": ["integer", "string"] }),
         ),
         "flags" => string("Its flags"),
-        "optional" => boolean("Whether nothing found is no failure"),
+        "optional" => boolean("Whether a missing value is accepted"),
         "all" => boolean("Whether the list of all results is taken"),
         _ => any(),
     }

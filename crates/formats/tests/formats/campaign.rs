@@ -81,7 +81,7 @@ fn stage_may_have_target_and_reference() {
     for (stages, said) in [
         (
             format!("stages: [{{ name: a, {load}, against: a }}, {{ name: b, {load} }}]\n"),
-            "there is no stage `a` before this one: what it is compared with comes first",
+            "there is no stage `a` among the earlier ones: a stage is compared with one before it",
         ),
         (
             format!("stages: [{{ name: a, {load}, target: [ b ] }}]\n"),
@@ -192,7 +192,7 @@ fn wrong(load: &str) -> Vec<(String, &'static str)> {
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ rate: 1/s }}\n"),
-            "10 iterations in 10 s tell too little: 20 at least",
+            "10 iterations in 10 s are too few: at least 20 are needed",
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ncool-down: {{ baseline: b }}\n"),
@@ -214,11 +214,11 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
     vec![
         (
             format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 6 }}\n"),
-            "c.yml:6:1: `tested` stands beside `meant`",
+            "c.yml:6:1: `tested` requires `meant`",
         ),
         (
             format!("meant: {{ instances: 6 }}\nstages: [{{ name: a, {load} }}]\n"),
-            "c.yml:5:1: `meant` stands beside `tested`",
+            "c.yml:5:1: `meant` requires `tested`",
         ),
         (
             format!(
@@ -242,7 +242,7 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
             format!(
                 "stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: {{ instances: 2, background: 5 }}\n"
             ),
-            "c.yml:7:36: `background: 5` is no share",
+            "c.yml:7:36: `background: 5` is not a share",
         ),
         (
             format!("stages: [{{ name: a, {load} }}]\ntested: {{ instances: 2 }}\nmeant: 16\n"),
@@ -261,10 +261,10 @@ fn wrong_deployments(load: &str) -> Vec<(String, &'static str)> {
 fn errors_have_position_and_advice() {
     let load = "load: { rate: 5/s, duration: 10s }";
     for (rest, said) in wrong(load).into_iter().chain(wrong_deployments(load)) {
-        let told = read(&rest).unwrap_err();
+        let reported = read(&rest).unwrap_err();
         assert!(
-            told.iter().any(|line| line.contains(said)),
-            "{rest}\n{told:#?}\n{said}"
+            reported.iter().any(|line| line.contains(said)),
+            "{rest}\n{reported:#?}\n{said}"
         );
     }
     let twice = read(
@@ -316,8 +316,8 @@ fn stage_is_selected_by_name() {
             "the stage `other` is another tool's command line: run that",
         ),
     ] {
-        let told = load(stage).unwrap_err();
-        assert!(told.contains(said), "{told}");
+        let reported = load(stage).unwrap_err();
+        assert!(reported.contains(said), "{reported}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -334,8 +334,11 @@ fn campaign_keys_require_stages() {
     ] {
         let text = format!("{HEAD}load: {{ rate: 1/s, duration: 1s }}\n{line}\n");
         let errors = formats::native::translate_text("c.yml", &text).unwrap_err();
-        let told: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
+        let reported: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
         let wanted = format!("c.yml:6:1: `{key}` is a campaign's, which has `stages`");
-        assert!(told.len() == 1 && told[0].starts_with(&wanted), "{told:?}");
+        assert!(
+            reported.len() == 1 && reported[0].starts_with(&wanted),
+            "{reported:?}"
+        );
     }
 }

@@ -113,15 +113,15 @@ fn invalid_groups_are_rejected_with_position() {
     for (text, expected) in [
         (
             "[ { group: Pay } ]",
-            "6:7: a group has `steps` beside its name: write { group: NAME, steps: [{ get: / }] }",
+            "6:7: a group needs `steps` besides its name: write { group: NAME, steps: [{ get: / }] }",
         ),
         (
             "[ { group: Pay, get: / } ]",
-            "6:19: `get` does not stand beside `group`: put it among the group's `steps`",
+            "6:19: `get` is not allowed with `group`: put it among the group's `steps`",
         ),
         (
             "[ { group: Pay, step: [ { get: / } ] } ]",
-            "6:19: `step` does not stand beside `group`: put it among the group's `steps`",
+            "6:19: `step` is not allowed with `group`: put it among the group's `steps`",
         ),
         ("[ { group: Pay, steps: [] } ]", "6:26: `steps` is empty"),
         (
@@ -150,7 +150,7 @@ fn invalid_groups_are_rejected_with_position() {
         ),
         (
             "[ { grup: Pay } ]",
-            "6:7: `grup` is no step: did you mean `group`?",
+            "6:7: `grup` is not a step: did you mean `group`?",
         ),
     ] {
         assert_eq!(refused(text), [format!("plan.yml:{expected}")], "{text}");
@@ -164,7 +164,7 @@ fn setup_and_teardown_have_no_groups() {
     assert_eq!(
         lines(&errors),
         [
-            "plan.yml:5:14: `group` names a time of the load, and what is done once before or behind it is in no figure: leave it out here"
+            "plan.yml:5:14: `group` names a time of the load, but `setup` and `teardown` are not measured: leave it out here"
         ]
     );
 }
@@ -186,7 +186,7 @@ fn invalid_steps_are_rejected_with_position() {
         ),
         (
             "[ { if: n } ]",
-            "6:5: `if` stands beside what it decides: { if: 'n > 1', get: / }, or `steps`",
+            "6:5: `if` needs a step that it applies to: { if: 'n > 1', get: / }, or `steps`",
         ),
         ("[ { if: [1], get: / } ]", "6:11: `if` is text, not a list"),
         (
@@ -196,7 +196,7 @@ fn invalid_steps_are_rejected_with_position() {
         ("[ { if: n, steps: [] } ]", "6:21: `steps` is empty"),
         (
             "[ { steps: [ { get: / } ] } ]",
-            "6:7: `steps` as a step stand beside what they belong together by: `if` or `group`",
+            "6:7: `steps` as a step need `if` or `group`",
         ),
         (
             "[ { choose: [] } ]",
@@ -220,7 +220,7 @@ fn invalid_steps_are_rejected_with_position() {
         ),
         (
             "[ { chose: [] } ]",
-            "6:7: `chose` is no step: did you mean `choose`?",
+            "6:7: `chose` is not a step: did you mean `choose`?",
         ),
     ] {
         assert_eq!(refused(text), [format!("plan.yml:{expected}")]);

@@ -81,7 +81,7 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
     let known = |reference: &Reference| {
         asked.borrow_mut().push(reference.clone());
         let cells = [(5, 5, 200)].into_iter();
-        let measured = Measured::of("a run".into(), cells, (5, 5), 5.0);
+        let measured = Measured::new("a run".into(), cells, (5, 5), 5.0);
         Ok(MockLatency::Measured(measured.unwrap()))
     };
     let mocks = mocks::of_text("plan.yml", text, &known).unwrap();
@@ -100,12 +100,12 @@ fn recorded_latencies_are_looked_up_by_run_and_label() {
     );
     native::translate_text("plan.yml", &plan).unwrap();
     let errors = mocks::of_text("plan.yml", text, &none).unwrap_err();
-    let told: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
+    let reported: Vec<String> = errors.problems.iter().map(ToString::to_string).collect();
     let wanted = [
         "plan.yml:4:14: there is no run last",
         "plan.yml:7:29: there is no run 'old runs/a'",
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
 }
 
 #[test]
@@ -137,7 +137,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("{ routes: [{ get: a }] }", "2:31", "begins with `/`"),
     ("{ routes: [{ get: '/a?b=1' }] }", "2:31", "no query"),
     ("{ routes: [{ get: '/a{b}' }] }", "2:31", "whole piece"),
-    ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "no variable"),
+    ("{ routes: [{ get: '/{a-b}' }] }", "2:31", "not a variable"),
     ("{ routes: [{ get: '/{a}/{a}' }] }", "2:31", "there twice"),
     (
         "{ routes: [{ get: '/{body}' }] }",
@@ -184,17 +184,17 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: /, latency: { p50: 9ms, q99: 1ms } }] }",
         "2:55",
-        "no percentile",
+        "not a percentile",
     ),
     (
         "{ routes: [{ get: /, latency: { p50: 9ms, p100: 10ms } }] }",
         "2:55",
-        "no percentile",
+        "not a percentile",
     ),
     (
         "{ routes: [{ get: /, latency: { often: 1ms } }] }",
         "2:43",
-        "no latency",
+        "not a latency",
     ),
     (
         "{ routes: [{ get: /, latency: { lognormal: { p50: 1ms } } }] }",
@@ -244,12 +244,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{ routes: [{ get: / }], faults: [at 2m for 3s: noise] }",
         "2:60",
-        "no fault",
+        "not a fault",
     ),
     (
         "{ routes: [{ get: / }], faults: [silence] }",
         "2:46",
-        "no fault",
+        "not a fault",
     ),
 ];
 
@@ -293,8 +293,11 @@ fn unknown_mock_is_rejected() {
             "loadline: 1\nmocks: {{ lorota: {{ routes: [{{ get: / }}] }} }}\n{rest}\n{line}\nload: {{ rate: 1/s, duration: 1s }}\n"
         );
         let errors = native::translate_text("plan.yml", &text).unwrap_err();
-        let told = errors.problems[0].to_string();
-        assert!(told.starts_with(&format!("plan.yml:{place}: ")), "{told}");
-        assert!(told.contains("did you mean `lorota`?"), "{told}");
+        let reported = errors.problems[0].to_string();
+        assert!(
+            reported.starts_with(&format!("plan.yml:{place}: ")),
+            "{reported}"
+        );
+        assert!(reported.contains("did you mean `lorota`?"), "{reported}");
     }
 }

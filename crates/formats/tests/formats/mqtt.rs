@@ -36,8 +36,8 @@ mqtt:
 criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     );
     let plan = plan(&text);
-    let beside = plan.beside.as_ref().expect("clients");
-    let mqtt = &beside.mqtt;
+    let background = plan.background.as_ref().expect("clients");
+    let mqtt = &background.mqtt;
     assert_eq!(mqtt.target(), "mqtts://broker.test:8883");
     assert_eq!(
         (mqtt.version, mqtt.connect_every_ns),
@@ -60,7 +60,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     assert_eq!(mqtt.groups[2].client_id, "me");
     assert_eq!(mqtt.groups[2].publish.as_ref().map(|p| p.qos), Some(2));
     let planned = plan.loads_beside().into_iter().map(|load| {
-        let of = plan::beside::Publications::of(&load?, 1, mqtt.ready_ns(), plan.end_ns());
+        let of = plan::background::Publications::new(&load?, 1, mqtt.ready_ns(), plan.end_ns());
         Some(of.planned())
     });
     // 30/s for 10 s less those of 1.12 s; 2 s at 1/s and 2 s at 3/s.
@@ -91,13 +91,13 @@ proptest! {
         ));
         match translate_text("plan.yml", &text) {
             Ok(plan) => {
-                let mqtt = &plan.beside.as_ref().expect("clients").mqtt;
+                let mqtt = &plan.background.as_ref().expect("clients").mqtt;
                 prop_assert!(mqtt.host.starts_with("lab:") || (mqtt.port > 0 && !mqtt.host.is_empty()));
             }
             Err(errors) => {
-                let told = lines(&errors);
-                prop_assert_eq!(told.len(), 1, "{:?}", told);
-                prop_assert!(told[0].starts_with("plan.yml:4:"), "{:?}", told);
+                let reported = lines(&errors);
+                prop_assert_eq!(reported.len(), 1, "{:?}", reported);
+                prop_assert!(reported[0].starts_with("plan.yml:4:"), "{:?}", reported);
             }
         }
     }

@@ -337,7 +337,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: 1/h, weight: 2", "volume: 1/h"],
-            "5:29: `weight` beside `volume`",
+            "5:29: `weight` with `volume`",
         ),
         (
             ["volume: 1/h", "weight: 1"],
@@ -365,7 +365,7 @@ fn invalid_volumes_are_rejected() {
         ),
         (
             ["volume: { volume: 5/h, growth: 20 }", "volume: 1/h"],
-            "5:47: `growth: 20` is no share: write for example 20%",
+            "5:47: `growth: 20` is not a share: write for example 20%",
         ),
         (
             ["volume: 900000000/s", "volume: 900000000/s"],
@@ -398,11 +398,11 @@ fn invalid_levels_stairs_and_spikes_are_rejected() {
     for (load, expected) in [
         (
             "{ level: 10/s, duration: 1s }",
-            "3:16: `10/s` is no level: write `rate: 10/s`",
+            "3:16: `10/s` is not a level: write `rate: 10/s`",
         ),
         (
             "{ level: 2, duration: 1s }",
-            "3:16: `2` is no level: write a multiple of the volumes such as 2x",
+            "3:16: `2` is not a level: write a multiple of the volumes such as 2x",
         ),
         (
             "{ level: 0x, duration: 1s }",
@@ -431,11 +431,11 @@ fn invalid_levels_stairs_and_spikes_are_rejected() {
         ),
         (
             "{ base: 1x, peak: 2x, hold: 5s, ramp: 1s, duration: 6s }",
-            "3:7: this spike takes 7s and would end 7s behind the start of a phase of 6s",
+            "3:7: this spike takes 7s and would end 7s after the start of a phase of 6s",
         ),
         (
             "{ base: 1x, peak: 2x, hold: 5s, at: 3s, duration: 6s }",
-            "3:7: this spike takes 5s and would end 8s behind the start of a phase of 6s",
+            "3:7: this spike takes 5s and would end 8s after the start of a phase of 6s",
         ),
         (
             "{ level: 1x, rate: 1/s, duration: 1s }",
@@ -490,7 +490,10 @@ fn invalid_loads_are_rejected() {
             "{ count: 0, duration: 1s }",
             "3:16: `count: 0` must be a whole number, 1 or more",
         ),
-        ("{ duration: 1s }", "3:7: this is no load: write one of {"),
+        (
+            "{ duration: 1s }",
+            "3:7: this is not a load: write one of {",
+        ),
         (
             "[ { users: 5, duration: 1s }, { count: 1, duration: 1s } ]",
             "3:37: `count` is of arrivals",
@@ -632,7 +635,7 @@ fn wrong_indent_is_explained() {
     assert_eq!(
         found,
         [
-            "plan.yml:7:5: `url` stands beside `get`, which is empty: indent it, so that it is a part of `get`"
+            "plan.yml:7:5: `url` is at the level of `get`, which is empty: indent it, so that it is a part of `get`"
         ]
     );
 }
@@ -640,7 +643,10 @@ fn wrong_indent_is_explained() {
 #[test]
 fn invalid_steps_are_rejected() {
     for (text, expected) in [
-        ("- gett: /", "6:5: `gett` is no step: did you mean `get`?"),
+        (
+            "- gett: /",
+            "6:5: `gett` is not a step: did you mean `get`?",
+        ),
         (
             "- { get: /, post: / }",
             "6:15: a step has one key, and this one has `get` and `post`: make two steps of it",
@@ -651,7 +657,7 @@ fn invalid_steps_are_rejected() {
         ),
         (
             "- get: path",
-            "6:10: `path` is no URL: it begins with / or with http:// or https://",
+            "6:10: `path` is not a URL: it begins with / or with http:// or https://",
         ),
         (
             "- get: '/{{ nobody }}'",
@@ -659,7 +665,7 @@ fn invalid_steps_are_rejected() {
         ),
         (
             "- get: '/{{ s + 1 }}'",
-            "6:12: `{{ s + 1 }}` is no variable and no function",
+            "6:12: `{{ s + 1 }}` is neither a variable nor a function",
         ),
         (
             "- get: '/{{ $uid }}'",
@@ -671,11 +677,11 @@ fn invalid_steps_are_rejected() {
         ),
         (
             "- get: { url: /, capture: { id: id } }",
-            "6:35: `id` is no JSONPath: it begins with $, as in $.id",
+            "6:35: `id` is not a JSONPath: it begins with $, as in $.id",
         ),
         (
             "- get: { url: /, capture: { id: '$.a[' } }",
-            "6:40: `$.a[` is no JSONPath",
+            "6:40: `$.a[` is not a JSONPath",
         ),
         (
             "- get: { url: /, capture: { id: {} } }",
@@ -687,7 +693,7 @@ fn invalid_steps_are_rejected() {
         ),
         (
             "- get: { url: /, check: { status: 5 } }",
-            "6:37: `status: 5` is no status",
+            "6:37: `status: 5` is not a status",
         ),
         (
             "- post: { url: /, json: 1, body: x }",
@@ -708,7 +714,7 @@ fn invalid_steps_are_rejected() {
         ),
         (
             "- get: '/{{ $randomInt(1) }}'",
-            "6:12: there is no function $randomInt",
+            "6:12: unknown function $randomInt",
         ),
     ] {
         let found = refused(&steps(text));
@@ -733,10 +739,10 @@ fn invalid_times_and_leave_are_rejected() {
         ),
         (
             "- leave: 12",
-            "6:12: `leave: 12` is no share of those that come here: write for example 12%",
+            "6:12: `leave: 12` is not a share of those that come here: write for example 12%",
         ),
-        ("- leave: 0%", "6:12: `leave: 0%` is no share"),
-        ("- leave: 101%", "6:12: `leave: 101%` is no share"),
+        ("- leave: 0%", "6:12: `leave: 0%` is not a share"),
+        ("- leave: 101%", "6:12: `leave: 101%` is not a share"),
     ] {
         let found = refused(&steps(text));
         assert!(
@@ -769,7 +775,7 @@ fn top_level_keys_are_validated() {
         ),
         (
             "loadline: 1\ntarget: x\nload: { rate: 1/s, duration: 1s }\nsteps: [ { get: / } ]",
-            "2:9: `target: x` is no URL that begins with http:// or https://",
+            "2:9: `target: x` is not a URL that begins with http:// or https://",
         ),
         (
             "loadline: 1\ntarget: http://x\nload: { rate: 1/s, duration: 1s }",
@@ -929,10 +935,13 @@ fn invalid_variable_in_setup_is_reported_once() {
     let text = "loadline: 1\nload: { rate: 1/s, duration: 1s }\ntarget: http://a\nvariables: { key: '{{ $env.NOT_SET_AT_ALL }}' }\n\
                 setup: [ { get: '/{{ key }}' } ]\nsteps: [ { get: / } ]\nteardown: [ { get: '/{{ key }}' } ]\n";
     let errors = formats::native::translate_text("p.yml", text).unwrap_err();
-    let told: Vec<&str> = errors
+    let reported: Vec<&str> = errors
         .problems
         .iter()
         .map(|problem| problem.message.as_str())
         .collect();
-    assert_eq!(told, ["the environment variable NOT_SET_AT_ALL is not set"]);
+    assert_eq!(
+        reported,
+        ["the environment variable NOT_SET_AT_ALL is not set"]
+    );
 }

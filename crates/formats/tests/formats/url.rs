@@ -77,7 +77,7 @@ fn options_are_applied() {
             url_plan(text, &UrlOptions::default())
                 .unwrap_err()
                 .to_string()
-                .contains("is no URL"),
+                .contains("is not a URL"),
             "{text}"
         );
     }

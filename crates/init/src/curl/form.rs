@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     draft::{DraftPart, PartContent},
-    marks,
+    placeholders,
     unknowns::Unknowns,
 };
 
@@ -52,7 +52,7 @@ fn part(
     let Some((name, rest)) = word.text.split_once('=') else {
         return Err(refused(word.mark, "this is no part: write 'name=value'"));
     };
-    if name.is_empty() || marks::has_variables(name) {
+    if name.is_empty() || placeholders::has_variables(name) {
         return Err(refused(
             word.mark,
             "parts of plans have a name, and are not nested: write 'name=value'",
@@ -70,11 +70,11 @@ fn part(
         });
     }
     let (sign, rest) = match rest.strip_prefix(['@', '<']) {
-        Some(behind) => (rest.chars().next(), behind),
+        Some(after) => (rest.chars().next(), after),
         None => (None, rest),
     };
-    let (value, behind) = first(rest, sign.is_some(), word)?;
-    let said = options(behind, word)?;
+    let (value, after) = first(rest, sign.is_some(), word)?;
+    let said = options(after, word)?;
     if said.filename.is_some() && sign != Some('@') {
         return Err(refused(
             word.mark,
@@ -84,7 +84,7 @@ fn part(
     let content = match sign {
         Some('@') => {
             let names = [Some(&value), said.filename.as_ref()];
-            let is_made = |name: &&String| marks::has_variables(name) || name.contains("{{");
+            let is_made = |name: &&String| placeholders::has_variables(name) || name.contains("{{");
             if value == "-" || value.is_empty() || names.iter().flatten().any(is_made) {
                 let why = "name the file as it is called: a plan reads it before the run";
                 return Err(refused(word.mark, why));
@@ -133,14 +133,14 @@ fn first<'t>(text: &'t str, is_file: bool, word: &Word) -> Result<(String, &'t s
         return Err(refused(word.mark, "this \" has no end: close the quote"));
     }
     let end = text.find(';').unwrap_or(text.len());
-    let (value, behind) = text.split_at(end);
+    let (value, after) = text.split_at(end);
     if is_file && value.contains(',') {
         return Err(refused(
             word.mark,
             "several files in one part are no part of a plan: give each an -F of its own",
         ));
     }
-    Ok((value.to_owned(), behind))
+    Ok((value.to_owned(), after))
 }
 
 #[derive(Default)]
@@ -152,9 +152,9 @@ struct Said {
 fn options(text: &str, word: &Word) -> Result<Said, SyntaxError> {
     let mut said = Said::default();
     let mut rest = text;
-    while let Some(behind) = rest.strip_prefix(';') {
-        let behind = behind.trim_start();
-        let (place, inside) = match behind.split_once('=') {
+    while let Some(after) = rest.strip_prefix(';') {
+        let after = after.trim_start();
+        let (place, inside) = match after.split_once('=') {
             Some(("type", inside)) => (&mut said.kind, inside),
             Some(("filename", inside)) => (&mut said.filename, inside),
             _ => {

@@ -15,7 +15,7 @@ use plan::{At, Problem};
 
 use crate::{
     draft::{self, Draft, DraftStep},
-    marks,
+    placeholders,
     unknowns::Unknowns,
 };
 use command::CurlCommand;
@@ -64,7 +64,10 @@ pub fn from_words(words: &[String], read: ReadFile<'_>) -> Result<Draft, LoadErr
         },
     });
     let words: Vec<Word> = words.collect();
-    if let Some(word) = words.iter().find(|word| marks::is_foreign(&word.text)) {
+    if let Some(word) = words
+        .iter()
+        .find(|word| placeholders::is_foreign(&word.text))
+    {
         return Err(ErrorSource::Words.problem(
             word.mark,
             "this holds U+FDD0 or U+FDD1, which no text may".to_owned(),
@@ -99,7 +102,7 @@ pub fn from_text(name: &str, text: &str, read: ReadFile<'_>) -> Result<Draft, Lo
         if first.text != "curl" && !first.text.ends_with("/curl") {
             let text = format!(
                 "`{}` is no command line of curl: it begins with `curl`",
-                marks::replaced(&shortened(&first.text), "…")
+                placeholders::replaced(&shortened(&first.text), "…")
             );
             return Err(source.problem(first.mark, text));
         }
@@ -176,11 +179,11 @@ fn draft(
         ..Draft::default()
     };
     for command in commands {
-        let made = request::of(command, &mut draft.unknowns, read);
+        let made = request::draft(command, &mut draft.unknowns, read);
         let (address, mut request) = made.map_err(|e| source.problem(e.mark, e.message))?;
         if draft.target.is_empty() {
             draft.stem = draft::stem_of_host(&address.host);
-            draft.name = marks::replaced(&address.host, "…");
+            draft.name = placeholders::replaced(&address.host, "…");
             draft.target.clone_from(&address.origin);
         }
         if address.origin != draft.target {

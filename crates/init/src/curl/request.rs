@@ -17,7 +17,7 @@ use crate::{
     body,
     draft::{DraftBody, DraftRequest},
     headers::{self, HeaderUse},
-    marks,
+    placeholders,
     unknowns::Unknowns,
 };
 
@@ -28,7 +28,7 @@ const BODY: &str = "the body";
 ///
 /// # Errors
 /// The word that a plan cannot say.
-pub fn of(
+pub fn draft(
     command: &CurlCommand,
     unknowns: &mut Unknowns,
     read: ReadFile<'_>,
@@ -112,7 +112,7 @@ fn write_body(
     request: &mut DraftRequest,
     unknowns: &mut Unknowns,
 ) {
-    request.body = body::of(text, &mut request.headers, unknowns, BODY);
+    request.body = body::draft(text, &mut request.headers, unknowns, BODY);
     let is_form = request
         .headers
         .iter()
@@ -157,7 +157,7 @@ fn method(command: &CurlCommand, has_body: bool) -> Result<String, SyntaxError> 
     if formats::methods::METHODS.contains(&method.as_str()) {
         return Ok(method);
     }
-    let shown = marks::replaced(&word.text, "…");
+    let shown = placeholders::replaced(&word.text, "…");
     Err(refused(
         word.mark,
         &format!("`{shown}` is no method that plans know: write for example PUT"),
@@ -195,7 +195,7 @@ fn headers(
         headers::join(&mut request.headers, name, value);
     }
     for word in &command.cookies {
-        if !word.text.contains('=') && !marks::has_variables(&word.text) {
+        if !word.text.contains('=') && !placeholders::has_variables(&word.text) {
             return Err(refused(
                 word.mark,
                 "cookies are not read from files: write -b 'name=value'",
@@ -300,7 +300,7 @@ pub fn file(path: &str, word: &Word, read: ReadFile<'_>) -> Result<String, Synta
             ),
         )
     })?;
-    if marks::is_foreign(&text) {
+    if placeholders::is_foreign(&text) {
         return Err(refused(
             word.mark,
             &format!("{path} holds U+FDD0 or U+FDD1, which no text may"),

@@ -3,7 +3,7 @@
 
 use formats::document::{Mark, SyntaxError};
 
-use crate::marks;
+use crate::placeholders;
 
 /// A word, or what ends a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -275,7 +275,7 @@ impl Shell<'_> {
         }
         let decoded = String::from_utf8(bytes)
             .map_err(|_| refused(at, "these escapes make no UTF-8: bodies of plans are text"))?;
-        if marks::is_foreign(&decoded) {
+        if placeholders::is_foreign(&decoded) {
             return Err(refused(
                 at,
                 "this holds U+FDD0 or U+FDD1, which no text may",
@@ -409,7 +409,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_quoted_comes_back(text in ".{0,20}") {
-            prop_assume!(!marks::is_foreign(&text));
+            prop_assume!(!placeholders::is_foreign(&text));
             let single = format!("'{}'", text.replace('\'', r"'\''"));
             prop_assert_eq!(words(&single).unwrap(), vec![text.clone()]);
             let double: String = text.chars().flat_map(|c| "\"\\$`".contains(c).then_some('\\').into_iter().chain([c])).collect();

@@ -3,7 +3,7 @@
 use formats::document::SyntaxError;
 
 use super::command::{BodyPiece, CurlCommand, refused};
-use crate::{draft::Http, marks};
+use crate::{draft::Http, placeholders};
 
 /// Takes them over from all commands.
 ///
@@ -12,7 +12,7 @@ use crate::{draft::Http, marks};
 pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), SyntaxError> {
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;
-        if marks::has_variables(text) || text.contains("{{") || text.is_empty() {
+        if placeholders::has_variables(text) || text.contains("{{") || text.is_empty() {
             let why = format!("--{how}: write the value itself: it is read before the run");
             return Err(refused(word.mark, &why));
         }

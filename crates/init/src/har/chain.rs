@@ -7,7 +7,7 @@ use query::value;
 use serde_json::{Value, json};
 
 use super::html;
-use crate::{marks, unknowns::Unknowns};
+use crate::{placeholders, unknowns::Unknowns};
 
 /// Of a large answer so many values are looked at.
 const MOST_LEAVES: usize = 50_000;
@@ -189,7 +189,7 @@ impl Chain {
         let variable = origin.variable.get_or_insert_with(|| {
             unknowns.capture(&name(origin.step, &origin.key, origin.path.text()))
         });
-        Some(marks::variable(variable))
+        Some(placeholders::variable(variable))
     }
 
     /// What is used, in the order of the steps.
@@ -236,7 +236,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn is_telling(key: &str, text: &str) -> bool {
     if !(SHORTEST..=LONGEST).contains(&text.len())
         || text.contains(char::is_whitespace)
-        || marks::is_foreign(text)
+        || placeholders::is_foreign(text)
     {
         return false;
     }
@@ -307,12 +307,15 @@ mod tests {
         let order = chain.linked(1, "/orders/48213.json?of=482130", &name, &mut unknowns);
         assert_eq!(
             order,
-            format!("/orders/{}.json?of=482130", marks::variable("orderId"))
+            format!(
+                "/orders/{}.json?of=482130",
+                placeholders::variable("orderId")
+            )
         );
         assert_eq!(chain.linked(0, "48213", &name, &mut unknowns), "48213");
         assert_eq!(
             chain.linked(2, "x.y.z7", &name, &mut unknowns),
-            marks::variable("token")
+            placeholders::variable("token")
         );
         let paths: Vec<Value> = chain
             .captured()

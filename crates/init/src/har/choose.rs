@@ -38,7 +38,7 @@ pub struct LeftOut {
 }
 
 /// The entries that become steps, in the order in which they began, and how many of the others there were.
-pub fn of(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
+pub fn choose(mut entries: Vec<HarEntry>) -> (Vec<HarEntry>, LeftOut) {
     let mut left = LeftOut::default();
     if entries.iter().all(|entry| entry.time.is_some()) {
         entries.sort_by(|a, b| began(a).total_cmp(&began(b)));

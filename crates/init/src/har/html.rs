@@ -96,19 +96,19 @@ fn attribute<'t>(tag: &'t str, wanted: &str) -> Option<(&'t str, usize)> {
             .find(|c: char| c.is_whitespace() || c == '=')
             .map_or(tag.len(), |end| at + end);
         let name = &tag[at..end];
-        let Some(behind) = tag[end..].trim_start().strip_prefix('=') else {
+        let Some(after) = tag[end..].trim_start().strip_prefix('=') else {
             at = end;
             continue;
         };
-        let behind = behind.trim_start();
-        let begin = tag.len() - behind.len();
-        let (begin, stop) = match behind.chars().next() {
+        let after = after.trim_start();
+        let begin = tag.len() - after.len();
+        let (begin, stop) = match after.chars().next() {
             Some(quote @ ('"' | '\'')) => {
                 let begin = begin + 1;
                 (begin, begin + tag[begin..].find(quote)?)
             }
             _ => {
-                let stop = behind.find(char::is_whitespace).unwrap_or(behind.len());
+                let stop = after.find(char::is_whitespace).unwrap_or(after.len());
                 (begin, begin + stop)
             }
         };
@@ -141,11 +141,11 @@ mod tests {
             <INPUT value='a>b7' name=order type="hidden"/> <input type="text" name="q" value="seen">
             <input type="hidden" name="empty" value=""> <input type=hidden name="amp" value="a&amp;b"> <input type="hidden" name="open" value="#;
         let all = fields(page);
-        let told: Vec<_> = all
+        let reported: Vec<_> = all
             .iter()
             .map(|field| (field.name.as_str(), field.value.as_str()))
             .collect();
-        assert_eq!(told, [("csrf-token", "tok-1"), ("order", "a>b7")]);
+        assert_eq!(reported, [("csrf-token", "tok-1"), ("order", "a>b7")]);
         assert_eq!(
             all[0].pattern,
             r#"<meta name="csrf-token" content="([^"]*)""#

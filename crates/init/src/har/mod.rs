@@ -3,9 +3,9 @@
 
 mod chain;
 mod choose;
+mod disabled;
 mod entry;
 mod html;
-mod off;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -22,7 +22,7 @@ use crate::{
     body,
     draft::{self, Draft, DraftBody, DraftRequest, DraftStep},
     headers::{self, HeaderUse},
-    kind, marks,
+    kind, placeholders,
     unknowns::Unknowns,
 };
 use chain::Chain;
@@ -69,10 +69,10 @@ const HOLDERS: [&str; 8] = [
 /// # Errors
 /// The first place that is no recording, or that nothing is left to send.
 pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
-    let told = |(mark, message): (Mark, String)| kind::problem(name, mark, message);
+    let reported = |(mark, message): (Mark, String)| kind::problem(name, mark, message);
     let log = root.get("log").unwrap_or(root);
     let Some(items) = log.get("entries").and_then(Node::as_list) else {
-        return Err(told((
+        return Err(reported((
             log.mark,
             "`log` of a HAR file has a list of `entries`".to_owned(),
         )));
@@ -81,12 +81,12 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     let (incomplete, complete): (Vec<&Node>, Vec<&Node>) =
         items.iter().partition(|item| entry::is_incomplete(item));
     for item in complete {
-        entries.extend(entry::read(item).map_err(told)?);
+        entries.extend(entry::read(item).map_err(reported)?);
     }
-    let (entries, mut left) = choose::of(entries);
+    let (entries, mut left) = choose::choose(entries);
     left.incomplete = incomplete.len();
     let Some(first) = entries.first() else {
-        return Err(told((
+        return Err(reported((
             log.mark,
             format!(
                 "no request to a service is in this recording{}",
@@ -114,11 +114,11 @@ pub fn from_document(name: &str, root: &Node) -> Result<Draft, LoadErrors> {
     let mut requests = requests(&entries, &draft.target.clone(), &mut draft.unknowns).map_err(
         |(index, why)| {
             let mark = items.get(index).map_or(log.mark, |item| item.mark);
-            told((mark, why))
+            reported((mark, why))
         },
     )?;
-    let off = off::comment_out(&mut requests);
-    draft.remarks.extend(off::remark(off, requests.len()));
+    let off = disabled::comment_out(&mut requests);
+    draft.remarks.extend(disabled::remark(off, requests.len()));
     if off == requests.len() {
         draft.steps.push(draft::nothing_yet());
     }
@@ -328,12 +328,12 @@ impl Maker<'_> {
         }
         if let Some(text) = &entry.body {
             // Before secrets are taken out: a token that an answer gave is captured, not asked for.
-            let told = body::structured(text);
-            let linked = told.as_ref().map(|value| self.value(value));
-            let is_linked = linked != told;
+            let reported = body::structured(text);
+            let linked = reported.as_ref().map(|value| self.value(value));
+            let is_linked = linked != reported;
             let text = match linked.filter(|_| is_linked) {
                 Some(linked) => query::value::json(&linked),
-                None if told.is_some() => text.clone(),
+                None if reported.is_some() => text.clone(),
                 None => self.link(text),
             };
             let has_kind = |headers: &[(String, String)]| {
@@ -347,7 +347,8 @@ impl Maker<'_> {
                 let header = ("content-type".to_owned(), kind.clone());
                 request.headers.push(header);
             }
-            request.body = match body::of(&text, &mut request.headers, self.unknowns, "the body") {
+            request.body = match body::draft(&text, &mut request.headers, self.unknowns, "the body")
+            {
                 // Of JSON that the plan cannot write with the same bytes: what is used counts more than its blanks.
                 DraftBody::Text(text) if is_linked => {
                     body::structured(&text).map_or(DraftBody::Text(text), DraftBody::Json)
@@ -372,7 +373,7 @@ impl Maker<'_> {
     fn url(&mut self, target: &str) -> String {
         let entry = &self.entries[self.number];
         let whole = self.link(&entry.url);
-        if marks::has_variables(&whole) && marks::replaced(&whole, "").is_empty() {
+        if placeholders::has_variables(&whole) && placeholders::replaced(&whole, "").is_empty() {
             return whole;
         }
         let path = self.link(&entry.address.path);
@@ -392,7 +393,7 @@ impl Maker<'_> {
             }
             _ => self.link(value),
         };
-        let is_used = marks::has_variables(&linked);
+        let is_used = placeholders::has_variables(&linked);
         if is_used {
             linked
         } else {

@@ -146,7 +146,7 @@ fn target(root: &Node, draft: &mut Draft) -> Result<String, BrokenReference> {
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     if !is_url || text.contains(['{', '}', '@']) {
         let why = format!(
-            "`{}` is no URL of a server: it begins with http:// or https://, or with /",
+            "`{}` is not a URL of a server: it begins with http:// or https://, or with /",
             url.text()
         );
         return Err((url.mark, why));
@@ -184,11 +184,11 @@ fn operations(root: &Node) -> Result<Vec<Operation<'_>>, BrokenReference> {
 /// What a POST makes, the operations behind it name: `POST /pets` answers with the `id` that `/pets/{petId}` wants.
 fn link(operations: &mut [Operation<'_>], unknowns: &mut Unknowns) {
     for maker in 0..operations.len() {
-        let (before, behind) = operations.split_at_mut(maker + 1);
+        let (before, after) = operations.split_at_mut(maker + 1);
         let Some(maker) = before.last_mut().filter(|maker| maker.is_maker()) else {
             continue;
         };
-        for user in behind {
+        for user in after {
             if let Some((parameter, member)) = user.made_by(maker) {
                 let variable = maker.capture(&parameter, &member, unknowns);
                 user.give(&parameter, &variable);

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     draft::{DraftBody, DraftRequest},
-    headers, marks,
+    headers, placeholders,
     unknowns::{Unknowns, is_secret},
     yaml,
 };
@@ -97,12 +97,12 @@ impl<'n> Operation<'n> {
 
     /// The parameter that stands right behind the path of another operation, and the member of its answer that fits it.
     pub fn made_by(&self, maker: &Operation<'_>) -> Option<(String, String)> {
-        let behind = self
+        let following = self
             .path
             .strip_prefix(&maker.path)?
             .trim_start_matches('/')
             .strip_prefix('{')?;
-        let (name, _) = behind.split_once('}')?;
+        let (name, _) = following.split_once('}')?;
         let fits = |member: &&String| *member == name || *member == "id";
         let exact = maker.answer.iter().find(|member| *member == name);
         let member = exact.or_else(|| maker.answer.iter().find(fits))?;
@@ -123,7 +123,7 @@ impl<'n> Operation<'n> {
     /// An earlier step has this parameter in a variable.
     pub fn give(&mut self, parameter: &str, variable: &str) {
         self.given
-            .insert(parameter.to_owned(), marks::variable(variable));
+            .insert(parameter.to_owned(), placeholders::variable(variable));
     }
 
     /// The step.
@@ -181,8 +181,8 @@ impl<'n> Operation<'n> {
         asker: &mut Asker<'_>,
     ) -> Result<(), BrokenReference> {
         let mut rest = self.path.as_str();
-        while let Some((before, behind)) = rest.split_once('{') {
-            let Some((name, after)) = behind.split_once('}') else {
+        while let Some((before, following)) = rest.split_once('{') {
+            let Some((name, after)) = following.split_once('}') else {
                 break;
             };
             request.url.push_str(before);
@@ -196,10 +196,12 @@ impl<'n> Operation<'n> {
             let said = said
                 .zip(parameter)
                 .filter(|(value, _)| !value::text(Some(value)).is_empty())
-                .map(|(value, parameter)| ParameterStyle::of(parameter, "path").path(name, &value));
+                .map(|(value, parameter)| {
+                    ParameterStyle::from_parameter(parameter, "path").path(name, &value)
+                });
             if let Some(parameter) = parameter.filter(|_| !self.given.contains_key(name)) {
-                let told = told_of_others(name, said.as_ref(), parameter);
-                request.comments.extend(told);
+                let reported = told_of_others(name, said.as_ref(), parameter);
+                request.comments.extend(reported);
             }
             match (self.given.get(name), said) {
                 (Some(variable), _) => request.url.push_str(variable),
@@ -242,7 +244,7 @@ impl<'n> Operation<'n> {
             request
                 .comments
                 .extend(told_of_others(name, said.as_ref(), parameter));
-            let style = ParameterStyle::of(parameter, place);
+            let style = ParameterStyle::from_parameter(parameter, place);
             // What has a media type is no parameter of a style: it is written as that type has it.
             let is_styled = parameter.get("content").is_none();
             let value = match said {
@@ -369,7 +371,7 @@ impl Asker<'_> {
             Some(variable) => variable,
             None => {
                 let env = Unknowns::env_of(hint);
-                let variable = marks::variable(&format!("$env.{env}"));
+                let variable = placeholders::variable(&format!("$env.{env}"));
                 if !self.asked.contains(&env) {
                     self.asked.push(env);
                 }

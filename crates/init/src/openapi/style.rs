@@ -15,7 +15,7 @@ pub struct ParameterStyle<'n> {
 
 impl<'n> ParameterStyle<'n> {
     /// Of a parameter in this place.
-    pub fn of(parameter: &'n Node, place: &str) -> ParameterStyle<'n> {
+    pub fn from_parameter(parameter: &'n Node, place: &str) -> ParameterStyle<'n> {
         let own = match place {
             "query" | "cookie" => "form",
             _ => "simple",

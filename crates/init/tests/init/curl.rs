@@ -185,7 +185,7 @@ fn secrets_never_reach_the_file() {
             "PASSWORD_2"
         ]
     );
-    let told = format!(
+    let reported = format!(
         "{:?}",
         draft
             .unknowns()
@@ -196,8 +196,8 @@ fn secrets_never_reach_the_file() {
     let text = text(draft);
     for secret in secrets {
         assert!(
-            !text.contains(secret) && !told.contains(secret),
-            "{secret}: {told}\n{text}"
+            !text.contains(secret) && !reported.contains(secret),
+            "{secret}: {reported}\n{text}"
         );
     }
 }
@@ -220,12 +220,14 @@ fn a_user_that_looks_like_a_key_is_a_secret() {
         let draft = pasted(&format!("curl http://a.example/ -u '{key}:'")).unwrap();
         let exported: Vec<String> = draft.unknowns().iter().map(|u| u.env.clone()).collect();
         assert_eq!(exported, ["API_KEY"]);
-        let told = format!("{:?}", draft.unknowns());
+        let reported = format!("{:?}", draft.unknowns());
         let text = text(draft);
         assert!(!text.contains(key), "{text}");
         assert!(
-            !told.replace("value: ", "").contains(&format!("of {key}")),
-            "{told}"
+            !reported
+                .replace("value: ", "")
+                .contains(&format!("of {key}")),
+            "{reported}"
         );
         assert!(text.contains("password: ''"), "{text}");
     }
@@ -276,7 +278,7 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
         ),
         (
             "curl ftp://a/",
-            "requests.txt:1:6: `ftp://a/` is no URL that begins with http:// or https://",
+            "requests.txt:1:6: `ftp://a/` is not a URL that begins with http:// or https://",
         ),
         (
             "curl http://a/\nwget http://a/",
@@ -402,7 +404,7 @@ fn forms_with_files_are_parts() {
     let RequestBody::Multipart(parts) = &request.body else {
         panic!("{:?}", request.body)
     };
-    let told: Vec<_> = parts
+    let reported: Vec<_> = parts
         .iter()
         .map(|part| {
             let content = match &part.content {
@@ -420,7 +422,7 @@ fn forms_with_files_are_parts() {
         (name.to_owned(), content.to_owned(), kind.to_owned())
     };
     assert_eq!(
-        told,
+        reported,
         [
             part("name", "Ada", ""),
             part("doc", &format!("c.toml, {length}"), "text/x-toml"),

@@ -178,10 +178,10 @@ fn what_cannot_be_read_is_told_where() {
             "3:1: this is not YAML: ",
         ),
     ] {
-        let told = refusal(described(&text));
+        let reported = refusal(described(&text));
         assert!(
-            told.starts_with(&format!("openapi.yaml:{expected}")),
-            "{told}"
+            reported.starts_with(&format!("openapi.yaml:{expected}")),
+            "{reported}"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! The broker's mind: sessions, subscriptions, retained messages, who gets what. Packets and sockets are the connection's.
+//! State of the broker: sessions, subscriptions, retained messages, deliveries. Independent of
+//! packets and sockets.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -11,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::topics;
 
-/// A message on its way through the broker. Its properties go no further.
+/// A message. Its properties are not forwarded.
 #[derive(Debug, Clone)]
 pub(super) struct BrokerMessage {
     pub topic: Rc<str>,
@@ -20,7 +21,7 @@ pub(super) struct BrokerMessage {
     pub retain: bool,
 }
 
-/// What a connection is to write.
+/// What a connection must write.
 #[derive(Debug)]
 pub(super) enum Out {
     Publish {
@@ -31,7 +32,7 @@ pub(super) enum Out {
         again: bool,
     },
     Release(u16),
-    /// Another connection has taken the session over.
+    /// Another connection has taken over the session.
     Close,
 }
 
@@ -39,7 +40,7 @@ pub(super) enum Out {
 pub(super) struct Broker {
     sessions: HashMap<String, BrokerSession>,
     retained: HashMap<Rc<str>, BrokerMessage>,
-    /// Whose turn it is in a shared subscription.
+    /// Next member of each shared subscription.
     turns: HashMap<String, usize>,
     /// Messages held back until their publisher's next one.
     held: HashMap<String, BrokerMessage>,
@@ -47,7 +48,7 @@ pub(super) struct Broker {
     next_connection: u64,
 }
 
-/// What the lab counts for itself.
+/// The lab's own counts.
 #[derive(Debug, Default)]
 pub(super) struct BrokerCounts {
     pub connected: u64,
@@ -63,27 +64,27 @@ pub(super) struct BrokerCounts {
     pub subscribed: u64,
 }
 
-/// A message for a client, how surely, and whether it was retained.
+/// A message with its quality of service, and whether it was retained.
 type QueuedMessage = (BrokerMessage, QoS, bool);
 
 #[derive(Debug, Default)]
 struct BrokerSession {
-    /// Which connection it belongs to now.
+    /// Current connection of the session.
     connection: u64,
     to: Option<UnboundedSender<Out>>,
-    /// Forgotten with its connection.
+    /// Whether the session ends with its connection.
     is_brief: bool,
     window: usize,
     filters: HashMap<String, QoS>,
     waiting: VecDeque<QueuedMessage>,
-    /// Sent and not acknowledged: the message until it has arrived, then only its identifier.
+    /// Unacknowledged messages. After PUBREC only the identifier.
     in_flight: Vec<(u16, Option<QueuedMessage>)>,
     next_id: u16,
-    /// Messages of QoS 2 that were received and not released.
+    /// Received messages of QoS 2 that are not released.
     arriving: HashSet<u16>,
 }
 
-/// How a client comes in.
+/// Options of a connecting client.
 pub(super) struct Coming {
     pub clean: bool,
     pub is_brief: bool,
@@ -92,7 +93,7 @@ pub(super) struct Coming {
 }
 
 impl Broker {
-    /// Lets a client in; its connection's number, and whether its session was there.
+    /// Connects a client. Returns the number of the connection, and whether its session existed.
     pub fn connect(&mut self, client: &str, coming: Coming) -> (u64, bool) {
         self.counts.connected += 1;
         self.next_connection += 1;
@@ -110,7 +111,7 @@ impl Broker {
         (self.next_connection, was_there)
     }
 
-    /// Sends again what a session that goes on has not seen acknowledged.
+    /// Resends unacknowledged messages of a resumed session.
     pub fn resume(&mut self, client: &str) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -131,7 +132,7 @@ impl Broker {
         session.go_on(&mut self.counts);
     }
 
-    /// A connection is over.
+    /// Ends a connection.
     pub fn disconnect(&mut self, client: &str, connection: u64) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -145,7 +146,7 @@ impl Broker {
         }
     }
 
-    /// Takes a message of QoS 2 in; whether it is new.
+    /// Receives a message of QoS 2. Returns whether it is new.
     pub fn arrives(&mut self, client: &str, id: u16) -> bool {
         let session = self.sessions.get_mut(client);
         session.is_some_and(|session| session.arriving.insert(id))
@@ -157,7 +158,7 @@ impl Broker {
         }
     }
 
-    /// A client has acknowledged: of QoS 2 first that the message has arrived, then that it is over.
+    /// Handles an acknowledgement; for QoS 2 first receipt, then completion.
     pub fn acknowledged(&mut self, client: &str, id: u16, has_arrived_only: bool) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -181,12 +182,12 @@ impl Broker {
         }
     }
 
-    /// A publisher's message that was held back, if there is one.
+    /// Takes a publisher's held message.
     pub fn held(&mut self, client: &str) -> Option<BrokerMessage> {
         self.held.remove(client)
     }
 
-    /// Keeps a message for later subscribers, or forgets the one that was kept.
+    /// Stores or deletes a retained message.
     pub fn retain(&mut self, message: &BrokerMessage) {
         if !message.retain {
             return;
@@ -199,7 +200,7 @@ impl Broker {
         }
     }
 
-    /// Delivers a message to everyone who has subscribed to it.
+    /// Delivers a message to all subscribers.
     pub fn deliver(&mut self, message: &BrokerMessage) {
         let mut shared: HashMap<String, Vec<(String, QoS)>> = HashMap::new();
         for (client, session) in &mut self.sessions {
@@ -231,7 +232,7 @@ impl Broker {
         }
     }
 
-    /// Subscribes, and hands over what was retained.
+    /// Subscribes and delivers retained messages.
     pub fn subscribe(&mut self, client: &str, filter: &str, qos: QoS) {
         let Some(session) = self.sessions.get_mut(client) else {
             return;
@@ -283,7 +284,7 @@ impl BrokerSession {
     ) {
         let qos = message.qos.min(most);
         if qos == QoS::Level0 {
-            // Whoever is away gets nothing that nobody has promised.
+            // Messages of QoS 0 for a disconnected client are dropped.
             if let Some(to) = &self.to {
                 counts.delivered += 1;
                 let _ = to.send(Out::Publish {
@@ -300,7 +301,7 @@ impl BrokerSession {
         self.go_on(counts);
     }
 
-    /// Sends what there is room for.
+    /// Sends as much as the limit allows.
     fn go_on(&mut self, counts: &mut BrokerCounts) {
         let Some(to) = &self.to else { return };
         while self.in_flight.len() < self.window {

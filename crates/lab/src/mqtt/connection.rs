@@ -1,7 +1,7 @@
-//! One client's connection to the broker: packets in and out by somebody else's codec, 3.1.1 or 5 as its CONNECT says, and what goes
-//! wrong on purpose. What a message means for others is the broker's business.
+//! A client's connection to the broker, with a third-party codec for 3.1.1 and 5, and deliberate
+//! faults.
 
-mod speech;
+mod session_io;
 
 use std::{io, rc::Rc, time::Duration};
 
@@ -16,26 +16,26 @@ use super::{
     Desk,
     broker::{BrokerMessage, Coming, Out},
     faults::Fate,
-    frame,
+    framing,
 };
-use speech::{ClientRequest, Greeting, Speech};
+use session_io::{ClientRequest, Greeting, Speech};
 
-/// How long a client may take to send its CONNECT.
+/// Time limit for CONNECT.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Messages in flight to a client that does not say how many it takes.
+/// Default limit of messages in flight to a client.
 const WINDOW: usize = 1000;
 
-/// A client that was let in.
+/// A connected client.
 struct Guest<'a> {
     desk: &'a Rc<Desk>,
     name: String,
     connection: u64,
     speech: Speech,
-    /// Who the owner takes it for.
+    /// Identity assigned by the gate.
     who: String,
-    /// What is published if it goes without a word.
+    /// The will.
     will: Option<BrokerMessage>,
-    /// When the next message may be read, where that is limited.
+    /// When the next message may be read, if throttled.
     next_read: Instant,
 }
 
@@ -98,14 +98,14 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Rc<Desk>) -> io::Result<
     ended
 }
 
-/// Who comes in, for the broker's owner; or a refusal that the faults, the owner or the user's name ask for.
-fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, speech::ConnectRefusal> {
+/// Identity of an accepted client, or a refusal by faults, gate or credentials.
+fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, session_io::ConnectRefusal> {
     if desk.faults.refuses() {
-        return Err(speech::ConnectRefusal::Busy);
+        return Err(session_io::ConnectRefusal::Busy);
     }
     if let Some(gate) = &desk.gate {
         let who = gate.admits(greeting.username.as_deref().unwrap_or_default());
-        return who.ok_or(speech::ConnectRefusal::Password);
+        return who.ok_or(session_io::ConnectRefusal::Password);
     }
     let Some((name, password)) = &desk.faults.user else {
         return Ok(String::new());
@@ -114,13 +114,13 @@ fn admitted(desk: &Desk, greeting: &Greeting) -> Result<String, speech::ConnectR
         && greeting.password.as_deref().unwrap_or_default() == password.as_bytes();
     right
         .then(String::new)
-        .ok_or(speech::ConnectRefusal::Password)
+        .ok_or(session_io::ConnectRefusal::Password)
 }
 
-/// The next whole packet; none: the stream has ended.
+/// The next packet. `None` at the end of the stream.
 async fn packet(stream: &mut TcpStream, held: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     loop {
-        if let Some((whole, _)) = frame::whole(held)?
+        if let Some((whole, _)) = framing::whole(held)?
             && held.len() >= whole
         {
             let rest = held.split_off(whole);
@@ -160,7 +160,7 @@ impl Guest<'_> {
                 heard = self.read(stream, held) => {
                     let Some(packet) = heard? else { return Ok(()) };
                     if !self.heard(&packet, &mut bytes) {
-                        // What was to be said is said.
+                        // The final message was written.
                         return stream.write_all(&bytes).await;
                     }
                 }
@@ -169,7 +169,7 @@ impl Guest<'_> {
         }
     }
 
-    /// Reads, when it may.
+    /// Reads, if allowed.
     async fn read(
         &self,
         stream: &mut TcpStream,
@@ -181,7 +181,7 @@ impl Guest<'_> {
         packet(stream, held).await
     }
 
-    /// Whether the connection goes on.
+    /// Whether the connection continues.
     fn put(&self, out: Out, bytes: &mut Vec<u8>) -> bool {
         match out {
             Out::Publish {
@@ -192,13 +192,13 @@ impl Guest<'_> {
                 again,
             } => bytes.extend(self.speech.publish(&message, qos, retain, id, again)),
             Out::Release(id) => bytes.extend(self.speech.release(id)),
-            // The session is another connection's already.
+            // The session belongs to another connection.
             Out::Close => return false,
         }
         true
     }
 
-    /// Whether the connection goes on.
+    /// Whether the connection continues.
     fn heard(&mut self, packet: &[u8], bytes: &mut Vec<u8>) -> bool {
         let Some(heard) = self.speech.heard(packet) else {
             return false;
@@ -295,13 +295,13 @@ impl Guest<'_> {
             }
         }
         if let Some(held) = held {
-            // Behind one that nobody gets it is where it was.
+            // Not reordered if the other message is dropped.
             broker.counts.reordered += u64::from(fate != Fate::Dropped);
             self.desk.deliver(&mut broker, &held);
         }
     }
 
-    /// The connection is over.
+    /// Handles the end of the connection.
     fn gone(&mut self) {
         let mut broker = self.desk.broker.borrow_mut();
         if let Some(held) = broker.held(&self.name) {

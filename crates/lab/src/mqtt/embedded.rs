@@ -1,4 +1,5 @@
-//! The broker as a part of another lab, on a port and a thread of its own. Its [`Gate`] decides about clients and messages.
+//! A broker inside another lab, on its own port and thread. A [`Gate`] decides about clients and
+//! messages.
 
 use std::{
     io,
@@ -17,10 +18,9 @@ use tokio::sync::{
 use super::{Desk, Gate, faults::Faults, serve};
 use crate::{LabError, LabOptions, listen, sidecar::Sidecar};
 
-/// A broker that has bound its port and does not serve yet.
+/// A broker with a bound port that does not serve yet.
 pub struct EmbeddedBroker {
     scheme: &'static str,
-    /// The address that it has bound.
     pub address: SocketAddr,
     listener: TcpListener,
     faults: Faults,
@@ -33,33 +33,31 @@ pub struct EmbeddedBroker {
 #[derive(Clone)]
 pub struct BrokerCounts(UnboundedSender<Ask>);
 
-/// Where the answer goes.
+/// Channel for the counts.
 pub(super) type Ask = Sender<Value>;
 
-/// A broker that does not answer for so long is over.
+/// Time limit for reading the counts.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl BrokerCounts {
-    /// The broker's counts as JSON; `null` if it does not answer within a second.
+    /// The broker's counts as JSON; `null` if it does not respond within a second.
     #[must_use]
     pub fn now(&self) -> Value {
         let (to, answer) = channel();
-        // Nobody is there before it begins and behind its end.
+        // The broker may not have started, or have ended.
         let _ = self.0.send(to);
         answer.recv_timeout(PATIENCE).unwrap_or_default()
     }
 }
 
-/// A broker that serves; it ends when this is dropped.
+/// A serving broker. It ends when dropped.
 struct Serving {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// Binds a port for a broker with this gate, and with the faults that the lab's options ask for.
-///
-/// # Errors
-/// Fails if the port is taken or an option is wrong.
+/// Binds a port for a broker with this gate and the lab's fault options. Fails if the port is in
+/// use or an option is invalid.
 pub fn bind(
     lab: &'static str,
     options: &LabOptions,
@@ -84,13 +82,12 @@ pub fn bind(
 }
 
 impl EmbeddedBroker {
-    /// A handle to its counts.
     #[must_use]
     pub fn counts(&self) -> BrokerCounts {
         self.counts.clone()
     }
 
-    /// Serves on a thread of its own.
+    /// Serves on its own thread.
     fn begin(self) -> Result<Serving, LabError> {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name("lab-broker".to_owned());
@@ -116,7 +113,7 @@ impl Drop for Serving {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // Whatever ended it, its clients have noticed.
+            // Its clients have noticed any failure.
             let _ = thread.join();
         }
     }

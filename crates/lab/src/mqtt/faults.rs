@@ -1,10 +1,9 @@
-//! What goes wrong on purpose: read from the lab's options, decided by counting, so that what was done wrong is known exactly.
+//! Deliberate faults of the broker, decided by counting, so that they are known exactly.
 
 use std::{cell::Cell, time::Duration};
 
 use crate::{LabError, LabOptions, units};
 
-/// Names of the options.
 pub(super) const OPTIONS: &[&str] = &[
     "mode",
     "drop",
@@ -17,30 +16,29 @@ pub(super) const OPTIONS: &[&str] = &[
     "receive-maximum",
 ];
 
-/// What goes wrong.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// Nothing is delivered; every sequence number is checked.
     pub is_sink: bool,
-    /// Every so-many-th message is acknowledged and delivered to nobody.
+    /// Period of messages that are acknowledged but not delivered.
     drop: Every,
-    /// Every so-many-th message is delivered twice.
+    /// Period of messages that are delivered twice.
     duplicate: Every,
-    /// Every so-many-th message is delivered behind the next one of its publisher.
+    /// Period of messages that are delivered after the publisher's next one.
     reorder: Every,
-    /// Every so-many-th connection is refused: the server is busy.
+    /// Period of connections that are refused as busy.
     refuse: Every,
-    /// Deliveries come so much later.
+    /// Delay of deliveries.
     pub delay: Duration,
-    /// So many messages a second are read of each client; the rest waits in its socket.
+    /// Messages per second read from each client. The rest waits in its socket.
     pub throttle: Option<u64>,
-    /// The one user that is let in, and the password.
+    /// The only accepted user, and the password.
     pub user: Option<(String, String)>,
-    /// What CONNACK of MQTT 5 says.
+    /// Receive maximum in CONNACK of MQTT 5.
     pub receive_maximum: Option<u16>,
 }
 
-/// Every so-many-th of something; none: never.
+/// Selects every n-th of something, or none.
 #[derive(Debug, Default)]
 struct Every {
     nth: Option<u64>,
@@ -55,7 +53,7 @@ impl Every {
     }
 }
 
-/// What becomes of a message.
+/// Treatment of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Delivered,
@@ -114,10 +112,10 @@ impl Faults {
     }
 
     pub fn fate(&self) -> Fate {
-        // Each is asked of each message, so that one fault does not shift another.
+        // All are evaluated for each message, so that one fault does not shift another.
         let (drop, twice) = (self.drop.is_next(), self.duplicate.is_next());
-        let behind = self.reorder.is_next();
-        match (drop, twice, behind) {
+        let after = self.reorder.is_next();
+        match (drop, twice, after) {
             (true, ..) => Fate::Dropped,
             (_, true, _) => Fate::Twice,
             (.., true) => Fate::BehindTheNext,

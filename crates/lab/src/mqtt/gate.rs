@@ -1,16 +1,15 @@
-//! Who decides about the clients of a broker that belongs to somebody: whether they come in, where they may publish, and what becomes of
-//! it. The broker alone lets everybody in.
+//! Decisions about clients and messages of an embedded broker. Without a gate all are accepted.
 
 use bytes::Bytes;
 
 /// The owner of an embedded broker.
 pub trait Gate: Send {
-    /// Who a user name is, if it may come in.
+    /// Identity of a user name, if accepted.
     fn admits(&self, username: &str) -> Option<String>;
-    /// Whether they may publish there.
+    /// Whether a client may publish to a topic.
     fn allows(&self, who: &str, topic: &str) -> bool;
-    /// A message is taken.
+    /// Receives a message.
     fn takes(&self, topic: &str, payload: &Bytes);
-    /// The most bytes that a payload may have.
+    /// Maximum size of a payload in bytes.
     fn largest(&self) -> usize;
 }

@@ -1,12 +1,12 @@
-//! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5 on one port, on somebody else's codec (mqtt-proto), with faults that are told to
-//! it and counts of its own; or a sink that checks every sequence number as fast as it can. The same port answers `GET /__lab/stats`.
-//! It shares no code with the engine, which is measured against it.
+//! The lab `mqtt`: a small broker for MQTT 3.1.1 and 5 on a third-party codec (mqtt-proto), with
+//! configurable faults and its own counts, or a fast sink that checks sequence numbers. The same
+//! port serves `GET /__lab/stats`. Shares no code with the engine.
 
 mod broker;
 mod connection;
 pub mod embedded;
 mod faults;
-mod frame;
+mod framing;
 mod gate;
 mod sink;
 mod topics;
@@ -41,22 +41,22 @@ pub(crate) const LAB: LabEntry = LabEntry {
     token: plain_token,
 };
 
-/// How long to leave `accept` alone when the process is out of descriptors.
+/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// What all connections share.
+/// State shared by all connections.
 pub(crate) struct Desk {
     faults: Faults,
     broker: RefCell<Broker>,
     sink: RefCell<SinkCounts>,
-    /// Who decides about clients and takes what they publish, if the broker is somebody's.
+    /// Decides about clients and messages of an embedded broker.
     gate: Option<Box<dyn Gate>>,
-    /// Where deliveries wait that are to come later, in order.
+    /// Delayed deliveries in order.
     later: Option<UnboundedSender<(Instant, BrokerMessage)>>,
 }
 
 impl Desk {
-    /// Delivers a message, at once or in its time.
+    /// Delivers a message, immediately or delayed.
     fn deliver(&self, broker: &mut Broker, message: &BrokerMessage) {
         if let Some(gate) = self.gate.as_ref().filter(|_| self.later.is_none()) {
             gate.takes(&message.topic, &message.payload);
@@ -64,7 +64,7 @@ impl Desk {
         match &self.later {
             Some(later) => {
                 let due = Instant::now() + self.faults.delay;
-                // Whoever takes them lives as long as the lab.
+                // The receiver lives as long as the lab.
                 let _ = later.send((due, message.clone()));
             }
             None => broker.deliver(message),
@@ -72,18 +72,18 @@ impl Desk {
     }
 }
 
-/// Answers its owner's questions, for ever.
+/// Answers the owner's questions, forever.
 async fn answer(desk: &Desk, asks: Option<UnboundedReceiver<embedded::Ask>>) {
     if let Some(mut asks) = asks {
         while let Some(to) = asks.recv().await {
-            // Who asked may have gone.
+            // The owner may be gone.
             let _ = to.send(stats(desk));
         }
     }
     std::future::pending().await
 }
 
-/// Delivers what was to come later.
+/// Delivers delayed messages.
 async fn deliver_later(desk: &Desk, mut later: UnboundedReceiver<(Instant, BrokerMessage)>) {
     while let Some((due, message)) = later.recv().await {
         tokio::time::sleep_until(due).await;
@@ -117,7 +117,7 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
 }
 
 impl Desk {
-    /// A desk, and what is to come later from it.
+    /// Creates the state, and the queue of delayed messages.
     fn new(
         faults: Faults,
         gate: Option<Box<dyn Gate>>,
@@ -162,10 +162,10 @@ async fn accept(listener: &tokio::net::TcpListener, desk: &Rc<Desk>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let desk = Rc::clone(desk);
-                // Fails only on a connection that is already gone, which serving it will find out.
+                // Fails only on a closed connection, which serving will detect.
                 let _ = stream.set_nodelay(true);
                 tokio::task::spawn_local(async move {
-                    // How a connection ends is its client's affair.
+                    // Errors of a connection are ignored.
                     let _ = greet(stream, &desk).await;
                 });
             }
@@ -174,12 +174,12 @@ async fn accept(listener: &tokio::net::TcpListener, desk: &Rc<Desk>) {
     }
 }
 
-/// Whoever begins with CONNECT speaks MQTT, anybody else HTTP.
+/// Connections that start with CONNECT are MQTT, others HTTP.
 async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
     let mut first = [0];
     stream.peek(&mut first).await?;
     if first[0] != 0x10 {
-        return tell(stream, desk).await;
+        return send_stats(stream, desk).await;
     }
     if desk.faults.is_sink {
         return sink::serve(stream, desk).await;
@@ -187,8 +187,8 @@ async fn greet(stream: TcpStream, desk: &Rc<Desk>) -> std::io::Result<()> {
     connection::serve(stream, desk).await
 }
 
-/// Answers the one thing that is asked over HTTP.
-async fn tell(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
+/// Serves the stats over HTTP.
+async fn send_stats(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
     let mut asked = Vec::new();
     let mut piece = [0; 1024];
     while !asked.windows(4).any(|end| end == b"\r\n\r\n") && asked.len() < 16 << 10 {

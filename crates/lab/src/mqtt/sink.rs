@@ -1,5 +1,5 @@
-//! A sink: takes messages as fast as they come, acknowledges them, delivers nothing, and checks that every publisher's sequence numbers
-//! come one after the other. Reads in place, without a codec; what it counts is checked against the broker's.
+//! A sink: acknowledges messages as fast as possible, delivers nothing, and checks each publisher's
+//! sequence numbers. Parses in place without a codec; its counts are compared with the broker's.
 
 use std::{collections::HashMap, io};
 
@@ -9,15 +9,15 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{Desk, frame};
+use super::{Desk, framing};
 
-/// What came.
+/// Received messages.
 #[derive(Debug, Default)]
 pub(super) struct SinkCounts {
     connections: u64,
     messages: u64,
     bytes: u64,
-    /// Messages that did not follow the one before, by stamp.
+    /// Messages that do not follow the previous one, by message header.
     out_of_sequence: u64,
     unstamped: u64,
     /// By run and publisher: the next sequence number.
@@ -71,7 +71,7 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> 
         held += came;
         let mut at = 0;
         out.clear();
-        while let Some((whole, body)) = frame::whole(&buffer[at..held])? {
+        while let Some((whole, body)) = framing::whole(&buffer[at..held])? {
             if at + whole > held {
                 break;
             }
@@ -89,7 +89,7 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> 
     }
 }
 
-/// Whether the connection goes on.
+/// Whether the connection continues.
 fn take(packet: &[u8], body: usize, desk: &Desk, is_v5: &mut bool, out: &mut Vec<u8>) -> bool {
     let two = |at: usize| -> usize {
         let byte = |at: usize| packet.get(at).copied().map_or(0, usize::from);
@@ -116,7 +116,7 @@ fn take(packet: &[u8], body: usize, desk: &Desk, is_v5: &mut bool, out: &mut Vec
                 at += 2;
             }
             if *is_v5 {
-                // Properties of a load of ours are few: their length is one byte.
+                // Properties of our load are short: their length is one byte.
                 at += 1 + packet.get(at).copied().map_or(0, usize::from);
             }
             desk.sink
@@ -129,7 +129,7 @@ fn take(packet: &[u8], body: usize, desk: &Desk, is_v5: &mut bool, out: &mut Vec
         }
         12 => out.extend_from_slice(&[0xd0, 0]),
         14 => return false,
-        // SUBSCRIBE of whatever is granted nothing: a sink delivers nothing.
+        // Other packets, such as SUBSCRIBE, are rejected, because a sink delivers nothing.
         _ => return false,
     }
     true

@@ -1,6 +1,7 @@
-//! Which filters a topic passes. Written for the lab alone: the engine's idea of it is checked against this one.
+//! Matches topics and filters. Independent of the engine's implementation, which is compared with
+//! it.
 
-/// The group of a shared subscription, and what it filters by.
+/// Group of a shared subscription, and its filter.
 pub(super) fn split(filter: &str) -> (Option<&str>, &str) {
     let shared = filter.strip_prefix("$share/");
     match shared.and_then(|rest| rest.split_once('/')) {
@@ -9,7 +10,7 @@ pub(super) fn split(filter: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether a topic passes.
+/// Whether a filter matches a topic.
 pub(super) fn passes(filter: &str, topic: &str) -> bool {
     let wild_first = filter.starts_with('#') || filter.starts_with('+');
     if wild_first && topic.starts_with('$') {
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_and_wildcards() {
+    fn levels_and_wildcards_match() {
         for (filter, topic) in [
             ("a/#", "a"),
             ("a/+", "a/"),

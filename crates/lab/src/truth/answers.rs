@@ -1,12 +1,11 @@
-//! The bytes of answers, put together once: at the moment of release nothing is left to do but to write.
-//! Does not decide which answer a request gets.
+//! Precomputed bytes of responses, so that only writing is left at the moment of release.
 
 use std::sync::Arc;
 
-/// Asks a client that waits for it to send its body.
+/// Interim response for a client that waits before sending its body.
 pub(super) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// A whole answer.
+/// A complete response.
 #[derive(Clone)]
 pub(super) struct WholeResponse {
     pub(super) code: u16,
@@ -36,12 +35,12 @@ impl WholeResponse {
         }
     }
 
-    /// How many bytes answer a request completely; HEAD is answered without a body.
+    /// Bytes of a complete response. HEAD gets no body.
     pub(super) fn length(&self, is_head: bool) -> usize {
         if is_head { self.head } else { self.bytes.len() }
     }
 
-    /// How many bytes to write of an answer that breaks off: half of the body, or all but the end of a head alone.
+    /// Bytes of a truncated response: half of the body, or all but the end of a head alone.
     pub(super) fn half(&self, is_head: bool) -> usize {
         match self.length(is_head) - self.head {
             0 => self.head - 1,
@@ -50,7 +49,7 @@ impl WholeResponse {
     }
 }
 
-/// The answers that a mode gives, each for a connection that stays and for one that closes.
+/// Responses of a mode, for connections that stay open and that close.
 pub(super) struct Answers {
     ok: [WholeResponse; 2],
     error: [WholeResponse; 2],
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_says_how_long_it_is_and_whether_the_connection_stays() {
+    fn response_has_length_and_connection_header() {
         let answers = Answers::new(14, 418);
         let text =
             |answer: &WholeResponse, n: usize| String::from_utf8(answer.bytes[..n].into()).unwrap();
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn even_the_shortest_answer_can_break_off() {
+    fn shortest_response_can_be_truncated() {
         for body in [0, 1] {
             let answers = Answers::new(body, 503);
             let ok = answers.ok(true);

@@ -1,31 +1,29 @@
-//! Skips a request body in chunked coding, trailers included, however it is cut into packets.
-//! Keeps nothing of the body; only finds its end.
+//! Skips a chunked request body, including trailers, independent of packet boundaries.
 
-/// Chunk extensions and trailers longer than this are somebody's mistake.
+/// Maximum size of chunk extensions and trailers.
 const MAX_OVERHEAD: usize = 64 * 1024;
 
-/// Where in the body the next byte belongs.
+/// Position in the body.
 #[derive(Debug)]
 enum At {
-    /// In a chunk's size, of which so much is known; false = not a digit yet.
+    /// In a chunk size with its value so far; false before the first digit.
     Size(u64, bool),
-    /// Behind a size, up to the line's end.
+    /// After a size, up to the end of the line.
     Extension(u64),
     Data(u64),
-    /// In the line end behind a chunk's data.
+    /// At the line end after a chunk's data.
     DataEnd,
-    /// At the beginning of a line behind the last chunk (true), or inside one.
+    /// At the start of a line after the last chunk (true), or inside one.
     Trailer(bool),
 }
 
-/// A body on its way.
 #[derive(Debug)]
 pub(super) struct Chunked {
     at: At,
     overhead: usize,
 }
 
-/// The body is not in chunked coding.
+/// The body is not chunked correctly.
 #[derive(Debug, PartialEq)]
 pub(super) struct BrokenChunk;
 
@@ -37,7 +35,7 @@ impl Chunked {
         }
     }
 
-    /// Takes bytes in. Says how many belonged to the body, and whether it has ended.
+    /// Consumes bytes. Returns how many belong to the body, and whether it has ended.
     pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), BrokenChunk> {
         let mut used = 0;
         while let Some(&byte) = input.get(used) {
@@ -48,7 +46,7 @@ impl Chunked {
                 used += here;
                 if *left == 0 {
                     self.at = At::DataEnd;
-                    // A chunk with data is worth its line.
+                    // Resets the overhead after data.
                     self.overhead = 0;
                 }
                 continue;
@@ -65,7 +63,7 @@ impl Chunked {
         Ok((used, false))
     }
 
-    /// Takes a byte that is no data. Lines may end with a bare LF.
+    /// Consumes a byte that is not data. Lines may end with a bare LF.
     fn step(&mut self, byte: u8) -> Result<bool, BrokenChunk> {
         let digit = char::from(byte).to_digit(16);
         self.at = match (&self.at, byte) {
@@ -99,7 +97,7 @@ mod tests {
     const BODY: &[u8] = b"3\r\nabc\r\nA;name=\"v\"\r\n0123456789\r\n0 \r\nx-sum: 1\r\n\r\n";
 
     #[test]
-    fn finds_the_end() {
+    fn end_is_found() {
         let whole = [BODY, b"GET / HTTP/1.1"].concat();
         assert_eq!(Chunked::new().skip(&whole), Ok((BODY.len(), true)));
         assert_eq!(Chunked::new().skip(b"0\r\n\r\n"), Ok((5, true)));
@@ -107,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_chunked() {
+    fn invalid_chunks_are_rejected() {
         for body in [
             &b"x"[..],
             b"\r\n",
@@ -123,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packets_make_no_difference(mut cuts in proptest::collection::vec(0..=BODY.len(), 0..6)) {
+        fn result_is_independent_of_packets(mut cuts in proptest::collection::vec(0..=BODY.len(), 0..6)) {
             cuts.extend([0, BODY.len()]);
             cuts.sort_unstable();
             let mut chunked = Chunked::new();
@@ -135,7 +133,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_taken_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn any_bytes_are_handled(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             if let Ok((used, _)) = Chunked::new().skip(&bytes) {
                 prop_assert!(used <= bytes.len());
             }

@@ -1,5 +1,4 @@
-//! One connection: its socket, the reader of its requests, and the answers that wait for their moment, in order.
-//! Decides nothing about time; the loop says when to release.
+//! A connection: socket, request reader, and queued responses. Independent of time.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -14,39 +13,38 @@ use super::journal::RequestEntry;
 use super::mode::When;
 use super::reader::RequestReader;
 
-/// An answer that waits.
+/// A queued response.
 pub(super) struct Pending {
-    /// Not to be written before: its own moment, or that of an answer before it on this connection.
+    /// Earliest release: its own moment, or that of an earlier response on this connection.
     pub(super) turn: u64,
     pub(super) what: What,
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
-    /// What the log will tell; None for requests that are about the lab.
-    pub(super) told: Option<RequestEntry>,
+    /// Log entry. `None` for requests about the lab itself.
+    pub(super) entry: Option<RequestEntry>,
 }
 
-/// What to answer.
+/// The response.
 #[derive(Clone, Copy)]
 pub(super) enum What {
     Ok,
     Error,
     Reset(When),
     Stats,
-    /// A refusal of this code, outside of every mode.
+    /// A refusal with this status, independent of the mode.
     Refusal(u16),
 }
 
-/// What still comes from the client.
+/// What the client still sends.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Intake {
     Requests,
-    /// The last answer has been asked for: only the end of the connection is waited for.
+    /// The last response was requested; waits for the end of the connection.
     Discard,
-    /// Nothing.
     Ended,
 }
 
-/// What a read brought.
+/// Result of a read.
 pub(super) enum Brought {
     Bytes(usize),
     Nothing,
@@ -56,19 +54,20 @@ pub(super) enum Brought {
 pub(super) struct Conn {
     /// In order of acceptance, from 0.
     pub(super) number: u64,
-    /// None: the client has gone. Its answers still have their moments, because the work is done all the same.
+    /// `None` if the client is gone. Its responses keep their moments, because the work is done
+    /// anyway.
     pub(super) socket: Option<OwnedFd>,
     pub(super) reader: RequestReader,
     pub(super) queue: VecDeque<Pending>,
     pub(super) last_turn: u64,
     pub(super) intake: Intake,
-    /// A request here is never answered, so none behind it can be.
+    /// Whether a request here is never answered, which blocks all later ones.
     pub(super) muted: bool,
-    /// The part of an answer that the socket would not take yet.
+    /// Rest of a response that did not fit into the socket buffer.
     rest: Option<(Arc<[u8]>, std::ops::Range<usize>)>,
-    /// Close when the rest is out.
+    /// Whether to close after the rest is written.
     closing: bool,
-    /// What epoll was last told to look for.
+    /// Events currently registered with epoll.
     pub(super) interest: EventFlags,
 }
 
@@ -88,7 +87,7 @@ impl Conn {
         }
     }
 
-    /// What epoll should look for now.
+    /// Events that should be registered.
     pub(super) fn wanted(&self) -> EventFlags {
         let mut flags = EventFlags::empty();
         flags.set(EventFlags::IN, self.intake != Intake::Ended);
@@ -100,13 +99,13 @@ impl Conn {
         self.rest.is_some()
     }
 
-    /// Whether nothing will ever happen here again.
+    /// Whether nothing will happen here any more.
     pub(super) fn is_over(&self) -> bool {
         let deaf = self.socket.is_none() || self.intake == Intake::Ended;
         deaf && self.queue.is_empty() && self.rest.is_none()
     }
 
-    /// The next answer, if its moment has come and nothing is in its way.
+    /// The next response, if it is due and not blocked.
     pub(super) fn next(&mut self, now: u64) -> Option<Pending> {
         if self.rest.is_some() || self.queue.front()?.turn > now {
             return None;
@@ -132,7 +131,7 @@ impl Conn {
         }
     }
 
-    /// Writes the first `length` bytes, now or as soon as the socket takes them. False if the client has gone.
+    /// Writes the first `length` bytes, now or when possible. Returns false if the client is gone.
     pub(super) fn write(&mut self, bytes: &Arc<[u8]>, length: usize) -> bool {
         let sent = self.send(bytes.get(..length).unwrap_or(bytes));
         if let Some(sent) = sent.filter(|&sent| sent < length) {
@@ -141,7 +140,7 @@ impl Conn {
         sent.is_some()
     }
 
-    /// Goes on with an answer that the socket did not take in one piece.
+    /// Continues a partially written response.
     pub(super) fn write_rest(&mut self) {
         let Some((bytes, range)) = self.rest.take() else {
             return;
@@ -155,7 +154,7 @@ impl Conn {
         }
     }
 
-    /// Writes what fits; None if the client has gone.
+    /// Writes what fits. `None` if the client is gone.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Option<usize> {
         let socket = self.socket.as_ref()?;
         match send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
@@ -168,13 +167,14 @@ impl Conn {
         }
     }
 
-    /// Nothing will be written any more. The client is left to close: closing at once could destroy an answer on its way.
+    /// Closes the writing side. The client closes the rest, because closing fully could destroy a
+    /// response in transit.
     pub(super) fn close_writing(&mut self) {
         self.closing = true;
         if self.rest.is_none()
             && let Some(socket) = &self.socket
         {
-            // Fails only on a connection that is already gone.
+            // Fails only on a closed connection.
             let _ = shutdown(socket, Shutdown::Write);
         }
     }
@@ -187,7 +187,7 @@ impl Conn {
         self.vanish();
     }
 
-    /// The other side is there no more.
+    /// Handles a client that is gone.
     pub(super) fn vanish(&mut self) {
         self.socket = None;
         self.rest = None;

@@ -1,5 +1,4 @@
-//! The connections of the lab, each under a token that is never given twice.
-//! A late event or deadline of a connection that has ended finds nobody.
+//! Connections by unique token. Late events of an ended connection find nothing.
 
 use super::conn::Conn;
 
@@ -17,11 +16,11 @@ struct Slot {
 }
 
 impl Conns {
-    /// Takes in a connection: the number it gets, and the token it will be found by.
+    /// Adds a connection. `make` receives its number. Returns its token.
     pub(super) fn insert(&mut self, make: impl FnOnce(u64) -> Conn) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
-            // Descriptors are fewer.
+            // There are fewer descriptors.
             u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
         });
         let conn = make(self.accepted);
@@ -44,7 +43,7 @@ impl Conns {
         self.free.push(index(token));
     }
 
-    /// Every token that somebody is found by.
+    /// All valid tokens.
     pub(super) fn tokens(&self) -> Vec<u64> {
         let tokens = self.slots.iter().zip(0_u64..);
         tokens

@@ -1,5 +1,5 @@
-//! The log of this lab: a line per request in order of release, one for the start, one per stall.
-//! Lines are put together and written by a thread of its own, so that no file system ever delays an answer; nothing is dropped.
+//! The lab's log: a line per request in order of release, one for the start, one per stall. A
+//! separate thread formats and writes, so that no file system delays a response.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -11,10 +11,10 @@ use super::stall::Windows;
 use crate::LabError;
 use crate::log::RequestLog;
 
-/// Lines are written so often, in small portions: a large one could keep a core that the lab needs.
+/// Interval of writing. Small portions, because a large one could occupy a core that the lab needs.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What is told of one request; moments and durations in nanoseconds.
+/// Log entry of a request; moments and durations in nanoseconds.
 #[derive(Debug)]
 pub(super) struct RequestEntry {
     pub(super) id: Option<Box<[u8]>>,
@@ -25,14 +25,13 @@ pub(super) struct RequestEntry {
     pub(super) arrival: u64,
     pub(super) service: u64,
     pub(super) due: Option<u64>,
-    /// None: not answered, and never will be.
+    /// `None` if it is never answered.
     pub(super) release: Option<u64>,
     pub(super) code: Option<u16>,
-    /// The client was seen to have gone when the answer was written.
+    /// Whether the client was gone when the response was written.
     pub(super) gone: bool,
 }
 
-/// An entry of the log.
 pub(super) enum LogEntry {
     Start { start: u64, seed: u64 },
     Stalls(Range<u64>, Windows),
@@ -55,12 +54,12 @@ impl Journal {
         Ok(Self { entries, writer })
     }
 
-    pub(super) fn tell(&self, entry: LogEntry) {
-        // It fails only if the writer has panicked, which `finish` finds out.
+    pub(super) fn log(&self, entry: LogEntry) {
+        // Fails only if the writer has panicked, which `finish` detects.
         let _ = self.entries.send(entry);
     }
 
-    /// Writes out what is left, and says whether everything got written.
+    /// Flushes. Fails if anything could not be written.
     pub(super) fn finish(self) -> Result<(), LabError> {
         let Self { entries, writer } = self;
         drop(entries);
@@ -73,10 +72,10 @@ impl Journal {
 }
 
 fn write_all(mut log: RequestLog, entries: &Receiver<LogEntry>) -> Result<(), LabError> {
-    // On Linux this is the thread's own; if it is refused, the log is merely less polite.
+    // Per thread on Linux. Failure is acceptable.
     let _ = rustix::process::nice(10);
     let mut writer = Writer::default();
-    // Waits for a first entry without using the processor, and lets more of them gather: so the lab rarely has to wake it.
+    // Sleeps until a first entry, then lets more accumulate, so that the lab rarely wakes it.
     while let Ok(first) = entries.recv() {
         writer.write(&mut log, &first);
         std::thread::park_timeout(PAUSE);
@@ -92,7 +91,7 @@ fn write_all(mut log: RequestLog, entries: &Receiver<LogEntry>) -> Result<(), La
 #[derive(Default)]
 struct Writer {
     line: Vec<u8>,
-    /// Lines of requests without an answer, which stand at the end.
+    /// Lines of unanswered requests, written at the end.
     unanswered: Vec<u8>,
 }
 
@@ -105,7 +104,7 @@ impl Writer {
         } else {
             &mut self.line
         };
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = format(line, entry);
         log.append(&self.line);
     }
@@ -123,25 +122,25 @@ fn format(line: &mut Vec<u8>, entry: &LogEntry) -> io::Result<()> {
             }
             Ok(())
         }
-        LogEntry::Request(told) => format_request(line, told),
+        LogEntry::Request(reported) => format_request(line, reported),
     }
 }
 
-fn format_request(line: &mut Vec<u8>, told: &RequestEntry) -> io::Result<()> {
-    let id = told.id.as_deref().map(String::from_utf8_lossy);
+fn format_request(line: &mut Vec<u8>, reported: &RequestEntry) -> io::Result<()> {
+    let id = reported.id.as_deref().map(String::from_utf8_lossy);
     line.extend_from_slice(b"{\"id\":");
     serde_json::to_writer(&mut *line, &id)?;
-    write!(line, r#","arrival_ns":{},"release_ns":"#, told.arrival)?;
-    serde_json::to_writer(&mut *line, &told.release)?;
+    write!(line, r#","arrival_ns":{},"release_ns":"#, reported.arrival)?;
+    serde_json::to_writer(&mut *line, &reported.release)?;
     line.extend_from_slice(b",\"code\":");
-    serde_json::to_writer(&mut *line, &told.code)?;
+    serde_json::to_writer(&mut *line, &reported.code)?;
     line.extend_from_slice(b",\"due_ns\":");
-    serde_json::to_writer(&mut *line, &told.due)?;
+    serde_json::to_writer(&mut *line, &reported.due)?;
     let RequestEntry {
         service, n, conn, ..
-    } = told;
+    } = reported;
     write!(line, r#","service_ns":{service},"n":{n},"conn":{conn}"#)?;
-    if told.gone {
+    if reported.gone {
         line.extend_from_slice(b",\"gone\":true");
     }
     line.extend_from_slice(b"}\n");
@@ -152,7 +151,7 @@ fn format_request(line: &mut Vec<u8>, told: &RequestEntry) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn told(n: u64, release: Option<u64>) -> LogEntry {
+    fn entry(n: u64, release: Option<u64>) -> LogEntry {
         LogEntry::Request(RequestEntry {
             id: (n == 0).then(|| (*b"a\"\xff").into()),
             n,
@@ -167,16 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn unanswered_requests_stand_at_the_end() {
+    fn unanswered_requests_are_logged_last() {
         let path = std::env::temp_dir().join(format!("lab-journal-{}.jsonl", std::process::id()));
         let journal = Journal::start(RequestLog::create(&path).unwrap()).unwrap();
         for entry in [
             LogEntry::Start { start: 10, seed: 7 },
-            told(0, Some(16)),
-            told(1, None),
-            told(2, Some(17)),
+            entry(0, Some(16)),
+            entry(1, None),
+            entry(2, Some(17)),
         ] {
-            journal.tell(entry);
+            journal.log(entry);
         }
         journal.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -192,9 +191,9 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_be_written_says_so() {
+    fn write_errors_are_reported() {
         let journal = Journal::start(RequestLog::create("/dev/full".as_ref()).unwrap()).unwrap();
-        journal.tell(told(0, Some(16)));
+        journal.log(entry(0, Some(16)));
         let error = journal.finish().unwrap_err().to_string();
         assert!(error.starts_with("cannot write log /dev/full: "), "{error}");
     }

@@ -1,8 +1,7 @@
-//! What the lab counts and tells: the figures of `GET /__lab/stats`, and the entries of the log.
-//! When something is received or released is decided elsewhere; here it is only written down.
+//! Counts of `GET /__lab/stats`, and log entries.
 //!
-//! received = answered + resets + never + waiting, at any moment. A request is received with its last byte, answered when its
-//! answer is about to be written, whether or not the client is still there.
+//! received = answered + resets + never + waiting, at any moment. A request is received with its
+//! last byte, and answered when its response is about to be written, even if the client is gone.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +17,6 @@ use crate::LabError;
 /// All paths are one route.
 const ROUTE: &str = "(any)";
 
-/// The lab's ledger.
 pub(super) struct LabLedger {
     seed: u64,
     start: Option<u64>,
@@ -26,7 +24,7 @@ pub(super) struct LabLedger {
     answered: BTreeMap<u16, u64>,
     resets: u64,
     never: u64,
-    /// From the moment at which an answer was to be written to that at which it was.
+    /// Lateness of releases.
     release_error: Spread,
     journal: Option<Journal>,
 }
@@ -45,74 +43,74 @@ impl LabLedger {
         }
     }
 
-    /// Whether anybody will read the ids of requests.
+    /// Whether request ids are used.
     pub(super) fn wants_ids(&self) -> bool {
         self.journal.is_some()
     }
 
-    /// Counts a request in. The first one starts the mode's clock.
+    /// Counts a request. The first one starts the mode's clock.
     pub(super) fn received(&mut self, arrival: u64) {
         self.received += 1;
         if self.start.is_none() {
             self.start = Some(arrival);
-            self.tell(LogEntry::Start {
+            self.log(LogEntry::Start {
                 start: arrival,
                 seed: self.seed,
             });
         }
     }
 
-    /// Counts an answer that is about to be written.
+    /// Counts a response about to be written.
     pub(super) fn answered(&mut self, code: u16, error: u64) {
         *self.answered.entry(code).or_default() += 1;
         self.release_error.add(error);
     }
 
-    /// Counts a reset that is about to be made.
+    /// Counts a reset about to be made.
     pub(super) fn reset(&mut self, error: u64) {
         self.resets += 1;
         self.release_error.add(error);
     }
 
-    /// Counts and tells a request whose connection was reset by the one before it.
-    pub(super) fn swept_away(&mut self, told: RequestEntry) {
+    /// Counts and logs a request whose connection was reset by the one before it.
+    pub(super) fn swept_away(&mut self, reported: RequestEntry) {
         self.resets += 1;
-        self.tell(LogEntry::Request(told));
+        self.log(LogEntry::Request(reported));
     }
 
-    /// Counts and tells a request that will never be answered.
-    pub(super) fn never(&mut self, told: RequestEntry) {
+    /// Counts and logs a request that is never answered.
+    pub(super) fn never(&mut self, reported: RequestEntry) {
         self.never += 1;
-        self.tell(LogEntry::Request(told));
+        self.log(LogEntry::Request(reported));
     }
 
-    /// Tells of a request that still waits when the lab ends.
-    pub(super) fn unanswered(&self, told: RequestEntry) {
-        self.tell(LogEntry::Request(told));
+    /// Logs a request that still waits when the lab ends.
+    pub(super) fn unanswered(&self, reported: RequestEntry) {
+        self.log(LogEntry::Request(reported));
     }
 
-    /// Tells what became of a request, after the stalls that ended before it did.
-    pub(super) fn released(&self, told: RequestEntry, server: &mut ModeServer) {
+    /// Logs a released request, after the stalls that ended before it.
+    pub(super) fn released(&self, reported: RequestEntry, server: &mut ModeServer) {
         if self.journal.is_some() {
-            self.stalls(told.release.and_then(|release| server.ended(release)));
-            self.tell(LogEntry::Request(told));
+            self.stalls(reported.release.and_then(|release| server.ended(release)));
+            self.log(LogEntry::Request(reported));
         }
     }
 
-    /// Tells some stalls.
+    /// Logs stalls.
     pub(super) fn stalls(&self, stalls: Option<(Range<u64>, Windows)>) {
         if let Some((range, windows)) = stalls {
-            self.tell(LogEntry::Stalls(range, windows));
+            self.log(LogEntry::Stalls(range, windows));
         }
     }
 
-    fn tell(&self, entry: LogEntry) {
+    fn log(&self, entry: LogEntry) {
         if let Some(journal) = &self.journal {
-            journal.tell(entry);
+            journal.log(entry);
         }
     }
 
-    /// The document that `GET /__lab/stats` answers.
+    /// The document of `GET /__lab/stats`.
     pub(super) fn to_json(&self) -> Value {
         let answered: u64 = self.answered.values().sum();
         let by_code: serde_json::Map<_, _> = self
@@ -120,7 +118,7 @@ impl LabLedger {
             .iter()
             .map(|(code, &n)| (code.to_string(), n.into()))
             .collect();
-        // As in the other labs, a route appears with its first request.
+        // As in other labs, a route appears with its first request.
         let route = |n: u64, value: Value| match n {
             0 => json!({}),
             _ => json!({ ROUTE: value }),
@@ -142,7 +140,7 @@ impl LabLedger {
         })
     }
 
-    /// Writes out the log, and says whether it is complete.
+    /// Flushes the log. Fails if it is incomplete.
     pub(super) fn finish(self) -> Result<(), LabError> {
         self.journal.map_or(Ok(()), Journal::finish)
     }

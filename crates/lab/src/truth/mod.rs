@@ -1,6 +1,5 @@
-//! The lab `truth`: a reference server that answers after a known time and logs, per request, when it arrived and when its
-//! answer was released, on one clock. It stands on a loop of its own and shares no code with the engine, which is measured
-//! against it. This file opens what the lab needs; `mode` decides what becomes of a request, `serve` does it.
+//! The lab `truth`: a reference server that responds after a known time and logs arrival and
+//! release of each request on one clock. Uses its own loop and shares no code with the engine.
 
 mod answers;
 mod chunked;
@@ -56,7 +55,7 @@ fn bind(options: &LabOptions) -> Result<Bound, LabError> {
             Serve::new(listener, &stopped, settings, seed, ledger)?.run()
         }),
         stop: Box::new(move || {
-            // It could only fail if it had been written 2^64 times.
+            // Fails only after 2^64 writes.
             let _ = rustix::io::write(&stop, &1_u64.to_ne_bytes());
         }),
     })

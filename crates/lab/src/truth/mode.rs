@@ -1,5 +1,5 @@
-//! What becomes of a request: the modes as one state machine. In goes a moment of arrival, out comes what is to happen when.
-//! Reads no clock and no socket, so that everything the lab promises can be computed again from its log.
+//! Modes as a state machine: from moments of arrival to results. Independent of clocks and sockets,
+//! so that the log can be verified by recomputation.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use super::table::DurationTable;
 use crate::draw::{Draws, For};
 use crate::fifo::Fifo;
 
-/// A mode with its figures; durations in nanoseconds, shares from 0 to 1.
+/// A mode with its parameters; durations in nanoseconds, shares from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mode {
-    /// Every request takes the same time.
+    /// The same time for every request.
     Constant { service: u64 },
-    /// Every request takes a time drawn from a table.
+    /// Times drawn from a table.
     Table(DurationTable),
-    /// A queue in front of servers with exponential service times.
+    /// A queue with exponential service times.
     Exponential { mean: u64, servers: usize },
-    /// The whole server stands still now and then.
+    /// The whole server stalls periodically.
     Stall {
         rhythm: Rhythm,
         gap: u64,
@@ -33,11 +33,11 @@ pub(super) enum Mode {
         when: When,
         service: u64,
     },
-    /// Some requests are refused at once.
+    /// Some requests fail immediately.
     Error { share: f64, service: u64 },
 }
 
-/// Where in an answer the connection is reset.
+/// Where in a response the connection is reset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum When {
     Before,
@@ -54,17 +54,17 @@ impl When {
     }
 }
 
-/// What is decided about one request at its arrival.
+/// Decision about a request at its arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decision {
-    /// Its number in order of arrival, from 0.
+    /// In order of arrival, from 0.
     pub(super) n: u64,
-    /// How long it takes by itself, without waiting.
+    /// Service time without waiting.
     pub(super) service: u64,
     pub(super) fate: Fate,
 }
 
-/// What is to happen to a request, and when.
+/// Result of a request, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fate {
     Answer { due: u64 },
@@ -73,7 +73,7 @@ pub(super) enum Fate {
     Never,
 }
 
-/// A mode at work.
+/// State of a mode.
 #[derive(Debug)]
 pub(super) struct ModeServer {
     mode: Mode,
@@ -82,12 +82,12 @@ pub(super) struct ModeServer {
     queue: Queue,
 }
 
-/// What a mode remembers of earlier requests.
+/// State of a queue.
 #[derive(Debug)]
 enum Queue {
     None,
     Fifo(Fifo),
-    /// None until the first request has arrived, which starts the clock.
+    /// `None` until the first request has started the clock.
     Stalls(Option<Stalls>),
 }
 
@@ -106,7 +106,7 @@ impl ModeServer {
         }
     }
 
-    /// Takes the next request in.
+    /// Handles the next request.
     pub(super) fn arrive(&mut self, arrival: u64) -> Decision {
         let n = self.arrived;
         self.arrived += 1;
@@ -127,7 +127,7 @@ impl ModeServer {
             Mode::Table(table) => table.pick(self.draws.uniform(n, For::Service)),
             Mode::Exponential { mean, .. } => self.draws.exponential(*mean, n),
             Mode::Slow { share, slow, .. } if self.draws.is_of(*share, n) => *slow,
-            // An error is fast: that is what makes it dangerous to averages.
+            // Fast errors, which distort averages.
             Mode::Error { share, .. } if self.draws.is_of(*share, n) => 0,
             Mode::Constant { service }
             | Mode::Stall { service, .. }
@@ -148,25 +148,25 @@ impl ModeServer {
         }
     }
 
-    /// The stalls that have ended by `now` and were not told before, if there are any.
+    /// Stalls that have ended by `now` and were not returned before.
     pub(super) fn ended(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
-        self.tell(|stalls| stalls.ended(now))
+        self.announce(|stalls| stalls.ended(now))
     }
 
-    /// The stalls that have begun by `now` and were not told before, if there are any.
+    /// Stalls that have started by `now` and were not returned before.
     pub(super) fn begun(&mut self, now: u64) -> Option<(Range<u64>, Windows)> {
-        self.tell(|stalls| stalls.begun(now))
+        self.announce(|stalls| stalls.begun(now))
     }
 
-    fn tell(
+    fn announce(
         &mut self,
         which: impl FnOnce(&mut Stalls) -> Range<u64>,
     ) -> Option<(Range<u64>, Windows)> {
         let Queue::Stalls(Some(stalls)) = &mut self.queue else {
             return None;
         };
-        let told = which(stalls);
-        (!told.is_empty()).then(|| (told, stalls.windows()))
+        let reported = which(stalls);
+        (!reported.is_empty()).then(|| (reported, stalls.windows()))
     }
 }
 
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_decides_everything() {
+    fn results_depend_on_the_seed_only() {
         let mode = Mode::Exponential {
             mean: 500,
             servers: 2,
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_service_is_added() {
+    fn constant_service_is_added() {
         let all = decisions(Mode::Constant { service: 5 }, 1);
         let due = Fate::Answer { due: 7005 };
         let seventh = Decision {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_drawn_by_weight() {
+    fn table_is_drawn_by_weight() {
         let table = DurationTable::read("1ns:90,10ns:9,100ns:1").unwrap();
         let all = decisions(Mode::Table(table), 5);
         for (service, expected) in [(1, 0.9), (10, 0.09), (100, 0.01)] {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_meets_its_fate() {
+    fn share_has_its_result() {
         let (share_of, service) = (0.1, 9);
         let slow = Mode::Slow {
             share: share_of,
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_arrival_starts_the_stalls() {
+    fn first_arrival_starts_the_stalls() {
         let rhythm = Rhythm {
             stall: 10,
             every: 100,

@@ -1,5 +1,4 @@
-//! Waiting: epoll for sockets, one timerfd with absolute deadlines for the clock, both in one call.
-//! Knows nothing of connections or requests; whoever registers a descriptor gets its token back.
+//! Waiting: epoll for sockets and one timerfd with absolute deadlines.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,32 +11,32 @@ use rustix::time::{
     timerfd_settime,
 };
 
-/// How long to wait when nothing happens.
+/// How long to wait without events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Wait {
-    /// Only look.
+    /// Not at all.
     No,
-    /// Up to this moment on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// Until this moment on `CLOCK_MONOTONIC`, in nanoseconds.
     Until(u64),
     Forever,
 }
 
-/// Something happened to the descriptor of this token.
+/// An event on the descriptor with this token.
 #[derive(Clone, Copy)]
 pub(super) struct Ready {
     pub(super) token: u64,
     pub(super) flags: EventFlags,
 }
 
-/// The token of the timer, which tells nobody anything.
+/// Token of the timer, which is not reported.
 const TIMER: u64 = u64::MAX;
-/// Events taken at once: few enough that releases are looked at often.
+/// Maximum number of events per call, so that releases are checked often.
 const AT_ONCE: usize = 128;
 
 pub(super) struct Poll {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// What the timer is set to.
+    /// Current setting of the timer.
     armed: u64,
     events: Vec<Event>,
 }
@@ -56,7 +55,7 @@ impl Poll {
             armed: 0,
             events: Vec::with_capacity(AT_ONCE),
         };
-        // Edge-triggered, so that nobody has to read it.
+        // Edge-triggered, so that it need not be read.
         poll.add(&poll.timer, TIMER, EventFlags::IN | EventFlags::ET)?;
         Ok(poll)
     }
@@ -79,7 +78,7 @@ impl Poll {
         )?)
     }
 
-    /// Waits, and appends what has happened to `ready`.
+    /// Waits, and appends events to `ready`.
     pub(super) fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<()> {
         const NO_TIME: Timespec = Timespec {
             tv_sec: 0,
@@ -91,7 +90,7 @@ impl Poll {
                 self.arm(moment)?;
                 None
             }
-            // A timer that is still set wakes once in vain.
+            // An armed timer causes one spurious wake-up.
             Wait::Forever => None,
         };
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout) {
@@ -120,7 +119,7 @@ impl Poll {
         };
         let spec = Itimerspec {
             it_interval: timespec(0),
-            // Zero would switch it off.
+            // Zero would disarm it.
             it_value: timespec(moment.max(1)),
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec)?;

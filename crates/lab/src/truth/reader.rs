@@ -1,5 +1,5 @@
-//! Finds requests in the bytes of a connection: HTTP/1.0 and 1.1, pipelined or in pieces, bodies skipped.
-//! Deliberately apart from the engine's codec, which it is a witness of. Answers nothing.
+//! Parses requests on a connection: HTTP/1.0 and 1.1, pipelined or in pieces; bodies are skipped.
+//! Independent of the engine's codec, which it verifies.
 
 use std::mem::MaybeUninit;
 
@@ -7,42 +7,41 @@ use httparse::{Header, Status};
 
 use super::chunked::Chunked;
 
-/// A longer head is refused.
+/// Maximum size of a head.
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 
-/// What is known of a request once its last byte is there.
+/// A complete request.
 #[derive(Debug, PartialEq)]
 pub(super) struct FinishedRequest {
-    /// The value of `x-request-id`, if ids are wanted.
+    /// Value of `x-request-id`, if used.
     pub(super) id: Option<Box<[u8]>>,
     pub(super) target: Target,
-    /// Answered without a body.
+    /// Whether the response has no body.
     pub(super) is_head: bool,
     pub(super) keep_alive: bool,
 }
 
-/// What a request is about.
+/// Target of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Target {
-    /// The lab's work: every path but the next two.
+    /// Any path except the next two.
     Any,
-    /// `/__lab/stats`.
     Stats,
-    /// Anything else below `/__lab/`.
+    /// Other paths below `/__lab/`.
     Unknown,
 }
 
-/// Why a connection cannot be read any further: the code to refuse it with.
+/// Status for refusing a connection that cannot be parsed further.
 #[derive(Debug, PartialEq)]
 pub(super) struct ReadRefusal(pub(super) u16);
 
-/// The reading side of a connection.
+/// Parser of a connection.
 #[derive(Debug, Default)]
 pub(super) struct RequestReader {
-    /// The beginning of a head.
+    /// Incomplete head.
     partial: Vec<u8>,
-    /// The request whose body is on its way.
+    /// The request whose body is being received.
     body: Option<(FinishedRequest, BodyFraming)>,
     wants_continue: bool,
 }
@@ -54,7 +53,7 @@ enum BodyFraming {
 }
 
 impl RequestReader {
-    /// Takes bytes in, and appends every request that they complete.
+    /// Consumes bytes, and appends complete requests.
     pub(super) fn feed(
         &mut self,
         mut input: &[u8],
@@ -62,7 +61,7 @@ impl RequestReader {
         requests: &mut Vec<FinishedRequest>,
     ) -> Result<(), ReadRefusal> {
         while !input.is_empty() {
-            // The body has begun, or the answer is on its way: an interim answer would be too late.
+            // The body has started or the response is due, too late for an interim response.
             self.wants_continue = false;
             let used = match self.body.take() {
                 Some((request, body)) => self.skip(request, body, input, requests)?,
@@ -73,7 +72,7 @@ impl RequestReader {
         Ok(())
     }
 
-    /// Whether the client waits for `100 Continue` before it sends a body. True once.
+    /// Whether the client waits for `100 Continue`. True once.
     pub(super) fn wants_continue(&mut self) -> bool {
         std::mem::take(&mut self.wants_continue)
     }
@@ -132,7 +131,7 @@ impl RequestReader {
                 self.wants_continue = head.expects_continue;
             }
         }
-        // A head that was in pieces ends in this input, never before it.
+        // A partial head ends in this input.
         Ok(head.length.saturating_sub(before))
     }
 }
@@ -144,7 +143,7 @@ struct RequestHead {
     expects_continue: bool,
 }
 
-/// The head at the front of `bytes`, if all of it is there.
+/// Parses the head at the start of `bytes`, if complete.
 fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefusal> {
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
@@ -168,7 +167,7 @@ fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefus
         length,
         expects_continue: fields.expects_continue && is_1_1,
         body: match (fields.chunked, fields.length) {
-            // Both at once is how requests are smuggled.
+            // Both together allow request smuggling.
             (true, Some(_)) => return Err(ReadRefusal(400)),
             (true, None) => Some(BodyFraming::Chunks(Chunked::new())),
             (false, Some(0) | None) => None,
@@ -177,7 +176,7 @@ fn parse(bytes: &[u8], wants_ids: bool) -> Result<Option<RequestHead>, ReadRefus
     }))
 }
 
-/// The header fields that matter here.
+/// The relevant header fields.
 #[derive(Default)]
 struct Fields {
     id: Option<Box<[u8]>>,
@@ -192,7 +191,7 @@ impl Fields {
     fn read(headers: &[Header<'_>], wants_ids: bool) -> Result<Self, ReadRefusal> {
         let mut fields = Self::default();
         for Header { name, value } in headers {
-            // Told apart by length first: most fields are none of these.
+            // Comparing lengths first is cheap for most fields.
             match name.len() {
                 12 if wants_ids && name.eq_ignore_ascii_case("x-request-id") => {
                     fields.id = Some((*value).into());
@@ -230,13 +229,13 @@ impl Fields {
 
 fn length_of(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?;
-    // `parse` alone would take a sign.
+    // `parse` would accept a sign.
     let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
     digits_only.then(|| text.parse().ok())?
 }
 
 fn target(text: &str) -> Target {
-    // A client behind a proxy sends the whole URL.
+    // A client with a proxy sends the whole URL.
     let path = match text.split_once("://") {
         Some((_, rest)) if !text.starts_with('/') => rest.find('/').map_or("/", |at| &rest[at..]),
         _ => text,

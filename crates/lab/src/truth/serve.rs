@@ -1,5 +1,5 @@
-//! The loop: one thread that accepts, reads, and releases each answer at its moment on the clock.
-//! It sleeps until shortly before the next release and stays awake for the rest, so that no release is late by a wake-up.
+//! The loop: one thread that accepts, reads, and releases each response at its moment. Sleeps until
+//! shortly before the next release and then spins, so that no wake-up delays a release.
 
 mod intake;
 mod release;
@@ -22,28 +22,27 @@ use super::reader::FinishedRequest;
 use super::settings::TruthConfig;
 use crate::{LabError, clock};
 
-/// How long before a release the loop is awake: what a wake-up takes at worst on a machine that has a core free.
+/// Spin time before a release: the worst wake-up delay with a free core.
 const AWAKE: u64 = 50_000;
-/// How long answers under way may take when the lab ends; the promise is "within a second".
+/// Time limit for responses in progress at the end. "Within a second" is documented.
 const GRACE: u64 = 500_000_000;
-/// How long to leave `accept` alone when the process is out of descriptors.
+/// Pause of `accept` when the process is out of descriptors.
 const ACCEPT_PAUSE: u64 = 20_000_000;
-/// Releases, and connections, taken in one go before looking at what has arrived: a long row of them must not make arrivals
-/// look later than they were.
+/// Maximum number of releases or connections before polling arrivals, so that arrivals are not
+/// stamped late.
 const IN_A_ROW: usize = 32;
 const BUFFER: usize = 64 * 1024;
 
 const LISTENER: u64 = u64::MAX - 1;
 const STOP: u64 = u64::MAX - 2;
 
-/// The lab at work.
 pub(super) struct Serve {
     poll: Poll,
     listener: Option<TcpListener>,
-    /// When to try `accept` again.
+    /// When to retry `accept`.
     accept_again: Option<u64>,
     conns: Conns,
-    /// Moments at which a connection has something to release; in order of arrival where they are the same.
+    /// Release moments of connections, in order of arrival for equal ones.
     turns: BinaryHeap<Reverse<(u64, u64, u64)>>,
     turns_set: u64,
     server: ModeServer,
@@ -51,9 +50,9 @@ pub(super) struct Serve {
     ledger: LabLedger,
     buffer: Vec<u8>,
     requests: Vec<FinishedRequest>,
-    /// When the lab has been told to stop: the end of its grace.
+    /// After a stop: end of the grace period.
     deadline: Option<u64>,
-    /// The clock when it was last read.
+    /// Last reading of the clock.
     now: u64,
     last_arrival: u64,
 }
@@ -69,7 +68,7 @@ impl Serve {
         let open = || {
             let poll = Poll::new()?;
             poll.add(&listener, LISTENER, EventFlags::IN)?;
-            // Edge-triggered, so that nobody has to read it.
+            // Edge-triggered, so that it need not be read.
             poll.add(stop, STOP, EventFlags::IN | EventFlags::ET)?;
             Ok(poll)
         };
@@ -91,13 +90,13 @@ impl Serve {
         })
     }
 
-    /// Serves until told to stop, then writes out the log.
+    /// Serves until stopped, then flushes the log.
     pub(super) fn run(mut self) -> Result<(), LabError> {
         let served = self.turn_until_stopped();
-        // What still waits has not been answered, and the log says so.
+        // Requests still waiting are logged as unanswered.
         for conn in self.conns.iter_mut() {
-            for told in conn.queue.drain(..).filter_map(|pending| pending.told) {
-                self.ledger.unanswered(told);
+            for reported in conn.queue.drain(..).filter_map(|pending| pending.entry) {
+                self.ledger.unanswered(reported);
             }
         }
         self.ledger.stalls(self.server.begun(self.last_arrival));
@@ -122,7 +121,7 @@ impl Serve {
                     STOP => self.stop(),
                     _ => self.serve(token, flags),
                 }
-                // Reading tells the time, so that a release among many arrivals is not late either.
+                // Arrivals read the clock, so releases are checked after each.
                 self.release_due();
             }
             self.now = clock::monotonic_ns();
@@ -139,7 +138,7 @@ impl Serve {
         }
     }
 
-    /// Takes nothing in any more; what is due within the grace is still released at its moment.
+    /// Stops reading. Responses due within the grace period are still released.
     fn stop(&mut self) {
         self.listener = None;
         self.accept_again = None;
@@ -161,7 +160,7 @@ impl Serve {
         self.now >= deadline || nothing_due && !self.conns.iter_mut().any(|conn| conn.is_writing())
     }
 
-    /// Lets epoll look for what the connection waits for now, or forgets it if that is nothing.
+    /// Updates the events registered for a connection, or drops a finished one.
     fn settle(&mut self, token: u64) {
         let Some(conn) = self.conns.get(token) else {
             return;
@@ -174,7 +173,7 @@ impl Serve {
         if wanted != conn.interest
             && let Some(socket) = &conn.socket
         {
-            // Fails only for want of memory, and then the connection is stuck, not the lab.
+            // Fails only without memory, which affects this connection only.
             let _ = self.poll.change(socket, token, wanted);
             conn.interest = wanted;
         }

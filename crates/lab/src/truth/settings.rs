@@ -1,5 +1,5 @@
-//! What is asked of the lab, read from its `option=value` pairs and checked as a whole.
-//! Whatever could not be done as asked is refused here, in one line; behind this file nothing can be wrong any more.
+//! Parses and validates the options of the lab as a whole. Invalid combinations are rejected in one
+//! line.
 
 use super::mode::{Mode, When};
 use super::stall::Rhythm;
@@ -7,7 +7,7 @@ use super::table::DurationTable;
 use crate::units;
 use crate::{LabError, LabOptions};
 
-/// Every option of the lab; which mode takes which is in `MODES`.
+/// All options. `MODES` assigns them to modes.
 pub(super) const OPTIONS: &[&str] = &[
     "mode", "body", "service", "table", "mean", "servers", "stall", "every", "first", "drain",
     "share", "slow", "when", "code",
@@ -30,13 +30,12 @@ const MODES: &[(&str, &[&str])] = &[
 const MAX_BODY: u64 = 16 * 1024 * 1024;
 const MAX_SERVERS: u64 = 100_000;
 
-/// The lab as asked for.
 #[derive(Debug)]
 pub(super) struct TruthConfig {
     pub(super) mode: Mode,
-    /// Bytes of an answer's body.
+    /// Size of a response body in bytes.
     pub(super) body: usize,
-    /// The code of a fast error.
+    /// Status of a fast error.
     pub(super) error_code: u16,
 }
 
@@ -61,7 +60,7 @@ impl TruthConfig {
     }
 }
 
-/// The pairs as given, with a default for each.
+/// The given pairs with defaults.
 struct TruthOptions<'a>(&'a LabOptions);
 
 impl TruthOptions<'_> {
@@ -104,7 +103,7 @@ impl TruthOptions<'_> {
         let shown = |option: &str, default: &str| self.text(option, default).to_owned();
         let every_shown = shown("every", "10s");
         let Some(between) = every.checked_sub(stall).filter(|&between| between > 0) else {
-            // Named is the one that was given, so that the line points at something the reader has written.
+            // Names an option that the user has written.
             return Err(if self.0.extra("stall").is_some() {
                 self.refuse(
                     "stall",
@@ -124,7 +123,7 @@ impl TruthOptions<'_> {
                 .find(|option| self.0.extra(option).is_some());
             return Err(self.refuse(named.unwrap_or("service"), advice));
         }
-        // By default in the middle of each period, so that a run of n periods holds n whole stalls.
+        // By default in the middle of each period, so that n periods have n whole stalls.
         let first = match self.0.extra("first") {
             Some(_) => self.value("first", "", units::duration)?,
             None => between / 2,

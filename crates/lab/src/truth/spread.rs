@@ -1,5 +1,4 @@
-//! How durations are spread: counts in classes that are at most 1.6 % wide, for percentiles that cost nothing to keep.
-//! The lab's own, so that what it says of itself shares no code with what it is a witness of.
+//! A histogram with classes at most 1.6 % wide. Independent of the engine's, which it verifies.
 
 /// Classes per power of two, as a power of two.
 const FINE: u32 = 6;
@@ -29,12 +28,11 @@ impl Spread {
         self.max = self.max.max(ns);
     }
 
-    /// The largest duration so far.
     pub(super) fn max(&self) -> Option<u64> {
         (self.total > 0).then_some(self.max)
     }
 
-    /// The least duration, rounded up to its class, that so many per thousand do not exceed.
+    /// The smallest duration, rounded up to its class, that `share` per mille do not exceed.
     pub(super) fn per_mille(&self, share: u64) -> Option<u64> {
         let rank = (u128::from(self.total) * u128::from(share)).div_ceil(1000);
         let mut seen = 0;
@@ -46,7 +44,7 @@ impl Spread {
     }
 }
 
-/// Small values have a class each; then each power of two has the same number of classes.
+/// Small values have a class each; above that each power of two has the same number of classes.
 fn class(ns: u64) -> usize {
     let shift = (u64::BITS - (ns >> FINE).leading_zeros()).saturating_sub(1);
     ((shift as usize) << FINE) + (ns >> shift) as usize
@@ -65,7 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn percentiles_of_a_known_row() {
+    fn percentiles_match_known_values() {
         let mut spread = Spread::new();
         assert_eq!((spread.per_mille(500), spread.max()), (None, None));
         for ns in 1..=1000 {
@@ -80,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_lies_in_its_class(ns in any::<u64>(), shift in 0..64) {
+        fn values_are_inside_their_class(ns in any::<u64>(), shift in 0..64) {
             let ns = ns >> shift;
             let at = class(ns);
             prop_assert!(at < CLASSES);

@@ -1,20 +1,19 @@
-//! Periodic stalls: when the server stands still, and when what it held is released.
-//! Arithmetic alone; what arrives in which order is the caller's part.
+//! Arithmetic of periodic stalls: when the server stalls, and when held requests are released.
 
 use std::ops::Range;
 
-/// When stalls are, relative to the start of the mode's clock.
+/// Stalls relative to the start of the mode's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rhythm {
-    /// How long each stall lasts.
+    /// Duration of a stall.
     pub(super) stall: u64,
-    /// From the beginning of one to the beginning of the next.
+    /// Period of stalls.
     pub(super) every: u64,
-    /// From the start to the beginning of stall 0.
+    /// Start of stall 0.
     pub(super) first: u64,
 }
 
-/// The same on the clock: stall `k` lasts from `begin + k * every` for `stall`.
+/// Stalls on the clock: stall `k` lasts from `begin + k * every` for `stall`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     begin: u64,
@@ -31,19 +30,20 @@ impl Windows {
         }
     }
 
-    /// Begin and end of stall `k`.
+    /// Start and end of stall `k`.
     pub(super) fn window(&self, k: u64) -> (u64, u64) {
         let begin = self.begin.saturating_add(k.saturating_mul(self.every));
         (begin, begin.saturating_add(self.stall))
     }
 
-    /// How many stalls have ended at `now`.
+    /// Number of stalls that have ended at `now`.
     fn ended(&self, now: u64) -> u64 {
         now.checked_sub(self.begin.saturating_add(self.stall))
             .map_or(0, |since| since / self.every + 1)
     }
 
-    /// When a service that could begin at `at` does begin: at once if it is over before the next stall, else after that stall.
+    /// Start of a service that could start at `at`: immediately if it ends before the next stall,
+    /// otherwise after that stall.
     fn clear(&self, at: u64, service: u64) -> u64 {
         let (begin, end) = self.window(self.ended(at));
         if begin <= at || begin < at.saturating_add(service) {
@@ -54,16 +54,16 @@ impl Windows {
     }
 }
 
-/// A server that stalls, and the backlog that its stalls leave.
+/// A server with stalls, and the resulting backlog.
 #[derive(Debug)]
 pub(super) struct Stalls {
     windows: Windows,
-    /// The least time between two releases out of the backlog; 0 = all at once.
+    /// Minimum time between two releases of the backlog; 0 for all together.
     gap: u64,
-    /// When the last held request gets its turn.
+    /// Release of the last held request.
     last_turn: Option<u64>,
-    /// So many stalls have been told.
-    told: u64,
+    /// Number of stalls returned so far.
+    announced: u64,
 }
 
 impl Stalls {
@@ -72,14 +72,14 @@ impl Stalls {
             windows: Windows::new(rhythm, start),
             gap,
             last_turn: None,
-            told: 0,
+            announced: 0,
         }
     }
 
-    /// When a request is done. Requests must come in the order of their arrival.
+    /// Completion of a request. Must be called in order of arrival.
     pub(super) fn admit(&mut self, arrival: u64, service: u64) -> u64 {
         let mut turn = self.windows.clear(arrival, service);
-        // Whoever arrives before the backlog is gone joins its end.
+        // Requests that arrive before the backlog is gone join its end.
         let next = self.last_turn.map(|last| last.saturating_add(self.gap));
         if let Some(next) = next.filter(|&next| next > arrival) {
             turn = turn.max(self.windows.clear(next, service));
@@ -90,14 +90,14 @@ impl Stalls {
         turn.saturating_add(service)
     }
 
-    /// The stalls that have ended by `now` and were not told before.
+    /// Stalls that have ended by `now` and were not returned before.
     pub(super) fn ended(&mut self, now: u64) -> Range<u64> {
-        let from = self.told;
-        self.told = from.max(self.windows.ended(now));
-        from..self.told
+        let from = self.announced;
+        self.announced = from.max(self.windows.ended(now));
+        from..self.announced
     }
 
-    /// The stalls that have begun by `now` and were not told before.
+    /// Stalls that have started by `now` and were not returned before.
     pub(super) fn begun(&mut self, now: u64) -> Range<u64> {
         self.ended(now.saturating_add(self.windows.stall))
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_what_arrives_during_a_stall_or_would_overlap_it() {
+    fn requests_that_overlap_a_stall_are_held() {
         for (arrival, service, due) in [
             (0, 1, 1),
             (498, 2, 500),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn drains_at_its_rate_and_whoever_comes_meanwhile_joins_the_end() {
+    fn backlog_drains_at_its_rate_in_order() {
         let mut s = stalls(10 * MS);
         let due: Vec<_> = [500, 505, 595, 601, 620, 700]
             .map(|at| admit(&mut s, at, 1))
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_each_stall_once() {
+    fn stalls_are_returned_once() {
         let mut s = stalls(0);
         assert_eq!(s.ended(START), 0..0);
         assert_eq!(s.ended(START + 599 * MS), 0..0);
@@ -178,9 +178,9 @@ mod tests {
         );
     }
 
-    /// quantile(q) = S - (1-q) T (1-rho), as measured over a whole number of periods.
+    /// quantile(q) = S - (1-q) T (1-rho), over a whole number of periods.
     #[test]
-    fn the_quantiles_are_those_of_the_closed_form() {
+    fn quantiles_match_the_closed_form() {
         let rhythm = Rhythm {
             stall: 1000 * MS,
             every: 10_000 * MS,
@@ -200,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_service_ever_overlaps_a_stall(
+        fn services_never_overlap_a_stall(
             arrivals in proptest::collection::vec(0_u64..50, 1..200),
             service in 0_u64..=90,
             gap in 0_u64..30,

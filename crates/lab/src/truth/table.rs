@@ -1,18 +1,18 @@
-//! A distribution given as a table: durations and their weights, inline or in a file.
-//! Only reads and looks up; the random number comes from outside.
+//! A distribution as a table of durations and weights, inline or in a file.
 
 use crate::units;
 
-/// Durations, each with the share of all draws that are below or at it.
+/// Durations with their cumulative share.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DurationTable {
-    /// Sorted by the running sum of weights.
+    /// Sorted by cumulative weight.
     rows: Vec<(f64, u64)>,
     total: f64,
 }
 
 impl DurationTable {
-    /// What `table=` was given: `1ms:90,10ms:9`, or a file with such a pair per line. Whatever holds a colon is no file.
+    /// Parses `table=`: `1ms:90,10ms:9`, or a file with one pair per line. A value with a colon is
+    /// not a file.
     pub(super) fn read(value: &str) -> Result<Self, String> {
         if value.contains(':') {
             return Self::from_pairs(value.split(',').map(|pair| (None, pair)));
@@ -39,7 +39,7 @@ impl DurationTable {
                 None => format!("{pair:?}: {advice}"),
             })?;
             total += weight;
-            // What can never be drawn needs no row; otherwise rounding could still hit it.
+            // Rows of weight zero could be hit by rounding.
             if weight > 0.0 {
                 rows.push((total, ns));
             }
@@ -50,7 +50,7 @@ impl DurationTable {
         Ok(Self { rows, total })
     }
 
-    /// The duration that a number from 0 up to, and without, 1 stands for.
+    /// The duration for a number in [0, 1).
     pub(super) fn pick(&self, uniform: f64) -> u64 {
         let at = uniform * self.total;
         let row = self.rows.partition_point(|&(sum, _)| sum <= at);
@@ -75,7 +75,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn picks_by_weight() {
+    fn durations_are_picked_by_weight() {
         let table = DurationTable::read("1ms:90,10ms:9,5ms:0,100ms:1").unwrap();
         for (uniform, ms) in [
             (0.0, 1),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_a_pair_per_line() {
+    fn file_has_a_pair_per_line() {
         let path = std::env::temp_dir().join(format!("lab-table-{}.txt", std::process::id()));
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_cannot_be_drawn() {
+    fn invalid_tables_are_rejected() {
         for text in [
             ":", "1ms:", "1ms:-1", "1ms:0", "1:1", "1ms:1,", "1ms:1:1", "1ms:1%",
         ] {
@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_inline_table_is_read_or_refused(text in "[0-9a-z:,. %]{0,20}:[0-9a-z:,. %]{0,20}", at in 0.0..1.0) {
+        fn any_inline_table_is_handled(text in "[0-9a-z:,. %]{0,20}:[0-9a-z:,. %]{0,20}", at in 0.0..1.0) {
             if let Ok(table) = DurationTable::read(&text) {
                 let picked = table.pick(at);
                 prop_assert!(table.rows.iter().any(|&(_, ns)| ns == picked));

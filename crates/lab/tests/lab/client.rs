@@ -1,4 +1,4 @@
-//! A blocking HTTP/1.1 client of a page: one connection, one request at a time, answers with a Content-Length or none.
+//! A small blocking HTTP/1.1 client: one connection, one request at a time.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer, with header names in lower case.
+/// A response with header names in lower case.
 pub struct Answer {
     pub code: u16,
     pub headers: Vec<(String, String)>,
@@ -26,7 +26,7 @@ impl Answer {
     }
 }
 
-/// A kept-alive connection that sends the same extra headers with every request.
+/// A keep-alive connection with fixed extra headers.
 pub struct Client {
     stream: BufReader<TcpStream>,
     headers: String,
@@ -35,7 +35,7 @@ pub struct Client {
 impl Client {
     pub fn connect(to: SocketAddr) -> Self {
         let stream = TcpStream::connect(to).unwrap();
-        // Only so that a broken lab fails its test instead of hanging it.
+        // A broken lab fails its test instead of hanging it.
         stream.set_nodelay(true).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
@@ -60,7 +60,7 @@ impl Client {
         self.receive(method)
     }
 
-    /// Sends only, for clients that vanish.
+    /// Only sends, for clients that vanish.
     pub fn send(&mut self, method: &str, path: &str, body: &str) {
         self.send_head(method, path, body.len());
         self.send_body(body);
@@ -70,7 +70,7 @@ impl Client {
         self.stream.get_mut().write_all(body.as_bytes()).unwrap();
     }
 
-    /// Announces a body of `length` bytes and does not send it.
+    /// Announces a body of `length` bytes without sending it.
     pub fn send_head(&mut self, method: &str, path: &str, length: usize) {
         let headers = &self.headers;
         let text = format!(
@@ -83,14 +83,14 @@ impl Client {
         self.stream.get_mut().write_all(bytes).unwrap();
     }
 
-    /// Everything up to the end of the connection, and how it ended.
+    /// Reads to the end of the connection. Returns how it ended.
     pub fn receive_all(&mut self) -> (Vec<u8>, std::io::Result<()>) {
         let mut bytes = Vec::new();
         let ended = self.stream.read_to_end(&mut bytes).map(drop);
         (bytes, ended)
     }
 
-    /// Whether not a byte comes, nor the end of the connection, for so long.
+    /// Whether neither data nor the end of the connection arrives for this time.
     pub fn is_silent_for(&mut self, time: Duration) -> bool {
         let stream = self.stream.get_ref();
         let before = stream.read_timeout().unwrap();
@@ -133,13 +133,13 @@ impl Client {
         line.trim_end().to_owned()
     }
 
-    /// Whether the other side has closed the connection.
+    /// Whether the server has closed the connection.
     pub fn is_closed(&mut self) -> bool {
         !matches!(self.stream.read(&mut [0]), Ok(1))
     }
 }
 
-/// What the lab has counted.
+/// The lab's counts.
 pub fn stats(of: SocketAddr) -> Value {
     Client::connect(of).get("/__lab/stats").json()
 }

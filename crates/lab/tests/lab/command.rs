@@ -1,5 +1,5 @@
-//! The lab as a command: what it prints, and that signals and the end of standard input end it cleanly.
-//! The command runs in a child process, which is this test program again with only `child` to run.
+//! The lab as a command: output, and clean end by signals or end of standard input. The command is
+//! this test program again, running only `child`.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ const NAME: &str = "LAB_TEST_CHILD_NAME";
 const LOG: &str = "LAB_TEST_CHILD_LOG";
 const UNTIL_STDIN_CLOSES: &str = "LAB_TEST_CHILD_UNTIL_STDIN_CLOSES";
 
-/// No test of its own: the child's side, which does nothing unless started by `Running::start`.
+/// Not a test: the child's side, inactive unless started by `Running::start`.
 #[test]
 fn child() {
     let Some(log) = std::env::var_os(LOG) else {
@@ -26,11 +26,11 @@ fn child() {
         ..LabOptions::default()
     };
     let name = std::env::var(NAME).unwrap();
-    // The test harness writes to standard output, so the lab gets the other stream.
+    // The test harness uses standard output, so the lab gets standard error.
     lab::run(lab::GENERAL, &name, options, std::io::stderr()).unwrap();
 }
 
-/// A lab in a child process; killed when dropped, so that a failing test leaves nothing behind.
+/// A lab in a child process, killed when dropped.
 struct Running {
     child: Child,
     out: BufReader<ChildStderr>,
@@ -72,7 +72,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end and checks that it was a clean one.
+    /// Waits for a clean end.
     fn assert_ends(mut self, lines: usize) {
         assert!(self.child.wait().unwrap().success());
         let mut rest = String::new();
@@ -103,23 +103,24 @@ fn ends_by_signal(name: &str, test: &str, signal: Signal, lines: usize) {
 }
 
 #[test]
-fn ends_by_sigterm() {
+fn lab_ends_by_sigterm() {
     ends_by_signal("sum", "sigterm", Signal::TERM, 1);
 }
 
-/// A line for the start of its clock and one for the request: the log is flushed although a thread of its own writes it.
+/// A line for the start and one for the request: the log is flushed although another thread writes
+/// it.
 #[test]
-fn a_lab_with_its_own_loop_ends_by_sigterm() {
+fn own_loop_lab_ends_by_sigterm() {
     ends_by_signal("truth", "sigterm", Signal::TERM, 2);
 }
 
 #[test]
-fn ends_by_sigint() {
+fn lab_ends_by_sigint() {
     ends_by_signal("sum", "sigint", Signal::INT, 1);
 }
 
 #[test]
-fn ends_when_standard_input_closes() {
+fn lab_ends_when_standard_input_closes() {
     let mut lab = Running::start("sum", "stdin", true);
     assert_eq!(Client::connect(lab.address).get("/api/sum?a=1").code, 200);
     drop(lab.child.stdin.take());
@@ -127,7 +128,7 @@ fn ends_when_standard_input_closes() {
 }
 
 #[test]
-fn a_lab_with_its_own_loop_ends_when_standard_input_closes() {
+fn own_loop_lab_ends_when_standard_input_closes() {
     let mut lab = Running::start("truth", "stdin", true);
     assert_eq!(Client::connect(lab.address).get("/").code, 200);
     drop(lab.child.stdin.take());
@@ -135,7 +136,7 @@ fn a_lab_with_its_own_loop_ends_when_standard_input_closes() {
 }
 
 #[test]
-fn ends_by_signal_although_standard_input_stays_open() {
+fn lab_ends_by_signal_with_open_standard_input() {
     let lab = Running::start("sum", "both", true);
     kill_process(Pid::from_child(&lab.child), Signal::TERM).unwrap();
     lab.assert_ends(0);

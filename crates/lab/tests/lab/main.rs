@@ -1,5 +1,5 @@
-//! The labs from outside: started in this process on a free port (or, where signals and standard input matter, in a child
-//! process), and talked to in plain HTTP over a socket. The client here shares no code with the labs or the engine.
+//! Tests the labs over sockets, in this process or a child process. The client shares no code with
+//! the labs or the engine.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod client;

@@ -1,4 +1,4 @@
-//! The lab `sum`: every route and refusal.
+//! The lab `sum`: all routes and refusals.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::start;
 
 #[test]
-fn adds_the_numbers_of_a_body() {
+fn numbers_of_a_body_are_added() {
     let lab = start("sum");
     let mut client = Client::connect(lab.address());
     for (body, sum) in [
@@ -28,7 +28,7 @@ fn adds_the_numbers_of_a_body() {
 }
 
 #[test]
-fn adds_the_numbers_of_a_query() {
+fn numbers_of_a_query_are_added() {
     let lab = start("sum");
     let mut client = Client::connect(lab.address());
     for (path, sum) in [
@@ -52,7 +52,7 @@ fn adds_the_numbers_of_a_query() {
 }
 
 #[test]
-fn refuses_with_json_and_keeps_the_connection() {
+fn refusals_are_json_and_keep_the_connection() {
     let lab = start("sum");
     let mut client = Client::connect(lab.address());
     for (method, path, body, code) in [
@@ -81,7 +81,7 @@ fn refuses_with_json_and_keeps_the_connection() {
 }
 
 #[test]
-fn an_overloaded_one_refuses_at_once_what_would_wait_too_long() {
+fn overloaded_lab_refuses_immediately() {
     let options = lab::LabOptions {
         extra: vec![
             ("work".into(), "300ms".into()),
@@ -92,7 +92,7 @@ fn an_overloaded_one_refuses_at_once_what_would_wait_too_long() {
     let lab = lab::Lab::start("sum", &options).unwrap();
     let address = lab.address();
     let ask = move || Client::connect(address).get("/api/sum?a=1&b=2").code;
-    // Two are let in and take their time, one after the other; whoever comes meanwhile is refused.
+    // Two are accepted and served in sequence. Others are refused meanwhile.
     let accepted: Vec<_> = (0..2).map(|_| std::thread::spawn(ask)).collect();
     let stats = |key: &str| {
         let stats = Client::connect(address).get("/__lab/stats").json();
@@ -111,7 +111,7 @@ fn an_overloaded_one_refuses_at_once_what_would_wait_too_long() {
 }
 
 #[test]
-fn limits_that_cannot_be_are_refused() {
+fn invalid_limits_are_rejected() {
     for (option, value) in [
         ("work", "5"),
         ("max-in-flight", "0"),

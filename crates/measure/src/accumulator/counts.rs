@@ -59,7 +59,7 @@ pub struct ValueCounts {
 impl ValueCounts {
     /// Builds counts from pairs in any order. Counts of equal values are added.
     #[must_use]
-    pub fn of(mut pairs: Vec<(u64, u64)>) -> ValueCounts {
+    pub fn from_pairs(mut pairs: Vec<(u64, u64)>) -> ValueCounts {
         pairs.sort_unstable();
         pairs.dedup_by(|next, first| {
             let same = next.0 == first.0;
@@ -153,7 +153,7 @@ mod tests {
             merged.merge(&counted(&b));
             prop_assert_eq!(&merged, &counted(&[a.clone(), b.clone()].concat()));
             let pairs = a.iter().chain(&b).map(|v| (*v, 1)).collect();
-            prop_assert_eq!(merged, ValueCounts::of(pairs));
+            prop_assert_eq!(merged, ValueCounts::from_pairs(pairs));
         }
     }
 }

@@ -127,7 +127,7 @@ fn stamp(payload: &mut Vec<u8>, client: &Client, shared: &DriverState, sent: &Se
     let outgoing = client.made.outgoing.as_ref();
     if let Some(groups) = outgoing.and_then(|outgoing| outgoing.groups) {
         let who = u64::from(client.made.global);
-        return groups.write(payload, who, groups.of(sent.sequence));
+        return groups.write(payload, who, groups.group(sent.sequence));
     }
     let is_stamped = client.made.outgoing.as_ref().is_some_and(|o| o.is_stamped);
     if let Some(place) = payload.first_chunk_mut().filter(|_| is_stamped) {

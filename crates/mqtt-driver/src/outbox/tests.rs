@@ -285,7 +285,7 @@ proptest! {
         inflight in 1..5u16,
         steps in prop::collection::vec((0..9u8, 0..40u64), 0..120),
     ) {
-        let mut peer = Peer::new(Qos::of(level).unwrap(), inflight);
+        let mut peer = Peer::new(Qos::from_level(level).unwrap(), inflight);
         for (step, n) in steps {
             match step {
                 0 | 1 => peer.due(),

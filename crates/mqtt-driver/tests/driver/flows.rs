@@ -45,13 +45,13 @@ fn a_lost_acknowledgement_has_its_message_sent_again_once() {
 #[test]
 fn a_session_that_is_gone_leaves_what_was_in_flight_unknown() {
     let first = vec![connect(0, 0), connack(0, 0), Hear(publish(0x32, 1))];
-    let anew = vec![
+    let repeated = vec![
         connect(0, 0),
         connack(0, 0),
         Hear(publish(0x32, 1)),
         Say(ack(PUBACK, 1)),
     ];
-    let (kept, _) = published(1, 1, 2, vec![first, anew]);
+    let (kept, _) = published(1, 1, 2, vec![first, repeated]);
     assert_eq!(kept.counts(LEDGER), [2, 2, 0, 1, 1, 0]);
     assert_eq!(kept.requests(), [4, 3, 0, 1]);
 }
@@ -102,7 +102,7 @@ fn exactly_once_whose_session_is_lost_after_its_receipt_is_read_and_incomplete()
         Say(ack(PUBREC, 1)),
         Hear(ack(PUBREL, 1)),
     ];
-    let anew = vec![
+    let repeated = vec![
         connect(0, 0),
         connack(0, 0),
         Hear(publish(0x34, 1)),
@@ -110,7 +110,7 @@ fn exactly_once_whose_session_is_lost_after_its_receipt_is_read_and_incomplete()
         Hear(ack(PUBREL, 1)),
         Say(ack(PUBCOMP, 1)),
     ];
-    let (kept, _) = published(2, 1, 2, vec![first, anew]);
+    let (kept, _) = published(2, 1, 2, vec![first, repeated]);
     assert_eq!(kept.counts(LEDGER), [2, 2, 0, 2, 0, 0]);
     assert_eq!(kept.count("incomplete"), 1);
     assert_eq!(kept.requests(), [4, 3, 0, 1]);

@@ -22,7 +22,7 @@ use plan::{
     units::{MILLISECOND, SECOND},
 };
 
-mod beside;
+mod background;
 mod connecting;
 mod flows;
 mod peer;

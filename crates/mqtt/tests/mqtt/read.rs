@@ -35,7 +35,7 @@ proptest! {
         let check = |packet: Packet<'_>| {
             let Packet::Publish(read) = packet else { panic!("no PUBLISH") };
             assert_eq!((read.topic, read.payload), (topic.as_bytes(), &payload[..]));
-            assert_eq!((read.qos, read.identifier), (Qos::of(level as u8).unwrap(), (level > 0).then_some(id)));
+            assert_eq!((read.qos, read.identifier), (Qos::from_level(level as u8).unwrap(), (level > 0).then_some(id)));
             assert_eq!((read.is_again, read.retain), (dup, retain));
             (read.properties.number(Id::MessageExpiry), read.properties.text(Id::ContentType).map(str::to_owned))
         };

@@ -8,7 +8,7 @@ fn stream() -> (Vec<u8>, Vec<String>) {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(&[0x20, 3, 1, 0, 0]);
     for (n, size) in [0usize, 1, 121, 122, 300].into_iter().enumerate() {
-        let qos = Qos::of(n as u8 % 3).unwrap();
+        let qos = Qos::from_level(n as u8 % 3).unwrap();
         let publish = Publish {
             topic: "t",
             qos,
@@ -26,22 +26,22 @@ fn stream() -> (Vec<u8>, Vec<String>) {
         );
     }
     bytes.extend_from_slice(&[0xd0, 0]);
-    let told = read(&bytes).0;
-    (bytes, told)
+    let reported = read(&bytes).0;
+    (bytes, reported)
 }
 
 /// Complete packets at the start, and their size.
 fn read(bytes: &[u8]) -> (Vec<String>, usize) {
-    let (mut told, mut at) = (Vec::new(), 0);
+    let (mut reported, mut at) = (Vec::new(), 0);
     loop {
         match packet::next(Version::V5, &bytes[at..], usize::MAX).unwrap() {
             NextPacket::Packet(packet, used) => {
-                told.push(format!("{packet:?}"));
+                reported.push(format!("{packet:?}"));
                 at += used;
             }
             NextPacket::Partial(needed) => {
                 assert!(needed > bytes.len() - at, "it asks for what it has");
-                return (told, at);
+                return (reported, at);
             }
         }
     }
@@ -49,13 +49,13 @@ fn read(bytes: &[u8]) -> (Vec<String>, usize) {
 
 #[test]
 fn result_is_independent_of_splits() {
-    let (bytes, told) = stream();
-    assert_eq!(told.len(), 12);
+    let (bytes, reported) = stream();
+    assert_eq!(reported.len(), 12);
     for at in 0..=bytes.len() {
         let (mut first, used) = read(&bytes[..at]);
         let (second, rest) = read(&bytes[used..]);
         first.extend(second);
-        assert_eq!(first, told, "split at {at}");
+        assert_eq!(first, reported, "split at {at}");
         assert_eq!(used + rest, bytes.len());
     }
 }
@@ -126,7 +126,7 @@ proptest! {
                 prop_assert_eq!(packet::next(version, &whole, 1000), alone);
             }
             if let Ok(NextPacket::Packet(Packet::Publish(message), _)) = alone {
-                let _ = mqtt::Stamp::of(message.payload);
+                let _ = mqtt::Stamp::from_payload(message.payload);
                 prop_assert!(message.properties.iter().count() <= bytes.len());
             }
         }

@@ -25,7 +25,7 @@ fn with_pid(qos: Qos, pid: u16) -> QosPid {
 }
 
 fn qos() -> impl Strategy<Value = Qos> {
-    (0..3u8).prop_map(|level| Qos::of(level).unwrap())
+    (0..3u8).prop_map(|level| Qos::from_level(level).unwrap())
 }
 
 fn text() -> impl Strategy<Value = String> {

@@ -49,7 +49,7 @@ pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     if when.steady {
         return Err(GrammarError {
             offset: text.find("in steady").unwrap_or(0),
-            message: "whether a run is in a steady state is known behind it, a stop rule looks while it lasts: leave `in steady` out"
+            message: "a steady state is known only after the run, but a stop rule needs it during the run: leave `in steady` out"
                 .to_owned(),
         });
     }
@@ -69,7 +69,7 @@ pub fn parse_stop(text: &str) -> Result<StopRule, GrammarError> {
     let mut ends = Ending::Fail;
     if scan.take(":") {
         if !scan.word_is("stop") {
-            return Err(scan.error("expected `stop` behind the colon"));
+            return Err(scan.error("expected `stop` after the colon"));
         }
         ends = match scan.word() {
             "" | "fail" => Ending::Fail,

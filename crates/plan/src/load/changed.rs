@@ -25,7 +25,7 @@ pub enum Fixed {
 impl std::fmt::Display for Fixed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Fixed::Over => "no phase of the load is under way, or the last one ends within half a second",
+            Fixed::Over => "no phase of the load is active, or the last one ends within half a second",
             Fixed::NoRate => "the load is closed and has no rate: change the number of its users",
             Fixed::NoUsers => "the load is open and its users come by its rate: change that",
             Fixed::Poisson => "arrivals of this phase are those of a Poisson process, whose draw is the plan's: wait for a phase with even arrivals",

@@ -27,7 +27,7 @@ pub enum FaultKind {
     Silence,
 }
 
-const FORM: &str = "write for example `at 2m for 30s: latency x5`, or behind the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
+const FORM: &str = "write for example `at 2m for 30s: latency x5`, or after the colon `errors 20%`, `errors 20% 503`, `resets 5%`, `silence`";
 
 impl Fault {
     /// Whether it is active at a moment of the timeline.
@@ -42,10 +42,13 @@ pub fn parse_fault(text: &str) -> Result<Fault, GrammarError> {
     let wrong = |offset: usize, message: String| GrammarError { offset, message };
     let (when, what) = text
         .split_once(':')
-        .ok_or_else(|| wrong(0, format!("`{text}` is no fault: {FORM}")))?;
+        .ok_or_else(|| wrong(0, format!("`{text}` is not a fault: {FORM}")))?;
     let words: Vec<&str> = when.split_whitespace().collect();
     let &["at", at, "for", length] = words.as_slice() else {
-        return Err(wrong(0, format!("`{when}` is no time of a fault: {FORM}")));
+        return Err(wrong(
+            0,
+            format!("`{when}` is not a valid time of a fault: {FORM}"),
+        ));
     };
     let duration = |word: &str| {
         let offset = word.as_ptr() as usize - text.as_ptr() as usize;
@@ -58,7 +61,7 @@ pub fn parse_fault(text: &str) -> Result<Fault, GrammarError> {
     let offset = when.len() + 1 + (what.len() - what.trim_start().len());
     let kind = kind(what.trim()).ok_or_else(|| {
         let what = what.trim();
-        wrong(offset, format!("`{what}` is no fault: {FORM}"))
+        wrong(offset, format!("`{what}` is not a fault: {FORM}"))
     })?;
     Ok(Fault {
         from_ns,

@@ -76,7 +76,7 @@ impl Measured {
     /// Creates a distribution from cells in order (lowest value, highest value, count), exact ends
     /// and mean. `None` if empty.
     #[must_use]
-    pub fn of(
+    pub fn new(
         source: String,
         cells: impl Iterator<Item = (u64, u64, u64)>,
         (min_ns, max_ns): (u64, u64),
@@ -136,9 +136,9 @@ mod tests {
     use super::*;
     use crate::mocks::{LatencySampler, MockLatency, PercentileCurve};
 
-    fn of(cells: &[(u64, u64, u64)]) -> Measured {
+    fn measured(cells: &[(u64, u64, u64)]) -> Measured {
         let ends = (cells[0].0, cells[cells.len() - 1].1);
-        Measured::of("a run".into(), cells.iter().copied(), ends, 0.0).unwrap()
+        Measured::new("a run".into(), cells.iter().copied(), ends, 0.0).unwrap()
     }
 
     #[test]
@@ -172,12 +172,12 @@ mod tests {
     #[test]
     fn shares_match_the_values() {
         // Half at 10, nothing until 1,000, half evenly from there to 2,000.
-        let measured = of(&[(10, 10, 500), (1_000, 2_000, 500)]);
+        let measured = measured(&[(10, 10, 500), (1_000, 2_000, 500)]);
         let at = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| measured.at(share));
         assert_eq!(at, [10, 10, 10, 1_500, 2_000]);
         assert_eq!(measured.at(0.500_001), 1_000);
         assert_eq!(measured.count(), 1_000);
-        assert!(Measured::of("none".into(), [(1, 2, 0)].into_iter(), (1, 2), 0.0).is_none());
+        assert!(Measured::new("none".into(), [(1, 2, 0)].into_iter(), (1, 2), 0.0).is_none());
     }
 
     /// Draws as many delays as 3,000 recorded responses.
@@ -194,7 +194,7 @@ mod tests {
         };
         let recorded = drawn(MockLatency::Curve(curve), 1);
         let cells: Vec<(u64, u64, u64)> = recorded.iter().map(|ns| (*ns, *ns, 1)).collect();
-        let served = drawn(MockLatency::Measured(of(&cells)), 2);
+        let served = drawn(MockLatency::Measured(measured(&cells)), 2);
         for q in [0.1, 0.5, 0.9, 0.95, 0.99] {
             let rank = (q * 3_072.0) as usize;
             let off = served[rank] as f64 / recorded[rank] as f64 - 1.0;
@@ -224,7 +224,7 @@ mod tests {
         ) {
             values.sort_unstable();
             let cells: Vec<(u64, u64, u64)> = values.iter().map(|v| (*v, *v, 1)).collect();
-            let measured = of(&cells);
+            let measured = measured(&cells);
             let mut shares = shares;
             shares.sort_by(f64::total_cmp);
             let times: Vec<u64> = shares.iter().map(|share| measured.at(*share)).collect();

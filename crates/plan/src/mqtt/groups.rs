@@ -32,7 +32,7 @@ const CLIENT: usize = 3;
 impl Groups {
     /// The group of a client's message with this sequence number.
     #[must_use]
-    pub fn of(&self, sequence: u64) -> u64 {
+    pub fn group(&self, sequence: u64) -> u64 {
         sequence / u64::from(self.copies.max(1))
     }
 
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn equal_messages_form_a_group() {
         let numbers = groups(PayloadKind::Number, 15);
-        assert_eq!([0, 9, 10, 25].map(|n| numbers.of(n)), [0, 0, 1, 2]);
+        assert_eq!([0, 9, 10, 25].map(|n| numbers.group(n)), [0, 0, 1, 2]);
         assert_eq!(numbers.text(7, 12), "12");
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Plan, beside::Publications};
+use crate::{Plan, background::Publications};
 
 /// A group of MQTT clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,12 +22,12 @@ pub struct ClientsRow {
 }
 
 /// The groups of a plan.
-pub(super) fn of(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
-    let Some(beside) = &plan.beside else {
+pub(super) fn rows(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
+    let Some(background) = &plan.background else {
         return Vec::new();
     };
-    let ready_ns = beside.mqtt.ready_ns();
-    let groups = beside.mqtt.groups.iter().zip(plan.loads_beside());
+    let ready_ns = background.mqtt.ready_ns();
+    let groups = background.mqtt.groups.iter().zip(plan.loads_beside());
     let row = |(group, load): (&crate::mqtt::Clients, Option<crate::Load>)| {
         let filters: Vec<&str> = group.subscribe.iter().map(|s| s.filter.as_str()).collect();
         let (does, topic, qos) = match &group.publish {
@@ -44,7 +44,7 @@ pub(super) fn of(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
             qos,
             per_second: load.as_ref().map(crate::Load::peak_rate),
             messages: load
-                .map(|load| Publications::of(&load, seed, ready_ns, plan.end_ns()).planned()),
+                .map(|load| Publications::new(&load, seed, ready_ns, plan.end_ns()).planned()),
         }
     };
     groups.map(row).collect()

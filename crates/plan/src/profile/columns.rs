@@ -18,7 +18,7 @@ pub struct RateColumn {
 
 /// Returns the columns in ascending order, and the number omitted. With volumes, 1x is always
 /// included.
-pub(super) fn of(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) {
+pub(super) fn build(load: &Load, full: Option<f64>) -> (Vec<RateColumn>, usize) {
     let mut rates: Vec<f64> = full.into_iter().collect();
     if let Load::Open { phases, .. } = load {
         rates.extend(phases.iter().flat_map(|phase| {

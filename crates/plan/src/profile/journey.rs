@@ -27,7 +27,7 @@ pub(super) struct Endpoint {
 }
 
 impl Journey {
-    pub fn of(plan: &Plan, scenario: &Scenario) -> Journey {
+    pub fn new(plan: &Plan, scenario: &Scenario) -> Journey {
         let mut journey = Journey {
             is_known: true,
             is_certain: true,

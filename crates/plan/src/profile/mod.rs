@@ -168,13 +168,13 @@ pub struct TableRow {
 impl Profile {
     /// Computes the profile of a plan. `sent` has the known sizes of requests.
     #[must_use]
-    pub fn of(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
+    pub fn new(plan: &Plan, seed: u64, assumed: Assumed, sent: &[RequestBytes]) -> Profile {
         let full = volume::full(plan.scenarios()).map(|rate| rate.as_f64());
-        let (columns, columns_left_out) = columns::of(&plan.load, full);
+        let (columns, columns_left_out) = columns::build(&plan.load, full);
         let journeys: Vec<Journey> = plan
             .scenarios()
             .iter()
-            .map(|scenario| Journey::of(plan, scenario))
+            .map(|scenario| Journey::new(plan, scenario))
             .collect();
         let shares = shares(plan);
         let endpoints = endpoints(&journeys, &shares, &columns);
@@ -233,7 +233,7 @@ impl Profile {
             requests_are_exact: same,
             is_known: journeys.iter().all(|journey| journey.is_known),
             tables: tables(plan, arrivals),
-            clients: clients::of(plan, seed),
+            clients: clients::rows(plan, seed),
             columns,
             columns_left_out,
             endpoints,

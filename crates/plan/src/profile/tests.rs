@@ -35,7 +35,7 @@ fn plan(scenarios: Vec<Scenario>, levels: &[&str]) -> Plan {
     let phase = |level: &&str| {
         let rate = LoadLevel::read(level)
             .expect("a level")
-            .of(full)
+            .scale(full)
             .expect("a rate");
         Phase::new(60 * SECOND, Shape::Rate(rate))
     };
@@ -87,7 +87,7 @@ fn rounded(figures: &[f64]) -> Vec<u64> {
 
 #[test]
 fn vets_api_check_in_profile_matches_its_tables() {
-    let profile = Profile::of(&vets(), 1, Assumed::default(), &[]);
+    let profile = Profile::new(&vets(), 1, Assumed::default(), &[]);
     let names: Vec<&str> = profile
         .columns
         .iter()
@@ -133,14 +133,14 @@ fn concurrency_requires_a_latency() {
         jitter: None,
     };
     plan.work.scenarios_mut()[0].steps.push(Step::Think(think));
-    let without = Profile::of(&plan, 1, Assumed::default(), &[]);
+    let without = Profile::new(&plan, 1, Assumed::default(), &[]);
     assert!(without.under_way[1].requests.is_none());
     assert!((without.under_way[1].users - 19.589).abs() < 1e-3);
     let assumed = Assumed {
         latency_ns: Some(SECOND / 2),
         answer_bytes: Some(1000),
     };
-    let with = Profile::of(&plan, 1, assumed, &[]);
+    let with = Profile::new(&plan, 1, assumed, &[]);
     assert!(
         with.under_way[1]
             .requests
@@ -166,7 +166,7 @@ fn bandwidth_requires_sizes_of_all_endpoints() {
         name: name.into(),
         bytes,
     };
-    let both = Profile::of(
+    let both = Profile::new(
         &plan,
         1,
         Assumed::default(),
@@ -179,7 +179,7 @@ fn bandwidth_requires_sizes_of_all_endpoints() {
     );
     assert!(both.requests_are_exact);
     assert_eq!(both.requests, Some(1200.0));
-    let one = Profile::of(&plan, 1, Assumed::default(), &[sent("/a", 100)]);
+    let one = Profile::new(&plan, 1, Assumed::default(), &[sent("/a", 100)]);
     assert!(one.bandwidth[0].sent.is_none());
 }
 
@@ -217,7 +217,7 @@ fn thinned_columns_keep_ends_and_1x() {
         vec![scenario("a", "10/s", vec![call("GET", "/a")])],
         &levels,
     );
-    let profile = Profile::of(&plan, 1, Assumed::default(), &[]);
+    let profile = Profile::new(&plan, 1, Assumed::default(), &[]);
     let names: Vec<&str> = profile
         .columns
         .iter()
@@ -257,7 +257,7 @@ proptest! {
         if let Load::Open { phases, .. } = &mut plan.load {
             phases[0].arrivals = ArrivalProcess::Poisson;
         }
-        let profile = Profile::of(&plan, 7, Assumed::default(), &[]);
+        let profile = Profile::new(&plan, 7, Assumed::default(), &[]);
         let (mut round, mut seldom, mut here) = (0.0, 0.0, 1.0 - leave);
         for _ in 0..rounds {
             round += here;

@@ -22,7 +22,7 @@ impl Schedule {
             total: 0,
             ..self.clone()
         };
-        let (before, behind): (Vec<&SchedulePart>, Vec<&SchedulePart>) =
+        let (before, after): (Vec<&SchedulePart>, Vec<&SchedulePart>) =
             self.parts.iter().partition(|part| part.phase <= phase);
         for part in before {
             changed.take(part, kept.saturating_sub(part.first));
@@ -30,7 +30,7 @@ impl Schedule {
         let offset = u64::from(self.arrivals_at_ends);
         let piece = RateSegment::of_rate(from_ns, rest_ns, rate, offset);
         changed.push(phase, PartKind::Even(piece));
-        for part in behind {
+        for part in after {
             changed.take(part, part.count);
         }
         changed

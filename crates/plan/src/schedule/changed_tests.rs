@@ -148,8 +148,8 @@ proptest! {
                 prop_assert_eq!(times.len() as u64, rate.events_in(end - from));
                 prop_assert!(times.iter().all(|at| (from..=end).contains(at)));
                 let later = |all: &[Arrival]| -> Vec<u64> {
-                    let behind = all.iter().filter(|arrival| arrival.phase > phase);
-                    behind.map(|arrival| arrival.intended_ns).collect()
+                    let following = all.iter().filter(|arrival| arrival.phase > phase);
+                    following.map(|arrival| arrival.intended_ns).collect()
                 };
                 prop_assert_eq!(later(&before), later(&after));
                 load = load.with_rate(from, rate);

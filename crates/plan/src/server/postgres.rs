@@ -61,11 +61,11 @@ impl Database {
             Some((user, password)) => (user, Some(password)),
             None => (who, None),
         };
-        let user = decoded(user).ok_or("its user is no percent-encoded text")?;
+        let user = decoded(user).ok_or("its user is not percent-encoded text")?;
         let password =
-            password.map(|text| decoded(text).ok_or("its password is no percent-encoded text"));
+            password.map(|text| decoded(text).ok_or("its password is not percent-encoded text"));
         let password = password.transpose()?.filter(|text| !text.is_empty());
-        let name = decoded(name).ok_or("its database is no percent-encoded text")?;
+        let name = decoded(name).ok_or("its database is not percent-encoded text")?;
         if user.is_empty() {
             return Err("say who asks: postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned());
         }
@@ -86,7 +86,7 @@ impl Database {
                 .or((!pair.is_empty()).then_some((pair, "")))
         }) {
             let value =
-                decoded(value).ok_or_else(|| format!("its `{key}` is no percent-encoded text"))?;
+                decoded(value).ok_or_else(|| format!("its `{key}` is not percent-encoded text"))?;
             database.option(key, &value, port)?;
         }
         if matches!(&database.at, Listener::Tcp(host, _) if host.is_empty()) {
@@ -113,7 +113,7 @@ impl Database {
                     "verify-full" => Encryption::VerifyFull,
                     _ => {
                         return Err(format!(
-                            "`{value}` is no sslmode: write disable, prefer, require or verify-full"
+                            "`{value}` is not an sslmode: write disable, prefer, require or verify-full"
                         ));
                     }
                 }
@@ -121,7 +121,7 @@ impl Database {
             // Such a password would not be recognized as a secret.
             "password" => {
                 return Err(
-                    "the password stands before the @: postgres://USER:PASSWORD@HOST/DATABASE"
+                    "the password is before the @: postgres://USER:PASSWORD@HOST/DATABASE"
                         .to_owned(),
                 );
             }
@@ -140,10 +140,12 @@ fn host_and_port(authority: &str) -> Result<(String, u16), String> {
         Some((host, port)) if !port.contains(']') => (host, port),
         _ => (authority, ""),
     };
-    let host = decoded(host).ok_or("its host is no percent-encoded text")?;
+    let host = decoded(host).ok_or("its host is not percent-encoded text")?;
     let port = match port {
         "" => PORT,
-        port => port.parse().map_err(|_| format!("`{port}` is no port"))?,
+        port => port
+            .parse()
+            .map_err(|_| format!("`{port}` is not a valid port"))?,
     };
     Ok((host.trim_matches(['[', ']']).to_owned(), port))
 }
@@ -190,18 +192,18 @@ mod tests {
         for (url, said) in [
             ("postgres://h/shop", "say who asks"),
             ("postgres://me:hunter2@/shop", "say where it is"),
-            ("postgres://me:hunter2@h:x/shop", "`x` is no port"),
+            ("postgres://me:hunter2@h:x/shop", "`x` is not a valid port"),
             (
                 "postgres://me:hunter2%zz@h/shop",
-                "its password is no percent-encoded text",
+                "its password is not percent-encoded text",
             ),
             (
                 "postgres://me:hunter2@h/s?sslmode=maybe",
-                "`maybe` is no sslmode",
+                "`maybe` is not an sslmode",
             ),
             (
                 "postgres://me:hunter2@h/s?password=hunter2",
-                "stands before the @",
+                "is before the @",
             ),
             (
                 "postgres://me:hunter2@h/s?pool=1",

@@ -20,7 +20,7 @@ pub(super) fn place(url: &str, query: &str) -> Result<MetricLocation, String> {
     let query = query.trim();
     if query.is_empty() {
         return Err(
-            "it asks nothing: write the query behind the URL, promql:http://HOST:9090 QUERY"
+            "the query is missing: write it after the URL, promql:http://HOST:9090 QUERY"
                 .to_owned(),
         );
     }

@@ -165,7 +165,7 @@ fn call(name: &str, arguments: &str, offset: usize) -> Result<Piece, TemplateErr
         let meant = MEANT.iter().find(|(wrong, _)| *wrong == name);
         let meant = meant.map_or_else(String::new, |(_, right)| format!(" (write {right})"));
         return Err(refused(format!(
-            "there is no function {name}{meant}: the functions are {}",
+            "unknown function {name}{meant}: the functions are {}",
             known.join(" and ")
         )));
     };

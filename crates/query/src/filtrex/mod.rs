@@ -219,7 +219,7 @@ impl ExpressionNode {
         match self {
             ExpressionNode::Number(n) => Operand::Number(*n),
             ExpressionNode::Text(text) => Operand::Text(Cow::Borrowed(text)),
-            ExpressionNode::Variable(name) => Operand::of(scope.get(name)),
+            ExpressionNode::Variable(name) => Operand::from_value(scope.get(name)),
             ExpressionNode::List(items) => {
                 Operand::List(items.iter().map(|item| item.value(scope, rng)).collect())
             }
@@ -267,7 +267,7 @@ impl ExpressionNode {
                 Operand::Number(call(*function, &numbers, rng))
             }
             ExpressionNode::UnknownCall(name) => {
-                scope.gave_up(format!("there is no function `{name}`"));
+                scope.gave_up(format!("unknown function `{name}`"));
                 Operand::Undefined
             }
         }

@@ -20,7 +20,7 @@ pub enum Operand<'v> {
 }
 
 impl<'v> Operand<'v> {
-    pub fn of(value: Option<&'v Value>) -> Operand<'v> {
+    pub fn from_value(value: Option<&'v Value>) -> Operand<'v> {
         match value {
             None => Operand::Undefined,
             Some(Value::Null) => Operand::Null,
@@ -69,7 +69,7 @@ impl<'v> Operand<'v> {
             }
             Operand::Text(text) => text.as_ref().into(),
             Operand::Json(Value::Array(items)) => {
-                let items = items.iter().map(|item| Operand::of(Some(item)));
+                let items = items.iter().map(|item| Operand::from_value(Some(item)));
                 joined(items).into()
             }
             Operand::Json(_) => "[object Object]".into(),
@@ -127,7 +127,7 @@ impl<'v> Operand<'v> {
 
     pub fn property(self, name: &str) -> Operand<'v> {
         match self {
-            Operand::Json(Value::Object(map)) => Operand::of(map.get(name)),
+            Operand::Json(Value::Object(map)) => Operand::from_value(map.get(name)),
             _ => Operand::Undefined,
         }
     }
@@ -136,9 +136,10 @@ impl<'v> Operand<'v> {
     pub fn into_items(self) -> Vec<Operand<'v>> {
         match self {
             Operand::List(items) => items,
-            Operand::Json(Value::Array(items)) => {
-                items.iter().map(|item| Operand::of(Some(item))).collect()
-            }
+            Operand::Json(Value::Array(items)) => items
+                .iter()
+                .map(|item| Operand::from_value(Some(item)))
+                .collect(),
             other => vec![other],
         }
     }

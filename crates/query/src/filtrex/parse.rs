@@ -216,7 +216,7 @@ impl ExpressionParser<'_> {
             .unwrap_or(rest.len());
         let number = rest[..end]
             .parse()
-            .map_err(|_| self.c.error("this is no number"))?;
+            .map_err(|_| self.c.error("this is not a number"))?;
         self.c.at += end;
         Ok(ExpressionNode::Number(number))
     }
@@ -268,7 +268,7 @@ impl ExpressionParser<'_> {
         if is_call && !name.is_empty() {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
             return Err(self.c.error(format!(
-                "there is no function `{name}`: there are {}",
+                "unknown function `{name}`: there are {}",
                 known.join(", ")
             )));
         }

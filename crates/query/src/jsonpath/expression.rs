@@ -207,7 +207,7 @@ fn primary(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expression, JsonPath
                     cursor.at += end;
                     Ok(Expression::Literal(Some(Value::Number(number))))
                 }
-                None => cursor.error(format!("`{}` is no number", &rest[..end])),
+                None => cursor.error(format!("`{}` is not a number", &rest[..end])),
             }
         }
         Some(c) if c.is_alphabetic() || c == '_' => {

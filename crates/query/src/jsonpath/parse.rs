@@ -80,7 +80,7 @@ fn plain(text: &str, cursor: &Cursor<'_>) -> Result<PathSegment, JsonPathError> 
     match slice(text) {
         Some(slice) => Ok(slice),
         None if text.contains(['(', ')', '?']) => cursor.error(format!(
-            "`{text}`: filters and computed names stand in brackets"
+            "`{text}`: filters and computed names need brackets"
         )),
         None => Ok(PathSegment::Child(text.to_owned())),
     }
@@ -149,7 +149,7 @@ fn member(cursor: &mut Cursor<'_>) -> Result<PathSegment, JsonPathError> {
             cursor.at += 1;
             cursor.space();
             if cursor.peek() != Some('(') {
-                return cursor.error("a filter stands in parentheses: [?(@.name == 'x')]");
+                return cursor.error("a filter needs parentheses: [?(@.name == 'x')]");
             }
             parenthesised(cursor).map(PathSegment::Filter)
         }

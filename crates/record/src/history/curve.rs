@@ -117,7 +117,7 @@ impl Curve {
 
     fn pack(&mut self) {
         if let Some((number, point)) = self.open.take() {
-            let packed = PackedPoint::of(&point, self.resolution());
+            let packed = PackedPoint::new(&point, self.resolution());
             self.finished.insert(number, packed);
         }
     }
@@ -137,7 +137,7 @@ impl Curve {
         self.open = wider.pop_last();
         let packed = wider
             .iter()
-            .map(|(number, point)| (*number, PackedPoint::of(point, halvings)));
+            .map(|(number, point)| (*number, PackedPoint::new(point, halvings)));
         self.finished = packed.collect();
     }
 }
@@ -153,7 +153,7 @@ impl Point {
 }
 
 impl PackedPoint {
-    fn of(point: &Point, halvings: u32) -> PackedPoint {
+    fn new(point: &Point, halvings: u32) -> PackedPoint {
         let slot = &point.part.slot;
         let packed =
             |(kind, outcome, histogram)| (kind, outcome, Packed::coarse(histogram, halvings));

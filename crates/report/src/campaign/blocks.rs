@@ -13,7 +13,7 @@ use crate::{
     svg,
 };
 
-pub(super) fn of<'a>(
+pub(super) fn build<'a>(
     campaign: &Campaign,
     charts: &'a [svg::File],
     constants: &[Constant],
@@ -68,7 +68,7 @@ pub(super) fn of<'a>(
         blocks.push(Block::Heading("What saturated first"));
         blocks.push(Block::List(saturated));
     }
-    blocks.extend(campaign.projection.iter().flat_map(projection::of));
+    blocks.extend(campaign.projection.iter().flat_map(projection::blocks));
     blocks.extend(kept(&campaign.stages));
     if campaign.stages.iter().any(|row| row.cool_down.is_some()) {
         blocks.push(Block::Heading("Recovery"));
@@ -293,11 +293,11 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
 
 /// What has no chart because it never changed.
 fn throughout(constants: &[Constant]) -> Option<String> {
-    let told = constants.iter();
-    let told: Vec<String> = told
+    let reported = constants.iter();
+    let reported: Vec<String> = reported
         .map(|one| format!("`{}` = {}", one.name, one.text))
         .collect();
-    (!told.is_empty()).then(|| format!("Constant throughout: {}.", told.join(", ")))
+    (!reported.is_empty()).then(|| format!("Constant throughout: {}.", reported.join(", ")))
 }
 
 /// How near the services behind the target came to what was asked of them, if there are some.
@@ -325,11 +325,11 @@ fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
 
 /// What gave in first, stage by stage.
 fn saturated(rows: &[StageRow]) -> Vec<String> {
-    let told = rows.iter().filter_map(|row| {
+    let reported = rows.iter().filter_map(|row| {
         let saturation = row.saturation.as_ref()?;
         Some(format!("{}: {}", row.name, saturation.sentence))
     });
-    told.collect()
+    reported.collect()
 }
 
 /// What came of the plan, endpoint by endpoint.

@@ -41,7 +41,7 @@ struct TimeAxis {
 
 impl TimeAxis {
     /// Of these runs; none where nothing was recorded.
-    fn of(runs: &[(RunSpan, &Page)], placed: &[Placed<'_>]) -> Option<TimeAxis> {
+    fn new(runs: &[(RunSpan, &Page)], placed: &[Placed<'_>]) -> Option<TimeAxis> {
         let ends = placed.iter().filter_map(|run| {
             let last = run.page.series.points.to_ns.last()?;
             Some(run.from_ns + last)
@@ -88,7 +88,7 @@ pub(super) struct Charts {
 }
 
 /// The charts of these runs, in the order in which they ran.
-pub(super) fn of(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
+pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
     let placed: Vec<Placed<'_>> = runs
         .iter()
         .map(|(_, page)| Placed {
@@ -100,7 +100,7 @@ pub(super) fn of(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
             page,
         })
         .collect();
-    let Some(course) = TimeAxis::of(runs, &placed) else {
+    let Some(course) = TimeAxis::new(runs, &placed) else {
         return Charts::default();
     };
     let rates = (Scale::Linear, AxisUnit::Number);

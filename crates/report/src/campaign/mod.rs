@@ -14,8 +14,8 @@ pub use charts::RunSpan;
 
 /// The report of a campaign, with the runs of its stages and of its looks at the service between them.
 #[must_use]
-pub fn of(campaign: &Campaign, runs: &[(RunSpan, &Page)]) -> Sheet {
-    let charts = charts::of(runs, campaign.identity.started_wall_ns);
-    let blocks = blocks::of(campaign, &charts.files, &charts.constants);
-    Sheet::of(&campaign.identity.name, &blocks, charts.files.clone())
+pub fn sheet(campaign: &Campaign, runs: &[(RunSpan, &Page)]) -> Sheet {
+    let charts = charts::draw(runs, campaign.identity.started_wall_ns);
+    let blocks = blocks::build(campaign, &charts.files, &charts.constants);
+    Sheet::new(&campaign.identity.name, &blocks, charts.files.clone())
 }

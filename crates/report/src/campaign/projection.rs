@@ -7,7 +7,7 @@ use crate::{
     sheet::{Block, SheetTable},
 };
 
-pub(super) fn of<'a>(projection: &Projection) -> Vec<Block<'a>> {
+pub(super) fn blocks<'a>(projection: &Projection) -> Vec<Block<'a>> {
     let mut blocks = vec![
         Block::Heading("From what was tested to what is meant"),
         Block::Text(projection.sentence.clone()),

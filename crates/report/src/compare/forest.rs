@@ -39,7 +39,7 @@ enum Tone {
 }
 
 impl Tone {
-    fn of(outcome: FigureOutcome, change: &Change) -> Tone {
+    fn new(outcome: FigureOutcome, change: &Change) -> Tone {
         match outcome {
             _ if change.interval.is_none() => Tone::Unknown,
             FigureOutcome::Regressed => Tone::Worse,
@@ -50,20 +50,20 @@ impl Tone {
 }
 
 /// What is judged and the endpoints in one picture, the quantiles in another; neither of nothing.
-pub(super) fn of(comparison: &Comparison) -> Vec<File> {
+pub(super) fn draw(comparison: &Comparison) -> Vec<File> {
     let figures = comparison.judged.iter().chain(&comparison.endpoints);
     let relative = figures.filter(|compared| compared.unit != FigureUnit::Share);
     let rows = relative.filter_map(|compared| {
         Some(ForestRow {
             name: compared.subject.clone(),
             change: compared.change?,
-            tone: Tone::of(compared.outcome, compared.change.as_ref()?),
+            tone: Tone::new(compared.outcome, compared.change.as_ref()?),
         })
     });
     let quantiles = comparison.quantiles.iter().map(|quantile| ForestRow {
         name: name(quantile.share),
         change: quantile.change,
-        tone: Tone::of(quantile.outcome, &quantile.change),
+        tone: Tone::new(quantile.outcome, &quantile.change),
     });
     let titles = [
         ("changes.svg", "Change with its interval".to_owned()),
@@ -84,7 +84,7 @@ pub(super) fn of(comparison: &Comparison) -> Vec<File> {
                 "{title}, of {} against {}",
                 comparison.candidate.name, comparison.baseline.name
             ),
-            text: draw(&title, &rows, comparison.margin),
+            text: plot(&title, &rows, comparison.margin),
         })
         .collect()
 }
@@ -94,7 +94,7 @@ pub(super) fn name(share: f64) -> String {
     format!("p{}", units::decimal(share * 100.0))
 }
 
-fn draw(title: &str, rows: &[ForestRow], margin: f64) -> String {
+fn plot(title: &str, rows: &[ForestRow], margin: f64) -> String {
     let ends = rows.iter().flat_map(|row| {
         let (low, high) = row
             .change

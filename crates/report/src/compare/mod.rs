@@ -13,14 +13,14 @@ use crate::{
 
 /// The report of a comparison.
 #[must_use]
-pub fn of(comparison: &Comparison) -> Sheet {
-    let charts = forest::of(comparison);
+pub fn sheet(comparison: &Comparison) -> Sheet {
+    let charts = forest::draw(comparison);
     let blocks = blocks(comparison, &charts);
     let title = format!(
         "{} against {}",
         comparison.candidate.name, comparison.baseline.name
     );
-    Sheet::of(&title, &blocks, charts.clone())
+    Sheet::new(&title, &blocks, charts.clone())
 }
 
 fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>> {

@@ -62,7 +62,7 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
     };
     text += &wrap(&format!("{word}{}", campaign.sentence), 0, columns);
     text.push('\n');
-    for comparison in campaign.comparisons.iter().filter_map(beside) {
+    for comparison in campaign.comparisons.iter().filter_map(comparison_line) {
         text += &wrap(&comparison, 0, columns);
         text.push('\n');
     }
@@ -86,7 +86,7 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
 }
 
 /// A stage beside the one whose load it repeats, in one sentence: what changed, without the verdicts, which are in the table.
-fn beside(comparison: &Comparison) -> Option<String> {
+fn comparison_line(comparison: &Comparison) -> Option<String> {
     let changed = comparison.figures.iter().filter_map(|figure| {
         let (before, after) = (figure.before.as_ref()?, figure.after.as_ref()?);
         let change = figure.change.as_ref()?;

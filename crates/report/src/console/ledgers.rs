@@ -9,11 +9,11 @@ use super::text::{Columns, wrap};
 const WARNING: &str = "  DOES NOT ADD UP";
 
 /// Both ledgers.
-pub(super) fn of(summary: &Summary, columns: Columns) -> String {
+pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
-    if summary.run.imported_from.is_none() || summary.all.tells("errors") {
+    if summary.run.imported_from.is_none() || summary.all.reports("errors") {
         lines.push(requests(&summary.requests));
-    } else if summary.all.tells("count") {
+    } else if summary.all.reports("count") {
         lines.push(format!(
             "Requests   {} counted",
             count(summary.requests.issued)

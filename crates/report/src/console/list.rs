@@ -1,7 +1,7 @@
 //! Runs in a list, newest first: what came of each in figures, below that what it was. Figures are `analysis`'.
 
 use analysis::verdict::Judgement;
-use decisions::past::{IndexedRun, QUANTILES};
+use decisions::run_index::{IndexedRun, QUANTILES};
 use record::{RunState, units};
 
 use super::text::{Columns, wrap};

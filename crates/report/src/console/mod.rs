@@ -3,7 +3,6 @@
 
 mod campaign;
 mod compare;
-mod course;
 mod find;
 mod ledgers;
 mod list;
@@ -12,6 +11,7 @@ mod screen;
 mod screen_model;
 mod table;
 mod text;
+mod trend;
 mod trial;
 
 use crate::{mocks, nodes, printable};
@@ -32,13 +32,13 @@ pub(crate) use text::wrap;
 
 pub use campaign::{campaign_in, campaign_text};
 pub use compare::comparison_in;
-pub use course::course_in;
 pub use find::found_in;
 pub use list::list_in;
 pub use progress::progress_line;
 pub use screen::{StyledLine, TextStyle, plain, screen};
 pub use screen_model::{Busy, ScreenModel};
 pub use text::Columns;
+pub use trend::course_in;
 pub use trial::{is_through, trial_in};
 
 /// The text of a summary as it is written where there is no terminal, ending with a line feed.
@@ -55,8 +55,8 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     if !summary.criteria.is_empty() {
         blocks.push(criteria_in(&summary.criteria, columns));
     }
-    blocks.extend(Some(ledgers::of(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
-    blocks.push(table::of(summary, columns));
+    blocks.extend(Some(ledgers::render(summary, columns)).filter(|ledgers| !ledgers.is_empty()));
+    blocks.push(table::render(summary, columns));
     blocks.extend(Some(facts(summary, columns)).filter(|facts| !facts.is_empty()));
     if !summary.errors.is_empty() {
         blocks.push(errors(summary, columns));
@@ -70,14 +70,14 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
         blocks.push(wrap(&saturation.sentence, 2, columns));
     }
     if !summary.nodes.is_empty() {
-        let told = nodes::lines(&summary.nodes);
-        let told: Vec<String> = told.iter().map(|one| wrap(one, 2, columns)).collect();
-        blocks.push(told.join("\n"));
+        let reported = nodes::lines(&summary.nodes);
+        let reported: Vec<String> = reported.iter().map(|one| wrap(one, 2, columns)).collect();
+        blocks.push(reported.join("\n"));
     }
     if !summary.mocks.is_empty() {
-        let told = mocks::sentences(&summary.mocks);
-        let told: Vec<String> = told.iter().map(|one| wrap(one, 2, columns)).collect();
-        blocks.push(told.join("\n"));
+        let reported = mocks::sentences(&summary.mocks);
+        let reported: Vec<String> = reported.iter().map(|one| wrap(one, 2, columns)).collect();
+        blocks.push(reported.join("\n"));
     }
     if !summary.notes.is_empty() {
         let notes = summary
@@ -106,7 +106,7 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
 /// The ledgers as sums, a line each.
 #[must_use]
 pub fn ledgers_text(summary: &Summary) -> String {
-    ledgers::of(summary, Columns::MOST)
+    ledgers::render(summary, Columns::MOST)
 }
 
 fn identity(summary: &Summary, columns: Columns) -> String {

@@ -16,7 +16,7 @@ pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) 
     } else {
         0.0
     };
-    let times = KindTimes::of(&all, TimeKind::Response);
+    let times = KindTimes::from_slot(&all, TimeKind::Response);
     let shown = |q: f64| match times.quantile(q) {
         Quantile::Empty => "-".to_owned(),
         Quantile::Ns(ns) => time(ns),

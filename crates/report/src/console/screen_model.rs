@@ -12,7 +12,7 @@ use record::{LabelTotals, Run};
 
 use analysis::{
     figures::{self, Sampled},
-    newest,
+    live_snapshot,
     summary::Figure,
     verdict::{self, Judged},
 };
@@ -89,7 +89,7 @@ pub struct Busy {
 impl ScreenModel {
     /// The model at the end of an interval; without one, before the start.
     #[must_use]
-    pub fn of(run: &Run, interval: Option<&Interval>) -> ScreenModel {
+    pub fn new(run: &Run, interval: Option<&Interval>) -> ScreenModel {
         let mut model = ScreenModel::planned(run);
         let Some(interval) = interval else {
             return model;
@@ -122,7 +122,7 @@ impl ScreenModel {
 
     fn counts(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
         self.elapsed_ns = interval.span.1;
-        self.phase = newest::phase(run, interval.phase as usize)
+        self.phase = live_snapshot::phase(run, interval.phase as usize)
             .map(|phase| (phase.name, phase.number, phase.of));
         let rows = &run.totals.rows;
         let sum = |figure: fn(&RunPart) -> u64| rows.values().map(|row| figure(&row.run)).sum();
@@ -151,9 +151,9 @@ impl ScreenModel {
     }
 
     fn times(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
-        let kind = newest::headline(run, all);
+        let kind = live_snapshot::headline(run, all);
         self.time = kind.name();
-        let now = newest::timed(run, interval, kind);
+        let now = live_snapshot::timed(run, interval, kind);
         let mut so_far = LabelTotals::default();
         if kind == TimeKind::Iteration {
             for label in run.labels_of(LabelGroup::Iteration) {
@@ -162,20 +162,20 @@ impl ScreenModel {
         } else {
             so_far.add(all);
         }
-        let now = Sampled::of(&now, kind);
+        let now = Sampled::from_totals(&now, kind);
         let quantile = |q| now.quantile(q);
         self.now = quantile(0.5)
             .zip(quantile(0.95))
             .zip(quantile(0.99).zip(quantile(1.0)))
             .map(|((p50, p95), (p99, max))| [p50, p95, p99, max]);
-        let stats = Sampled::of(&so_far, kind).stats();
+        let stats = Sampled::from_totals(&so_far, kind).stats();
         self.so_far = stats.map(|stats| [stats.p50, stats.p95, stats.p99, stats.max]);
     }
 
     fn judge(&mut self, run: &Run, interval: &Interval, all: &LabelTotals) {
         let arrivals = figures::arrivals(run);
         let requests = figures::requests(run, &all.slot.counters);
-        self.measurement = verdict::measurement::of(run, &arrivals, &requests)
+        self.measurement = verdict::measurement::judge(run, &arrivals, &requests)
             .map(|measurement| (measurement.verdict, measurement.lateness_p99_ns));
         self.criteria = verdict::so_far(run, interval.span.1);
     }
@@ -220,7 +220,7 @@ fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
             count,
             per_second: per_second(now, interval.span),
             errors: part.slot.counters.errors(),
-            p95: Sampled::of(&part, TimeKind::Service)
+            p95: Sampled::from_totals(&part, TimeKind::Service)
                 .stats()
                 .map(|stats| stats.p95),
         }

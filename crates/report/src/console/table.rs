@@ -19,7 +19,7 @@ const RESPONSE: &str = "  response";
 const UNPAUSED: &str = "  without pauses";
 
 /// The table, with its footnotes.
-pub(super) fn of(summary: &Summary, columns: Columns) -> String {
+pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = vec![TableLine {
         label: match &summary.run.imported_from {
             Some(tool) => format!("by {tool}"),
@@ -28,14 +28,14 @@ pub(super) fn of(summary: &Summary, columns: Columns) -> String {
         cells: HEADS.map(str::to_owned),
     }];
     for row in summary.request_rows() {
-        lines.push(TableLine::of(&row.text, row, row.service.as_ref()));
+        lines.push(TableLine::new(&row.text, row, row.service.as_ref()));
         if row.response.is_some() {
             lines.push(TableLine::times(RESPONSE, row.response.as_ref()));
         }
     }
     let over_requests = [summary.iteration_rows(), summary.transactions.as_slice()];
     for row in over_requests.into_iter().flatten() {
-        lines.push(TableLine::of(&row.called(), row, row.iteration.as_ref()));
+        lines.push(TableLine::new(&row.called(), row, row.iteration.as_ref()));
         if row.unpaused.is_some() {
             lines.push(TableLine::times(UNPAUSED, row.unpaused.as_ref()));
         }
@@ -77,9 +77,9 @@ fn thin(summary: &Summary, columns: Columns) -> String {
         .chain(&summary.transactions);
     let times = rows.flat_map(|row| {
         let of = |name: &str, stats: Option<&Stats>| {
-            let told = stats.map(intervals).unwrap_or_default();
+            let reported = stats.map(intervals).unwrap_or_default();
             let of = format!("{} {name}", row.called());
-            (!told.is_empty()).then(|| format!("{}: {}", of.trim(), told.join(", ")))
+            (!reported.is_empty()).then(|| format!("{}: {}", of.trim(), reported.join(", ")))
         };
         [
             of("service", row.service.as_ref()),
@@ -88,17 +88,17 @@ fn thin(summary: &Summary, columns: Columns) -> String {
             of("without pauses", row.unpaused.as_ref()),
         ]
     });
-    let told: Vec<String> = times.flatten().collect();
-    if told.is_empty() {
+    let reported: Vec<String> = times.flatten().collect();
+    if reported.is_empty() {
         return String::new();
     }
     let head =
         "? fewer than 10 samples lie beyond this percentile: it may be chance; 95 % intervals:";
     let mut text = format!("\n{}", wrap(head, 2, columns));
-    for line in told.iter().take(MOST_THIN) {
+    for line in reported.iter().take(MOST_THIN) {
         text.push_str(&format!("\n{}", wrap(&format!("  {line}"), 4, columns)));
     }
-    let more = told.len().saturating_sub(MOST_THIN);
+    let more = reported.len().saturating_sub(MOST_THIN);
     if more > 0 {
         text.push_str(&format!("\n  and {more} more, see the report"));
     }
@@ -114,11 +114,11 @@ fn intervals(stats: &Stats) -> Vec<String> {
         ("p99", stats.p99),
         ("p99.9", stats.p999),
     ];
-    let told = figures.into_iter().filter_map(|(name, figure)| {
+    let reported = figures.into_iter().filter_map(|(name, figure)| {
         let interval = figure.thin?.interval()?;
         Some(format!("{name} {interval}"))
     });
-    told.collect()
+    reported.collect()
 }
 
 struct TableLine {
@@ -127,7 +127,7 @@ struct TableLine {
 }
 
 impl TableLine {
-    fn of(label: &str, row: &Row, stats: Option<&Stats>) -> TableLine {
+    fn new(label: &str, row: &Row, stats: Option<&Stats>) -> TableLine {
         let mut line = TableLine::times(label, stats);
         let cells = [
             ("count", units::count(row.count)),
@@ -135,7 +135,11 @@ impl TableLine {
             ("per_second", units::rate(row.per_second)),
         ];
         for (cell, (name, text)) in line.cells.iter_mut().zip(cells) {
-            *cell = if row.tells(name) { text } else { "–".into() };
+            *cell = if row.reports(name) {
+                text
+            } else {
+                "–".into()
+            };
         }
         line
     }

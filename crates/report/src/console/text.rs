@@ -12,7 +12,7 @@ impl Columns {
 
     /// Of a terminal.
     #[must_use]
-    pub fn of(terminal: usize) -> Columns {
+    pub fn new(terminal: usize) -> Columns {
         Columns(terminal.clamp(Columns::LEAST, Columns::MOST.0))
     }
 
@@ -94,7 +94,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_wider_than_the_terminal_and_no_word_is_lost(text in "[a-zµ→ ]{0,400}", indent in 0..20usize, width in 0..200usize) {
-            let columns = Columns::of(width);
+            let columns = Columns::new(width);
             let wrapped = wrap(&text, indent, columns);
             prop_assert!(wrapped.lines().all(|line| line.chars().count() <= columns.count()));
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();

@@ -153,7 +153,7 @@ impl CsvRow<'_> {
     /// p50, p95, p99 and the largest, in milliseconds. One that falls among requests without an answer has no number, unless all
     /// of them were given up for taking too long: then it is the time after which they were.
     fn times(&self, kind: TimeKind, wanted: bool) -> [String; 4] {
-        let sampled = Sampled::of(self.part, kind);
+        let sampled = Sampled::from_totals(self.part, kind);
         [0.5, 0.95, 0.99, 1.0].map(|q| {
             let figure = sampled.quantile(q).filter(|_| wanted);
             let ns = figure.and_then(|figure| figure.ns.or(figure.at_least_ns));
@@ -168,7 +168,7 @@ impl CsvRow<'_> {
             0 => String::new(),
             n => format!("{:.3}", gauge.sum as f64 / n as f64),
         };
-        let lateness = Sampled::of(self.part, TimeKind::Lateness).quantile(0.99);
+        let lateness = Sampled::from_totals(self.part, TimeKind::Lateness).quantile(0.99);
         let lateness = lateness.and_then(|figure| figure.ns);
         [
             self.of_all(mean(run.in_flight)),

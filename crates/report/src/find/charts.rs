@@ -15,7 +15,7 @@ const GREY: &str = "#999999";
 type Points = Vec<(f64, Option<f64>)>;
 
 /// The charts; none where nothing counts.
-pub(super) fn of(found: &SearchResult) -> Vec<File> {
+pub(super) fn draw(found: &SearchResult) -> Vec<File> {
     let rows: Vec<&ProbeRow> = found
         .probes
         .iter()

@@ -14,10 +14,10 @@ use crate::{
 
 /// The report of a search.
 #[must_use]
-pub fn of(found: &SearchResult) -> Sheet {
-    let charts = charts::of(found);
+pub fn sheet(found: &SearchResult) -> Sheet {
+    let charts = charts::draw(found);
     let blocks = blocks(found, &charts);
-    Sheet::of(&title(found), &blocks, charts.clone())
+    Sheet::new(&title(found), &blocks, charts.clone())
 }
 
 fn blocks<'a>(found: &SearchResult, charts: &'a [svg::File]) -> Vec<Block<'a>> {

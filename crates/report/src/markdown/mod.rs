@@ -29,9 +29,9 @@ pub struct Document {
 
 /// The report of a run.
 #[must_use]
-pub fn of(page: &Page) -> Document {
+pub fn render(page: &Page) -> Document {
     let summary = &page.summary;
-    let charts = svg::of(summary, &page.series);
+    let charts = svg::draw(summary, &page.series);
     let chart = |name: &str| {
         let file = charts.iter().find(|file| file.name == name);
         file.map(|file| format!("![{}]({CHARTS}/{})", file.description, file.name))

@@ -37,8 +37,8 @@ fn milliseconds(ns: f64) -> String {
 }
 
 /// A cell; a dash where the tool that measured did not tell.
-fn told(row: &Row, figure: &str, text: String) -> String {
-    if row.tells(figure) {
+fn marked(row: &Row, figure: &str, text: String) -> String {
+    if row.reports(figure) {
         text
     } else {
         "–".into()
@@ -57,11 +57,11 @@ fn requests(summary: &Summary) -> MarkdownTable {
         let mean = row.response.as_ref().or(row.service.as_ref());
         table.row([
             row.text.clone(),
-            told(row, "count", row.count.to_string()),
-            told(row, "errors", row.errors.to_string()),
+            marked(row, "count", row.count.to_string()),
+            marked(row, "errors", row.errors.to_string()),
             mean.and_then(|stats| stats.mean_ns)
                 .map_or_else(|| "–".into(), milliseconds),
-            told(row, "per_second", format!("{:.1}", row.per_second)),
+            marked(row, "per_second", format!("{:.1}", row.per_second)),
         ]);
     }
     table
@@ -93,7 +93,7 @@ fn percentiles(summary: &Summary) -> MarkdownTable {
             &row.text
         };
         let cells = more.figures.iter().map(cell);
-        table.row([name.to_owned()].into_iter().chain(cells).chain([told(
+        table.row([name.to_owned()].into_iter().chain(cells).chain([marked(
             row,
             "count",
             row.count.to_string(),
@@ -104,7 +104,7 @@ fn percentiles(summary: &Summary) -> MarkdownTable {
 
 /// A column per phase; of a run without phases the whole run's.
 fn rates(summary: &Summary) -> MarkdownTable {
-    let whole = |row: &Row| vec![told(row, "per_second", units::rate(row.per_second))];
+    let whole = |row: &Row| vec![marked(row, "per_second", units::rate(row.per_second))];
     if summary.phases.len() < 2 {
         let mut table = MarkdownTable::new(&["endpoint", "RPS"]);
         for row in &summary.labels {

@@ -225,8 +225,8 @@ fn cells(name: &str, row: &Row, stats: Option<&Stats>) -> Vec<String> {
         (0, _) | (_, None) => count(row.errors),
         (n, Some(share)) => format!("{} ({})", count(n), units::share(share)),
     };
-    let told = |figure: &str, text: String| {
-        if row.tells(figure) {
+    let reported = |figure: &str, text: String| {
+        if row.reports(figure) {
             text
         } else {
             "–".into()
@@ -234,9 +234,9 @@ fn cells(name: &str, row: &Row, stats: Option<&Stats>) -> Vec<String> {
     };
     let mut cells = vec![
         name.to_owned(),
-        told("count", count(row.count)),
-        told("per_second", units::rate(row.per_second)),
-        told("errors", errors),
+        reported("count", count(row.count)),
+        reported("per_second", units::rate(row.per_second)),
+        reported("errors", errors),
     ];
     let figures = stats.map(|s| [s.p50, s.p90, s.p95, s.p99, s.p999, s.max]);
     match figures {

@@ -95,12 +95,12 @@ impl std::fmt::Display for MarkdownTable {
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, code, behind)) = code_span(rest) {
+    while let Some((before, code, after)) = code_span(rest) {
         plain(before, &mut out);
         out.push('`');
         out.extend(code.chars().map(|c| if c.is_control() { ' ' } else { c }));
         out.push('`');
-        rest = behind;
+        rest = after;
     }
     plain(rest, &mut out);
     out
@@ -110,13 +110,13 @@ pub fn escaped(text: &str) -> String {
 /// has a bar in it would be another one in some place.
 pub fn code_span(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('`')?;
-    let (code, behind) = rest.split_once('`')?;
+    let (code, after) = rest.split_once('`')?;
     let edges = [code.chars().next()?, code.chars().next_back()?];
     let is_code = !edges.iter().any(|c| c.is_whitespace() || *c == '\\')
         && !code.contains(['|', '\n'])
-        && !behind.starts_with('`')
+        && !after.starts_with('`')
         && !before.ends_with('\\');
-    is_code.then_some((before, code, behind))
+    is_code.then_some((before, code, after))
 }
 
 fn plain(text: &str, out: &mut String) {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn code_stays_code_and_everything_else_is_text() {
-        for (text, told) in [
+        for (text, reported) in [
             ("`a_b > 1`: no_where", "`a_b > 1`: no\\_where"),
             ("one ` alone_", "one \\` alone\\_"),
             ("``", "\\`\\`"),
@@ -146,7 +146,7 @@ mod tests {
             ("``x``", "\\`\\`x\\`\\`"),
             ("`a` <b> `c`", "`a` &lt;b&gt; `c`"),
         ] {
-            assert_eq!(escaped(text), told);
+            assert_eq!(escaped(text), reported);
         }
     }
 

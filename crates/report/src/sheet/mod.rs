@@ -25,10 +25,10 @@ pub struct Sheet {
 
 impl Sheet {
     /// The report of these blocks; `title` is the page's in the browser.
-    pub(crate) fn of(title: &str, blocks: &[Block<'_>], charts: Vec<svg::File>) -> Sheet {
+    pub(crate) fn new(title: &str, blocks: &[Block<'_>], charts: Vec<svg::File>) -> Sheet {
         Sheet {
-            page: page::of(title, blocks),
-            markdown: paper::of(blocks),
+            page: page::render(title, blocks),
+            markdown: paper::render(blocks),
             charts,
         }
     }

@@ -34,7 +34,7 @@ li { margin: .3rem 0 }
 code { font: .92em ui-monospace, monospace; background: var(--soft); padding: .05em .25em; border-radius: 3px; overflow-wrap: anywhere }
 ";
 
-pub(super) fn of(title: &str, blocks: &[Block<'_>]) -> String {
+pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
     let mut body = String::new();
     blocks.iter().for_each(|block| add(&mut body, block));
     format!(
@@ -48,9 +48,9 @@ pub(super) fn of(title: &str, blocks: &[Block<'_>]) -> String {
 fn prose(all: &str) -> String {
     let mut out = String::with_capacity(all.len());
     let mut rest = all;
-    while let Some((before, code, behind)) = code_span(rest) {
+    while let Some((before, code, after)) = code_span(rest) {
         out += &format!("{}<code>{}</code>", text(before), text(code));
-        rest = behind;
+        rest = after;
     }
     out + &text(rest)
 }

@@ -3,7 +3,7 @@
 use super::{Block, CHARTS, SheetTable, word};
 use crate::markdown::table::{self, escaped};
 
-pub(super) fn of(blocks: &[Block<'_>]) -> String {
+pub(super) fn render(blocks: &[Block<'_>]) -> String {
     let blocks: Vec<String> = blocks.iter().map(block).collect();
     blocks.join("\n\n") + "\n"
 }

@@ -23,7 +23,7 @@ type Count = fn(&Columns) -> &Vec<u64>;
 
 /// The charts of a run; none of a run without a point.
 #[must_use]
-pub fn of(summary: &Summary, series: &Series) -> Vec<File> {
+pub fn draw(summary: &Summary, series: &Series) -> Vec<File> {
     if series.points.from_ns.is_empty() || summary.requests.issued == 0 {
         return Vec::new();
     }

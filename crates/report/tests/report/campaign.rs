@@ -31,7 +31,7 @@ fn identity() -> Identity {
 fn page() -> Page {
     let folder = Folder::new();
     let plan = support::plan(&[]);
-    page::of(&support::write(&folder.0, &plan))
+    page::build(&support::write(&folder.0, &plan))
 }
 
 /// A run whose one criterion passes, or fails with this code.
@@ -122,7 +122,7 @@ fn of_pages(
             cool_down: cool_down.filter(|_| number == 1),
         })
         .collect();
-    campaign::of(identity(), &stages)
+    campaign::judge(identity(), &stages)
 }
 
 #[test]
@@ -183,14 +183,14 @@ fn the_sentence_says_what_holds_and_what_does_not() {
 
 #[test]
 fn what_failed_is_named_whatever_could_not_be_measured_before_it() {
-    let told = campaign(
+    let reported = campaign(
         &[("half", Some(3)), ("whole", Some(1)), ("double", None)],
         None,
     );
     assert!(
-        told.sentence.starts_with("whole does not hold"),
+        reported.sentence.starts_with("whole does not hold"),
         "{}",
-        told.sentence
+        reported.sentence
     );
 }
 
@@ -200,16 +200,17 @@ fn of_looks_that_are_invalid_nothing_follows_for_the_service() {
         unmeasured: Some("it was late".into()),
         ..cool_down(None)
     };
-    let told = campaign(&[("half", Some(0)), ("whole", Some(0))], Some(&unknown));
-    assert_eq!(told.verdict, Some(Judgement::Inconclusive));
+    let reported = campaign(&[("half", Some(0)), ("whole", Some(0))], Some(&unknown));
+    assert_eq!(reported.verdict, Some(Judgement::Inconclusive));
     assert!(
-        told.sentence
+        reported
+            .sentence
             .contains("Whether the service came back after whole is not known"),
         "{}",
-        told.sentence
+        reported.sentence
     );
     let hand = |text: &String| text.contains("needs somebody's hand");
-    assert!(!told.recommendations.iter().any(hand));
+    assert!(!reported.recommendations.iter().any(hand));
 }
 
 #[test]
@@ -287,7 +288,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         stage: Some(name.into()),
     };
     let run = page();
-    let report = report::campaign::of(&mended, &[(named("small"), &run)]);
+    let report = report::campaign::sheet(&mended, &[(named("small"), &run)]);
     for text in ["Before and after", "One run of each", "open, 50/s, on "] {
         assert!(report.page.contains(text), "the page lacks {text}");
         assert!(report.markdown.contains(text), "the paper lacks {text}");
@@ -349,7 +350,7 @@ fn page_and_paper_say_the_same() {
     let named = |name: Option<&str>| RunSpan {
         stage: name.map(Into::into),
     };
-    let report = report::campaign::of(
+    let report = report::campaign::sheet(
         &campaign,
         &[(named(Some("half")), &runs[0]), (named(None), &runs[1])],
     );

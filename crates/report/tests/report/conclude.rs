@@ -16,7 +16,7 @@ fn healthy() -> Summary {
 
 /// The sentence of a kind.
 fn said(summary: &Summary, kind: &str) -> Option<String> {
-    let all = conclusions::of(summary);
+    let all = conclusions::draw(summary);
     let json = serde_json::to_value(summary).unwrap();
     for path in all.iter().flat_map(|c| &c.figures) {
         let found = json.pointer(&format!("/{}", path.replace('.', "/")));
@@ -29,7 +29,7 @@ fn said(summary: &Summary, kind: &str) -> Option<String> {
 /// An endpoint whose percentiles are these, in milliseconds; none where there are too few samples to give one.
 fn endpoint(summary: &Summary, id: u16, text: &str, [p50, p95]: [Option<u64>; 2]) -> Row {
     let figure = |ms: Option<u64>| match ms {
-        Some(ms) => Figure::of(ms * 1_000_000),
+        Some(ms) => Figure::from_ns(ms * 1_000_000),
         None => Figure {
             too_few: true,
             ..Figure::default()
@@ -177,7 +177,7 @@ fn what_did_not_grow_is_not_said_to_have_grown() {
 #[test]
 fn a_rise_that_is_a_peak_which_was_recovered_from_is_no_news() {
     const SECOND: u64 = 1_000_000_000;
-    let p95 = |ms: u64| Some(Figure::of(ms * 1_000_000));
+    let p95 = |ms: u64| Some(Figure::from_ns(ms * 1_000_000));
     let (mut first, mut last) = (stretch(100.0, 1.0), stretch(150.0, 5.0));
     (first.p95, last.p95) = (p95(10), p95(300));
     (last.from_ns, last.to_ns) = (30 * SECOND, 40 * SECOND);
@@ -189,7 +189,7 @@ fn a_rise_that_is_a_peak_which_was_recovered_from_is_no_news() {
         issued_per_second: 300.0,
         answered_per_second: 300.0,
         under_way: 5,
-        before: Figure::of(10_000_000),
+        before: Figure::from_ns(10_000_000),
         bound_ns: 15_000_000,
         error_bound: 0.01,
         settled_ns: settled_s.map(|s| s * SECOND),
@@ -307,7 +307,7 @@ fn a_steady_state_is_told_where_it_is_news() {
         ..steady(Behaviour::Drifting)
     });
     let tone = |summary: &Summary| {
-        let all = conclusions::of(summary);
+        let all = conclusions::draw(summary);
         all.into_iter().find(|c| c.kind == "steady").unwrap().tone
     };
     assert!(said(&summary, "steady").is_some());

@@ -104,7 +104,7 @@ fn says_only_what_is_there(dir: &Path, damaged: bool, word: &str) {
     let text = report::console::summary_text(&summary);
     assert!(text.contains("the record ends at"), "{text}");
     assert!(
-        report::markdown::of(&page::of(&run))
+        report::markdown::render(&page::build(&run))
             .text
             .contains("**the record ends at")
     );
@@ -271,7 +271,7 @@ fn of_several_processes_only_what_all_of_them_hold_counts() {
 fn a_poorer_report_is_known_as_one() {
     let (_folder, dir) = changed("counters.jsonl", |_| {});
     let (run, whole) = open(&dir);
-    derived::write(&dir, &page::of(&run)).unwrap();
+    derived::write(&dir, &page::build(&run)).unwrap();
     assert!(!derived::is_poorer(&dir, &whole), "the same again");
     let path = dir.join("counters.jsonl");
     let mut content = fs::read(&path).unwrap();

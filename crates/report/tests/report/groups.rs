@@ -56,8 +56,8 @@ fn with_transactions() -> Vec<Interval> {
     recorder.finish(3 * SECOND + 200 * MS);
     let mut own = snapshots(0, 1).into_iter();
     let merged = recorder.take_full().into_iter().map(|snapshot| {
-        let beside = own.next().filter(|own| own.index == snapshot.index);
-        let both = beside.into_iter().chain([snapshot]).collect();
+        let background = own.next().filter(|own| own.index == snapshot.index);
+        let both = background.into_iter().chain([snapshot]).collect();
         Interval::merge(both, 2, |id| id == 2 || id == 3)
     });
     merged.collect()
@@ -74,7 +74,7 @@ fn run(folder: &Folder, criteria: &[&str]) -> Run {
 /// What must not know of transactions.
 fn others(summary: &Summary) -> String {
     let rows = |rows: &[analysis::summary::Row]| -> Vec<_> {
-        let told = |row: &analysis::summary::Row| {
+        let reported = |row: &analysis::summary::Row| {
             (
                 row.text.clone(),
                 row.count,
@@ -83,7 +83,7 @@ fn others(summary: &Summary) -> String {
                 row.bytes_in,
             )
         };
-        rows.iter().map(told).collect()
+        rows.iter().map(reported).collect()
     };
     format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
@@ -124,7 +124,7 @@ fn transactions_are_counted_beside_everything_else() {
         summary.transactions
     );
     // The row over time: of the time that it shows.
-    let series = series::of(&run, &summary);
+    let series = series::build(&run, &summary);
     let course = series.labels.iter().find(|course| course.id == PAY);
     let course = course.unwrap();
     assert_eq!(course.time, Some("iteration"));
@@ -188,19 +188,22 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
         ),
     ] {
         let criterion = plan::criteria::parse_criterion(text).unwrap();
-        let told = verdict::without_subject(
+        let reported = verdict::without_subject(
             &run.manifest,
             Some(all_labels().all()),
             &run.server,
             &criterion,
         );
-        assert_eq!(told, Some(format!("`{text}` can never be judged: {why}")));
+        assert_eq!(
+            reported,
+            Some(format!("`{text}` can never be judged: {why}"))
+        );
     }
     let criterion = plan::criteria::parse_criterion("transaction p95 < 1s").unwrap();
-    let told =
+    let reported =
         verdict::without_subject(&run.manifest, Some(labels().all()), &run.server, &criterion);
     assert_eq!(
-        told.unwrap(),
+        reported.unwrap(),
         "`transaction p95 < 1s` can never be judged: no `group` of the plan has a name"
     );
 }

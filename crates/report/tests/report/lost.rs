@@ -27,7 +27,7 @@ struct How {
     /// Whether it closed its ledger by itself when its lease had ended.
     closes: bool,
     /// Whether anybody tells of it.
-    told: bool,
+    lost: bool,
     ends: RunState,
 }
 
@@ -36,13 +36,13 @@ const HOW: How = How {
     taken_over_from_ns: Some(1_500 * MS),
     recorded: 1,
     closes: false,
-    told: true,
+    lost: true,
     ends: RunState::Complete,
 };
 
 const LOST: Share = Share { index: 2, of: 3 };
 
-fn told(plan: &Plan, how: How) -> NodeLost {
+fn lost_node(plan: &Plan, how: How) -> NodeLost {
     let lost = NodeLost {
         node: 2,
         name: "worker-c".into(),
@@ -60,8 +60,8 @@ fn told(plan: &Plan, how: How) -> NodeLost {
 fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
     let schedule = plan.schedule(1);
     let mut whole = writer_of_all(folder, plan, 3);
-    if how.told {
-        let lost = told(plan, how);
+    if how.lost {
+        let lost = lost_node(plan, how);
         let event = Event {
             lost: Some(lost.clone()),
             ..Event::new(
@@ -126,14 +126,14 @@ fn ledger(summary: &Summary) -> (u64, u64, u64, u64) {
 #[test]
 fn every_planned_arrival_is_started_unsent_or_unknown() {
     // Of its arrivals - 2, 5, 8, 11, 14 and so on, a tenth of a second each - 2 and 5 are on disk, 8 and 11 nobody knows of, 14 nobody sent.
-    let (run, told) = summary(HOW, &[]);
-    assert_eq!(ledger(&told), (40, 37, 1, 2));
+    let (run, reported) = summary(HOW, &[]);
+    assert_eq!(ledger(&reported), (40, 37, 1, 2));
     assert_eq!(
         (run.unknown(), run.lost().count(), run.missing.len()),
         (2, 0, 0)
     );
     assert!(run.is_whole());
-    let loss = &told.lost[0];
+    let loss = &reported.lost[0];
     assert_eq!(
         (loss.from_ns, loss.to_ns, loss.unsent, loss.unknown),
         (700 * MS, 1_500 * MS, 1, 2)
@@ -179,14 +179,14 @@ fn a_part_that_is_not_there_is_unknown_and_said_once() {
 
 #[test]
 fn it_is_degraded_with_the_node_named_and_said_once() {
-    let (_, told) = summary(HOW, &[]);
+    let (_, reported) = summary(HOW, &[]);
     let said = "node 2 (worker-c) was lost at 00:00: 1 arrival unsent until 2 others took over at 00:01, 2 unknown";
-    let measurement = told.measurement.clone().unwrap();
+    let measurement = reported.measurement.clone().unwrap();
     assert_eq!(
         (measurement.verdict.as_str(), measurement.reasons),
         ("DEGRADED", vec![said.to_owned()])
     );
-    let text = console::summary_text(&told);
+    let text = console::summary_text(&reported);
     assert!(
         text.contains("40 planned = 37 started + 0 skipped + 1 unsent + 2 unknown"),
         "{text}"
@@ -198,14 +198,14 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
     let folder = Folder::new();
     let run = Run::open(&lose(&folder.0, &plan(&[]), HOW)).unwrap();
     assert!(
-        markdown::of(&analysis::page::of(&run))
+        markdown::render(&analysis::page::build(&run))
             .text
             .contains("2 unknown")
     );
     // A process that was killed without a notice: what it sent after its record ends is unknown, and more
     // than may be.
     let silent = How {
-        told: false,
+        lost: false,
         taken_over_from_ns: None,
         ..HOW
     };
@@ -259,10 +259,10 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
         "in-flight < 100",
         "unsent < 50%",
     ];
-    let (run, told) = summary(HOW, &criteria);
+    let (run, reported) = summary(HOW, &criteria);
     assert_eq!(run.totals.left_out(), [(700 * MS, 1_500 * MS)]);
     let without = "without 00:00 to 00:01, touched by the loss of a node";
-    for judged in &told.criteria {
+    for judged in &reported.criteria {
         let is_touched = !judged.text.contains("peak") && !judged.text.contains("unsent");
         let says_so = judged
             .reason
@@ -295,14 +295,14 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
     );
     // A rate is by the time that is left.
     let value = |text: &str| {
-        let mut judged = told.criteria.iter();
+        let mut judged = reported.criteria.iter();
         judged
             .find(|judged| judged.text == text)
             .unwrap()
             .value
             .unwrap()
     };
-    let elapsed = told.run.elapsed_ns as f64 / 1e9 - 1.0;
+    let elapsed = reported.run.elapsed_ns as f64 / 1e9 - 1.0;
     let ended = run.totals.judged(|id, _| id == 0).slot.counters.ended() as f64;
     assert!((value("rate < 1000/s") - ended / elapsed).abs() < 1e-9);
     // All of it is left out where nobody took over and it was lost at once.
@@ -326,13 +326,13 @@ fn a_run_that_ended_early_plans_what_was_due_by_then() {
     };
     let (_, ended) = summary(ended, &[]);
     assert_eq!(ledger(&ended), (40, 37, 1, 2));
-    let nobody = How {
+    let unused = How {
         ends: RunState::Interrupted,
         taken_over_from_ns: None,
         ..HOW
     };
-    let (_, nobody) = summary(nobody, &[]);
-    let (planned, started, unsent, unknown) = ledger(&nobody);
+    let (_, unused) = summary(unused, &[]);
+    let (planned, started, unsent, unknown) = ledger(&unused);
     assert_eq!((started, unknown), (29, 2));
     // As many as each of the others had: give or take what one interval has.
     assert!(
@@ -356,7 +356,7 @@ fn it_is_no_baseline() {
         }],
     };
     let other = side(&analysis::summarise(&whole));
-    let found = compare::hindrances(&side(&lost), &other);
+    let found = compare::incompatibilities(&side(&lost), &other);
     let said = "a lost a node: from 00:00 to 00:01 its load was not the plan's";
     assert!(
         found.iter().any(|hindrance| hindrance.text == said),

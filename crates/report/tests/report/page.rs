@@ -27,7 +27,7 @@ fn columns(value: &Value, at: &str, found: &mut Vec<(String, Vec<Value>)>) {
 fn a_tick_holds_what_is_new_of_every_column() {
     let folder = Folder::new();
     let run = write(&folder.0, &plan(&["p95 < 1s", "errors < 1%"]));
-    let page = page::of(&run);
+    let page = page::build(&run);
     let (_, points) = page.extent();
     assert!(points >= 3);
     let whole = serde_json::to_value(&page).unwrap();

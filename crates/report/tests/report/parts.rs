@@ -101,8 +101,8 @@ fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
         assert_eq!(measurement.verdict, "INVALID", "{measurement:?}");
         assert!(summary.notes.iter().any(|note| note == said));
         assert!(console::summary_text(&summary).contains("left no record"));
-        let page = analysis::page::of(&run);
-        assert!(markdown::of(&page).text.contains(said));
+        let page = analysis::page::build(&run);
+        assert!(markdown::render(&page).text.contains(said));
     }
     let folder = Folder::new();
     let dir = run(&folder.0, RunState::Complete);

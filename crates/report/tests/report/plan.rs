@@ -87,8 +87,8 @@ fn peak(slow_until: u64) -> (PeakRecovery, Vec<String>) {
 }
 
 fn peak_of(world: World) -> (PeakRecovery, Vec<String>) {
-    let page = page::of(&run(world, &[]));
-    let text = report::markdown::of(&page).text;
+    let page = page::build(&run(world, &[]));
+    let text = report::markdown::render(&page).text;
     assert!(text.contains("## Recovery\n"), "{text}");
     let kinds = page.summary.conclusions.iter().map(|c| c.kind.clone());
     let kinds = kinds.collect();
@@ -144,7 +144,7 @@ fn a_service_that_stays_where_the_peak_left_it_is_metastable() {
     assert_eq!((found.settled_ns, found.drained_ns), (None, None));
     assert!(found.slow_to_the_end && found.is_metastable);
     assert_eq!(found.looked_ns, 20 * SECOND);
-    let page = page::of(&run(World::Queue { tires: true }, &[]));
+    let page = page::build(&run(World::Queue { tires: true }, &[]));
     let said = page
         .summary
         .conclusions

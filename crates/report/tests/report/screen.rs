@@ -46,7 +46,7 @@ Service    now  p50 –           p95 –           p99 –           max –
 Errors     0
 Generator  too early to tell
 ";
-    assert_eq!(shown(&ScreenModel::of(&run, None), 80), text);
+    assert_eq!(shown(&ScreenModel::new(&run, None), 80), text);
 }
 
 #[test]
@@ -66,7 +66,7 @@ POST /order                                  34      20.0         4   ≥ 100 ms
 Generator  too early to tell
 Criteria   FAIL errors < 1%, 5.88 % (4 of 68) · PASS p50 < 10s, 1.38 ms
 ";
-    assert_eq!(shown(&ScreenModel::of(&run, Some(&interval)), 80), text);
+    assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 80), text);
 }
 
 #[test]
@@ -85,7 +85,7 @@ GET /cart                                                                       
 POST /order                                                                          34      20.0         4   ≥ 100 ms?
 Generator  too early to tell
 ";
-    assert_eq!(shown(&ScreenModel::of(&run, Some(&interval)), 120), text);
+    assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 120), text);
     // A wider terminal gets no more.
-    assert_eq!(shown(&ScreenModel::of(&run, Some(&interval)), 300), text);
+    assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 300), text);
 }

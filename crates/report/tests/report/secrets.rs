@@ -127,7 +127,7 @@ fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
         let detail = format!("GET /x?a={text} Authorization: Basic {text}");
         interval.firsts.push(FirstSeen {
             sample,
-            told: detail.into(),
+            detail: detail.into(),
         });
         interval
             .door

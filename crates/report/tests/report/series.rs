@@ -7,7 +7,7 @@ use analysis::series;
 use super::worlds::{RATE, SECONDS, World, run};
 
 fn of(run: &Run) -> series::Series {
-    series::of(run, &analysis::summarise(run))
+    series::build(run, &analysis::summarise(run))
 }
 
 #[test]

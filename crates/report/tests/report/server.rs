@@ -22,15 +22,15 @@ fn looks() -> Vec<SourceReading> {
                 value: cpu,
             },
             MetricReading {
-                of: Descriptor::counter("read", "B").of("sda"),
+                of: Descriptor::counter("read", "B").with_instance("sda"),
                 value: tenths as f64 * 100.0,
             },
             MetricReading {
-                of: Descriptor::gauge("queue", "").of("a"),
+                of: Descriptor::gauge("queue", "").with_instance("a"),
                 value: 3.0,
             },
             MetricReading {
-                of: Descriptor::gauge("queue", "").of("b"),
+                of: Descriptor::gauge("queue", "").with_instance("b"),
                 value: 8.0,
             },
         ]),
@@ -87,14 +87,14 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
     ];
     let run = run(&folder.0, &criteria);
     let summary = analysis::summarise(&run);
-    let told: Vec<_> = summary
+    let reported: Vec<_> = summary
         .criteria
         .iter()
         .map(|judged| (judged.judgement, judged.measured.as_deref()))
         .collect();
     use Judgement::{Fail, Inconclusive, Pass};
     assert_eq!(
-        told,
+        reported,
         [
             (Pass, Some("55 %")),
             (Fail, Some("90 %")),
@@ -107,7 +107,7 @@ fn criteria_are_judged_by_the_time_for_which_something_is_known() {
             (Pass, Some("3 of \"a\"")),
         ]
     );
-    let panels = series::of(&run, &summary).server;
+    let panels = series::build(&run, &summary).server;
     let (cpu, read) = (
         &panels[0],
         panels
@@ -130,7 +130,10 @@ fn what_cannot_be_judged_is_known_before() {
     let mut server = record::server::ServerMetrics::default();
     server.declare("host", Descriptor::gauge("cpu", "%"));
     for name in ["lo", "others"] {
-        server.declare("host", Descriptor::counter("network-in", "B").of(name));
+        server.declare(
+            "host",
+            Descriptor::counter("network-in", "B").with_instance(name),
+        );
     }
     for (criterion, said) in [
         ("server.host.cpu < 80%", None),

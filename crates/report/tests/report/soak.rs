@@ -164,7 +164,7 @@ fn soak(seconds: u64, moments: &[u64]) -> (Vec<u64>, u64) {
             ..end()
         },
     );
-    let page = analysis::page::of(&run);
+    let page = analysis::page::build(&run);
     assert_eq!(page.summary.requests.issued, seconds * NAMES * PER_NAME);
     (held, anonymous() - before)
 }

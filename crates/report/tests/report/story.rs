@@ -141,7 +141,7 @@ fn what_everybody_looks_for_is_at_a_glance_whatever_the_verdict() {
         );
         let p95 = summary.all.response.as_ref().unwrap().p95.value();
         assert_eq!(glance[4].value, p95);
-        let text = markdown::of(&page::of(&run(world, &["p99 < 1ms"]))).text;
+        let text = markdown::render(&page::build(&run(world, &["p99 < 1ms"]))).text;
         let head = text.split("\n## ").next().unwrap();
         for figure in glance {
             assert!(head.contains(&figure.value), "{world:?}: {}", figure.name);
@@ -191,7 +191,7 @@ fn markdown_of_any_run_has_its_tables_and_its_charts() {
         World::NeverAnswered,
         World::Killed,
     ]) {
-        let document = markdown::of(&page::of(&run(world, &["p99 < 10ms"])));
+        let document = markdown::render(&page::build(&run(world, &["p99 < 10ms"])));
         let text = &document.text;
         assert!(text.starts_with("# Load test: shop.yml\n\n"), "{text}");
         for chart in &document.charts {
@@ -224,7 +224,7 @@ fn errors_have_a_chart_of_their_own_and_a_request_is_in_one_class() {
         (World::Erring, "status 5xx"),
         (World::NeverAnswered, "refused"),
     ] {
-        let page = page::of(&run(world, &[]));
+        let page = page::build(&run(world, &[]));
         let points = &page.series.points;
         let sum = |column: &Vec<u64>| column.iter().sum::<u64>();
         let all: u64 = points.errors.values().map(sum).sum();
@@ -232,14 +232,14 @@ fn errors_have_a_chart_of_their_own_and_a_request_is_in_one_class() {
             (all, sum(&points.errors[class])),
             (page.summary.all.errors, all)
         );
-        let charts = markdown::of(&page).charts;
+        let charts = markdown::render(&page).charts;
         let chart = charts
             .iter()
             .find(|chart| chart.name == "errors.svg")
             .unwrap();
         assert!(chart.text.contains(class), "{}", chart.text);
     }
-    let charts = markdown::of(&page::of(&run(World::Healthy, &[]))).charts;
+    let charts = markdown::render(&page::build(&run(World::Healthy, &[]))).charts;
     assert!(charts.iter().all(|chart| chart.name != "errors.svg"));
 }
 

@@ -354,12 +354,12 @@ fn what_is_not_answered_has_no_service_time() {
 #[test]
 fn a_journey_stands_with_and_without_its_pauses() {
     let folder = Folder::new();
-    let mut page = analysis::page::of(&write(&folder.0, &plan(&[])));
+    let mut page = analysis::page::build(&write(&folder.0, &plan(&[])));
     let without = page.summary.iterations[0].iteration.clone();
     page.summary.iterations[0].unpaused = without;
     let text = console::summary_text(&page.summary);
     assert!(text.contains("\n  without pauses "), "{text}");
-    let text = report::markdown::of(&page).text;
+    let text = report::markdown::render(&page).text;
     assert!(
         text.contains("| iteration checkout, without its pauses "),
         "{text}"
@@ -378,15 +378,15 @@ fn a_summary_fits_the_terminal_that_it_is_shown_in() {
     let run = write(&folder.0, &plan(&["p50 < 250ms", "p99 of \"POST *\" < 1s"]));
     let summary = analysis::summarise(&run);
     for (width, without) in [(100, ""), (80, "p99.9"), (72, "p90")] {
-        let text = console::summary_in(&summary, console::Columns::of(width));
+        let text = console::summary_in(&summary, console::Columns::new(width));
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
-        let told = text
+        let reported = text
             .lines()
             .find(|line| line.starts_with("too narrow for "));
         assert_eq!(
-            told.is_some_and(|line| line.contains(without)),
+            reported.is_some_and(|line| line.contains(without)),
             width < 100,
             "{text}"
         );

@@ -234,13 +234,13 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
     assert_eq!((server.judgement, server.stands), (Pass, Some(false)));
     // The stamp stays.
     assert_eq!(summary.exit_code, 4);
-    let told: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();
+    let reported: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();
     assert_eq!(
-        told[0].as_deref(),
+        reported[0].as_deref(),
         Some("stands whatever the generator did wrong")
     );
     assert_eq!(
-        told[1].as_deref(),
+        reported[1].as_deref(),
         Some(
             "what the generator did wrong could have changed it: requests may be off by up to 3.06 ms"
         )
@@ -329,7 +329,7 @@ fn harm_counts_where_it_was_done() {
 #[test]
 fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
     // Two phases: the first calm but drifting, the second a peak in which everything takes a hundred times as long.
-    let told = Told {
+    let reported = Told {
         seconds: 6,
         each_second: 200,
         took_ns: |k| {
@@ -339,18 +339,18 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
         ..HEALTHY
     };
     let criteria = ["service p95 in \"warm\" < 500ms", "service p95 < 2100ms"];
-    let run = told.run(&plan(&criteria), &HostSample::default());
+    let run = reported.run(&plan(&criteria), &HostSample::default());
     let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].judgement, Judgement::Pass, "{judged:?}");
     // Close by, the drift of the peak does count.
     assert_eq!(judged[1].judgement, Judgement::Inconclusive, "{judged:?}");
     // The largest of a closed loop's samples is a tenth of the limit.
-    let told = Told {
+    let reported = Told {
         seconds: 3,
         took_ns: |k| 7 * MS + (k / 200) * MS + k % 7 * 300 * US,
         ..HEALTHY
     };
-    let run = told.run(&closed(&["service p95 < 100ms"]), &HostSample::default());
+    let run = reported.run(&closed(&["service p95 < 100ms"]), &HostSample::default());
     assert_eq!(
         analysis::summarise(&run).criteria[0].judgement,
         Judgement::Pass

@@ -98,13 +98,13 @@ impl LuaState {
     pub fn functions(
         &self,
         functions: Vec<(&'static CStr, Function)>,
-        beside: (&'static CStr, &LuaValue),
+        background: (&'static CStr, &LuaValue),
     ) -> LuaRef {
         // SAFETY: the pointers come from leaked boxes and stay valid; names end in nulls.
         unsafe {
             sys::lua_newtable(self.0);
-            self.push(beside.1);
-            sys::lua_setfield(self.0, -2, beside.0.as_ptr());
+            self.push(background.1);
+            sys::lua_setfield(self.0, -2, background.0.as_ptr());
             for (name, function) in functions {
                 let leaked: &'static mut Function = Box::leak(Box::new(function));
                 sys::lua_pushlightuserdata(self.0, std::ptr::from_mut(leaked).cast::<c_void>());
@@ -224,7 +224,7 @@ impl LuaState {
     }
 
     /// Calls a global function with a number, and optionally a table of texts and a text.
-    pub fn tell<'a>(
+    pub fn call_response<'a>(
         &self,
         name: LuaRef,
         number: u16,

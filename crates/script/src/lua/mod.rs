@@ -350,7 +350,7 @@ impl Sources {
 
     /// Creates the source of a thread, which owns its state until dropped. Call once per thread.
     #[must_use]
-    pub fn of(&self, thread: usize) -> LuaSource {
+    pub fn for_thread(&self, thread: usize) -> LuaSource {
         LuaSource::new(&self.shared, thread, self.hooks, self.first.clone())
     }
 }

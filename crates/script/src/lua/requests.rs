@@ -249,10 +249,10 @@ fn check_request_line(line: &[u8], whole: bool) -> Wrong {
     if let Some(offset) = flaw_of_url(&target[..length], &line[..method] == b"CONNECT", cut) {
         return Some((at + offset, "invalid URL"));
     }
-    let behind = &target[length..];
-    let blanks = behind.iter().take_while(|b| **b == b' ').count();
+    let after = &target[length..];
+    let blanks = after.iter().take_while(|b| **b == b' ').count();
     // Without a version it is HTTP 0.9, which wrk accepts.
-    let wrong = check_version(&behind[blanks..], whole && blanks > 0);
+    let wrong = check_version(&after[blanks..], whole && blanks > 0);
     wrong.map(|(offset, reason)| (at + length + blanks + offset, reason))
 }
 

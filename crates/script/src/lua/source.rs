@@ -201,14 +201,14 @@ impl BatchSource for LuaSource {
         if let Some(machine) = self.machine.as_ref().filter(|_| keep > Keep::Nothing) {
             self.enters(Hook::Response);
             let mut headers = headers_of(&reply.head);
-            let told = machine.state.tell(
+            let reported = machine.state.call_response(
                 machine.response,
                 reply.status,
                 (keep >= Keep::Head).then_some(&mut headers),
                 (keep == Keep::Body).then_some(&reply.body),
             );
             self.leaves();
-            if !self.went_well(told) {
+            if !self.went_well(reported) {
                 return false;
             }
         }

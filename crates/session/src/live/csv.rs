@@ -24,7 +24,7 @@ const PIECE: usize = 64 * 1024;
 const PIECES: usize = 4;
 
 /// The answer: all intervals that are finished.
-pub async fn of(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Response {
+pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Response {
     let mut states = newest.watch();
     let Some(state) = newest.newer(&mut states, None).await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();

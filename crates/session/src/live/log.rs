@@ -11,7 +11,7 @@ use engine::{OutputLine, Zero, clock};
 use record::{Event, EventKind};
 use serde::Serialize;
 
-use crate::voice::{MessageSink, SharedVoice};
+use crate::messages::{MessageSink, SharedVoice};
 
 /// So many lines are kept and shown.
 const MOST_LINES: usize = 200;
@@ -84,7 +84,7 @@ impl Log {
     pub fn with(&self, events: &[Event]) -> NewestLines {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = events.len().saturating_sub(MOST_LINES);
-        let mut lines: Vec<LogEntry> = events[newest..].iter().map(LogEntry::of).collect();
+        let mut lines: Vec<LogEntry> = events[newest..].iter().map(LogEntry::from_event).collect();
         lines.extend(kept.lines.iter().cloned());
         lines.sort_by_key(|entry| entry.at_ns);
         let more = lines.len().saturating_sub(MOST_LINES);
@@ -111,7 +111,7 @@ impl Log {
 }
 
 impl LogEntry {
-    fn of(event: &Event) -> LogEntry {
+    fn from_event(event: &Event) -> LogEntry {
         LogEntry {
             at_ns: event.at_ns,
             kind: match event.event {

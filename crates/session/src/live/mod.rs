@@ -27,7 +27,7 @@ use record::Run;
 use state::LatestState;
 pub(crate) use steer::Steering;
 
-use crate::{exports::Exports, voice::SharedVoice};
+use crate::{exports::Exports, messages::SharedVoice};
 
 /// For so long pages are told that the run is over.
 const GRACE: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ pub fn beside_a_door() -> Result<(Exports, LiveOptions), String> {
     let port = match set("LOADLINE_UI_PORT") {
         None => 0,
         Some(text) => text.parse().map_err(|_| {
-            format!("LOADLINE_UI_PORT '{text}' is no port: write a number up to 65535")
+            format!("LOADLINE_UI_PORT '{text}' is not a valid port: write a number up to 65535")
         })?,
     };
     let view = set("LOADLINE_UI").filter(|text| text != "0").map(|_| port);
@@ -78,7 +78,7 @@ struct LiveView {
 }
 
 impl LiveView {
-    fn of(port: u16) -> Result<LiveView, String> {
+    fn bind(port: u16) -> Result<LiveView, String> {
         let listener = bind("--ui", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
         Ok(LiveView {
             port: local(&listener)?.port(),
@@ -97,10 +97,10 @@ impl Bound {
     ///
     /// # Errors
     /// A line about the port that cannot be had.
-    pub fn of(wanted: LiveOptions) -> Result<Bound, String> {
+    pub fn bind(wanted: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
-            view: wanted.view.map(LiveView::of).transpose()?,
+            view: wanted.view.map(LiveView::bind).transpose()?,
             metrics: wanted.metrics.map(metrics).transpose()?,
         })
     }

@@ -95,7 +95,7 @@ async fn listen(State(view): State<ServedView>) -> Response {
 
 async fn so_far(State(view): State<ServedView>) -> Response {
     match view.csv_seats.try_acquire_owned() {
-        Ok(seat) => csv::of(&view.newest, seat).await,
+        Ok(seat) => csv::stream(&view.newest, seat).await,
         Err(_) => {
             let why = "too many fetch it already: try again in a moment\n";
             (StatusCode::SERVICE_UNAVAILABLE, why).into_response()

@@ -11,7 +11,7 @@ use std::{
 };
 
 use analysis::{
-    newest,
+    live_snapshot,
     page::{self, Page},
 };
 use measure::{Interval, recent::Recent};
@@ -204,9 +204,9 @@ impl LiveState {
     fn worked(&self) -> &Worked {
         self.page.get_or_init(|| {
             let before = engine::clock::thread_cpu_ns();
-            let page = page::of(&self.run);
+            let page = page::build(&self.run);
             let text = serde_json::to_string(&page).unwrap_or_default().into();
-            let newest = newest::of(&self.run, self.interval.as_deref());
+            let newest = live_snapshot::latest(&self.run, self.interval.as_deref());
             let now = json!({
                 "newest": newest,
                 "log": self.log.with(&self.run.events),

@@ -4,7 +4,7 @@
 use engine::{
     LoadControl, Zero,
     clock::Clock,
-    course::{AdjustedLoad, Change, ChangeRefusal},
+    load_control::{AdjustedLoad, Change, ChangeRefusal},
 };
 use plan::{Load, Plan, units};
 use record::units as words;
@@ -26,7 +26,7 @@ enum SteeringKind {
 
 impl Steering {
     /// Of a load that may be changed.
-    pub fn of(course: LoadControl, zero: Zero) -> Steering {
+    pub fn new(course: LoadControl, zero: Zero) -> Steering {
         Steering(SteeringKind::Course(course, zero))
     }
 
@@ -88,7 +88,7 @@ impl Steering {
         let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
         let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));
         change
-            .map(|change| told(&change))
+            .map(|change| describe(&change))
             .map_err(|why| why.to_string())
     }
 }
@@ -102,14 +102,14 @@ fn read(wanted: &str) -> Result<AdjustedLoad, String> {
         Some(("users", users)) => {
             let users = users.trim();
             users.parse().map(AdjustedLoad::Users).map_err(|_| {
-                format!("`{users}` is no number of users: write a whole number, 0 or more")
+                format!("`{users}` is not a valid number of users: write a whole number, 0 or more")
             })
         }
         _ => Err("write rate=NUMBER, per second, or users=NUMBER".to_owned()),
     }
 }
 
-fn told(change: &Change) -> String {
+fn describe(change: &Change) -> String {
     let figure = |wanted: AdjustedLoad| match wanted {
         AdjustedLoad::Rate(rate) => format!("{}/s", words::decimal(rate.as_f64())),
         AdjustedLoad::Users(1) => "1 user".to_owned(),
@@ -137,12 +137,12 @@ mod tests {
             ("rate=fast", "`fast` is not a rate"),
             ("rate=", "`` is not a rate"),
             ("rate=NaN", "`NaN` is not a rate"),
-            ("users=-1", "`-1` is no number of users"),
-            ("users=1.5", "`1.5` is no number of users"),
+            ("users=-1", "`-1` is not a valid number of users"),
+            ("users=1.5", "`1.5` is not a valid number of users"),
             ("80", "write rate=NUMBER"),
         ] {
-            let told = read(wanted).unwrap_err();
-            assert!(told.contains(why), "{told}");
+            let reported = read(wanted).unwrap_err();
+            assert!(reported.contains(why), "{reported}");
         }
     }
 
@@ -155,14 +155,14 @@ mod tests {
             Load::users(1, 1),
             Vec::new(),
         );
-        let told = |door, is_part| {
+        let reported = |door, is_part| {
             Steering::fixed(door, &plan, is_part)
                 .ask("rate=1")
                 .unwrap_err()
         };
-        assert!(told("artillery", false).contains("Artillery's"));
-        assert!(told("locust", true).contains("Locust's"));
-        assert!(told("run", true).contains("several processes"));
-        assert!(told("run", false).contains("schedule of its own"));
+        assert!(reported("artillery", false).contains("Artillery's"));
+        assert!(reported("locust", true).contains("Locust's"));
+        assert!(reported("run", true).contains("several processes"));
+        assert!(reported("run", false).contains("schedule of its own"));
     }
 }

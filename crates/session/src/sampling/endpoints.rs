@@ -11,7 +11,7 @@ use record::server::{Descriptor, MetricReading};
 
 use super::{Sampler, exporters::ExporterNames, exposition};
 use crate::{
-    asking::{Base, BlockingRequest},
+    blocking_http::{Base, BlockingRequest},
     bounded::{self, Deadline, said},
 };
 
@@ -55,7 +55,7 @@ impl Endpoint {
     pub fn url(source: MetricSource, url: &str) -> Result<Endpoint, String> {
         let (base, path) = Base::of_url(url)?;
         let base = base.patient_for(PATIENCE).at_most(MOST_ANSWER);
-        Ok(Endpoint::of(source, EndpointQuery::Url { base, path }))
+        Ok(Endpoint::new(source, EndpointQuery::Url { base, path }))
     }
 
     /// A Redis: `redis://[[user]:password@]host[:port]`.
@@ -72,15 +72,15 @@ impl Endpoint {
         } else {
             format!("{host}:6379")
         };
-        Endpoint::of(source, EndpointQuery::Redis { address, password })
+        Endpoint::new(source, EndpointQuery::Redis { address, password })
     }
 
     /// What a command writes.
     pub fn command(source: MetricSource, line: &str) -> Endpoint {
-        Endpoint::of(source, EndpointQuery::Command(line.to_owned()))
+        Endpoint::new(source, EndpointQuery::Command(line.to_owned()))
     }
 
-    fn of(source: MetricSource, asked: EndpointQuery) -> Endpoint {
+    fn new(source: MetricSource, asked: EndpointQuery) -> Endpoint {
         Endpoint {
             source,
             asked,
@@ -157,7 +157,7 @@ impl Sampler for Endpoint {
 }
 
 fn body(base: &Base, path: &str) -> Result<String, String> {
-    let answer = base.ask(&BlockingRequest {
+    let answer = base.send(&BlockingRequest {
         method: "GET",
         path,
         headers: &[],

@@ -26,7 +26,7 @@ enum NumberUse {
 /// A name, and what it is made of: the first of the metrics that is there, where a label has a value if one is named.
 struct Rule {
     name: &'static str,
-    told: NumberUse,
+    use_as: NumberUse,
     of: Aggregate,
     from: &'static [(&'static str, Option<(&'static str, &'static str)>)],
 }
@@ -38,25 +38,25 @@ const HEAP: Option<(&str, &str)> = Some(("area", "heap"));
 const RULES: [Rule; 15] = [
     Rule {
         name: "cpu",
-        told: NumberUse::Growth(1.0, ""),
+        use_as: NumberUse::Growth(1.0, ""),
         of: Aggregate::Sum,
         from: &[("process_cpu_seconds_total", None)],
     },
     Rule {
         name: "cpu",
-        told: NumberUse::Growth(1e-9, ""),
+        use_as: NumberUse::Growth(1e-9, ""),
         of: Aggregate::Sum,
         from: &[("process_cpu_time_ns_total", None)],
     },
     Rule {
         name: "memory",
-        told: NumberUse::Level("B"),
+        use_as: NumberUse::Level("B"),
         of: Aggregate::Sum,
         from: &[("process_resident_memory_bytes", None)],
     },
     Rule {
         name: "heap-used",
-        told: NumberUse::Level("B"),
+        use_as: NumberUse::Level("B"),
         of: Aggregate::Sum,
         from: &[
             ("nodejs_heap_size_used_bytes", None),
@@ -66,7 +66,7 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "heap-max",
-        told: NumberUse::Level("B"),
+        use_as: NumberUse::Level("B"),
         of: Aggregate::Sum,
         from: &[
             ("jvm_memory_max_bytes", HEAP),
@@ -75,7 +75,7 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "gc-time",
-        told: NumberUse::Growth(100.0, "%"),
+        use_as: NumberUse::Growth(100.0, "%"),
         of: Aggregate::Sum,
         from: &[
             ("nodejs_gc_duration_seconds_sum", None),
@@ -85,25 +85,25 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "event-loop-lag",
-        told: NumberUse::Level("s"),
+        use_as: NumberUse::Level("s"),
         of: Aggregate::Most,
         from: &[("nodejs_eventloop_lag_seconds", None)],
     },
     Rule {
         name: "event-loop-lag-p50",
-        told: NumberUse::Level("s"),
+        use_as: NumberUse::Level("s"),
         of: Aggregate::Most,
         from: &[("nodejs_eventloop_lag_p50_seconds", None)],
     },
     Rule {
         name: "event-loop-lag-p99",
-        told: NumberUse::Level("s"),
+        use_as: NumberUse::Level("s"),
         of: Aggregate::Most,
         from: &[("nodejs_eventloop_lag_p99_seconds", None)],
     },
     Rule {
         name: "threads",
-        told: NumberUse::Level(""),
+        use_as: NumberUse::Level(""),
         of: Aggregate::Sum,
         from: &[
             ("jvm_threads_live_threads", None),
@@ -112,31 +112,31 @@ const RULES: [Rule; 15] = [
     },
     Rule {
         name: "handles",
-        told: NumberUse::Level(""),
+        use_as: NumberUse::Level(""),
         of: Aggregate::Sum,
         from: &[("nodejs_active_handles_total", None)],
     },
     Rule {
         name: "pool-used",
-        told: NumberUse::Level(""),
+        use_as: NumberUse::Level(""),
         of: Aggregate::Each("pool"),
         from: &[("hikaricp_connections_active", None)],
     },
     Rule {
         name: "pool-max",
-        told: NumberUse::Level(""),
+        use_as: NumberUse::Level(""),
         of: Aggregate::Each("pool"),
         from: &[("hikaricp_connections_max", None)],
     },
     Rule {
         name: "pool-waiting",
-        told: NumberUse::Level(""),
+        use_as: NumberUse::Level(""),
         of: Aggregate::Each("pool"),
         from: &[("hikaricp_connections_pending", None)],
     },
     Rule {
         name: "server-threads-busy",
-        told: NumberUse::Level(""),
+        use_as: NumberUse::Level(""),
         of: Aggregate::Sum,
         from: &[
             ("tomcat_threads_busy_threads", None),
@@ -175,7 +175,7 @@ impl ExporterNames {
         value: f64,
         now_ns: u64,
     ) -> MetricReading {
-        let (unit, value) = match rule.told {
+        let (unit, value) = match rule.use_as {
             NumberUse::Level(unit) => (unit, value),
             NumberUse::Growth(scale, unit) => {
                 let before = self.before.insert(rule.name.to_owned(), (value, now_ns));
@@ -192,7 +192,7 @@ impl ExporterNames {
         };
         let of = Descriptor::gauge(rule.name, unit);
         let of = match instance {
-            Some(instance) => of.of(&instance),
+            Some(instance) => of.with_instance(&instance),
             None => of,
         };
         MetricReading { of, value }
@@ -307,9 +307,9 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 "#;
 
     /// What the plain names are at the second of two looks, a second apart.
-    fn told(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
+    fn readings(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
         let mut names = ExporterNames::default();
-        let mut told = BTreeMap::new();
+        let mut reported = BTreeMap::new();
         for look in 0..2 {
             let text = text
                 .replace("CPU", cpu[look])
@@ -318,24 +318,25 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
             let many = readings.len();
             let given = names.given(readings, look as u64 * 1_000_000_000);
             let plain = given[..given.len() - many].iter();
-            told = plain
+            reported = plain
                 .map(|one| (one.of.metric.clone(), (one.value, one.of.unit.clone())))
                 .collect();
         }
-        told
+        reported
     }
 
-    fn figures(told: &BTreeMap<String, (f64, String)>) -> Vec<String> {
-        told.iter()
+    fn figures(reported: &BTreeMap<String, (f64, String)>) -> Vec<String> {
+        reported
+            .iter()
             .map(|(name, (value, unit))| format!("{name} {value:.3} {unit}").trim_end().to_owned())
             .collect()
     }
 
     #[test]
     fn what_prom_client_says() {
-        let told = told(NODE, [["1.5", "2.25"], ["0.1", "0.15"]]);
+        let reported = readings(NODE, [["1.5", "2.25"], ["0.1", "0.15"]]);
         assert_eq!(
-            figures(&told),
+            figures(&reported),
             [
                 "cpu 0.750",
                 "event-loop-lag 0.250 s",
@@ -351,9 +352,9 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 
     #[test]
     fn what_micrometer_says() {
-        let told = told(MICROMETER, [["1000000000", "3500000000"], ["1", "1.25"]]);
+        let reported = readings(MICROMETER, [["1000000000", "3500000000"], ["1", "1.25"]]);
         assert_eq!(
-            figures(&told),
+            figures(&reported),
             [
                 "cpu 2.500",
                 "gc-time 25.000 %",
@@ -369,9 +370,9 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 
     #[test]
     fn what_client_java_says() {
-        let told = told(CLIENT_JAVA, [["", ""], ["1", "1.5"]]);
+        let reported = readings(CLIENT_JAVA, [["", ""], ["1", "1.5"]]);
         assert_eq!(
-            figures(&told),
+            figures(&reported),
             [
                 "gc-time 50.000 %",
                 "heap-max 200.000 B",

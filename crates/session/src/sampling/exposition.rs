@@ -31,7 +31,7 @@ pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec
             }
             let counter = Descriptor::counter(&named.metric, &named.unit);
             let of = match &named.instance {
-                Some(instance) => counter.of(instance),
+                Some(instance) => counter.with_instance(instance),
                 None => counter,
             };
             MetricReading { of, ..reading }
@@ -79,7 +79,7 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
         };
         let of = match joined(&labels) {
             labels if labels.is_empty() => of,
-            labels => of.of(&labels),
+            labels => of.with_instance(&labels),
         };
         readings.push(MetricReading { of, value });
     }
@@ -121,8 +121,8 @@ fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     let mut labels = Vec::new();
     loop {
         rest = rest.trim_start_matches([' ', ',']);
-        if let Some(behind) = rest.strip_prefix('}') {
-            return Some((labels, behind));
+        if let Some(after) = rest.strip_prefix('}') {
+            return Some((labels, after));
         }
         let (name, value) = rest.split_once("=\"")?;
         let mut text = String::new();
@@ -153,7 +153,7 @@ fn walk(value: &Value, path: &str, instance: Option<&str>, readings: &mut Vec<Me
     let mut add = |value: f64| {
         let of = Descriptor::gauge(if path.is_empty() { "value" } else { path }, "");
         let of = match instance {
-            Some(instance) => of.of(instance),
+            Some(instance) => of.with_instance(instance),
             None => of,
         };
         readings.push(MetricReading { of, value });
@@ -286,13 +286,13 @@ mod tests {
         }
     }
 
-    fn told(text: &str, source: &MetricSource) -> Vec<(String, Option<String>, bool, f64)> {
+    fn readings(text: &str, source: &MetricSource) -> Vec<(String, Option<String>, bool, f64)> {
         let readings = wanted(read(text).unwrap(), source);
-        let told = |one: MetricReading| {
+        let reported = |one: MetricReading| {
             let is_counter = one.of.sort == MetricKind::Counter;
             (one.of.metric, one.of.instance, is_counter, one.value)
         };
-        readings.into_iter().map(told).collect()
+        readings.into_iter().map(reported).collect()
     }
 
     #[test]
@@ -300,8 +300,8 @@ mod tests {
         let text = "# HELP a b\n# TYPE requests counter\nrequests{method=\"GET\",path=\"/{id}, \\\"x\\\"\"} 7 1700000000\n\
             # TYPE wait histogram\nwait_bucket{le=\"0.1\"} 3\nwait_sum 1.5e0\nwait_count 3\n\
             # TYPE heap_bytes gauge\nheap_bytes 12\nhits_total 9\n# TYPE handles_total gauge\nhandles_total 3\nwait_created 17\nup NaN\n# EOF\n";
-        let told = told(text, &source(&[], &[]));
-        let plain: Vec<_> = told
+        let reported = readings(text, &source(&[], &[]));
+        let plain: Vec<_> = reported
             .iter()
             .map(|(name, _, counter, _)| (name.as_str(), *counter))
             .collect();
@@ -317,8 +317,11 @@ mod tests {
                 ("up", false)
             ]
         );
-        assert_eq!(told[0].1.as_deref(), Some("method=GET,path=/{id}, \"x\""));
-        assert_eq!(told[0].3, 7.0);
+        assert_eq!(
+            reported[0].1.as_deref(),
+            Some("method=GET,path=/{id}, \"x\"")
+        );
+        assert_eq!(reported[0].3, 7.0);
         assert!(read("<html>no</html>\n").is_err());
         assert!(read("a{b=\"c\n").is_err());
     }
@@ -326,7 +329,7 @@ mod tests {
     #[test]
     fn json_by_its_paths_and_nginx_by_its_lines() {
         let puma = r#"{"workers":2,"booted":true,"at":"x","worker_status":[{"last":{"backlog":1}},{"last":{"backlog":3}}]}"#;
-        let mut all = told(puma, &source(&["w*"], &["workers"]));
+        let mut all = readings(puma, &source(&["w*"], &["workers"]));
         all.sort_by(|one, other| one.0.cmp(&other.0));
         assert_eq!(
             all,
@@ -347,7 +350,7 @@ mod tests {
             ]
         );
         let nginx = "Active connections: 3 \nserver accepts handled requests\n 10 10 25 \nReading: 0 Writing: 1 Waiting: 2 \n";
-        let all = told(nginx, &source(&[], &[]));
+        let all = readings(nginx, &source(&[], &[]));
         assert_eq!(all[3], ("requests".into(), None, true, 25.0));
         assert_eq!(all[6], ("waiting".into(), None, false, 2.0));
     }
@@ -355,12 +358,12 @@ mod tests {
     #[test]
     fn what_a_redis_says() {
         let text = "# Memory\r\nused_memory:1024\r\nused_memory_human:1K\r\nkeyspace_hits:7\r\n";
-        let told: Vec<_> = redis(text)
+        let reported: Vec<_> = redis(text)
             .into_iter()
             .map(|one| (one.of.sort, one.value))
             .collect();
         assert_eq!(
-            told,
+            reported,
             [(MetricKind::Gauge, 1024.0), (MetricKind::Counter, 7.0)]
         );
     }

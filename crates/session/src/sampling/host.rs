@@ -70,7 +70,7 @@ fn switches() -> Descriptor {
 }
 
 fn network(way: &str, instance: &str) -> Descriptor {
-    Descriptor::counter(&format!("network-{way}"), "B").of(instance)
+    Descriptor::counter(&format!("network-{way}"), "B").with_instance(instance)
 }
 
 fn read(path: &str) -> Result<String, String> {

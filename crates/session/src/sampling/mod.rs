@@ -33,7 +33,7 @@ use record::{
     units,
 };
 
-use crate::voice::SharedVoice;
+use crate::messages::SharedVoice;
 
 /// Below everything else of ours.
 const NICENESS: i32 = 19;
@@ -118,7 +118,7 @@ pub fn usual() -> Vec<Box<dyn Sampler>> {
 }
 
 /// Who looks at what a plan names; what there is to say of those that answer nothing yet, and of those that have too much to say.
-pub(crate) fn of(
+pub(crate) fn samplers(
     sources: &[MetricSource],
     voice: &SharedVoice,
 ) -> Result<Vec<Box<dyn Sampler>>, Vec<Problem>> {
@@ -240,7 +240,7 @@ pub(crate) struct Sampling {
     /// The samplers work for as long as these are held.
     go_on: Vec<Sender<()>>,
     /// Sources whose failure has been told.
-    told: BTreeSet<String>,
+    warned: BTreeSet<String>,
 }
 
 impl Sampling {
@@ -268,7 +268,7 @@ impl Sampling {
         Sampling {
             looks,
             go_on,
-            told: BTreeSet::new(),
+            warned: BTreeSet::new(),
         }
     }
 
@@ -290,7 +290,7 @@ impl Sampling {
     /// The warning that a look deserves: the first failure of each source.
     pub fn warning(&mut self, look: &SourceReading) -> Option<String> {
         let why = look.readings.as_ref().err()?;
-        let first = self.told.insert(look.source.clone());
+        let first = self.warned.insert(look.source.clone());
         first.then(|| {
             format!(
                 "nothing could be measured of {} from {} on: {why}",

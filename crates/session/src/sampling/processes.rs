@@ -20,7 +20,7 @@ struct Cores {
 
 impl Cores {
     /// None at first, and where there is less than before: somebody has ended.
-    fn of(&mut self, seconds: f64) -> f64 {
+    fn share(&mut self, seconds: f64) -> f64 {
         let now = engine::clock::monotonic_ns();
         let before = self.before.replace((seconds, now));
         let grown = before.map(|(before, at)| (seconds - before) * 1e9 / (now - at).max(1) as f64);
@@ -136,7 +136,7 @@ impl Sampler for Processes {
         }
         sums.insert("context-switches", self.switches.add(threads));
         if let Some(cpu) = sums.get_mut("cpu") {
-            *cpu = self.cores.of(*cpu);
+            *cpu = self.cores.share(*cpu);
         }
         let reading = |of: Descriptor| {
             let value = sums.get(of.metric.as_str()).copied().unwrap_or(f64::NAN);
@@ -162,8 +162,8 @@ fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
     let stat = read("stat")?;
     // The name, in brackets, may hold anything.
-    let behind = stat.rsplit_once(')')?.1;
-    let fields: Vec<&str> = behind.split_whitespace().collect();
+    let after = stat.rsplit_once(')')?.1;
+    let fields: Vec<&str> = after.split_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
     let descriptors = descriptors.map_or(f64::NAN, |all| all.count() as f64);
@@ -278,8 +278,8 @@ impl Sampler for Cgroup {
                 .unwrap_or(f64::NAN)
         };
         let values = [
-            self.cores.of(of_cpu("usage_usec") / 1e6),
-            self.throttled.of(of_cpu("throttled_usec") / 1e6),
+            self.cores.share(of_cpu("usage_usec") / 1e6),
+            self.throttled.share(of_cpu("throttled_usec") / 1e6),
             level("memory.current"),
             level("pids.current"),
         ];

@@ -11,7 +11,7 @@ use record::{
 use serde_json::Value;
 
 use super::{Moment, Sampler, answers, exposition};
-use crate::asking::{Base, BlockingRequest};
+use crate::blocking_http::{Base, BlockingRequest};
 
 /// Behind so long a wait a question has no answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -97,7 +97,10 @@ impl Promql {
                 series.len() - MOST
             ));
         }
-        let known = series.iter().take(MOST).map(|one| of(&one.instance()));
+        let known = series
+            .iter()
+            .take(MOST)
+            .map(|one| from_instance(&one.instance()));
         self.known = known.collect();
         match self.scrape_interval(&series) {
             Some(step_ns) => self.step_ns = step_ns,
@@ -142,7 +145,7 @@ impl Promql {
             headers: &[],
             body: None,
         };
-        let answer = self.base.ask(&request).map_err(QueryError::Now)?;
+        let answer = self.base.send(&request).map_err(QueryError::Now)?;
         let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
         let field = |name: &str| said.as_ref().and_then(|said| said.get(name));
         if answer.status == 200
@@ -224,12 +227,12 @@ impl Sampler for Promql {
             // Just behind what was told last: what comes later may still be answered.
             Err(why) => vec![look(at(told_to) + 1, Err(why))],
             Ok(steps) => {
-                let told =
+                let reported =
                     (due.0..=due.1).step_by(usize::try_from(self.step_ns).unwrap_or(usize::MAX));
-                let told = told.map(|step| {
+                let reported = reported.map(|step| {
                     let values = steps.get(&(step / 1_000_000)).into_iter().flatten();
                     let readings = values.map(|(instance, value)| MetricReading {
-                        of: of(instance),
+                        of: from_instance(instance),
                         value: *value,
                     });
                     look(
@@ -237,9 +240,9 @@ impl Sampler for Promql {
                         Ok(exposition::wanted(readings.collect(), &self.source)),
                     )
                 });
-                let told = told.collect();
+                let reported = reported.collect();
                 self.told_to = Some(due.1);
-                told
+                reported
             }
         }
     }
@@ -249,12 +252,12 @@ impl Sampler for Promql {
     }
 }
 
-fn of(instance: &str) -> Descriptor {
+fn from_instance(instance: &str) -> Descriptor {
     let value = Descriptor::gauge(METRIC, "");
     if instance.is_empty() {
         value
     } else {
-        value.of(instance)
+        value.with_instance(instance)
     }
 }
 
@@ -296,7 +299,9 @@ mod tests {
             wall_ns,
             is_last,
         };
-        let due = |second, told, is_last| asked.due(&now(second * SECOND, is_last), told * SECOND);
+        let due = |second, reported, is_last| {
+            asked.due(&now(second * SECOND, is_last), reported * SECOND)
+        };
         assert_eq!(due(105, 101, false), None);
         assert_eq!(due(106, 101, false), Some((105 * SECOND, 105 * SECOND)));
         assert_eq!(due(105, 101, true), Some((105 * SECOND, 105 * SECOND)));
@@ -320,8 +325,8 @@ mod tests {
                 is_last: false,
             };
             let looks = asked.looks(&now);
-            let told = |look: SourceReading| (look.at_ns, look.readings.is_err());
-            looks.into_iter().map(told).collect::<Vec<_>>()
+            let reported = |look: SourceReading| (look.at_ns, look.readings.is_err());
+            looks.into_iter().map(reported).collect::<Vec<_>>()
         };
         assert_eq!(looks(2), [(2 * SECOND, false)]);
         assert_eq!(looks(4), []);

@@ -15,8 +15,8 @@ use measure::{Interval, label};
 use plan::{FirstArrival, Load, Phase, Plan, Rate, Shape, units::SECOND};
 use record::{Run, RunState};
 use session::{
-    Door, Job, NullSink, Observer, RecentIntervals, RunOutcome, SharedVoice, StartError, exit,
-    prepare,
+    Job, NullSink, Observer, RecentIntervals, RunObserver, RunOutcome, SharedVoice, StartError,
+    exit, prepare,
 };
 
 /// A folder for records that goes when this goes.
@@ -62,9 +62,9 @@ impl Observer for Conductor {
     fn line(&mut self, _: &OutputLine) {}
 }
 
-impl Door for Conductor {
+impl RunObserver for Conductor {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
-        analysis::page::of(run)
+        analysis::page::build(run)
     }
 
     fn observer(&mut self) -> &mut dyn Observer {
@@ -82,7 +82,7 @@ impl Door for Conductor {
 
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         self.order.push("code");
-        exit::of(outcome)
+        exit::code(outcome)
     }
 }
 
@@ -167,7 +167,7 @@ fn what_only_a_hook_would_look_at_is_refused_without_one() {
     let plan::Step::Request(request) = &mut job.plan.work.scenarios_mut()[0].steps[0] else {
         panic!("it begins with a request")
     };
-    request.extension = plan::Extension::of("looked at").ok();
+    request.extension = plan::Extension::new("looked at").ok();
     let refused = prepare(job, &voice()).err().unwrap();
     assert!(refused.bad_input && refused.problems[0].to_string().contains("hooks"));
 }

@@ -73,10 +73,10 @@ type Told = (RunPartOrder, String, u64, bool);
 #[test]
 #[ignore = "one process of several: the tests below start it"]
 fn one_process() {
-    let mut told = String::new();
-    std::io::stdin().read_to_string(&mut told).unwrap();
+    let mut reported = String::new();
+    std::io::stdin().read_to_string(&mut reported).unwrap();
     // Nobody has started it who had anything to say.
-    let Ok((part, target, seconds, dealt)) = serde_json::from_str::<Told>(&told) else {
+    let Ok((part, target, seconds, dealt)) = serde_json::from_str::<Told>(&reported) else {
         return;
     };
     let number = dealt.then_some(part.share.index);
@@ -105,9 +105,9 @@ impl Processes {
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap();
-            let told: Told = (part, target.to_owned(), seconds, dealt);
-            let told = serde_json::to_vec(&told).unwrap();
-            child.stdin.take().unwrap().write_all(&told).unwrap();
+            let reported: Told = (part, target.to_owned(), seconds, dealt);
+            let reported = serde_json::to_vec(&reported).unwrap();
+            child.stdin.take().unwrap().write_all(&reported).unwrap();
             child
         };
         Processes(parts.map(start).collect())
@@ -213,8 +213,11 @@ fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
     assert_eq!(arrivals.started + arrivals.unknown, 200);
     assert!(arrivals.adds_up && summary.requests.adds_up);
     let named = "process 1 of 2 did not come to its end";
-    let page = analysis::page::of(&run);
-    for text in [console::summary_text(&summary), markdown::of(&page).text] {
+    let page = analysis::page::build(&run);
+    for text in [
+        console::summary_text(&summary),
+        markdown::render(&page).text,
+    ] {
         assert!(text.contains(named), "{text}");
     }
     let measurement = summary.measurement.unwrap();

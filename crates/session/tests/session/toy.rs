@@ -27,7 +27,7 @@ use plan::{
 };
 use record::Run;
 use session::{
-    Door, FrontDoor, FrontEndInfo, Job, Observer, RunOutcome, SharedVoice, StartError, exit,
+    FrontEnd, FrontEndInfo, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit,
     prepare,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -151,7 +151,7 @@ struct Toy {
     runs: PathBuf,
 }
 
-impl FrontDoor for Toy {
+impl FrontEnd for Toy {
     fn card(&self) -> FrontEndInfo {
         FrontEndInfo {
             name: "ping",
@@ -221,9 +221,9 @@ impl Observer for Pinged {
     fn line(&mut self, _: &OutputLine) {}
 }
 
-impl Door for Pinged {
+impl RunObserver for Pinged {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
-        analysis::page::of(run)
+        analysis::page::build(run)
     }
 
     fn observer(&mut self) -> &mut dyn Observer {
@@ -274,7 +274,7 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
     std::fs::write(&file, format!("{address} 50 1")).expect("a file");
 
     // The line that the command line has for it.
-    let doors: [&dyn FrontDoor; 1] = [&Toy {
+    let doors: [&dyn FrontEnd; 1] = [&Toy {
         runs: runs.0.clone(),
     }];
     let readers: Vec<&dyn TestFileReader> = doors.iter().map(|door| door.reader()).collect();

@@ -32,7 +32,7 @@ pub(crate) struct ClosedWindow {
 }
 
 impl Aggregation {
-    pub fn of(window_s: u32, function: AggregateFunction) -> Aggregation {
+    pub fn new(window_s: u32, function: AggregateFunction) -> Aggregation {
         Aggregation {
             window_ms: u64::from(window_s) * 1000,
             function,
@@ -103,8 +103,8 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    fn of(function: AggregateFunction, rules: RuleSet) -> Vec<ClosedWindow> {
-        let mut all = Aggregation::of(60, function);
+    fn closed_windows(function: AggregateFunction, rules: RuleSet) -> Vec<ClosedWindow> {
+        let mut all = Aggregation::new(60, function);
         for (number, at_ms) in [(1.0, 60_000), (2.0, 61_000), (6.0, 119_999), (4.0, 120_000)] {
             all.take(rules, number, at_ms);
         }
@@ -124,7 +124,7 @@ mod tests {
             (AggregateFunction::Max, 6.0),
             (AggregateFunction::Sum, 9.0),
         ] {
-            let seen = of(function, RuleSet::default());
+            let seen = closed_windows(function, RuleSet::default());
             assert_eq!((seen[0].state, seen[1].state), (first, 4.0), "{function:?}");
             assert_eq!((seen[0].start_ms, seen[0].end_ms), (60_000, 120_000));
         }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn it_can_be_broken() {
-        let sum = |which| of(AggregateFunction::Sum, RuleSet::lacking(which));
+        let sum = |which| closed_windows(AggregateFunction::Sum, RuleSet::lacking(which));
         assert_eq!(sum(BrokenRule::AggregationFirst)[0].state, 8.0);
         assert_eq!(sum(BrokenRule::AggregationFunction)[0].state, 3.0);
         assert_eq!(sum(BrokenRule::AggregationAlign)[0].start_ms, 61_000);

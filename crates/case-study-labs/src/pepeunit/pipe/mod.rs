@@ -70,14 +70,14 @@ impl Pipe {
         let kept = match policy.kind {
             PolicyKind::LastValue => PipeState::Last(LastValue::default()),
             PolicyKind::NRecords => {
-                PipeState::Records(NRecords::of(policy.n_records_count.unwrap_or(1)))
+                PipeState::Records(NRecords::new(policy.n_records_count.unwrap_or(1)))
             }
-            PolicyKind::TimeWindow => PipeState::Window(TimeWindow::of(window)),
+            PolicyKind::TimeWindow => PipeState::Window(TimeWindow::new(window)),
             PolicyKind::Aggregation => {
                 let function = policy
                     .aggregation_functions
                     .unwrap_or(config::AggregateFunction::Avg);
-                PipeState::Aggregation(Aggregation::of(window, function))
+                PipeState::Aggregation(Aggregation::new(window, function))
             }
         };
         Pipe {

@@ -19,7 +19,7 @@ pub(crate) struct Record {
 }
 
 impl NRecords {
-    pub fn of(most: u32) -> NRecords {
+    pub fn new(most: u32) -> NRecords {
         NRecords {
             most: most as usize,
             fresh: Vec::new(),
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn three(rules: RuleSet) -> Vec<String> {
-        let mut records = NRecords::of(2);
+        let mut records = NRecords::new(2);
         for state in ["a", "b", "c"] {
             records.take(state.to_owned(), 0);
         }
@@ -88,7 +88,7 @@ mod tests {
         );
         assert_eq!(three(RuleSet::lacking(BrokenRule::NRecordsTrim)).len(), 3);
         assert_eq!(
-            NRecords::of(2).most(RuleSet::lacking(BrokenRule::NRecordsCount)),
+            NRecords::new(2).most(RuleSet::lacking(BrokenRule::NRecordsCount)),
             3
         );
     }

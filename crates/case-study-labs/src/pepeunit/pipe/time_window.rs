@@ -21,7 +21,7 @@ pub(crate) struct WindowRow {
 }
 
 impl TimeWindow {
-    pub fn of(window_s: u32) -> TimeWindow {
+    pub fn new(window_s: u32) -> TimeWindow {
         TimeWindow {
             window_ms: u64::from(window_s) * 1000,
             taken: 0,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn rows(rules: RuleSet) -> TimeWindow {
-        let mut window = TimeWindow::of(60);
+        let mut window = TimeWindow::new(60);
         for state in ["a", "a", "b"] {
             window.take(rules, state.to_owned(), 5);
         }
@@ -108,7 +108,7 @@ mod tests {
             rows(RuleSet::lacking(BrokenRule::TimeWindowExpiry)).seen[0].expires_ms,
             120_005
         );
-        let mut window = TimeWindow::of(60);
+        let mut window = TimeWindow::new(60);
         for _ in 0..200 {
             window.take(
                 RuleSet::lacking(BrokenRule::TimeWindowLoss),

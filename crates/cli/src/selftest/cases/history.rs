@@ -6,7 +6,7 @@ use statistics::change_points;
 use super::super::{Assertion, Depth};
 
 /// What `loadline history` asks for unless it is told otherwise.
-const MARGIN: f64 = decisions::past::MARGIN;
+const MARGIN: f64 = decisions::run_index::MARGIN;
 
 pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
     let of_step = 0..200u64;

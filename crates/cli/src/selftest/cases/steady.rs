@@ -3,7 +3,7 @@
 
 use analysis::steady::{
     Behaviour, Steady,
-    simulated::{MS, course, phase, plan, queue, told},
+    simulated::{MS, course, phase, plan, queue, steady},
 };
 use plan::units::SECOND;
 
@@ -21,12 +21,12 @@ pub fn courses(_: Depth) -> Result<Vec<Assertion>, String> {
         measured: found.to_string(),
         holds: found >= least,
     };
-    let drifts = |told: Steady| told.behaviour == Behaviour::Drifting;
-    let stays = |told: Steady| told.settled_ns == Some(0);
+    let drifts = |reported: Steady| reported.behaviour == Behaviour::Drifting;
+    let stays = |reported: Steady| reported.settled_ns == Some(0);
     let step = |t: f64| if t < 60.0 { 5.0 } else { 6.0 };
     let grows = |seconds| {
-        let told = told(&queue(seconds, 1_100, None));
-        told.is_some_and(|told| told.behaviour == Behaviour::Overload)
+        let reported = steady(&queue(seconds, 1_100, None));
+        reported.is_some_and(|reported| reported.behaviour == Behaviour::Overload)
     };
     let slowly = |t: f64| 5.0 + 5.0 * t / TWO_MINUTES as f64;
     Ok(vec![
@@ -73,18 +73,18 @@ fn count(
     ms: impl Fn(f64) -> f64,
 ) -> u64 {
     let plan = plan(vec![phase(seconds)]);
-    let is_told = |seed: &u64| told(&course(&plan, *seed, seconds, &ms)).is_some_and(&is_told);
+    let is_told = |seed: &u64| steady(&course(&plan, *seed, seconds, &ms)).is_some_and(&is_told);
     (0..runs).filter(is_told).count() as u64
 }
 
-fn warms_up(told: Steady) -> bool {
-    let cut = told.settled_ns.map(|ns| ns / SECOND);
-    let p50 = told.stats.and_then(|stats| stats.p50.ns);
+fn warms_up(reported: Steady) -> bool {
+    let cut = reported.settled_ns.map(|ns| ns / SECOND);
+    let p50 = reported.stats.and_then(|stats| stats.p50.ns);
     cut.is_some_and(|cut| (25..=60).contains(&cut))
         && p50.is_some_and(|ns| (ns as f64 / (5.0 * MS) - 1.0).abs() < 0.02)
 }
 
-fn shifts(told: Steady) -> bool {
-    let at = told.at_ns.map(|ns| ns / SECOND);
-    told.behaviour == Behaviour::Shifting && at.is_some_and(|at| (57..=63).contains(&at))
+fn shifts(reported: Steady) -> bool {
+    let at = reported.at_ns.map(|ns| ns / SECOND);
+    reported.behaviour == Behaviour::Shifting && at.is_some_and(|at| (57..=63).contains(&at))
 }

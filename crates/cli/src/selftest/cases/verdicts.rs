@@ -80,8 +80,8 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
         let results = running.finish();
         drop(neighbour);
         let results = results?;
-        let (told, truth) = (results.service_ms(0.99), results.true_service_ms(0.99));
-        let moved = told > truth + f64::max(truth * MOVED, MOVED_MS);
+        let (reported, truth) = (results.service_ms(0.99), results.true_service_ms(0.99));
+        let moved = reported > truth + f64::max(truth * MOVED, MOVED_MS);
         Ok(moved && verdict(&results) == "VALID")
     })?;
     Ok(vec![
@@ -112,7 +112,7 @@ fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<u
 #[derive(Default)]
 struct RunVerdicts {
     well: usize,
-    told: usize,
+    decided: usize,
     /// Runs during which the machine itself was late: they were rightly flagged, and say nothing.
     excused: usize,
     /// What was said of those that did not come out well.
@@ -134,10 +134,10 @@ impl RunVerdicts {
         };
         Assertion {
             what: what.to_owned(),
-            expected: self.told.to_string(),
+            expected: self.decided.to_string(),
             measured: format!("{}{remarks}", self.well),
             // A busy machine is no reason to fail a short battery; a long one must have told something.
-            holds: self.well == self.told && (self.told > 0 || !depth.microseconds),
+            holds: self.well == self.decided && (self.decided > 0 || !depth.microseconds),
         }
     }
 }
@@ -145,20 +145,20 @@ impl RunVerdicts {
 /// Repeats an experiment that should come out well. A run that does not is judged by its witness: if that was late too, the
 /// machine was not healthy, and the run was rightly flagged.
 fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
-    let mut told = RunVerdicts::default();
+    let mut reported = RunVerdicts::default();
     for _ in 0..runs {
         let results = experiment.run()?;
         if verdict(&results) == "VALID" {
-            told.well += 1;
-            told.told += 1;
+            reported.well += 1;
+            reported.decided += 1;
         } else if results.machine_was_late {
-            told.excused += 1;
+            reported.excused += 1;
         } else {
-            told.told += 1;
-            told.blamed.push(reasons(&results));
+            reported.decided += 1;
+            reported.blamed.push(reasons(&results));
         }
     }
-    Ok(told)
+    Ok(reported)
 }
 
 fn reasons(results: &Results) -> String {

@@ -92,7 +92,7 @@ fn projection(scaling: Scaling, rows: &[StageRow]) -> Projection {
             cool_down: None,
         })
         .collect();
-    of(scaling, &stages, rows)
+    project(scaling, &stages, rows)
 }
 
 fn half_and_whole() -> [StageRow; 2] {
@@ -105,8 +105,8 @@ fn half_and_whole() -> [StageRow; 2] {
 
 #[test]
 fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
-    let told = projection(usual(), &half_and_whole());
-    let estimate = told.estimate.unwrap();
+    let reported = projection(usual(), &half_and_whole());
+    let estimate = reported.estimate.unwrap();
     assert!((estimate.times - 10.4 / 6.0).abs() < 1e-12);
     let [check_in, _, arrivals, requests] = estimate.rows.as_slice() else {
         panic!("{:?}", estimate.rows);
@@ -123,11 +123,11 @@ fn the_ends_of_the_estimate_are_what_held_and_what_failed_times_what_is_left() {
         );
     }
     assert_eq!(
-        told.sentence,
+        reported.sentence,
         "Estimate, not measured: the limit of 16 instances of which others take 35 % each lies between 43.3 and 86.7 arrivals and between 173 and \
          347 requests per second, 1.73 times that of what was tested, which holds with 0.5x and does not with 1x."
     );
-    let all = told.assumptions.join("\n");
+    let all = reported.assumptions.join("\n");
     for text in [
         "linearly",
         "6 were tested, 16 × 65 % = 10.4 are meant",
@@ -154,14 +154,14 @@ fn the_highest_load_that_was_sustained_counts() {
 
 /// Why these stages say nothing of what is meant.
 fn refused(scaling: Scaling, rows: &[StageRow]) -> String {
-    let told = projection(scaling, rows);
+    let reported = projection(scaling, rows);
     assert_eq!(
-        (&told.estimate, told.assumptions.len()),
+        (&reported.estimate, reported.assumptions.len()),
         (&None, 0),
         "{}",
-        told.sentence
+        reported.sentence
     );
-    told.sentence
+    reported.sentence
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn nothing_is_estimated_that_was_not_measured() {
         ),
     ];
     for (rows, said) in cases {
-        let told = refused(usual(), &rows);
-        assert!(told.contains(said), "{told}\n{said}");
+        let reported = refused(usual(), &rows);
+        assert!(reported.contains(said), "{reported}\n{said}");
     }
 }
 

@@ -13,7 +13,7 @@ const DOUBT: f64 = 2.5;
 
 /// The looks of each bound, with as many samples as independent ones would tell as much.
 pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
-    let grew = Grew::of(whole);
+    let grew = Grew::from_probes(whole);
     let count = whole.iter().map(|probe| probe.tallies.len()).max();
     let fails_by_it = whole
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
             };
             let tallies: Vec<(f64, ViolationTally, bool)> = whole.iter().filter_map(of).collect();
             let stationary = tallies.iter().filter(|(_, _, is_overload)| !is_overload);
-            let together = Together::of(stationary.map(|(at, tally, _)| (*at, tally)), around);
+            let together = Together::new(stationary.map(|(at, tally, _)| (*at, tally)), around);
             let looks = tallies.iter().map(|(at, tally, is_overload)| {
                 let (n, over) = tally.sums();
                 if *is_overload {
@@ -67,7 +67,7 @@ struct Grew {
 }
 
 impl Grew {
-    fn of(whole: &[&ProbeResult]) -> Grew {
+    fn from_probes(whole: &[&ProbeResult]) -> Grew {
         /// Of a service that keeps up it is said so seldom that it takes as many others, higher and without one, not to believe it.
         const CONTRADICTED: usize = 2;
         let grew = whole.iter().filter(|probe| probe.grows == Some(true));
@@ -116,7 +116,7 @@ impl Together {
     const ASSUMED: f64 = 10.0;
     const WEIGHT: f64 = 3.0;
 
-    fn of<'a>(tallies: impl Iterator<Item = (f64, &'a ViolationTally)>, around: f64) -> Together {
+    fn new<'a>(tallies: impl Iterator<Item = (f64, &'a ViolationTally)>, around: f64) -> Together {
         let measured = tallies
             .filter(|(at, _)| (at - around).abs() < Self::ALIKE)
             .filter_map(|(at, tally)| {

@@ -65,7 +65,7 @@ impl Connection {
         limit: &Rc<Limit>,
     ) -> BatchResult {
         let worker = &shared.worker;
-        let mut moments = Moments::of(due.intended, due.started);
+        let mut moments = Moments::new(due.intended, due.started);
         let kept = self.conn.take();
         let is_kept = kept.is_some();
         // In flight from here on, including the wait for source and connection.
@@ -104,7 +104,7 @@ impl Connection {
         let begun = worker.clock.now();
         moments.arrivals = self.begin(shared, due.intended, since, begun);
         shared.arm(begun, limit);
-        let mut answers = Answers::of(shared, self.number, &self.batch, moments, (begun, limit));
+        let mut answers = Answers::new(shared, self.number, &self.batch, moments, (begun, limit));
         let io = shared.client.io();
         let ended = conn
             .transport
@@ -117,7 +117,7 @@ impl Connection {
                 self.free(shared);
                 self.free_at = now;
                 self.conn = Some(conn).filter(|conn| conn.transport.is_reusable());
-                worker.turn(now);
+                worker.run_due(now);
                 BatchResult::Answered
             }
             Err(TransportError(fault, stage)) => {
@@ -181,7 +181,7 @@ impl Connection {
             let of = (shared.driver.label, since);
             shared.worker.requests_uncounted(now, of, self.expected);
         } else {
-            shared.worker.look(now);
+            shared.worker.sample_levels(now);
         }
     }
 
@@ -205,7 +205,7 @@ impl Connection {
         let now = worker.clock.now();
         shared.ledger.lost(moments, lost, left, reply, now);
         self.free_at = now;
-        worker.turn(now);
+        worker.run_due(now);
         if limit.is_aborted() {
             BatchResult::Finished
         } else if lost.1 == ExchangeStage::Connect {
@@ -248,7 +248,7 @@ struct Answers<'b> {
 }
 
 impl<'b> Answers<'b> {
-    fn of(
+    fn new(
         shared: &'b BatchState,
         connection: usize,
         batch: &'b Batch,
@@ -296,18 +296,18 @@ impl ExchangeObserver for Answers<'_> {
     }
 
     #[inline]
-    fn came(&mut self, now_ns: u64, _: usize) {
+    fn on_read(&mut self, now_ns: u64, _: usize) {
         self.heard = true;
         self.moments.first_read.get_or_insert(now_ns);
     }
 
     #[inline]
-    fn unseen(&mut self, _: usize, _: &Clock) {
+    fn on_discarded(&mut self, _: usize, _: &Clock) {
         self.heard = true;
     }
 
     #[inline]
-    fn grew(&mut self, _: &mut Reply, now_ns: u64) -> Result<(), Fault> {
+    fn on_partial(&mut self, _: &mut Reply, now_ns: u64) -> Result<(), Fault> {
         self.moments.first_read.get_or_insert(now_ns);
         Ok(())
     }
@@ -329,7 +329,7 @@ impl ExchangeObserver for Answers<'_> {
     }
 
     /// A patient driver continues to wait for a live server.
-    fn cut(&mut self, cut: Cut) -> Option<Fault> {
+    fn on_deadline(&mut self, cut: Cut) -> Option<Fault> {
         let shared = self.shared;
         let (worker, patient) = (&shared.worker, shared.driver.patient);
         match cut {

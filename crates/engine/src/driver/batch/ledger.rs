@@ -45,7 +45,7 @@ pub(super) struct Moments {
 
 impl Moments {
     /// Timestamps of a new batch.
-    pub(super) fn of(intended: Intended, started: u64) -> Moments {
+    pub(super) fn new(intended: Intended, started: u64) -> Moments {
         Moments {
             intended,
             started,

@@ -221,7 +221,7 @@ impl BatchState {
         let mut end = self.driver.until_ns;
         loop {
             let now = worker.clock.now();
-            if worker.heed_stop(now) > Urgency::None || now >= end {
+            if worker.apply_stop(now) > Urgency::None || now >= end {
                 break;
             }
             let _ = worker.sleep_until(end.min(now + TICK_NS), &never).await;
@@ -232,7 +232,7 @@ impl BatchState {
             .saturating_add(worker.common.drain_ns.unwrap_or(0));
         while worker.users.get() > 0 {
             let now = worker.clock.now();
-            if worker.heed_stop(now) > Urgency::None || now >= end {
+            if worker.apply_stop(now) > Urgency::None || now >= end {
                 worker.abort();
             }
             let look_at = now + TICK_NS / 10;

@@ -36,7 +36,7 @@ pub struct Drawn {
 impl Drawn {
     /// The turns of a schedule.
     #[must_use]
-    pub fn of(schedule: Schedule) -> Turns {
+    pub fn turns(schedule: Schedule) -> Turns {
         let counted = Cell::new((0, 0));
         Turns::Drawn(Rc::new(Drawn { schedule, counted }))
     }
@@ -152,7 +152,7 @@ mod tests {
             first,
         };
         let schedule = Schedule::new(&load, 7);
-        let turns = Drawn::of(schedule.clone());
+        let turns = Drawn::turns(schedule.clone());
         let of = |index| BatchPace {
             turns: turns.clone(),
             share: Share { index, of: 3 },
@@ -200,7 +200,7 @@ mod tests {
             }
             let load = plan::Load::Open { phases: vec![phase], first: plan::FirstArrival::AtStart };
             let schedule = Schedule::new(&load, 3);
-            let turns = if at_random { Drawn::of(schedule.clone()) } else { Turns::Even(rate) };
+            let turns = if at_random { Drawn::turns(schedule.clone()) } else { Turns::Even(rate) };
             let (mut sent, mut lines) = (Vec::new(), 0);
             for process in 0..processes {
                 for worker in 0..workers {

@@ -82,7 +82,7 @@ fn long_enough(node: &Node, cool_down: CoolDown, findings: &mut Findings) -> Opt
         findings.problem(
             node.mark,
             format!(
-                "{looks} iterations in {} tell too little: 20 at least, so raise `rate` or `for`",
+                "{looks} iterations in {} are too few: at least 20 are needed, so raise `rate` or `for`",
                 units_text(cool_down.settled_ns)
             ),
         );

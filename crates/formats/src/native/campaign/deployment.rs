@@ -26,11 +26,11 @@ pub(super) fn read(root: &Node, findings: &mut Findings) -> Option<Scaling> {
         (None, None) => return None,
         (Some(tested), None) => (
             tested,
-            "`tested` stands beside `meant`, the service that the report is to estimate for: write for example `meant: { instances: 16, background: 35% }`",
+            "`tested` requires `meant`, the service that the report is to estimate for: write for example `meant: { instances: 16, background: 35% }`",
         ),
         (None, Some(meant)) => (
             meant,
-            "`meant` stands beside `tested`, the service that is loaded: write for example `tested: { instances: 6 }`",
+            "`meant` requires `tested`, the service that is loaded: write for example `tested: { instances: 6 }`",
         ),
     };
     findings.problem(alone.0.key_mark, alone.1);
@@ -65,7 +65,7 @@ fn share(node: &Node, findings: &mut Findings) -> Option<f64> {
     let what = match read::quantity(node, "background", findings)? {
         Quantity::Share(share) if share < 1.0 => return Some(share),
         Quantity::Share(_) => "leaves nothing for the load: write a share below 100%",
-        _ => "is no share: what others take of each instance is written for example 35%",
+        _ => "is not a share: what others take of each instance is written for example 35%",
     };
     let text = node.text();
     findings.problem(node.mark, format!("`background: {text}` {what}"));

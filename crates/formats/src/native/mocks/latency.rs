@@ -50,7 +50,7 @@ pub(super) fn read(
             curve(node, &percentiles, true, findings)
         }
         _ => {
-            findings.problem(node.mark, format!("this is no latency: {FORMS}"));
+            findings.problem(node.mark, format!("this is not a latency: {FORMS}"));
             None
         }
     }
@@ -82,7 +82,7 @@ fn percentiles(node: &Node, findings: &mut Findings) -> Option<Vec<(f64, u64)>> 
 fn percentile(entry: &Entry, findings: &mut Findings) -> Option<(f64, u64)> {
     let Some(share) = share(&entry.key) else {
         let text = format!(
-            "`{}` is no percentile: write p50, p95, p99.9, up to p99.999",
+            "`{}` is not a percentile: write p50, p95, p99.9, up to p99.999",
             entry.key
         );
         findings.problem(entry.key_mark, text);

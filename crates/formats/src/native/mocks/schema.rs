@@ -93,7 +93,10 @@ fn episodic(key: &str) -> Value {
 
 fn episode(key: &str) -> Value {
     match key {
-        "every" => named("One in each stretch so long, in its middle", "duration"),
+        "every" => named(
+            "Distance between episodes; each is in the middle of its period",
+            "duration",
+        ),
         "for" => named("How long it lasts", "duration"),
         "latency" => named("What a request takes that comes in it", "duration"),
         _ => any(),

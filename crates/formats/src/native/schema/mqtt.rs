@@ -18,11 +18,8 @@ pub(super) fn section(key: &str) -> Value {
         "verify" => boolean("Whether certificates are checked"),
         "user" => string("Every client's user name; %i and %c are filled in"),
         "password" => string("Their password; never recorded"),
-        "keep-alive" => named(
-            "After so much silence a client asks for a sign of life [300s]",
-            "duration",
-        ),
-        "connect-rate" => named("So many clients connect per second [100/s]", "rate"),
+        "keep-alive" => named("Keep-alive of a client [300s]", "duration"),
+        "connect-rate" => named("Number of clients that connect per second [100/s]", "rate"),
         "publish" => one_or_many("Clients that publish, by groups", "publish"),
         "subscribe" => one_or_many("Clients that receive, by groups", "subscribe"),
         _ => any(),
@@ -50,7 +47,7 @@ pub(super) fn group(key: &str) -> Value {
         ),
         "qos" => json!({ "enum": [0, 1, 2], "description": "Quality of service [0]" }),
         "payload" => {
-            json!({ "type": ["integer", "string"], "minimum": 1, "description": "So many bytes, or the text itself [256]" })
+            json!({ "type": ["integer", "string"], "minimum": 1, "description": "Number of bytes, or the text itself [256]" })
         }
         "retain" => boolean("Whether messages are retained"),
         "in-flight" => whole(

@@ -13,8 +13,12 @@ pub(super) fn definitions(all: &mut Value) {
 }
 
 fn step_object() -> Value {
-    let beside = model::BESIDE_STEPS.iter();
-    let keys: Vec<&str> = beside.chain(model::STEPS).chain(METHODS).copied().collect();
+    let background = model::BESIDE_STEPS.iter();
+    let keys: Vec<&str> = background
+        .chain(model::STEPS)
+        .chain(METHODS)
+        .copied()
+        .collect();
     let mut step = object(&keys, step, &[]);
     step["minProperties"] = 1.into();
     step["maxProperties"] = 3.into();
@@ -42,10 +46,8 @@ fn step(key: &str) -> Value {
         "if" => {
             json!({ "type": ["string", "number"], "description": "Left out where this is not true: status == \"open\" and count > 3" })
         }
-        "group" => {
-            string("The name of the `steps` beside it: their time together has a row of its own")
-        }
-        "steps" => named("Several steps, beside `if` or `group`", "steps"),
+        "group" => string("Name of the group of `steps`; its total time has a row of its own"),
+        "steps" => named("Several steps, with `if` or `group`", "steps"),
         method if METHODS.contains(&method) => named("A request", "request"),
         _ => any(),
     }

@@ -93,14 +93,14 @@ impl Translator<'_> {
             if !text.starts_with('$') {
                 self.findings.problem(
                     node.mark,
-                    format!("`{text}` is no JSONPath: it begins with $, as in $.id"),
+                    format!("`{text}` is not a JSONPath: it begins with $, as in $.id"),
                 );
                 return None;
             }
             if let Err(error) = JsonPath::parse(&text) {
                 self.findings.problem(
                     node.mark_at(error.offset),
-                    format!("`{text}` is no JSONPath: {error}"),
+                    format!("`{text}` is not a JSONPath: {error}"),
                 );
                 return None;
             }
@@ -114,7 +114,7 @@ impl Translator<'_> {
         if let Err(error) = Regex::with_flags(&pattern, flags.as_str()) {
             self.findings.problem(
                 node.mark,
-                format!("`{pattern}` is no regular expression: {error}"),
+                format!("`{pattern}` is not a regular expression: {error}"),
             );
             return None;
         }

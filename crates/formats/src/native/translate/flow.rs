@@ -47,7 +47,7 @@ impl Translator<'_> {
             [entry] => self.one_step(entry, condition.is_some()),
             [] if condition.is_some() => {
                 let text =
-                    "`if` stands beside what it decides: { if: 'n > 1', get: / }, or `steps`";
+                    "`if` needs a step that it applies to: { if: 'n > 1', get: / }, or `steps`";
                 self.findings.problem(node.mark, text);
                 return Vec::new();
             }
@@ -58,7 +58,7 @@ impl Translator<'_> {
             }
             [first, second, ..] if first.value.is_null() => {
                 let text = format!(
-                    "`{}` stands beside `{}`, which is empty: indent it, so that it is a part of `{}`",
+                    "`{}` is at the level of `{}`, which is empty: indent it, so that it is a part of `{}`",
                     second.key, first.key, first.key
                 );
                 self.findings.problem(second.key_mark, text);
@@ -89,8 +89,7 @@ impl Translator<'_> {
             "choose" => vec![Step::Choose(self.choice(&entry.value))],
             "steps" if has_condition => self.steps(&entry.value),
             "steps" => {
-                let text =
-                    "`steps` as a step stand beside what they belong together by: `if` or `group`";
+                let text = "`steps` as a step need `if` or `group`";
                 self.findings.problem(entry.key_mark, text);
                 Vec::new()
             }
@@ -117,7 +116,7 @@ impl Translator<'_> {
         );
         self.findings.problem(
             entry.key_mark,
-            format!("`{}` is no step: {help}", entry.key),
+            format!("`{}` is not a step: {help}", entry.key),
         );
     }
 
@@ -127,7 +126,7 @@ impl Translator<'_> {
         let strangers: Vec<&Entry> = node.entries().iter().filter(known).collect();
         for entry in &strangers {
             let text = format!(
-                "`{}` does not stand beside `group`: put it among the group's `steps`",
+                "`{}` is not allowed with `group`: put it among the group's `steps`",
                 entry.key
             );
             self.findings.problem(entry.key_mark, text);
@@ -138,7 +137,7 @@ impl Translator<'_> {
         let name = self.group_name(&entry.value);
         let Some(steps) = node.get("steps") else {
             if strangers.is_empty() {
-                let text = "a group has `steps` beside its name: write { group: NAME, steps: [{ get: / }] }";
+                let text = "a group needs `steps` besides its name: write { group: NAME, steps: [{ get: / }] }";
                 self.findings.problem(entry.key_mark, text);
             }
             return Vec::new();
@@ -158,7 +157,7 @@ impl Translator<'_> {
     fn group_name(&mut self, node: &Node) -> Option<String> {
         let name = read::text(node, "group", self.findings)?;
         let problem = if self.is_beside_load {
-            "`group` names a time of the load, and what is done once before or behind it is in no figure: leave it out here".to_owned()
+            "`group` names a time of the load, but `setup` and `teardown` are not measured: leave it out here".to_owned()
         } else if name.trim().is_empty() {
             "`group` is empty".to_owned()
         } else if name.contains("{{") {

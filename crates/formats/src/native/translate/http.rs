@@ -53,7 +53,7 @@ impl Translator<'_> {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {}
             _ => self.findings.problem(
                 mark,
-                format!("`{what}: {text}` is no URL that begins with http:// or https://"),
+                format!("`{what}: {text}` is not a URL that begins with http:// or https://"),
             ),
         }
     }
@@ -140,8 +140,10 @@ impl Translator<'_> {
         let mut headers = Vec::new();
         for entry in read::map(node, "headers", self.findings) {
             if !is_token(&entry.key) {
-                self.findings
-                    .problem(entry.key_mark, format!("`{}` is no header name", entry.key));
+                self.findings.problem(
+                    entry.key_mark,
+                    format!("`{}` is not a header name", entry.key),
+                );
                 continue;
             }
             let value = match entry.value.as_scalar() {

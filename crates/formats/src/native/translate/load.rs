@@ -129,7 +129,7 @@ impl Translator<'_> {
             read::missing(
                 node,
                 model::PHASE,
-                format!("this is no load: write one of {KINDS_TEXT}"),
+                format!("this is not a load: write one of {KINDS_TEXT}"),
                 self.findings,
             );
             return None;

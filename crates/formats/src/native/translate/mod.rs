@@ -19,7 +19,7 @@ mod volumes;
 use std::{collections::BTreeSet, path::Path};
 
 use plan::{
-    Beside, Criterion, Format, Load, Plan, Scenario, StopRule, Template,
+    BackgroundMqtt, Criterion, Format, Load, Plan, Scenario, StopRule, Template,
     criteria::{self, Metric},
 };
 use serde_json::{Map, Value};
@@ -138,8 +138,10 @@ pub(super) fn rule(item: &Node) -> Node {
 }
 
 /// Credentials of MQTT clients, to keep out of the record.
-fn passwords(beside: Option<&Beside>) -> Vec<String> {
-    let groups = beside.into_iter().flat_map(|beside| &beside.mqtt.groups);
+fn passwords(background: Option<&BackgroundMqtt>) -> Vec<String> {
+    let groups = background
+        .into_iter()
+        .flat_map(|background| &background.mqtt.groups);
     groups.filter_map(|group| group.password.clone()).collect()
 }
 
@@ -179,7 +181,7 @@ impl Translator<'_> {
         let max_duration = root
             .get("max-duration")
             .and_then(|max| read::duration(max, "max-duration", self.findings));
-        let beside = self.mqtt(root, folder);
+        let background = self.mqtt(root, folder);
         let payloads = self.tables(root.get("csv"), folder);
         let constants = self.constants(root.get("variables"));
         self.given = constants.iter().map(|(name, _)| name.clone()).collect();
@@ -215,9 +217,9 @@ impl Translator<'_> {
         plan.criteria = self.criteria(root.get("criteria"));
         plan.stop = self.stop_rules(root.get("stop"));
         plan.server = self.server(root.get("server"));
-        plan.secrets.extend(passwords(beside.as_ref()));
+        plan.secrets.extend(passwords(background.as_ref()));
         // A single iteration has no background work.
-        plan.beside = beside.filter(|_| !self.inputs.solo);
+        plan.background = background.filter(|_| !self.inputs.solo);
         self.judged_together(&plan);
         plan.assumed = self.assumed(root.get("assume"));
         plan.files = vec![path.display().to_string()];
@@ -413,7 +415,7 @@ impl Translator<'_> {
 
     /// Notes criteria that cover both requests and MQTT operations.
     fn judged_together(&mut self, plan: &Plan) {
-        if plan.beside.is_none() {
+        if plan.background.is_none() {
             return;
         }
         let of_all = |criterion: &&Criterion| {
@@ -446,7 +448,7 @@ impl Translator<'_> {
     }
 
     fn template(&mut self, node: &Node) -> Template {
-        self.templates.of(node, self.findings)
+        self.templates.parse(node, self.findings)
     }
 
     /// A value known before the run: only `$env` and `$testId` may be used.
@@ -455,7 +457,7 @@ impl Translator<'_> {
             strict: true,
             ..Templates::default()
         };
-        let template = templates.of(node, self.findings);
+        let template = templates.parse(node, self.findings);
         let mut missing = false;
         for (path, mark) in &templates.uses {
             missing |= !self.is_constant(path.root(), path.rest().next(), *mark);

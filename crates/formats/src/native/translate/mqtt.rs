@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mqtt::topic;
 use plan::{
-    Beside, Http, Load,
+    BackgroundMqtt, Http, Load,
     mqtt::{
         Arrival, Clients, Mqtt, Payload, Properties, PublishPace, Publishing, Subscribing, Version,
     },
@@ -45,7 +45,7 @@ struct Common {
 
 impl Translator<'_> {
     /// Reads the clients and their secrets.
-    pub(super) fn mqtt(&mut self, root: &Node, folder: &Path) -> Option<Beside> {
+    pub(super) fn mqtt(&mut self, root: &Node, folder: &Path) -> Option<BackgroundMqtt> {
         let node = root.get("mqtt")?;
         if entries(node, "mqtt", model::MQTT, self.findings).is_empty() {
             return None;
@@ -86,7 +86,7 @@ impl Translator<'_> {
         }
         self.payload_without_stamp(node, &groups);
         let server = server?;
-        Some(Beside {
+        Some(BackgroundMqtt {
             mqtt: Mqtt {
                 port: server.port.unwrap_or(if is_tls { 8883 } else { 1883 }),
                 host: server.host,
@@ -126,7 +126,7 @@ impl Translator<'_> {
         let read = place_of(place);
         if read.is_none() {
             let text = format!(
-                "`host: {text}` is no broker's place: write HOST, HOST:PORT or mqtts://HOST:PORT"
+                "`host: {text}` is not the address of a broker: write HOST, HOST:PORT or mqtts://HOST:PORT"
             );
             self.findings.problem(host.mark, text);
         }
@@ -242,7 +242,7 @@ impl Translator<'_> {
                 continue;
             };
             if let Some(why) = topic::filter_fault(&filter) {
-                let text = format!("`topic: {filter}` is no filter: {why}");
+                let text = format!("`topic: {filter}` is not a valid filter: {why}");
                 self.findings.problem(item.mark, text);
             }
             subscribe.push(Subscribing { filter, qos });
@@ -361,7 +361,7 @@ impl Translator<'_> {
         };
         if let Some(second) = said.next() {
             let text = format!(
-                "`{}` beside `{}`: messages have a `rate`, a `load` of their own or a `volume`, not two of them",
+                "`{}` with `{}`: messages have either a `rate`, a `load` of their own or a `volume`",
                 second.key, first.key
             );
             self.findings.problem(second.key_mark, text);
@@ -403,7 +403,7 @@ impl Translator<'_> {
                 "level" => {
                     "levels are those of scenarios: write a `rate`, or `volume` instead of `load`"
                 }
-                "max-users" => "publishers are no users: leave it out",
+                "max-users" => "publishers are not users: leave it out",
                 "name" => "phases are named by the plan's `load`",
                 _ => continue,
             };
@@ -475,11 +475,11 @@ fn tls_is_meant(node: &Node) -> bool {
 fn place_of(text: &str) -> Option<(String, Option<u16>)> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
-            let (host, behind) = rest.split_once(']')?;
+            let (host, after) = rest.split_once(']')?;
             host.parse::<std::net::Ipv6Addr>().ok()?;
-            match behind.strip_prefix(':') {
+            match after.strip_prefix(':') {
                 Some(port) => (host, Some(port)),
-                None if behind.is_empty() => (host, None),
+                None if after.is_empty() => (host, None),
                 None => return None,
             }
         }

@@ -144,7 +144,7 @@ impl Translator<'_> {
             Some(base) => self.amount(base, "base"),
             None => {
                 let help =
-                    "a spike needs `base`: the rate before and behind it, for example base: 1x";
+                    "a spike needs `base`: the rate before and after it, for example base: 1x";
                 read::missing(node, model::PHASE, help, self.findings);
                 None
             }
@@ -169,7 +169,7 @@ impl Translator<'_> {
         let before_ns = at.unwrap_or(whole_ns.saturating_sub(spike_ns) / 2);
         let Some(after_ns) = whole_ns.checked_sub(before_ns + spike_ns) else {
             let text = format!(
-                "this spike takes {} and would end {} behind the start of a phase of {whole}: make `duration` longer",
+                "this spike takes {} and would end {} after the start of a phase of {whole}: make `duration` longer",
                 in_words(spike_ns),
                 in_words(before_ns + spike_ns),
             );
@@ -257,7 +257,7 @@ impl Translator<'_> {
             }
             return None;
         };
-        let Some(rate) = level.of(full) else {
+        let Some(rate) = level.scale(full) else {
             let text = format!("`{}` is more than a rate can hold", text.trim());
             self.findings.problem(node.mark, text);
             return None;

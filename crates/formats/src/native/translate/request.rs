@@ -90,7 +90,7 @@ impl Translator<'_> {
         {
             self.findings.problem(
                 url.mark,
-                format!("`{url_text}` is no URL: it begins with / or with http:// or https://"),
+                format!("`{url_text}` is not a URL: it begins with / or with http:// or https://"),
             );
         }
         let template = self.template(url);
@@ -243,7 +243,7 @@ impl Translator<'_> {
                 _ => self.findings.problem(
                     item.mark,
                     format!(
-                        "`{what}: {}` is no status: write 404, or a list of them",
+                        "`{what}: {}` is not a status: write 404, or a list of them",
                         item.text()
                     ),
                 ),

@@ -20,7 +20,7 @@ impl Translator<'_> {
             Quantity::Share(share) if share > 0.0 && share <= 1.0 => Some(share),
             _ => {
                 let text = format!(
-                    "`leave: {}` is no share of those that come here: write for example 12%",
+                    "`leave: {}` is not a share of those that come here: write for example 12%",
                     node.text()
                 );
                 self.findings.problem(node.mark, text);

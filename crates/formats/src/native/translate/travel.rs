@@ -45,7 +45,7 @@ impl Translator<'_> {
         if let Some(ca) = node.get("ca") {
             if !http.verify_tls && !self.inputs.insecure {
                 let text =
-                    "`ca` beside `verify: false`, which checks nothing: leave one of them out";
+                    "`ca` with `verify: false`, which disables the check: leave one of them out";
                 self.findings.problem(ca.mark, text);
             }
             http.tls.authorities = self.pem(ca, "ca", folder);
@@ -88,7 +88,7 @@ impl Translator<'_> {
         let read = read.and_then(|bytes| files::text(bytes).map_err(|why| why.to_string()));
         let why = match read {
             Ok(content) if content.contains(BEGIN) => return Some(content),
-            Ok(_) => "there is no PEM text in it".to_owned(),
+            Ok(_) => "it contains no PEM text".to_owned(),
             Err(why) => why,
         };
         self.findings

@@ -75,7 +75,8 @@ impl Translator<'_> {
             return None;
         };
         if let Some(weight) = scenario.entry("weight") {
-            let text = "`weight` beside `volume`: how often a scenario is begun follows from its volume, leave `weight` out";
+            let text =
+                "`weight` with `volume`: the weight follows from the volume, so leave `weight` out";
             self.findings.problem(weight.key_mark, text);
         }
         if !node.is_map() {
@@ -131,7 +132,7 @@ impl Translator<'_> {
                 Quantity::Share(share) if share <= 100.0 => Some(share),
                 _ => {
                     let text = format!(
-                        "`growth: {}` is no share: write for example 20%",
+                        "`growth: {}` is not a share: write for example 20%",
                         growth.text()
                     );
                     self.findings.problem(growth.mark, text);

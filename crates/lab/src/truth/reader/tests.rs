@@ -1,4 +1,4 @@
-//! The reader fed with whole, cut, pipelined and broken requests.
+//! Tests of whole, split, pipelined and malformed requests.
 
 use proptest::prelude::*;
 
@@ -40,19 +40,19 @@ fn three() -> Vec<FinishedRequest> {
 }
 
 #[test]
-fn reads_pipelined_requests() {
+fn pipelined_requests_are_parsed() {
     assert_eq!(read(THREE), Ok(three()));
 }
 
 #[test]
-fn a_request_is_there_with_its_last_byte_and_not_before() {
+fn request_completes_with_its_last_byte() {
     let post = b"POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nhell";
     assert_eq!(read(post), Ok(vec![]));
     assert_eq!(read(&[&post[..], b"o"].concat()), Ok(vec![plain()]));
 }
 
 #[test]
-fn versions_and_connection_decide_about_keeping_alive() {
+fn keep_alive_follows_version_and_connection() {
     for (head, keep_alive) in [
         ("GET / HTTP/1.1\r\n\r\n", true),
         (
@@ -72,7 +72,7 @@ fn versions_and_connection_decide_about_keeping_alive() {
 }
 
 #[test]
-fn only_the_labs_own_paths_are_apart() {
+fn own_paths_are_recognised() {
     for (path, target) in [
         ("/", Target::Any),
         ("*", Target::Any),
@@ -95,7 +95,7 @@ fn only_the_labs_own_paths_are_apart() {
 }
 
 #[test]
-fn refuses_what_cannot_be_framed() {
+fn unframeable_requests_are_rejected() {
     for (head, code) in [
         ("nonsense\r\n\r\n", 400),
         ("GET / HTTP/2.0\r\n\r\n", 400),
@@ -125,7 +125,7 @@ fn refuses_what_cannot_be_framed() {
 }
 
 #[test]
-fn says_once_that_a_client_waits_to_send_its_body() {
+fn expect_continue_is_reported_once() {
     let mut reader = RequestReader::default();
     let mut feed = |bytes: &[u8]| {
         let mut requests = Vec::new();
@@ -145,7 +145,7 @@ fn says_once_that_a_client_waits_to_send_its_body() {
 
 proptest! {
     #[test]
-    fn packets_make_no_difference(mut cuts in proptest::collection::vec(0..=THREE.len(), 0..8)) {
+    fn result_is_independent_of_packets(mut cuts in proptest::collection::vec(0..=THREE.len(), 0..8)) {
         cuts.extend([0, THREE.len()]);
         cuts.sort_unstable();
         let mut reader = RequestReader::default();
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_handled(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = read(&bytes);
         let _ = read(&[b"POST / HTTP/1.1\r\n", &bytes[..], b"\r\n\r\n"].concat());
     }

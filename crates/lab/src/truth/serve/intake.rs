@@ -1,5 +1,4 @@
-//! What comes in: connections, bytes, requests; each request gets the moment of its arrival and its fate here.
-//! Nothing is answered here.
+//! Incoming connections, bytes and requests. Assigns arrival and result to each request.
 
 use std::cmp::Reverse;
 use std::io;
@@ -24,7 +23,7 @@ impl Serve {
             };
             match accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(socket) => {
-                    // Fails only on a connection that is already gone, which reading will find out.
+                    // Fails only on a closed connection, which reading will detect.
                     let _ = sockopt::set_tcp_nodelay(&socket, true);
                     let token = self.conns.insert(|number| Conn::new(number, socket));
                     if let Some(conn) = self.conns.get(token)
@@ -36,7 +35,7 @@ impl Serve {
                 }
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                // Mostly "too many open files"; the waiting connections stay in the backlog.
+                // Mostly "too many open files". Waiting connections stay in the backlog.
                 Err(_) => {
                     self.accept_again = Some(self.now + ACCEPT_PAUSE);
                     return self.poll.change(listener, LISTENER, EventFlags::empty());
@@ -56,7 +55,7 @@ impl Serve {
         Ok(())
     }
 
-    /// Something happened to a connection.
+    /// Handles an event of a connection.
     pub(super) fn serve(&mut self, token: u64, flags: EventFlags) {
         let Some(conn) = self.conns.get(token) else {
             return;
@@ -102,15 +101,15 @@ impl Serve {
                 what: What::Refusal(code),
                 is_head: false,
                 keep_alive: false,
-                told: None,
+                entry: None,
             });
         } else if conn.reader.wants_continue() && conn.queue.is_empty() && !conn.muted {
-            // Too short for a socket to take only a part of it.
+            // Too short for a partial write.
             conn.send(CONTINUE);
         }
     }
 
-    /// A request is there with its last byte.
+    /// Handles a complete request.
     fn arrive(&mut self, token: u64, request: FinishedRequest) {
         let Some(conn) = self.conns.get(token) else {
             return;
@@ -121,7 +120,7 @@ impl Serve {
         if !request.keep_alive {
             conn.intake = Intake::Discard;
         }
-        let (what, due, told) = match request.target {
+        let (what, due, reported) = match request.target {
             Target::Stats => (What::Stats, self.now, None),
             Target::Unknown => (What::Refusal(404), self.now, None),
             Target::Any => {
@@ -129,12 +128,15 @@ impl Serve {
                 self.last_arrival = arrival;
                 self.ledger.received(arrival);
                 let decision = self.server.arrive(arrival);
-                let told = told(request.id, conn.number, arrival, &decision);
+                let reported = entry(request.id, conn.number, arrival, &decision);
                 match decided(decision.fate).filter(|_| !conn.muted) {
-                    Some((what, due)) => (what, due, Some(told)),
+                    Some((what, due)) => (what, due, Some(reported)),
                     None => {
                         conn.muted = true;
-                        self.ledger.never(RequestEntry { due: None, ..told });
+                        self.ledger.never(RequestEntry {
+                            due: None,
+                            ..reported
+                        });
                         return;
                     }
                 }
@@ -145,13 +147,13 @@ impl Serve {
             what,
             is_head: request.is_head,
             keep_alive: request.keep_alive,
-            told,
+            entry: reported,
         });
     }
 
-    /// Puts an answer in line behind those of its connection, and sets its turn.
+    /// Queues a response on its connection, and schedules it.
     fn enqueue(&mut self, token: u64, due: u64, make: impl FnOnce(u64) -> Pending) {
-        // Behind a request that is never answered no answer can be understood.
+        // After a request that is never answered, no response can be matched.
         let Some(conn) = self.conns.get(token).filter(|conn| !conn.muted) else {
             return;
         };
@@ -165,7 +167,7 @@ impl Serve {
     }
 }
 
-fn told(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> RequestEntry {
+fn entry(id: Option<Box<[u8]>>, conn: u64, arrival: u64, decision: &Decision) -> RequestEntry {
     RequestEntry {
         id,
         n: decision.n,

@@ -1,5 +1,4 @@
-//! What goes out, and when: answers and resets at their moments, each with the clock read right before it is written.
-//! Which answer it is was decided at the arrival.
+//! Releases responses and resets at their moments, reading the clock right before each write.
 
 use std::cmp::Reverse;
 
@@ -12,7 +11,7 @@ use crate::truth::ledger::LabLedger;
 use crate::truth::mode::{ModeServer, When};
 
 impl Serve {
-    /// Releases what is due by now, a row at a time.
+    /// Releases everything due, in limited batches.
     pub(super) fn release_due(&mut self) {
         for _ in 0..IN_A_ROW {
             match self.turns.peek() {
@@ -26,7 +25,7 @@ impl Serve {
         }
     }
 
-    /// Releases what is due on one connection, in its order.
+    /// Releases everything due on one connection, in order.
     pub(super) fn release(&mut self, token: u64) {
         while let Some(conn) = self.conns.get(token)
             && let Some(pending) = conn.next(self.now)
@@ -59,28 +58,28 @@ impl Serve {
                     &made
                 }
             };
-            // Counted before it is written, so that whoever has an answer in hand finds it counted.
-            if pending.told.is_some() {
+            // Counted before it is written, so that a client with a response finds it counted.
+            if pending.entry.is_some() {
                 ledger.answered(answer.code, self.now.saturating_sub(pending.turn));
             }
             let present = conn.write(&answer.bytes, answer.length(pending.is_head));
             if !pending.keep_alive {
                 conn.close_writing();
             }
-            if let Some(told) = pending.told {
-                let told = RequestEntry {
+            if let Some(reported) = pending.entry {
+                let reported = RequestEntry {
                     release: Some(self.now),
                     code: Some(answer.code),
                     gone: !present,
-                    ..told
+                    ..reported
                 };
-                ledger.released(told, server);
+                ledger.released(reported, server);
             }
         }
     }
 }
 
-/// Resets a connection, with the requests behind the one whose fate it is.
+/// Resets a connection, including later requests on it.
 fn reset(
     conn: &mut Conn,
     pending: Pending,
@@ -95,17 +94,17 @@ fn reset(
         conn.write(&answer.bytes, answer.half(pending.is_head));
     }
     conn.reset();
-    let ended = |told| RequestEntry {
+    let ended = |reported| RequestEntry {
         release: Some(now),
         code: Some(0),
         gone,
-        ..told
+        ..reported
     };
-    if let Some(told) = pending.told {
-        ledger.released(ended(told), server);
+    if let Some(reported) = pending.entry {
+        ledger.released(ended(reported), server);
     }
-    for told in conn.queue.drain(..).filter_map(|behind| behind.told) {
-        ledger.swept_away(ended(told));
+    for reported in conn.queue.drain(..).filter_map(|after| after.entry) {
+        ledger.swept_away(ended(reported));
     }
 }
 
@@ -114,6 +113,6 @@ fn refusal(code: u16) -> &'static str {
         404 => "there is nothing here; try /__lab/stats\n",
         431 => "the head of the request is too long\n",
         501 => "of transfer codings the lab knows chunked alone\n",
-        _ => "this is no HTTP/1.1 request\n",
+        _ => "this is not an HTTP/1.1 request\n",
     }
 }

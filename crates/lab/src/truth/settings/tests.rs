@@ -1,4 +1,4 @@
-//! Every option read, and every refusal in its words.
+//! Tests of all options and error messages.
 
 use super::*;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn read(pairs: &str) -> Result<TruthConfig, String> {
 }
 
 #[test]
-fn defaults() {
+fn defaults_are_applied() {
     let settings = read("").unwrap();
     assert_eq!(settings.mode, Mode::Constant { service: 0 });
     assert_eq!((settings.body, settings.error_code), (12, 503));
@@ -48,7 +48,7 @@ fn defaults() {
 }
 
 #[test]
-fn each_option_arrives() {
+fn options_are_applied() {
     let rhythm = Rhythm {
         stall: 300 * MS,
         every: 2000 * MS,
@@ -79,7 +79,7 @@ fn each_option_arrives() {
 }
 
 #[test]
-fn every_refusal_says_option_value_and_what_would_be_right() {
+fn errors_name_option_value_and_advice() {
     for (pairs, line) in [
         (
             "mode=stal",
@@ -163,7 +163,7 @@ fn every_refusal_says_option_value_and_what_would_be_right() {
 
 proptest! {
     #[test]
-    fn any_options_are_read_or_refused(
+    fn any_options_are_handled(
         pairs in proptest::collection::vec((0..OPTIONS.len(), "[a-z0-9%/:.]{0,8}"), 0..5),
         mode in 0..MODES.len(),
     ) {
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stall_is_taken_exactly_if_a_service_fits_between(
+    fn stall_requires_room_for_a_service(
         stall in 0_u64..100, every in 0_u64..100, service in 0_u64..100,
     ) {
         let given = format!("mode=stall stall={stall}ms every={every}ms service={service}ms");

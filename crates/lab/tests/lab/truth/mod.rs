@@ -1,5 +1,5 @@
-//! The lab `truth`: what a client measures against what the lab says, on one clock. Moments are compared for their order,
-//! which noise cannot change, and durations only where they are hundreds of times larger than it.
+//! The lab `truth`: compares a client's measurements with the log on one clock. Moments are
+//! compared by order, durations only if hundreds of times larger than the noise.
 
 mod modes;
 mod stall;
@@ -27,7 +27,7 @@ fn now() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// A running lab with its log, which goes when this goes.
+/// A running lab with its temporary log.
 struct Truth {
     lab: Option<Lab>,
     log: PathBuf,
@@ -70,7 +70,7 @@ impl Truth {
         crate::client::stats(self.address())
     }
 
-    /// The stats, once they are as they will be; a lab in which that never comes fails the test.
+    /// Waits for these stats. Fails the test if they never come.
     fn stats_when(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..20_000 {
             let stats = self.stats();
@@ -82,7 +82,7 @@ impl Truth {
         panic!("never came: {}", self.stats());
     }
 
-    /// Stops the lab, and reads what it says.
+    /// Stops the lab, and reads its log.
     fn stop(mut self) -> Log {
         self.lab.take().unwrap().stop().unwrap();
         Log::read(&std::fs::read_to_string(&self.log).unwrap())
@@ -147,23 +147,35 @@ impl Log {
         log
     }
 
-    /// What holds in every mode.
+    /// Checks what holds in every mode.
     fn check(&self) {
         let arrivals = self.in_order_of_arrival();
-        assert!(arrivals.iter().zip(0..).all(|(told, n)| told.n == n));
-        assert_eq!(self.start, arrivals.first().map(|told| told.arrival));
-        assert!(arrivals.is_sorted_by_key(|told| told.arrival));
-        let key = |told: &Told| told.release.unwrap_or(u64::MAX);
+        assert!(
+            arrivals
+                .iter()
+                .zip(0..)
+                .all(|(reported, n)| reported.n == n)
+        );
+        assert_eq!(
+            self.start,
+            arrivals.first().map(|reported| reported.arrival)
+        );
+        assert!(arrivals.is_sorted_by_key(|reported| reported.arrival));
+        let key = |reported: &Told| reported.release.unwrap_or(u64::MAX);
         assert!(
             self.requests.is_sorted_by_key(key),
             "in order of release, unanswered last"
         );
-        for told in &self.requests {
-            assert_eq!(told.release.is_some(), told.code.is_some(), "{told:?}");
-            if let (Some(due), Some(release)) = (told.due, told.release) {
+        for reported in &self.requests {
+            assert_eq!(
+                reported.release.is_some(),
+                reported.code.is_some(),
+                "{reported:?}"
+            );
+            if let (Some(due), Some(release)) = (reported.due, reported.release) {
                 assert!(
-                    told.arrival + told.service <= due && due <= release,
-                    "{told:?}"
+                    reported.arrival + reported.service <= due && due <= release,
+                    "{reported:?}"
                 );
             }
         }
@@ -171,14 +183,14 @@ impl Log {
 
     fn in_order_of_arrival(&self) -> Vec<&Told> {
         let mut requests: Vec<_> = self.requests.iter().collect();
-        requests.sort_by_key(|told| told.n);
+        requests.sort_by_key(|reported| reported.n);
         requests
     }
 
     /// The counts that `/__lab/stats` must have shown.
     fn counts(&self) -> Value {
         let mut by_code = BTreeMap::<String, u64>::new();
-        for code in self.requests.iter().filter_map(|told| told.code) {
+        for code in self.requests.iter().filter_map(|reported| reported.code) {
             *by_code.entry(code.to_string()).or_default() += 1;
         }
         let resets = by_code.remove("0").unwrap_or(0);
@@ -195,11 +207,11 @@ impl Log {
         })
     }
 
-    /// Checks the stats, taken when nothing was waiting, against the log.
+    /// Compares the stats, taken when nothing was waiting, with the log.
     fn assert_agrees(&self, mut stats: Value) {
         let errors = stats.as_object_mut().unwrap().remove("release_error_ns");
         assert_eq!(stats, self.counts());
-        let late = |told: &Told| Some(told.release? - told.due?);
+        let late = |reported: &Told| Some(reported.release? - reported.due?);
         let worst = self.requests.iter().filter_map(late).max();
         let errors = errors.unwrap();
         assert_eq!(errors["max"].as_u64(), worst);
@@ -208,7 +220,7 @@ impl Log {
     }
 }
 
-/// What a client saw of a request that it named.
+/// A client's view of a named request.
 struct Seen {
     id: String,
     sent: u64,
@@ -216,7 +228,7 @@ struct Seen {
     answer: Answer,
 }
 
-/// Sends so many requests, one after another, each on a connection and under a name of its own.
+/// Sends requests in sequence, each on its own connection and with its own name.
 fn requests(to: SocketAddr, name: &str, n: usize) -> Vec<Seen> {
     let request = |k| {
         let id = format!("{name}-{k}");
@@ -233,7 +245,7 @@ fn requests(to: SocketAddr, name: &str, n: usize) -> Vec<Seen> {
     (0..n).map(request).collect()
 }
 
-/// The same from several clients at once.
+/// Like `requests`, from several concurrent clients.
 fn requests_of_many(to: SocketAddr, clients: usize, n: usize) -> Vec<Seen> {
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..clients)
@@ -246,27 +258,27 @@ fn requests_of_many(to: SocketAddr, clients: usize, n: usize) -> Vec<Seen> {
     })
 }
 
-/// The log lies within what the client saw, and not seconds from it.
+/// Checks that the log lies within the client's moments, and not seconds away.
 fn assert_same(log: &Log, seen: &[Seen]) {
     assert_eq!(log.requests.len(), seen.len());
     for seen in seen {
-        let told = log
+        let reported = log
             .requests
             .iter()
-            .find(|told| told.id.as_ref() == Some(&seen.id));
-        let told = told.unwrap_or_else(|| panic!("{} is not in the log", seen.id));
-        let release = told.release.unwrap();
+            .find(|reported| reported.id.as_ref() == Some(&seen.id));
+        let reported = reported.unwrap_or_else(|| panic!("{} is not in the log", seen.id));
+        let release = reported.release.unwrap();
         assert!(
-            seen.sent <= told.arrival && release <= seen.received,
-            "{told:?}"
+            seen.sent <= reported.arrival && release <= seen.received,
+            "{reported:?}"
         );
-        assert_eq!(told.code, Some(seen.answer.code.into()));
+        assert_eq!(reported.code, Some(seen.answer.code.into()));
         let measured = seen.received - seen.sent;
-        let said = release - told.arrival;
+        let said = release - reported.arrival;
         assert!(
             measured - said < 2_000 * MS,
             "measured {measured}, logged {said}"
         );
-        assert!(release - told.due.unwrap() < 2_000 * MS, "{told:?}");
+        assert!(release - reported.due.unwrap() < 2_000 * MS, "{reported:?}");
     }
 }

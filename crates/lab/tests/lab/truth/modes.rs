@@ -1,4 +1,4 @@
-//! Each mode without a memory, and the queue: what the client saw is what was asked for and what was logged.
+//! The modes without state, and the queue: the client's view matches options and log.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 
 #[test]
-fn constant() {
+fn constant_service_is_measured() {
     let lab = Truth::start("service=20ms");
     let seen = requests_of_many(lab.address(), 3, 5);
     assert!(seen.iter().all(|seen| seen.answer.body == "lab truth: 0"));
@@ -19,12 +19,12 @@ fn constant() {
     assert!(
         log.requests
             .iter()
-            .all(|told| told.due == Some(told.arrival + 20 * MS))
+            .all(|reported| reported.due == Some(reported.arrival + 20 * MS))
     );
 }
 
 #[test]
-fn constant_answers_at_once_by_default() {
+fn constant_defaults_to_no_delay() {
     let lab = Truth::start("body=0");
     let seen = requests(lab.address(), "a", 5);
     assert!(seen.iter().all(|seen| seen.answer.body.is_empty()));
@@ -33,12 +33,12 @@ fn constant_answers_at_once_by_default() {
     assert!(
         log.requests
             .iter()
-            .all(|told| told.due == Some(told.arrival))
+            .all(|reported| reported.due == Some(reported.arrival))
     );
 }
 
 #[test]
-fn table() {
+fn table_is_drawn() {
     let services = |seed| {
         let lab = Truth::seeded(seed, "mode=table table=1ms:2,5ms:1,10ms:1");
         let seen = requests_of_many(lab.address(), 1, 24);
@@ -50,11 +50,11 @@ fn table() {
         assert!(
             log.requests
                 .iter()
-                .all(|told| told.due == Some(told.arrival + told.service))
+                .all(|reported| reported.due == Some(reported.arrival + reported.service))
         );
         log.in_order_of_arrival()
             .iter()
-            .map(|told| told.service)
+            .map(|reported| reported.service)
             .collect()
     };
     let drawn = services(7);
@@ -71,24 +71,29 @@ fn exponential_is_a_queue_in_virtual_time() {
         let log = lab.stop();
         assert_same(&log, &seen);
         let mut free = vec![0; servers];
-        for told in log.in_order_of_arrival() {
-            // The definition, and none of the lab's code.
+        for reported in log.in_order_of_arrival() {
+            // The definition, independent of the lab's code.
             let earliest = free.iter_mut().min().unwrap();
-            *earliest = told.arrival.max(*earliest) + told.service;
-            assert_eq!(told.due, Some(*earliest), "{told:?}");
+            *earliest = reported.arrival.max(*earliest) + reported.service;
+            assert_eq!(reported.due, Some(*earliest), "{reported:?}");
         }
-        let mean = log.requests.iter().map(|told| told.service).sum::<u64>() / 120;
+        let mean = log
+            .requests
+            .iter()
+            .map(|reported| reported.service)
+            .sum::<u64>()
+            / 120;
         assert!(mean > 3 * MS && mean < 8 * MS, "{mean}");
-        let queued = |told: &&Told| told.due > Some(told.arrival + told.service);
+        let queued = |reported: &&Told| reported.due > Some(reported.arrival + reported.service);
         assert!(
-            log.requests.iter().any(|told| queued(&told)),
+            log.requests.iter().any(|reported| queued(&reported)),
             "somebody waits"
         );
     }
 }
 
 #[test]
-fn slow() {
+fn slow_share_is_slow() {
     let lab = Truth::start("mode=slow share=50% slow=60ms service=1ms");
     let seen = requests_of_many(lab.address(), 4, 6);
     let log = lab.stop();
@@ -96,52 +101,56 @@ fn slow() {
     let slow = log
         .requests
         .iter()
-        .filter(|told| told.service == 60 * MS)
+        .filter(|reported| reported.service == 60 * MS)
         .count();
     let fast = log
         .requests
         .iter()
-        .filter(|told| told.service == MS)
+        .filter(|reported| reported.service == MS)
         .count();
     assert_eq!(slow + fast, 24);
     assert!(slow > 3 && fast > 3, "{slow} {fast}");
     assert!(
         log.requests
             .iter()
-            .all(|told| told.due == Some(told.arrival + told.service))
+            .all(|reported| reported.due == Some(reported.arrival + reported.service))
     );
 }
 
 #[test]
-fn error() {
+fn error_share_fails() {
     let lab = Truth::start("mode=error share=50% code=429 service=30ms");
     let seen = requests_of_many(lab.address(), 2, 12);
     let stats = lab.stats();
     let log = lab.stop();
     assert_same(&log, &seen);
     log.assert_agrees(stats);
-    for told in &log.requests {
-        let service = if told.code == Some(429) { 0 } else { 30 * MS };
+    for reported in &log.requests {
+        let service = if reported.code == Some(429) {
+            0
+        } else {
+            30 * MS
+        };
         assert_eq!(
-            (told.service, told.due),
-            (service, Some(told.arrival + service))
+            (reported.service, reported.due),
+            (service, Some(reported.arrival + service))
         );
     }
     let errors = log
         .requests
         .iter()
-        .filter(|told| told.code == Some(429))
+        .filter(|reported| reported.code == Some(429))
         .count();
     assert!(errors > 3 && errors < 21, "{errors}");
 }
 
 #[test]
-fn never_leaves_the_connection_open() {
+fn never_keeps_the_connection_open() {
     let lab = Truth::start("mode=never");
     let mut client = lab.client().with_header("X-Request-Id", "lost");
     client.send("GET", "/", "");
     assert!(client.is_silent_for(Duration::from_millis(100)));
-    // Behind it nothing can be answered either.
+    // Later requests cannot be answered either.
     client.send("POST", "/", "body");
     client.send("GET", "/__lab/stats", "");
     assert!(client.is_silent_for(Duration::from_millis(100)));
@@ -156,12 +165,12 @@ fn never_leaves_the_connection_open() {
     assert!(
         log.requests
             .iter()
-            .all(|told| told.release.is_none() && told.due.is_none())
+            .all(|reported| reported.release.is_none() && reported.due.is_none())
     );
 }
 
 #[test]
-fn a_share_is_never_answered_and_the_others_are() {
+fn only_the_share_is_never_answered() {
     let lab = Truth::start("mode=never share=50%");
     let mut clients: Vec<_> = (0..30).map(|_| lab.client()).collect();
     for client in &mut clients {
@@ -173,14 +182,18 @@ fn a_share_is_never_answered_and_the_others_are() {
     let log = lab.stop();
     log.assert_agrees(stats);
     for (client, n) in clients.iter_mut().zip(0..) {
-        let told = log.requests.iter().find(|told| told.conn == n).unwrap();
+        let reported = log
+            .requests
+            .iter()
+            .find(|reported| reported.conn == n)
+            .unwrap();
         let (bytes, _) = client.receive_all();
-        assert_eq!(bytes.is_empty(), told.release.is_none(), "{told:?}");
+        assert_eq!(bytes.is_empty(), reported.release.is_none(), "{reported:?}");
     }
 }
 
 #[test]
-fn reset_before_the_answer() {
+fn connection_is_reset_before_response() {
     let lab = Truth::start("mode=reset share=100%");
     for _ in 0..5 {
         let mut client = lab.client();
@@ -193,14 +206,14 @@ fn reset_before_the_answer() {
     assert_eq!(stats["resets"], 5);
     let log = lab.stop();
     log.assert_agrees(stats);
-    assert!(log.requests.iter().all(|told| told.code == Some(0)));
+    assert!(log.requests.iter().all(|reported| reported.code == Some(0)));
 }
 
 #[test]
-fn reset_halfway_through_the_answer() {
+fn connection_is_reset_halfway_through_response() {
     let lab = Truth::start("mode=reset share=100% when=half service=5ms body=10");
     let mut client = lab.client();
-    // Two at once: the second goes down with the first.
+    // Two at once: the second is reset with the first.
     client.send_raw(&b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n".repeat(2));
     let (bytes, ended) = client.receive_all();
     let text = String::from_utf8(bytes).unwrap();
@@ -209,5 +222,5 @@ fn reset_halfway_through_the_answer() {
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::ConnectionReset);
     let log = lab.stop();
     assert!(!log.requests.is_empty());
-    assert!(log.requests.iter().all(|told| told.code == Some(0)));
+    assert!(log.requests.iter().all(|reported| reported.code == Some(0)));
 }

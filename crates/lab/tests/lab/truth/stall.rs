@@ -1,24 +1,30 @@
-//! The mode `stall`: windows where they are said to be, everything held until they end, and the two ways of draining.
+//! The mode `stall`: stall windows, held requests, and both ways of draining.
 
 use super::*;
 
-/// Where the log says stalls were, they were; and each due moment follows from them.
+/// Checks that stalls are as logged, and that due moments follow from them.
 fn assert_follows(log: &Log, service: u64) {
-    for told in log.in_order_of_arrival() {
-        let done = told.arrival + service;
-        let meets =
-            |&&(begin, end): &&(u64, u64)| begin < done.max(told.arrival + 1) && told.arrival < end;
+    for reported in log.in_order_of_arrival() {
+        let done = reported.arrival + service;
+        let meets = |&&(begin, end): &&(u64, u64)| {
+            begin < done.max(reported.arrival + 1) && reported.arrival < end
+        };
         let expected = log
             .stalls
             .iter()
             .find(meets)
             .map_or(done, |(_, end)| end + service);
-        assert_eq!(told.due, Some(expected), "{told:?} {:?}", log.stalls);
+        assert_eq!(
+            reported.due,
+            Some(expected),
+            "{reported:?} {:?}",
+            log.stalls
+        );
     }
 }
 
 #[test]
-fn stalls_come_with_the_first_request_and_hold_everything() {
+fn first_request_starts_a_stall_that_holds_everything() {
     let lab = Truth::start("mode=stall stall=100ms every=250ms first=50ms service=2ms");
     let seen = requests_of_many(lab.address(), 3, 150);
     let stats = lab.stats();
@@ -31,22 +37,23 @@ fn stalls_come_with_the_first_request_and_hold_everything() {
         assert_eq!(end, begin + 100 * MS);
     }
     assert_follows(&log, 2 * MS);
-    // Each client meets each stall once: that is what a closed loop sees of it.
+    // Each client of a closed loop meets each stall once.
     let held = log
         .requests
         .iter()
-        .filter(|told| told.due > Some(told.arrival + 2 * MS))
+        .filter(|reported| reported.due > Some(reported.arrival + 2 * MS))
         .count();
     assert!(held > 3 && held <= 3 * log.stalls.len(), "{held}");
 }
 
 #[test]
-fn a_backlog_drains_at_once_or_at_its_rate() {
+fn backlog_drains_immediately_or_at_its_rate() {
     for (drain, gap) in [("", 0), ("drain=100/s", 10 * MS)] {
         let lab = Truth::start(&format!(
             "mode=stall stall=200ms every=10s first=0 service=1ms {drain}"
         ));
-        // The first request starts the clock and so the stall; two connections hold what comes in it, one of them a pipeline.
+        // The first request starts the stall. Two connections are held in it, one of them a
+        // pipeline.
         let mut clients = [lab.client(), lab.client()];
         for k in [0, 1, 1, 0, 1, 1] {
             clients[k].send("GET", "/", "");
@@ -63,35 +70,38 @@ fn a_backlog_drains_at_once_or_at_its_rate() {
             (1, log.start, begin + 200 * MS)
         );
         let mut turn = end;
-        for told in log.in_order_of_arrival() {
-            // On a machine that stood still for a while, some may have come after the stall.
-            if told.arrival >= turn {
-                turn = told.arrival;
+        for reported in log.in_order_of_arrival() {
+            // On a machine that paused, some may have arrived after the stall.
+            if reported.arrival >= turn {
+                turn = reported.arrival;
             }
-            assert_eq!(told.due, Some(turn + MS), "{told:?}");
+            assert_eq!(reported.due, Some(turn + MS), "{reported:?}");
             turn += gap;
         }
     }
 }
 
 #[test]
-fn a_lab_that_ends_in_a_stall_says_so() {
+fn end_during_a_stall_is_logged() {
     let lab = Truth::start("mode=stall stall=9s every=10s first=0");
     let mut client = lab.client();
     client.send("GET", "/", "");
     lab.stats_when(|stats| stats["waiting"] == 1);
     let log = lab.stop();
     assert!(client.is_closed());
-    let told = &log.requests[0];
-    assert_eq!(log.stalls, [(told.arrival, told.arrival + 9000 * MS)]);
+    let reported = &log.requests[0];
     assert_eq!(
-        (told.release, told.due),
-        (None, Some(told.arrival + 9001 * MS))
+        log.stalls,
+        [(reported.arrival, reported.arrival + 9000 * MS)]
+    );
+    assert_eq!(
+        (reported.release, reported.due),
+        (None, Some(reported.arrival + 9001 * MS))
     );
 }
 
 #[test]
-fn answers_due_within_the_grace_are_given_before_the_end() {
+fn responses_due_within_grace_are_sent() {
     let lab = Truth::start("service=150ms");
     let mut client = lab.client();
     client.send("GET", "/", "");

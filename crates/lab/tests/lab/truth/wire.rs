@@ -1,9 +1,9 @@
-//! The lab's HTTP on the wire: framing, pipelining, large answers, many connections, clients that vanish.
+//! HTTP on the wire: framing, pipelining, large responses, many connections, vanishing clients.
 
 use super::*;
 
 #[test]
-fn bodies_are_skipped_however_they_are_framed() {
+fn bodies_of_any_framing_are_skipped() {
     let lab = Truth::start("");
     let mut client = lab.client();
     let body = "x".repeat(300_000);
@@ -29,7 +29,7 @@ fn bodies_are_skipped_however_they_are_framed() {
 }
 
 #[test]
-fn a_pipeline_is_answered_in_its_order() {
+fn pipeline_is_answered_in_order() {
     let lab = Truth::start("mode=error share=50% service=3ms");
     let mut client = lab.client();
     client.send_raw("GET / HTTP/1.1\r\n\r\n".repeat(20).as_bytes());
@@ -42,20 +42,21 @@ fn a_pipeline_is_answered_in_its_order() {
     );
     let log = lab.stop();
     assert_eq!(stats["answered"], log.counts()["answered"]);
-    let told = log.in_order_of_arrival();
+    let reported = log.in_order_of_arrival();
     assert!(
-        told.iter()
+        reported
+            .iter()
             .zip(codes)
-            .all(|(told, code)| told.code == Some(code.into()))
+            .all(|(reported, code)| reported.code == Some(code.into()))
     );
     assert!(
-        told.is_sorted_by_key(|told| told.release),
+        reported.is_sorted_by_key(|reported| reported.release),
         "errors are ready earlier and wait"
     );
 }
 
 #[test]
-fn the_labs_own_paths_are_apart_from_the_mode() {
+fn own_paths_are_independent_of_mode() {
     let lab = Truth::start("mode=reset share=100%");
     let mut client = lab.client();
     assert_eq!(client.get("/__lab/nowhere").code, 404);
@@ -70,7 +71,7 @@ fn the_labs_own_paths_are_apart_from_the_mode() {
 }
 
 #[test]
-fn a_connection_closes_when_it_should() {
+fn connection_closes_as_requested() {
     let lab = Truth::start("service=1ms");
     for (request, code) in [
         (
@@ -90,13 +91,13 @@ fn a_connection_closes_when_it_should() {
         assert!(text.contains("\r\nconnection: close\r\n"), "{text}");
         assert_eq!(text.matches("content-length").count(), 1, "{text}");
     }
-    // What is no request is neither counted nor logged.
+    // Invalid requests are neither counted nor logged.
     assert_eq!(lab.stats()["received"]["total"], 2);
     assert_eq!(lab.stop().requests.len(), 2);
 }
 
 #[test]
-fn an_answer_larger_than_the_sockets_buffer_arrives_whole() {
+fn response_larger_than_socket_buffer_arrives_whole() {
     let lab = Truth::start("body=16777216");
     let mut client = lab.client();
     client.send("GET", "/", "");
@@ -110,7 +111,7 @@ fn an_answer_larger_than_the_sockets_buffer_arrives_whole() {
 }
 
 #[test]
-fn a_client_that_vanishes_is_served_and_counted() {
+fn vanished_client_is_served_and_counted() {
     let lab = Truth::start("service=5ms");
     for _ in 0..100 {
         lab.client().send("POST", "/", "body");
@@ -120,7 +121,7 @@ fn a_client_that_vanishes_is_served_and_counted() {
 }
 
 #[test]
-fn many_connections_wait_side_by_side() {
+fn many_connections_wait_concurrently() {
     let lab = Truth::start("mode=table table=20ms:1,40ms:1,60ms:1");
     let mut clients: Vec<_> = (0..300).map(|_| lab.client()).collect();
     for _ in 0..2 {
@@ -136,7 +137,10 @@ fn many_connections_wait_side_by_side() {
     log.assert_agrees(stats);
     assert_eq!(log.requests.len(), 600);
     assert_eq!(
-        log.requests.iter().filter(|told| told.conn == 299).count(),
+        log.requests
+            .iter()
+            .filter(|reported| reported.conn == 299)
+            .count(),
         2
     );
 }

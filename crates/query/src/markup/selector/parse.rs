@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Complex>, Misread> {
     while reader.take(",") {
         alternatives.push(reader.complex()?);
     }
-    reader.c.end("this is no part of a CSS selector")?;
+    reader.c.end("this is not part of a CSS selector")?;
     Ok(alternatives)
 }
 
@@ -62,7 +62,7 @@ impl SelectorParser<'_> {
             if complex.pick.is_some() {
                 return Err(self
                     .c
-                    .error("`:first`, `:last` and `:eq()` stand at the end"));
+                    .error("`:first`, `:last` and `:eq()` must be at the end"));
             }
         }
     }
@@ -244,7 +244,7 @@ impl SelectorParser<'_> {
             // It would select among elements that are not searched for.
             Some(_) => Err(self
                 .c
-                .error("`:first`, `:last` and `:eq()` cannot stand in `:not()`")),
+                .error("`:first`, `:last` and `:eq()` are not allowed in `:not()`")),
         }
     }
 

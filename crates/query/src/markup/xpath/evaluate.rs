@@ -337,12 +337,12 @@ impl Context<'_> {
                 all.extend(self.above(node));
                 items(all)
             }
-            Axis::FollowingSibling => items(self.beside(node, false)),
-            Axis::PrecedingSibling => items(self.beside(node, true)),
+            Axis::FollowingSibling => items(self.siblings(node, false)),
+            Axis::PrecedingSibling => items(self.siblings(node, true)),
             Axis::Following => {
                 let mut all = Vec::new();
                 for base in std::iter::once(node).chain(self.above(node)) {
-                    for sibling in self.beside(base, false) {
+                    for sibling in self.siblings(base, false) {
                         all.push(sibling);
                         all.extend(tree.below(sibling));
                     }
@@ -352,7 +352,7 @@ impl Context<'_> {
             Axis::Preceding => {
                 let mut all = Vec::new();
                 for base in std::iter::once(node).chain(self.above(node)) {
-                    for sibling in self.beside(base, true) {
+                    for sibling in self.siblings(base, true) {
                         let mut below = tree.below(sibling);
                         below.reverse();
                         all.extend(below);
@@ -375,7 +375,7 @@ impl Context<'_> {
     }
 
     /// Siblings on one side, nearest first.
-    fn beside(&self, node: NodeId, before: bool) -> Vec<NodeId> {
+    fn siblings(&self, node: NodeId, before: bool) -> Vec<NodeId> {
         let Some(parent) = self.tree.parent(node) else {
             return Vec::new();
         };

@@ -177,18 +177,18 @@ impl<'a> XPathParser<'a> {
             self.c.at += length + 2;
             return Ok(Some(Expression::Text(rest[1..=length].to_owned())));
         }
-        let behind = rest[first.len_utf8()..].chars().next();
-        if first.is_ascii_digit() || (first == '.' && behind.is_some_and(|c| c.is_ascii_digit())) {
+        let after = rest[first.len_utf8()..].chars().next();
+        if first.is_ascii_digit() || (first == '.' && after.is_some_and(|c| c.is_ascii_digit())) {
             let end = rest
                 .find(|c: char| !(c.is_ascii_digit() || c == '.'))
                 .unwrap_or(rest.len());
             let number = rest[..end].parse();
-            let number = number.map_err(|_| self.c.error("this is no number"))?;
+            let number = number.map_err(|_| self.c.error("this is not a number"))?;
             self.c.at += end;
             return Ok(Some(Expression::Number(number)));
         }
         if first == '$' {
-            return Err(self.c.error("there are no variables here"));
+            return Err(self.c.error("variables are not supported here"));
         }
         self.call()
     }
@@ -203,7 +203,7 @@ impl<'a> XPathParser<'a> {
         }
         let Some((_, function, fewest, most)) = FUNCTIONS.iter().find(|(known, ..)| *known == name)
         else {
-            return Err(self.c.error(format!("there is no function `{name}`")));
+            return Err(self.c.error(format!("unknown function `{name}`")));
         };
         let start = self.c.at;
         self.c.at += end;
@@ -271,7 +271,7 @@ impl<'a> XPathParser<'a> {
         }
         let known = AXES.iter().find(|(name, _)| *name == &rest[..end]);
         let Some((_, axis)) = known else {
-            return Err(self.c.error(format!("there is no axis `{}`", &rest[..end])));
+            return Err(self.c.error(format!("unknown axis `{}`", &rest[..end])));
         };
         self.c.at += end;
         self.c.take("::");
@@ -302,7 +302,11 @@ impl<'a> XPathParser<'a> {
                 "node" => NodeTest::Node,
                 "text" => NodeTest::Text,
                 "comment" => NodeTest::Comment,
-                _ => return Err(self.c.error(format!("`{name}()` is no kind of node here"))),
+                _ => {
+                    return Err(self
+                        .c
+                        .error(format!("`{name}()` is not a kind of node here")));
+                }
             };
             self.c.take("(");
             if !self.c.take(")") {

@@ -176,7 +176,7 @@ impl Postgres {
             }
         }
         let reading = |kind: &String| MetricReading {
-            of: Descriptor::gauge(WAITING, "").of(kind),
+            of: Descriptor::gauge(WAITING, "").with_instance(kind),
             value: by_kind(kind).unwrap_or(0.0),
         };
         self.kinds.iter().map(reading).collect()

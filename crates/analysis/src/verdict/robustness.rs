@@ -1,0 +1,212 @@
+//! Whether a criterion came out as it did whatever the generator did wrong: of an invalid measurement, the one thing that can still be
+//! said of a server. A generator that is late or held up makes times longer and what is sent less, never the other way round, so what was
+//! fast enough stands when it would be even with every request that it may have touched counted as slow. What failed does not: a backlog
+//! that is sent at once makes the server look slower than it is, for longer than the hold-up. It judges nothing anew.
+
+use measure::{
+    Histogram, NoAnswer, OutcomeClass, TimeKind,
+    confidence::{self, Standing},
+    label,
+    slot::Counters,
+};
+use plan::{
+    Criterion,
+    criteria::{Metric, Op, Stat},
+    units::SECOND,
+};
+
+use super::{
+    Judgement,
+    bound::bound,
+    measured::{CriterionScope, kind_of},
+};
+use crate::figures::{ArrivalLedger, Sampled};
+use record::{Model, Run};
+
+/// What is measured beside the load is measured about once in so long.
+const LOOK_NS: u64 = SECOND;
+
+/// What the generator did wrong in the phases that a criterion is of.
+struct Harm {
+    /// By how much it came too late to send.
+    late: Histogram,
+    /// And to look around for answers.
+    stalled: Histogram,
+    /// Arrivals of the run that were never sent, as a share of those that were started.
+    unsent: f64,
+}
+
+impl Harm {
+    fn new(scope: &CriterionScope<'_>, arrivals: &ArrivalLedger) -> Harm {
+        let all = scope.all_requests();
+        let of = |kind| {
+            let times = all.slot.histogram(kind, OutcomeClass::Ok);
+            times.cloned().unwrap_or_default()
+        };
+        Harm {
+            late: of(TimeKind::Lateness),
+            stalled: of(TimeKind::Stall),
+            unsent: unsent_share(arrivals),
+        }
+    }
+
+    /// In nanoseconds, the most by which a request may be off: late to be sent, and late to be read.
+    fn worst_ns(&self) -> u64 {
+        let worst = |of: &Histogram| of.max().unwrap_or(0);
+        worst(&self.late).saturating_add(worst(&self.stalled))
+    }
+
+    /// Bounds worth trying, each with the share of requests that may be off by more.
+    fn bounds(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
+        const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 1.0];
+        QUANTILES.into_iter().map(|q| {
+            let [late, stalled] = [&self.late, &self.stalled].map(|of| of.quantile(q).unwrap_or(0));
+            let share = |of: &Histogram, bound| of.above(bound) as f64 / of.count().max(1) as f64;
+            let beyond = share(&self.late, late) + share(&self.stalled, stalled);
+            (late.saturating_add(stalled), beyond.min(1.0))
+        })
+    }
+}
+
+fn unsent_share(arrivals: &ArrivalLedger) -> f64 {
+    let missing = arrivals.unsent.unwrap_or(0) + arrivals.unknown;
+    missing as f64 / arrivals.started.max(1) as f64
+}
+
+/// In nanoseconds, the most by which a request of the run may be off.
+pub(super) fn worst_ns(run: &Run) -> u64 {
+    let all = run.totals.label(label::ALL);
+    let worst = |kind| {
+        let times = all.slot.histogram(kind, OutcomeClass::Ok);
+        times.and_then(Histogram::max).unwrap_or(0)
+    };
+    worst(TimeKind::Lateness).saturating_add(worst(TimeKind::Stall))
+}
+
+/// Whether the judgement of a criterion stands, whatever the generator did; none where it is of the generator itself.
+pub(super) fn robustness(
+    run: &Run,
+    criterion: &Criterion,
+    judgement: Judgement,
+    elapsed_ns: u64,
+    arrivals: &ArrivalLedger,
+) -> Option<bool> {
+    let holds = match judgement {
+        Judgement::Pass => true,
+        Judgement::Fail => false,
+        Judgement::Inconclusive => return None,
+    };
+    let Ok(scope) = CriterionScope::new(run, criterion, elapsed_ns) else {
+        return Some(false);
+    };
+    // A criterion that asks for little holds when the figure is small, and fails when it is large.
+    let is_small = match criterion.op {
+        Op::Less | Op::LessOrEqual => holds,
+        Op::Greater | Op::GreaterOrEqual => !holds,
+    };
+    match &criterion.metric {
+        Metric::Time(span, stat) => {
+            let samples = Sampled::from_totals(&scope.part(), kind_of(*span));
+            let harm = Harm::new(&scope, arrivals);
+            Some(is_small && stays_small(&scope, &samples, *stat, bound(criterion) as u64, &harm))
+        }
+        Metric::Errors => {
+            let share = unsent_share(arrivals);
+            Some(errors_stand(&scope, criterion, (holds, is_small), share))
+        }
+        Metric::Rate => {
+            // A generator that is held up can only send, and count, less; its own faults are no answers.
+            let part = scope.part();
+            let own = own_faults(&part.slot.counters, false);
+            let rate = scope.per_second(part.slot.counters.ended().saturating_sub(own));
+            Some(!is_small && criterion.op.holds(rate, bound(criterion)) == holds)
+        }
+        Metric::Unsent | Metric::LatenessP99 => None,
+        // A late generator loses and repeats no message.
+        Metric::Messages(_) => Some(true),
+        Metric::Server(..) => Some(came_as_planned(run, arrivals)),
+        Metric::InFlight => Some(false),
+    }
+}
+
+/// Whether the load that the generator was to send came to the server within the width of a look: then whatever was measured there is as it
+/// would have been.
+fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
+    let all = run.totals.label(label::ALL);
+    let is_open = run.manifest.load.model == Model::Open;
+    let sent = arrivals.unsent == Some(0) && arrivals.unknown == 0;
+    let sent = sent && own_faults(&all.slot.counters, false) == 0;
+    is_open && sent && worst_ns(run) < LOOK_NS
+}
+
+/// Whether a time is below a limit even if all that was touched, and all that was never sent, had been slow.
+fn stays_small(
+    scope: &CriterionScope<'_>,
+    samples: &Sampled,
+    stat: Stat,
+    limit: u64,
+    harm: &Harm,
+) -> bool {
+    // An iteration may have been touched at each of its requests.
+    let times = if samples.kind() == TimeKind::Iteration {
+        let all = Sampled::from_totals(&scope.all_requests(), TimeKind::Service);
+        all.count().div_ceil(samples.count().max(1)).max(1)
+    } else {
+        1
+    };
+    let below = |off: u64| limit.saturating_sub(off.saturating_mul(times));
+    let unsent = (samples.count() as f64 * harm.unsent).ceil() as u64;
+    let worst = below(harm.worst_ns());
+    match stat {
+        Stat::Quantile(q) if q < 1.0 => {
+            let n = samples.count() + unsent;
+            let inflation = scope.inflation(samples.kind(), q, limit);
+            let is_below =
+                |over: u64| confidence::standing(n, over.min(n), inflation, q) == Standing::Below;
+            // Of one label nobody knows when its requests were sent: all of them may have met the worst.
+            let of_label = scope.is_of_labels();
+            is_below(samples.above(worst) + unsent)
+                || !of_label
+                    && harm.bounds().any(|(off, beyond)| {
+                        let touched = samples.count() as f64 * beyond * times as f64;
+                        is_below(samples.above(below(off)) + touched.ceil() as u64 + unsent)
+                    })
+        }
+        Stat::Quantile(_) | Stat::Max => unsent == 0 && samples.above(worst) == 0,
+        Stat::Mean => unsent == 0 && samples.mean_ns().is_some_and(|mean| mean < worst as f64),
+    }
+}
+
+/// Missing answers that are the generator's doing; time-outs may be, where it came too late to read.
+fn own_faults(counters: &Counters, with_timeouts: bool) -> u64 {
+    let faults = counters.faults.0.iter();
+    let own = faults.filter(|(fault, _)| match fault.class() {
+        NoAnswer::Generator => true,
+        NoAnswer::Timeout => with_timeouts,
+        _ => false,
+    });
+    own.map(|(_, n)| n).sum()
+}
+
+fn errors_stand(
+    scope: &CriterionScope<'_>,
+    criterion: &Criterion,
+    (holds, is_small): (bool, bool),
+    unsent_share: f64,
+) -> bool {
+    let part = scope.part();
+    let counters = &part.slot.counters;
+    let unsent = counters.ended() as f64 * unsent_share;
+    let errors = (counters.errors()) as f64;
+    let errors = if is_small {
+        errors + unsent
+    } else {
+        errors - own_faults(counters, true) as f64
+    };
+    let ended = counters.ended() as f64 + unsent;
+    let value = match criterion.value {
+        plan::units::Quantity::Share(_) => errors / ended.max(1.0),
+        _ => errors,
+    };
+    criterion.op.holds(value, bound(criterion)) == holds
+}

@@ -1,0 +1,229 @@
+//! Times and numbers of a CSV file: one column of times, the others metrics. Rows above the first time are heads - a console writes several,
+//! with labels and the length of its periods -, and no tool is known here by its name.
+
+use crate::import::csv::{self, CsvRecord};
+
+/// Nanoseconds since 1970: since when, at which moment, and the value.
+pub(super) type MetricSample = (i128, i128, f64);
+
+/// What a file holds.
+#[derive(Debug)]
+pub(super) struct MetricTable {
+    pub columns: Vec<MetricColumn>,
+}
+
+/// A metric.
+#[derive(Debug)]
+pub(super) struct MetricColumn {
+    pub name: String,
+    /// In order.
+    pub samples: Vec<MetricSample>,
+}
+
+const SECOND: i128 = 1_000_000_000;
+
+/// Reads a text. The line of why not begins with its place.
+pub(super) fn read(text: &str) -> Result<MetricTable, String> {
+    let records = csv::records(text.trim_start_matches('\u{feff}'));
+    let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());
+    let first = records.iter().position(is_data).ok_or(
+        ": no line begins with a time: the first column is a time (2026-11-23T10:00:00Z, or seconds or milliseconds since 1970), the others are metrics",
+    )?;
+    let (heads, data) = records.split_at(first);
+    let names = names(heads, data)?;
+    let period = heads.iter().find_map(|head| {
+        let text = cell(head, 0).filter(|text| text.eq_ignore_ascii_case("period"));
+        text.and_then(|_| cell(head, 1)?.parse::<u32>().ok())
+    });
+    let mut rows: Vec<(i128, &CsvRecord)> = Vec::new();
+    for record in data {
+        let at = cell(record, 0).and_then(moment);
+        let at = at.ok_or_else(|| wrong(record, 0, "is no time"))?;
+        rows.push((at, record));
+    }
+    // Consoles put the newest first.
+    rows.sort_by_key(|(at, _)| *at);
+    if let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(wrong(
+            pair[1].1,
+            0,
+            "comes twice: a metric has a column of its own",
+        ));
+    }
+    let mut gaps: Vec<i128> = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    gaps.sort_unstable();
+    let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(SECOND);
+    let mut columns = Vec::new();
+    for (number, name) in names.into_iter().enumerate() {
+        let mut samples = Vec::new();
+        for (at, record) in &rows {
+            let Some(text) = cell(record, number + 1).filter(|text| !is_nothing(text)) else {
+                continue;
+            };
+            let value: f64 = text
+                .parse()
+                .map_err(|_| wrong(record, number + 1, "is not a number"))?;
+            if value.is_finite() {
+                samples.push(match period {
+                    // A time that has a period is its beginning.
+                    Some(period) => (*at, at + i128::from(period) * SECOND, value),
+                    None => (at - usual, *at, value),
+                });
+            }
+        }
+        columns.push(MetricColumn { name, samples });
+    }
+    Ok(MetricTable { columns })
+}
+
+fn cell(record: &CsvRecord, number: usize) -> Option<&str> {
+    record.field(number).map(|word| word.text)
+}
+
+fn wrong(record: &CsvRecord, number: usize, what: &str) -> String {
+    let word = record.field(number);
+    let place = word
+        .as_ref()
+        .map_or_else(|| record.place(), |word| word.place);
+    let text = word.map_or("", |word| word.text);
+    format!(":{}:{}: `{text:.40}` {what}", place.line, place.column)
+}
+
+fn is_nothing(text: &str) -> bool {
+    text.is_empty()
+        || ["null", "nan", "-"]
+            .iter()
+            .any(|no| text.eq_ignore_ascii_case(no))
+}
+
+/// The metrics' names: those of the head that says it is one of labels, else of the last one.
+fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String> {
+    let labels = heads
+        .iter()
+        .find(|head| cell(head, 0).is_some_and(|text| text.eq_ignore_ascii_case("label")));
+    let head = labels.or(heads.last());
+    let head = head
+        .ok_or(":1:1: its first line is data: write the metrics' names above it, time,NAME,NAME")?;
+    let widest = data.iter().map(CsvRecord::len).max().unwrap_or(0);
+    let mut names: Vec<String> = Vec::new();
+    for number in 1..widest.max(2) {
+        let name = cell(head, number).unwrap_or_default();
+        if name.is_empty() {
+            return Err(format!(
+                ":{}:1: column {} has no name",
+                head.place().line,
+                number + 1
+            ));
+        }
+        if names.iter().any(|known| known == name) {
+            return Err(wrong(head, number, "is the name of two columns"));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
+/// A moment: ISO 8601 (without a zone: UTC), or seconds or milliseconds since 1970.
+fn moment(text: &str) -> Option<i128> {
+    if let Ok(number) = text.parse::<f64>() {
+        // Seconds until the year 5138, milliseconds from 1973 on.
+        return match number {
+            1e8..1e11 => Some((number * 1e3).round() as i128 * 1_000_000),
+            1e11..1e14 => Some(number.round() as i128 * 1_000_000),
+            _ => None,
+        };
+    }
+    let text = text.trim_end_matches("UTC").trim_end().replace('/', "-");
+    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
+        return Some(moment.as_nanosecond());
+    }
+    let civil: jiff::civil::DateTime = text.parse().ok()?;
+    // A date alone is none: nothing that is measured by the day stands beside a run.
+    text.contains(':').then_some(())?;
+    let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp().as_nanosecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const AT: i128 = 1_700_000_000 * SECOND;
+
+    #[test]
+    fn times_in_their_usual_forms() {
+        for text in [
+            "1700000000",
+            "1700000000.0",
+            "1700000000000",
+            "2023-11-14T22:13:20Z",
+            "2023-11-14T23:13:20+01:00",
+            "2023-11-14 22:13:20",
+            "2023-11-14 22:13:20 UTC",
+            "2023/11/14 22:13:20",
+        ] {
+            assert_eq!(moment(text), Some(AT), "{text}");
+        }
+        for text in [
+            "",
+            "12",
+            "time",
+            "2023-11-14",
+            "-1700000000",
+            "inf",
+            "14.11.2023 22:13",
+        ] {
+            assert_eq!(moment(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plain_file_stands_for_the_time_before_and_one_with_periods_for_that_behind() {
+        let plain = read("time,CPU %,queue\n1700000010,50,\n1700000000,40,3\n").unwrap();
+        assert_eq!(plain.columns[0].name, "CPU %");
+        assert_eq!(
+            plain.columns[0].samples,
+            [(AT - 10 * SECOND, AT, 40.0), (AT, AT + 10 * SECOND, 50.0)]
+        );
+        assert_eq!(plain.columns[1].samples.len(), 1);
+        let console = "\"Full label\",\"CPUUtilization of i-1\"\nLabel,CPUUtilization\nStat,Average\nPeriod,60\n2023/11/14 22:13:20,7.5\n";
+        let console = read(console).unwrap();
+        assert_eq!(console.columns[0].name, "CPUUtilization");
+        assert_eq!(console.columns[0].samples, [(AT, AT + 60 * SECOND, 7.5)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (text, said) in [
+            ("", ": no line begins with a time"),
+            ("a,b\nc,d\n", ": no line begins with a time"),
+            ("1700000000,1\n", ":1:1: its first line is data"),
+            ("time,a\n1700000000,many\n", ":2:12: `many` is not a number"),
+            (
+                "time,a\n1700000000,1\nlater,2\n",
+                ":3:1: `later` is no time",
+            ),
+            (
+                "time,a\n1700000000,1\n1700000000,2\n",
+                ":3:1: `1700000000` comes twice",
+            ),
+            (
+                "time,a,a\n1700000000,1,2\n",
+                ":1:8: `a` is the name of two columns",
+            ),
+            ("time,a\n1700000000,1,2\n", ":1:1: column 3 has no name"),
+        ] {
+            let why = read(text).unwrap_err();
+            assert!(why.starts_with(said), "{text}: {why}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(time|1700000000|Label|Period|,|\n|\"|-|é|2023-11-14 22:13:20|[0-9]{1,16}|\\PC){0,30}") {
+            let _ = read(&text);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a campaign's folder tells: the records of its stages, read again, and the report that is derived from them.
+
+use std::path::Path;
+
+use analysis::page::Page;
+use decisions::campaign::{self, Campaign, FinishedStage, Identity, StageOutcome};
+use record::Run;
+use report::{campaign::RunSpan, derived};
+use session::SharedVoice;
+
+use crate::ledger::{CampaignHead, CampaignLedger};
+
+/// A campaign as it is, and where its report is.
+#[derive(Debug)]
+pub struct FinishedCampaign {
+    /// What came of it.
+    pub campaign: Campaign,
+    /// Its page; none where it could not be written.
+    pub report: Option<std::path::PathBuf>,
+}
+
+/// The page of a run in a campaign's folder.
+pub fn page(folder: &Path, record: &str) -> Option<Page> {
+    let run = Run::open(&folder.join(record)).ok()?;
+    Some(audit::page(&run))
+}
+
+/// Computes everything from what is in the folder, and writes the report beside it.
+///
+/// # Errors
+/// None as long as the ledger could be read: what else is missing is told of.
+pub fn derive(ledger: &CampaignLedger, voice: &SharedVoice) -> Result<FinishedCampaign, String> {
+    let head = &ledger.head;
+    let count = head.stages.len();
+    let pages: Vec<Option<(u8, Page, String)>> = (0..count)
+        .map(|number| {
+            let (code, record, _) = ledger.ended(number)?;
+            let record = record?;
+            let page = page(&ledger.folder, record);
+            if page.is_none() {
+                voice.warning(&format_args!(
+                    "the record of stage `{}` cannot be read any more",
+                    head.stages[number].name
+                ));
+            }
+            Some((code, page?, format!("{record}/{}", derived::PAGE)))
+        })
+        .collect();
+    let looks: Vec<Vec<Page>> = (0..count)
+        .map(|number| {
+            let runs = ledger
+                .cooled(number)
+                .map(|cool_down| cool_down.runs.as_slice());
+            let runs = runs.unwrap_or_default().iter();
+            runs.filter_map(|record| page(&ledger.folder, record))
+                .collect()
+        })
+        .collect();
+    let stages: Vec<FinishedStage<'_>> = (0..count)
+        .map(|number| FinishedStage {
+            name: &head.stages[number].name,
+            load: &head.stages[number].load,
+            target: head.stages[number].target.as_deref(),
+            against: head.stages[number].against,
+            planned: head.stages[number].planned.as_ref(),
+            outcome: match (&pages[number], ledger.ended(number)) {
+                (Some((code, page, report)), _) => StageOutcome::Ran {
+                    page,
+                    code: *code,
+                    report,
+                },
+                (None, Some((_, _, why))) => {
+                    StageOutcome::CouldNotRun(why.unwrap_or("it has left no record"))
+                }
+                (None, None) if ledger.was_begun(number) => StageOutcome::Unfinished,
+                (None, None) => StageOutcome::NotRun,
+            },
+            cool_down: ledger.cooled(number),
+        })
+        .collect();
+    let campaign = campaign::judge(identity(head), &stages);
+    let mut runs: Vec<(RunSpan, &Page)> = Vec::new();
+    for (number, page) in pages.iter().enumerate() {
+        if let Some((_, page, _)) = page {
+            let stage = Some(head.stages[number].name.clone());
+            runs.push((RunSpan { stage }, page));
+        }
+        runs.extend(
+            looks[number]
+                .iter()
+                .map(|page| (RunSpan { stage: None }, page)),
+        );
+    }
+    let written = derived::write_campaign(&ledger.folder, &campaign, &runs);
+    let report = match written {
+        Ok(()) => Some(ledger.folder.join(derived::PAGE)),
+        // Everything in it is still in the folder.
+        Err(error) => {
+            voice.error(&error);
+            None
+        }
+    };
+    Ok(FinishedCampaign { campaign, report })
+}
+
+/// What is known of a campaign before any of its stages ran.
+fn identity(head: &CampaignHead) -> Identity {
+    Identity {
+        name: head.name.clone(),
+        target: head.target.clone(),
+        started_utc: record::utc(head.started_wall_ns, "%Y-%m-%dT%H:%M:%S%.3fZ"),
+        started_wall_ns: head.started_wall_ns,
+        version: head.version.clone(),
+        file: head.file.clone(),
+        about: head.about.clone(),
+        assumptions: head.assumptions.clone(),
+        recommendations: head.recommendations.clone(),
+        scaling: head.scaling,
+    }
+}

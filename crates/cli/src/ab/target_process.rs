@@ -1,0 +1,174 @@
+//! What is tested, started by a command before a run and ended behind it: a process group of its own, of which nothing is left. What it
+//! answers is the run's affair.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+use engine::{StopHandle, clock};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use session::blocking_http::{Base, BlockingRequest};
+
+use crate::error::CommandError;
+
+/// How often is looked.
+const LOOK: Duration = Duration::from_millis(50);
+/// It is to answer within a minute.
+const START_NS: u64 = 60 * plan::units::SECOND;
+/// So many looks until it is ended by force: five seconds.
+const END_LOOKS: u32 = 100;
+/// Ends the group when whoever holds its standard input is gone, also by kill -9.
+const GUARD: &str = "read -r _; kill -s KILL -- -\"$1\"";
+
+/// How a side is started.
+pub struct TargetProcess {
+    side: &'static str,
+    command: String,
+    url: String,
+    base: Base,
+    path: String,
+}
+
+/// What came of starting it.
+pub enum StartResult {
+    /// It answers; it ends when this is dropped.
+    Answers(#[expect(dead_code, reason = "held for its end")] ProcessGroup),
+    /// A signal came.
+    Signal(u8),
+}
+
+impl TargetProcess {
+    pub fn new(
+        side: &'static str,
+        command: &str,
+        url: &str,
+    ) -> Result<TargetProcess, CommandError> {
+        let (base, path) = Base::of_url(url).map_err(|why| {
+            CommandError::bad_input(format!("--{side}: {why}, which --{side}-cmd needs"))
+        })?;
+        Ok(TargetProcess {
+            side,
+            command: command.to_owned(),
+            url: url.to_owned(),
+            base: base.patient_for(Duration::from_secs(1)),
+            path,
+        })
+    }
+
+    /// Starts it, and waits until its URL answers anything.
+    pub fn start(&self, log: &Path, stop: &StopHandle) -> Result<StartResult, CommandError> {
+        let TargetProcess { side, url, .. } = self;
+        if self.answers() {
+            return Err(CommandError::could_not_run(format!(
+                "{url} answers before --{side}-cmd was started: end what listens there, or leave --{side}-cmd out"
+            )));
+        }
+        let cannot = |error: io::Error| {
+            CommandError::could_not_run(format!("--{side}-cmd `{}`: {error}", self.command))
+        };
+        let mut group = ProcessGroup::start(&self.command, log).map_err(cannot)?;
+        let began_ns = clock::monotonic_ns();
+        while clock::monotonic_ns().saturating_sub(began_ns) < START_NS {
+            if let Some(signal) = stop.signal() {
+                return Ok(StartResult::Signal(signal));
+            }
+            if self.answers() {
+                return Ok(StartResult::Answers(group));
+            }
+            // One that succeeds has left what it started in the background.
+            let ended = group.child.try_wait().map_err(cannot)?;
+            if let Some(status) = ended.filter(|status| !status.success()) {
+                return Err(CommandError::could_not_run(format!(
+                    "--{side}-cmd ended ({status}) before {url} answered: what it printed is in {}",
+                    log.display()
+                )));
+            }
+            pause();
+        }
+        Err(CommandError::could_not_run(format!(
+            "{url} does not answer a minute after --{side}-cmd was started: what it printed is in {}",
+            log.display()
+        )))
+    }
+
+    fn answers(&self) -> bool {
+        let request = BlockingRequest {
+            method: "GET",
+            path: &self.path,
+            headers: &[],
+            body: None,
+        };
+        self.base.send(&request).is_ok()
+    }
+}
+
+/// A process group and its guard; both end when this is dropped.
+pub struct ProcessGroup {
+    child: Child,
+    guard: Child,
+}
+
+impl ProcessGroup {
+    fn start(command: &str, log: &Path) -> io::Result<ProcessGroup> {
+        if let Some(folder) = log.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let out = File::create(log)?;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).process_group(0);
+        shell
+            .stdin(Stdio::null())
+            .stderr(out.try_clone()?)
+            .stdout(out);
+        let mut child = shell.spawn()?;
+        let mut guard = Command::new("sh");
+        guard.args(["-c", GUARD, "sh", &child.id().to_string()]);
+        guard.process_group(0).stdin(Stdio::piped());
+        match guard.spawn() {
+            Ok(guard) => Ok(ProcessGroup { child, guard }),
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Tells the whole group; whether somebody was there.
+    fn signal(&self, signal: Option<Signal>) -> bool {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        pid.is_some_and(|pid| match signal {
+            Some(signal) => kill_process_group(pid, signal).is_ok(),
+            None => test_kill_process_group(pid).is_ok(),
+        })
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.signal(Some(Signal::TERM));
+        for _ in 0..END_LOOKS {
+            // A leader that nobody has waited for would count as there.
+            let _ = self.child.try_wait();
+            if !self.signal(None) {
+                break;
+            }
+            pause();
+        }
+        self.signal(Some(Signal::KILL));
+        let _ = self.child.wait();
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
+    }
+}
+
+fn pause() {
+    let (_quiet, over) = mpsc::channel::<()>();
+    let _ = over.recv_timeout(LOOK);
+}

@@ -1,0 +1,153 @@
+//! The runs that `gate` and `ab` make: processes of their own, one after the other, each with a record as any other run. What they were like is the
+//! records' to say.
+
+use std::{
+    fs,
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
+
+use analysis::summary::Summary;
+use session::{child, exit, exports, inputs};
+
+use crate::{error::CommandError, log};
+
+/// The tags of runs, for whoever runs under a door.
+const TAGS: &str = "LOADLINE_TAGS";
+
+/// What all runs that are made for one purpose have in common.
+pub struct RunEnv<'a> {
+    /// Where their records go.
+    pub runs: &'a Path,
+    /// The tag by which they are found.
+    pub tag: &'a str,
+    /// Where what they print goes.
+    pub folder: &'a Path,
+}
+
+/// How a run ended.
+pub struct MadeRun {
+    /// What it exited with.
+    pub code: u8,
+    /// The signal that was passed on to it.
+    pub signal: Option<u8>,
+    /// Its record, if it left one.
+    pub record: Option<PathBuf>,
+    /// What it said on standard error, unless that was shown.
+    pub said: String,
+}
+
+/// A tag that no others have which are made for this.
+pub fn tag(purpose: &str) -> String {
+    let now = record::utc(inputs::now_wall_ns(), "%Y%m%dT%H%M%SZ");
+    format!("{purpose}-{now}-{:04x}", inputs::random_seed() as u16)
+}
+
+impl RunEnv<'_> {
+    /// Makes one run of this, with these flags and more tags.
+    pub fn run(
+        &self,
+        number: u32,
+        (what, flags): (&str, &[String]),
+        tags: &[String],
+    ) -> Result<MadeRun, CommandError> {
+        let cannot = |what: &Path, error: std::io::Error| {
+            CommandError::could_not_run(format!("cannot write {}: {error}", what.display()))
+        };
+        fs::create_dir_all(self.folder).map_err(|error| cannot(self.folder, error))?;
+        let out = self.folder.join(format!("run-{number}.txt"));
+        let errors = self.folder.join(format!("run-{number}-errors.txt"));
+        let known = self.made();
+        // Whoever watches sees each run go on.
+        let errors = (!std::io::stderr().is_terminal()).then_some(&errors);
+        let printed = child::own(&out, errors.map(PathBuf::as_path), |command| {
+            command.arg("run").arg(what).args(flags);
+            command.env("LOADLINE_RUNS", self.runs);
+            command.env(TAGS, self.tags(tags));
+        });
+        let child::Printed { ended, said } = printed.map_err(CommandError::could_not_run)?;
+        let mut new = self.made().into_iter().filter(|run| !known.contains(run));
+        Ok(MadeRun {
+            code: ended.code,
+            signal: ended.signal,
+            record: new.next(),
+            said,
+        })
+    }
+
+    /// Takes away what a run has left that did not begin.
+    pub fn clear(&self, number: u32) {
+        for name in [
+            format!("run-{number}.txt"),
+            format!("run-{number}-errors.txt"),
+        ] {
+            let _ = fs::remove_file(self.folder.join(name));
+        }
+        // Where anything else is in it, it stays.
+        let _ = fs::remove_dir(self.folder);
+    }
+
+    /// The tags that the environment asks for, ours, and more.
+    fn tags(&self, more: &[String]) -> String {
+        let known = std::env::var(TAGS).ok().filter(|tags| !tags.is_empty());
+        let ours = known.into_iter().chain([self.tag.to_owned()]);
+        let all: Vec<String> = ours.chain(more.iter().cloned()).collect();
+        all.join(",")
+    }
+
+    /// The records of these runs, oldest first.
+    fn made(&self) -> Vec<PathBuf> {
+        let is_ours = |dir: &PathBuf| {
+            let manifest = record::read_manifest(dir).ok();
+            let about = manifest.and_then(|manifest| manifest.about);
+            about.is_some_and(|about| about.tags.iter().any(|tag| tag == self.tag))
+        };
+        let all = record::all(self.runs);
+        all.into_iter().filter(is_ours).collect()
+    }
+}
+
+/// Refuses output files that could not be written at the end, before anything is sent.
+pub fn can_be_written<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), CommandError> {
+    let files = paths.into_iter().filter(|path| !log::is_stdout(path));
+    for path in files {
+        exports::can_be_written(path).map_err(CommandError::could_not_run)?;
+    }
+    Ok(())
+}
+
+/// Refuses figures of a run whose record could not be written.
+pub fn is_recorded(ran: &MadeRun, summary: &Summary) -> Result<(), CommandError> {
+    match &summary.run.unrecorded {
+        None => Ok(()),
+        Some(why) if ran.said.is_empty() => Err(CommandError::could_not_run(format!(
+            "a run was ended by {why}"
+        ))),
+        Some(_) => Err(without_record(ran)),
+    }
+}
+
+/// What a run that left no record said, and what to end with.
+pub fn without_record(ran: &MadeRun) -> CommandError {
+    let said = ran.said.lines().filter_map(|line| {
+        let line = line.strip_prefix("loadline: ")?;
+        (!line.starts_with("warning: ")).then(|| line.to_owned())
+    });
+    let mut lines: Vec<String> = said.collect();
+    if lines.is_empty() {
+        lines.push(format!(
+            "a run ended with {} and left no record: there is nothing to compare",
+            ran.code
+        ));
+    }
+    CommandError {
+        lines,
+        code: if ran.code == exit::BAD_INPUT {
+            exit::BAD_INPUT
+        } else {
+            exit::COULD_NOT_RUN
+        },
+    }
+}

@@ -1,0 +1,255 @@
+//! Runs of several machines on the command line: `loadline run … --on local|ray`, and `loadline node`, which carries out a part of one. How
+//! nodes begin together, what they send and who is lost is `cluster`'s.
+
+use std::{fs::File, io, os::fd::AsFd};
+
+use cluster::{Backend, ConductorConfig, Local, Ray};
+use engine::clock;
+use plan::{Plan, Problem, Share, units::MILLISECOND};
+use record::{RunStart, units};
+use session::{LabProcess, RunPartOrder, RunRefused, exit, inputs, lab_process, mock_process};
+
+use crate::{
+    args,
+    embedded::Embedded,
+    error::{CommandError, flag_error},
+    log,
+    mock::Mocked,
+    ray_files, rerender, run,
+};
+
+/// More parts than this do not carry out one run.
+const MOST: u64 = 4096;
+/// A part is ready so long before it begins.
+const LEAD_NS: u64 = 50 * MILLISECOND;
+/// In the runs folder, where nodes of this machine keep their own records while a run goes on.
+const KEPT: &str = ".nodes";
+
+/// What is said of a script in a part that nobody conducts.
+pub const NO_DONE: &str = "a done() of the script's is not called: it is given the figures of the whole run, and this is a part that nobody conducts";
+
+/// Each node of this machine is a process.
+const MOST_NODES_HERE: u64 = 256;
+/// No run has been divided between more.
+const MOST_NODES: u64 = 4096;
+
+/// Runs `loadline node`.
+pub fn node() -> u8 {
+    // What lives as long as the test.
+    let mut kept = Vec::new();
+    // Standard output is the conductor's: what scripts print must not come between.
+    let apart = io::stdout().as_fd().try_clone_to_owned();
+    let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
+    let output = match apart {
+        Ok(output) => output,
+        Err(error) => {
+            log::error(format_args!("standard output cannot be set apart: {error}"));
+            return exit::COULD_NOT_RUN;
+        }
+    };
+    let served = cluster::node::serve(io::stdin(), output, &mut |test, seed, voice| {
+        let mut args: args::RunArgs = serde_json::from_value(test.clone()).map_err(|error| {
+            let line = format!("the conductor is of another version of Loadline: {error}");
+            RunRefused::bad_input(vec![Problem::anywhere(line)])
+        })?;
+        args.seed = Some(seed);
+        let (job, more) = run::part(&args, voice).map_err(refused)?;
+        kept.push(more);
+        Ok(job)
+    });
+    match served {
+        Ok(()) => exit::PASS,
+        Err(why) => {
+            log::error(format_args!(
+                "standard input is not what a conductor of this version sends ({why}): `loadline run … --on` starts nodes itself"
+            ));
+            exit::COULD_NOT_RUN
+        }
+    }
+}
+
+fn refused(CommandError { lines, code }: CommandError) -> RunRefused {
+    RunRefused {
+        problems: lines.into_iter().map(Problem::anywhere).collect(),
+        bad_input: code == exit::BAD_INPUT,
+    }
+}
+
+/// What stands behind `--on`, if that was asked for.
+///
+/// # Errors
+/// One line of what cannot be carried out by several nodes.
+pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
+    let many = &args.many;
+    if many.on.is_none() {
+        return Ok(false);
+    }
+    let alone = [(args.once, "--once"), (args.trace, "--trace")];
+    if let Some((_, flag)) = alone.iter().find(|(given, _)| *given) {
+        return Err(CommandError::bad_input(format!(
+            "{flag} beside --on: that is tried out by one process, leave --on out"
+        )));
+    }
+    if many.nodes == Some(0) {
+        return Err(CommandError::bad_input("--nodes 0: at least 1 is needed"));
+    }
+    let on_ray = many.on.as_deref() == Some("ray");
+    let most = if on_ray { MOST_NODES } else { MOST_NODES_HERE };
+    if let Some(nodes) = many.nodes.filter(|nodes| *nodes > most) {
+        let place = if on_ray {
+            "of a Ray cluster"
+        } else {
+            "on this machine"
+        };
+        return Err(CommandError::bad_input(format!(
+            "--nodes {nodes}: at most {most} nodes {place} can share a run"
+        )));
+    }
+    if !on_ray && (many.address.is_some() || many.insecure_cluster || many.wait.is_some()) {
+        return Err(CommandError::bad_input(
+            "--address, --wait and --insecure-cluster are for --on ray: with --on local nodes are processes of this machine",
+        ));
+    }
+    Ok(true)
+}
+
+/// What a conductor needs beside the job.
+///
+/// # Errors
+/// One line of what is in the way.
+pub fn wanted(
+    args: &args::RunArgs,
+    (plan, seed): (&Plan, u64),
+    (lab, broker): (Option<&Embedded>, Option<&LabProcess>),
+    mocks: Option<&Mocked>,
+) -> Result<ConductorConfig, CommandError> {
+    let on_ray = args.many.on.as_deref() == Some("ray");
+    let is_here = matches!(lab, Some(Embedded::Own(_))) || broker.is_some() || mocks.is_some();
+    if on_ray && is_here {
+        return Err(CommandError::bad_input(
+            "embedded targets (lab:) and mocks listen on this machine, and nodes of a cluster are elsewhere: start them where nodes reach them, and name that with --target",
+        ));
+    }
+    let mut environment = Vec::new();
+    let own = match lab {
+        Some(Embedded::Own(lab)) => lab.listeners(),
+        _ => &[],
+    };
+    let listeners: Vec<&str> = own
+        .iter()
+        .chain(broker.map_or(&[][..], LabProcess::listeners))
+        .map(String::as_str)
+        .collect();
+    if !listeners.is_empty() {
+        let name = lab_process::ENVIRONMENT.to_owned();
+        environment.push((name, listeners.join(" ")));
+    }
+    if let Some(reported) = mocks.and_then(Mocked::environment) {
+        environment.push((mock_process::ENVIRONMENT.to_owned(), reported));
+    }
+    let mut of_node = args.clone();
+    of_node.many = args::Many::default();
+    of_node.seed = Some(seed);
+    (of_node.json, of_node.export) = (None, Vec::new());
+    (of_node.ui, of_node.open) = (false, false);
+    of_node.runs = None;
+    let test = serde_json::to_value(&of_node).map_err(|error| {
+        CommandError::could_not_run(format!("the command line cannot be handed on: {error}"))
+    })?;
+    let (backend, keep): (Box<dyn Backend>, _) = if on_ray {
+        let many = &args.many;
+        let mut ray = Ray::new(many.address.clone(), many.insecure_cluster, &log::voice());
+        if let Some(text) = &many.wait {
+            let wait_ns =
+                plan::units::parse_duration(text).map_err(|e| flag_error("--wait", text, &e))?;
+            ray.place_s = wait_ns.div_ceil(plan::units::SECOND);
+        }
+        let shipped = ray_files::collect(args, plan).map_err(CommandError::bad_input)?;
+        environment.extend(ray_files::environment(&shipped.files, &test));
+        (ray.files, ray.folder, ray.environment) = (shipped.files, shipped.folder, environment);
+        (Box::new(ray), None)
+    } else {
+        let keep = rerender::runs(args.runs.as_deref()).join(KEPT);
+        (Box::new(Local::with(environment)), Some(keep))
+    };
+    Ok(ConductorConfig {
+        backend,
+        nodes: args.many.nodes,
+        test,
+        keep,
+    })
+}
+
+/// Gives a run of several processes a name that all of them know: it stands in messages of MQTT clients and in what these are called.
+pub fn name(args: &mut args::RunArgs) {
+    let moment = args.part.start_at.as_deref().and_then(record::moment);
+    args.stamp = match (args.stamp, args.seed, moment) {
+        (Some(stamp), ..) => Some(stamp),
+        (None, Some(seed), Some(at_ns)) => {
+            Some(frontend_mqtt::background::stamp_of_parts(seed, at_ns))
+        }
+        _ => args
+            .many
+            .on
+            .as_ref()
+            .map(|_| frontend_mqtt::background::any_stamp()),
+    };
+}
+
+/// The part of a run that `--shard` asks for, if it does.
+///
+/// # Errors
+/// One line of what is wrong with the flags, and that the moment has passed.
+pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
+    let Some(text) = args.part.shard.as_deref() else {
+        return Ok(None);
+    };
+    let share = text.split_once('/').and_then(|(index, of)| {
+        let share = Share {
+            index: index.parse().ok()?,
+            of: of.parse().ok()?,
+        };
+        (share.index < share.of && share.of <= MOST).then_some(share)
+    });
+    let share = share.ok_or_else(|| {
+        CommandError::bad_input(format!(
+            "--shard {text}: write which of how many, from 0: 0/8 to 7/8, of {MOST} at most"
+        ))
+    })?;
+    if args.once || args.ui {
+        let flag = if args.once { "--once" } else { "--ui" };
+        return Err(CommandError::bad_input(format!(
+            "{flag} beside --shard: a part of a run has neither, leave it out"
+        )));
+    }
+    let text = args.part.start_at.as_deref().unwrap_or_default();
+    let at_ns = record::moment(text).ok_or_else(|| {
+        CommandError::bad_input(format!(
+            "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
+        ))
+    })?;
+    let (wall_ns, monotonic_ns) = (inputs::now_wall_ns(), clock::monotonic_ns());
+    let ahead_ns = at_ns.checked_sub(wall_ns).filter(|ahead| *ahead >= LEAD_NS);
+    let ahead_ns = ahead_ns.ok_or_else(|| {
+        CommandError::could_not_run(format!(
+            "late: --start-at {text} is over, or less than {} ahead, and the other parts do not wait: nothing was sent",
+            units::duration(LEAD_NS)
+        ))
+    })?;
+    let mut start = RunStart::at(at_ns, monotonic_ns + ahead_ns);
+    let error_us = engine::clock_error_us();
+    start.uncertainty_ns = error_us.flatten().unwrap_or(0) * 1_000;
+    if error_us == Some(None) {
+        log::warning(
+            "nobody keeps this machine's clock: parts may begin at different moments; chrony or systemd-timesyncd would keep it",
+        );
+    }
+    log::say(format_args!(
+        "part {} of {} begins at {}, in {}",
+        share.index,
+        share.of,
+        start.utc,
+        units::duration(ahead_ns)
+    ));
+    Ok(Some(RunPartOrder::alone(share, seed, start)))
+}

@@ -1,0 +1,204 @@
+//! The front doors that there are, one line each, and the ways through them: their commands, their files, their runs shown again.
+
+use std::{ffi::OsString, path::Path, sync::Arc};
+
+use clap::{Arg, ArgAction, Command};
+use engine::hook::Hooks;
+use formats::{TestFileReader, native};
+use plan::Plan;
+use session::{ExternalTool, FrontEnd, FrontEndInfo, ScriptLoader, exit};
+
+use crate::log;
+
+/// The front doors.
+const DOORS: [&dyn FrontEnd; 4] = [
+    &frontend_artillery::Artillery,
+    &frontend_locust::Locust,
+    &frontend_mqtt::Mqtt {
+        without_command: pepeunit::command,
+    },
+    &frontend_wrk::Wrk,
+];
+
+/// Readers of test files, in the order in which they are asked whether a file is theirs.
+pub fn readers() -> Vec<&'static dyn TestFileReader> {
+    let mut readers: Vec<&dyn TestFileReader> = vec![&native::Plans];
+    let doors: Vec<&dyn TestFileReader> = DOORS.iter().map(|door| door.reader()).collect();
+    readers.extend(doors);
+    readers
+}
+
+/// The door of this name.
+pub fn named(name: &str) -> Option<&'static dyn FrontEnd> {
+    DOORS.into_iter().find(|door| door.card().name == name)
+}
+
+/// Who runs this itself, because only running it tells what it sends.
+pub fn scripts(what: &str) -> Option<&'static dyn ScriptLoader> {
+    let mut scripts = DOORS.iter().filter_map(|door| door.scripts());
+    scripts.find(|scripts| scripts.runs(what))
+}
+
+/// Whose program this is, because only its own tool can run it.
+pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
+    let mut programs = DOORS.iter().filter_map(|door| door.programs());
+    programs.find(|programs| programs.runs(what))
+}
+
+/// Who is asked about requests and answers while a plan runs, by the door that read it.
+///
+/// # Errors
+/// One line, when the plan is not that door's after all.
+pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
+    named(plan.format.0).map_or(Ok(None), |door| door.hooks(plan))
+}
+
+/// A command line that is a door's.
+pub struct Called {
+    door: &'static dyn FrontEnd,
+    /// The name that it was called by.
+    name: String,
+    arguments: Vec<OsString>,
+}
+
+impl Called {
+    /// Whose command line this is, if it is a door's: `loadline NAME …`, a link to us of that name, or `loadline help NAME …`.
+    pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Called> {
+        let us = arguments.next()?;
+        let us = Path::new(&us).file_name()?.to_string_lossy().into_owned();
+        let linked = DOORS
+            .into_iter()
+            .find(|door| door.card().links.contains(&us.as_str()));
+        if let Some(door) = linked {
+            return Some(Called {
+                door,
+                name: us,
+                arguments: arguments.collect(),
+            });
+        }
+        let first = arguments.next()?;
+        let helps = first == "help";
+        let word = if helps { arguments.next()? } else { first };
+        let door = named(word.to_str()?).filter(|door| !helps || door.card().explains_itself)?;
+        Some(Called {
+            door,
+            name: door.card().name.to_owned(),
+            arguments: helps
+                .then(|| "help".into())
+                .into_iter()
+                .chain(arguments)
+                .collect(),
+        })
+    }
+
+    /// How its command line is read.
+    pub fn card(&self) -> FrontEndInfo {
+        self.door.card()
+    }
+
+    /// Runs it and answers the exit code.
+    pub fn run(self) -> u8 {
+        let text = |argument: &OsString| argument.to_string_lossy().into_owned();
+        let arguments: Vec<String> = self.arguments.iter().map(text).collect();
+        let code = self.door.run(&self.name, &arguments, &log::voice());
+        // A report that nobody could read is no success, where the original has no other idea of it.
+        if code == exit::PASS && log::lost() {
+            return self.card().lost_output;
+        }
+        code
+    }
+}
+
+/// Groups of commands in the help of `loadline`, in order. Front ends follow the first group.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Run", &["run", "plan", "init", "campaign", "demo"]),
+    (OTHER_TOOLS, &[]),
+    ("Decide", &["find", "compare", "ab", "gate", "history"]),
+    ("Report", &["report", "list", "audit"]),
+    ("Several machines", &["merge", "k8s"]),
+    (
+        "Tools",
+        &[
+            "lab",
+            "mock",
+            "doctor",
+            "selftest",
+            "completions",
+            "man",
+            "help",
+        ],
+    ),
+];
+const OTHER_TOOLS: &str = "Other tools' commands";
+
+/// Adds the commands of the front ends, and help that lists all commands in groups.
+pub fn listed(command: Command) -> Command {
+    let commands = DOORS.iter().map(|door| {
+        let card = door.card();
+        let arguments = Arg::new("arguments")
+            .value_name(card.usage)
+            .help(card.takes)
+            .action(ArgAction::Append)
+            .trailing_var_arg(true)
+            .allow_hyphen_values(true);
+        Command::new(card.name)
+            .about(card.about)
+            .disable_help_flag(true)
+            .arg(arguments)
+    });
+    let command = command.subcommands(commands);
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}\n",
+        groups(&command)
+    );
+    command.help_template(template)
+}
+
+/// The commands with their purposes, by group.
+fn groups(command: &Command) -> String {
+    let front_ends: Vec<&str> = DOORS.iter().map(|door| door.card().name).collect();
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        let names = if *heading == OTHER_TOOLS {
+            &front_ends
+        } else {
+            *names
+        };
+        text.push_str(&format!("{heading}:\n"));
+        for name in names {
+            let about = match command.find_subcommand(name).and_then(Command::get_about) {
+                Some(about) => about.to_string(),
+                // Added by clap itself, later.
+                None => "Print this help or the help of a command".to_owned(),
+            };
+            text.push_str(&format!("  {name:<13}{about}\n"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn help_lists_every_command_once_in_a_short_line() {
+        let command = listed(crate::args::Args::command());
+        let text = groups(&command);
+        for known in command
+            .get_subcommands()
+            .filter(|known| !known.is_hide_set())
+        {
+            let lines = text.lines().filter(|line| {
+                line.split_whitespace().next() == Some(known.get_name()) && line.starts_with("  ")
+            });
+            assert_eq!(lines.count(), 1, "{}", known.get_name());
+        }
+        for line in text.lines() {
+            assert!(line.len() <= 2 + 13 + 60, "{line}");
+        }
+    }
+}

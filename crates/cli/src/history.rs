@@ -1,0 +1,77 @@
+//! `loadline history`: a figure over the runs that were made. What it was in each is the index's, what it means `decisions::past`'s.
+
+use decisions::{
+    compare,
+    run_index::{self, MetricTrend, NoCourse, TrendConfig},
+};
+use report::{console, derived};
+use session::exit;
+
+use crate::{
+    args, compare as comparing,
+    error::{CommandError, flag_error},
+    list, log, shell,
+};
+
+/// Runs `loadline history`.
+pub fn command(args: &args::History) -> u8 {
+    match run(args) {
+        Ok(()) => exit::PASS,
+        Err(CommandError { lines, code }) => {
+            lines.iter().for_each(log::error);
+            code
+        }
+    }
+}
+
+fn run(args: &args::History) -> Result<(), CommandError> {
+    let asked = asked(args)?;
+    log::makes_way(args.json.as_deref());
+    let runs = list::which(&args.which, false)?;
+    let course = run_index::course(&runs, &asked).map_err(|why| no_course(&why, &asked))?;
+    log::summary(&console::course_in(&course, log::columns()));
+    write(&course, args)
+}
+
+fn asked(args: &args::History) -> Result<TrendConfig, CommandError> {
+    let text = &args.figure;
+    Ok(TrendConfig {
+        subject: compare::read(text).map_err(|error| flag_error("FIGURE", text, &error))?,
+        margin: comparing::share("--margin", &args.margin)?,
+        error_margin: comparing::share("--error-margin", &args.error_margin)?,
+        anyway: args.anyway,
+    })
+}
+
+fn no_course(why: &NoCourse, asked: &TrendConfig) -> CommandError {
+    let subject = &asked.subject.text;
+    let why = match why {
+        NoCourse::NoRuns => "there are no runs".to_owned(),
+        NoCourse::NoneCounts(fault) => format!("none counts, and of the newest {fault}"),
+        NoCourse::NoValue(rows) if asked.subject.of.is_some() && rows.is_empty() => {
+            "the newest run has no such rows at all".to_owned()
+        }
+        NoCourse::NoValue(rows) if asked.subject.of.is_some() || rows.len() > 1 => {
+            let rows: Vec<String> = rows.iter().map(|row| format!("\"{row}\"")).collect();
+            format!("the newest run has {}", rows.join(", "))
+        }
+        NoCourse::NoValue(_) => {
+            "it is kept of p50, p90, p95, p99, p99.9, mean and max where enough requests were answered, of errors and of rate".to_owned()
+        }
+    };
+    CommandError::bad_input(format!("no run that counts has `{subject}`: {why}"))
+}
+
+fn write(course: &MetricTrend, args: &args::History) -> Result<(), CommandError> {
+    if let Some(page) = &args.html {
+        derived::write_course(page, course).map_err(CommandError::could_not_run)?;
+        log::out(&format!("\nReport: {}\n", page.display()));
+        if args.open {
+            shell::open(page);
+        }
+    }
+    match args.json.as_deref() {
+        Some(json) => list::write_json(json, course),
+        None => Ok(()),
+    }
+}

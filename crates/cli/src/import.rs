@@ -1,0 +1,162 @@
+//! `loadline report FILE`: what another tool left, rendered as a report of ours. Nothing is written of a file that is not
+//! understood as a whole.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use audit::{
+    as_run,
+    import::{self, Import},
+};
+
+use analysis::page::Page;
+use report::{console, derived, markdown};
+
+use session::exit;
+
+use crate::{args, log, shell};
+
+/// Names of Locust's files behind the prefix that the user chose, the main one first.
+const LOCUST: [&str; 4] = [
+    "_stats.csv",
+    "_stats_history.csv",
+    "_failures.csv",
+    "_exceptions.csv",
+];
+
+/// The file in a report's folder that holds the path of what it is a report of.
+const OF: &str = "of";
+
+/// Why nothing is rendered.
+pub struct ImportError {
+    /// What is wrong.
+    pub line: String,
+    /// What to end with.
+    pub code: u8,
+}
+
+/// Runs `loadline report FILE`.
+pub fn command(path: &Path, args: &args::Report) -> u8 {
+    match render(path, args) {
+        Ok(()) => exit::PASS,
+        Err(failed) => {
+            log::error(failed.line);
+            failed.code
+        }
+    }
+}
+
+/// The run that a file of another tool tells of, with those that belong to it.
+pub fn read_run(path: &Path) -> Result<Page, ImportError> {
+    let files = set(path);
+    let mut imports = Vec::new();
+    for file in &files {
+        // Of a set, a file may be empty but for its head: a test without failures.
+        match read(file) {
+            Ok(import) => imports.push((file.display().to_string(), import)),
+            Err(failed) if file == path || failed.code != exit::BAD_INPUT => return Err(failed),
+            Err(_) => {}
+        }
+    }
+    as_run::page(&imports).map_err(|error| ImportError {
+        line: error.to_string(),
+        code: exit::BAD_INPUT,
+    })
+}
+
+fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
+    let adopted = read_run(path)?;
+    if let Some(table) = args.table {
+        log::out(&markdown::published(&adopted.summary, table.which()));
+        return Ok(());
+    }
+    let could_not = |error: derived::NotWritten| ImportError {
+        line: error.to_string(),
+        code: exit::COULD_NOT_RUN,
+    };
+    log::makes_way(args.json.as_deref());
+    log::summary(&console::summary_in(&adopted.summary, log::columns()));
+    let dir = match &args.out {
+        Some(dir) => {
+            derived::folder(dir).map_err(could_not)?;
+            dir.clone()
+        }
+        None => own_folder(path)?,
+    };
+    derived::write(&dir, &adopted).map_err(could_not)?;
+    match args.json.as_deref() {
+        Some(json) if log::is_stdout(json) => {
+            log::document(&derived::json(&adopted.summary).map_err(could_not)?);
+        }
+        Some(json) => derived::write_json(json, &adopted.summary).map_err(could_not)?,
+        None => {}
+    }
+    log::out(&format!(
+        "\nReport: {}\n",
+        dir.join(derived::PAGE).display()
+    ));
+    if args.open {
+        shell::open(&dir.join(derived::PAGE));
+    }
+    Ok(())
+}
+
+/// All files of the set that a file belongs to; of other formats the file alone.
+fn set(path: &Path) -> Vec<PathBuf> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let prefix = name.and_then(|name| LOCUST.iter().find_map(|end| name.strip_suffix(end)));
+    let Some(prefix) = prefix else {
+        return vec![path.to_owned()];
+    };
+    let background = LOCUST.map(|end| path.with_file_name(format!("{prefix}{end}")));
+    background
+        .into_iter()
+        .filter(|file| file.is_file())
+        .collect()
+}
+
+/// `run.json` leaves its report in `run.json-report`, because a `run.txt` may lie beside it. Where the report of another file of
+/// that name is, the next number is taken: each report says in [`OF`] of what it is.
+fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
+    let could_not = |what: &Path, error: &io::Error| ImportError {
+        line: format!("cannot write {}: {error}", what.display()),
+        code: exit::COULD_NOT_RUN,
+    };
+    let whole = path.canonicalize().map_err(|e| could_not(path, &e))?;
+    let whole = whole.as_os_str().as_encoded_bytes();
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let mut number = 1u64;
+    let dir = loop {
+        let mut dir = name.to_owned();
+        dir.push("-report");
+        if number > 1 {
+            dir.push(format!("-{number}"));
+        }
+        let dir = PathBuf::from(dir);
+        match formats::files::read(dir.join(OF)) {
+            Ok(known) if known == whole => return Ok(dir),
+            Ok(_) => {}
+            // What a user keeps there is no report: only a page would be lost.
+            Err(_) if dir.join(derived::PAGE).exists() => {}
+            Err(_) => break dir,
+        }
+        number += 1;
+    };
+    let of = dir.join(OF);
+    fs::create_dir_all(&dir).map_err(|e| could_not(&dir, &e))?;
+    fs::write(&of, whole).map_err(|e| could_not(&of, &e))?;
+    Ok(dir)
+}
+
+fn read(path: &Path) -> Result<Import, ImportError> {
+    let bytes = formats::files::read(path).map_err(|error| ImportError {
+        line: format!("{}: {error}", path.display()),
+        code: exit::COULD_NOT_RUN,
+    })?;
+    import::read(&String::from_utf8_lossy(&bytes)).map_err(|unknown| ImportError {
+        line: format!("{}: {unknown}", path.display()),
+        code: exit::BAD_INPUT,
+    })
+}

@@ -1,0 +1,118 @@
+//! `loadline merge`: puts the parts of a run together that several machines carried out, and shows it as the one run that it is. What belongs
+//! together is `record`'s to say.
+
+use record::{Merged, Run, RunLocation, Truncation, units};
+use report::console;
+use session::{derived_files, exit, exports::Exports};
+
+use crate::{args, error::CommandError, front_ends, log, messages, rerender};
+
+/// Runs `loadline merge`.
+pub fn command(args: &args::Merge) -> u8 {
+    merge(args).unwrap_or_else(CommandError::print)
+}
+
+fn merge(args: &args::Merge) -> Result<u8, CommandError> {
+    let exports = Exports::read("--export", args.export.iter().map(String::as_str));
+    let exports = exports.map_err(CommandError::bad_input)?;
+    if exports.metrics.is_some() {
+        return Err(CommandError::bad_input(
+            "--export prometheus is served while a run goes on: write junit=FILE or csv=FILE",
+        ));
+    }
+    log::makes_way(args.json.as_deref());
+    let suffix = (session::inputs::now_wall_ns() >> 10) as u16;
+    let place = RunLocation::new(Some(rerender::runs(args.runs.as_deref())), suffix);
+    let gathered = record::merge(&args.parts, &place);
+    let Merged { mut run, missing } = gathered.map_err(|lines| CommandError {
+        lines,
+        code: exit::COULD_NOT_RUN,
+    })?;
+    if let Some((ledger, counts)) = messages::found_of(&run)
+        && let Err(why) = run.tell_found(&ledger, &serde_json::json!({ "mqtt": counts }))
+    {
+        log::warning(format_args!(
+            "what became of MQTT messages is not in the record: {why}"
+        ));
+    }
+    let voice = log::voice();
+    let page = audit::page(&run);
+    if let Some(door) = front_ends::named(&run.manifest.door) {
+        log::out(&door.printed(&run));
+    }
+    log::summary(&console::summary_in(&page.summary, log::columns()));
+    let derived = derived_files::derive(&run, &page, &voice);
+    rerender::report_is_in(derived.report.as_deref());
+    derived_files::index(&run, &page, &voice);
+    let shown = derived_files::write_json(&page, args.json.as_deref(), &voice);
+    let exported = exports.write(&run, &page.summary, &voice);
+    if let Some(why) = incomplete(&run, &missing) {
+        log::error(format_args!("INCOMPLETE: {why}"));
+        return Ok(exit::COULD_NOT_RUN);
+    }
+    let ended = run.manifest.end.as_ref();
+    if let Some(why) = ended
+        .and_then(|end| end.reason.as_ref())
+        .filter(|_| is_fault(&run))
+    {
+        log::error(format_args!("the run ended early: {why}"));
+        return Ok(exit::COULD_NOT_RUN);
+    }
+    Ok(if shown && exported {
+        exit::of_record(page.summary.exit_code, &run)
+    } else {
+        exit::COULD_NOT_RUN
+    })
+}
+
+/// Why the parts do not make the whole run, if they do not.
+fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
+    if !missing.is_empty() {
+        let numbers: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        return Some(format!(
+            "of {} parts {} missing: {}",
+            run.manifest.processes.unwrap_or(0),
+            if missing.len() == 1 {
+                "one is"
+            } else {
+                "some are"
+            },
+            numbers.join(", ")
+        ));
+    }
+    if let Some(torn) = run.lost().next() {
+        return Some(format!(
+            "part {} did not come to its end, and the record does not say why",
+            torn.share.index
+        ));
+    }
+    if let Some((number, cut)) = short_part(run) {
+        let of = cut.of_ns.map(units::moment);
+        let of = of.map_or_else(String::new, |of| format!(" of {of}"));
+        return Some(format!(
+            "the record of part {number} ends at {}{of}: copy it again from where it was written",
+            units::moment(cut.at_ns)
+        ));
+    }
+    let damage = run.damage.first()?;
+    Some(format!(
+        "{damage}: copy the parts again from where they were written"
+    ))
+}
+
+/// The first part whose record does not hold all of it.
+fn short_part(run: &Run) -> Option<(u64, Truncation)> {
+    run.cut?;
+    let parts = run.dir.as_ref()?.join("parts");
+    run.processes.iter().find_map(|process| {
+        let number = process.share.index;
+        let part = Run::open(&parts.join(number.to_string())).ok()?;
+        Some((number, part.cut?))
+    })
+}
+
+/// Whether something of ours has ended it.
+fn is_fault(run: &Run) -> bool {
+    let end = run.manifest.end.as_ref();
+    end.is_some_and(|end| end.cause.as_deref() == Some("fault"))
+}

@@ -1,0 +1,129 @@
+//! `loadline mock FILE`: the mocks of a plan until they are told to end; and the mocks of a plan that is run, which live as long as the run.
+
+use std::{net::IpAddr, path::Path};
+
+use analysis::summary::mock_rows;
+use session::{
+    MockProcess, exit, inputs,
+    lab_process::NotStarted,
+    mock_plan::{self, Served},
+    mock_process::{self, Addresses},
+};
+
+use crate::{args, log};
+
+/// Runs `loadline mock`.
+pub fn command(args: &args::Mock) -> u8 {
+    match run(args) {
+        Ok(()) => exit::PASS,
+        Err((lines, code)) => {
+            lines.iter().for_each(log::error);
+            code
+        }
+    }
+}
+
+fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
+    let cannot = |line: String| (vec![line], exit::COULD_NOT_RUN);
+    let served = mock_plan::load(&args.file, args.runs.as_deref());
+    let Served { mocks, notes } = served.map_err(|lines| (lines, exit::BAD_INPUT))?;
+    if mocks.is_empty() {
+        let line = format!(
+            "{} has no `mocks`: docs/reference/mocks.md says how to describe them",
+            args.file.display()
+        );
+        return Err((vec![line], exit::BAD_INPUT));
+    }
+    notes.iter().for_each(log::warning);
+    // Before `ready`, so that a signal sent right after it finds its handler.
+    let end = lab::Stop::listen(args.until_stdin_closes);
+    let end = end.map_err(|error| cannot(error.to_string()))?;
+    let seed = match args.seed {
+        0 => inputs::random_seed(),
+        seed => seed,
+    };
+    let options = mocks::MockOptions {
+        host: args.host.clone(),
+        port: args.port,
+        seed,
+        log: args.log.clone(),
+    };
+    // A load test may well hold more than the usual 1,024 connections.
+    lab::raise_descriptor_limit();
+    let running = mocks::start(mocks, &options).map_err(|error| cannot(error.to_string()))?;
+    let mut reported = String::new();
+    for (name, address) in running.addresses() {
+        if !is_own(address.ip()) {
+            log::warning(format_args!(
+                "mock {name} listens on {address}: whoever reaches this machine reaches it"
+            ));
+        }
+        reported += &format!("listening on http://{address} {name}\n");
+    }
+    log::out(&(reported + "ready\n"));
+    end.wait_alone();
+    let reported = running.stop().map_err(|error| cannot(error.to_string()))?;
+    if !args.until_stdin_closes {
+        for sentence in report::mocks::sentences(&mock_rows(&reported)) {
+            log::out(&(sentence + "\n"));
+        }
+    }
+    Ok(())
+}
+
+fn is_own(address: IpAddr) -> bool {
+    address.is_loopback()
+}
+
+/// The mocks of a run: started for it, or lent to it.
+#[derive(Debug)]
+pub enum Mocked {
+    Own(MockProcess),
+    Lent(Addresses),
+}
+
+/// Why a run has no mocks.
+#[derive(Debug)]
+pub enum NotMocked {
+    /// What is wrong with what they take from recorded runs, line by line.
+    Refused(Vec<String>),
+    NotStarted(NotStarted),
+}
+
+impl Mocked {
+    /// The mocks of this test file, running; none where it has none. What is wrong with its text the reading of the plan tells.
+    pub fn start(
+        file: &str,
+        runs: Option<&Path>,
+        seed: Option<u64>,
+    ) -> Result<Option<Mocked>, NotMocked> {
+        let path = Path::new(file);
+        if !path.is_file() || mock_plan::names(path).map_or(true, |names| names.is_empty()) {
+            return Ok(None);
+        }
+        if let Some(addresses) = mock_process::lent() {
+            return Ok(Some(Mocked::Lent(addresses)));
+        }
+        // All that is wrong with the runs that they take times from is told before they are started.
+        mock_plan::load(path, runs).map_err(NotMocked::Refused)?;
+        let started = MockProcess::start(path, runs, seed);
+        Ok(Some(Mocked::Own(started.map_err(NotMocked::NotStarted)?)))
+    }
+
+    /// What processes are told of them by, where they were started here.
+    pub fn environment(&self) -> Option<String> {
+        match self {
+            Mocked::Own(mocks) => Some(mocks.environment()),
+            // Whoever lends them has told already.
+            Mocked::Lent(_) => None,
+        }
+    }
+
+    /// Where each of them listens.
+    pub fn addresses(&self) -> &Addresses {
+        match self {
+            Mocked::Own(mocks) => mocks.addresses(),
+            Mocked::Lent(addresses) => addresses,
+        }
+    }
+}

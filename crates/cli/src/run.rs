@@ -1,0 +1,605 @@
+//! `loadline run`: a URL, a native plan, an Artillery script, or what a front door runs for it, with Loadline's own flags, report and exit codes.
+
+use std::{path::Path, sync::Arc};
+
+use analysis::page::Page;
+use engine::{EngineOptions, OutputLine, hook::Hooks};
+use measure::{Interval, accumulator::Tally};
+use plan::{
+    ArrivalProcess, Load, Plan, criteria,
+    criteria::{Metric, SpanFilter, Stat},
+};
+
+use record::Run;
+use report::console;
+use session::{
+    ExternalTool, FinishedRun, Hosts, Job, LabProcess, Observer, RunObserver, RunOptions,
+    RunOutcome, ScriptRun, SharedVoice, StartError, ca_env, exit,
+    exports::{self, Exports},
+    hosts, inputs, lab_process, live,
+    mock_process::{self, Addresses},
+    naming,
+};
+
+use crate::{
+    args, distributed,
+    embedded::{self, Embedded},
+    error::{CommandError, flag_error},
+    front_ends, headers,
+    load::{self, Flags},
+    log, messages,
+    mock::Mocked,
+    probe, programs, rerender, shell,
+    terminal::Progress,
+    travel, urls,
+};
+
+/// Runs `loadline run`.
+pub fn run(mut args: args::RunArgs) -> u8 {
+    distributed::name(&mut args);
+    args.what = urls::with_scheme(&args.what);
+    let ran = match front_ends::programs(&args.what) {
+        Some(programs) => program(programs, &args),
+        None => prepare(&args).map(|wanted| execute(wanted, &args)),
+    };
+    ran.unwrap_or_else(CommandError::print)
+}
+
+/// A test file that its own tool runs.
+fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
+    if args.many.on.is_some() || args.part.shard.is_some() {
+        return Err(CommandError::could_not_run(
+            "Locust has its own master and workers: `loadline locust --master`, `--worker` and `--processes` are its ways to several machines, --on and --shard are for what Loadline itself sends",
+        ));
+    }
+    let flags = Flags::read(args)?;
+    let asked = asked(args, &flags, args.target.as_deref()).map_err(CommandError::bad_input)?;
+    Ok(programs::run(programs, args, asked))
+}
+
+/// What the command line asks for, with what lives as long as the run.
+struct NativeRun {
+    /// The plan.
+    plan: Plan,
+    /// Who is asked about its requests and answers.
+    hooks: Option<Arc<dyn Hooks>>,
+    /// The embedded target, if the run has one: it ends with this.
+    lab: Option<Embedded>,
+    /// The broker of its MQTT clients, where that is an embedded one of its own: it ends with this.
+    broker: Option<LabProcess>,
+    /// The services behind the target, if the plan has some: they end with this.
+    mocks: Option<Mocked>,
+    seed: u64,
+    drain_ns: u64,
+    pacing_slack_ns: Option<u64>,
+    /// What may be spent on what others decide the size of, in bytes.
+    memory: u64,
+    /// A script, which makes its requests itself.
+    script: Option<Box<dyn ScriptRun>>,
+    exports: Exports,
+}
+
+/// Reads everything that a run needs.
+fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
+    let flags = Flags::read(args)?;
+    let exports = args.export.iter().map(String::as_str);
+    let exports = Exports::read("--export", exports).map_err(CommandError::bad_input)?;
+    exports
+        .can_be_written()
+        .map_err(CommandError::could_not_run)?;
+    log::makes_way(args.json.as_deref());
+    if let Some(json) = args.json.as_deref().filter(|path| !log::is_stdout(path)) {
+        exports::can_be_written(json).map_err(CommandError::could_not_run)?;
+    }
+    let named = args.target.as_deref().or(Some(args.what.as_str()));
+    // They are there before whatever calls them.
+    let mocks = Mocked::start(&args.what, args.runs.as_deref(), args.seed)?;
+    let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
+    let mut lab = Embedded::start(named.unwrap_or_default(), places)?;
+    let target = lab
+        .as_ref()
+        .map(|lab| lab.url().to_owned())
+        .or_else(|| args.target.clone());
+    contradictions(args, &flags)?;
+    let mut named_target = String::new();
+    let (mut plan, script) = match front_ends::scripts(&args.what) {
+        Some(scripts) => {
+            let asked = asked(args, &flags, target.as_deref()).map_err(CommandError::bad_input)?;
+            let (plan, script) = scripts.read(&asked).map_err(CommandError::bad_input)?;
+            (plan, Some(script))
+        }
+        None => {
+            let mut plan = load::load(args, &flags, target.as_deref(), places)?;
+            if lab.is_none() {
+                named_target.clone_from(&plan.target);
+                // Whatever is wrong with the plan was told before anything is started.
+                lab = Embedded::start(&plan.target, places)?;
+                if let Some(lab) = &lab {
+                    plan = load::load(args, &flags, Some(lab.url()), places)?;
+                }
+            }
+            (plan, None)
+        }
+    };
+    if args.once {
+        messages::leave_out(&mut plan, "--once");
+    }
+    let named = args.target.as_deref().unwrap_or(&named_target);
+    let broker = embedded::broker(&mut plan, named, lab.as_ref())?;
+    let listeners = lab.as_ref().map_or(&[][..], Embedded::listeners);
+    lab_process::resolve(&mut plan, listeners)?;
+    travel::apply(&mut plan, args).map_err(CommandError::bad_input)?;
+    if let Some(settle) = &args.probe {
+        probe::make(&mut plan, settle, args.probe_until.as_deref())?;
+    }
+    add_rules(&mut plan, args)?;
+    plan.guard = !args.no_guard;
+    plan.strict = args.many.strict;
+    plan.without_excerpts |= args.no_excerpts;
+    if args.once {
+        plan.load = Load::Once;
+        set_aside(&mut plan);
+    }
+    let problems = plan.problems();
+    if !problems.is_empty() {
+        return Err(problems.into());
+    }
+    let hooks = front_ends::hooks(&plan).map_err(CommandError::bad_input)?;
+    // Before a script, which looks for addresses itself.
+    Hosts::Native(args.allow_host.clone()).allow(&plan)?;
+    let seed = args.seed.unwrap_or_else(inputs::random_seed);
+    if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
+        return Err(CommandError::bad_input(
+            "the load plans no arrivals: there would be nothing to measure",
+        ));
+    }
+    Ok(NativeRun {
+        plan,
+        hooks,
+        lab,
+        broker,
+        mocks,
+        seed,
+        drain_ns: flags.drain_ns,
+        pacing_slack_ns: flags.pacing_slack_ns,
+        memory: flags.memory,
+        script,
+        exports,
+    })
+}
+
+/// What flags call, judge, watch and measure beside what the plan says.
+fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
+    let tags = args.tag.iter().map(String::as_str);
+    naming::tag(plan, tags).map_err(|line| CommandError::bad_input(format!("--tag: {line}")))?;
+    naming::apply_env_names(plan, args.name.as_deref())?;
+    for text in &args.check {
+        plan.criteria
+            .push(criteria::parse_criterion(text).map_err(|e| flag_error("--check", text, &e))?);
+    }
+    for text in &args.stop {
+        plan.stop
+            .push(criteria::parse_stop(text).map_err(|e| flag_error("--stop", text, &e))?);
+    }
+    for text in &args.server {
+        let source = plan::server::parse(text);
+        plan.server
+            .push(source.map_err(|why| CommandError::bad_input(format!("--server: {why}")))?);
+    }
+    Ok(())
+}
+
+/// What the command line asks of a script.
+fn asked<'a>(
+    args: &'a args::RunArgs,
+    flags: &Flags,
+    target: Option<&'a str>,
+) -> Result<RunOptions<'a>, String> {
+    let unfit = [
+        (args.once, "--once"),
+        (args.trace, "--trace"),
+        (args.stage.is_some(), "--stage"),
+        (
+            args.users.is_some() && front_ends::scripts(&args.what).is_some(),
+            "--users",
+        ),
+        (
+            args.users.is_some() && args.connections.is_some(),
+            "--connections beside --users",
+        ),
+    ];
+    let headers = args.header.iter().map(|text| headers::read(text));
+    Ok(RunOptions {
+        what: &args.what,
+        target,
+        duration_ns: flags.duration_ns,
+        workers: args.workers,
+        connections: args.connections.or(args.users),
+        rate: flags.rate,
+        at_random: flags.arrivals == Some(ArrivalProcess::Poisson),
+        insecure: args.insecure,
+        routed: !args.resolve.is_empty() || args.unix.is_some(),
+        arguments: &args.arguments,
+        headers: headers.collect::<Result<_, _>>()?,
+        unfit: unfit
+            .into_iter()
+            .find_map(|(given, flag)| given.then_some(flag)),
+    })
+}
+
+/// What is said of criteria that are set aside: behind the iteration, with what came of it, and not before it as well.
+const ONE_IS_TOO_FEW: &str =
+    "one iteration (--once) cannot decide what hangs on many, so it is not judged";
+
+/// Criteria that one iteration cannot decide are not judged by it: a percentile of one sample is none.
+fn set_aside(plan: &mut Plan) {
+    let decides = |criterion: &plan::Criterion| {
+        let one_is_enough = matches!(
+            criterion.metric,
+            Metric::Errors | Metric::Time(SpanFilter::Service, Stat::Max | Stat::Mean)
+        );
+        one_is_enough && criterion.phase.is_none() && !criterion.steady
+    };
+    let (judged, aside) = std::mem::take(&mut plan.criteria)
+        .into_iter()
+        .partition::<Vec<_>, _>(decides);
+    plan.criteria = judged;
+    if !aside.is_empty() {
+        let texts = aside.iter().map(|criterion| criterion.text.clone());
+        let texts: Vec<String> = texts.collect();
+        let text = format!("{ONE_IS_TOO_FEW}: {}", texts.join(", "));
+        plan.notes.push(plan::Note { at: None, text });
+    }
+    plan.set_aside = aside;
+}
+
+/// Flags that say two different things, of which one would have to be ignored.
+fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
+    if !args.arguments.is_empty() && front_ends::scripts(&args.what).is_none() {
+        return Err(CommandError::bad_input(
+            "what stands behind -- is for scripts (.lua): a test file has variables",
+        ));
+    }
+    if args.what.contains("://") && args.target.is_some() {
+        return Err(CommandError::bad_input(
+            "--target beside a URL: the URL is the target, leave one of them out",
+        ));
+    }
+    if let Some(flag) = urls::given(args).filter(|_| !args.what.contains("://")) {
+        return Err(CommandError::bad_input(format!(
+            "{flag} is for URLs: a test file says that of each request, and `--target` is where it leads"
+        )));
+    }
+    if args.stage.is_some()
+        && (args.what.contains("://") || args.what.starts_with(lab_process::SCHEME))
+    {
+        return Err(CommandError::bad_input(
+            "--stage is for plans with stages: a URL has none",
+        ));
+    }
+    if args.once && flags.shape_the_load(args) {
+        return Err(CommandError::bad_input(
+            "--once sends one iteration: leave out --rate, --users, --connections, --duration and --arrivals",
+        ));
+    }
+    Ok(())
+}
+
+/// The first line of a run, before anything is sent: where the load goes.
+fn tell_where(plan: &Plan) {
+    if let Some(line) = hosts::first_line(plan) {
+        log::say(format_args!("loadline: {line}"));
+    }
+}
+
+pub fn tell_notes(plan: &Plan) {
+    let early = |note: &&plan::Note| !note.text.starts_with(ONE_IS_TOO_FEW);
+    for note in plan.notes.iter().filter(early) {
+        match &note.at {
+            Some(at) => log::warning(format_args!("{at}: {}", note.text)),
+            None => log::warning(&note.text),
+        }
+    }
+}
+
+/// The job, as the flags have it.
+fn job(
+    mut wanted: NativeRun,
+    args: &args::RunArgs,
+    script: Option<&mut Box<dyn ScriptRun>>,
+    voice: &SharedVoice,
+) -> Result<Job, (String, u8)> {
+    let mut options = EngineOptions {
+        workers: args.workers,
+        seed: wanted.seed,
+        trace: args.trace,
+        walks: args.once,
+        drain_ns: Some(wanted.drain_ns),
+        pacing_slack_ns: wanted.pacing_slack_ns,
+        memory: Some(wanted.memory),
+        hooks: wanted.hooks.take(),
+        background: frontend_mqtt::background::driven(&wanted.plan, wanted.seed, args.stamp),
+        ..EngineOptions::default()
+    };
+    if let Some(script) = script {
+        script.ready(&wanted.plan, &mut options, voice)?;
+    }
+    Ok(Job {
+        hosts: Hosts::Native(args.allow_host.clone()),
+        runs: args.runs.clone(),
+        secrets: args.secret.clone(),
+        live: live::LiveOptions {
+            view: args.ui.then_some(args.ui_port),
+            metrics: wanted.exports.metrics,
+        },
+        exports: wanted.exports,
+        json: args.json.clone(),
+        ..Job::new("run", wanted.plan, options)
+    })
+}
+
+/// Runs what was prepared, shows it, and says what to exit with.
+fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
+    let voice = log::voice();
+    let lab = wanted.lab.take();
+    let broker = wanted.broker.take();
+    let has_beside = wanted.plan.background.is_some();
+    let mocks = wanted.mocks.take();
+    let places = mocks.as_ref().map(Mocked::addresses);
+    let mut script = wanted.script.take();
+    let seed = wanted.seed;
+    let job = match job(wanted, args, script.as_mut(), &voice) {
+        Ok(job) => job,
+        Err((line, code)) => {
+            log::error(line);
+            return code;
+        }
+    };
+    let job = match distributed::shard(args, seed) {
+        Ok(None) => job,
+        Ok(Some(part)) => {
+            let mut job = job;
+            if script.is_some() {
+                let text = distributed::NO_DONE.to_owned();
+                job.plan.notes.push(plan::Note { at: None, text });
+            }
+            job.shard(part)
+        }
+        Err(stop) => return stop.print(),
+    };
+    let on_many = match distributed::asked(args) {
+        Ok(false) => None,
+        Ok(true) => {
+            let embedded = (lab.as_ref(), broker.as_ref());
+            match distributed::wanted(args, (&job.plan, seed), embedded, mocks.as_ref()) {
+                Ok(wanted) => Some(wanted),
+                Err(stop) => return stop.print(),
+            }
+        }
+        Err(stop) => return stop.print(),
+    };
+    let mut door = Native {
+        shows: Shows::new(),
+        script,
+        opens: args.open,
+        tries: args.once,
+    };
+    door.shows.mocks = places.cloned().unwrap_or_default();
+    match load(job, on_many, &mut door, &voice) {
+        Ok(mut ended) => {
+            tell_found(&mut ended, &door.shows.mocks, has_beside);
+            ended.finish(&mut door)
+        }
+        Err(why) => door.not_run(&why),
+    }
+}
+
+/// Has this process carry out the load, or its nodes.
+fn load(
+    job: Job,
+    on_many: Option<cluster::ConductorConfig>,
+    door: &mut Native,
+    voice: &SharedVoice,
+) -> Result<FinishedRun, StartError> {
+    let tell = |plan: &Plan| {
+        tell_where(plan);
+        tell_notes(plan);
+        ca_env::can_be_read(plan, voice);
+    };
+    match on_many {
+        Some(wanted) => cluster::conduct(job, wanted, &tell, door.observer(), voice),
+        None => {
+            let ready = session::prepare(job, voice)?;
+            tell(ready.plan());
+            ready.run(door.observer())
+        }
+    }
+}
+
+/// The plan of a run and how long what is under way behind its load may go on, with nothing started.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
+    let flags = Flags::read(args)?;
+    contradictions(args, &flags)?;
+    if front_ends::programs(&args.what).is_some() {
+        return Err(CommandError::bad_input(
+            "Locust has its own master and workers: a locustfile is nothing for --on and --shard",
+        ));
+    }
+    let plan = match front_ends::scripts(&args.what) {
+        Some(scripts) => {
+            let asked =
+                asked(args, &flags, args.target.as_deref()).map_err(CommandError::bad_input)?;
+            scripts.read(&asked).map_err(CommandError::bad_input)?.0
+        }
+        None => load::load(args, &flags, args.target.as_deref(), &[])?,
+    };
+    Ok((plan, flags.drain_ns))
+}
+
+/// The job of a node that carries out a part of a run, and what lives as long as that.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn part(
+    args: &args::RunArgs,
+    voice: &SharedVoice,
+) -> Result<(Job, PartResources), CommandError> {
+    let mut wanted = prepare(args)?;
+    let mut part = PartResources {
+        _lab: wanted.lab.take(),
+        _broker: wanted.broker.take(),
+        script: wanted.script.take(),
+    };
+    let job = job(wanted, args, part.script.as_mut(), voice);
+    let job = job.map_err(|(line, code)| CommandError {
+        lines: vec![line],
+        code,
+    })?;
+    Ok((job, part))
+}
+
+/// What a part of a run needs as long as it lasts.
+pub struct PartResources {
+    _lab: Option<Embedded>,
+    _broker: Option<LabProcess>,
+    script: Option<Box<dyn ScriptRun>>,
+}
+
+/// Keeps with the run what the mocks have served of what was asked of them, and what became of MQTT messages.
+fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: bool) {
+    if places.is_empty() && !has_beside {
+        return;
+    }
+    let (mut sentences, mut document) = (Vec::new(), serde_json::json!({}));
+    if !places.is_empty() {
+        match mock_process::parse_addresses(places) {
+            Ok(reported) => document["mocks"] = reported.into(),
+            Err(why) => not_in_the_record("the mocks served", &why),
+        }
+    }
+    if let Some((ledger, counts)) = messages::found(ended, has_beside) {
+        sentences.extend(ledger);
+        document["mqtt"] = counts;
+    }
+    if let Err(why) = ended.run.tell_found(&sentences, &document) {
+        not_in_the_record("was found beside the load", &why);
+    }
+}
+
+fn not_in_the_record(what: &str, why: &dyn std::fmt::Display) {
+    log::warning(format_args!("what {what} is not in the record: {why}"));
+}
+
+/// The native door: progress meanwhile, the summary behind the run, Loadline's own codes.
+struct Native {
+    shows: Shows,
+    /// A script that makes its requests itself.
+    script: Option<Box<dyn ScriptRun>>,
+    /// The report is to be opened.
+    opens: bool,
+    /// It is one iteration, which tries a test out.
+    tries: bool,
+}
+
+impl RunObserver for Native {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.shows
+    }
+
+    fn not_run(&mut self, why: &StartError) -> u8 {
+        match why {
+            StartError::Refused(refused) => refused.problems.iter().for_each(log::error),
+            StartError::Before { why, .. } => log::error(why),
+        }
+        exit::of_not_run(why)
+    }
+
+    fn ended(&mut self, ended: &FinishedRun) {
+        self.shows.progress.end();
+        if let Some(script) = &mut self.script {
+            script.ended(ended, std::mem::take(&mut self.shows.part));
+        }
+    }
+
+    fn computed(&mut self, page: &Page) {
+        log::summary(&if self.tries {
+            console::trial_in(&page.summary, log::columns())
+        } else {
+            console::summary_in(&page.summary, log::columns())
+        });
+    }
+
+    fn kept(&mut self, report: Option<&Path>) {
+        rerender::report_is_in(report);
+        if self.opens
+            && let Some(report) = report
+        {
+            shell::open(report);
+        }
+    }
+
+    fn after_failed(&self) -> u8 {
+        if self.tries { exit::FAIL } else { exit::PASS }
+    }
+
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
+        let trouble = self.script.as_ref().and_then(|script| script.trouble());
+        if let Some(trouble) = trouble {
+            log::error(trouble);
+            return exit::COULD_NOT_RUN;
+        }
+        if let Some(error) = outcome.error {
+            log::error(error);
+        }
+        // Nothing has to be said of it for an iteration that failed not to be well.
+        match exit::code(outcome) {
+            exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
+            code => code,
+        }
+    }
+}
+
+/// Shows progress, and keeps the figures that a script's `done` is given.
+struct Shows {
+    /// The services behind the target, which are told when the load begins.
+    mocks: Addresses,
+    progress: Progress,
+    part: Tally,
+}
+
+impl Shows {
+    fn new() -> Shows {
+        Shows {
+            mocks: Addresses::new(),
+            progress: Progress::new(),
+            part: Tally::default(),
+        }
+    }
+}
+
+impl Observer for Shows {
+    fn started(&mut self, run: &Run) {
+        if let Err(why) = mock_process::begin(&self.mocks) {
+            log::warning(format_args!(
+                "its timeline begins with its first request: {why}"
+            ));
+        }
+        self.progress.started(run);
+    }
+
+    fn interval(&mut self, interval: &Interval, run: &Run) {
+        self.progress.interval(interval, run);
+        self.part.merge(interval.door.clone());
+    }
+
+    fn line(&mut self, line: &OutputLine) {
+        self.progress.line(line);
+    }
+}

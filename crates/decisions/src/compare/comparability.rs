@@ -1,0 +1,409 @@
+//! What makes runs incomparable, by name: another load, other requests, another tool, another machine, a measurement that cannot be
+//! trusted, a run that did not come to its end. Where the target is, what a run is called and what it is judged by may differ.
+
+use record::{FileFacts, Run, RunState, clock, sha256};
+use serde_json::Value;
+
+use super::{ComparedRun, Side};
+use analysis::summary::Summary;
+
+/// What of a plan does not change what was measured: what it is called and judged by, where the target is and what is looked at
+/// beside it.
+const MAY_DIFFER: [&str; 12] = [
+    "name",
+    "about",
+    "format",
+    "target",
+    "criteria",
+    "stop",
+    "guard",
+    "notes",
+    "files",
+    "server",
+    "assumed",
+    "http.route",
+];
+
+/// Why runs should not be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incompatibility {
+    /// In words, with the runs and what differs.
+    pub text: String,
+    /// Whether it is one run's alone, which could be left out.
+    pub is_of_one: bool,
+    /// Whether it is that a measurement cannot be trusted.
+    pub is_invalid: bool,
+}
+
+impl Incompatibility {
+    fn of_one(text: String) -> Incompatibility {
+        Incompatibility {
+            is_of_one: true,
+            ..Incompatibility::new(text)
+        }
+    }
+
+    fn new(text: String) -> Incompatibility {
+        Incompatibility {
+            text,
+            is_of_one: false,
+            is_invalid: false,
+        }
+    }
+}
+
+/// Everything that speaks against comparing these runs, each kind once, with the first run that shows it.
+#[must_use]
+pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibility> {
+    let runs: Vec<&ComparedRun> = baseline.runs.iter().chain(&candidate.runs).collect();
+    let Some(first) = runs.first() else {
+        return Vec::new();
+    };
+    let mut found: Vec<Incompatibility> = runs.iter().filter_map(|run| in_itself(run)).collect();
+    let different = |differs: fn(&ComparedRun, &ComparedRun) -> Option<String>| {
+        runs.iter()
+            .find_map(|run| differs(first, run))
+            .map(Incompatibility::new)
+    };
+    found.extend(different(tool));
+    // A load that differs makes a plan that does.
+    found.extend(different(load).or_else(|| different(plan)));
+    found.extend(different(data));
+    found.extend(different(generator));
+    found.extend(different(machine));
+    found
+}
+
+/// What is wrong with a run whatever it is compared with: behind its name.
+pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
+    let how = match summary.run.state {
+        RunState::Complete => None,
+        RunState::Running => Some("is under way, or was killed".to_owned()),
+        RunState::Interrupted => {
+            let by = summary.run.ended_by.as_deref().unwrap_or("somebody");
+            Some(format!("was ended early: {by}"))
+        }
+    };
+    let how = how.or_else(|| {
+        let loss = summary.lost.first()?;
+        let (from, to) = (clock(loss.from_ns), clock(loss.to_ns));
+        Some(format!(
+            "lost a node: from {from} to {to} its load was not the plan's"
+        ))
+    });
+    let how = how.or_else(|| {
+        let run = run?;
+        let is_short = run.cut.is_some() || !run.missing.is_empty() || run.lost().next().is_some();
+        is_short.then(|| "has a record that does not hold all of it".to_owned())
+    });
+    how.or_else(|| (summary.all.count == 0).then(|| "requested nothing".to_owned()))
+}
+
+fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
+    let summary = &run.summary;
+    if let Some(measurement) = &summary.measurement
+        && measurement.verdict == "INVALID"
+    {
+        let why = measurement.reasons.first();
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        return Some(Incompatibility {
+            text: format!("the measurement of {} is INVALID{why}", run.name),
+            is_of_one: true,
+            is_invalid: true,
+        });
+    }
+    let how = fault(summary, run.run.as_ref())?;
+    Some(Incompatibility::of_one(format!("{} {how}", run.name)))
+}
+
+/// What runs must have in common to be compared, as texts that are the same where [`hindrances`] would find no difference: for whoever
+/// keeps figures longer than records. In the order in which differences are told.
+#[must_use]
+pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
+    let of = &summary.run;
+    let meant = meant(plan, &of.target, "").to_string();
+    let files = run.manifest.files.iter().skip(1);
+    let files = files.map(|file| format!("{} {:?}\n", file.path, file.sha256));
+    let workers = of.workers.map(|workers| workers.to_string());
+    let facets = [
+        (
+            "version",
+            format!("{} {}", measured_by(summary), of.version),
+        ),
+        ("kind", of.door.clone()),
+        ("load", of.load.clone()),
+        ("plan", sha256(meant.as_bytes())),
+        ("data", sha256(files.collect::<String>().as_bytes())),
+        ("worker threads", workers.unwrap_or_default()),
+        ("machine", host(run)),
+    ];
+    let facets = facets.into_iter();
+    facets.map(|(what, is)| (what.to_owned(), is)).collect()
+}
+
+/// What is to be known of runs that may be compared.
+pub(super) fn remarks(baseline: &Side, candidate: &Side) -> Vec<String> {
+    let runs = baseline.runs.iter().chain(&candidate.runs);
+    let reported = runs.filter_map(|run| {
+        let measurement = run.summary.measurement.as_ref()?;
+        let is_degraded = measurement.verdict == "DEGRADED";
+        let why = measurement.reasons.first();
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        is_degraded.then(|| format!("the measurement of {} is DEGRADED{why}", run.name))
+    });
+    reported.collect()
+}
+
+fn tool(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
+    let (a, b) = (measured_by(&first.summary), measured_by(&other.summary));
+    if a != b {
+        return Some(format!(
+            "{} was measured by {a} and {} by {b}: what they call a time is not the same",
+            first.name, other.name
+        ));
+    }
+    let (a, b) = (&first.summary.run.version, &other.summary.run.version);
+    (a != b).then(|| {
+        format!(
+            "{} was measured by version {a} and {} by version {b}",
+            first.name, other.name
+        )
+    })
+}
+
+fn measured_by(summary: &Summary) -> &str {
+    summary.run.imported_from.as_deref().unwrap_or("Loadline")
+}
+
+fn load(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
+    let (a, b) = (&first.summary.run, &other.summary.run);
+    if a.door != b.door {
+        return Some(format!(
+            "{} was run as {} and {} as {}",
+            first.name, a.door, other.name, b.door
+        ));
+    }
+    (a.load != b.load).then(|| {
+        format!(
+            "the loads differ: {} in {}, {} in {}",
+            a.load, first.name, b.load, other.name
+        )
+    })
+}
+
+fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
+    // A record without its plan is compared by what its manifest says.
+    if first.plan.is_null() || other.plan.is_null() {
+        return None;
+    }
+    let [a, b] = [first, other].map(|run| meant(&run.plan, &run.summary.run.target, ""));
+    let (place, a, b) = difference("", &a, &b)?;
+    Some(format!(
+        "the plans differ: {place} is {a} in {} and {b} in {}",
+        first.name, other.name
+    ))
+}
+
+/// The data that a test reads: of the same name, and not the same.
+fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
+    // The first one is the test itself, whose plan is compared.
+    let files = |run: &ComparedRun| {
+        let manifest = &run.run.as_ref()?.manifest;
+        Some(
+            manifest
+                .files
+                .iter()
+                .skip(1)
+                .cloned()
+                .collect::<Vec<FileFacts>>(),
+        )
+    };
+    let (a, b) = (files(first)?, files(other)?);
+    let changed = a.iter().find(|file| {
+        let mut others = b.iter().filter(|other| other.path == file.path);
+        others.any(|other| other.sha256 != file.sha256)
+    })?;
+    Some(format!(
+        "{} was not the same in {} and in {}",
+        changed.path, first.name, other.name
+    ))
+}
+
+fn generator(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
+    let (a, b) = (first.summary.run.workers?, other.summary.run.workers?);
+    (a != b).then(|| {
+        format!(
+            "{} was sent by {a} worker threads and {} by {b}",
+            first.name, other.name
+        )
+    })
+}
+
+fn machine(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
+    let (a, b) = (host(first.run.as_ref()?), host(other.run.as_ref()?));
+    (a != b).then(|| {
+        format!(
+            "the machines differ: {} ran on {a}, {} on {b}",
+            first.name, other.name
+        )
+    })
+}
+
+fn host(run: &Run) -> String {
+    let host = &run.manifest.host;
+    let cpu = host.cpu.as_deref().unwrap_or("an unknown processor");
+    let cpus = host.cpus.map_or_else(String::new, |n| format!("{n} × "));
+    let limit = host
+        .cgroup_cpu
+        .as_deref()
+        .filter(|limit| !limit.starts_with("max"));
+    let limit = limit.map_or_else(String::new, |limit| format!(", limited to {limit} µs"));
+    format!("{cpus}{cpu}{limit}")
+}
+
+/// A plan as far as it changes what is measured: its target and places in files left out, and what was hidden made alike, because each
+/// run hides it in its own way. `path` says where in the plan it stands.
+fn meant(plan: &Value, target: &str, path: &str) -> Value {
+    match plan {
+        Value::Object(members) => {
+            let kept = members.iter().filter_map(|(name, value)| {
+                let path = place(path, name);
+                let counts = name != "at" && !MAY_DIFFER.contains(&path.as_str());
+                counts.then(|| (name.clone(), meant(value, target, &path)))
+            });
+            kept.collect()
+        }
+        Value::Array(items) => {
+            // Nothing in a list is left out but places.
+            let items = items
+                .iter()
+                .map(|item| meant(item, target, &format!("{path}[]")));
+            items.collect()
+        }
+        Value::String(text) => Value::String(unhidden(&if target.is_empty() {
+            text.clone()
+        } else {
+            text.replace(target, "")
+        })),
+        other => other.clone(),
+    }
+}
+
+fn place(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+/// The text with everything that was hidden replaced by the same word.
+fn unhidden(text: &str) -> String {
+    const OPEN: &str = "‹redacted:";
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, following)) = rest.split_once(OPEN) {
+        let Some((_, after)) = following.split_once('›') else {
+            break;
+        };
+        out += before;
+        out += "‹redacted›";
+        rest = after;
+    }
+    out + rest
+}
+
+/// The first place at which two values differ, and what stands there.
+fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
+    match (a, b) {
+        _ if a == b => None,
+        (Value::Object(first), Value::Object(second)) => {
+            let names = first
+                .keys()
+                .chain(second.keys().filter(|name| !first.contains_key(*name)));
+            let mut parts = names.map(|name| {
+                let place = place(at, name);
+                let [a, b] = [first, second].map(|of| of.get(name).unwrap_or(&Value::Null));
+                difference(&place, a, b)
+            });
+            parts.find_map(|found| found)
+        }
+        (Value::Array(first), Value::Array(second)) if first.len() == second.len() => {
+            let mut parts = first.iter().zip(second).enumerate();
+            parts.find_map(|(i, (a, b))| difference(&format!("{at}[{i}]"), a, b))
+        }
+        (Value::Array(first), Value::Array(second)) => {
+            let count = |n: usize| format!("{n} long");
+            Some((at.to_owned(), count(first.len()), count(second.len())))
+        }
+        _ => Some((at.to_owned(), shown(a), shown(b))),
+    }
+}
+
+/// A value, short enough for a line.
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let cut: String = text.chars().take(LONGEST).collect();
+    format!("{cut}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn first_difference(a: &Value, b: &Value) -> Option<(String, String, String)> {
+        difference(
+            "",
+            &meant(a, "http://a:1", ""),
+            &meant(b, "http://b:22", ""),
+        )
+    }
+
+    #[test]
+    fn where_the_target_is_and_what_it_is_called_makes_no_difference() {
+        let of = |target: &str, name: &str, line: u32| {
+            json!({"name": name, "target": target, "criteria": [name],
+                   "steps": [{"url": {"literal": format!("{target}/x")}, "at": {"line": line}}]})
+        };
+        assert_eq!(
+            first_difference(&of("http://a:1", "one", 3), &of("http://b:22", "two", 9)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_difference_is_named_by_its_place() {
+        let of = |rate: u32| json!({"load": {"phases": [{"rate": 1}, {"rate": rate}]}});
+        let (place, a, b) = first_difference(&of(200), &of(300)).unwrap();
+        assert_eq!(
+            (place.as_str(), a.as_str(), b.as_str()),
+            ("load.phases[1].rate", "200", "300")
+        );
+        let longer = json!({"load": {"phases": [1, 2, 3]}});
+        let (place, a, b) = first_difference(&of(1), &longer).unwrap();
+        assert_eq!(
+            (place.as_str(), a.as_str(), b.as_str()),
+            ("load.phases", "2 long", "3 long")
+        );
+    }
+
+    #[test]
+    fn names_within_steps_count() {
+        let of =
+            |name: &str| json!({"name": name, "scenarios": [{"name": name}], "server": [name]});
+        let (place, ..) = first_difference(&of("a"), &of("b")).unwrap();
+        assert_eq!(place, "scenarios[0].name");
+    }
+
+    #[test]
+    fn secrets_are_alike_however_each_run_hid_them() {
+        let of = |hash: &str| json!({"headers": [["authorization", format!("Bearer ‹redacted:{hash}›")]]});
+        assert_eq!(first_difference(&of("abcdef"), &of("123456")), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! What happens above the load line, in words, of the probes that failed there: errors, latency that grows without bound, or one that
+//! rises while the service keeps up. A resource is named only where what was measured beside the load shows it. Which probes failed, and
+//! what was asked, is `answer`'s.
+
+use plan::criteria::{Metric, parse_criterion};
+use record::units;
+
+use super::result::ProbeRow;
+use analysis::saturation::THREADS;
+
+/// A service that answers this share of what comes keeps up, and one that answers less than the other does not.
+const KEEPS_UP: f64 = 0.97;
+const FALLS_BEHIND: f64 = 0.95;
+/// Levels so far apart, with answers so near each other, tell that these do not grow any more.
+const APART: f64 = 1.1;
+const FLAT: f64 = 1.1;
+/// What takes at most so many times as long as where everything held is answered as soon as there.
+const AS_SOON: f64 = 1.3;
+
+/// What happens in the probes that failed, the lowest first, beside those that held; `level` is the lowest that failed in words, `fails`
+/// what does not hold there.
+pub(super) fn describe(
+    (rows, held): (&[&ProbeRow], &[&ProbeRow]),
+    slos: &[String],
+    level: &str,
+    fails: &str,
+) -> Option<String> {
+    let nearest = rows.first()?;
+    if rows.iter().any(|row| is_held_up_by_us(row, held)) {
+        return Some(format!(
+            "{fails} at {level}: requests wait for one of the test's own connections, and are answered as soon as below (more of them: --connections)"
+        ));
+    }
+    let unbounded = unbounded(rows, held);
+    let is_timeout = nearest
+        .cause
+        .as_ref()
+        .is_some_and(|cause| cause.class == "timeout" || cause.class == "unfinished");
+    let errors = errors(nearest, slos, level);
+    let keeps_up = nearest.keeps_up();
+    Some(match (errors, unbounded) {
+        (Some(errors), None) => errors,
+        (Some(errors), _) if !is_timeout => errors,
+        (_, Some(unbounded)) if !keeps_up => format!("latency grows without bound: {unbounded}"),
+        (_, unbounded) if keeps_up => {
+            let above = unbounded.map_or_else(String::new, |above| format!("; far above, {above}"));
+            // What fails may be another figure: of the server's, or of the generator's.
+            let rises = if is_late(nearest, slos) {
+                "latency rises but "
+            } else {
+                ""
+            };
+            format!("{rises}the service keeps up: {fails} at {level}{above}")
+        }
+        _ => format!("{fails} at {level}"),
+    })
+}
+
+/// That errors are what fails: those of the most frequent cause.
+fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
+    let cause = row.cause.as_ref()?;
+    let mut failing = failing(row, slos);
+    // Of a percentile, what is never answered lies beyond every bound.
+    let is_it = failing.any(|(metric, beyond)| {
+        metric == Metric::Errors || (cause.class != "failed" && cause.share * 2.0 >= beyond)
+    });
+    let share = units::share(cause.share);
+    let reason = &cause.reason;
+    is_it.then(|| match cause.class.as_str() {
+        "failed" if reason.starts_with("status ") => {
+            format!("errors: it answers {share} with {reason} at {level}")
+        }
+        "failed" => format!("errors: {share} of the answers fail at {level}: {reason}"),
+        "timeout" | "unfinished" => format!("timeouts: {share} at {level}: {reason}"),
+        _ => format!("errors: {share} are not answered at {level}: {reason}"),
+    })
+}
+
+/// What is beyond its bound, and by what share of what was counted for it.
+fn failing<'a>(row: &'a ProbeRow, slos: &'a [String]) -> impl Iterator<Item = (Metric, f64)> + 'a {
+    slos.iter().zip(&row.beyond).filter_map(|(slo, beyond)| {
+        let criterion = parse_criterion(slo).ok()?;
+        let beyond = (*beyond)?;
+        let is_beyond = beyond > super::allowed(&criterion).unwrap_or(0.5);
+        is_beyond.then_some((criterion.metric, beyond))
+    })
+}
+
+/// Whether a time is what fails.
+fn is_late(row: &ProbeRow, slos: &[String]) -> bool {
+    failing(row, slos).any(|(metric, _)| matches!(metric, Metric::Time(..)))
+}
+
+/// Whether requests wait for a connection of the test's rather than for the service, which answers as soon as where everything held.
+fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
+    let below = held.iter().filter_map(|row| row.service).max();
+    let known = row.wait.zip(row.service).zip(below);
+    known.is_some_and(|((wait, service), below)| {
+        wait > service / 2 && service as f64 <= AS_SOON * below as f64
+    })
+}
+
+/// What says that latency grows without bound; none where nothing does.
+fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
+    let after: Vec<(&ProbeRow, f64, f64)> = rows
+        .iter()
+        .filter_map(|row| {
+            let (came, answered) = (row.came?, row.answered?);
+            let is_behind = row.grows.is_some() || answered < FALLS_BEHIND * came;
+            (is_behind && came > 0.0 && answered > 0.0).then_some((*row, came, answered))
+        })
+        .collect();
+    let most =
+        |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| after.iter().map(of).fold(0.0, f64::max);
+    let least = |of: &dyn Fn(&(&ProbeRow, f64, f64)) -> f64| {
+        after.iter().map(of).fold(f64::INFINITY, f64::min)
+    };
+    let (came, answered) = (
+        |one: &(&ProbeRow, f64, f64)| one.1,
+        |one: &(&ProbeRow, f64, f64)| one.2,
+    );
+    let is_flat = most(&came) >= APART * least(&came) && most(&answered) <= FLAT * least(&answered);
+    let grows = after.iter().find(|(row, ..)| row.grows.is_some());
+    // What held was answered as well, and may have been more.
+    let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
+        held.iter().filter_map(|row| of(row)).fold(0.0, f64::max)
+    };
+    if !is_flat && grows.is_none() {
+        return None;
+    }
+    let never = match grows {
+        Some((_, came, answered)) if !is_flat => format!(
+            "of {}/s that arrive {}/s are answered",
+            units::rate(*came),
+            units::rate(*answered)
+        ),
+        _ => format!(
+            "answers never exceed {}/s however many arrive",
+            units::rate(most(&answered).max(held_most(|row| row.answered)))
+        ),
+    };
+    let saturated = after.iter().find_map(|(row, came, answered)| {
+        Some((row.saturated.as_ref()?, row.level * answered / came))
+    });
+    Some(match saturated {
+        Some((one, arrivals)) if one.resource == THREADS => format!(
+            "more arrivals than {}/s find all threads busy ({}: {})",
+            units::rate(arrivals.max(held_most(|row| Some(row.level)))),
+            one.source,
+            one.limit
+        ),
+        Some((one, _)) => format!(
+            "{never}; at its limit first: {} ({}: {})",
+            one.resource, one.source, one.limit
+        ),
+        None => never,
+    })
+}
+
+impl ProbeRow {
+    /// Whether as much was answered as came, as far as is known.
+    fn keeps_up(&self) -> bool {
+        let known = self.came.zip(self.answered);
+        self.grows.is_none() && known.is_some_and(|(came, answered)| answered >= KEEPS_UP * came)
+    }
+}
+
+#[cfg(test)]
+#[path = "overload_tests.rs"]
+mod tests;

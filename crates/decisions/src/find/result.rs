@@ -1,0 +1,494 @@
+//! What came of a search: the answer with its interval, in figures and in words, and a row for each probe. How it was searched is `search`'s.
+
+use record::units;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use statistics::Crossing;
+
+use super::{
+    overload,
+    search::{self, ProbeReason, ProbeResult, SearchEnd},
+    sweep::{self, Scaling},
+};
+use analysis::{saturation::Reached, summary::Summary};
+
+/// Points of the curve of how sure a level is.
+const POINTS: usize = 60;
+
+/// What is searched over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// Arrivals per second.
+    Rate,
+    /// Users in a closed loop.
+    Users,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// With an answer.
+    Found,
+    /// Not even the lowest level holds.
+    FailsAtLowest,
+    /// The highest level that was allowed holds.
+    HoldsToMost,
+    /// The generator cannot do more than what held.
+    GeneratorLimited,
+    /// The generator's machine was busy with something else.
+    GeneratorDisturbed,
+    /// The service changed while it was searched.
+    Drifts,
+    /// The budget was spent without an answer.
+    OutOfBudget,
+    /// The service no longer answers.
+    Died,
+    /// It was interrupted.
+    Interrupted,
+    /// A probe could not be carried out, or nothing ever answered.
+    CouldNotRun,
+    /// It was no search but a sweep, which came to its end.
+    Swept,
+}
+
+/// What came of a search: `find.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchResult {
+    /// Version of the format.
+    pub schema: u32,
+    /// The file, or the URL.
+    pub what: String,
+    /// What was loaded, if it was named apart from that.
+    pub target: Option<String>,
+    /// When it began.
+    pub started_utc: String,
+    /// What is searched over.
+    pub over: Over,
+    /// What must hold.
+    pub slos: Vec<String>,
+    /// How it ended.
+    pub ending: Ending,
+    /// The load line; none where there is no answer.
+    pub estimate: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    /// By how much the load line moved while it was searched, as a share of what it was; `None` unless the search ended because of it.
+    #[serde(default)]
+    pub drift: Option<f64>,
+    /// The highest level at which everything held.
+    pub last_pass: Option<f64>,
+    /// The lowest at which something did not.
+    pub first_fail: Option<f64>,
+    /// How long it took, in seconds.
+    pub took_s: f64,
+    /// The answer in a sentence.
+    pub sentence: String,
+    /// What happens above the load line; none where nothing failed.
+    pub above: Option<String>,
+    /// How the service scales; only of a sweep over users.
+    #[serde(default)]
+    pub scaling: Option<Scaling>,
+    /// What else must be known.
+    pub notes: Vec<String>,
+    /// Each probe, in the order in which they were tried.
+    pub probes: Vec<ProbeRow>,
+    /// Levels, and how sure it is that everything holds there; empty where there is no answer.
+    pub sure: Vec<(f64, f64)>,
+    /// What the command exits with.
+    pub exit_code: u8,
+}
+
+/// A probe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeRow {
+    /// The level.
+    pub level: f64,
+    /// Why it was tried.
+    #[schemars(with = "String")]
+    pub why: ProbeReason,
+    /// Whether everything held.
+    pub holds: bool,
+    /// Why it does not count: what the generator could not do.
+    pub spoilt: Option<String>,
+    /// For how long it counted, in seconds.
+    pub counted_s: f64,
+    /// Requests that ended.
+    pub requests: u64,
+    /// Answered well, per second.
+    pub goodput: f64,
+    /// Share of errors.
+    pub errors: Option<f64>,
+    /// Percentiles of the headline time: p50, p95, p99; none where they lie among requests without an answer.
+    pub ns: [Option<u64>; 3],
+    /// What was measured for each of `slos`, in words.
+    pub measured: Vec<Option<String>>,
+    /// The share of what was counted for each of `slos` that lies beyond it.
+    pub beyond: Vec<Option<f64>>,
+    /// Requests that came per second of what counted; none of users, and where that is not known.
+    #[serde(default)]
+    pub came: Option<f64>,
+    /// Those that were answered, rightly or wrongly.
+    #[serde(default)]
+    pub answered: Option<f64>,
+    /// The median of what requests waited for one of the test's own connections, in nanoseconds.
+    #[serde(default)]
+    pub wait: Option<u64>,
+    /// And of what they took from then on.
+    #[serde(default)]
+    pub service: Option<u64>,
+    /// By how much more waited with every second, where a backlog grew: then it did not hold, whatever was measured.
+    #[serde(default)]
+    pub grows: Option<f64>,
+    /// The most frequent cause of errors.
+    #[serde(default)]
+    pub cause: Option<Cause>,
+    /// What of the service reached its limit first, where that was measured.
+    #[serde(default)]
+    pub saturated: Option<Reached>,
+    /// The run's folder, beside `find.json`.
+    pub run: String,
+}
+
+/// A cause of errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// In words.
+    pub reason: String,
+    /// `failed` (an answer came), or the class of the missing answer.
+    pub class: String,
+    /// Its share of all requests that ended.
+    pub share: f64,
+}
+
+impl ProbeRow {
+    /// What a probe's record says of it, beside what it was asked.
+    #[must_use]
+    pub fn new(summary: &Summary, slos: &[String], level: f64, why: ProbeReason) -> ProbeRow {
+        let all = &summary.all;
+        let stats = all.response.as_ref().or(all.service.as_ref());
+        let seconds = (summary.run.elapsed_ns as f64 / 1e9).max(1e-9);
+        let judged = |slo: &String| summary.criteria.iter().find(|judged| judged.text == *slo);
+        ProbeRow {
+            level,
+            why,
+            holds: false,
+            spoilt: None,
+            counted_s: 0.0,
+            requests: all.count,
+            goodput: all.count.saturating_sub(all.errors) as f64 / seconds,
+            errors: all.error_share,
+            ns: stats.map_or([None; 3], |stats| {
+                [stats.p50.ns, stats.p95.ns, stats.p99.ns]
+            }),
+            measured: slos
+                .iter()
+                .map(|slo| judged(slo).and_then(|judged| judged.measured.clone()))
+                .collect(),
+            beyond: Vec::new(),
+            came: None,
+            answered: None,
+            wait: summary.wait.as_ref().and_then(|wait| wait.p50.ns),
+            service: all.service.as_ref().and_then(|service| service.p50.ns),
+            grows: None,
+            cause: summary.errors.first().and_then(|row| {
+                Some(Cause {
+                    reason: row.reason.clone(),
+                    class: row.class.clone(),
+                    share: row.share?,
+                })
+            }),
+            saturated: summary.saturation.as_ref().and_then(|saturation| {
+                let first = saturation.reached.get(saturation.first?)?;
+                Some(first.clone())
+            }),
+            run: String::new(),
+        }
+    }
+
+    /// That a backlog grew, in words.
+    #[must_use]
+    pub fn overload(&self) -> Option<String> {
+        let grows = self.grows?;
+        Some(format!(
+            "overload: the backlog grows by {}/s",
+            units::rate(grows)
+        ))
+    }
+}
+
+impl Over {
+    /// A level in words.
+    #[must_use]
+    pub fn level(self, level: f64) -> String {
+        match self {
+            Over::Rate => format!("{}/s", units::rate(level)),
+            Over::Users if level.round() == 1.0 => "1 user".to_owned(),
+            Over::Users => format!("{} users", units::count(level.round() as u64)),
+        }
+    }
+
+    /// A level where what it is of is said already.
+    fn bare(self, level: f64) -> String {
+        match self {
+            Over::Rate => units::rate(level),
+            Over::Users => units::count(level.round() as u64),
+        }
+    }
+}
+
+impl SearchResult {
+    /// Takes over how the search ended: the answer, or why there is none.
+    pub fn end(&mut self, end: &SearchEnd, probes: &[ProbeResult]) {
+        let ending = match end {
+            SearchEnd::Found(_) => Ending::Found,
+            SearchEnd::NotEvenLowest => Ending::FailsAtLowest,
+            SearchEnd::HoldsToMost => Ending::HoldsToMost,
+            SearchEnd::GeneratorLimited => Ending::GeneratorLimited,
+            SearchEnd::GeneratorDisturbed => Ending::GeneratorDisturbed,
+            SearchEnd::Drifts(by) => {
+                self.forget();
+                self.drift = Some(by.exp() - 1.0);
+                self.set_ending(Ending::Drifts, probes);
+                return;
+            }
+            SearchEnd::OutOfBudget => Ending::OutOfBudget,
+        };
+        self.forget();
+        if let SearchEnd::Found(crossing) = end {
+            self.answered(crossing);
+        }
+        self.set_ending(ending, probes);
+    }
+
+    /// Takes over that it was interrupted, with what is known; behind each probe, as if it were interrupted now.
+    pub fn interrupted(&mut self, probes: &[ProbeResult]) {
+        self.forget();
+        if let Some(crossing) = search::known(probes) {
+            self.answered(&crossing);
+        }
+        self.set_ending(Ending::Interrupted, probes);
+    }
+
+    /// The service no longer answers.
+    pub fn died(&mut self, probes: &[ProbeResult]) {
+        self.forget();
+        self.set_ending(Ending::Died, probes);
+    }
+
+    /// It could not go on, for this reason.
+    pub fn could_not_go_on(&mut self, why: &str, probes: &[ProbeResult]) {
+        self.forget();
+        self.set_ending(Ending::CouldNotRun, probes);
+        self.sentence = format!("no answer: {why}{}", self.held());
+    }
+
+    /// Takes over what a sweep has measured up to now: users, and what they got.
+    pub fn swept(&mut self, levels: &[(f64, f64)], seed: u64) {
+        self.scaling = sweep::scaling(levels, seed);
+        self.ending = Ending::Swept;
+        self.sentence = match &self.scaling {
+            Some(scaling) => scaling.describe(levels),
+            None => format!(
+                "{} of the {} numbers of users that it takes were measured: nothing can be said of how it scales",
+                levels.len(),
+                statistics::LEAST_LEVELS
+            ),
+        };
+        self.exit_code = if self.scaling.is_some() { 0 } else { 5 };
+    }
+
+    /// What was known behind the probe before is not what is known now.
+    fn forget(&mut self) {
+        (self.estimate, self.interval, self.drift) = (None, None, None);
+        self.sure.clear();
+    }
+
+    fn answered(&mut self, crossing: &Crossing) {
+        let level = |at: f64| {
+            let level = at.exp();
+            if self.over == Over::Users {
+                level.floor().max(1.0)
+            } else {
+                level
+            }
+        };
+        let (low, high) = crossing.interval();
+        self.estimate = Some(level(crossing.estimate()));
+        self.interval = Some((level(low), level(high)));
+        let (from, to) = (crossing.at(0.001), crossing.at(0.999));
+        let place = |i: usize| from + (to - from) * i as f64 / POINTS as f64;
+        self.sure = (0..=POINTS)
+            .map(|i| (place(i).exp(), crossing.holds(place(i))))
+            .collect();
+    }
+
+    /// The words and the code of how it ended.
+    fn set_ending(&mut self, ending: Ending, probes: &[ProbeResult]) {
+        self.ending = ending;
+        (self.last_pass, self.first_fail) = search::ends(probes);
+        // Of a service that changes it would be about another service.
+        self.above = self.above_it().filter(|_| ending != Ending::Drifts);
+        self.exit_code = match self.ending {
+            Ending::Found | Ending::HoldsToMost => 0,
+            Ending::FailsAtLowest => 1,
+            Ending::CouldNotRun => 3,
+            Ending::GeneratorLimited | Ending::GeneratorDisturbed => 4,
+            Ending::OutOfBudget
+            | Ending::Drifts
+            | Ending::Died
+            | Ending::Interrupted
+            | Ending::Swept => 5,
+        };
+        self.sentence = self.in_words();
+    }
+
+    fn in_words(&self) -> String {
+        let held = self.held();
+        match self.ending {
+            Ending::Found => self.so_far(),
+            Ending::FailsAtLowest => {
+                let failing = self.failed().min_by(|a, b| a.level.total_cmp(&b.level));
+                let lowest = failing
+                    .map(|row| format!("{}: {}", self.over.level(row.level), self.failing(row)));
+                format!("fails even at {}", lowest.unwrap_or_default())
+            }
+            Ending::HoldsToMost => format!(
+                "{}: everything holds there, and more was not to be tried",
+                self.so_far()
+            ),
+            Ending::GeneratorLimited if self.last_pass.is_some() => format!(
+                "{}, generator-limited: this machine cannot send more",
+                self.so_far()
+            ),
+            Ending::GeneratorLimited => {
+                "unknown: this machine cannot send even the lowest load as planned".to_owned()
+            }
+            Ending::GeneratorDisturbed => format!(
+                "no answer: this machine was held up by something else, again and again, so that nothing could be measured (measurement INVALID){held}"
+            ),
+            Ending::Drifts => self.drifts(),
+            Ending::OutOfBudget => format!("no answer within the budget: {}", self.so_far()),
+            Ending::Died => {
+                let at = self.probes.last().map(|row| self.over.level(row.level));
+                format!(
+                    "no answer: behind {} the service no longer answers, and is left alone{held}",
+                    at.unwrap_or_default()
+                )
+            }
+            Ending::Interrupted => format!("interrupted: {}", self.so_far()),
+            // They are given theirs where they are told of.
+            Ending::Swept | Ending::CouldNotRun => String::new(),
+        }
+    }
+
+    /// That the service changed, with the probe that says so.
+    fn drifts(&self) -> String {
+        let again = self
+            .probes
+            .iter()
+            .filter(|row| row.why == ProbeReason::Again);
+        let mut failed = again.filter(|row| row.spoilt.is_none() && !row.holds);
+        let word = match self.drift {
+            Some(by) if by > 0.0 => "faster",
+            _ => "slower",
+        };
+        let contradiction = failed.next_back().map_or_else(String::new, |row| {
+            let answered = row.answered.map_or_else(String::new, |rate| {
+                format!(" and answered {}/s", units::rate(rate))
+            });
+            format!(
+                ": {} held first and failed later{answered}",
+                self.over.level(row.level)
+            )
+        });
+        format!("no answer: it drifts. The service got {word} during the search{contradiction}")
+    }
+
+    /// What is known: the answer, or between what it lies.
+    fn so_far(&self) -> String {
+        let level = |level: f64| self.over.level(level);
+        match (self.estimate, self.last_pass, self.first_fail) {
+            (Some(estimate), ..) => format!("{} {}", level(estimate), self.precision()),
+            (None, Some(pass), Some(fail)) => format!(
+                "somewhere between {} and {}",
+                level(pass.min(fail)),
+                level(pass.max(fail))
+            ),
+            (None, Some(pass), None) => format!("at least {}", level(pass)),
+            (None, None, Some(fail)) => format!("below {}", level(fail)),
+            (None, None, None) => "nothing is known".to_owned(),
+        }
+    }
+
+    /// Up to where everything held, to be said behind something else.
+    fn held(&self) -> String {
+        let held = |level| format!("; everything held at {}", self.over.level(level));
+        self.last_pass.map_or_else(String::new, held)
+    }
+
+    /// The probes at which something failed, of those that count.
+    fn failed(&self) -> impl Iterator<Item = &ProbeRow> {
+        let fails = |row: &&ProbeRow| row.spoilt.is_none() && !row.holds;
+        self.probes.iter().filter(fails)
+    }
+
+    /// How well the answer is known, in brackets.
+    fn precision(&self) -> String {
+        let bare = |level: f64| self.over.bare(level);
+        let mut parts = Vec::new();
+        if let Some((low, high)) = self.interval {
+            parts.push(format!("95 %: {} to {}", bare(low), bare(high)));
+        }
+        let ends = [
+            ("last pass", self.last_pass),
+            ("first fail", self.first_fail),
+        ];
+        let ends = ends
+            .iter()
+            .filter_map(|(name, level)| Some(format!("{name} {}", bare((*level)?))));
+        parts.push(ends.collect::<Vec<_>>().join(", "));
+        let n = self.probes.len();
+        parts.push(format!(
+            "{}, {n} probe{}",
+            units::duration((self.took_s.round() * 1e9) as u64),
+            if n == 1 { "" } else { "s" }
+        ));
+        format!("({})", parts.join("; "))
+    }
+
+    /// What fails in a probe.
+    fn failing(&self, row: &ProbeRow) -> String {
+        let slos = self.slos.iter().zip(&row.measured).zip(&row.beyond);
+        let failing = slos.filter_map(|((slo, measured), beyond)| {
+            let criterion = plan::criteria::parse_criterion(slo).ok()?;
+            let allowed = super::allowed(&criterion).unwrap_or(0.5);
+            let fails = beyond.is_some_and(|beyond| beyond > allowed);
+            let measured = measured.as_deref().unwrap_or("not measured");
+            fails.then(|| format!("`{slo}` is {measured}"))
+        });
+        let failing: Vec<String> = failing.chain(row.overload()).collect();
+        if failing.is_empty() {
+            "something failed".to_owned()
+        } else {
+            failing.join(", ")
+        }
+    }
+
+    /// What happens above the load line, of the probes that failed there; none where nothing held below it.
+    fn above_it(&self) -> Option<String> {
+        let from = self.estimate.or(self.last_pass)?;
+        let mut rows: Vec<&ProbeRow> = self.failed().filter(|row| row.level >= from).collect();
+        rows.sort_by(|a, b| a.level.total_cmp(&b.level));
+        let nearest = rows.first()?;
+        let (level, fails) = (self.over.level(nearest.level), self.failing(nearest));
+        let holds = |row: &&ProbeRow| row.spoilt.is_none() && row.holds;
+        let held: Vec<&ProbeRow> = self.probes.iter().filter(holds).collect();
+        overload::describe((&rows, &held), &self.slos, &level, &fails)
+    }
+}
+
+#[cfg(test)]
+#[path = "result_tests.rs"]
+mod tests;

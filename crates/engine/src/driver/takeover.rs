@@ -1,0 +1,124 @@
+//! Arrivals of a worker whose process may take over shares: its own and taken-over ones in order of
+//! time. Checks for takeovers before it acts on a moment.
+
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+};
+
+use plan::{
+    Schedule, Share,
+    schedule::{Arrival, Shard},
+};
+
+use crate::{
+    load_control::{KNOWN_NS, LOOK_NS},
+    takeover::{self, ShardTakeover, TakeoverView},
+    worker::Worker,
+};
+
+/// Arrivals of one share.
+#[derive(Debug)]
+struct Coming<'a> {
+    next: Arrival,
+    rest: Shard<'a>,
+}
+
+/// The next arrivals of a worker whose process may take over shares.
+pub(super) struct Adopting<'a> {
+    schedule: &'a Schedule,
+    /// Index of the worker, and number of workers.
+    place: (u64, u64),
+    view: TakeoverView,
+    /// Shares by their next arrival; numbers follow time.
+    coming: BinaryHeap<Coming<'a>>,
+    /// Time before the last check. While arrivals are dense, no newer time is needed.
+    known_ns: u64,
+}
+
+impl<'a> Adopting<'a> {
+    pub fn new(
+        takeover: &ShardTakeover,
+        schedule: &'a Schedule,
+        own: Share,
+        place: (u64, u64),
+    ) -> Adopting<'a> {
+        let mut adopting = Adopting {
+            schedule,
+            place,
+            view: takeover.view(),
+            coming: BinaryHeap::new(),
+            known_ns: 0,
+        };
+        adopting.add(schedule.shard(own.index, own.of));
+        adopting
+    }
+
+    fn add(&mut self, mut rest: Shard<'a>) {
+        if let Some(next) = rest.next() {
+            self.coming.push(Coming { next, rest });
+        }
+    }
+
+    /// Returns the next arrival, at most one poll interval before it is due. `None` if there will
+    /// be no more.
+    ///
+    /// A takeover is visible so long before its moment that none of its arrivals can precede the
+    /// returned one.
+    pub async fn next(&mut self, worker: &Worker) -> Option<Arrival> {
+        // Takeovers are stored by then.
+        let over_ns = self.schedule.end_ns().saturating_sub(KNOWN_NS) + 1;
+        loop {
+            for adopted in self.view.news() {
+                self.add(takeover::shard(adopted, self.schedule, self.place));
+            }
+            let next = self.coming.peek().map(|coming| coming.next);
+            let until_ns = next.map_or(over_ns, |arrival| arrival.intended_ns);
+            let ahead_ns = next.map_or(0, |_| LOOK_NS);
+            let is_near = |now: u64| now.saturating_add(ahead_ns) >= until_ns;
+            if is_near(self.known_ns) || worker.arrivals_end.is_aborted() {
+                return self.take();
+            }
+            // There is always a check between reading the clock and acting on it.
+            self.known_ns = worker.clock.now();
+            if !is_near(self.known_ns) {
+                // The end of the run is noticed above.
+                let _ = worker
+                    .sleep_until(until_ns.min(self.known_ns + LOOK_NS), &worker.arrivals_end)
+                    .await;
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Arrival> {
+        let mut first = self.coming.peek_mut()?;
+        let arrival = first.next;
+        match first.rest.next() {
+            Some(next) => first.next = next,
+            None => {
+                PeekMut::pop(first);
+            }
+        }
+        Some(arrival)
+    }
+}
+
+impl Ord for Coming<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.next.number.cmp(&self.next.number)
+    }
+}
+
+impl PartialOrd for Coming<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Coming<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.next.number == other.next.number
+    }
+}
+
+impl Eq for Coming<'_> {}

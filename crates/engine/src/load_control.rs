@@ -1,0 +1,418 @@
+//! Load that can be changed during a run. Changes take effect at a time all workers agree on;
+//! earlier arrivals keep their number and time.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use plan::{ActivePeriod, Load, Rate, Schedule, load::Fixed, units::MILLISECOND};
+
+/// Time from a request to the start of a change.
+pub const LEAD_NS: u64 = 500 * MILLISECOND;
+/// Minimum time before its start at which a change must be stored. Later ones are revoked.
+pub(crate) const KNOWN_NS: u64 = LEAD_NS / 2;
+/// How often an idle worker checks for changes.
+pub(crate) const LOOK_NS: u64 = 100 * MILLISECOND;
+/// Maximum number of users, limited by the numbering of iterations.
+pub const MOST_USERS: u32 = 1_000_000;
+
+/// A load that can be changed. Clones refer to the same state.
+#[derive(Debug, Clone)]
+pub struct LoadControl(Arc<LoadState>);
+
+#[derive(Debug)]
+struct LoadState {
+    /// Number of changes, so that readers of the newest need no lock.
+    version: AtomicU64,
+    state: Mutex<CurrentLoad>,
+    /// Moment after which changes are rejected.
+    closed_ns: u64,
+    most: Most,
+}
+
+/// Limits of this process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Most {
+    /// Arrivals per second: capacity of the workers by requests per arrival.
+    pub per_second: f64,
+    /// Users.
+    pub users: u32,
+}
+
+/// The load with all changes so far.
+#[derive(Debug, Clone)]
+pub struct CurrentLoad {
+    /// Intended starts. Phases are those of the plan.
+    pub schedule: Schedule,
+    /// The load with its rates and users. Changed phases are split in two.
+    pub load: Load,
+    /// Changes in order of time.
+    pub changes: Vec<Change>,
+}
+
+/// What can be changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AdjustedLoad {
+    /// Arrivals per second until the end of the phase.
+    Rate(Rate),
+    /// Users of a closed load until the end of the phase.
+    Users(u32),
+}
+
+/// A change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Start of the change, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// Phase of the plan.
+    pub phase: u32,
+    /// Value before.
+    pub from: AdjustedLoad,
+    /// Value after.
+    pub to: AdjustedLoad,
+    /// New number of planned arrivals, in total and by phase. `None` for a closed load.
+    pub planned: Option<(u64, Vec<u64>)>,
+}
+
+/// Why a change is rejected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ChangeRefusal {
+    /// The load cannot be changed.
+    Fixed(Fixed),
+    /// The load has this value already.
+    Same,
+    /// The value exceeds the capacity of this process.
+    TooMuch(AdjustedLoad, Most),
+    /// This thread was delayed, so some workers might not know in time.
+    TooLate,
+}
+
+impl std::fmt::Display for ChangeRefusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ChangeRefusal::Fixed(why) => why.fmt(f),
+            ChangeRefusal::Same => f.write_str("it is so already"),
+            ChangeRefusal::TooMuch(AdjustedLoad::Rate(_), most) => write!(
+                f,
+                "more than this run's workers are trusted with, {:.0}/s ({:.0} requests/s for each worker): start the test with more --workers, or with that rate",
+                most.per_second.floor(),
+                crate::PER_WORKER
+            ),
+            ChangeRefusal::TooMuch(AdjustedLoad::Users(_), most) => write!(
+                f,
+                "more than this process may have connections for, {} users (its limit on open files, and a million in any case): raise it with `ulimit -n` and start the test again",
+                most.users
+            ),
+            ChangeRefusal::TooLate => {
+                f.write_str("this machine was held up, and nothing was changed: try again")
+            }
+        }
+    }
+}
+
+impl LoadControl {
+    /// Creates the control of a planned load.
+    #[must_use]
+    pub fn new(load: &Load, schedule: &Schedule, most: Most) -> LoadControl {
+        let state = CurrentLoad {
+            schedule: schedule.clone(),
+            load: load.clone(),
+            changes: Vec::new(),
+        };
+        LoadControl(Arc::new(LoadState {
+            version: AtomicU64::new(0),
+            closed_ns: schedule.end_ns(),
+            state: Mutex::new(state),
+            most,
+        }))
+    }
+
+    /// Limits of this process.
+    #[must_use]
+    pub fn most(&self) -> Most {
+        self.0.most
+    }
+
+    /// The load with all changes so far.
+    #[must_use]
+    pub fn state(&self) -> CurrentLoad {
+        self.lock().clone()
+    }
+
+    /// Changes after the first `known`, and the current load.
+    #[must_use]
+    pub fn changes_since(&self, known: usize) -> Option<(Vec<Change>, Load)> {
+        let state = self.lock();
+        let new = state.changes.get(known..).filter(|new| !new.is_empty())?;
+        Some((new.to_vec(), state.load.clone()))
+    }
+
+    /// Number of arrivals of one of `of` shards due until a moment, with all changes.
+    pub(crate) fn due_of_shard(&self, shard: u64, of: u64, until_ns: u64) -> u64 {
+        self.lock().schedule.due_of_shard(shard, of, until_ns)
+    }
+
+    /// Changes the rest of the current phase. `now` returns the current time of the run. Added
+    /// users start at the change; removed ones finish their iteration.
+    ///
+    /// Workers check for changes before they act on a moment, so a change must be stored before its
+    /// start. If this thread was delayed past that, it is revoked before anyone can read it,
+    /// because readers of a new version wait for the lock.
+    pub fn change(&self, to: AdjustedLoad, now: impl Fn() -> u64) -> Result<Change, ChangeRefusal> {
+        let mut state = self.lock();
+        // Changes start in the order of their requests.
+        let newest = state.changes.last().map_or(0, |change| change.at_ns + 1);
+        let at_ns = (now() + LEAD_NS).max(newest);
+        let from = state.at(at_ns, self.0.closed_ns)?;
+        if from.is_rate() == to.is_rate() && self.0.most.is_below(to) {
+            return Err(ChangeRefusal::TooMuch(to, self.0.most));
+        }
+        let changed = state.with((from, to), at_ns)?;
+        let change = changed.changes.last().cloned().ok_or(ChangeRefusal::Same)?;
+        let before = std::mem::replace(&mut *state, changed);
+        self.0.version.fetch_add(1, Ordering::SeqCst);
+        if now() + KNOWN_NS > at_ns {
+            *state = before;
+            self.0.version.fetch_add(1, Ordering::SeqCst);
+            return Err(ChangeRefusal::TooLate);
+        }
+        Ok(change)
+    }
+
+    /// The current value that can be changed. Fails if nothing can be changed.
+    pub fn now(&self, now_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
+        self.lock().at(now_ns + LEAD_NS, self.0.closed_ns)
+    }
+
+    /// Creates a worker's view.
+    pub(crate) fn view(&self) -> LoadView {
+        let state = self.lock();
+        LoadView {
+            version: self.0.version.load(Ordering::SeqCst),
+            state: state.clone(),
+            course: self.clone(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CurrentLoad> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Most {
+    fn is_below(self, wanted: AdjustedLoad) -> bool {
+        match wanted {
+            AdjustedLoad::Rate(rate) => rate.as_f64() > self.per_second,
+            AdjustedLoad::Users(users) => users > self.users,
+        }
+    }
+}
+
+impl CurrentLoad {
+    /// The value at a moment, if it can be changed.
+    fn at(&self, at_ns: u64, end_ns: u64) -> Result<AdjustedLoad, ChangeRefusal> {
+        if at_ns >= end_ns {
+            return Err(ChangeRefusal::Fixed(Fixed::Over));
+        }
+        let found = match self.load {
+            Load::Closed { .. } => self.load.constant_users_at(at_ns).map(AdjustedLoad::Users),
+            _ => self.load.constant_rate_at(at_ns).map(AdjustedLoad::Rate),
+        };
+        found.map_err(ChangeRefusal::Fixed)
+    }
+
+    fn with(
+        &self,
+        (from, to): (AdjustedLoad, AdjustedLoad),
+        at_ns: u64,
+    ) -> Result<CurrentLoad, ChangeRefusal> {
+        let (schedule, load, planned) = match (from, to) {
+            (AdjustedLoad::Rate(_), AdjustedLoad::Users(_)) => {
+                return Err(ChangeRefusal::Fixed(Fixed::NoUsers));
+            }
+            (AdjustedLoad::Users(_), AdjustedLoad::Rate(_)) => {
+                return Err(ChangeRefusal::Fixed(Fixed::NoRate));
+            }
+            (AdjustedLoad::Users(_), AdjustedLoad::Users(users)) => {
+                let load = self.load.with_users(at_ns, users);
+                (self.schedule.clone(), load, None)
+            }
+            (AdjustedLoad::Rate(_), AdjustedLoad::Rate(rate)) => {
+                let schedule = self.schedule.with_rate(at_ns, rate);
+                let phases = 0..schedule.phase_ends().len() as u32;
+                let of_phases = phases.map(|phase| schedule.phase_total(phase)).collect();
+                let planned = Some((schedule.total(), of_phases));
+                (schedule, self.load.with_rate(at_ns, rate), planned)
+            }
+        };
+        if from.figure() == to.figure() {
+            return Err(ChangeRefusal::Same);
+        }
+        let change = Change {
+            at_ns,
+            phase: schedule.phase_at(at_ns),
+            from,
+            to,
+            planned,
+        };
+        Ok(CurrentLoad {
+            changes: [&self.changes[..], &[change]].concat(),
+            schedule,
+            load,
+        })
+    }
+
+    /// Active periods of a user.
+    pub(crate) fn stays(&self, user: u32) -> Vec<ActivePeriod> {
+        let phases = self.load.user_phases().unwrap_or_default();
+        ActivePeriod::all(&phases, user, self.schedule.end_ns())
+    }
+
+    /// Maximum number of users.
+    pub(crate) fn users(&self) -> u32 {
+        match self.load {
+            Load::Closed { users, .. } => users,
+            _ => 0,
+        }
+    }
+}
+
+impl AdjustedLoad {
+    fn is_rate(self) -> bool {
+        matches!(self, AdjustedLoad::Rate(_))
+    }
+
+    /// Arrivals per second, or users.
+    #[must_use]
+    pub fn figure(self) -> f64 {
+        match self {
+            AdjustedLoad::Rate(rate) => rate.as_f64(),
+            AdjustedLoad::Users(users) => f64::from(users),
+        }
+    }
+}
+
+/// A worker's view of the load.
+#[derive(Debug, Clone)]
+pub(crate) struct LoadView {
+    course: LoadControl,
+    version: u64,
+    state: CurrentLoad,
+}
+
+impl LoadView {
+    /// Checks for changes. It sees all that were stored before the call. Returns whether there are
+    /// new ones.
+    pub fn renew(&mut self) -> bool {
+        if self.course.0.version.load(Ordering::SeqCst) == self.version {
+            return false;
+        }
+        *self = self.course.view();
+        true
+    }
+
+    /// Version, different after every change.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The load as of the last check.
+    pub fn state(&self) -> &CurrentLoad {
+        &self.state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use plan::{FirstArrival, Phase, Shape, units::SECOND};
+
+    use super::*;
+
+    const MOST: Most = Most {
+        per_second: 1000.0,
+        users: 100,
+    };
+
+    fn course() -> LoadControl {
+        let phase = Phase::new(10 * SECOND, Shape::Rate(Rate::per_second(50)));
+        let load = Load::Open {
+            phases: vec![phase],
+            first: FirstArrival::AtStart,
+        };
+        LoadControl::new(&load, &Schedule::new(&load, 1), MOST)
+    }
+
+    fn rate(per_second: u64) -> AdjustedLoad {
+        AdjustedLoad::Rate(Rate::per_second(per_second))
+    }
+
+    #[test]
+    fn change_is_visible_before_its_start() {
+        let course = course();
+        let mut view = course.view();
+        assert!(!view.renew());
+        let change = course.change(rate(80), || SECOND).unwrap();
+        assert_eq!(
+            (change.at_ns, change.from, change.to),
+            (SECOND + LEAD_NS, rate(50), rate(80))
+        );
+        assert!(view.renew());
+        assert!(!view.renew());
+        assert_eq!(view.state().schedule.total(), 75 + 680);
+        assert_eq!(change.planned, Some((755, vec![755])));
+        // A second change at the same moment applies after the first.
+        let next = course.change(rate(10), || SECOND).unwrap();
+        assert_eq!((next.at_ns, next.from), (SECOND + LEAD_NS + 1, rate(80)));
+    }
+
+    #[test]
+    fn late_change_is_revoked() {
+        let course = course();
+        let mut view = course.view();
+        let now = Cell::new(0);
+        let held_up = || now.replace(now.get() + KNOWN_NS + 1);
+        let refused = course.change(rate(80), held_up);
+        assert_eq!(refused, Err(ChangeRefusal::TooLate));
+        view.renew();
+        assert_eq!(view.state().schedule.total(), 500);
+        assert!(course.state().changes.is_empty());
+    }
+
+    #[test]
+    fn unchangeable_load_is_kept() {
+        let course = course();
+        let refused = |wanted, at| course.change(wanted, || at).unwrap_err();
+        assert_eq!(refused(rate(50), SECOND), ChangeRefusal::Same);
+        assert_eq!(
+            refused(rate(80), 9_600 * MILLISECOND),
+            ChangeRefusal::Fixed(Fixed::Over)
+        );
+        assert_eq!(
+            refused(AdjustedLoad::Users(3), SECOND),
+            ChangeRefusal::Fixed(Fixed::NoUsers)
+        );
+        assert_eq!(
+            refused(rate(1001), SECOND),
+            ChangeRefusal::TooMuch(rate(1001), MOST)
+        );
+        let load = Load::users(3, SECOND);
+        let users = LoadControl::new(&load, &Schedule::new(&load, 1), MOST);
+        let refused = |wanted| users.change(wanted, || 0).unwrap_err();
+        assert_eq!(refused(rate(1)), ChangeRefusal::Fixed(Fixed::NoRate));
+        assert_eq!(refused(AdjustedLoad::Users(3)), ChangeRefusal::Same);
+        assert_eq!(
+            refused(AdjustedLoad::Users(101)),
+            ChangeRefusal::TooMuch(AdjustedLoad::Users(101), MOST)
+        );
+        assert!(users.state().changes.is_empty());
+        assert_eq!(
+            users
+                .change(AdjustedLoad::Users(4), || 0)
+                .map(|change| change.from),
+            Ok(AdjustedLoad::Users(3))
+        );
+    }
+}

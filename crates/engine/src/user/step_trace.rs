@@ -1,0 +1,381 @@
+//! Step trace for `--once`. Re-evaluates captures and checks on a clone with the same RNG state, so
+//! tracing cannot change the result. The caller hides secrets.
+
+use measure::{Failure, sample::RequestOutcome};
+use plan::{
+    scenario::{CaptureSource, ResponseCheck},
+    template::Template,
+};
+use serde_json::Value;
+
+use super::{IterationAbort, User, capture::Inspection, ongoing::Ongoing};
+use crate::{
+    program::{Capturing, Checking, RequestStep},
+    worker::OutputLine,
+};
+
+/// Maximum bytes of a body.
+const EXCERPT: usize = 2048;
+const HIDDEN: &str = "‹redacted›";
+
+/// A step of a virtual user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepTrace {
+    /// A request.
+    Request(Box<RequestTrace>),
+    /// A think time in nanoseconds.
+    Thinks(u64),
+    /// A skipped step: its method and URL as written, and why.
+    LeftOut(String, &'static str),
+    /// A decision: condition or choice, and its result.
+    Goes(String, String),
+    /// Start of a group with its name.
+    GroupBegins(String),
+    /// End of a group.
+    GroupEnds {
+        /// Its name.
+        name: String,
+        /// Time since its first step was due, in nanoseconds.
+        took_ns: u64,
+        /// Pauses included in it.
+        paused_ns: u64,
+        /// Whether a failure ended it.
+        failed: bool,
+    },
+}
+
+/// A finished request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestTrace {
+    /// Name of its row, without the method.
+    pub name: Option<String>,
+    /// Its method.
+    pub method: String,
+    /// Its URL as sent, or as written if nothing was sent.
+    pub url: String,
+    /// The status, if there was a response.
+    pub status: Option<u16>,
+    /// From when the worker handled it to the last byte read, or until given up, in nanoseconds.
+    pub took_ns: u64,
+    /// Results of captures and checks.
+    pub found: Vec<CheckResult>,
+    /// Why it failed, if it did.
+    pub failed: Option<String>,
+    /// Excerpt of the body, if it failed.
+    pub body: Option<String>,
+}
+
+/// Result of a capture or check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckResult {
+    /// Whether it is as expected.
+    pub holds: bool,
+    /// Description.
+    pub text: String,
+}
+
+impl StepTrace {
+    /// Maps all texts.
+    #[must_use]
+    pub fn with_texts(self, mut change: impl FnMut(&str) -> String) -> StepTrace {
+        match self {
+            StepTrace::Request(mut asked) => {
+                asked.url = change(&asked.url);
+                let texts = [&mut asked.name, &mut asked.failed, &mut asked.body];
+                for text in texts.into_iter().flatten() {
+                    *text = change(text);
+                }
+                for found in &mut asked.found {
+                    found.text = change(&found.text);
+                }
+                StepTrace::Request(asked)
+            }
+            StepTrace::LeftOut(what, why) => StepTrace::LeftOut(change(&what), why),
+            StepTrace::Goes(what, how) => StepTrace::Goes(change(&what), how),
+            StepTrace::GroupBegins(name) => StepTrace::GroupBegins(change(&name)),
+            StepTrace::GroupEnds {
+                name,
+                took_ns,
+                paused_ns,
+                failed,
+            } => StepTrace::GroupEnds {
+                name: change(&name),
+                took_ns,
+                paused_ns,
+                failed,
+            },
+            thinks @ StepTrace::Thinks(_) => thinks,
+        }
+    }
+}
+
+impl User<'_> {
+    /// Traces an evaluated request. `self` is the state before the evaluation.
+    pub(super) fn record(
+        &mut self,
+        ongoing: &Ongoing<'_>,
+        url: Option<String>,
+        ended: RequestOutcome,
+        result: &Result<(), IterationAbort>,
+    ) {
+        let step = ongoing.step;
+        let exchange = &ongoing.exchange;
+        let moments = &exchange.moments;
+        let mut seen = Inspection::new(
+            &exchange.answer,
+            self.worker.memory.left(),
+            self.program.unpacking,
+        );
+        let has_answer =
+            exchange.answer.status > 0 && !matches!(ended, RequestOutcome::Unanswered(_));
+        let found = if has_answer {
+            self.findings(step, &mut seen)
+        } else {
+            Vec::new()
+        };
+        let is_told = found.iter().any(|found| !found.holds);
+        let failed = match (ended, result) {
+            (_, Err(IterationAbort::Named(name, _) | IterationAbort::Unsendable(name, ..))) => {
+                Some(name.clone())
+            }
+            (RequestOutcome::Unanswered(fault), _) => Some(match &ongoing.unexpected {
+                Some(what) => format!("{}: {what}", fault.text()),
+                None => fault.text().to_owned(),
+            }),
+            // The found value says more than the counted name.
+            (RequestOutcome::Failed(Failure::Capture | Failure::Check(_)), _)
+                if is_told && ongoing.unexpected.is_none() =>
+            {
+                None
+            }
+            (RequestOutcome::Failed(Failure::Status(_)), _) if checks_status(step) => None,
+            (RequestOutcome::Failed(failure), _) => Some(match &ongoing.unexpected {
+                Some(what) => format!("{failure}: {what}"),
+                None => failure.to_string(),
+            }),
+            (RequestOutcome::Ok, _) => None,
+        };
+        let body = (failed.is_some() || is_told)
+            .then(|| {
+                let text = seen.text()?;
+                Some(excerpt(&self.hidden(text.to_owned()), EXCERPT, 0))
+            })
+            .flatten()
+            .filter(|text| !text.is_empty());
+        let asked = RequestTrace {
+            name: step.spec.name.clone(),
+            method: step.spec.method.clone(),
+            url: self.hidden(url.unwrap_or_else(|| step.spec.url_text.clone())),
+            status: Some(exchange.answer.status).filter(|status| *status > 0),
+            took_ns: moments.done.saturating_sub(moments.started),
+            found,
+            failed: failed.map(|why| self.hidden(why)),
+            body,
+        };
+        let asked = StepTrace::Request(Box::new(asked));
+        self.worker.emit(OutputLine::Step(asked));
+    }
+
+    /// Traces a skipped step.
+    pub(super) fn tell_left_out(&self, step: &RequestStep, why: &'static str) {
+        let what = format!("{} {}", step.spec.method, step.spec.url_text);
+        self.worker
+            .emit(OutputLine::Step(StepTrace::LeftOut(what, why)));
+    }
+
+    /// Results of captures and checks, on a user in the state before the evaluation.
+    pub(super) fn findings(
+        &mut self,
+        step: &RequestStep,
+        seen: &mut Inspection<'_>,
+    ) -> Vec<CheckResult> {
+        let mut all = Vec::new();
+        for (capture, spec) in step.captures.iter().zip(&step.spec.captures) {
+            let source = self.source(&spec.from);
+            all.push(self.captured(capture, spec.store.as_deref(), &source, seen));
+        }
+        for (check, spec) in step.checks.iter().zip(&step.spec.checks) {
+            all.push(self.checked(check, spec, seen));
+        }
+        for found in &mut all {
+            found.text = self.hidden(std::mem::take(&mut found.text));
+        }
+        all
+    }
+
+    fn captured(
+        &mut self,
+        capture: &Capturing,
+        name: Option<&str>,
+        source: &str,
+        seen: &mut Inspection<'_>,
+    ) -> CheckResult {
+        let value = self
+            .find(&capture.from, seen)
+            .filter(|value| *value != Value::String(String::new()));
+        let gave_up = seen.take_gave_up();
+        let wanted = capture
+            .equals
+            .as_ref()
+            .map(|wanted| wanted.eval(&self.vars, &mut self.rng));
+        let what = name.map_or_else(|| source.to_owned(), |name| format!("{name}: {source}"));
+        let is_secret = capture
+            .store
+            .as_ref()
+            .is_some_and(|path| self.program.is_secret(path.root()));
+        let shown = match &value {
+            Some(_) if is_secret => HIDDEN.to_owned(),
+            value => value.as_ref().map_or_else(String::new, Value::to_string),
+        };
+        // Known from here on even if unexpected, so that it is hidden in the body.
+        if let (Some(path), Some(value)) = (&capture.store, &value) {
+            self.vars.store(path, value.clone());
+        }
+        let (holds, text) = match (value, wanted) {
+            _ if gave_up.is_some() => (false, gave_up.unwrap_or_default()),
+            (None, _) => (!capture.strict, format!("{what} finds nothing")),
+            (Some(value), Some(wanted)) if Some(&value) != wanted.as_ref() => {
+                let wanted = wanted.map_or("nothing".to_owned(), |wanted| wanted.to_string());
+                (
+                    !capture.strict,
+                    format!("{what} is {shown}, expected {wanted}"),
+                )
+            }
+            (Some(_), _) => {
+                let text = name.map_or_else(
+                    || format!("{source} is {shown}"),
+                    |name| format!("{name} = {shown}"),
+                );
+                (true, text)
+            }
+        };
+        CheckResult { holds, text }
+    }
+
+    fn checked(
+        &mut self,
+        check: &Checking,
+        spec: &ResponseCheck,
+        seen: &mut Inspection<'_>,
+    ) -> CheckResult {
+        let holds = self.passes(check, seen);
+        let text = match (check, spec) {
+            (Checking::Plain(ResponseCheck::Status(codes)), _) => {
+                let status = seen.answer().status;
+                let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
+                differs(holds, "status", &status.to_string(), &codes.join(" or "))
+            }
+            (Checking::Plain(ResponseCheck::Header(name, wanted)), _) => {
+                let is = seen.header(name);
+                let is = is.map_or("missing".to_owned(), |is| format!("{is:?}"));
+                let wanted = format!("{:?}", self.text_of(wanted));
+                differs(holds, &format!("header {name}"), &is, &wanted)
+            }
+            (Checking::Plain(ResponseCheck::BodyContains(wanted)), _) => {
+                let wanted = self.text_of(wanted);
+                let verb = if holds { "holds" } else { "does not hold" };
+                format!("body {verb} {wanted:?}")
+            }
+            (
+                Checking::Json(path, wanted),
+                ResponseCheck::JsonEquals(source, _) | ResponseCheck::JsonExists(source),
+            ) => {
+                let source = self.text_of(source);
+                let found = self.path(path).zip(seen.json());
+                let found: Vec<String> = found
+                    .map(|(path, document)| {
+                        let all = path.find(document);
+                        all.iter().map(ToString::to_string).collect()
+                    })
+                    .unwrap_or_default();
+                let is = if found.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    found.join(", ")
+                };
+                match wanted {
+                    None if holds => format!("{source} is {is}"),
+                    None => format!("{source} finds nothing"),
+                    Some(wanted) => {
+                        let wanted = wanted.eval(&self.vars, &mut self.rng);
+                        let wanted = wanted.map_or("nothing".to_owned(), |value| value.to_string());
+                        differs(holds, &source, &is, &wanted)
+                    }
+                }
+            }
+            (_, spec) => format!("check {}", spec.kind()),
+        };
+        CheckResult { holds, text }
+    }
+
+    fn text_of(&mut self, template: &Template) -> String {
+        template.to_text(&self.vars, &mut self.rng)
+    }
+
+    /// Source of a capture in the words of a test file.
+    fn source(&mut self, source: &CaptureSource) -> String {
+        match source {
+            CaptureSource::Json { path, .. } | CaptureSource::XPath { path, .. } => {
+                self.text_of(path)
+            }
+            CaptureSource::Header(name) => format!("header {}", self.text_of(name)),
+            CaptureSource::Selector { selector, .. } => {
+                format!("selector {}", self.text_of(selector))
+            }
+            CaptureSource::Regexp { pattern, flags, .. } => format!("/{pattern}/{flags}"),
+        }
+    }
+}
+
+fn checks_status(step: &RequestStep) -> bool {
+    let is_of_status =
+        |check: &Checking| matches!(check, Checking::Plain(ResponseCheck::Status(_)));
+    step.checks.iter().any(is_of_status)
+}
+
+fn differs(holds: bool, what: &str, is: &str, wanted: &str) -> String {
+    if holds {
+        format!("{what} is {is}")
+    } else {
+        format!("{what} is {is}, expected {wanted}")
+    }
+}
+
+/// The beginning of a text, at most `most` bytes, given that `beyond` more bytes were not kept.
+/// Ends with a whole word, because the rest of a secret would not be recognised.
+pub(super) fn excerpt(text: &str, most: usize, beyond: u64) -> String {
+    if text.len() <= most && beyond == 0 {
+        return text.trim().to_owned();
+    }
+    let mut cut = most.min(text.len());
+    while !text.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    let whole = text[..cut].trim_end_matches(|c: char| !is_between_words(c));
+    let more = beyond + (text.len() - whole.len()) as u64;
+    let begins = whole.trim();
+    let space = if begins.is_empty() { "" } else { " " };
+    format!("{begins}{space}… {more} bytes more")
+}
+
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace() || "\"'<>{}[](),;&".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    #[test]
+    fn excerpt_ends_with_a_whole_word() {
+        assert_eq!(excerpt(" short ", 10, 0), "short");
+        assert_eq!(excerpt("one two three", 9, 0), "one two … 5 bytes more");
+        assert_eq!(excerpt("one two", 9, 4), "one … 7 bytes more");
+        assert_eq!(
+            excerpt("{\"token\":\"s3cr3t\"}", 14, 0),
+            "{\"token\":\" … 8 bytes more"
+        );
+        assert_eq!(excerpt("s3cr3ts3cr3t", 6, 0), "… 12 bytes more");
+        assert_eq!(excerpt("ää ää", 4, 0), "… 9 bytes more");
+    }
+}

@@ -1,0 +1,364 @@
+//! Artillery's figures: its counters, its whole milliseconds to the headers, its sketches, under its own metric names.
+//!
+//! Only the names of errors and endpoints are made here; layout and rounding belong to the renderer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::{
+    Fault,
+    accumulator::{self, Event, Opening, Reason, Sketch, Tally},
+};
+
+use crate::error_names;
+
+const MS: u64 = 1_000_000;
+/// How the name of a URL that is none begins; the URL follows, so that each may be another one.
+const INVALID_URL: &str = "Invalid URL - ";
+/// So many of these names a worker tells apart.
+const MOST_URLS: usize = 200;
+
+/// Artillery's accumulator for one worker.
+pub struct Accumulator {
+    /// Names of the scenarios, or their indices as text.
+    scenarios: Vec<String>,
+    /// What the figures of endpoints begin with.
+    namespace: String,
+    /// Endpoint names by request step; empty where there is none.
+    endpoints: Vec<String>,
+    /// Within which a user is satisfied, if anyone wants to know.
+    apdex_ns: Option<u64>,
+    /// Whether the parts of a request's time are kept.
+    extended: bool,
+    /// URLs that were none, as far as they are told apart.
+    urls: BTreeSet<String>,
+    counts: HotCounts,
+    part: Tally,
+}
+
+/// Everything counted so often that a map by name would be felt.
+#[derive(Default)]
+struct HotCounts {
+    created: Vec<u64>,
+    requests: u64,
+    /// None before the first body.
+    downloaded: Option<u64>,
+    /// (step, status, last of a chain of redirects) → answers and their sketch.
+    answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
+    /// The same for answers whose endpoint is not said by the step.
+    made: BTreeMap<(String, u16), (u64, Sketch)>,
+    /// What servers said they took, by endpoint.
+    server: BTreeMap<String, Sketch>,
+    completed: u64,
+    failed: u64,
+    skipped: u64,
+    sessions: Sketch,
+    /// Of each answer in whole milliseconds: dns, tcp, tls, total.
+    parts: [Sketch; 4],
+    errors: BTreeMap<String, u64>,
+    /// Expectations by kind: those that held, those that failed.
+    expected: BTreeMap<String, [u64; 2]>,
+    /// Satisfied, tolerated, frustrated; none before the first answer.
+    apdex: Option<[u64; 3]>,
+    counter_span: Option<(u64, u64)>,
+    histogram_span: Option<(u64, u64)>,
+    rate_span: Option<(u64, u64)>,
+}
+
+impl HotCounts {
+    /// Counters that are there as soon as one can be counted: Artillery tells of failures when a user has ended, even when none failed, of
+    /// what has come, even if it was nothing, and of all three of Apdex.
+    fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
+        let ended = self.completed + self.failed > 0;
+        let apdex = self.apdex.map_or([None; 3], |classes| classes.map(Some));
+        [
+            ("http.downloaded_bytes", self.downloaded),
+            ("vusers.failed", ended.then_some(self.failed)),
+            ("apdex.satisfied", apdex[0]),
+            ("apdex.tolerated", apdex[1]),
+            ("apdex.frustrated", apdex[2]),
+        ]
+    }
+
+    fn parts(&mut self, opening: Opening, total_ns: u64) {
+        let parts = [
+            Some(opening.lookup_ns),
+            Some(opening.connect_ns),
+            opening.tls_ns,
+            Some(total_ns),
+        ];
+        for (sketch, ns) in self.parts.iter_mut().zip(parts) {
+            if let Some(ns) = ns {
+                sketch.add((ns / MS) as f64);
+            }
+        }
+    }
+
+    fn apdex(&mut self, total_ns: u64, satisfied_ns: u64) {
+        let class = match total_ns {
+            ns if ns <= satisfied_ns => 0,
+            ns if ns <= satisfied_ns.saturating_mul(4) => 1,
+            _ => 2,
+        };
+        self.apdex.get_or_insert_default()[class] += 1;
+    }
+}
+
+impl Accumulator {
+    /// An accumulator for scenarios of these names and endpoints by request step.
+    #[must_use]
+    pub fn new(
+        scenarios: Vec<String>,
+        endpoints: Vec<String>,
+        apdex_ms: Option<f64>,
+    ) -> Accumulator {
+        Accumulator {
+            scenarios,
+            namespace: "plugins.metrics-by-endpoint".into(),
+            endpoints,
+            apdex_ns: apdex_ms.map(|ms| (ms * MS as f64) as u64),
+            extended: false,
+            urls: BTreeSet::new(),
+            counts: HotCounts::default(),
+            part: Tally::default(),
+        }
+    }
+
+    /// Keeps the parts of each request's time too: name, connection, TLS, and all of it.
+    #[must_use]
+    pub fn extended(mut self, yes: bool) -> Accumulator {
+        self.extended = yes;
+        self
+    }
+
+    /// Begins the figures of endpoints with something else.
+    #[must_use]
+    pub fn namespace(mut self, namespace: &str) -> Accumulator {
+        namespace.clone_into(&mut self.namespace);
+        self
+    }
+
+    /// The name of a step's endpoint.
+    fn endpoint(&self, step: u32) -> Option<&str> {
+        let name = self.endpoints.get(step as usize)?;
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn error(&mut self, reason: Reason<'_>, step: Option<u32>) {
+        let mut name = error_names::error_name(&reason);
+        if name.starts_with(INVALID_URL) && !self.urls.contains(name) {
+            if self.urls.len() < MOST_URLS {
+                self.urls.insert(name.to_owned());
+            } else {
+                name = "Invalid URL";
+            }
+        }
+        *self
+            .counts
+            .errors
+            .entry(format!("errors.{name}"))
+            .or_default() += 1;
+        // The endpoint plugin hears of requests that had no answer; a failed capture comes after one.
+        if let Some(endpoint) = step.and_then(|step| self.endpoint(step)) {
+            let name = format!("{}.{endpoint}.errors.{name}", self.namespace);
+            *self.counts.errors.entry(name).or_default() += 1;
+        }
+    }
+
+    /// The head of an answer, in whole milliseconds of the wall clock as the original takes them.
+    fn head(&mut self, event: &ResponseCounts<'_>, ms: f64) {
+        let own = event.last && event.endpoint.is_none();
+        let answers = &mut self.counts.answers;
+        let entry = answers.entry((event.step, event.status, own)).or_default();
+        entry.0 += 1;
+        entry.1.add(ms);
+        if !event.last {
+            return;
+        }
+        if let Some(name) = event.endpoint {
+            let key = (name.to_owned(), event.status);
+            let entry = self.counts.made.entry(key).or_default();
+            entry.0 += 1;
+            entry.1.add(ms);
+        }
+        let name = event.endpoint.or_else(|| self.endpoint(event.step));
+        if let (Some(server_ms), Some(name)) = (event.server_ms, name) {
+            let name = name.to_owned();
+            self.counts.server.entry(name).or_default().add(server_ms);
+        }
+    }
+}
+
+/// What is counted of an answer's head.
+struct ResponseCounts<'a> {
+    step: u32,
+    status: u16,
+    last: bool,
+    endpoint: Option<&'a str>,
+    server_ms: Option<f64>,
+}
+
+impl accumulator::Accumulator for Accumulator {
+    fn event(&mut self, wall_ns: u64, event: &Event<'_>) {
+        let at = wall_ns / MS;
+        let counts = &mut self.counts;
+        match *event {
+            Event::UserStarted { scenario } => {
+                let index = scenario as usize;
+                if counts.created.len() <= index {
+                    counts.created.resize(index + 1, 0);
+                }
+                counts.created[index] += 1;
+            }
+            Event::UserSkipped => counts.skipped += 1,
+            Event::UserCompleted { session_ns } => {
+                counts.completed += 1;
+                counts.sessions.add(session_ns as f64 / MS as f64);
+                widen(&mut counts.histogram_span, at);
+            }
+            // Cut off because the run was stopped: neither completed nor failed, as in the original.
+            Event::UserFailed {
+                reason: Reason::Fault(Fault::Unfinished),
+                ..
+            } => {}
+            Event::UserFailed { reason, step } => {
+                counts.failed += 1;
+                self.error(reason, step);
+            }
+            Event::RequestSent => {
+                counts.requests += 1;
+                widen(&mut counts.rate_span, at);
+            }
+            Event::Head {
+                step,
+                status,
+                sent_wall_ns,
+                last,
+                called,
+                server_ms,
+            } => {
+                widen(&mut counts.histogram_span, at);
+                let head = ResponseCounts {
+                    step,
+                    status,
+                    last,
+                    endpoint: called,
+                    server_ms,
+                };
+                self.head(&head, at.saturating_sub(sent_wall_ns / MS) as f64);
+            }
+            Event::Body {
+                bytes,
+                total_ns,
+                last,
+                opening,
+            } => {
+                *counts.downloaded.get_or_insert_default() += bytes;
+                if self.extended {
+                    counts.parts(opening, total_ns);
+                }
+                if let Some(satisfied_ns) = self.apdex_ns.filter(|_| last) {
+                    counts.apdex(total_ns, satisfied_ns);
+                }
+            }
+            // What the door's hook tells: an expectation by its kind, and whether it held.
+            Event::Told { name, value } => {
+                let counted = match counts.expected.get_mut(name) {
+                    Some(counted) => counted,
+                    None => counts.expected.entry(name.to_owned()).or_default(),
+                };
+                counted[usize::from(value == 0)] += 1;
+            }
+            Event::Remark { name } => {
+                *counts.errors.entry(format!("errors.{name}")).or_default() += 1;
+            }
+            // What a batch driver has to tell.
+            _ => return,
+        }
+        widen(&mut self.counts.counter_span, at);
+    }
+
+    fn take(&mut self) -> Tally {
+        let counts = std::mem::take(&mut self.counts);
+        let mut part = std::mem::take(&mut self.part);
+        let counts_of_nothing = counts.of_nothing();
+        let mut add = |name: String, n: u64| {
+            if n > 0 {
+                *part.counters.entry(name).or_default() += n;
+            }
+        };
+        let created = counts.created.iter().sum();
+        add("vusers.created".into(), created);
+        for (index, n) in counts.created.iter().enumerate() {
+            let name = self
+                .scenarios
+                .get(index)
+                .cloned()
+                .unwrap_or_else(|| index.to_string());
+            add(format!("vusers.created_by_name.{name}"), *n);
+        }
+        add("vusers.skipped".into(), counts.skipped);
+        add("vusers.completed".into(), counts.completed);
+        add("http.requests".into(), counts.requests);
+        counts.errors.into_iter().for_each(|(name, n)| add(name, n));
+        for (kind, [ok, failed]) in counts.expected {
+            add("plugins.expect.ok".into(), ok);
+            add(format!("plugins.expect.ok.{kind}"), ok);
+            add("plugins.expect.failed".into(), failed);
+            add(format!("plugins.expect.failed.{kind}"), failed);
+        }
+        let mut sketch =
+            |name: String, sketch: &Sketch| part.sketches.entry(name).or_default().merge(sketch);
+        for ((_, status, _), (n, times)) in &counts.answers {
+            add("http.responses".into(), *n);
+            add(format!("http.codes.{status}"), *n);
+            sketch("http.response_time".into(), times);
+            if let family @ 2..=5 = status / 100 {
+                sketch(format!("http.response_time.{family}xx"), times);
+            }
+        }
+        let steps = counts.answers.iter().filter(|((_, _, own), _)| *own);
+        let by_step = steps.filter_map(|((step, status, _), counted)| {
+            Some((self.endpoint(*step)?, *status, counted))
+        });
+        let made = counts.made.iter();
+        let by_name = made.map(|((name, status), counted)| (name.as_str(), *status, counted));
+        let space = &self.namespace;
+        for (endpoint, status, (n, times)) in by_step.chain(by_name) {
+            add(format!("{space}.{endpoint}.codes.{status}"), *n);
+            sketch(format!("{space}.response_time.{endpoint}"), times);
+        }
+        for (endpoint, times) in &counts.server {
+            sketch(format!("{space}.server-timing.{endpoint}"), times);
+        }
+        for (name, part) in ["dns", "tcp", "tls", "total"].iter().zip(&counts.parts) {
+            if part.count() > 0 {
+                sketch(format!("http.{name}"), part);
+            }
+        }
+        if counts.completed > 0 {
+            sketch("vusers.session_length".into(), &counts.sessions);
+        }
+        for (name, n) in counts_of_nothing {
+            if let Some(n) = n {
+                *part.counters.entry(name.into()).or_default() += n;
+            }
+        }
+        for (name, span) in [
+            ("counter", counts.counter_span),
+            ("histogram", counts.histogram_span),
+            ("rate", counts.rate_span),
+        ] {
+            if let Some((first, last)) = span {
+                part.firsts.insert(name.into(), first);
+                part.lasts.insert(name.into(), last);
+            }
+        }
+        part
+    }
+}
+
+fn widen(span: &mut Option<(u64, u64)>, at: u64) {
+    let (first, last) = span.get_or_insert((at, at));
+    *first = (*first).min(at);
+    *last = (*last).max(at);
+}

@@ -1,0 +1,102 @@
+//! `loadline artillery …`: Artillery's command line, and what becomes of it.
+
+mod about;
+mod cloud;
+mod environment;
+mod flags;
+mod page;
+mod quick;
+mod run;
+mod screen;
+mod terminal;
+
+use std::sync::Arc;
+
+use clap::Parser;
+use engine::hook::Hooks;
+use formats::TestFileReader;
+use plan::Plan;
+use record::Run;
+use session::{FrontEnd, FrontEndInfo, SharedVoice, exit};
+
+use crate::{
+    expect::hook::hooks,
+    print::{Console, PrintOptions, Zone},
+    read::{ArtilleryScripts, differences::DIFFERENCES},
+    refusal::FAILED,
+};
+use flags::{ArtilleryCommand, Flags};
+
+/// The door, for whoever lists the front doors.
+#[derive(Debug)]
+pub struct Artillery;
+
+impl FrontEnd for Artillery {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
+            name: "artillery",
+            about: "Run an Artillery script as `artillery` does",
+            takes: "What Artillery takes; see docs/reference/artillery.md",
+            explains_itself: true,
+            wrong_usage: FAILED,
+            ..FrontEndInfo::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn TestFileReader {
+        &ArtilleryScripts
+    }
+
+    fn hooks(&self, plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
+        hooks(plan)
+    }
+
+    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        let own = std::iter::once("artillery");
+        let arguments = own.chain(arguments.iter().map(String::as_str));
+        match Flags::try_parse_from(arguments) {
+            Ok(flags) => command(flags, voice),
+            Err(error) => {
+                // What cannot be said to a closed terminal cannot be said.
+                let _ = error.print();
+                // Help goes to standard output and is no failure.
+                if error.use_stderr() {
+                    FAILED
+                } else {
+                    exit::PASS
+                }
+            }
+        }
+    }
+
+    fn printed(&self, run: &Run) -> String {
+        match Console::replay(run, Zone::of_machine(), PrintOptions::default()) {
+            Ok((_, text)) => text,
+            Err(why) => format!("{why}\n"),
+        }
+    }
+
+    /// Where the run differs on purpose from what Artillery would have done.
+    fn remarks(&self) -> String {
+        let mut out = String::from("\nOther than in Artillery, where a script comes upon it\n");
+        for difference in DIFFERENCES {
+            let line = format!(
+                "  {}: {} there, {} here\n",
+                difference.topic, difference.original, difference.ours
+            );
+            out.push_str(&line.replace('`', ""));
+        }
+        out
+    }
+}
+
+fn command(flags: Flags, voice: &SharedVoice) -> u8 {
+    match flags.command {
+        _ if flags.version => about::version(voice),
+        Some(ArtilleryCommand::Run(flags)) => run::run(&flags, voice),
+        Some(ArtilleryCommand::Quick(flags)) => run::run_quick(&flags, voice),
+        Some(ArtilleryCommand::Report { file, output }) => page::command(&file, output, voice),
+        Some(ArtilleryCommand::Dino { message }) => about::dino(&message, voice),
+        Some(ArtilleryCommand::Version) | None => about::version(voice),
+    }
+}

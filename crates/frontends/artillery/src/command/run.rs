@@ -1,0 +1,309 @@
+//! `loadline artillery run`: Artillery's flags, its standard output to the character, its exit codes. Loadline's own lines go
+//! to standard error; the record is kept as for any run.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use engine::{EngineOptions, Prepared};
+use formats::{Inputs, LoadErrors};
+use measure::accumulator;
+use plan::{
+    Note, Plan,
+    rng::{Purpose, Rng},
+};
+use session::{Job, SharedVoice, ca_env, exports, inputs, live, memory};
+
+use super::{
+    cloud, environment,
+    flags::{Quick, RunFlags},
+    quick,
+    screen::{Behind, Screen},
+};
+use crate::{
+    Accumulator, ArtilleryInputs, expect,
+    plugins::Plugins,
+    print::{Zone, test_run_id},
+    refusal::FAILED,
+};
+
+/// Runs a script.
+pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
+    let environment = environment::with(args.dotenv.as_deref(), voice);
+    if let Err(code) = cloud::check(args, &environment, voice) {
+        return code;
+    }
+    let manner = Manner {
+        output: args.output.as_deref(),
+        quiet: args.quiet,
+        voice,
+    };
+    let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
+    manner.run(test_id, |test_id| {
+        let mut plan = crate::load(given(args, environment, test_id))?;
+        // What Artillery would show in its service, the record shows.
+        plan.name = args.name.clone().unwrap_or(plan.name);
+        for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
+            plan.notes.extend(text.as_ref().map(|text| Note {
+                at: None,
+                text: format!("{what}: {text}"),
+            }));
+        }
+        Ok(plan)
+    })
+}
+
+/// Runs a script of one line, made of flags.
+pub fn run_quick(args: &Quick, voice: &SharedVoice) -> u8 {
+    let script = match quick::script(args, voice) {
+        Ok(script) => script,
+        Err(code) => return code,
+    };
+    let manner = Manner {
+        output: args.output.as_deref(),
+        quiet: args.quiet,
+        voice,
+    };
+    let environment = inputs::environment();
+    let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
+    manner.run(test_id, |test_id| {
+        let inputs = Inputs {
+            insecure: args.insecure,
+            process_env: environment,
+            test_id: test_id.to_owned(),
+            ..Inputs::default()
+        };
+        crate::load_text(inputs, "quick.json", &script)
+    })
+}
+
+/// What a run prints and writes.
+#[derive(Clone, Copy)]
+struct Manner<'a> {
+    output: Option<&'a Path>,
+    quiet: bool,
+    voice: &'a SharedVoice,
+}
+
+impl Manner<'_> {
+    fn run(
+        self,
+        test_id: Option<String>,
+        load: impl FnOnce(&str) -> Result<Plan, LoadErrors>,
+    ) -> u8 {
+        let voice = self.voice;
+        let seed = match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
+            Err(_) => inputs::random_seed(),
+            Ok(Ok(seed)) => seed,
+            Ok(Err(_)) => {
+                voice.error(&"LOADLINE_SEED is not a whole number");
+                return FAILED;
+            }
+        };
+        let test_id = test_id.unwrap_or_else(|| {
+            let mut bits = Rng::keyed(seed, Purpose::User, u64::MAX, 0);
+            test_run_id(|| bits.next_u64())
+        });
+        let output = match self.output.map(output_path).transpose() {
+            Ok(output) => output,
+            Err(line) => {
+                voice.say(&line);
+                return FAILED;
+            }
+        };
+        // The original finds out when the figures are there to be lost; its code is the same.
+        let tried = output.as_deref().map_or(Ok(()), exports::can_be_written);
+        if let Err(line) = tried {
+            voice.error(&line);
+            return FAILED;
+        }
+        voice.out(&format!("Test run id: {test_id}\n"));
+        let mut plan = match load(&test_id) {
+            Ok(plan) => plan,
+            Err(errors) => return refused(&errors, voice),
+        };
+        plan.notes.iter().for_each(|note| tell_note(note, voice));
+        ca_env::as_node(&mut plan, voice);
+        ca_env::can_be_read(&plan, voice);
+        execute(plan, (self.quiet, output), seed, voice)
+    }
+}
+
+/// Artillery's own warnings go where Artillery prints them, and ours to standard error.
+fn tell_note(note: &Note, voice: &SharedVoice) {
+    match &note.at {
+        None if note.text.starts_with("WARNING") => voice.out(&format!("{}\n", note.text)),
+        None => voice.say(&&note.text),
+        Some(at) => voice.say(&format_args!("{at}: {}", note.text)),
+    }
+}
+
+fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> ArtilleryInputs {
+    ArtilleryInputs {
+        inputs: Inputs {
+            files: args.script.iter().chain(&args.input).cloned().collect(),
+            environment: args.environment.clone(),
+            target: args.target.clone(),
+            variables: args.variables.clone(),
+            insecure: args.insecure,
+            solo: args.solo,
+            scenario_name: args.scenario_name.clone(),
+            stage: None,
+            process_env: environment,
+            secrets: Vec::new(),
+            test_id: test_id.to_owned(),
+            native: false,
+            memory: memory::budget(None).ok(),
+            mocks: Vec::new(),
+            run_name: None,
+        },
+        config: args.config.clone(),
+        overrides: args.overrides.clone(),
+        payload: args.payload.clone(),
+    }
+}
+
+/// Says why nothing was loaded, in the original's words where it has some.
+fn refused(errors: &LoadErrors, voice: &SharedVoice) -> u8 {
+    // Artillery's own warnings come before whatever it then dies of; ours would only distract from the refusal.
+    let warnings = errors.notes.iter();
+    warnings
+        .filter(|note| note.text.starts_with("WARNING"))
+        .for_each(|note| tell_note(note, voice));
+    let Some(original) = &errors.original else {
+        errors
+            .problems
+            .iter()
+            .for_each(|problem| voice.error(problem));
+        return FAILED;
+    };
+    voice.out(&original.out);
+    if !original.err.is_empty() {
+        voice.say(&&original.err);
+    }
+    if original.explained {
+        errors
+            .problems
+            .iter()
+            .for_each(|problem| voice.error(problem));
+    }
+    original.code
+}
+
+fn execute(
+    plan: Plan,
+    (quiet, output): (bool, Option<PathBuf>),
+    seed: u64,
+    voice: &SharedVoice,
+) -> u8 {
+    let (exports, live) = match live::beside_a_door() {
+        Ok(background) => background,
+        Err(line) => {
+            voice.error(&line);
+            return FAILED;
+        }
+    };
+    let plugins = match Plugins::from_settings(&plan.door_settings) {
+        Ok(plugins) => plugins,
+        Err(line) => {
+            voice.error(&line);
+            return FAILED;
+        }
+    };
+    let door = match accumulators(&plan, &plugins, seed) {
+        Ok(door) => door,
+        Err(problems) => {
+            problems.iter().for_each(|problem| voice.error(problem));
+            return FAILED;
+        }
+    };
+    let hooks = match expect::hook::hooks(&plan) {
+        Ok(hooks) => hooks,
+        Err(line) => {
+            voice.error(&line);
+            return FAILED;
+        }
+    };
+    // Artillery waits for its virtual users without a limit.
+    let options = EngineOptions {
+        seed,
+        drain_ns: None,
+        memory: memory::budget(None).ok(),
+        door: Some(door),
+        hooks,
+        ..EngineOptions::default()
+    };
+    let screen = Screen::new(voice.clone(), quiet, plugins);
+    let job = Job {
+        exports,
+        live,
+        ..Job::new("artillery", plan, options)
+    };
+    match session::prepare(job, voice) {
+        Ok(ready) => ready.conduct(&mut Behind::new(screen, output)),
+        Err(refused) => {
+            refused
+                .problems
+                .iter()
+                .for_each(|problem| voice.error(problem));
+            FAILED
+        }
+    }
+}
+
+/// Where the JSON report goes: a file, or a new one in a folder that exists.
+fn output_path(named: &Path) -> Result<PathBuf, String> {
+    if named.is_dir() {
+        let zone = Zone::of_machine();
+        return Ok(named.join(format!(
+            "artillery_report_{}.json",
+            zone.file_stamp(engine::clock::wall_ns())
+        )));
+    }
+    let parent = named
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    match parent {
+        Some(parent) if !parent.is_dir() => {
+            Err(format!("Path does not exist: {}", named.display()))
+        }
+        _ => Ok(named.to_owned()),
+    }
+}
+
+/// Makes the accumulator of each worker: which scenario and which endpoint each figure belongs to.
+fn accumulators(
+    plan: &Plan,
+    plugins: &Plugins,
+    seed: u64,
+) -> Result<engine::run::DoorMaker, Vec<plan::Problem>> {
+    let prepared = Prepared::new(
+        plan,
+        EngineOptions {
+            seed,
+            ..EngineOptions::default()
+        },
+    )?;
+    let scenarios: Vec<String> = plan
+        .scenarios()
+        .iter()
+        .enumerate()
+        .map(|(i, scenario)| scenario.shown(i))
+        .collect();
+    let naming = plugins.endpoints.clone().unwrap_or_default();
+    let endpoint = |step: &engine::program::RequestStep| {
+        let name = step.spec.name.as_deref();
+        naming.name(&plan.target, &step.spec.url_text, name)
+    };
+    let steps = prepared.requests().iter();
+    let endpoints: Vec<String> = steps
+        .map(|step| endpoint(step).unwrap_or_default())
+        .collect();
+    let apdex_ms = plugins.apdex_ms;
+    let extended = plugins.extended_metrics;
+    Ok(Arc::new(move || -> Box<dyn accumulator::Accumulator> {
+        let door = Accumulator::new(scenarios.clone(), endpoints.clone(), apdex_ms);
+        Box::new(door.namespace(&naming.namespace).extended(extended))
+    }))
+}

@@ -1,0 +1,206 @@
+//! What Artillery prints of a run, while it goes on and behind it, and the code that it ends with.
+
+use std::path::{Path, PathBuf};
+
+use engine::OutputLine;
+use measure::Interval;
+use record::Run;
+use report::console::criteria;
+use session::{FinishedRun, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit};
+
+use super::terminal;
+use crate::{
+    error_names,
+    expect::Print,
+    plugins::Plugins,
+    print::{self, Console, Zone, error_text},
+    refusal::{FAILED, WORKER_DIED},
+};
+
+/// Artillery's code for answers that were not as expected.
+const UNEXPECTED: u8 = 21;
+
+/// Artillery's door: its console behind the run, its file, its codes.
+pub struct Behind {
+    screen: Screen,
+    /// Where its own report goes.
+    output: Option<PathBuf>,
+    /// What the original would end with.
+    code: u8,
+}
+
+impl Behind {
+    /// For a run that this screen hears of.
+    pub fn new(screen: Screen, output: Option<PathBuf>) -> Behind {
+        Behind {
+            screen,
+            output,
+            code: exit::PASS,
+        }
+    }
+}
+
+impl RunObserver for Behind {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.screen
+    }
+
+    fn not_run(&mut self, why: &StartError) -> u8 {
+        let voice = self.screen.voice.clone();
+        match why {
+            StartError::Refused(refused) => {
+                refused
+                    .problems
+                    .iter()
+                    .for_each(|problem| voice.error(problem));
+                FAILED
+            }
+            StartError::Before { why, signal } => {
+                voice.error(&why);
+                signal.map_or(FAILED, exit::of_signal)
+            }
+        }
+    }
+
+    fn ended(&mut self, ended: &FinishedRun) {
+        let voice = self.screen.voice.clone();
+        let quiet = self.screen.quiet;
+        let console = self.screen.console.take();
+        let mut console = console.unwrap_or_else(|| new_console(&ended.run, &self.screen.plugins));
+        let text = console.finish(engine::clock::wall_ns());
+        if !quiet {
+            voice.out(&text);
+        }
+        self.code = ended.signal.map_or(exit::PASS, exit::of_signal);
+        if let Some(path) = &self.output {
+            match std::fs::write(path, console.json()) {
+                Ok(()) if quiet => {}
+                Ok(()) => voice.out(&console.log_file(&shown(path))),
+                Err(error) => {
+                    voice.error(&format_args!("cannot write {}: {error}", path.display()));
+                    self.code = FAILED;
+                }
+            }
+        }
+        let outcome = console.outcome();
+        // Plugins print their results even with `--quiet`.
+        voice.out(&outcome.text);
+        if self.code == exit::PASS {
+            self.code = match &outcome {
+                outcome if outcome.failed => FAILED,
+                outcome if outcome.unexpected => UNEXPECTED,
+                _ => exit::PASS,
+            };
+        }
+    }
+
+    /// What Artillery does not say, on standard error, and the code.
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
+        let voice = self.screen.voice.clone();
+        if let Some(stopped) = &outcome.summary.run.stopped {
+            voice.say(&format_args!("loadline: stopped by {}", stopped.text));
+        }
+        for line in criteria(&outcome.summary.criteria).lines() {
+            voice.say(&format_args!("loadline: {line}"));
+        }
+        let is_failed = !outcome.files_written || exit::is_failed(outcome);
+        if is_failed && self.code == exit::PASS {
+            self.code = FAILED;
+        }
+        if let Some(measurement) = &outcome.summary.measurement {
+            voice.say(&format_args!("loadline: {}", measurement.line()));
+        }
+        if let Some(error) = outcome.error {
+            voice.error(&error);
+            return WORKER_DIED;
+        }
+        if let Some(dir) = &outcome.run.dir {
+            voice.say(&format_args!("loadline: record {}", dir.display()));
+        }
+        self.code
+    }
+
+    fn after_failed(&self) -> u8 {
+        FAILED
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn new_console(run: &Run, plugins: &Plugins) -> Console {
+    Console::new(
+        &run.manifest,
+        plugins.clone(),
+        Zone::of_machine(),
+        print::PrintOptions {
+            width: terminal::columns(),
+            ..print::PrintOptions::default()
+        },
+    )
+}
+
+/// Prints what Artillery prints while the test runs.
+pub struct Screen {
+    voice: SharedVoice,
+    quiet: bool,
+    plugins: Plugins,
+    console: Option<Console>,
+}
+
+impl Screen {
+    /// For a script of these plugins.
+    pub fn new(voice: SharedVoice, quiet: bool, plugins: Plugins) -> Screen {
+        Screen {
+            voice,
+            quiet,
+            plugins,
+            console: None,
+        }
+    }
+
+    /// How expectations are printed, if anybody asked for them.
+    fn print(&self) -> Option<Print> {
+        self.plugins.expect.and_then(|expect| expect.print)
+    }
+}
+
+impl Observer for Screen {
+    fn started(&mut self, run: &Run) {
+        let console = self.console.insert(new_console(run, &self.plugins));
+        if !self.quiet {
+            self.voice.out(&console.begin());
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval, _: &Run) {
+        if let Some(console) = &mut self.console {
+            let text = console.interval(interval);
+            if !self.quiet {
+                self.voice.out(&text);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &OutputLine) {
+        match line {
+            OutputLine::Log { text, .. } => self.voice.out(&format!("{text}\n")),
+            // What a script prints itself is no part of the console that `--quiet` silences.
+            OutputLine::Trace(text) | OutputLine::Text(text) => self.voice.out(text),
+            OutputLine::Error(reason) => {
+                if let Some(print) = self.print() {
+                    self.voice.out(&error_text(
+                        error_names::error_name(&reason.reason()),
+                        print,
+                    ));
+                }
+            }
+            OutputLine::Secret(_) | OutputLine::Remark(_) | OutputLine::Step(_) => {}
+        }
+    }
+}

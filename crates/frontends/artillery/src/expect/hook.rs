@@ -1,0 +1,265 @@
+//! The door's hook behind answers: looks at them as the plugin `expect` does, and names what was asked for as
+//! `metrics-by-endpoint` does where that takes what was sent. Counting is the accumulator's business.
+
+use std::sync::Arc;
+
+use engine::{
+    HookInterest, Interest,
+    client::Built,
+    hook::{AnswerHook, Hooks, RequestContext, ResponseContext, Unexpected},
+    program::RequestStep,
+};
+use plan::{Plan, Request, Template};
+use query::value::string_of;
+
+use super::{
+    Expect, Expectation, OnFailure, Print,
+    checks::{self, ExpectBody, body_of},
+    expectations,
+    results::{Exchange, ExpectedAnswer, ExpectedCheck},
+};
+use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
+
+/// The kind of failure under which the ledger counts answers that were not as expected.
+const KIND: &str = "expect";
+/// So much of a body is shown.
+const SHOWN: usize = 512;
+/// Variables that every virtual user has in Artillery, in its order.
+const BUILT_IN: [&str; 5] = [
+    "target",
+    "$environment",
+    "$testId",
+    "$dirname",
+    "$scenarioFile",
+];
+
+/// The hooks of a plan of this door's; none where nothing is looked at.
+///
+/// # Errors
+/// One line, when the plan's settings are not this door's.
+pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
+    let plugins = Plugins::from_settings(&plan.door_settings)?;
+    let hook = Hook {
+        expect: plugins.expect,
+        endpoints: plugins.endpoints,
+    };
+    let looks = hook.expect.is_some() || hook.endpoints.is_some();
+    Ok(looks.then(|| Arc::new(hook) as Arc<dyn Hooks>))
+}
+
+/// What a script's plugins want of requests and answers. It keeps nothing from one answer to the next: all workers' are the same.
+#[derive(Clone)]
+struct Hook {
+    expect: Option<Expect>,
+    endpoints: Option<Endpoints>,
+}
+
+impl HookInterest for Hook {
+    fn looks(&self, request: &Request) -> Interest {
+        let expectations = expectations(request);
+        let expects = !expectations.is_empty();
+        let is = |asked: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(asked);
+        // Every answer has its line of JSON; otherwise a step without expectations is nobody's business.
+        let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
+        Interest {
+            headers: expects,
+            body: expects && is(Expect::prints_exchange)
+                || expectations.iter().any(Expectation::reads_body),
+            timing: self.endpoints.is_some(),
+            sent: answers && is(|e| e.print.is_some()),
+            calls: self.endpoints.as_ref().is_some_and(|e| !e.group_dynamic),
+            answers,
+        }
+    }
+
+    /// What is shown of an exchange are all variables.
+    fn reads_all_variables(&self) -> bool {
+        self.expect.is_some_and(|expect| expect.prints_exchange())
+    }
+
+    fn tells_errors(&self) -> bool {
+        self.expect.is_some_and(|expect| expect.print.is_some())
+    }
+}
+
+impl Hooks for Hook {
+    fn hook(&self) -> Box<dyn AnswerHook> {
+        Box::new(self.clone())
+    }
+}
+
+impl AnswerHook for Hook {
+    /// The name of what is asked for, where it is made of what was sent and that is not the same each time.
+    fn call(&mut self, asked: &mut RequestContext<'_>) -> Option<String> {
+        let naming = self.endpoints.as_ref()?;
+        let step = asked.step;
+        if step.fixed.is_some() && step.name.as_ref().is_none_or(|n| n.as_literal().is_some()) {
+            return None;
+        }
+        let name = step.name.as_ref();
+        let name = name.map(|name| name.to_text(asked.vars, asked.rng));
+        naming.name(asked.base, &asked.request.url(), name.as_deref())
+    }
+
+    fn answered(&mut self, answered: &mut ResponseContext<'_, '_>) -> Result<(), Unexpected> {
+        let Some(expect) = &self.expect else {
+            return Ok(());
+        };
+        let step = answered.step;
+        let expectations = expectations(&step.spec);
+        let reads = expectations.iter().any(Expectation::reads_body);
+        let body = if reads {
+            body_of(answered.answer)
+        } else {
+            ExpectBody::Text
+        };
+        let mut findings = Vec::with_capacity(expectations.len());
+        let mut unsupported = Vec::new();
+        for expectation in expectations {
+            match expectation {
+                Expectation::Unsupported(name) => unsupported.push(name.clone()),
+                known => findings.push(finding(known, &body, answered)),
+            }
+        }
+        for finding in &findings {
+            answered.emit(&finding.kind, u64::from(finding.ok));
+        }
+        let failed = findings.iter().any(|finding| !finding.ok);
+        let first_failed = findings.iter().find(|finding| !finding.ok).map(describe);
+        let printed = expect.prints(findings.len(), failed) || !unsupported.is_empty();
+        if let (true, Some(print), Some(sent)) = (printed, expect.print, answered.sent) {
+            let shows = failed && expect.prints_exchange();
+            let exchange = shows.then(|| Box::new(exchange(sent, answered)));
+            let name = step.name.as_ref();
+            let judged = ExpectedAnswer {
+                method: step.spec.method.clone(),
+                path: sent.target.path.clone(),
+                name: name.map(|name| name.to_text(answered.vars, answered.rng)),
+                unsupported,
+                findings,
+                exchange,
+            };
+            answered.print(judged_text(&judged, print));
+        }
+        match first_failed {
+            None => Ok(()),
+            Some(what) => unexpected(step, answered.base, expect, what),
+        }
+    }
+}
+
+fn unexpected(
+    step: &RequestStep,
+    base: &str,
+    expect: &Expect,
+    what: String,
+) -> Result<(), Unexpected> {
+    let ends_user = match expect.on_failure {
+        OnFailure::Counted => return Ok(()),
+        OnFailure::FailsRequest => None,
+        OnFailure::FailsUser => {
+            let name = step.spec.name.as_deref();
+            let named = name.filter(|_| expect.names_only);
+            let url = &step.spec.url_text;
+            // As the file has it: what the templates made of it would be a name of its own for each user.
+            let shown = match named {
+                Some(name) => name.to_owned(),
+                None if url.starts_with('/') => format!("{base}{url}"),
+                None => url.clone(),
+            };
+            Some(format!("Failed expectations for request {shown}"))
+        }
+    };
+    Err(Unexpected {
+        kind: KIND,
+        what,
+        ends_user,
+    })
+}
+
+fn finding(
+    expectation: &Expectation,
+    body: &ExpectBody,
+    answered: &mut ResponseContext<'_, '_>,
+) -> ExpectedCheck {
+    let (vars, rng) = (answered.vars, &mut *answered.rng);
+    let mut eval = |template: &Template| template.eval(vars, rng);
+    let seen = &mut *answered.answer;
+    match expectation {
+        Expectation::StatusCode(wanted) => checks::status(true, eval(wanted), seen.answer().status),
+        Expectation::NotStatusCode(wanted) => {
+            checks::status(false, eval(wanted), seen.answer().status)
+        }
+        Expectation::ContentType(wanted) => checks::content_type(eval(wanted), body, seen),
+        Expectation::HasProperty(path) => checks::property("hasProperty", true, eval(path), body),
+        Expectation::NotHasProperty(path) => {
+            checks::property("notHasProperty", false, eval(path), body)
+        }
+        Expectation::HasHeader(name) => checks::has_header(eval(name), seen),
+        Expectation::HeaderEquals(name, wanted) => {
+            let (name, wanted) = (string_of(eval(name).as_ref()), eval(wanted));
+            checks::header_equals(&name, wanted, seen)
+        }
+        Expectation::Equals(items) => {
+            let texts = items.iter().map(|item| string_of(eval(item).as_ref()));
+            checks::equals(&texts.collect::<Vec<_>>())
+        }
+        Expectation::MatchesRegexp(pattern) => {
+            checks::matches_regexp(&string_of(eval(pattern).as_ref()), seen)
+        }
+        Expectation::CdnHit(hit) => checks::cdn(*hit, seen),
+        Expectation::JmesPath {
+            word,
+            path,
+            description,
+        } => checks::jmespath(*word, path, description.as_deref(), body),
+        Expectation::Unsupported(name) => checks::finding(name, false, None, None),
+    }
+}
+
+/// The exchange, where the request is there to be shown.
+fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
+    let is_json = matches!(
+        answered.step.spec.body,
+        plan::scenario::RequestBody::Json(_)
+    );
+    let json = is_json
+        .then(|| serde_json::from_slice(sent.body()).ok())
+        .flatten();
+    let body = answered.answer.text().unwrap_or_default();
+    Exchange {
+        url: sent.url(),
+        json,
+        body: body.chars().take(SHOWN).collect(),
+        headers: checks::node_headers(&answered.answer.answer().headers),
+        variables: answered
+            .vars
+            .all(&BUILT_IN)
+            .into_iter()
+            .filter(|(name, _)| !matches!(*name, "$env" | "$processEnvironment"))
+            .map(|(name, value)| (name.to_owned(), value.cloned()))
+            .collect(),
+    }
+}
+
+/// What the record keeps of a check that failed. Values stay out of it where they may be anything that a variable or an answer
+/// holds: nobody can tell which of them are secret.
+fn describe(finding: &ExpectedCheck) -> String {
+    let anything = ["equals", "matchesRegexp"].contains(&finding.kind.as_str())
+        || finding.kind.starts_with("header ");
+    if let (true, Some(serde_json::Value::String(why))) =
+        (finding.kind == "matchesRegexp", &finding.got)
+        && !why.starts_with("SyntaxError")
+    {
+        return format!("{}: {why}", finding.kind);
+    }
+    if anything {
+        return format!("{}: not as expected", finding.kind);
+    }
+    format!(
+        "{}: expected {}, got {}",
+        finding.kind,
+        string_of(finding.expected.as_ref()),
+        string_of(finding.got.as_ref())
+    )
+}

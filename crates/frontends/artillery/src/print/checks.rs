@@ -1,0 +1,161 @@
+//! What the plugins `ensure` and `apdex` say after the summary: checks on Artillery's own figures of the whole run, and the
+//! Apdex score. Only the figures that its console and file show are used.
+
+use std::collections::BTreeMap;
+
+use query::filtrex;
+
+use crate::plugins::{Ensure, Plugins};
+
+use super::{
+    metrics::{Metric, Metrics, statistics},
+    number,
+};
+
+/// Checks and score as text, and whether a strict check failed.
+pub struct CheckReport {
+    /// To be printed behind everything else.
+    pub text: String,
+    /// Whether the run fails.
+    pub failed: bool,
+    /// Whether an answer was not as expected.
+    pub unexpected: bool,
+}
+
+/// Judges the whole run.
+pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport {
+    let mut figures = figures(metrics);
+    // Conditions may speak of the score, which is no metric.
+    if let Some(score) = apdex_score(&figures).filter(|_| plugins.apdex_ms.is_some()) {
+        figures.insert("apdex".to_owned(), score);
+    }
+    let checks = plugins
+        .ensure
+        .as_ref()
+        .map(|ensure| judged(ensure, &figures))
+        .unwrap_or_default();
+    let mut text = String::new();
+    if !checks.is_empty() {
+        text.push_str("\nChecks:\n");
+        // Those that hold come first, as in the original.
+        for check in checks
+            .iter()
+            .filter(|c| c.holds)
+            .chain(checks.iter().filter(|c| !c.holds))
+        {
+            let word = if check.holds { "ok" } else { "fail" };
+            let optional = if check.strict || check.holds {
+                ""
+            } else {
+                " (optional)"
+            };
+            text.push_str(&format!("{word}: {}{optional}\n", check.text));
+        }
+    }
+    if plugins.apdex_ms.is_some() {
+        text.push_str(&apdex(&figures));
+    }
+    CheckReport {
+        text,
+        failed: checks.iter().any(|check| check.strict && !check.holds),
+        unexpected: figures.contains_key("plugins.expect.failed"),
+    }
+}
+
+struct CheckLine {
+    text: String,
+    strict: bool,
+    holds: bool,
+}
+
+type MetricFigures = BTreeMap<String, f64>;
+
+/// Every figure by name: counters, rates, and `histogram.aggregation`.
+fn figures(metrics: &Metrics<'_>) -> MetricFigures {
+    let mut figures = MetricFigures::new();
+    for (name, metric) in metrics.sorted() {
+        match metric {
+            Metric::Counter(n) | Metric::Rate(n) => {
+                figures.insert(name.to_owned(), n as f64);
+            }
+            Metric::Summary(sketch) => {
+                figures
+                    .extend(statistics(sketch).map(|(of, value)| (format!("{name}.{of}"), value)));
+            }
+        }
+    }
+    figures
+}
+
+fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
+    // A figure that never occurred fails its check: there is nothing that could be below the bound.
+    let below = |name: &str, bound: f64| figures.get(name).is_some_and(|value| *value < bound);
+    let strict = |text: String, holds: bool| CheckLine {
+        text,
+        strict: true,
+        holds,
+    };
+    let mut checks = Vec::new();
+    for (of, bound) in &ensure.response_time {
+        let holds = below(&format!("http.response_time.{of}"), *bound);
+        checks.push(strict(format!("{of} < {}", number::decimal(*bound)), holds));
+    }
+    if let Some(most) = ensure.max_error_rate {
+        let count = |name: &str| figures.get(name).copied().unwrap_or(0.0);
+        let created = count("vusers.created");
+        let rate = (created - count("vusers.completed")) / created * 100.0;
+        // Printed with `<`, judged with `<=`, as the original does.
+        checks.push(strict(
+            format!("maxErrorRate < {}", number::decimal(most)),
+            rate <= most,
+        ));
+    }
+    for condition in &ensure.conditions {
+        let resolve = |text: &str| {
+            let fitting = figures
+                .iter()
+                .filter(|(name, _)| text.starts_with(name.as_str()));
+            fitting
+                .max_by_key(|(name, _)| name.len())
+                .map(|(name, value)| (name.len(), *value))
+        };
+        let holds = filtrex::holds(&condition.expression, &resolve).unwrap_or(false);
+        checks.push(CheckLine {
+            text: condition.expression.clone(),
+            strict: condition.strict,
+            holds,
+        });
+    }
+    for (name, bound) in &ensure.thresholds {
+        checks.push(strict(
+            format!("{name} < {}", number::decimal(*bound)),
+            below(name, *bound),
+        ));
+    }
+    checks
+}
+
+fn apdex_score(figures: &MetricFigures) -> Option<f64> {
+    let count = |name: &str| figures.get(name).copied().unwrap_or(0.0);
+    let (satisfied, tolerated, frustrated) = (
+        count("apdex.satisfied"),
+        count("apdex.tolerated"),
+        count("apdex.frustrated"),
+    );
+    let all = satisfied + tolerated + frustrated;
+    (all > 0.0).then(|| (satisfied + tolerated / 2.0) / all)
+}
+
+fn apdex(figures: &MetricFigures) -> String {
+    let Some(score) = apdex_score(figures) else {
+        return String::new();
+    };
+    let rank = match score {
+        s if s >= 0.94 => "excellent",
+        s if s >= 0.85 => "good",
+        s if s >= 0.7 => "fair",
+        s if s >= 0.49 => "poor",
+        _ => "unacceptable",
+    };
+    format!("\nApdex score: {} ({rank})\n", number::decimal(score))
+}

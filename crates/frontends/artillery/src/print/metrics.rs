@@ -1,0 +1,153 @@
+//! The metrics of a stretch of time by name: counters, the request rate, and the statistics of each histogram.
+
+use measure::accumulator::{Sketch, Tally};
+
+use super::number::rounded;
+
+/// Counter of requests, and the name of their rate.
+const REQUESTS: &str = "http.requests";
+const REQUEST_RATE: &str = "http.request_rate";
+
+/// The metrics of a stretch of time.
+pub(super) struct Metrics<'a> {
+    part: &'a Tally,
+}
+
+/// One metric.
+pub(super) enum Metric<'a> {
+    Counter(u64),
+    Rate(u64),
+    Summary(&'a Sketch),
+}
+
+impl<'a> Metrics<'a> {
+    pub(super) fn from_tally(part: &'a Tally) -> Metrics<'a> {
+        Metrics { part }
+    }
+
+    /// All metrics in the order of the console: by the code units of their names.
+    pub(super) fn sorted(&self) -> Vec<(&'a str, Metric<'a>)> {
+        let counters = self
+            .part
+            .counters
+            .iter()
+            .map(|(name, n)| (name.as_str(), Metric::Counter(*n)));
+        let rates = self
+            .rates()
+            .into_iter()
+            .map(|(name, rate)| (name, Metric::Rate(rate)));
+        let summaries = self
+            .part
+            .sketches
+            .iter()
+            .map(|(name, sketch)| (name.as_str(), Metric::Summary(sketch)));
+        let mut all: Vec<_> = counters.chain(rates).chain(summaries).collect();
+        all.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+        all
+    }
+
+    /// Requests per second between the first and the last one, at least a second apart.
+    pub(super) fn rates(&self) -> Vec<(&'static str, u64)> {
+        let (Some(requests), Some(first), Some(last)) = (
+            self.part.counters.get(REQUESTS),
+            self.part.firsts.get("rate"),
+            self.part.lasts.get("rate"),
+        ) else {
+            return Vec::new();
+        };
+        let ms = last.saturating_sub(*first).max(1000);
+        vec![(REQUEST_RATE, (requests * 1000 + ms / 2) / ms)]
+    }
+
+    /// Counters in the order in which a run usually meets them first, which is that of the file.
+    pub(super) fn counters(&self) -> Vec<(&'a str, u64)> {
+        let mut counters: Vec<(&str, u64)> = self
+            .part
+            .counters
+            .iter()
+            .map(|(name, n)| (name.as_str(), *n))
+            .collect();
+        counters.sort_by_key(|(name, _)| rank(name));
+        counters
+    }
+
+    pub(super) fn summaries(&self) -> impl Iterator<Item = (&'a str, &'a Sketch)> {
+        self.part
+            .sketches
+            .iter()
+            .map(|(name, sketch)| (name.as_str(), sketch))
+    }
+
+    /// First or last moment of a kind of metric, in milliseconds since 1970.
+    pub(super) fn at(&self, first: bool, kind: &str) -> Option<u64> {
+        if first {
+            self.part.firsts.get(kind).copied()
+        } else {
+            self.part.lasts.get(kind).copied()
+        }
+    }
+
+    /// The first moment of any metric. (A rate is never alone: the same moment is a counter's.)
+    pub(super) fn first_at(&self) -> Option<u64> {
+        self.at(true, "counter")
+            .into_iter()
+            .chain(self.at(true, "histogram"))
+            .min()
+    }
+
+    /// The last moment of any metric.
+    pub(super) fn last_at(&self) -> Option<u64> {
+        self.at(false, "counter")
+            .into_iter()
+            .chain(self.at(false, "histogram"))
+            .max()
+    }
+
+    /// Between the first and the last metric, in milliseconds.
+    pub(super) fn width_ms(&self) -> u64 {
+        self.last_at()
+            .unwrap_or(0)
+            .saturating_sub(self.first_at().unwrap_or(0))
+    }
+}
+
+fn rank(name: &str) -> usize {
+    const ORDER: [&str; 10] = [
+        "vusers.created_by_name.",
+        "vusers.created",
+        "vusers.skipped",
+        "http.requests",
+        "http.codes.",
+        "http.responses",
+        "http.downloaded_bytes",
+        "plugins.expect.",
+        "apdex.",
+        "plugins.",
+    ];
+    const LAST: [&str; 2] = ["vusers.failed", "vusers.completed"];
+    match LAST.iter().position(|last| name == *last) {
+        Some(last) => ORDER.len() + 1 + last,
+        None => ORDER
+            .iter()
+            .position(|begin| name.starts_with(begin))
+            .unwrap_or(ORDER.len()),
+    }
+}
+
+/// The statistics of a histogram, rounded as shown: name and value.
+pub(super) fn statistics(sketch: &Sketch) -> [(&'static str, f64); 11] {
+    let quantile = |q| rounded(sketch.quantile(q));
+    [
+        ("min", rounded(sketch.min)),
+        ("max", rounded(sketch.max)),
+        ("count", sketch.count() as f64),
+        ("mean", rounded(sketch.mean())),
+        ("p50", quantile(0.5)),
+        ("median", quantile(0.5)),
+        ("p75", quantile(0.75)),
+        ("p90", quantile(0.9)),
+        ("p95", quantile(0.95)),
+        ("p99", quantile(0.99)),
+        ("p999", quantile(0.999)),
+    ]
+}

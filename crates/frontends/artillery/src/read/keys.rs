@@ -1,0 +1,441 @@
+//! The allow-list: every key that Artillery knows, level by level, and what becomes of it here. Plain data, from which checks
+//! and documentation are made; a key that is not in it is one that Artillery ignores too.
+
+/// Where a key stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyLevel {
+    /// The script itself.
+    Root,
+    /// `config`
+    Config,
+    /// `config.http`
+    Http,
+    /// `config.http.defaults` (and the older `config.defaults`)
+    Defaults,
+    /// `config.tls`
+    Tls,
+    /// An item of `config.phases`
+    Phase,
+    /// An item of `config.payload`
+    Payload,
+    /// `options` of a payload
+    CsvOptions,
+    /// `config.plugins`
+    Plugins,
+    /// An item of `scenarios`
+    Scenario,
+    /// A step's own key
+    Step,
+    /// `config.http.cookieJarOptions`
+    CookieJar,
+    /// A part of `formData`
+    FormData,
+    /// Beside `parallel`
+    Parallel,
+    /// Beside `loop`
+    Loop,
+    /// Beside `think`
+    Think,
+    /// Inside a request
+    Request,
+    /// Inside `capture`
+    Capture,
+    /// Inside `match`
+    Match,
+}
+
+/// What becomes of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// It works.
+    Yes,
+    /// It is refused; the text says what to do.
+    No(&'static str),
+    /// It is read over with a note; the text says why.
+    Noted(&'static str),
+}
+
+/// One known key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Where it stands.
+    pub level: KeyLevel,
+    /// Its name.
+    pub name: &'static str,
+    /// What becomes of it.
+    pub support: Support,
+}
+
+const fn yes(level: KeyLevel, name: &'static str) -> Key {
+    Key {
+        level,
+        name,
+        support: Support::Yes,
+    }
+}
+
+const fn no(level: KeyLevel, name: &'static str, what_to_do: &'static str) -> Key {
+    Key {
+        level,
+        name,
+        support: Support::No(what_to_do),
+    }
+}
+
+const fn noted(level: KeyLevel, name: &'static str, why: &'static str) -> Key {
+    Key {
+        level,
+        name,
+        support: Support::Noted(why),
+    }
+}
+
+const NO_JS: &str =
+    "JavaScript hooks are not supported yet: replace them by templates, captures and variables";
+const NO_WS: &str = "the engines ws and socketio are not supported yet: keep these scenarios in a script of their own";
+
+/// Every key that Artillery knows.
+pub const KEYS: &[Key] = &[
+    yes(KeyLevel::Root, "config"),
+    yes(KeyLevel::Root, "scenarios"),
+    yes(KeyLevel::Root, "before"),
+    yes(KeyLevel::Root, "after"),
+    yes(KeyLevel::Config, "target"),
+    yes(KeyLevel::Config, "phases"),
+    yes(KeyLevel::Config, "environments"),
+    yes(KeyLevel::Config, "variables"),
+    yes(KeyLevel::Config, "payload"),
+    yes(KeyLevel::Config, "http"),
+    yes(KeyLevel::Config, "tls"),
+    yes(KeyLevel::Config, "defaults"),
+    yes(KeyLevel::Config, "timeout"),
+    yes(KeyLevel::Config, "mode"),
+    yes(KeyLevel::Config, "plugins"),
+    yes(KeyLevel::Config, "engine"),
+    noted(
+        KeyLevel::Config,
+        "processor",
+        "its code is not run, and no step of this script asks for a function of it",
+    ),
+    noted(
+        KeyLevel::Config,
+        "engines",
+        "no scenario needs more than the HTTP engine",
+    ),
+    yes(KeyLevel::Config, "ensure"),
+    yes(KeyLevel::Config, "apdex"),
+    yes(KeyLevel::Config, "fake-data"),
+    noted(
+        KeyLevel::Config,
+        "ws",
+        "no scenario uses the WebSocket engine",
+    ),
+    noted(
+        KeyLevel::Config,
+        "socketio",
+        "no scenario uses the Socket.IO engine",
+    ),
+    noted(KeyLevel::Config, "bundling", "there is nothing to bundle"),
+    noted(
+        KeyLevel::Config,
+        "includeFiles",
+        "it only matters on cloud workers",
+    ),
+    noted(
+        KeyLevel::Config,
+        "statsInterval",
+        "periods are 10 seconds long",
+    ),
+    yes(KeyLevel::Http, "timeout"),
+    yes(KeyLevel::Http, "pool"),
+    yes(KeyLevel::Http, "defaults"),
+    noted(
+        KeyLevel::Http,
+        "maxSockets",
+        "Artillery ignores it: use `pool`",
+    ),
+    yes(KeyLevel::Http, "extendedMetrics"),
+    yes(KeyLevel::Http, "cookieJarOptions"),
+    yes(KeyLevel::CookieJar, "looseMode"),
+    yes(KeyLevel::CookieJar, "rejectPublicSuffixes"),
+    yes(KeyLevel::CookieJar, "prefixSecurity"),
+    noted(
+        KeyLevel::CookieJar,
+        "allowSpecialUseDomain",
+        "cookies of hosts like localhost are always taken",
+    ),
+    no(
+        KeyLevel::Http,
+        "distributedTracing",
+        "trace headers are not supported yet: remove it, or set `traceparent` in `headers`",
+    ),
+    yes(KeyLevel::Defaults, "headers"),
+    yes(KeyLevel::Defaults, "cookie"),
+    yes(KeyLevel::Defaults, "strictCapture"),
+    yes(KeyLevel::Defaults, "think"),
+    yes(KeyLevel::Tls, "rejectUnauthorized"),
+    yes(KeyLevel::Tls, "ca"),
+    yes(KeyLevel::Tls, "cert"),
+    yes(KeyLevel::Tls, "key"),
+    yes(KeyLevel::Tls, "servername"),
+    no(
+        KeyLevel::Tls,
+        "pfx",
+        "unpack it: `openssl pkcs12 -in FILE -nodes` prints what `cert` and `key` take",
+    ),
+    no(
+        KeyLevel::Tls,
+        "passphrase",
+        "unlock the key first: `openssl pkey -in KEY` prints what `key` takes",
+    ),
+    yes(KeyLevel::Phase, "name"),
+    yes(KeyLevel::Phase, "duration"),
+    yes(KeyLevel::Phase, "pause"),
+    yes(KeyLevel::Phase, "arrivalRate"),
+    yes(KeyLevel::Phase, "arrivalCount"),
+    yes(KeyLevel::Phase, "rampTo"),
+    yes(KeyLevel::Phase, "maxVusers"),
+    yes(KeyLevel::Phase, "mode"),
+    yes(KeyLevel::Payload, "path"),
+    yes(KeyLevel::Payload, "fields"),
+    yes(KeyLevel::Payload, "order"),
+    yes(KeyLevel::Payload, "skipHeader"),
+    yes(KeyLevel::Payload, "delimiter"),
+    yes(KeyLevel::Payload, "skipEmptyLines"),
+    yes(KeyLevel::Payload, "cast"),
+    yes(KeyLevel::Payload, "loadAll"),
+    yes(KeyLevel::Payload, "name"),
+    yes(KeyLevel::Payload, "options"),
+    yes(KeyLevel::CsvOptions, "delimiter"),
+    yes(KeyLevel::CsvOptions, "quote"),
+    yes(KeyLevel::CsvOptions, "comment"),
+    yes(KeyLevel::CsvOptions, "trim"),
+    yes(KeyLevel::CsvOptions, "bom"),
+    yes(KeyLevel::CsvOptions, "cast"),
+    yes(KeyLevel::CsvOptions, "relax_column_count"),
+    yes(KeyLevel::CsvOptions, "skip_empty_lines"),
+    yes(KeyLevel::Plugins, "metrics-by-endpoint"),
+    yes(KeyLevel::Plugins, "ensure"),
+    yes(KeyLevel::Plugins, "expect"),
+    yes(KeyLevel::Plugins, "apdex"),
+    yes(KeyLevel::Plugins, "fake-data"),
+    no(KeyLevel::Plugins, "hls", "video streams are not supported"),
+    noted(
+        KeyLevel::Plugins,
+        "publish-metrics",
+        "results are not sent anywhere",
+    ),
+    noted(KeyLevel::Plugins, "slack", "results are not sent anywhere"),
+    noted(
+        KeyLevel::Plugins,
+        "memory-inspector",
+        "there is no Node.js process to inspect",
+    ),
+    noted(KeyLevel::Plugins, "cloud", "results are not sent anywhere"),
+    noted(
+        KeyLevel::Plugins,
+        "artillery-cloud",
+        "results are not sent anywhere",
+    ),
+    yes(KeyLevel::Scenario, "name"),
+    yes(KeyLevel::Scenario, "weight"),
+    yes(KeyLevel::Scenario, "flow"),
+    yes(KeyLevel::Scenario, "engine"),
+    no(KeyLevel::Scenario, "beforeScenario", NO_JS),
+    no(KeyLevel::Scenario, "afterScenario", NO_JS),
+    no(KeyLevel::Scenario, "beforeRequest", NO_JS),
+    no(KeyLevel::Scenario, "afterResponse", NO_JS),
+    no(KeyLevel::Scenario, "onError", NO_JS),
+    no(KeyLevel::Scenario, "socketio", NO_WS),
+    no(KeyLevel::Scenario, "ws", NO_WS),
+    yes(KeyLevel::Step, "loop"),
+    yes(KeyLevel::Step, "think"),
+    yes(KeyLevel::Step, "log"),
+    no(KeyLevel::Step, "function", NO_JS),
+    yes(KeyLevel::Step, "parallel"),
+    no(KeyLevel::Step, "connect", NO_WS),
+    no(KeyLevel::Step, "send", NO_WS),
+    no(KeyLevel::Step, "wait", NO_WS),
+    no(KeyLevel::Step, "emit", NO_WS),
+    yes(KeyLevel::Parallel, "parallel"),
+    yes(KeyLevel::Parallel, "limit"),
+    yes(KeyLevel::FormData, "value"),
+    yes(KeyLevel::FormData, "fromFile"),
+    yes(KeyLevel::FormData, "contentType"),
+    yes(KeyLevel::Loop, "loop"),
+    yes(KeyLevel::Loop, "count"),
+    yes(KeyLevel::Loop, "over"),
+    yes(KeyLevel::Loop, "loopValue"),
+    yes(KeyLevel::Loop, "loopElement"),
+    noted(
+        KeyLevel::Loop,
+        "whileTrue",
+        "it names a function, and no processor defines one: the loop goes by its other keys, as in Artillery",
+    ),
+    yes(KeyLevel::Think, "think"),
+    yes(KeyLevel::Think, "jitter"),
+    yes(KeyLevel::Request, "url"),
+    yes(KeyLevel::Request, "uri"),
+    yes(KeyLevel::Request, "name"),
+    yes(KeyLevel::Request, "headers"),
+    yes(KeyLevel::Request, "json"),
+    yes(KeyLevel::Request, "body"),
+    yes(KeyLevel::Request, "form"),
+    yes(KeyLevel::Request, "qs"),
+    yes(KeyLevel::Request, "cookie"),
+    yes(KeyLevel::Request, "auth"),
+    yes(KeyLevel::Request, "gzip"),
+    yes(KeyLevel::Request, "followRedirect"),
+    yes(KeyLevel::Request, "capture"),
+    yes(KeyLevel::Request, "match"),
+    yes(KeyLevel::Request, "allowGetBody"),
+    yes(KeyLevel::Request, "formData"),
+    noted(
+        KeyLevel::Request,
+        "setContentLengthHeader",
+        "the length of a multipart body is always sent",
+    ),
+    yes(KeyLevel::Request, "probability"),
+    yes(KeyLevel::Request, "ifTrue"),
+    no(KeyLevel::Request, "beforeRequest", NO_JS),
+    no(KeyLevel::Request, "afterResponse", NO_JS),
+    no(KeyLevel::Request, "http2", "HTTP/2 is not supported yet"),
+    yes(KeyLevel::Request, "maxRedirects"),
+    no(
+        KeyLevel::Request,
+        "https",
+        "TLS options of a single request are not supported yet: use `config.tls`",
+    ),
+    no(
+        KeyLevel::Request,
+        "encoding",
+        "it is not supported yet: bodies are UTF-8",
+    ),
+    yes(KeyLevel::Request, "expect"),
+    noted(
+        KeyLevel::Request,
+        "timeout",
+        "Artillery ignores it here: use `config.http.timeout`",
+    ),
+    yes(KeyLevel::Capture, "json"),
+    yes(KeyLevel::Capture, "header"),
+    yes(KeyLevel::Capture, "regexp"),
+    yes(KeyLevel::Capture, "group"),
+    yes(KeyLevel::Capture, "flags"),
+    yes(KeyLevel::Capture, "as"),
+    yes(KeyLevel::Capture, "strict"),
+    yes(KeyLevel::Capture, "multiple"),
+    yes(KeyLevel::Capture, "value"),
+    yes(KeyLevel::Capture, "xpath"),
+    yes(KeyLevel::Capture, "selector"),
+    yes(KeyLevel::Capture, "attr"),
+    yes(KeyLevel::Capture, "index"),
+    noted(
+        KeyLevel::Capture,
+        "transform",
+        "Artillery 2 has no transforms: the captured value stays as it is",
+    ),
+    yes(KeyLevel::Match, "json"),
+    yes(KeyLevel::Match, "header"),
+    yes(KeyLevel::Match, "regexp"),
+    yes(KeyLevel::Match, "group"),
+    yes(KeyLevel::Match, "flags"),
+    yes(KeyLevel::Match, "value"),
+    yes(KeyLevel::Match, "strict"),
+    yes(KeyLevel::Match, "multiple"),
+    yes(KeyLevel::Match, "xpath"),
+    yes(KeyLevel::Match, "selector"),
+    yes(KeyLevel::Match, "attr"),
+    yes(KeyLevel::Match, "index"),
+];
+
+/// Where each level stands, in the page's words and order.
+const LEVELS: &[(KeyLevel, &str)] = &[
+    (KeyLevel::Root, "The script"),
+    (KeyLevel::Config, "`config`"),
+    (KeyLevel::Http, "`config.http`"),
+    (
+        KeyLevel::Defaults,
+        "`config.http.defaults`, and the older `config.defaults`",
+    ),
+    (KeyLevel::CookieJar, "`config.http.cookieJarOptions`"),
+    (KeyLevel::Tls, "`config.tls`"),
+    (KeyLevel::Phase, "Items of `config.phases`"),
+    (KeyLevel::Payload, "`config.payload`"),
+    (KeyLevel::CsvOptions, "`options` of a payload"),
+    (KeyLevel::Plugins, "`config.plugins`"),
+    (
+        KeyLevel::Scenario,
+        "Items of `scenarios`; `before` and `after`",
+    ),
+    (
+        KeyLevel::Step,
+        "Steps (in addition to every HTTP method of IANA's registry)",
+    ),
+    (KeyLevel::Loop, "With `loop`"),
+    (KeyLevel::Parallel, "With `parallel`"),
+    (KeyLevel::Think, "With `think`"),
+    (KeyLevel::Request, "Requests"),
+    (KeyLevel::FormData, "Parts of `formData`"),
+    (KeyLevel::Capture, "`capture`"),
+    (KeyLevel::Match, "`match`"),
+];
+
+/// The whole list as a table for the page: what is supported, refused with which advice, and read over with which note.
+#[must_use]
+pub fn table() -> String {
+    let mut out = String::from("| where | supported | refused | noted |\n|---|---|---|---|\n");
+    for (level, place) in LEVELS {
+        let supported: Vec<String> = at_level(*level)
+            .filter(|key| key.support == Support::Yes)
+            .map(|key| format!("`{}`", key.name))
+            .collect();
+        let refused = reasons(*level, |support| match support {
+            Support::No(what_to_do) => Some(what_to_do),
+            _ => None,
+        });
+        let noted = reasons(*level, |support| match support {
+            Support::Noted(why) => Some(why),
+            _ => None,
+        });
+        let cells = [supported.join(", "), refused, noted];
+        let cells = cells.map(|cell| {
+            if cell.is_empty() {
+                "–".to_owned()
+            } else {
+                cell
+            }
+        });
+        out.push_str(&format!("| {place} | {} |\n", cells.join(" | ")));
+    }
+    out
+}
+
+/// Keys with the same reason together.
+fn reasons(level: KeyLevel, reason: impl Fn(Support) -> Option<&'static str>) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for key in at_level(level) {
+        let Some(why) = reason(key.support) else {
+            continue;
+        };
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(key.name),
+            None => groups.push((why, vec![key.name])),
+        }
+    }
+    let group = |(why, names): &(&str, Vec<&str>)| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        format!("{}: {why}", names.join(", "))
+    };
+    groups.iter().map(group).collect::<Vec<_>>().join("; ")
+}
+
+/// The keys of a level.
+pub fn at_level(level: KeyLevel) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.level == level)
+}
+
+/// A known key.
+pub fn find(level: KeyLevel, name: &str) -> Option<&'static Key> {
+    at_level(level).find(|key| key.name == name)
+}

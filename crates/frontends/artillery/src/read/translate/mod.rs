@@ -1,0 +1,253 @@
+//! From a prepared script to a [`Plan`]. Each part of the script has a file of its own; this one holds what they share: the
+//! check of keys against the allow-list, and templates with their places.
+
+mod capture;
+mod expect;
+mod form_data;
+mod guards;
+mod http;
+mod payload;
+mod phases;
+mod plugins;
+mod request;
+mod scenarios;
+mod steps;
+mod travel;
+mod variables;
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use plan::{FailureRules, Format, Http, Load, Plan, Template, scenario::Jitter};
+use serde_json::Value;
+
+use super::{
+    keys::{self, KeyLevel, Support},
+    prepare::{self, Script},
+};
+use crate::read::inputs::ArtilleryInputs;
+use crate::refusal;
+use formats::{
+    document::{Mark, Node},
+    files::ReadFile,
+    findings::Findings,
+    nearest::hint,
+    secrets,
+    templates::Templates,
+};
+
+/// What the parts share while they translate.
+struct Translator<'a> {
+    findings: &'a mut Findings,
+    inputs: &'a ArtilleryInputs,
+    read: ReadFile<'a>,
+    /// The script's folder, to which the files that it names are relative.
+    folder: PathBuf,
+    /// Whether virtual users share connections.
+    pooled: bool,
+    /// Files of the request at hand that could not be read, and why.
+    missing_files: Vec<String>,
+    /// Files that values of the run name: by which variables, and where.
+    uploads: Vec<(Vec<String>, Mark)>,
+    /// Variables whose values come from answers.
+    captured: BTreeSet<String>,
+    /// Variables that hold elements of another variable's list.
+    loops_over: Vec<(String, String)>,
+    defaults: Defaults,
+    templates: Templates,
+    /// What the plugin `expect` is to do, where the script has it.
+    expect: Option<expect::ExpectPlugin>,
+}
+
+/// What `http.defaults` (or the older `defaults`) says.
+#[derive(Default)]
+struct Defaults {
+    /// None if there are no default headers at all, which is when Artillery names itself as the user agent.
+    headers: Option<Vec<(String, Template)>>,
+    cookies: Vec<(String, Template)>,
+    lenient_captures: bool,
+    jitter: Option<Jitter>,
+}
+
+/// Translates; what is wrong is in the findings afterwards.
+pub(super) fn translate(
+    script: &Script,
+    inputs: &ArtilleryInputs,
+    read: ReadFile<'_>,
+    findings: &mut Findings,
+) -> Option<Plan> {
+    let config = script.root.get("config")?;
+    let folder = script.path.parent().map(Path::to_owned);
+    let mut t = Translator {
+        findings,
+        inputs,
+        read,
+        folder: folder.unwrap_or_default(),
+        pooled: false,
+        missing_files: Vec::new(),
+        uploads: Vec::new(),
+        captured: BTreeSet::new(),
+        loops_over: Vec::new(),
+        defaults: Defaults::default(),
+        templates: Templates::default(),
+        expect: None,
+    };
+    t.check_keys(&script.root, KeyLevel::Root);
+    t.check_keys(config, KeyLevel::Config);
+    t.processor(config);
+    let mut plugins = t.plugins(config);
+    plugins.extended_metrics = t.extended_metrics(config);
+    let http = t.http(config);
+    let load = t.load(config);
+    let payloads = t.payloads(config);
+    let constants = t.config_variables(config);
+    t.pooled = matches!(http.pool, plan::PoolPolicy::Shared(_));
+    let before = t.setup_or_teardown(&script.root, config, "before");
+    let scenarios = t.scenarios(&script.root, config, &constants);
+    let after = t.setup_or_teardown(&script.root, config, "after");
+    t.check_uploads();
+    let target = t.target(config, scenarios.iter().chain(&before).chain(&after));
+    let variables = t.variables(script, constants, &payloads);
+    let name = script
+        .path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let mut plan = Plan::new(name, Format("artillery"), target, load, scenarios);
+    plan.before = before;
+    plan.after = after;
+    plan.variables = variables;
+    plan.payloads = payloads;
+    plan.door_settings = plugins.settings();
+    plan.http = http;
+    plan.rules = FailureRules {
+        status_fails: inputs.native,
+        failure_ends_iteration: false,
+    };
+    let files = inputs.files.iter().chain(&inputs.config);
+    plan.files = files.map(|path| path.display().to_string()).collect();
+    let names = inputs.secrets.clone();
+    let environment = secrets::KnownSecrets::environment(inputs, &script.env_used);
+    secrets::collect(&mut plan, secrets::KnownSecrets { names, environment });
+    Some(plan)
+}
+
+impl Translator<'_> {
+    /// Every key of a mapping against the allow-list.
+    fn check_keys(&mut self, node: &Node, level: KeyLevel) {
+        for entry in node.entries() {
+            let name = entry.key.as_str();
+            match keys::find(level, name).map(|key| key.support) {
+                Some(Support::Yes) => {}
+                Some(Support::No(what_to_do)) => {
+                    self.findings.problem(
+                        entry.key_mark,
+                        format!("`{name}` is not supported: {what_to_do}"),
+                    );
+                }
+                Some(Support::Noted(why)) => self
+                    .findings
+                    .note(entry.key_mark, format!("`{name}` has no effect: {why}")),
+                // By convention, `x-…` holds anchors.
+                None if level == KeyLevel::Root && name.starts_with("x-") => {}
+                None => {
+                    let hint = hint(name, keys::at_level(level).map(|key| key.name));
+                    self.findings.note(
+                        entry.key_mark,
+                        format!("`{name}` has no effect: Artillery knows no such key here{hint}"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Its functions are refused where steps name them. Artillery loads it in any case, and dies where it is not there.
+    fn processor(&mut self, config: &Node) {
+        let Some(node) = config.get("processor").filter(|node| node.is_truthy()) else {
+            return;
+        };
+        let path = prepare::absolute(&self.folder.join(node.text()));
+        let endings = ["", ".js", ".json", ".node", "/index.js"];
+        let mut places = endings.iter().map(|ending| {
+            let mut place = path.clone().into_os_string();
+            place.push(ending);
+            place
+        });
+        if places.any(|place| (self.read)(Path::new(&place)).is_ok()) {
+            return;
+        }
+        let message = format!("Error: Cannot find module '{}'", path.display());
+        let advice = format!(
+            "`processor: {}` is not there: remove it, or correct its path",
+            node.text()
+        );
+        self.findings
+            .fatal(refusal::worker(&message), Some(node.mark), advice);
+    }
+
+    /// A mapping's entries, or a problem.
+    fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [formats::document::Entry] {
+        if !node.is_map() {
+            self.findings.problem(
+                node.mark,
+                format!("`{what}` is a mapping, not {}", node.kind()),
+            );
+        }
+        node.entries()
+    }
+
+    fn template(&mut self, node: &Node) -> Template {
+        self.templates.parse(node, self.findings)
+    }
+}
+
+/// Lodash's `toNumber`.
+fn to_number(node: &Node) -> f64 {
+    match node.as_scalar() {
+        Some(Value::Number(n)) => n.as_f64().unwrap_or(f64::NAN),
+        Some(Value::String(text)) => query::value::number_of(text),
+        Some(Value::Bool(yes)) => f64::from(u8::from(*yes)),
+        Some(Value::Null) => 0.0,
+        _ => f64::NAN,
+    }
+}
+
+/// A duration of so many seconds; none if it is negative or beyond every plan.
+fn nanoseconds(seconds: f64) -> Option<u64> {
+    let ns = (seconds * plan::units::SECOND as f64).round();
+    (0.0..=plan::units::MAX_DURATION as f64)
+        .contains(&ns)
+        .then_some(ns as u64)
+}
+
+/// What the load is before anything else is known.
+fn no_load() -> Load {
+    Load::Open {
+        phases: Vec::new(),
+        first: plan::FirstArrival::AfterOneGap,
+    }
+}
+
+/// Artillery's way with connections, whatever the script says about them.
+fn artillery_http() -> Http {
+    use plan::{PoolPolicy, Timeouts, units::SECOND};
+    Http {
+        timeouts: Timeouts {
+            total_ns: None,
+            headers_ns: Some(10 * SECOND),
+            idle_ns: Some(10 * SECOND),
+        },
+        pool: PoolPolicy::PerUser,
+        idle_close_ns: Some(4 * SECOND),
+        verify_tls: true,
+        tls: plan::Tls::default(),
+        proxies: plan::Proxies::default(),
+        route: plan::Route::default(),
+        max_redirects: 10,
+        cookies: http::cookie_rules(),
+        latin1: true,
+        takes_any_encoding: true,
+        cookie_jar: true,
+    }
+}

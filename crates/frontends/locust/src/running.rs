@@ -1,0 +1,341 @@
+//! A test of Locust's while it runs: a session behind a bridge, on a thread of its own. Whoever holds it sends requests over the bridge
+//! and says when the test is over.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread::JoinHandle,
+};
+
+use analysis::{page::Page, summary::Summary};
+use bridge::Bridge;
+use engine::{EngineOptions, OutputLine, StopHandle};
+use measure::{Fault, Interval, label::LabelGroup};
+use plan::{Load, Problem, units::SECOND};
+use record::{Run, units};
+use report::console::criteria;
+use session::{
+    Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, inputs, live, prepare,
+};
+
+use crate::{
+    conducting::{Handed, job},
+    test::LocustTest,
+};
+
+/// What is under way when the test is over has been given up by Locust already.
+pub(crate) const DRAIN_NS: u64 = SECOND;
+
+/// How a test came out.
+#[derive(Debug, Clone, Default)]
+pub struct TestSummary {
+    /// What there is to say of it, line by line.
+    pub lines: Vec<String>,
+    /// Whether a criterion failed or could not be decided.
+    pub failed: bool,
+    /// Where its record is.
+    pub record: Option<String>,
+}
+
+/// A test that runs.
+#[derive(Debug)]
+pub struct RunningTest {
+    bridge: Arc<Bridge>,
+    thread: JoinHandle<TestSummary>,
+    /// Whether tasks are started by a schedule.
+    pub has_arrivals: bool,
+    /// Where the record is, from the start.
+    pub record: Option<String>,
+    /// Where it can be looked at while it goes on.
+    pub live_view: Option<String>,
+}
+
+impl RunningTest {
+    /// Starts it: requests may be sent when this returns. Where somebody watches there is a live view without being asked for.
+    ///
+    /// # Errors
+    /// Why it cannot start, a line each.
+    pub fn begin(
+        test: &LocustTest,
+        is_watched: bool,
+        voice: &SharedVoice,
+    ) -> Result<RunningTest, Vec<String>> {
+        let refused = |line: String| vec![line];
+        let (exports, mut live) = live::beside_a_door().map_err(refused)?;
+        live.view = live.view.or(is_watched.then_some(0));
+        let seed = inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?;
+        RunningTest::start(voice, seed, |options| {
+            let job = job(test, options)?;
+            Ok(Job {
+                live,
+                exports,
+                ..job
+            })
+        })
+    }
+
+    /// Starts the part of a test that a master has handed out. Where its folder is not here, the part is kept elsewhere.
+    ///
+    /// # Errors
+    /// Why it cannot start, a line each.
+    pub fn begin_part(
+        handed: &str,
+        number: u64,
+        voice: &SharedVoice,
+    ) -> Result<RunningTest, Vec<String>> {
+        let handed = Handed::read(handed)?;
+        if !handed.is_here() {
+            return Err(vec![format!(
+                "the master keeps the record in {}, which is not here: this worker is on another machine",
+                handed.part.run.display()
+            )]);
+        }
+        let seed = handed.part.seed;
+        RunningTest::start(voice, seed, |options| {
+            Ok(job(&handed.test, options)?.part(handed.part_of(number)))
+        })
+    }
+
+    fn start(
+        voice: &SharedVoice,
+        seed: u64,
+        job: impl FnOnce(EngineOptions) -> Result<Job, Vec<String>>,
+    ) -> Result<RunningTest, Vec<String>> {
+        let refused = |line: String| vec![line];
+        let (bridge, driver) = Bridge::new(1).map_err(|error| refused(error.to_string()))?;
+        let bridge = Arc::new(bridge);
+        let job = job(EngineOptions {
+            workers: Some(1),
+            seed,
+            drain_ns: Some(DRAIN_NS),
+            driver: Some(driver),
+            stop: StopHandle::default(),
+            ..EngineOptions::default()
+        })?;
+        let is_part = job.part.is_some();
+        let has_arrivals = matches!(job.plan.load, Load::Open { .. });
+        let ready = prepare(job, voice).map_err(|why| lines(&why.problems))?;
+        let live_view = ready.live_view();
+        let (began, begun) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("session".into())
+            .spawn(move || {
+                let (reported, began) = (Mutex::default(), Some(began));
+                let mut door = TestObserver {
+                    summary: &reported,
+                    began,
+                };
+                if is_part {
+                    // Whoever divided the test finishes it.
+                    if let Err(why) = ready.run(&mut door) {
+                        door.not_run(&why);
+                    }
+                } else {
+                    ready.conduct(&mut door);
+                }
+                reported
+                    .into_inner()
+                    .unwrap_or_else(PoisonError::into_inner)
+            })
+            .map_err(|error| refused(format!("no thread for the test: {error}")))?;
+        let Ok(record) = begun.recv() else {
+            // It ended before it began, and its thread knows why.
+            let reported = thread.join().unwrap_or_default();
+            return Err(reported.lines);
+        };
+        Ok(RunningTest {
+            bridge,
+            thread,
+            has_arrivals,
+            record,
+            live_view,
+        })
+    }
+
+    /// The way to the engine.
+    #[must_use]
+    pub fn bridge(&self) -> &Arc<Bridge> {
+        &self.bridge
+    }
+
+    /// Ends it, and tells how it came out.
+    #[must_use]
+    pub fn end(self) -> TestSummary {
+        self.bridge.end();
+        self.thread.join().unwrap_or(TestSummary {
+            lines: vec!["the engine's thread died: the record ends where it did".to_owned()],
+            failed: true,
+            record: self.record,
+        })
+    }
+}
+
+pub(crate) fn lines(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(ToString::to_string).collect()
+}
+
+/// Nobody but Python prints: what there is to say is kept for it.
+struct TestObserver<'t> {
+    summary: &'t Mutex<TestSummary>,
+    began: Option<mpsc::Sender<Option<String>>>,
+}
+
+/// What a door that finishes a run is told.
+pub(crate) fn finish_with(finish: impl FnOnce(&mut dyn RunObserver)) -> TestSummary {
+    let (reported, began) = (Mutex::default(), None);
+    finish(&mut TestObserver {
+        summary: &reported,
+        began,
+    });
+    reported
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Observer for TestObserver<'_> {
+    fn started(&mut self, run: &Run) {
+        let place = run.dir.as_ref().map(|dir| dir.display().to_string());
+        if let Some(began) = &self.began {
+            // Whoever waits for it cannot have gone.
+            let _ = began.send(place);
+        }
+    }
+
+    fn interval(&mut self, _: &Interval, _: &Run) {}
+
+    fn line(&mut self, _: &OutputLine) {}
+}
+
+impl TestObserver<'_> {
+    fn update(&self, change: impl FnOnce(&mut TestSummary)) {
+        change(&mut self.summary.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl RunObserver for TestObserver<'_> {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
+    fn observer(&mut self) -> &mut dyn Observer {
+        self
+    }
+
+    fn not_run(&mut self, why: &StartError) -> u8 {
+        let said = match why {
+            StartError::Refused(refused) => lines(&refused.problems),
+            StartError::Before { why, .. } => vec![why.clone()],
+        };
+        self.update(|reported| (reported.lines, reported.failed) = (said, true));
+        exit::COULD_NOT_RUN
+    }
+
+    fn computed(&mut self, page: &Page) {
+        let said = own_lines(&page.summary);
+        self.update(|reported| reported.lines.extend(said));
+    }
+
+    fn kept(&mut self, report: Option<&Path>) {
+        if let Some(report) = report {
+            let line = format!("report {}", report.display());
+            self.update(|reported| reported.lines.push(line));
+        }
+    }
+
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
+        let failed = exit::is_failed(outcome) || outcome.error.is_some() || !outcome.files_written;
+        self.update(|reported| {
+            reported.failed |= failed;
+            reported.record.clone_from(&outcome.summary.record);
+            if let Some(error) = outcome.error {
+                reported.lines.push(error.to_string());
+            }
+        });
+        outcome.summary.exit_code
+    }
+}
+
+/// Requests that did not go over the bridge.
+fn by_others(summary: &Summary) -> u64 {
+    let labels = summary.labels.iter();
+    labels
+        .filter(|row| row.group == LabelGroup::Script)
+        .map(|row| row.count)
+        .sum()
+}
+
+/// Requests that were given up with their users; the class they are in has others in it.
+fn cancelled(summary: &Summary) -> u64 {
+    let given_up = summary
+        .errors
+        .iter()
+        .filter(|row| row.reason == Fault::Cancelled.text());
+    given_up.map(|row| row.count).sum()
+}
+
+/// What became of arrivals, and how long the most frequent task took from when it should have started.
+fn arrivals(summary: &Summary) -> Vec<String> {
+    let ledger = summary.arrivals.as_ref();
+    let Some((ledger, planned)) = ledger.and_then(|all| Some((all, all.planned?))) else {
+        return Vec::new();
+    };
+    let mut lines = vec![format!(
+        "{} arrivals planned, {} started, {} never, because no user was free",
+        units::count(planned),
+        units::count(ledger.started),
+        units::count(ledger.unsent.unwrap_or(0)),
+    )];
+    let most = summary.iterations.iter().max_by_key(|row| row.count);
+    if let Some((row, stats)) = most.and_then(|row| Some((row, row.iteration.as_ref()?))) {
+        lines.push(format!(
+            "{} from its intended start to its end p50 {} p90 {} p99 {} max {}",
+            row.text, stats.p50, stats.p90, stats.p99, stats.max,
+        ));
+    }
+    lines
+}
+
+/// What Locust does not say: exact percentiles of what the server did, how long scripts were kept waiting, whether it can be trusted.
+fn own_lines(summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    let requests = &summary.requests;
+    let cancelled = match cancelled(summary) {
+        0 => String::new(),
+        n => format!(
+            ", {} of them cancelled when their users were stopped",
+            units::count(n)
+        ),
+    };
+    lines.push(format!(
+        "{} requests issued{cancelled}",
+        units::count(requests.issued)
+    ));
+    lines.extend(arrivals(summary));
+    let by_others: u64 = by_others(summary);
+    if by_others > 0 {
+        lines.push(format!(
+            "{} of them were sent and timed by Locust itself or by other clients: of these only how long they took is known",
+            units::count(by_others)
+        ));
+    }
+    if let Some(stats) = &summary.all.service {
+        lines.push(format!(
+            "service time p50 {} p90 {} p99 {} p99.9 {} max {}",
+            stats.p50, stats.p90, stats.p99, stats.p999, stats.max,
+        ));
+    }
+    if let (Some(script), Some(lag)) = (&summary.script, &summary.lag) {
+        lines.push(format!(
+            "as the script saw it p50 {} p99 {} max {}; an answer waited for the script p50 {} p99 {} max {}",
+            script.p50, script.p99, script.max, lag.p50, lag.p99, lag.max,
+        ));
+    }
+    lines.extend(criteria(&summary.criteria).lines().map(str::to_owned));
+    for note in &summary.notes {
+        lines.push(note.clone());
+    }
+    if let Some(measurement) = &summary.measurement {
+        lines.push(measurement.line());
+    }
+    lines
+}

@@ -1,0 +1,57 @@
+//! MQTT clients beside the scenarios of a native plan: who drives them, and what is told of their messages. What they do is the plan's.
+
+use std::sync::Arc;
+
+use engine::run::BackgroundWork;
+use plan::Plan;
+use record::Run;
+use session::inputs;
+
+use crate::{accumulator::MqttAccumulator, print, run};
+
+/// What the messages of a run call it: as good as any that no other run at this server has.
+#[must_use]
+pub fn any_stamp() -> u32 {
+    (inputs::random_seed() >> 8) as u32
+}
+
+/// The same of parts that nobody conducts: what they know of each other is the seed and the moment at which they begin.
+#[must_use]
+pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
+    ((seed.rotate_left(32) ^ at_ns).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+/// Who drives the clients of a plan that has some. All processes of a run give its messages the same stamp; of one process it is any.
+#[must_use]
+pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWork> {
+    let background = plan.background.as_ref()?;
+    let own = plan.loads_beside();
+    let peak = own.iter().flatten().map(plan::Load::peak_rate).sum();
+    let driver = mqtt_driver::maker(mqtt_driver::DriverConfig {
+        work: Arc::new(background.mqtt.clone()),
+        flat_out: false,
+        own,
+        seed,
+        run: stamp.unwrap_or_else(any_stamp),
+        limit: None,
+        clients: None,
+    });
+    Some(BackgroundWork {
+        driver,
+        workers: run::workers(None, Some(peak), &background.mqtt),
+        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+    })
+}
+
+/// The ledger of messages for the record: its sentences, and its counts by name.
+#[must_use]
+pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
+    let mut reported = print::tally(run);
+    if !print::is_whole(run) {
+        // Of the messages of some of the publishers alone: beside all that was received it says nothing.
+        reported.counters.remove("expected");
+    }
+    let ledger = print::ledger(run);
+    let sentences = ledger.lines().map(|line| format!("mqtt {line}")).collect();
+    (sentences, serde_json::json!(reported.counters))
+}

@@ -1,0 +1,54 @@
+//! The files that a command line names: who clients are, what they send, whom they trust. What is in them is checked here, not used.
+
+use std::path::Path;
+
+use plan::mqtt::Credential;
+
+/// A file as text.
+pub(crate) fn text(option: &str, path: &Path) -> Result<String, String> {
+    let read = formats::files::read_to_string(path);
+    read.map_err(|error| format!("{option} {}: {error}", path.display()))
+}
+
+/// A payload: itself, or with `template://` before it the file that holds it.
+pub(crate) fn payload(said: &str) -> Result<String, String> {
+    match said.strip_prefix("template://") {
+        Some(path) => text("-m", Path::new(path)),
+        None => Ok(said.to_owned()),
+    }
+}
+
+/// Who so many clients are: a row for each, under names of columns.
+pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, String> {
+    let reported = |why: String| format!("--credentials {}: {why}", path.display());
+    let file = std::fs::File::open(path).map_err(|error| reported(error.to_string()))?;
+    let mut reader = csv::Reader::from_reader(file);
+    let header = reader
+        .headers()
+        .map_err(|error| reported(error.to_string()))?;
+    let header = header.clone();
+    let known = ["username", "password", "client_id"];
+    if let Some(other) = header.iter().find(|name| !known.contains(name)) {
+        let why = format!("line 1: `{other}` is no column of it: username, password, client_id");
+        return Err(reported(why));
+    }
+    let places = known.map(|name| header.iter().position(|of| of == name));
+    let mut all = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| reported(error.to_string()))?;
+        let [username, password, client_id] = places.map(|place| Some(row.get(place?)?.to_owned()));
+        all.push(Credential {
+            client_id,
+            username,
+            password,
+        });
+    }
+    let wanted = clients as usize;
+    if all.len() < wanted {
+        let rows = all.len();
+        let why = format!("{rows} rows for {wanted} clients: add rows, or ask for fewer clients");
+        return Err(reported(why));
+    }
+    all.truncate(wanted);
+    Ok(all)
+}

@@ -1,0 +1,153 @@
+//! Options of emqtt-bench that change nothing here: accepted as emqtt-bench spells them, each with a note that says why.
+
+/// How emqtt-bench gives a value to an option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OptionValue {
+    /// The value must follow.
+    Needed,
+    /// `true` or `false` may follow.
+    Switch,
+}
+
+/// An option that is accepted and dropped.
+struct Harmless {
+    names: &'static [&'static str],
+    value: OptionValue,
+    note: &'static str,
+}
+
+const DROPPED: [Harmless; 10] = [
+    Harmless {
+        names: &["--qoe", "-Q"],
+        value: OptionValue::Switch,
+        note: "every connect, subscribe and publish is timed anyway",
+    },
+    Harmless {
+        names: &["--qoelog"],
+        value: OptionValue::Needed,
+        note: "no such file is written: the record has the times",
+    },
+    Harmless {
+        names: &["--lowmem", "-l"],
+        value: OptionValue::Switch,
+        note: "idle connections hold no buffers anyway",
+    },
+    Harmless {
+        names: &["--shortids"],
+        value: OptionValue::Switch,
+        note: "client identifiers begin with --prefix TEXT",
+    },
+    Harmless {
+        names: &["--num-retry-connect", "--reconnect"],
+        value: OptionValue::Needed,
+        note: "a lost connection is always tried again, and counted",
+    },
+    Harmless {
+        names: &["--retry-interval"],
+        value: OptionValue::Needed,
+        note: "messages are sent again on a new connection only",
+    },
+    Harmless {
+        names: &["--wait-before-publishing", "-w"],
+        value: OptionValue::Switch,
+        note: "publishing starts after all connects anyway",
+    },
+    Harmless {
+        names: &["--min-random-wait", "--max-random-wait"],
+        value: OptionValue::Needed,
+        note: "messages are spread evenly anyway",
+    },
+    Harmless {
+        names: &["--payload-hdrs"],
+        value: OptionValue::Needed,
+        note: "payloads of 28 bytes and more carry a stamp of our own instead",
+    },
+    Harmless {
+        names: &["--keep-connected", "--log_to"],
+        value: OptionValue::Needed,
+        note: "it has no meaning here",
+    },
+];
+
+/// Switches that have a meaning here, where emqtt-bench writes `true` or `false` after them.
+const SWITCHES: [&[&str]; 2] = [&["-S", "--ssl"], &["-r", "--retain"]];
+
+/// A command line without the options that change nothing, and a note for each of them.
+pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut rest, mut notes) = (Vec::new(), Vec::new());
+    let mut arguments = arguments.iter().peekable();
+    while let Some(argument) = arguments.next() {
+        let (name, own) = match argument.split_once('=') {
+            Some((name, value)) if name.starts_with('-') => (name, Some(value)),
+            _ => (argument.as_str(), None),
+        };
+        let is_truth = |text: &String| matches!(text.as_str(), "true" | "false");
+        if let Some(of) = DROPPED.iter().find(|of| of.names.contains(&name)) {
+            match of.value {
+                _ if own.is_some() => {}
+                OptionValue::Needed => drop(arguments.next()),
+                OptionValue::Switch => drop(arguments.next_if(|text| is_truth(text))),
+            }
+            notes.push(format!(
+                "{name} of emqtt-bench changes nothing: {}",
+                of.note
+            ));
+        } else if SWITCHES.iter().any(|names| names.contains(&name)) {
+            let own = own.map(str::to_owned);
+            let value = own.or_else(|| arguments.next_if(|text| is_truth(text)).cloned());
+            if value.as_deref() != Some("false") {
+                rest.push(name.to_owned());
+            }
+        } else if matches!(name, "-V" | "--version") {
+            let own = own.map(str::to_owned);
+            let value = own.or_else(|| arguments.next().cloned());
+            rest.push(name.to_owned());
+            if value.as_deref() == Some("3") {
+                notes.push("-V 3: MQTT 3.1.1 is spoken, not 3.1".to_owned());
+                rest.push("4".to_owned());
+            } else {
+                rest.extend(value);
+            }
+        } else {
+            rest.push(argument.clone());
+        }
+    }
+    (rest, notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without_harmless(line: &str) -> (String, usize) {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let (rest, notes) = taken(&words);
+        (rest.join(" "), notes.len())
+    }
+
+    #[test]
+    fn options_that_change_nothing_are_dropped_with_their_values() {
+        let line =
+            "pub -w -t a --payload-hdrs cnt64,ts --lowmem true --reconnect 3 -c 5 --log_to=null";
+        assert_eq!(without_harmless(line), ("pub -t a -c 5".to_owned(), 5));
+    }
+
+    #[test]
+    fn switches_take_emqtt_benchs_values() {
+        assert_eq!(
+            without_harmless("pub -S true -r false -q 1").0,
+            "pub -S -q 1"
+        );
+        assert_eq!(
+            without_harmless("pub -S -r true -t true").0,
+            "pub -S -r -t true"
+        );
+        assert_eq!(without_harmless("pub --ssl=false -t a").0, "pub -t a");
+    }
+
+    #[test]
+    fn mqtt_3_1_is_3_1_1() {
+        assert_eq!(without_harmless("pub -V 3"), ("pub -V 4".to_owned(), 1));
+        assert_eq!(without_harmless("pub -V 5"), ("pub -V 5".to_owned(), 0));
+    }
+}

@@ -1,0 +1,75 @@
+//! The front door of MQTT load: `loadline mqtt conn|pub|sub`, with the option names of emqtt-bench for the same ideas, and
+//! `loadline mqtt` alone, which the binary gives to another load test ([`Mqtt::without_command`]). [`read`] makes a
+//! plan of a command line, [`beside`] has the same clients do their work beside a native plan's scenarios, [`Told`] keeps what the driver has counted, [`print`] says what that means.
+//!
+//! What clients do is the driver's, what packets mean the crate `mqtt`'s.
+
+#![forbid(unsafe_code)]
+
+mod accumulator;
+pub mod background;
+mod files;
+mod ignored_options;
+mod print;
+mod read;
+mod run;
+mod unsupported;
+
+use formats::{Inputs, LoadErrors, TestFileReader};
+use plan::Plan;
+use record::Run;
+use session::{FrontEnd, FrontEndInfo, SharedVoice};
+
+pub use accumulator::MqttAccumulator;
+pub use read::{named_phase, open_load, plan_for};
+pub use run::{RunPrinter, driver_counts, not_a_command, ready};
+
+/// The door, for whoever lists the front doors.
+#[derive(Debug)]
+pub struct Mqtt {
+    /// Runs `loadline mqtt` when no subcommand follows; returns the exit code.
+    pub without_command: fn(&[String], &SharedVoice) -> u8,
+}
+
+impl FrontEnd for Mqtt {
+    fn card(&self) -> FrontEndInfo {
+        FrontEndInfo {
+            name: "mqtt",
+            about: "Load an MQTT server; without arguments: Pepeunit's test",
+            usage: "conn|pub|sub> <OPTIONS",
+            takes: "The options of emqtt-bench for the same ideas; see docs/reference/mqtt.md",
+            explains_itself: true,
+            ..FrontEndInfo::default()
+        }
+    }
+
+    fn reader(&self) -> &'static dyn TestFileReader {
+        &NoFiles
+    }
+
+    fn run(&self, _: &str, arguments: &[String], voice: &SharedVoice) -> u8 {
+        run::command(arguments, self.without_command, voice)
+    }
+
+    fn printed(&self, run: &Run) -> String {
+        print::ledger(run)
+    }
+}
+
+/// It has no test files: a command line says everything.
+#[derive(Debug)]
+struct NoFiles;
+
+impl TestFileReader for NoFiles {
+    fn reads(&self) -> &'static str {
+        "MQTT load is told on the command line: loadline mqtt"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn load(&self, _: &Inputs) -> Result<Plan, LoadErrors> {
+        Err(LoadErrors::refused(self.reads()))
+    }
+}

@@ -1,0 +1,304 @@
+//! `loadline mqtt`: a line per second while it runs, the summary and the ledger of messages behind it, the native exit codes.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use analysis::page::Page;
+use clap::Parser;
+use engine::{EngineOptions, OutputLine};
+use measure::{
+    Interval, TimeKind,
+    label::{LabelGroup, Role},
+    summary::KindTimes,
+    summary::Quantile,
+};
+use plan::{Load, Note, Problem, Work};
+use record::{Run, units};
+use report::console;
+use session::{
+    Hosts, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, hosts, inputs,
+};
+
+use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
+
+/// Messages per second that one worker is trusted with.
+const PER_WORKER: f64 = 150_000.0;
+
+/// Runs the command line, without the program's name.
+pub fn command(
+    arguments: &[String],
+    without_command: fn(&[String], &SharedVoice) -> u8,
+    voice: &SharedVoice,
+) -> u8 {
+    // Pepeunit's load test has no word of its own to begin with.
+    let (first, rest) = arguments
+        .split_first()
+        .map_or(("", arguments), |(first, rest)| (first.as_str(), rest));
+    match first {
+        "pepeunit" => return without_command(rest, voice),
+        "" => return without_command(arguments, voice),
+        flag if flag.starts_with("--") && flag != "--help" => {
+            return without_command(arguments, voice);
+        }
+        _ => {}
+    }
+    if let Some(line) = unsupported::first(arguments) {
+        voice.error(&line);
+        return exit::BAD_INPUT;
+    }
+    let (arguments, notes) = ignored_options::taken(arguments);
+    let line = std::iter::once("loadline mqtt").chain(arguments.iter().map(String::as_str));
+    let command = match MqttCommand::try_parse_from(line) {
+        Ok(command) => command,
+        Err(error) => return not_a_command(&error, "loadline mqtt pub --help", voice),
+    };
+    match job(&command, notes) {
+        Ok(job) => conduct(job, command.what.common().json.as_deref(), voice),
+        Err(line) => {
+            voice.error(&line);
+            exit::BAD_INPUT
+        }
+    }
+}
+
+/// A command line that is none, or asks for help: one line, and where to find the others.
+pub fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8 {
+    if !error.use_stderr() {
+        voice.out(&error.to_string());
+        return exit::PASS;
+    }
+    let text = error.to_string();
+    let first = text.lines().take_while(|line| !line.is_empty());
+    let first: Vec<&str> = first.map(str::trim).collect();
+    let first = first.join(" ");
+    let first = first.strip_prefix("error: ").unwrap_or(&first);
+    voice.error(&format_args!("{first}; {help} lists the options"));
+    exit::BAD_INPUT
+}
+
+fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
+    let common = command.what.common();
+    let mut plan = command.what.plan()?;
+    let notes = notes.into_iter().map(|text| Note { at: None, text });
+    plan.notes.extend(notes);
+    let Work::Mqtt(work) = &plan.work else {
+        return Err("no MQTT".to_owned());
+    };
+    let seed = common.seed.unwrap_or_else(inputs::random_seed);
+    let driver = mqtt_driver::maker(mqtt_driver::DriverConfig {
+        work: Arc::new(work.clone()),
+        flat_out: matches!(plan.load, Load::Closed { .. }),
+        own: Vec::new(),
+        seed,
+        // As good as any that no other run at this server has.
+        run: (inputs::random_seed() >> 8) as u32,
+        limit: command.what.limit(),
+        clients: None,
+    });
+    let options = EngineOptions {
+        workers: Some(workers(common.workers, plan.peak_rate(), work)),
+        seed,
+        drain_ns: Some(common.drain_ns()?),
+        pacing_slack_ns: session::pacing::from_flag(common.pacing_slack.as_deref())?,
+        sources: common.sources(),
+        door: Some(Arc::new(|| Box::new(MqttAccumulator::default()))),
+        driver: Some(driver),
+        ..EngineOptions::default()
+    };
+    Ok(Job {
+        hosts: Hosts::Native(Vec::new()),
+        runs: common.runs.clone(),
+        ..Job::new("mqtt", plan, options)
+    })
+}
+
+/// Members of a shared subscription are one receiver, whose ledger one worker keeps.
+pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt::Mqtt) -> usize {
+    if work.shares_subscriptions() {
+        return 1;
+    }
+    let usual = || {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let is_much = peak.is_some_and(|rate| rate > PER_WORKER);
+        if is_much { cores } else { 1 }
+    };
+    let most = usize::try_from(work.clients()).unwrap_or(usize::MAX);
+    asked.unwrap_or_else(usual).clamp(1, most.max(1))
+}
+
+fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
+    let mut door = RunPrinter::new(json.map(Path::to_owned), voice);
+    match ready(job, voice) {
+        Ok(ready) => ready.conduct(&mut door),
+        Err(why) => door.not_run(&why),
+    }
+}
+
+/// Prepares a run and prints its notes.
+///
+/// # Errors
+/// Whatever keeps the run from starting.
+pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError> {
+    let clients = match &job.plan.work {
+        Work::Mqtt(work) => work.clients(),
+        _ => 0,
+    };
+    let ready = session::descriptors_for(clients)
+        .map_err(|problem: Problem| session::RunRefused::from(vec![problem]))
+        .and_then(|()| session::prepare(job, voice))?;
+    if let Some(line) = hosts::first_line(ready.plan()) {
+        voice.say(&format_args!("loadline: {line}"));
+    }
+    for note in &ready.plan().notes {
+        voice.warning(&note.text);
+    }
+    Ok(ready)
+}
+
+/// What the driver has told of a run.
+#[must_use]
+pub fn driver_counts(run: &Run) -> measure::accumulator::Tally {
+    print::tally(run)
+}
+
+/// Shows a run and gives it its code.
+pub struct RunPrinter {
+    json: Option<PathBuf>,
+    shows: Shows,
+    /// What else was found behind the load, and whether it is a failure.
+    found: (String, bool),
+}
+
+impl RunPrinter {
+    /// A printer that also writes the summary to `json`, if given.
+    #[must_use]
+    pub fn new(json: Option<PathBuf>, voice: &SharedVoice) -> RunPrinter {
+        RunPrinter {
+            json,
+            shows: Shows {
+                voice: voice.clone(),
+                messages: 0,
+                deliveries: 0,
+            },
+            found: (String::new(), false),
+        }
+    }
+
+    /// More is known than the run itself has shown.
+    pub fn judge(&mut self, lines: String, is_failure: bool) {
+        self.found = (lines, is_failure);
+    }
+}
+
+impl RunObserver for RunPrinter {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.shows
+    }
+
+    fn not_run(&mut self, why: &StartError) -> u8 {
+        match why {
+            StartError::Refused(refused) => {
+                for problem in &refused.problems {
+                    self.shows.voice.error(problem);
+                }
+            }
+            StartError::Before { why, .. } => self.shows.voice.error(why),
+        }
+        exit::of_not_run(why)
+    }
+
+    fn computed(&mut self, page: &Page) {
+        self.shows.voice.out(&console::summary_text(&page.summary));
+    }
+
+    fn kept(&mut self, report: Option<&Path>) {
+        if let Some(path) = report {
+            let line = format_args!("loadline: report {}", path.display());
+            self.shows.voice.say(&line);
+        }
+    }
+
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
+        let voice = &self.shows.voice;
+        voice.out(&print::ledger(outcome.run));
+        voice.out(&self.found.0);
+        if let Some(error) = outcome.error {
+            voice.error(error);
+        }
+        let is_written = self.json.as_deref().is_none_or(|path| {
+            let written = print::write_json(path, outcome);
+            written.map_err(|line| voice.error(&line)).is_ok()
+        });
+        match exit::code(outcome) {
+            exit::PASS if !is_written => exit::COULD_NOT_RUN,
+            // However late the machine was: there is nothing that it could have falsified.
+            exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
+                if print::nobody_came_in(outcome.run) =>
+            {
+                voice.error(&"the server accepted no connection: nothing was measured");
+                exit::COULD_NOT_RUN
+            }
+            exit::PASS | exit::INCONCLUSIVE if self.found.1 => exit::FAIL,
+            code => code,
+        }
+    }
+}
+
+/// Prints a line per second.
+struct Shows {
+    voice: SharedVoice,
+    messages: u64,
+    deliveries: u64,
+}
+
+impl Observer for Shows {
+    fn started(&mut self, _: &Run) {}
+
+    fn interval(&mut self, interval: &Interval, run: &Run) {
+        let (mut published, mut delivered) = (0, 0);
+        let mut times = Vec::new();
+        for label in &run.labels {
+            let slot = interval.label(label.id);
+            let ok = slot.counters.ok;
+            let is_message = label.group == LabelGroup::Mqtt && label.name.starts_with("PUBLISH");
+            if is_message {
+                published += ok;
+            }
+            if label.name == "DELIVERY" {
+                delivered += ok;
+            }
+            if ok > 0 && label.group.role() != Role::Iteration && label.id > 1 {
+                let of = KindTimes::from_slot(&slot, TimeKind::Response);
+                let at = |q| match of.quantile(q) {
+                    Quantile::Ns(ns) => units::time(ns),
+                    Quantile::Empty => "-".to_owned(),
+                    Quantile::NoAnswer(_) => "no answer".to_owned(),
+                };
+                times.push(format!("{} p50 {} p99 {}", label.name, at(0.5), at(0.99)));
+            }
+        }
+        self.messages += published;
+        self.deliveries += delivered;
+        let line = format!(
+            "{:.1}s pub total={} rate={published}/s recv total={} rate={delivered}/s connections={} {}\n",
+            interval.span.1 as f64 / 1e9,
+            self.messages,
+            self.deliveries,
+            interval.run.connections,
+            times.join(", "),
+        );
+        self.voice.out(&line);
+    }
+
+    fn line(&mut self, line: &OutputLine) {
+        if let OutputLine::Remark(text) = line {
+            self.voice.warning(text);
+        }
+    }
+}

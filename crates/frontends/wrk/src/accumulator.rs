@@ -1,0 +1,427 @@
+//! wrk's and wrk2's figures: whole microseconds, answers of each thread per 100 ms, errors by their four kinds. What the report
+//! makes of them - the correction above all - is the renderer's business.
+//!
+//! The figures of wrk2 begin when a thread has found its sampling interval, ten seconds after the start; what came before is
+//! kept apart, because a short run has nothing else.
+
+use measure::{
+    Histogram,
+    accumulator::{self, Cells, Event, Loss, Tally, ValueCounts},
+};
+
+const MS: u64 = 1_000_000;
+const US: u64 = 1_000;
+/// How often wrk looks at a thread's rate.
+const TICK_NS: u64 = 100 * MS;
+/// wrk2 calibrates after this long, and for each connection of the thread this much longer.
+const CALIBRATE_NS: u64 = 10_000 * MS;
+const CALIBRATE_PER_CONNECTION_NS: u64 = 5 * MS;
+/// Rates above this have no cell.
+const MAX_RATE: u64 = 10_000_000;
+
+/// What was asked for: kept beside the figures, for whoever renders them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrkSettings {
+    /// Whether it is wrk2's report.
+    pub paced: bool,
+    /// Threads as given.
+    pub threads: u64,
+    /// Connections as given.
+    pub connections: u64,
+    /// The duration as given.
+    pub duration_ns: u64,
+    /// Answers that take as long or longer have no latency: they are counted as timeouts.
+    pub timeout_ns: u64,
+    /// Whether percentiles are shown.
+    pub latency: bool,
+    /// Whether those of uncorrected latency are shown too.
+    pub uncorrected: bool,
+    /// Whether a batch of pipelined requests has one latency.
+    pub per_batch: bool,
+}
+
+/// wrk's accumulator for one thread.
+#[derive(Debug)]
+pub struct Accumulator {
+    settings: WrkSettings,
+    /// The thread's number.
+    thread: u64,
+    counters: Counters,
+    latency: ThreadLatency,
+    rate: ThreadRate,
+    published: bool,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    requests: u64,
+    bytes: u64,
+    status: u64,
+    connect: u64,
+    read: u64,
+    write: u64,
+    timeout: u64,
+    /// Of them, those whose answer came.
+    late: u64,
+}
+
+/// Latencies of one thread.
+#[derive(Debug)]
+enum ThreadLatency {
+    /// wrk's: a cell for each microsecond.
+    Exact(Cells),
+    /// wrk2's.
+    Paced(Box<Paced>),
+}
+
+#[derive(Debug, Default)]
+struct Paced {
+    /// From the planned start.
+    corrected: Histogram,
+    /// From the first byte written.
+    uncorrected: Histogram,
+    /// When the sampling interval is found; none: it has been.
+    calibrate_at: Option<u64>,
+    calibration: Option<Calibration>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Calibration {
+    mean_us: u64,
+    interval_ms: u64,
+}
+
+/// The thread's rate, sampled at ticks. Seen at the next event behind each: nothing changes in between.
+#[derive(Debug, Default)]
+struct ThreadRate {
+    /// When the stretch under way began.
+    since: u64,
+    next_tick: u64,
+    /// 0: not yet.
+    every: u64,
+    answers: u64,
+    samples: Vec<u64>,
+}
+
+impl ThreadRate {
+    fn begin(&mut self, now: u64, every: u64) {
+        (self.since, self.next_tick, self.every, self.answers) = (now, now + every, every, 0);
+    }
+
+    fn ticks(&mut self, now: u64) {
+        while self.every > 0 && self.next_tick <= now {
+            // A tick without an answer is no sample, and the stretch goes on.
+            if self.answers > 0 {
+                let ms = ((self.next_tick - self.since) / MS).max(1);
+                let rate = (self.answers as f64 / ms as f64 * 1000.0) as u64;
+                if rate < MAX_RATE {
+                    self.samples.push(rate);
+                }
+                (self.since, self.answers) = (self.next_tick, 0);
+                self.next_tick += self.every;
+            } else {
+                let following = (now - self.next_tick) / self.every + 1;
+                self.next_tick += following * self.every;
+            }
+        }
+    }
+}
+
+impl Accumulator {
+    /// The figures of a thread.
+    #[must_use]
+    pub fn new(settings: WrkSettings, thread: u64) -> Accumulator {
+        Accumulator {
+            settings,
+            thread,
+            counters: Counters::default(),
+            latency: if settings.paced {
+                ThreadLatency::Paced(Box::default())
+            } else {
+                ThreadLatency::Exact(Cells::default())
+            },
+            rate: ThreadRate::default(),
+            published: false,
+        }
+    }
+
+    fn begin(&mut self, now: u64) {
+        match &mut self.latency {
+            ThreadLatency::Exact(_) => self.rate.begin(now, TICK_NS),
+            ThreadLatency::Paced(paced) => {
+                let connections = self.settings.connections / self.settings.threads.max(1);
+                let after = CALIBRATE_NS + CALIBRATE_PER_CONNECTION_NS * connections;
+                paced.calibrate_at = Some(now + after);
+            }
+        }
+    }
+
+    /// Everything that was due until now, before something new is counted.
+    #[inline]
+    fn until(&mut self, now: u64) {
+        if let ThreadLatency::Paced(paced) = &mut self.latency
+            && let Some(at) = paced.calibrate_at.filter(|at| *at <= now)
+        {
+            match paced.calibrate() {
+                Some(calibration) => self.rate.begin(at, calibration.interval_ms * MS),
+                None => paced.calibrate_at = Some(at + CALIBRATE_NS),
+            }
+        }
+        if self.rate.next_tick <= now {
+            self.rate.ticks(now);
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, status: u16, bytes: u64, last: bool, times: (u64, u64)) {
+        self.counters.requests += 1;
+        self.counters.bytes += bytes;
+        self.counters.status += u64::from(status > 399);
+        self.rate.answers += 1;
+        let (response_ns, service_ns) = times;
+        match &mut self.latency {
+            // The original has one latency per batch, up to its last answer.
+            ThreadLatency::Exact(_) if !last => {}
+            ThreadLatency::Exact(cells) => {
+                let us = service_ns / US;
+                if us < self.settings.timeout_ns / US {
+                    cells.record(us);
+                } else {
+                    self.counters.timeout += 1;
+                    self.counters.late += 1;
+                }
+            }
+            ThreadLatency::Paced(paced) => {
+                if last || !self.settings.per_batch {
+                    paced.corrected.record(response_ns / US);
+                    paced.uncorrected.record(service_ns / US);
+                }
+            }
+        }
+    }
+
+    /// What was asked for, once.
+    fn publish(&mut self, part: &mut Tally) {
+        if std::mem::replace(&mut self.published, true) {
+            return;
+        }
+        let settings = &self.settings;
+        for (name, value) in [
+            ("paced", u64::from(settings.paced)),
+            ("threads", settings.threads),
+            ("connections", settings.connections),
+            ("duration_ns", settings.duration_ns),
+            ("timeout_ns", settings.timeout_ns),
+            ("latency", u64::from(settings.latency)),
+            ("uncorrected", u64::from(settings.uncorrected)),
+        ] {
+            part.firsts.insert(format!("settings.{name}"), value);
+        }
+    }
+}
+
+impl Paced {
+    /// Finds the sampling interval and forgets everything so far; none when nothing has been answered yet.
+    fn calibrate(&mut self) -> Option<Calibration> {
+        let mean = self.corrected.mean().filter(|mean| *mean > 0.0)?;
+        let p90_us = self.corrected.quantile(0.9)?;
+        let calibration = Calibration {
+            mean_us: mean as u64,
+            interval_ms: (p90_us * 2 / 1000).max(10),
+        };
+        self.corrected = Histogram::default();
+        self.uncorrected = Histogram::default();
+        self.calibrate_at = None;
+        self.calibration = Some(calibration);
+        Some(calibration)
+    }
+}
+
+impl accumulator::Accumulator for Accumulator {
+    fn event(&mut self, wall_ns: u64, event: &Event<'_>) {
+        match *event {
+            Event::Begin => self.begin(wall_ns),
+            Event::Answer {
+                status,
+                bytes,
+                last,
+                response_ns,
+                service_ns,
+            } => {
+                self.until(wall_ns);
+                self.answer(status, bytes, last, (response_ns, service_ns));
+            }
+            Event::Lost { how, bytes } => {
+                self.until(wall_ns);
+                self.counters.bytes += bytes;
+                let counters = &mut self.counters;
+                *match how {
+                    Loss::Connect => &mut counters.connect,
+                    Loss::Read => &mut counters.read,
+                    Loss::Write => &mut counters.write,
+                    Loss::Timeout => &mut counters.timeout,
+                } += 1;
+            }
+            Event::End => self.until(wall_ns),
+            _ => {}
+        }
+    }
+
+    fn take(&mut self) -> Tally {
+        let mut part = Tally::default();
+        self.publish(&mut part);
+        let counters = std::mem::take(&mut self.counters);
+        for (name, n) in [
+            ("requests", counters.requests),
+            ("bytes", counters.bytes),
+            ("errors.status", counters.status),
+            ("errors.connect", counters.connect),
+            ("errors.read", counters.read),
+            ("errors.write", counters.write),
+            ("errors.timeout", counters.timeout),
+            ("late", counters.late),
+        ] {
+            if n > 0 {
+                part.counters.insert(name.into(), n);
+            }
+        }
+        let mut counts = |name: String, counts: ValueCounts| {
+            if !counts.pairs().is_empty() {
+                part.counts.insert(name, counts);
+            }
+        };
+        let samples = std::mem::take(&mut self.rate.samples);
+        counts(
+            "rate".into(),
+            ValueCounts::from_pairs(samples.into_iter().map(|rate| (rate, 1)).collect()),
+        );
+        match &mut self.latency {
+            ThreadLatency::Exact(cells) => counts("latency".into(), cells.take()),
+            ThreadLatency::Paced(paced) => {
+                let early = paced.calibrate_at.is_some();
+                for (name, histogram) in [
+                    ("latency", &mut paced.corrected),
+                    ("uncorrected", &mut paced.uncorrected),
+                ] {
+                    // Until it has calibrated, a thread keeps them: they are reported only if the run ends before that.
+                    if early {
+                        continue;
+                    }
+                    counts(name.into(), cells_of(histogram));
+                    histogram.clear();
+                }
+                if let Some(found) = paced.calibration.take() {
+                    let name = |what: &str| format!("calibration.{:03}.{what}", self.thread);
+                    part.firsts.insert(name("mean_us"), found.mean_us);
+                    part.firsts.insert(name("interval_ms"), found.interval_ms);
+                }
+            }
+        }
+        part
+    }
+
+    fn finish(&mut self) -> Tally {
+        // A run that was too short to calibrate reports what it has.
+        if let ThreadLatency::Paced(paced) = &mut self.latency {
+            paced.calibrate_at = None;
+        }
+        self.take()
+    }
+}
+
+fn cells_of(histogram: &Histogram) -> ValueCounts {
+    ValueCounts::from_pairs(histogram.cells().map(|(low, _, n)| (low, n)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use accumulator::Accumulator as _;
+
+    const SETTINGS: WrkSettings = WrkSettings {
+        paced: false,
+        threads: 2,
+        connections: 10,
+        duration_ns: 10_000 * MS,
+        timeout_ns: 2_000 * MS,
+        latency: true,
+        uncorrected: false,
+        per_batch: false,
+    };
+
+    fn answer(last: bool, response_ns: u64, service_ns: u64) -> Event<'static> {
+        Event::Answer {
+            status: 200,
+            bytes: 100,
+            last,
+            response_ns,
+            service_ns,
+        }
+    }
+
+    #[test]
+    fn a_batch_has_one_latency_and_late_answers_are_timeouts() {
+        let mut door = Accumulator::new(SETTINGS, 0);
+        door.event(0, &Event::Begin);
+        door.event(MS, &answer(false, 0, 900 * US));
+        door.event(MS, &answer(true, 0, 999_999));
+        door.event(3_000 * MS, &answer(true, 0, 2_000 * MS));
+        door.event(
+            3_001 * MS,
+            &Event::Lost {
+                how: Loss::Timeout,
+                bytes: 7,
+            },
+        );
+        let part = door.take();
+        assert_eq!(part.counts["latency"].pairs(), [(999, 1)]);
+        assert_eq!(
+            (part.counters["requests"], part.counters["errors.timeout"]),
+            (3, 2)
+        );
+        // Whatever else timed out.
+        assert_eq!(part.counters["late"], 1);
+        assert_eq!(part.counters["bytes"], 307);
+    }
+
+    #[test]
+    fn a_stretch_without_answers_is_one_low_sample() {
+        let mut door = Accumulator::new(SETTINGS, 0);
+        door.event(0, &Event::Begin);
+        for _ in 0..10 {
+            door.event(50 * MS, &answer(true, 0, US));
+        }
+        // Nothing for most of a second, then ten more: 100/s and 11/s, not 100, 0, 0, …
+        for _ in 0..10 {
+            door.event(950 * MS, &answer(true, 0, US));
+        }
+        door.event(1_000 * MS, &Event::End);
+        assert_eq!(door.take().counts["rate"].pairs(), [(11, 1), (100, 1)]);
+    }
+
+    #[test]
+    fn wrk2_forgets_what_came_before_its_calibration() {
+        let paced = WrkSettings {
+            paced: true,
+            ..SETTINGS
+        };
+        let mut door = Accumulator::new(paced, 3);
+        door.event(0, &Event::Begin);
+        for k in 1..=100 {
+            door.event(k * MS, &answer(true, 7_000 * US, 40 * US));
+        }
+        assert!(door.take().counts.is_empty());
+        door.event(10_030 * MS, &answer(true, 2_000 * US, 50 * US));
+        door.event(11_000 * MS, &Event::End);
+        let part = door.take();
+        assert_eq!(part.firsts["calibration.003.mean_us"], 7_000);
+        assert_eq!(part.firsts["calibration.003.interval_ms"], 14);
+        assert_eq!(part.counts["latency"].pairs(), [(2_000, 1)]);
+        assert_eq!(part.counts["uncorrected"].pairs(), [(50, 1)]);
+        // A short run has nothing but what came before.
+        let mut short = Accumulator::new(paced, 0);
+        short.event(0, &Event::Begin);
+        short.event(MS, &answer(true, 5 * US, 4 * US));
+        assert_eq!(short.finish().counts["latency"].pairs(), [(5, 1)]);
+    }
+}

@@ -1,0 +1,192 @@
+//! `loadline run SCRIPT.lua --target URL`: a script of wrk's with Loadline's own flags, report and exit codes.
+
+use std::path::Path;
+
+use engine::{EngineOptions, RunError};
+use measure::accumulator::Tally;
+use plan::{FirstArrival, Load, Phase, Plan, PoolPolicy, Rate, Shape, units::SECOND};
+use script::lua::{self, ScriptError};
+use session::{FinishedRun, RunOptions, ScriptLoader, ScriptRun, SharedVoice, exit};
+
+use crate::{
+    print::WrkReport,
+    read::{Persona, WrkCommand, parts},
+    run::accumulators,
+    test::{Strictness, WrkTest},
+};
+
+/// Connections of a run that says nothing of them: as many as wrk has.
+const CONNECTIONS: u32 = 10;
+
+/// Scripts behind `loadline run`.
+#[derive(Debug)]
+pub(crate) struct LuaFiles;
+
+impl ScriptLoader for LuaFiles {
+    fn runs(&self, what: &str) -> bool {
+        let suffix = Path::new(what).extension();
+        !what.contains("://") && suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("lua"))
+    }
+
+    fn read(&self, asked: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String> {
+        let command = command(asked)?;
+        let plan = plan(&command, asked.rate, asked.insecure)?;
+        let lua = Lua {
+            target: plan.target.clone(),
+            command,
+            test: None,
+            trouble: None,
+        };
+        Ok((plan, Box::new(lua)))
+    }
+}
+
+/// A script on its way through a run.
+struct Lua {
+    command: WrkCommand,
+    target: String,
+    /// Once it is ready.
+    test: Option<WrkTest>,
+    /// What it died of.
+    trouble: Option<ScriptError>,
+}
+
+impl ScriptRun for Lua {
+    fn ready(
+        &mut self,
+        plan: &Plan,
+        options: &mut EngineOptions,
+        voice: &SharedVoice,
+    ) -> Result<(), (String, u8)> {
+        let test = WrkTest::ready(&self.command, Strictness::Native, &options.stop, voice)
+            .map_err(|trouble| (words(&trouble), code(&trouble)))?;
+        options.workers = Some(test.threads());
+        options.driver = Some(test.driver(plan, options.seed));
+        options.doing = Some(test.doing());
+        options.door = Some(accumulators(&self.command));
+        self.test = Some(test);
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: &FinishedRun, counted: Tally) {
+        lua::flush_output();
+        let Some(test) = &self.test else { return };
+        self.trouble = test.failure();
+        // A script that did not come back is asked for nothing more; where several processes share the run, one that has died in one of
+        // them has done so for all.
+        let manifest = &ended.run.manifest;
+        let is_dead = match &ended.error {
+            Some(RunError::Stuck(_)) => true,
+            Some(_) => manifest.processes.is_some(),
+            None => false,
+        };
+        // And where nobody sees the whole, nobody has the figures that `done` is given.
+        let is_part = manifest.share.is_some();
+        if self.trouble.is_none() && !is_dead && !is_part {
+            let report = WrkReport::from_part(counted, ended.runtime_ns(), &self.target);
+            self.trouble = test.done(&report).err();
+            lua::flush_output();
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.trouble.as_ref().map(words)
+    }
+}
+
+/// The command that the flags come to.
+fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
+    if flags.routed {
+        return Err(
+            "--resolve and --unix do not go with a script of wrk's, which looks up addresses itself (`wrk.lookup`)".to_owned(),
+        );
+    }
+    let script = Path::new(flags.what).to_owned();
+    std::fs::File::open(&script).map_err(|why| format!("{}: {why}", script.display()))?;
+    let Some(url) = flags.target else {
+        return Err(format!(
+            "{}: a script of wrk's names no target: add --target URL",
+            script.display()
+        ));
+    };
+    if let Some(flag) = flags.unfit {
+        return Err(format!("{flag} does not go with a script of wrk's"));
+    }
+    let Some(parts) =
+        parts(url).filter(|parts| parts.scheme.to_ascii_lowercase().starts_with("http"))
+    else {
+        return Err(format!(
+            "`{url}` is not a URL that begins with http:// or https://"
+        ));
+    };
+    let threads = flags.workers.unwrap_or(1) as u64;
+    let connections = u64::from(flags.connections.unwrap_or(CONNECTIONS));
+    if connections % threads != 0 {
+        return Err(format!(
+            "{connections} connections cannot be shared equally by {threads} workers: make --connections a multiple of --workers"
+        ));
+    }
+    let mut arguments = vec![url.to_owned()];
+    arguments.extend_from_slice(flags.arguments);
+    Ok(WrkCommand {
+        persona: if flags.rate.is_some() {
+            Persona::Wrk2
+        } else {
+            Persona::Wrk
+        },
+        url: url.to_owned(),
+        parts,
+        threads,
+        connections,
+        duration_ns: flags.duration_ns.unwrap_or(10 * SECOND),
+        script: Some(script),
+        headers: flags.headers.clone(),
+        latency: true,
+        uncorrected: false,
+        batch_latency: false,
+        timeout_ns: 10 * SECOND,
+        rate: flags.rate.map(|_| 1),
+        at_random: flags.at_random,
+        json: None,
+        arguments,
+    })
+}
+
+/// The plan of that command; none where there are not enough descriptors.
+fn plan(command: &WrkCommand, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
+    let mut plan = command.plan();
+    if let Some(rate) = rate {
+        let mut phase = Phase::new(command.duration_ns, Shape::Rate(rate));
+        phase.arrivals = command.arrivals();
+        plan.load = Load::Open {
+            phases: vec![phase],
+            first: FirstArrival::AtStart,
+        };
+        let connections = u32::try_from(command.connections).unwrap_or(u32::MAX);
+        plan.http.pool = PoolPolicy::Shared(connections);
+    }
+    plan.http.verify_tls = !insecure;
+    plan.http.tls.no_alpn = false;
+    session::descriptors_for(command.connections).map_err(|problem| problem.to_string())?;
+    Ok(plan)
+}
+
+/// What kept a script from running, in our own words.
+fn words(trouble: &ScriptError) -> String {
+    match trouble {
+        ScriptError::Script(message) => format!("the script failed: {message}"),
+        ScriptError::Load(message) => format!("the script does not load: {message}"),
+        ScriptError::Request(flaw) => {
+            format!("the script's request() does not answer a whole request: {flaw}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// And the code for it.
+fn code(trouble: &ScriptError) -> u8 {
+    match trouble {
+        ScriptError::Script(_) | ScriptError::Load(_) | ScriptError::Request(_) => exit::BAD_INPUT,
+        ScriptError::Place(_) | ScriptError::Memory => exit::COULD_NOT_RUN,
+    }
+}

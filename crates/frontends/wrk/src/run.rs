@@ -1,0 +1,260 @@
+//! `loadline wrk`, or a link to us called `wrk` or `wrk2`: their flags, their standard output to the character, their exit codes.
+//! Loadline's own lines go to standard error; the record is kept as for any run.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use analysis::summary::Summary;
+use engine::{EngineOptions, RunError, StopHandle, run::DoorMaker};
+use plan::units::MILLISECOND;
+use record::{Run, units};
+use report::console::criteria;
+use script::lua::{self, ScriptError};
+
+use session::{
+    FinishedRun, Job, Observer, RunObserver, RunOutcome, SharedVoice, StartError, exit, hosts,
+    inputs, live,
+};
+
+use crate::{
+    accumulator::{Accumulator, WrkSettings},
+    print::{Goodput, WrkReport},
+    read::{self, Persona, WrkCommand},
+    screen::Screen,
+    test::{Strictness, WrkTest},
+};
+
+/// wrk's code for whatever keeps a test from running.
+const FAILED: u8 = 1;
+/// wrk's code for a thread that could not be made.
+const NO_THREAD: u8 = 2;
+/// What is under way at the end may take this long: about as long as wrk's own threads take to notice the end.
+const DRAIN_NS: u64 = 100 * MILLISECOND;
+
+/// Runs wrk's command line, without the program's name.
+pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u8 {
+    let reading = read::read(arguments, persona);
+    // In this order also where both are the same terminal.
+    if let Some(lines) = reading.err.strip_suffix('\n') {
+        voice.say(&lines);
+    }
+    voice.out(&reading.out);
+    let Some(command) = reading.command else {
+        return FAILED;
+    };
+    execute(&command, voice).unwrap_or_else(|line| last_line(&line, voice))
+}
+
+/// A line for standard error, behind which nothing comes.
+type RunRefusal = String;
+
+fn refusal(trouble: ScriptError) -> RunRefusal {
+    trouble.to_string()
+}
+
+fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> {
+    let stop = StopHandle::default();
+    let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
+    let plan = command.plan();
+    // Before the script, which may look up names of its own.
+    hosts::Hosts::BesideDoor
+        .allow(&plan)
+        .map_err(|problems| lines(&problems))?;
+    session::descriptors_for(command.connections)
+        .map_err(|problem| format!("loadline: {problem}"))?;
+    let seed = inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
+    let test = WrkTest::ready(command, Strictness::AsWrk, &stop, voice).map_err(refusal)?;
+    let options = EngineOptions {
+        workers: usize::try_from(command.threads).ok(),
+        seed,
+        drain_ns: Some(DRAIN_NS),
+        door: Some(accumulators(command)),
+        driver: Some(test.driver(&plan, seed)),
+        doing: Some(test.doing()),
+        stop,
+        ..EngineOptions::default()
+    };
+    let job = Job {
+        live,
+        exports,
+        never_checks: true,
+        ..Job::new("wrk", plan, options)
+    };
+    let ready = session::prepare(job, voice).map_err(|why| lines(&why.problems))?;
+    Ok(ready.conduct(&mut Wrk {
+        screen: Screen::new(command, voice),
+        command,
+        voice,
+        test,
+        report: None,
+        trouble: None,
+    }))
+}
+
+fn lines(problems: &[plan::Problem]) -> RunRefusal {
+    let lines: Vec<String> = problems.iter().map(|p| format!("loadline: {p}")).collect();
+    lines.join("\n")
+}
+
+/// wrk's door: its report behind the run, its codes.
+struct Wrk<'a> {
+    command: &'a WrkCommand,
+    voice: &'a SharedVoice,
+    screen: Screen<'a>,
+    test: WrkTest,
+    /// What wrk prints; none where the script died or did not come back.
+    report: Option<WrkReport>,
+    /// What the script died of.
+    trouble: Option<RunRefusal>,
+}
+
+impl RunObserver for Wrk<'_> {
+    fn page(&self, run: &record::Run) -> analysis::page::Page {
+        audit::page(run)
+    }
+
+    fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.screen
+    }
+
+    fn not_run(&mut self, why: &StartError) -> u8 {
+        let line = match why {
+            StartError::Refused(refused) => lines(&refused.problems),
+            StartError::Before { why, .. } => format!("loadline: {why}"),
+        };
+        last_line(&line, self.voice)
+    }
+
+    fn ended(&mut self, ended: &FinishedRun) {
+        if let Some(trouble) = self.test.failure() {
+            self.trouble = Some(refusal(trouble));
+            return;
+        }
+        if let Some(error @ RunError::Stuck(_)) = &ended.error {
+            // A script whose hooks do not end is asked for no `done`.
+            self.trouble = Some(format!("loadline: {error}"));
+            return;
+        }
+        let part = std::mem::take(&mut self.screen.part);
+        let report = WrkReport::from_part(part, ended.runtime_ns(), &self.command.url);
+        lua::flush_output();
+        self.voice.out(&report.text());
+        self.trouble = self.test.done(&report).err().map(refusal);
+        lua::flush_output();
+        self.report = Some(report);
+    }
+
+    /// wrk knows no code for a file that cannot be written: a line has said so.
+    fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
+        if let Some(report) = &self.report {
+            own_lines(outcome.summary, report, outcome.run, self.voice);
+            if let Some(path) = &self.command.json {
+                write_json(path, outcome.summary, report, self.voice);
+            }
+        }
+        if let Some(trouble) = self.trouble.take() {
+            return last_line(&trouble, self.voice);
+        }
+        match outcome.error {
+            None if exit::is_failed(outcome) => exit::FAIL,
+            None => exit::PASS,
+            Some(error) => {
+                self.voice.error(error);
+                match error {
+                    RunError::Setup(_) => NO_THREAD,
+                    RunError::Worker(_) | RunError::Stuck(_) | RunError::Unrecorded(_) => FAILED,
+                }
+            }
+        }
+    }
+}
+
+/// Behind this line nothing comes.
+fn last_line(line: &RunRefusal, voice: &SharedVoice) -> u8 {
+    lua::flush_output();
+    voice.say(line);
+    FAILED
+}
+
+/// Counts wrk's own figures in each thread.
+pub fn accumulators(command: &WrkCommand) -> DoorMaker {
+    let settings = WrkSettings {
+        paced: command.persona == Persona::Wrk2,
+        threads: command.threads,
+        connections: command.connections,
+        duration_ns: command.duration_ns,
+        timeout_ns: command.timeout_ns,
+        latency: command.latency,
+        uncorrected: command.uncorrected,
+        per_batch: command.batch_latency,
+    };
+    let threads = AtomicU64::new(0);
+    Arc::new(move || {
+        // Which thread has which number does not matter; that they differ does.
+        let number = threads.fetch_add(1, Ordering::Relaxed);
+        Box::new(Accumulator::new(settings, number))
+    })
+}
+
+/// What wrk does not say, on standard error: causes of errors, what its correction did, whether the figures can be trusted.
+fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoice) {
+    say_late(report, voice);
+    for row in &summary.errors {
+        // What was under way at the end is nobody's error.
+        if row.class != "unfinished" {
+            let count = units::count(row.count);
+            voice.say(&format_args!("loadline: {count} × {}", row.reason));
+        }
+    }
+    if let Some(goodput) = Goodput::from_run(run, report.runtime_us * 1000) {
+        for line in goodput.lines() {
+            voice.say(&format_args!("loadline: {line}"));
+        }
+    }
+    if let Some((measured, shown)) = report.moved_p99() {
+        voice.warning(&format_args!(
+            "wrk's correction moved the p99 of latency from {} as measured to {} as shown: it makes up values for requests that were \
+             never sent",
+            units::time(measured * 1000),
+            units::time(shown * 1000)
+        ));
+    }
+    for line in criteria(&summary.criteria).lines() {
+        voice.say(&format_args!("loadline: {line}"));
+    }
+    for note in &summary.notes {
+        voice.warning(&note.strip_prefix("warning: ").unwrap_or(note));
+    }
+    if let Some(measurement) = &summary.measurement {
+        voice.say(&format_args!("loadline: {}", measurement.line()));
+    }
+    if let Some(dir) = &run.dir {
+        voice.say(&format_args!("loadline: record {}", dir.display()));
+    }
+}
+
+/// wrk counts answers that come late as time-outs; the record has them as the answers that they are.
+fn say_late(report: &WrkReport, voice: &SharedVoice) {
+    let late = report.late;
+    if late > 0 {
+        voice.say(&format_args!(
+            "loadline: {} × answered after --timeout: counted by wrk as a time-out without a latency, in the record as answered",
+            units::count(late)
+        ));
+    }
+}
+
+fn write_json(path: &Path, summary: &Summary, report: &WrkReport, voice: &SharedVoice) {
+    let Ok(mut json) = serde_json::to_value(summary) else {
+        return;
+    };
+    json["wrk"] = report.json();
+    if let Err(error) = std::fs::write(path, format!("{json:#}\n")) {
+        voice.warning(&format_args!("cannot write {}: {error}", path.display()));
+    }
+}

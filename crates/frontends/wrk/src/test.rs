@@ -1,0 +1,177 @@
+//! A wrk command made ready to run: the script's states, the addresses they chose, the engine's driver for each thread.
+
+use std::{cell::RefCell, rc::Rc, sync::Arc};
+
+use codec::Origin;
+use engine::{
+    StopHandle,
+    driver::{
+        Driver,
+        batch::{BatchDriver, BatchPace, Drawn, Turns},
+    },
+    run::DriverMaker,
+    watchdog::Doing,
+};
+use measure::label::LabelGroup;
+use plan::{ArrivalProcess, Load, Plan, Schedule, Shape};
+use script::lua::{Script, ScriptContext, ScriptError, Summary};
+
+use session::SharedVoice;
+
+use crate::{figures, print::WrkReport, read::WrkCommand};
+
+/// Whose manners a test has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strictness {
+    /// A script that does not load is left out; late answers are taken.
+    AsWrk,
+    /// A script that does not load is refused; the time-out ends a request.
+    Native,
+}
+
+/// A command with its states.
+pub struct WrkTest {
+    script: Script,
+    origin: Origin,
+    threads: usize,
+    /// Of all threads, of all processes that share the test.
+    connections: u64,
+    until_ns: u64,
+    /// Late answers and broken scripts are taken as wrk takes them.
+    as_wrk: bool,
+}
+
+impl WrkTest {
+    /// Loads the script, finds the target, makes the threads' states.
+    pub fn ready(
+        command: &WrkCommand,
+        strictness: Strictness,
+        stop: &StopHandle,
+        voice: &SharedVoice,
+    ) -> Result<WrkTest, ScriptError> {
+        let mut test = WrkTest::load(command, (strictness, stop), voice)?;
+        test.script.resolve()?;
+        test.script.prepare(&mut |line| voice.say(&line))?;
+        Ok(test)
+    }
+
+    fn load(
+        command: &WrkCommand,
+        (strictness, stop): (Strictness, &StopHandle),
+        voice: &SharedVoice,
+    ) -> Result<WrkTest, ScriptError> {
+        let parts = &command.parts;
+        let threads = usize::try_from(command.threads).unwrap_or(usize::MAX);
+        let given = ScriptContext {
+            scheme: parts.scheme.clone(),
+            host: parts.host.clone(),
+            port: parts.port.clone(),
+            path: parts.path.clone(),
+            headers: command.headers.clone(),
+            arguments: command.arguments.clone(),
+            script: command.script.clone(),
+            must_load: strictness == Strictness::Native,
+            threads,
+        };
+        Ok(WrkTest {
+            script: Script::load(given, stop.clone(), &mut |line| voice.say(&line))?,
+            origin: Origin {
+                tls: parts.tls(),
+                host: parts.host.clone(),
+                port: 0,
+            },
+            threads,
+            connections: command
+                .connections_per_thread()
+                .saturating_mul(command.threads),
+            until_ns: command.duration_ns,
+            as_wrk: strictness == Strictness::AsWrk,
+        })
+    }
+
+    /// Threads.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The driver of each thread.
+    pub fn driver(&self, plan: &Plan, seed: u64) -> DriverMaker {
+        let (sources, origin) = (self.script.sources(), self.origin.clone());
+        let (all, until_ns) = (self.connections, self.until_ns);
+        let (turns, patient) = (turns_of(plan, seed), self.as_wrk);
+        Arc::new(move |given| -> Box<dyn Driver> {
+            let thread = given.worker;
+            let of = |group| {
+                let label = given.labels.all().iter().skip(2).find(|l| l.group == group);
+                label.map_or(measure::label::OTHER, |label| label.id)
+            };
+            let (label, iteration) = (of(LabelGroup::Request), of(LabelGroup::Iteration));
+            let connections = given.share.of_first(all);
+            let pace = turns.as_ref().map(|turns| BatchPace {
+                turns: turns(),
+                share: given.share,
+                connections,
+            });
+            Box::new(BatchDriver {
+                settings: given.client,
+                origin: origin.clone(),
+                connections: usize::try_from(connections).unwrap_or(usize::MAX),
+                until_ns,
+                patient,
+                label,
+                pace: pace.map(|pace| (pace, iteration)),
+                source: Rc::new(RefCell::new(sources.for_thread(thread))),
+            })
+        })
+    }
+
+    /// Says which hook of the script a thread is in.
+    pub fn doing(&self) -> Doing {
+        let sources = self.script.sources();
+        Arc::new(move |thread| {
+            let hook = sources.hook(thread)?;
+            Some(format!("the script's `{hook}`"))
+        })
+    }
+
+    /// What the script died of while the test ran.
+    pub fn failure(&self) -> Option<ScriptError> {
+        self.script.failure()
+    }
+
+    /// Calls the script's `done`.
+    pub fn done(&self, report: &WrkReport) -> Result<(), ScriptError> {
+        let errors = &report.errors;
+        let summary = Summary {
+            duration_us: report.runtime_us,
+            requests: report.requests,
+            bytes: report.bytes,
+            connect: errors.connect,
+            read: errors.read,
+            write: errors.write,
+            status: errors.status,
+            timeout: errors.timeout,
+        };
+        let (latency, requests) = figures::from_report(report);
+        self.script.done(&summary, latency, requests)
+    }
+}
+
+/// Makes the turns of a load that has a rate, for each thread its own.
+fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send + Sync + use<>> {
+    let Load::Open { phases, .. } = &plan.load else {
+        return None;
+    };
+    let first = phases.first()?;
+    let Shape::Rate(rate) = first.shape else {
+        return None;
+    };
+    // A schedule has whole arrivals alone: of a rate that does not fill the time with them the last part of one is not sent.
+    let in_all = u128::from(rate.count) * u128::from(first.duration_ns);
+    let is_whole = in_all.is_multiple_of(rate.per_ns.max(1).into());
+    let drawn = (first.arrivals == ArrivalProcess::Poisson || !is_whole).then(|| plan.load.clone());
+    Some(move || match &drawn {
+        None => Turns::Even(rate),
+        Some(load) => Drawn::turns(Schedule::new(load, seed)),
+    })
+}

@@ -1,0 +1,250 @@
+//! What a test stands on before its load: units, made by REST, read from a file or made up; where their broker is; and a message that has
+//! come through. Nothing here is measured.
+
+use std::path::Path;
+
+use engine::clock;
+use session::SharedVoice;
+
+use crate::{
+    pipes::{MAX_SIZE, Pipe, Policy, same},
+    probe::{self, BrokerAddress},
+    rest::{self, RestClient, RestUnit},
+    settings::{PepeunitConfig, Topics},
+    watch::Broker,
+};
+use session::blocking_http::Base;
+
+/// What a test stands on.
+pub(crate) struct TestFixture {
+    pub units: Vec<RestUnit>,
+    pub host: String,
+    pub port: u16,
+    /// Where what was kept is read back; none: nothing is.
+    pub rest: Option<RestClient>,
+    pub broker: Option<Broker>,
+}
+
+/// Between two looks for a message.
+const LOOK_NS: u64 = 100_000_000;
+/// A message that is not seen is sent again: a pipe that does not know its configuration yet forgets it.
+const AGAIN_NS: u64 = 2_000_000_000;
+/// Behind the time that a policy takes.
+const PATIENCE_S: u64 = 30;
+
+impl TestFixture {
+    /// Makes it.
+    pub fn lay(settings: &PepeunitConfig, voice: &SharedVoice) -> Result<TestFixture, String> {
+        let flags = &settings.flags;
+        if let Some(path) = &flags.units {
+            return Ok(TestFixture::bare(settings, read_units(path)?));
+        }
+        if flags.no_setup {
+            return Ok(TestFixture::bare(settings, made_up(settings)));
+        }
+        let missing = "is missing: it, or its flag, says where Pepeunit is (loadline mqtt --help; other MQTT servers: loadline mqtt pub --help)";
+        let domain = settings
+            .domain
+            .as_ref()
+            .ok_or_else(|| format!("PU_DOMAIN {missing}"))?;
+        let user = settings.broker.clone().ok_or(
+            "PU_MQTT_USERNAME and PU_MQTT_PASSWORD are missing: they are needed to see whether the receiving side lives",
+        )?;
+        let base =
+            Base::new(settings.is_secure, domain).map_err(|why| format!("PU_DOMAIN: {why}"))?;
+        let set_up = |why: String| format!("set-up: {why}");
+        let rest =
+            RestClient::enter(base, rest::mark(settings.is_secure, domain)).map_err(set_up)?;
+        voice.say(&format_args!(
+            "loadline: making {} units at {domain}",
+            settings.units
+        ));
+        let pipe = Pipe::from_policy(settings.policy);
+        let is_of_pipes = flags.topics == Topics::Datapipe;
+        let reported = rest
+            .make(settings.units, &pipe, is_of_pipes)
+            .map_err(set_up)?;
+        let host = flags.host.clone().unwrap_or(reported.host);
+        let topic = if is_of_pipes {
+            "+/pepeunit"
+        } else {
+            "+/+/+/pepeunit"
+        };
+        let api = interface(settings, &reported.http, &host, domain)?;
+        let broker =
+            Broker::enter(api, user, &format!("{}/{topic}", reported.domain)).map_err(set_up)?;
+        let ground = TestFixture {
+            units: reported.units,
+            host,
+            port: flags.port.unwrap_or(reported.port),
+            rest: is_of_pipes.then_some(rest),
+            broker: Some(broker),
+        };
+        ground.probe(settings, &pipe, voice).map_err(set_up)?;
+        Ok(ground)
+    }
+
+    fn bare(settings: &PepeunitConfig, units: Vec<RestUnit>) -> TestFixture {
+        let flags = &settings.flags;
+        let of_domain = settings
+            .domain
+            .as_ref()
+            .map(|domain| domain.split(':').next().unwrap_or_default().to_owned());
+        TestFixture {
+            units,
+            host: flags
+                .host
+                .clone()
+                .or(of_domain)
+                .unwrap_or_else(|| "localhost".to_owned()),
+            port: flags.port.unwrap_or(1883),
+            rest: None,
+            broker: None,
+        }
+    }
+
+    /// Sends a message as the first unit and as the last, and waits until it is seen.
+    fn probe(
+        &self,
+        settings: &PepeunitConfig,
+        pipe: &Pipe,
+        voice: &SharedVoice,
+    ) -> Result<(), String> {
+        let (Some(first), Some(last)) = (self.units.first(), self.units.last()) else {
+            return Err("there are no units".to_owned());
+        };
+        let way = |unit: &'_ RestUnit| unit.token.clone();
+        let send = |unit: &RestUnit, payload: &[u8]| {
+            let token = way(unit);
+            let way = BrokerAddress {
+                host: &self.host,
+                port: self.port,
+                token: token.as_deref(),
+            };
+            probe::publish(&way, &unit.topic, payload)
+        };
+        let letters = settings.letters as usize;
+        if letters > MAX_SIZE {
+            // Pipes keep nothing of it.
+            send(first, &vec![b'x'; letters])?;
+        }
+        let Some(rest) = self.rest.as_ref() else {
+            return send(first, b"probe");
+        };
+        voice.say(&format_args!(
+            "loadline: waiting until a message is visible"
+        ));
+        for unit in [first, last] {
+            let node = unit.node.as_deref().unwrap_or_default();
+            let begun = clock::monotonic_ns();
+            let until = begun + (pipe.patience_s() + PATIENCE_S) * 1_000_000_000;
+            let mut next = begun;
+            while !is_visible(rest, pipe, node)? {
+                let now = clock::monotonic_ns();
+                if now >= until {
+                    return Err(format!(
+                        "a message to {} was read by the broker and has not become visible within {}s: whoever keeps messages is not there, or does not know the configuration",
+                        unit.topic,
+                        (until - begun) / 1_000_000_000
+                    ));
+                }
+                if now >= next {
+                    send(unit, pipe.probe().as_bytes())?;
+                    next = now + AGAIN_NS;
+                }
+                pause(LOOK_NS);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_visible(rest: &RestClient, pipe: &Pipe, node: &str) -> Result<bool, String> {
+    let probe = pipe.through(pipe.probe()).map(|state| same(&state));
+    if pipe.policy == Policy::LastValue {
+        return Ok(rest.state(node)?.map(|state| same(&state)) == probe);
+    }
+    Ok(rest.count(node, pipe.policy.name())? > 0)
+}
+
+/// Waits a moment, beside the load.
+pub(crate) fn pause(ns: u64) {
+    std::thread::park_timeout(std::time::Duration::from_nanos(ns));
+}
+
+/// Where the broker's own interface is: at its host; behind the same door as Pepeunit if that is the same host.
+fn interface(
+    settings: &PepeunitConfig,
+    http: &str,
+    host: &str,
+    domain: &str,
+) -> Result<Base, String> {
+    let is_secure = http == "https";
+    let (of_domain, port) = domain.rsplit_once(':').unwrap_or((domain, ""));
+    let port = match settings.api_port {
+        Some(port) => format!(":{port}"),
+        None if of_domain == host && !port.is_empty() => format!(":{port}"),
+        None => String::new(),
+    };
+    Base::new(is_secure, &format!("{host}{port}"))
+}
+
+/// Units of which nobody knows but the broker, if it lets anybody in.
+fn made_up(settings: &PepeunitConfig) -> Vec<RestUnit> {
+    let domain = settings.domain.as_deref().unwrap_or("localhost");
+    let mark = rest::mark(settings.is_secure, domain);
+    let level = domain.split(':').next().unwrap_or_default();
+    let topic = |number| match settings.flags.topics {
+        Topics::Datapipe => format!("{level}/test_{number}_{mark}/pepeunit"),
+        Topics::System => format!("{level}/output_base_topic/test_{number}_{mark}/state/pepeunit"),
+    };
+    let unit = |number| RestUnit {
+        token: None,
+        topic: topic(number),
+        node: None,
+    };
+    (0..settings.units).map(unit).collect()
+}
+
+fn read_units(path: &Path) -> Result<Vec<RestUnit>, String> {
+    let at = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("--units {at}: {error}"))?;
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    let head = lines.next().map_or("", |(_, line)| line);
+    let names: Vec<&str> = head.split(',').map(str::trim).collect();
+    let place = |wanted: &str| names.iter().position(|name| *name == wanted);
+    let (Some(token), Some(topic)) = (place("token"), place("topic")) else {
+        return Err(format!(
+            "{at}:1: the first line names the columns: id,token,topic"
+        ));
+    };
+    let mut units = Vec::new();
+    for (number, line) in lines {
+        let unit = read_unit(line, token, topic);
+        units.push(unit.map_err(|why| format!("{at}:{}: {why}", number + 1))?);
+    }
+    if units.is_empty() {
+        return Err(format!("{at}: there are no units in it"));
+    }
+    Ok(units)
+}
+
+/// A unit of a line whose columns of the token and of the topic are these.
+fn read_unit(line: &str, token: usize, topic: usize) -> Result<RestUnit, String> {
+    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+    let cell = |at: usize| cells.get(at).copied().filter(|cell| !cell.is_empty());
+    let (Some(token), Some(topic)) = (cell(token), cell(topic)) else {
+        return Err("a unit has a token and a topic".to_owned());
+    };
+    if mqtt::topic::has_wildcard(topic.as_bytes()) {
+        return Err(format!("`{topic}` is a filter, no topic"));
+    }
+    Ok(RestUnit {
+        token: Some(token.to_owned()),
+        topic: topic.to_owned(),
+        node: None,
+    })
+}

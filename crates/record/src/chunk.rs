@@ -1,0 +1,205 @@
+//! A leaf: what one interval adds to each file of a record. The writer appends it to files; whoever has no folder in common with the
+//! run's sends it as bytes. It reads and writes nothing itself.
+
+use measure::{Label, accumulator::Tally};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Event, IntervalReader, IntervalRecord, counters, front_end::DoorLine, hlog};
+
+/// Begins the bytes of a leaf, and names their form.
+const MARK: &str = "leaf1";
+
+/// One interval's lines, by file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordChunk {
+    pub(super) labels: String,
+    pub(super) intervals: String,
+    pub(super) door: String,
+    pub(super) events: String,
+    pub(super) counters: String,
+}
+
+/// What a leaf holds.
+#[derive(Debug, Clone, Default)]
+pub struct DecodedChunk {
+    /// The interval.
+    pub frame: IntervalRecord,
+    /// Labels that it counts for the first time.
+    pub labels: Vec<Label>,
+    /// What happened in it.
+    pub events: Vec<Event>,
+    /// The front door's own figures.
+    pub door: Tally,
+}
+
+impl RecordChunk {
+    /// The lines of an interval.
+    pub(super) fn new(
+        frame: &IntervalRecord,
+        labels: &[Label],
+        door: Option<&DoorLine>,
+        events: &[Event],
+        encoder: &mut hlog::Encoder,
+    ) -> RecordChunk {
+        let mut intervals = String::new();
+        encoder.write(frame, &mut intervals);
+        RecordChunk {
+            labels: json_lines(labels),
+            intervals,
+            door: json_lines(door),
+            events: json_lines(events),
+            counters: json_lines(&counters::lines_of(frame)),
+        }
+    }
+
+    /// As bytes, for a pipe or a socket.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let texts = [
+            &self.labels,
+            &self.intervals,
+            &self.door,
+            &self.events,
+            &self.counters,
+        ];
+        let lengths = texts.map(|text| text.len().to_string()).join(" ");
+        let texts: String = texts.into_iter().map(String::as_str).collect();
+        format!("{MARK} {lengths}\n{texts}").into_bytes()
+    }
+
+    /// The leaf of such bytes; none where they are anything else.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<RecordChunk> {
+        let (head, mut rest) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
+        let mut lengths = head.strip_prefix(MARK)?.strip_prefix(' ')?.split(' ');
+        let mut next = || {
+            let (text, after) = rest.split_at_checked(lengths.next()?.parse().ok()?)?;
+            rest = after;
+            Some(text.to_owned())
+        };
+        let leaf = RecordChunk {
+            labels: next()?,
+            intervals: next()?,
+            door: next()?,
+            events: next()?,
+            counters: next()?,
+        };
+        (rest.is_empty() && lengths.next().is_none()).then_some(leaf)
+    }
+
+    /// What it holds; none where its interval is not whole, or another begins in it.
+    #[must_use]
+    pub fn unfold(&self) -> Option<DecodedChunk> {
+        let mut reader = IntervalReader::new(&self.counters, &self.intervals);
+        let frame = reader.next()?;
+        (reader.next().is_none() && !reader.is_broken()).then_some(())?;
+        Some(DecodedChunk {
+            frame,
+            labels: things(&self.labels)?,
+            events: things(&self.events)?,
+            door: door_of(&self.door)?,
+        })
+    }
+}
+
+fn door_of(text: &str) -> Option<Tally> {
+    let mut all = Tally::default();
+    for line in things::<DoorLine>(text)? {
+        all.merge(line.part());
+    }
+    Some(all)
+}
+
+pub(super) fn json_lines<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> String {
+    let mut text = String::new();
+    // What we serialise are our own plain structs: there is nothing in them that JSON cannot hold.
+    for line in items
+        .into_iter()
+        .filter_map(|item| serde_json::to_string(item).ok())
+    {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+fn things<T: DeserializeOwned>(text: &str) -> Option<Vec<T>> {
+    let things = text.lines().map(|line| serde_json::from_str(line).ok());
+    things.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::{Labels, OutcomeClass, TimeKind, label};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::EventKind;
+
+    fn leaf(index: u64, values: &[(u32, u64)], text: &str) -> RecordChunk {
+        let mut frame = IntervalRecord {
+            index,
+            span: (500_000_000, 1_500_000_000),
+            phase: 1,
+            ..IntervalRecord::default()
+        };
+        frame.run.due = values.len() as u64;
+        for (phase, value) in values {
+            let part = frame.parts.entry((label::ALL, *phase)).or_default();
+            part.slot
+                .record(TimeKind::Service, OutcomeClass::Ok, *value);
+            (part.slot.counters.issued, part.slot.counters.ok) = (1, 1);
+            part.failures.insert(text.to_owned(), 3);
+        }
+        let events = [Event::new(index, EventKind::Warning, text)];
+        let mut encoder = hlog::Encoder::new().unwrap();
+        RecordChunk::new(&frame, Labels::default().all(), None, &events, &mut encoder)
+    }
+
+    proptest! {
+        #[test]
+        fn a_leaf_comes_back_as_it_went(
+            index in 0..1_000_000u64,
+            values in prop::collection::vec((0..3u32, 1..3_600_000_000_000u64), 0..50),
+            text in any::<String>(),
+        ) {
+            let leaf = leaf(index, &values, &text);
+            let bytes = leaf.to_bytes();
+            let came = RecordChunk::from_bytes(&bytes).unwrap();
+            prop_assert_eq!(&came, &leaf);
+            let DecodedChunk { frame, labels, events, .. } = came.unfold().unwrap();
+            // Whoever got it can write the very same leaf.
+            let mut encoder = hlog::Encoder::new().unwrap();
+            prop_assert_eq!(RecordChunk::new(&frame, &labels, None, &events, &mut encoder), leaf);
+            prop_assert_eq!(RecordChunk::from_bytes(&bytes[..bytes.len() - 1]), None);
+        }
+
+        #[test]
+        fn whatever_comes_is_a_leaf_or_none(mut at in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4)) {
+            let mut bytes = leaf(7, &[(1, 1_000), (0, 5_000)], "status 503").to_bytes();
+            for (at, byte) in at.drain(..) {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if let Some(unfolded) = RecordChunk::from_bytes(&bytes).and_then(|leaf| leaf.unfold()) {
+                prop_assert!(unfolded.frame.span.0 <= unfolded.frame.span.1);
+            }
+        }
+    }
+
+    #[test]
+    fn half_an_interval_is_none_and_so_are_two() {
+        let (one, two) = (leaf(1, &[(1, 5)], ""), leaf(2, &[(1, 5)], ""));
+        let cut = |text: &str| text.lines().next().unwrap().to_owned() + "\n";
+        let half = RecordChunk {
+            counters: cut(&one.counters),
+            ..one.clone()
+        };
+        let both = RecordChunk {
+            counters: one.counters.clone() + &two.counters,
+            intervals: one.intervals.clone() + &two.intervals,
+            ..one
+        };
+        assert!(half.unfold().is_none() && both.unfold().is_none());
+    }
+}

@@ -1,0 +1,264 @@
+//! Parts of a run that different machines have kept, in one folder as if one process had divided the run: which of them belong together, and
+//! which are missing. Nothing is added up here: that is [`crate::Run`]'s, whenever it is read.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Manifest, RecordError, Run, RunEnd, RunLocation, RunState, files, manifest, parts::belongs,
+};
+
+/// Parts in one folder.
+#[derive(Debug)]
+pub struct Merged {
+    /// The run.
+    pub run: Run,
+    /// The parts that nobody has brought, by number.
+    pub missing: Vec<u64>,
+}
+
+/// A part that somebody has brought.
+struct MergeInput {
+    path: PathBuf,
+    manifest: Manifest,
+}
+
+/// What has been brought.
+#[derive(Default)]
+struct All {
+    /// The folder of whoever divided the run, if it is there.
+    whole: Option<MergeInput>,
+    parts: BTreeMap<u64, MergeInput>,
+    /// Other copies of parts, each with its number: not used, but they must belong to the run too.
+    copies: Vec<(u64, MergeInput)>,
+}
+
+/// Copies parts into a new run's folder. They may be runs of one part each, a run whose conductor is gone, folders in which nodes have kept their
+/// parts. Of two of the same number the one that tells of more is taken.
+///
+/// # Errors
+/// A line for each that belongs to none of the others, or to no run; that nothing can be written.
+pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
+    let mut all = All::default();
+    let mut wrong = Vec::new();
+    for path in brought {
+        if let Err(line) = all.take(path) {
+            wrong.push(line);
+        }
+    }
+    if wrong.is_empty() {
+        wrong.extend(all.strangers());
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let one = |error: RecordError| vec![error.to_string()];
+    let whole = all
+        .manifest()
+        .ok_or_else(|| vec!["there is nothing to merge".to_owned()])?;
+    let dir = place.make(whole.start.wall_ns).map_err(one)?;
+    all.copy(&dir, &whole).map_err(|source| {
+        one(RecordError::NotWritable {
+            path: dir.clone(),
+            source,
+        })
+    })?;
+    place.settle(&dir);
+    let run = Run::open(&dir).map_err(one)?;
+    Ok(Merged {
+        missing: run.missing.clone(),
+        run,
+    })
+}
+
+impl All {
+    fn take(&mut self, path: &Path) -> Result<(), String> {
+        let inside = parts_in(path);
+        let manifest = match manifest::read(path) {
+            Ok(manifest) => Some(manifest),
+            Err(error) if inside.is_empty() => return Err(error.to_string()),
+            // What a node has kept for itself.
+            Err(_) => None,
+        };
+        let brought = manifest.map(|manifest| MergeInput {
+            path: path.to_owned(),
+            manifest,
+        });
+        match brought {
+            Some(part) if part.manifest.share.is_some() => self.part(part),
+            Some(whole) if whole.manifest.processes.is_some() => match &self.whole {
+                Some(known) if known.manifest.run_id != whole.manifest.run_id => {
+                    return Err(format!(
+                        "INCOMPATIBLE: {} is another run than {}",
+                        whole.path.display(),
+                        known.path.display()
+                    ));
+                }
+                Some(_) => {}
+                None => self.whole = Some(whole),
+            },
+            Some(other) => {
+                return Err(format!(
+                    "{} is a whole run, and no part of one",
+                    other.path.display()
+                ));
+            }
+            None => {}
+        }
+        for path in inside {
+            let manifest = manifest::read(&path).map_err(|error| error.to_string())?;
+            self.part(MergeInput { path, manifest });
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: MergeInput) {
+        let number = part.manifest.share.unwrap_or_default().index;
+        let is_shorter = match self.parts.get(&number) {
+            Some(known) => extent(&part) <= extent(known),
+            None => false,
+        };
+        if is_shorter {
+            self.copies.push((number, part));
+        } else if let Some(known) = self.parts.insert(number, part) {
+            self.copies.push((number, known));
+        }
+    }
+
+    /// A line for each that belongs to another run than the first.
+    fn strangers(&self) -> Vec<String> {
+        let Some(whole) = self.manifest() else {
+            return Vec::new();
+        };
+        let copies = self.copies.iter().map(|(number, part)| (number, part));
+        let parts = self.parts.iter().chain(copies);
+        let wrong = parts.filter_map(|(number, part)| {
+            let mut why = belongs(&whole, &part.manifest, *number).err();
+            if part.manifest.histograms != whole.histograms {
+                why.get_or_insert("its histograms have another layout".to_owned());
+            }
+            let path = part.path.display();
+            why.map(|why| format!("INCOMPATIBLE: {path} does not belong to the others: {why}"))
+        });
+        wrong.collect()
+    }
+
+    /// The whole run's, as far as all parts say.
+    fn manifest(&self) -> Option<Manifest> {
+        let mut whole = match &self.whole {
+            Some(whole) => whole.manifest.clone(),
+            None => {
+                let first = &self.parts.values().next()?.manifest;
+                let said = first.whole.clone()?;
+                Manifest {
+                    share: None,
+                    processes: first.share.map(|share| share.of),
+                    whole: None,
+                    load: said.load,
+                    phases: said.phases,
+                    criteria: said.criteria,
+                    notes: Vec::new(),
+                    end: None,
+                    state: RunState::Running,
+                    ..first.clone()
+                }
+            }
+        };
+        if whole.state == RunState::Running {
+            self.end(&mut whole);
+        }
+        Some(whole)
+    }
+
+    /// How it ended, of a run whose conductor has not said so.
+    fn end(&self, whole: &mut Manifest) {
+        let ends = || {
+            self.parts
+                .values()
+                .filter_map(|part| part.manifest.end.as_ref())
+        };
+        let early = ends().find(|end| end.reason.is_some());
+        let of = whole.processes.unwrap_or(0);
+        let all = self.parts.len() as u64 == of && ends().count() as u64 == of;
+        whole.state = if all && early.is_none() {
+            RunState::Complete
+        } else {
+            RunState::Interrupted
+        };
+        whole.end = Some(RunEnd {
+            ns: ends().map(|end| end.ns).max().unwrap_or(0),
+            reason: match early {
+                Some(end) => end.reason.clone(),
+                None => (!all)
+                    .then(|| "parts that are missing, or did not come to their end".to_owned()),
+            },
+            cause: early.and_then(|end| end.cause.clone()),
+            record_ends_ns: None,
+            // Its intervals are in the parts.
+            recorded_to_ns: Some(0),
+            lines: None,
+        });
+    }
+
+    fn copy(&self, dir: &Path, whole: &Manifest) -> io::Result<()> {
+        match &self.whole {
+            Some(brought) => copy_files(&brought.path, dir)?,
+            None => {
+                let first = self.parts.values().next();
+                let plan = first.map(|part| part.path.join("plan.json"));
+                if let Some(plan) = plan.filter(|plan| plan.is_file()) {
+                    fs::copy(plan, dir.join("plan.json"))?;
+                }
+            }
+        }
+        files::replace(&dir.join("manifest.json"), whole)?;
+        for (number, part) in &self.parts {
+            let to = dir.join("parts").join(number.to_string());
+            fs::create_dir_all(&to)?;
+            copy_files(&part.path, &to)?;
+        }
+        Ok(())
+    }
+}
+
+/// The numbered parts in a folder.
+fn parts_in(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path.join("parts"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut parts: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    parts.retain(|path| path.join("manifest.json").is_file());
+    parts.sort();
+    parts
+}
+
+/// How much a part tells: whether it has ended, and how long its counts are.
+fn extent(part: &MergeInput) -> (bool, u64) {
+    let counts = fs::metadata(part.path.join("counters.jsonl"));
+    (
+        part.manifest.state != RunState::Running,
+        counts.map_or(0, |counts| counts.len()),
+    )
+}
+
+/// The files of a record, without what is derived from it.
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let text = name.to_string_lossy();
+        let is_record = text.ends_with(".jsonl")
+            || text.ends_with(".hlog")
+            || text == "plan.json"
+            || text == "manifest.json"
+            || text == "found.json";
+        if is_record && entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(&name))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! A figure over runs on the console: a chart of dots, the shifts, and which runs stand apart. Figures are `analysis`'.
+
+use decisions::{
+    compare::value,
+    run_index::{Apart, MetricTrend, Shifted},
+};
+
+use super::text::{Columns, cut, wrap};
+
+/// Rows of the chart.
+const HEIGHT: usize = 10;
+/// So many columns a run has at most.
+const WIDEST: usize = 3;
+/// So many runs that stand apart are named.
+const MOST_NAMED: usize = 3;
+
+/// The text, ending with a line feed.
+#[must_use]
+pub fn course_in(course: &MetricTrend, columns: Columns) -> String {
+    let mut text = format!("\n{}\n\n{}\n\n", course.subject, chart(course, columns));
+    for (number, changed) in course.shifts.iter().enumerate() {
+        text += &wrap(&describe(course, number + 1, changed), 2, columns);
+        text.push('\n');
+    }
+    for apart in &course.apart {
+        text += &wrap(&apart_in(apart), 2, columns);
+        text.push('\n');
+    }
+    if !(course.shifts.is_empty() && course.apart.is_empty()) {
+        text.push('\n');
+    }
+    text + &wrap(&course.sentence, 0, columns) + "\n"
+}
+
+/// A dot per run, the oldest on the left; where there are more runs than columns, several share one. Below it the changes by number.
+fn chart(course: &MetricTrend, columns: Columns) -> String {
+    let values: Vec<f64> = course.values.iter().filter_map(|run| run.value).collect();
+    let (low, high) = range(&values);
+    let [top, bottom] = [high, low].map(|end| value(course.unit, end));
+    let margin = top.chars().count().max(bottom.chars().count());
+    let room = columns.count().saturating_sub(margin + 2);
+    let runs = values.len().max(1);
+    // Few runs do not stick together.
+    let apart = (room / runs).clamp(1, WIDEST);
+    let width = room.min(runs * apart);
+    let column = |run: usize| run * width / runs;
+    let row = |value: f64| {
+        let share = if high > low {
+            (value - low) / (high - low)
+        } else {
+            0.5
+        };
+        (share * (HEIGHT - 1) as f64).round() as usize
+    };
+    let mut cells = vec![vec![' '; width]; HEIGHT];
+    for changed in &course.shifts {
+        for line in &mut cells {
+            line[column(changed.at)] = '┊';
+        }
+    }
+    for (run, value) in values.iter().enumerate() {
+        cells[row(*value).min(HEIGHT - 1)][column(run)] = '•';
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for (at, line) in cells.iter().enumerate().rev() {
+        let axis = match at {
+            0 => bottom.as_str(),
+            at if at + 1 == HEIGHT => top.as_str(),
+            _ => "",
+        };
+        let line: String = line.iter().collect();
+        lines.push(format!("{axis:>margin$} │{}", line.trim_end()));
+    }
+    lines.push(format!("{:margin$} └{}", "", "─".repeat(width)));
+    if !course.shifts.is_empty() {
+        let mut marks = vec![' '; width];
+        for (number, changed) in course.shifts.iter().enumerate() {
+            // Of what is told below by more digits there is no room here.
+            marks[column(changed.at)] = u32::try_from(number + 1)
+                .ok()
+                .and_then(|number| char::from_digit(number, 10))
+                .unwrap_or('+');
+        }
+        let marks: String = marks.into_iter().collect();
+        lines.push(format!("{:margin$}  {}", "", marks.trim_end()));
+    }
+    lines.join("\n")
+}
+
+fn range(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (low.min(high), high)
+}
+
+fn describe(course: &MetricTrend, number: usize, changed: &Shifted) -> String {
+    let way = if changed.change > 0.0 { "+" } else { "-" };
+    let by = decisions::compare::amount(course.unit, changed.change);
+    let sense = if changed.worse { "worse" } else { "better" };
+    let of = |run: &str| {
+        let mut runs = course.values.iter();
+        let reported = runs.find(|value| value.run == run);
+        let revision = reported.and_then(|reported| reported.revision.as_deref());
+        revision.map_or_else(
+            || run.to_owned(),
+            |revision| {
+                let short: String = revision.chars().take(7).collect();
+                format!("{run} (git {short})")
+            },
+        )
+    };
+    format!(
+        "{number}  {way}{by}, {sense}: {} → {} from {} on, behind {}",
+        value(course.unit, changed.before),
+        value(course.unit, changed.after),
+        of(&changed.run),
+        of(&changed.last_run_before)
+    )
+}
+
+fn apart_in(apart: &Apart) -> String {
+    let named = apart.runs.iter().rev().take(MOST_NAMED);
+    let named: Vec<&str> = named.map(|run| run.run.as_str()).collect();
+    let more = apart.runs.len().saturating_sub(MOST_NAMED);
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let runs = match apart.runs.len() {
+        1 => "1 run".to_owned(),
+        n => format!("{n} runs"),
+    };
+    format!(
+        "not counted: {runs}, {}: {}{more}",
+        cut(&apart.why, 200),
+        named.join(", ")
+    )
+}

@@ -1,0 +1,180 @@
+//! A figure over runs as a report: a chart with its levels, the changes, every run, and those that stand apart. Every figure is
+//! `analysis`', none is computed here.
+
+use decisions::{
+    compare::{FigureUnit, amount, value},
+    run_index::{Apart, MetricTrend, Shifted, TrendPoint},
+};
+
+use crate::{
+    sheet::{Block, Sheet, SheetTable},
+    svg::{self, Axis, Chart, ChartCurve, DASHED, LINES},
+};
+
+/// The report.
+#[must_use]
+pub fn sheet(course: &MetricTrend) -> Sheet {
+    let chart = chart(course);
+    let title = format!("{} over {} runs", course.subject, course.values.len());
+    let mut blocks = vec![
+        Block::Title(title.clone()),
+        Block::Verdict(None, course.sentence.clone()),
+        Block::Chart(&chart),
+    ];
+    if !course.shifts.is_empty() {
+        blocks.push(Block::Heading("Shifts"));
+        blocks.push(Block::Table(shifts(course)));
+    }
+    blocks.push(Block::Text(course.method.clone()));
+    blocks.push(Block::Heading("Runs"));
+    blocks.push(Block::Table(runs(course.unit, course.values.iter().rev())));
+    if !course.apart.is_empty() {
+        blocks.push(Block::Heading("Not counted"));
+        blocks.push(Block::Text(
+            "These cannot be compared with the newest run that counts, or cannot be trusted."
+                .into(),
+        ));
+    }
+    for apart in &course.apart {
+        blocks.push(Block::Text(because(apart)));
+        blocks.push(Block::Table(runs(course.unit, apart.runs.iter().rev())));
+    }
+    Sheet::new(&title, &blocks, vec![chart.clone()])
+}
+
+fn because(apart: &Apart) -> String {
+    let mut letters = apart.why.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    format!("{}{}:", first.unwrap_or_default(), letters.as_str())
+}
+
+fn shifts(course: &MetricTrend) -> SheetTable {
+    let mut table =
+        SheetTable::new(&["From run", "<Behind", "Before", "After", "Change", "<", "p"]);
+    for changed in &course.shifts {
+        let cells = [
+            changed.run.clone(),
+            changed.last_run_before.clone(),
+            value(course.unit, changed.before),
+            value(course.unit, changed.after),
+            signed(course.unit, changed),
+            if changed.worse { "worse" } else { "better" }.to_owned(),
+            format!("{:.0e}", changed.p),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
+fn signed(unit: FigureUnit, changed: &Shifted) -> String {
+    let sign = if changed.change > 0.0 { "+" } else { "-" };
+    format!("{sign}{}", amount(unit, changed.change))
+}
+
+fn runs<'a>(unit: FigureUnit, runs: impl Iterator<Item = &'a TrendPoint>) -> SheetTable {
+    let mut table = SheetTable::new(&["Run", "<Began", "<Name", "<Tags", "<Revision", "Value"]);
+    for run in runs {
+        let cells = [
+            run.run.clone(),
+            run.began_utc.clone(),
+            run.name.clone(),
+            run.tags.join(", "),
+            run.revision.clone().unwrap_or_default(),
+            run.value
+                .map_or_else(|| "–".to_owned(), |known| value(unit, known)),
+        ];
+        table.row(cells, None);
+    }
+    table
+}
+
+fn chart(course: &MetricTrend) -> svg::File {
+    let points = course.values.iter().filter_map(|run| run.value);
+    let points: Vec<f64> = points.map(|value| shown(course.unit, value)).collect();
+    let numbered = points.iter().zip(1u32..);
+    let numbered = numbered.map(|(value, run)| (f64::from(run), Some(*value)));
+    let low = points.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = points.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let air = ((high - low) * 0.1).max(high.abs() * 0.01);
+    let values = ChartCurve {
+        name: course.subject.clone(),
+        colour: LINES[0].0,
+        dashes: LINES[0].1,
+        filled: false,
+        points: numbered.collect(),
+    };
+    let level = ChartCurve {
+        name: "level".to_owned(),
+        colour: LINES[1].0,
+        dashes: DASHED,
+        filled: false,
+        points: levels(course),
+    };
+    let marks = course.shifts.iter().map(|changed| {
+        let mark = signed(course.unit, changed);
+        (changed.at as f64 + 1.0, mark)
+    });
+    let unit = match course.unit {
+        FigureUnit::Nanoseconds => svg::AxisUnit::Time,
+        FigureUnit::Share | FigureUnit::PerSecond => svg::AxisUnit::Number,
+    };
+    let chart = Chart {
+        title: course.subject.clone(),
+        y_title: match course.unit {
+            FigureUnit::Nanoseconds => "time",
+            FigureUnit::Share => "% of requests",
+            FigureUnit::PerSecond => "per second",
+        },
+        x_title: "run, oldest first",
+        x: Axis::exactly(
+            1.0,
+            points.len() as f64,
+            svg::AxisUnit::Number,
+            svg::plot_width(),
+        ),
+        y: Axis::exactly((low - air).max(0.0), high + air, unit, svg::plot_height()),
+        marks: marks.collect(),
+        curves: if course.shifts.is_empty() {
+            vec![values]
+        } else {
+            vec![values, level]
+        },
+        shades: Vec::new(),
+    };
+    svg::File {
+        name: "history.svg".to_owned(),
+        description: format!(
+            "{} over {} runs: {}",
+            course.subject,
+            points.len(),
+            course.sentence
+        ),
+        text: chart.draw(),
+    }
+}
+
+/// The mean of each level, from its first run to its last.
+fn levels(course: &MetricTrend) -> Vec<(f64, Option<f64>)> {
+    let mut points = Vec::new();
+    let mut begin = 0;
+    for (i, changed) in course.shifts.iter().enumerate() {
+        let before = Some(shown(course.unit, changed.before));
+        points.extend([(begin as f64 + 1.0, before), (changed.at as f64, before)]);
+        points.push((changed.at as f64 + 0.5, None));
+        begin = changed.at;
+        if i + 1 == course.shifts.len() {
+            let after = Some(shown(course.unit, changed.after));
+            let end = course.values.len() as f64;
+            points.extend([(begin as f64 + 1.0, after), (end, after)]);
+        }
+    }
+    points
+}
+
+/// A value as the axis has it.
+fn shown(unit: FigureUnit, value: f64) -> f64 {
+    match unit {
+        FigureUnit::Share => value * 100.0,
+        FigureUnit::Nanoseconds | FigureUnit::PerSecond => value,
+    }
+}

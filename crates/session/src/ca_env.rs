@@ -1,0 +1,52 @@
+//! Which authorities are trusted, as far as the environment says it.
+
+use std::path::Path;
+
+use engine::net::tls;
+use plan::Plan;
+
+use crate::messages::SharedVoice;
+
+/// Node's variable: a file of certificates in PEM.
+const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
+
+/// OpenSSL's variable: the machine's authorities are in this file.
+const MACHINE: &str = "SSL_CERT_FILE";
+
+/// Warns of authorities that cannot be read: whoever asks a server for its certificate would believe none.
+pub fn can_be_read(plan: &Plan, voice: &SharedVoice) {
+    let Some(path) = std::env::var_os(MACHINE).filter(|path| !path.is_empty()) else {
+        return;
+    };
+    let asked = plan.http.verify_tls && plan.http.tls.authorities.is_none();
+    let path = Path::new(&path);
+    if asked
+        && plan.target.starts_with("https:")
+        && let Err(why) = certificates(path)
+    {
+        voice.warning(&format_args!("{MACHINE}: {}: {why}", path.display()));
+    }
+}
+
+/// Has a plan trust what Node would. A file that cannot be read is a warning, as it is there.
+pub fn as_node(plan: &mut Plan, voice: &SharedVoice) {
+    let Some(path) = std::env::var_os(NODE_EXTRA).filter(|path| !path.is_empty()) else {
+        return;
+    };
+    let path = Path::new(&path);
+    match certificates(path) {
+        Ok(text) => plan.http.tls.more_authorities = Some(text),
+        Err(why) => voice.warning(&format_args!(
+            "{NODE_EXTRA}: ignoring extra certificates from `{}`: {why}",
+            path.display()
+        )),
+    }
+}
+
+fn certificates(path: &Path) -> Result<String, String> {
+    let bytes = formats::files::read(path).map_err(|error| error.to_string())?;
+    // What stands between certificates is nobody's affair, and in no known charset.
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    tls::check_certificates(&text)?;
+    Ok(text)
+}

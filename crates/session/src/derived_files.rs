@@ -1,0 +1,72 @@
+//! What is computed of a record, and kept beside it. Which commands do so, and what they print, is theirs.
+
+use std::path::{Path, PathBuf};
+
+use analysis::page::Page;
+use record::Run;
+use report::derived;
+
+use crate::messages::SharedVoice;
+
+/// What became of the files that are derived from a record.
+#[derive(Debug)]
+pub struct Derived {
+    /// The page, if it is there.
+    pub report: Option<PathBuf>,
+    /// Whether every file is written that was to be.
+    pub is_written: bool,
+}
+
+/// Writes what is derived from the record into it.
+#[must_use]
+pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
+    let kept = |report| Derived {
+        report,
+        is_written: true,
+    };
+    let Some(dir) = run.dir.as_ref() else {
+        return kept(None);
+    };
+    let report = dir.join(derived::PAGE);
+    if derived::is_poorer(dir, &page.summary) {
+        voice.warning(&format_args!(
+            "the report in {} tells of more than the record still holds: it is kept, nothing is written over it",
+            dir.display()
+        ));
+        return kept(report.is_file().then_some(report));
+    }
+    match derived::write(dir, page) {
+        Ok(()) => kept(Some(report)),
+        Err(error) => {
+            voice.error(&format_args!(
+                "{error}: once it can be written, `loadline report {}` makes the report of the record",
+                dir.display()
+            ));
+            Derived {
+                report: None,
+                is_written: false,
+            }
+        }
+    }
+}
+
+/// Puts the run into the index beside the records. What cannot be put there is worth a word, and no failure.
+pub fn index(run: &Run, page: &Page, voice: &SharedVoice) {
+    match history::keep(run, &page.summary) {
+        Ok(None) => {}
+        Ok(Some(aside)) => voice.warning(&history::set_aside(&aside)),
+        Err(error) => voice.warning(&error),
+    }
+}
+
+/// Writes the summary where the user wants it, `-` being standard output; false when that could not be.
+#[must_use]
+pub fn write_json(page: &Page, json: Option<&Path>, voice: &SharedVoice) -> bool {
+    let Some(path) = json else { return true };
+    let written = if path == Path::new("-") {
+        derived::json(&page.summary).map(|text| voice.document(&text))
+    } else {
+        derived::write_json(path, &page.summary)
+    };
+    written.map_err(|error| voice.error(&error)).is_ok()
+}

@@ -1,0 +1,401 @@
+//! A run that several processes carry out: one divides it, begins its record and finishes it; each of the others is given a [`Part`],
+//! runs it as any run and keeps its own record in the run's folder. How processes are started, and how a part comes to one, is the
+//! caller's; adding up is `record`'s.
+
+use std::path::{Path, PathBuf};
+
+use decisions::stop::StopRules;
+use engine::{OutputLine, RunError, Sink, StopHandle, Zero};
+use plan::{Plan, Share};
+use record::{
+    Ages, DecodedChunk, Event, EventKind, NodeRow, RecordError, Run, RunEnd, RunStart, RunState,
+    Writer,
+    redact::{Redactor, Salt},
+    server::SourceReading,
+};
+
+use crate::{
+    finished::{FinishContext, FinishedRun, StartError},
+    host_monitor::HostMonitor,
+    live::{Bound, Live, Steering},
+    messages::SharedVoice,
+    observer::Observer,
+    part::RunPartOrder,
+    prepare::{Job, Ready, RunRefused, prepare_as},
+    recording::{self, Recording, heed},
+    run::{hear, place},
+    salt::random_salt,
+    sampling::Sampling,
+    setup_teardown,
+    window::RecentIntervals,
+};
+
+/// A run that can be begun by so many processes.
+pub struct PartitionedRun {
+    ready: Ready,
+    processes: u64,
+    salt: [u8; 16],
+}
+
+/// Asks everything that can refuse a run of so many processes, none of which is this one.
+///
+/// # Errors
+/// Everything that keeps it from running.
+pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<PartitionedRun, RunRefused> {
+    let ready = prepare_as(job, Some(processes.max(1)), voice)?;
+    Ok(PartitionedRun {
+        ready,
+        processes: processes.max(1),
+        salt: random_salt(),
+    })
+}
+
+/// A run that other processes carry out.
+pub struct Coordinator {
+    writer: Writer,
+    part: RunPartOrder,
+    processes: u64,
+    sampling: Sampling,
+    stop: StopHandle,
+    live: LiveViewState,
+    rest: FinishContext,
+}
+
+/// Who can look at a run meanwhile.
+enum LiveViewState {
+    /// Nobody yet.
+    Bound(Box<Bound>),
+    /// Whoever likes.
+    Served(Live),
+    /// Nobody.
+    Not,
+}
+
+impl PartitionedRun {
+    /// Carries out the steps before the load.
+    ///
+    /// # Errors
+    /// Why there is no run.
+    pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
+        if self.ready.job.plan.before.is_some() {
+            self.ready.job.plan.inherited = setup_teardown::before(&self.ready, observer)?;
+        }
+        Ok(())
+    }
+
+    /// What is to be carried out.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.ready.plan()
+    }
+
+    /// The seed of everything random.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.ready.job.options.seed
+    }
+
+    /// What each process is to carry out, but for when it begins and where its record is.
+    pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
+        let part = self.part(RunStart::at(0, 0));
+        (0..self.processes).map(move |index| part.new_part(index, self.processes))
+    }
+
+    fn part(&self, start: RunStart) -> RunPartOrder {
+        RunPartOrder {
+            run: PathBuf::new(),
+            run_id: self.ready.manifest.run_id.clone(),
+            share: Share::WHOLE,
+            name: None,
+            late: false,
+            conducted: self.ready.job.conducts,
+            alone: false,
+            seed: self.ready.job.options.seed,
+            start,
+            salt: self.salt,
+            inherited: self.ready.job.plan.inherited.clone(),
+        }
+    }
+
+    /// Carries out the steps before the load and begins the record; the load starts so long from then.
+    ///
+    /// # Errors
+    /// Why there is no run: without a folder nobody could add up its parts.
+    pub fn begin(mut self, lead_ns: u64) -> Result<Coordinator, StartError> {
+        self.before(None)?;
+        self.begin_at(Zero::in_ns(lead_ns))
+    }
+
+    /// Begins the record of a load that starts at that moment.
+    ///
+    /// # Errors
+    /// As [`Divided::begin`].
+    pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
+        let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
+        let (job, voice) = (self.ready.job, self.ready.voice);
+        let mut manifest = self.ready.manifest;
+        manifest.start = part.start.clone();
+        let place = place(job.runs, job.options.seed, zero);
+        let redactor = Redactor::new(&job.plan, &job.secrets, Salt::new(self.salt));
+        let labels = self.ready.prepared.labels().all();
+        let writer = Writer::create(&place, &manifest, &job.plan, labels, redactor);
+        let writer = writer.map_err(StartError::without_record)?;
+        let heard = if job.hears_signals {
+            hear(&job.options.stop, &writer, &voice)
+        } else {
+            None
+        };
+        part.run = writer.dir().map(PathBuf::from).unwrap_or_default();
+        Ok(Coordinator {
+            writer,
+            part,
+            processes: self.processes,
+            sampling: Sampling::begin(job.samplers, zero),
+            stop: job.options.stop.clone(),
+            live: LiveViewState::Bound(Box::new(self.ready.live)),
+            rest: FinishContext {
+                plan: job.plan,
+                options: job.options,
+                secrets: job.secrets,
+                exports: job.exports,
+                json: job.json,
+                voice,
+                _heard: heard,
+            },
+        })
+    }
+}
+
+/// A run that other processes carry out, for whoever sees all of it while it goes on.
+pub struct Conducting<'a> {
+    recording: Recording<'a>,
+}
+
+impl Conducting<'_> {
+    /// An interval of all processes together, which each of them has written down, and how long requests have been under way that are so
+    /// at its end.
+    pub fn interval(&mut self, whole: DecodedChunk, under_way: &Ages) {
+        self.recording.interval_of_parts(whole, under_way);
+    }
+
+    /// A line that one of them prints.
+    pub fn line(&mut self, line: OutputLine) {
+        self.recording.line(line);
+    }
+
+    /// Writes down what happened.
+    pub fn event(&mut self, event: &Event) {
+        let recording = &mut self.recording;
+        let error = recording.writer.event(event);
+        heed(error, &recording.writer, &recording.stop, &recording.voice);
+    }
+
+    /// Writes down what was measured beside the load; about once a second.
+    pub fn look(&mut self) {
+        self.recording.look();
+    }
+
+    /// Says how its nodes are doing.
+    pub fn nodes(&mut self, rows: Vec<NodeRow>) {
+        self.recording.writer.nodes(rows);
+    }
+
+    /// Signals, rules, and whatever else wants an end. Telling the others is the caller's.
+    #[must_use]
+    pub fn stop(&self) -> &StopHandle {
+        &self.recording.stop
+    }
+
+    /// For what there is to say.
+    #[must_use]
+    pub fn voice(&self) -> &SharedVoice {
+        &self.recording.voice
+    }
+}
+
+impl RunPartOrder {
+    fn new_part(&self, index: u64, of: u64) -> RunPartOrder {
+        RunPartOrder {
+            share: Share { index, of },
+            ..self.clone()
+        }
+    }
+}
+
+impl Coordinator {
+    /// Has the run shown and judged while the processes carry it out; `work` brings what they have measured, and comes back when all are over.
+    pub fn conduct<T>(
+        mut self,
+        observer: &mut dyn Observer,
+        window: &RecentIntervals,
+        work: impl FnOnce(&mut Conducting<'_>) -> T,
+    ) -> (Coordinator, T) {
+        let plan = &self.rest.plan;
+        let zero = self.part.zero();
+        let voice = self.rest.voice.clone();
+        let live = match std::mem::replace(&mut self.live, LiveViewState::Not) {
+            LiveViewState::Bound(bound) => {
+                let fixed = Steering::fixed(&self.writer.run().manifest.door, plan, true);
+                Some(bound.serve((zero, fixed), &self.stop, &voice))
+            }
+            LiveViewState::Served(live) => Some(live),
+            LiveViewState::Not => None,
+        };
+        let voice = live
+            .as_ref()
+            .map_or_else(|| voice.clone(), |live| live.overheard(&voice));
+        observer.started(self.writer.run());
+        if let Some(live) = &live {
+            live.started(self.writer.run());
+        }
+        let mut conducting = Conducting {
+            recording: Recording {
+                writer: self.writer,
+                observer,
+                live: live.as_ref(),
+                redactor: Redactor::new(plan, &self.rest.secrets, self.part.salt()),
+                watch: HostMonitor::begin(),
+                sampling: self.sampling,
+                window,
+                rules: StopRules::from_plan(plan),
+                stop: self.stop.clone(),
+                load_end_ns: plan.end_ns(),
+                voice,
+                course: None,
+                changes: 0,
+            },
+        };
+        let worked = work(&mut conducting);
+        let Recording {
+            writer, sampling, ..
+        } = conducting.recording;
+        let parent = Coordinator {
+            writer,
+            sampling,
+            live: live.map_or(LiveViewState::Not, LiveViewState::Served),
+            ..self
+        };
+        (parent, worked)
+    }
+
+    /// What each process is to carry out, in the order of their numbers. Where whatever drives itself deals out its users, one that comes while the
+    /// run goes on may have the next number, of one more.
+    pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
+        (0..self.processes).map(|index| self.part.new_part(index, self.processes))
+    }
+
+    /// Writes down what everybody who reads the record is told.
+    pub fn remark(&mut self, kind: EventKind, text: &str) {
+        let zero_ns = self.part.start.monotonic_ns;
+        let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
+        let error = self.writer.event(&Event::new(at_ns, kind, text));
+        heed(error, &self.writer, &self.stop, &self.rest.voice);
+    }
+
+    /// What is carried out.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.rest.plan
+    }
+
+    /// The run's folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.part.run
+    }
+
+    /// Signals that this process was sent, and whatever else wants an end. Telling the others is the caller's.
+    #[must_use]
+    pub fn stop(&self) -> &StopHandle {
+        &self.stop
+    }
+
+    /// Writes down what was measured beside the load; for whoever waits to do about once a second.
+    pub fn look(&mut self) {
+        let looks = self.sampling.take();
+        self.write(&looks);
+    }
+
+    fn write(&mut self, looks: &[SourceReading]) {
+        recording::samples(
+            &mut self.writer,
+            &mut self.sampling,
+            looks,
+            (&self.stop, &self.rest.voice),
+        );
+    }
+
+    /// Closes the record and reads what all processes have left. They are over by now: the record of one that had no time to end its own is
+    /// said to be one.
+    ///
+    /// # Errors
+    /// When a folder is there that is no part of this run.
+    pub fn ended(self) -> Result<FinishedRun, RecordError> {
+        self.finish_with_error(None)
+    }
+
+    /// The same of a run of which not all is here that was to be, for this reason: it cannot have been carried out as was asked.
+    ///
+    /// # Errors
+    /// As [`Parent::ended`].
+    pub fn finish_with_error(
+        mut self,
+        trouble: Option<String>,
+    ) -> Result<FinishedRun, RecordError> {
+        let looks = self.sampling.end();
+        self.write(&looks);
+        let so_far = Run::open(&self.part.run)?;
+        let early = so_far.processes.iter().find_map(|process| {
+            let end = process.end.as_ref()?;
+            Some((process.share, end.clone())).filter(|(_, end)| end.reason.is_some())
+        });
+        let ends = so_far
+            .processes
+            .iter()
+            .filter_map(|process| process.end.as_ref());
+        let ns = ends.map(|end| end.ns).max();
+        let cause = self.stop.cause();
+        let of_part = early.as_ref().map(|(_, end)| end);
+        let end = RunEnd {
+            ns: ns.unwrap_or_else(|| so_far.totals.last_end_ns()),
+            reason: cause
+                .map(ToString::to_string)
+                .or_else(|| of_part.and_then(|end| end.reason.clone())),
+            cause: cause
+                .map(|cause| cause.kind().to_owned())
+                .or_else(|| of_part.and_then(|end| end.cause.clone())),
+            record_ends_ns: None,
+            recorded_to_ns: None,
+            lines: None,
+        };
+        let state = if cause.is_some() || early.is_some() {
+            RunState::Interrupted
+        } else {
+            RunState::Complete
+        };
+        let unrecorded = self.writer.failure().map(ToOwned::to_owned);
+        let (_, failed) = self.writer.finish(state, end);
+        let unrecorded = unrecorded.or_else(|| failed.map(|failed| failed.to_string()));
+        // What something of ours has ended early is no run that passed.
+        let fault = cause.filter(|cause| matches!(cause, engine::Cause::Fault(_)));
+        let fault = fault.map(|cause| format!("the run ended early by {cause}"));
+        let trouble = unrecorded.or(trouble).or(fault);
+        let failed = early.filter(|(_, end)| end.cause.as_deref() == Some("fault"));
+        let run = Run::open(&self.part.run)?;
+        if let LiveViewState::Served(live) = self.live {
+            live.end(&run);
+        }
+        Ok(FinishedRun {
+            run,
+            cause: cause.cloned(),
+            signal: self.stop.signal(),
+            error: trouble.map(RunError::Setup).or_else(|| {
+                failed.map(|(share, end)| {
+                    let reason = end.reason.unwrap_or_default();
+                    RunError::Worker(format!("process {} of {}: {reason}", share.index, share.of))
+                })
+            }),
+            rest: self.rest,
+        })
+    }
+}

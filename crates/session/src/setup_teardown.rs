@@ -1,0 +1,173 @@
+//! What a script does once before its load and once behind everything: sent by the same engine, without record and measurement.
+
+use engine::{
+    EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome,
+    step_trace::StepTrace,
+};
+use measure::Interval;
+use plan::{Load, Plan, Scenario};
+use record::redact::{Redactor, Salt};
+use serde_json::{Map, Value};
+
+use crate::{
+    Observer,
+    exit::After,
+    finished::{FinishContext, StartError},
+    messages::SharedVoice,
+    prepare::Ready,
+    recording::without_secrets,
+    salt::random_salt,
+    signals,
+};
+
+/// Time between the decision to start and the start.
+const LEAD_NS: u64 = 5_000_000;
+
+/// Carries out the steps before the load; answers the variables that they leave.
+///
+/// # Errors
+/// What ended them early.
+pub(crate) fn before(
+    ready: &Ready,
+    observer: Option<&mut dyn Observer>,
+) -> Result<Map<String, Value>, StartError> {
+    let Some(scenario) = ready.job.plan.before.clone() else {
+        return Ok(Map::new());
+    };
+    let own = Own {
+        plan: &ready.job.plan,
+        options: &ready.job.options,
+        secrets: &ready.job.secrets,
+        voice: &ready.voice,
+        stop: StopHandle::default(),
+    };
+    let name = scenario.name.clone().unwrap_or_default();
+    let outcome = own.run(scenario, observer);
+    if let Some(signal) = own.stop.signal() {
+        // Whoever wants an end before the load wants no load.
+        return Err(StartError::Before {
+            why: format!("ended during `{name}`: there was no load yet"),
+            signal: Some(signal),
+        });
+    }
+    outcome.map_err(|why| StartError::Before { why, signal: None })
+}
+
+/// Carries out the steps behind a load; what they die of is told.
+pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -> After {
+    let Some(scenario) = rest.plan.after.clone() else {
+        return After::Done;
+    };
+    let own = Own {
+        plan: &rest.plan,
+        options: &rest.options,
+        secrets: &rest.secrets,
+        voice: &rest.voice,
+        stop: StopHandle::default(),
+    };
+    let outcome = own.run(scenario, observer);
+    if let Err(why) = &outcome {
+        rest.voice.error(why);
+    }
+    match own.stop.signal() {
+        Some(signal) => After::Signal(signal),
+        None if outcome.is_err() => After::Failed,
+        None => After::Done,
+    }
+}
+
+/// What such steps share with the load, and a stop of their own.
+struct Own<'a> {
+    plan: &'a Plan,
+    options: &'a EngineOptions,
+    secrets: &'a [String],
+    voice: &'a SharedVoice,
+    stop: StopHandle,
+}
+
+impl Own<'_> {
+    fn run(&self, scenario: Scenario, observer: Option<&mut dyn Observer>) -> SetupOutcome {
+        let name = scenario.name.clone().unwrap_or_default();
+        let mut alone = self.plan.clone();
+        alone.work = vec![scenario].into();
+        alone.load = Load::Once;
+        alone.background = None;
+        let heard = signals::hear(&self.stop, "nothing was measured".into(), self.voice);
+        if let Err(error) = &heard {
+            self.voice.warning(&format_args!(
+                "signals cannot be caught ({error}): `{name}` cannot be ended early"
+            ));
+        }
+        let options = EngineOptions {
+            seed: self.options.seed,
+            workers: Some(1),
+            stop: self.stop.clone(),
+            hosts: self.options.hosts.clone(),
+            // Nobody is shown these answers; but one that cannot be read is as broken here as under load.
+            hooks: self.options.hooks.clone(),
+            memory: self.options.memory,
+            walks: self.options.walks,
+            ..EngineOptions::default()
+        };
+        let mut lines = RedactedLines {
+            redactor: Redactor::new(self.plan, self.secrets, Salt::new(random_salt())),
+            voice: self.voice,
+            observer,
+        };
+        let prepared = Prepared::new(&alone, options).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            lines.join("; ")
+        })?;
+        let (prepared, result) = prepared.once();
+        // Told step by step, its steps look like those of the iteration.
+        let reported = self.options.walks;
+        let tell = |lines: &mut RedactedLines<'_, '_>, how: &str| {
+            if reported {
+                lines.line(OutputLine::Step(StepTrace::Goes(
+                    name.clone(),
+                    how.to_owned(),
+                )));
+            }
+        };
+        tell(&mut lines, "once, in no figure");
+        prepared
+            .run(Zero::in_ns(LEAD_NS), &mut lines)
+            .map_err(|error| error.to_string())?;
+        tell(&mut lines, "over");
+        let outcome = result
+            .take()
+            .unwrap_or_else(|| Err("it never ended".into()));
+        let is_native = self.plan.format == plan::Format::NATIVE;
+        let more = if is_native && !self.options.walks {
+            " (--once shows its steps)"
+        } else {
+            ""
+        };
+        outcome.map_err(|why| format!("`{name}` failed: {why}{more}"))
+    }
+}
+
+/// Prints lines without their secrets, and forgets figures.
+struct RedactedLines<'a, 'o> {
+    redactor: Redactor,
+    voice: &'a SharedVoice,
+    /// Who hears what is done, step by step, where that is told.
+    observer: Option<&'a mut (dyn Observer + 'o)>,
+}
+
+impl Sink for RedactedLines<'_, '_> {
+    fn interval(&mut self, _: Interval) {}
+
+    fn line(&mut self, line: OutputLine) {
+        match without_secrets(&mut self.redactor, line) {
+            Some(OutputLine::Log { text, .. }) => self.voice.out(&format!("{text}\n")),
+            Some(OutputLine::Remark(text)) => self.voice.warning(&text),
+            Some(step @ OutputLine::Step(_)) => {
+                if let Some(observer) = &mut self.observer {
+                    observer.line(&step);
+                }
+            }
+            _ => {}
+        }
+    }
+}
