@@ -112,12 +112,12 @@ def test_case_passes_without_a_mutant(case):
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("sin", MUTANTS)
-def test_mutant_is_found_by_its_case(sin):
-    case = MUTANTS[sin]
-    sinful = run_case(case, "--once", LOADLINE_MUTANT=sin)
-    assert sinful.returncode == 1, sinful.stdout + sinful.stderr
-    assert f"FAIL  {case}" in sinful.stdout
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutant_is_found_by_its_case(mutant):
+    case = MUTANTS[mutant]
+    run = run_case(case, "--once", LOADLINE_MUTANT=mutant)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert f"FAIL  {case}" in run.stdout
 
 
 # Cases that depend on seconds run at full length, cases that need a calm machine at the usual one.
