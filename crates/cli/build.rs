@@ -1,5 +1,5 @@
-//! LuaJIT's C interface stays visible in the binary, so that modules written in C can be loaded by scripts. Nothing else does: what is visible is
-//! kept, called or not.
+//! Exports LuaJIT's C interface, so that scripts can load C modules. Nothing else is exported,
+//! because exported symbols are always linked.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

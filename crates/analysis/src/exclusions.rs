@@ -1,14 +1,12 @@
-//! The seconds of a run that criteria leave out, because a process was lost and what it had to send was nobody's: which they are, how long,
-//! and that they are left out. What is measured in the others is not its business.
+//! Seconds that criteria exclude, because a node was lost and its share was unsent.
 
 use record::{Run, clock};
 
-/// Stretches of time, in nanoseconds from the start, in order.
+/// Periods in nanoseconds from the start, ordered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LeftOut(Vec<(u64, u64)>);
 
 impl LeftOut {
-    /// What is left out of those stretches of a run that somebody asks for.
     pub fn new(run: &Run, is_asked: impl Fn((u64, u64)) -> bool) -> LeftOut {
         let all = run.totals.left_out().iter();
         LeftOut(all.copied().filter(|span| is_asked(*span)).collect())
@@ -18,14 +16,14 @@ impl LeftOut {
         self.0.is_empty()
     }
 
-    /// Whether anything of a stretch of time is left out, and so the whole of it.
+    /// Whether any of the period is excluded.
     pub fn has(&self, (from, to): (u64, u64)) -> bool {
         self.0
             .iter()
             .any(|left_out| from < left_out.1 && to > left_out.0)
     }
 
-    /// A stretch of time without what is left out of it.
+    /// The period without what is excluded.
     pub fn rest(&self, (from, to): (u64, u64)) -> Vec<(u64, u64)> {
         let mut rest = Vec::new();
         let mut next = from;
@@ -40,7 +38,6 @@ impl LeftOut {
         rest
     }
 
-    /// That it is left out, in words; none where nothing is.
     pub fn text(&self) -> Option<String> {
         let spans = self.0.iter();
         let spans: Vec<String> = spans

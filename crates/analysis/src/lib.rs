@@ -1,9 +1,10 @@
-//! WHAT it means: the figures, the verdict, the conclusions and the course of a run, computed from its record alone.
+//! Computes figures, verdict and conclusions of a run from its record.
 //!
-//! In this order, and each knows only those before it: [`figures`] are ledgers, percentiles and rates; [`verdict`] judges criteria
-//! and the measurement itself; [`summary`] holds every figure that any rendering shows; [`series`] is what charts are drawn from;
-//! [`conclusions`] are sentences that name where their figures stand; [`summarise`] makes a summary whole, and [`page`] is all of
-//! it in one object; [`newest`] says what the newest interval of a run was like. What follows from several runs, or while one goes on, is `decisions`'s. Pure functions: no I/O, no clock, and no layout.
+//! Modules in order of dependency: [`figures`] has ledgers, percentiles and rates; [`verdict`]
+//! judges criteria and the measurement; [`summary`] holds every reported figure; [`series`] is the
+//! data of charts; [`conclusions`] are sentences with references to figures; [`summarise`]
+//! completes the summary; [`page`] is all of it in one object; [`newest`] describes the newest
+//! interval. Pure functions without I/O.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! The newest interval of a run that goes on, for whoever watches it: how far the run is, what was answered, how fast, and which errors
-//! there are. It shows nothing, and nothing of it is kept or judged: that is computed of the whole record.
+//! The newest interval of a running test: progress, rate, times and errors. Final results come from
+//! the record.
 
 use measure::{Interval, TimeKind, label, label::LabelGroup};
 use record::{FirstError, LabelTotals, Model, Run};
@@ -10,73 +10,54 @@ use crate::{
     summary::Figure,
 };
 
-/// So many kinds of errors are told; how many more there are is.
 const MOST_KINDS: usize = 50;
 
-/// The newest interval. Times are nanoseconds from the start.
 #[derive(Debug, Clone, Serialize)]
 pub struct LatestInterval {
-    /// Its start and end; the end is how far the run is.
+    /// The end is the progress of the run.
     pub span_ns: (u64, u64),
-    /// When the load ends; 0: that is not known.
+    /// End of the load; 0 if unknown.
     pub end_ns: u64,
-    /// The phase, where there are several.
     pub phase: Option<PhaseNow>,
-    /// Whether users wait for their answers before they go on: then how many there are says more than what is in flight.
+    /// Closed model: then the number of users matters more than requests in flight.
     pub closed: bool,
-    /// Answers per second, right or wrong; none before there was an interval.
+    /// Responses per second, ok or failed; `None` before the first interval.
     pub answered_per_second: Option<f64>,
-    /// Requests under way at its end.
     pub in_flight: u64,
-    /// Virtual users under way at its end.
     pub users: u64,
-    /// Which time the percentile is of.
     pub time: &'static str,
-    /// 95th percentile; none where nothing ended.
+    /// `None` if nothing finished.
     pub p95: Option<Figure>,
-    /// Requests that ended.
     pub ended: u64,
-    /// Of them, those that failed or had no complete answer.
+    /// Failed or unanswered.
     pub errors: u64,
-    /// The same as a share; none where nothing ended.
     pub error_share: Option<f64>,
-    /// Errors of the run so far.
     pub errors_so_far: u64,
-    /// The kinds of errors by endpoint, those that came last first.
+    /// By endpoint, most recent first.
     pub kinds: Vec<ErrorKind>,
-    /// So many kinds more.
     pub kinds_left_out: usize,
 }
 
-/// Where among the phases the run is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PhaseNow {
-    /// Its name; empty where it has none.
     pub name: String,
-    /// From 1.
     pub number: usize,
-    /// How many there are.
     pub of: usize,
 }
 
-/// One kind of error under one label.
 #[derive(Debug, Clone, Serialize)]
 pub struct ErrorKind {
-    /// In words.
     pub reason: String,
-    /// `failed` (an answer came), or the class of the missing answer.
+    /// `failed`, or the class of the unanswered request.
     pub class: String,
-    /// The label's text.
     pub label: String,
-    /// How often so far.
     pub count: u64,
-    /// How often in the newest interval.
+    /// In the newest interval.
     pub now: u64,
-    /// The first of them, with what was expected and found where that is known.
     pub first: Option<FirstError>,
 }
 
-/// The newest interval of a run; without one, before the start.
+/// Describes the newest interval; without one, the state before the start.
 #[must_use]
 pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     let all = run.totals.label(label::ALL);
@@ -110,7 +91,6 @@ pub fn latest(run: &Run, interval: Option<&Interval>) -> LatestInterval {
     }
 }
 
-/// The time that a run is judged by first, from what is known of all its requests so far.
 #[must_use]
 pub fn headline(run: &Run, all: &LabelTotals) -> TimeKind {
     let counters = &all.slot.counters;
@@ -121,7 +101,7 @@ pub fn headline(run: &Run, all: &LabelTotals) -> TimeKind {
     }
 }
 
-/// Whatever of an interval has that time: all requests, or the iterations.
+/// The part of an interval that has this time: all requests, or iterations.
 #[must_use]
 pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
     let mut part = LabelTotals::default();
@@ -135,7 +115,7 @@ pub fn timed(run: &Run, interval: &Interval, kind: TimeKind) -> LabelTotals {
     part
 }
 
-/// Where among its phases a run is; none where there are no several.
+/// `None` if there is only one phase.
 #[must_use]
 pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     let phases = &run.manifest.phases;
@@ -147,7 +127,7 @@ pub fn phase(run: &Run, number: usize) -> Option<PhaseNow> {
     })
 }
 
-/// By label and reason. When a reason came last is known of all labels together.
+/// Errors by label and reason. The time of the last one is known for all labels together only.
 fn kinds(run: &Run, interval: Option<&Interval>) -> Vec<ErrorKind> {
     let mut kinds = Vec::new();
     for cause in figures::errors(run) {

@@ -1,5 +1,4 @@
-//! The points of a run's history side by side with the light rows of the intervals in them: everything that a column is
-//! computed from.
+//! Points of a run's history with the intervals in them, for computing columns.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +6,14 @@ use measure::{TimeKind, interval::Gauge};
 
 use record::{IntervalRow, LabelTotals, Run};
 
-/// One point of the run.
 pub struct Moment<'a> {
-    /// Start and end, in nanoseconds from the start of the test.
     pub span: (u64, u64),
-    /// All requests.
     pub all: LabelTotals,
-    /// All iterations.
     pub iterations: LabelTotals,
-    /// The intervals in it.
     pub rows: Vec<&'a IntervalRow>,
 }
 
-/// The points of a run, in order: unpacking them takes most of the time of everything that is computed from them.
+/// Unpacks the points of a run, in order. Expensive.
 #[must_use]
 pub fn collect(run: &Run) -> Vec<Moment<'_>> {
     let history = &run.totals.history;
@@ -43,12 +37,11 @@ pub fn collect(run: &Run) -> Vec<Moment<'_>> {
 }
 
 impl Moment<'_> {
-    /// Its length in nanoseconds.
     pub fn length_ns(&self) -> u64 {
         (self.span.1 - self.span.0).max(1)
     }
 
-    /// The part that has this kind of time.
+    /// The part with this kind of time.
     pub fn part(&self, kind: TimeKind) -> &LabelTotals {
         if kind == TimeKind::Iteration {
             &self.iterations
@@ -57,12 +50,11 @@ impl Moment<'_> {
         }
     }
 
-    /// A run-wide count, added up.
     pub fn sum(&self, figure: impl Fn(&IntervalRow) -> u64) -> u64 {
         self.rows.iter().map(|row| figure(row)).sum()
     }
 
-    /// A level's samples: mean and largest; none without samples.
+    /// Mean and maximum of a level; `None` without samples.
     pub fn level(&self, gauge: impl Fn(&IntervalRow) -> Gauge) -> Option<(f64, u64)> {
         let gauges = self.rows.iter().map(|row| gauge(row));
         let (samples, sum, max) = gauges.fold((0, 0, 0), |(n, sum, max), gauge| {

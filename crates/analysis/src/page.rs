@@ -1,5 +1,5 @@
-//! The page's data: summary, series and manifest in one object, and what of it is new since the page last heard. The shapes are
-//! those of `web/src/types.ts`. It lays nothing out and writes no HTML.
+//! Data of the report page: summary, series and manifest, and the changes since an update. Shapes
+//! as in `web/src/types.ts`.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,29 +13,22 @@ use crate::{
     verdict::timeline,
 };
 
-/// Everything that the page is given.
 #[derive(Debug, Clone, Serialize)]
 pub struct Page {
-    /// Every figure.
     pub summary: Summary,
-    /// The run over time.
     pub series: Series,
-    /// What was run, and where.
     pub manifest: Manifest,
 }
 
-/// What a page is told that has the points up to `from` already.
+/// Changes for a page that has the points up to `from`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Tick<'a> {
-    /// Every figure.
     pub summary: &'a Summary,
-    /// The series; `points`, `criteria_timeline` and the values of `server` hold only what comes from index `from` on.
+    /// `points`, `criteria_timeline` and the values of `server` hold only points from `from` on.
     pub series: Value,
-    /// The index of the first point in it.
     pub from: usize,
 }
 
-/// The page of a run.
 #[must_use]
 pub fn build(run: &Run) -> Page {
     let timeline = timeline::build(run);
@@ -48,17 +41,16 @@ pub fn build(run: &Run) -> Page {
 }
 
 impl Page {
-    /// So many points of this width: a page that knows fewer of the same width can be told the rest.
+    /// Number and width of points. A page with fewer points of the same width can be updated.
     #[must_use]
     pub fn extent(&self) -> (u64, usize) {
         (self.series.width_ns, self.series.points.from_ns.len())
     }
 }
 
-/// What is new from a point on.
+/// Changes since a point.
 ///
-/// # Errors
-/// When the series cannot be written as JSON.
+/// # Errors Fails if the series cannot be serialized.
 pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     let mut series = serde_json::to_value(&page.series)?;
     for columns in ["points", "criteria_timeline"] {
@@ -79,7 +71,7 @@ pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     })
 }
 
-/// Drops the first points of every column, however deep it lies. A list of lists is columns, not a column.
+/// Drops the first points of every nested column. A list of lists holds columns.
 fn cut(columns: &mut Value, from: usize) {
     match columns {
         Value::Object(members) => members.values_mut().for_each(|value| cut(value, from)),

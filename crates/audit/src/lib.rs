@@ -1,5 +1,6 @@
-//! WHAT others measured: what other tools left, read ([`import`]), held against itself ([`check`]), and put into the shapes of a run of
-//! ours ([`as_run`]), so that it is told as one, or beside a run ([`beside`]). What is unknown is left out, never zero. This crate opens no file: it is given texts.
+//! Imports results of other tools ([`import`]), checks them ([`check`]), converts them to our
+//! figures ([`as_run`]), and adds external metrics ([`beside`]). Unknown figures are omitted. Texts
+//! in, no files.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,10 @@
-//! Everything that renderings of a run show, audited like any other tool's output.
+//! Audits our own results like those of other tools.
 
 use analysis::page::{self, Page};
 use record::Run;
 
 use crate::check::{self, Severity};
 
-/// Computes what renderings show. Contradictions found in it are among its notes.
 #[must_use]
 pub fn page(run: &Run) -> Page {
     let mut page = page::build(run);

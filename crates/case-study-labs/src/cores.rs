@@ -1,5 +1,5 @@
-//! The processor of an instance, in virtual time: so many cores, first come, first served, and now and then a pause of the whole
-//! instance, as of a garbage collection. When a piece of computing is done is worked out when it is asked for. Reads no clock.
+//! Cores of an instance in virtual time: FIFO, with pauses of the whole instance as by a garbage
+//! collector.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,17 +7,16 @@ use std::collections::BinaryHeap;
 use lab::draw::{Draws, For};
 use lab::fifo::Fifo;
 
-/// Pauses of the whole instance: one in each stretch of time, somewhere in it.
+/// One per period, at a varying place in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
     pub(crate) length_ns: u64,
     pub(crate) every_ns: u64,
 }
 
-/// Stretches of time that are known in advance: how much of them is over.
+/// Known future periods: how much has passed.
 #[derive(Debug, Default)]
 pub(crate) struct Booked {
-    /// Those that are not over: to, from.
     spans: BinaryHeap<Reverse<(u64, u64)>>,
     ended_ns: u64,
 }
@@ -27,7 +26,7 @@ impl Booked {
         self.spans.push(Reverse((to_ns, from_ns)));
     }
 
-    /// What of them has passed by now, added up.
+    /// Passed so far.
     pub(crate) fn passed_ns(&mut self, now_ns: u64) -> u64 {
         self.settle(now_ns);
         let under_way = self.spans.iter();
@@ -35,7 +34,6 @@ impl Booked {
         self.ended_ns + under_way.sum::<u64>()
     }
 
-    /// How many are not over.
     pub(crate) fn left(&mut self, now_ns: u64) -> usize {
         self.settle(now_ns);
         self.spans.len()
@@ -73,7 +71,7 @@ impl Cores {
         }
     }
 
-    /// Has a core compute for so long, as soon as one is free; says when that is done.
+    /// Schedules computation on the next free core and returns its end.
     pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
         if ns == 0 {
             return self.behind_pause(now_ns);
@@ -84,7 +82,7 @@ impl Cores {
         self.behind_pause(done)
     }
 
-    /// The moment, or the end of the pause that it falls into.
+    /// The moment, or the end of the pause around it.
     pub(crate) fn behind_pause(&self, moment_ns: u64) -> u64 {
         match self.pause_around(moment_ns) {
             Some((from, to)) if (from..to).contains(&moment_ns) => to,
@@ -92,17 +90,15 @@ impl Cores {
         }
     }
 
-    /// How long cores have been busy up to now, added up.
     pub(crate) fn busy_ns(&mut self, now_ns: u64) -> u64 {
         self.booked.passed_ns(now_ns) + self.paused_ns(now_ns)
     }
 
-    /// Pieces of computing that are under way or wait for a core.
+    /// Running or waiting for a core.
     pub(crate) fn under_way(&mut self, now_ns: u64) -> usize {
         self.booked.left(now_ns)
     }
 
-    /// The pause of the stretch that a moment lies in.
     fn pause_around(&self, moment_ns: u64) -> Option<(u64, u64)> {
         let Pauses {
             length_ns,
@@ -120,7 +116,7 @@ impl Cores {
         Some((from, from + length_ns))
     }
 
-    /// All pauses up to now, added up: one core collects meanwhile.
+    /// Total of pauses: one core collects garbage.
     fn paused_ns(&self, now_ns: u64) -> u64 {
         let (Some(pauses), Some((from, to))) = (self.pauses, self.pause_around(now_ns)) else {
             return 0;

@@ -1,5 +1,4 @@
-//! JSON Web Tokens with HS256, as far as labs ask for them: one is made for whoever wants to get in, and whether one may is told.
-//! What else a token claims is its reader's business.
+//! JSON Web Tokens with HS256.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -7,12 +6,11 @@ use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-/// A token without an end, signed with this secret.
+/// Without expiry.
 pub(crate) fn signed(secret: &str, issuer: &str) -> String {
     made(secret, json!({ "iss": issuer }))
 }
 
-/// A token that claims this, signed with this secret.
 pub(crate) fn made(secret: &str, claims: Value) -> String {
     let part = |value: Value| BASE64.encode(value.to_string());
     let head = part(json!({ "alg": "HS256", "typ": "JWT" }));
@@ -21,12 +19,13 @@ pub(crate) fn made(secret: &str, claims: Value) -> String {
     format!("{signed}.{}", signature.unwrap_or_default())
 }
 
-/// Whether a token was signed with this secret and is valid at this moment, in seconds since 1970; else why not.
+/// `now_s` in seconds since 1970.
+///
+/// # Errors Why it is invalid.
 pub(crate) fn check(secret: &str, token: &str, now_s: f64) -> Result<(), &'static str> {
     claims(secret, token, now_s).map(drop)
 }
 
-/// What a valid token claims; else why it is none.
 pub(crate) fn claims(secret: &str, token: &str, now_s: f64) -> Result<Value, &'static str> {
     let malformed = "the token is no JSON Web Token";
     let (signed, signature) = token.rsplit_once('.').ok_or(malformed)?;
@@ -57,7 +56,6 @@ pub(crate) fn claims(secret: &str, token: &str, now_s: f64) -> Result<Value, &'s
 }
 
 fn mac(secret: &str, signed: &str) -> Option<Hmac<Sha256>> {
-    // No key is too long or too short for it.
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
     mac.update(signed.as_bytes());
     Some(mac)
@@ -67,7 +65,7 @@ fn mac(secret: &str, signed: &str) -> Option<Hmac<Sha256>> {
 mod tests {
     use super::*;
 
-    /// Made by somebody else's library, with the secret `your-256-bit-secret`.
+    /// From another library, with the secret `your-256-bit-secret`.
     const KNOWN: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 
     #[test]

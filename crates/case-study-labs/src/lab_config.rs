@@ -1,16 +1,14 @@
-//! The `option=value` pairs of a lab as they were given, with a default for each: read, or refused with the advice of whoever reads them.
+//! `option=value` pairs of a lab, with defaults.
 
 use lab::units;
 use lab::{LabError, LabOptions};
 
-/// The pairs of a lab.
 pub(crate) struct LabConfig<'a> {
     pub(crate) lab: &'static str,
     pub(crate) options: &'a LabOptions,
 }
 
 impl LabConfig<'_> {
-    /// The value of an option, or what it usually is.
     pub(crate) fn value<T>(
         &self,
         option: &str,
@@ -21,13 +19,11 @@ impl LabConfig<'_> {
         read(text).map_err(|advice| bad(self.lab, option, text, advice))
     }
 
-    /// A number from 1 on.
     pub(crate) fn count(&self, option: &str, usual: &str, most: u64) -> Result<u64, LabError> {
         self.value(option, usual, |text| units::count(text, 1..=most))
     }
 }
 
-/// What is wrong with a value, and what would do.
 pub(crate) fn bad(
     lab: &'static str,
     option: &str,

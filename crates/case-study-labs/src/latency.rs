@@ -1,5 +1,4 @@
-//! `latency=300ms`: every answer of a route leaves so long after its request came, however long the work took. The moment is computed
-//! when the request is there, so that no late wake-up adds up. Decides nothing about what is answered.
+//! `latency=300ms`: responses leave this long after the request arrived, from a precomputed moment.
 
 use std::sync::Arc;
 
@@ -12,7 +11,6 @@ use crate::timer::Timer;
 use lab::units;
 use lab::{LabError, LabOptions, clock};
 
-/// How long answers take.
 #[derive(Clone)]
 pub(crate) struct FixedLatency {
     timer: Arc<Timer>,
@@ -20,7 +18,6 @@ pub(crate) struct FixedLatency {
 }
 
 impl FixedLatency {
-    /// As long as an option of this lab says; where it does not, as long as the work takes.
     pub(crate) fn from_option(
         lab: &'static str,
         options: &LabOptions,
@@ -32,7 +29,6 @@ impl FixedLatency {
         })
     }
 
-    /// The same and so much more.
     pub(crate) fn and(&self, more_ns: u64) -> Self {
         Self {
             timer: Arc::clone(&self.timer),
@@ -40,7 +36,6 @@ impl FixedLatency {
         }
     }
 
-    /// Gives the routes that are there so far this latency.
     pub(crate) fn attach<S: Clone + Send + Sync + 'static>(&self, routes: Router<S>) -> Router<S> {
         if self.ns == 0 {
             return routes;
@@ -49,7 +44,6 @@ impl FixedLatency {
     }
 }
 
-/// A duration among a lab's options; none where it is not given.
 pub(crate) fn duration(
     lab: &'static str,
     options: &LabOptions,

@@ -1,5 +1,5 @@
-//! The embedded targets of the case studies: the FHIR server, the check-in service, the URL shortener and Pepeunit.
-//! What every lab shares is in the crate `lab`; like it, this crate uses nothing of the engine.
+//! Embedded targets of the case studies: FHIR server, check-in, URL shortener, Pepeunit.
+//! Independent of the engine, like `lab`.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,6 @@ mod wall_clock;
 
 use lab::LabEntry;
 
-/// Every lab of the product: the general ones and those of the case studies.
 pub const LABS: &[LabEntry] = &[
     lab::SUM,
     fhir::LAB,

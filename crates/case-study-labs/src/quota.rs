@@ -1,19 +1,16 @@
-//! A processor that may be used for a part of each period only, as a control group's quota has it, in virtual time: one core at full speed
-//! until the period's part is used up, then nothing until the next period begins. First come, first served. Reads no clock.
+//! CPU quota of a control group in virtual time: one core until the period's quota is used. FIFO.
 
 use crate::cores::Booked;
 
-/// The kernel's own period.
 pub(crate) const PERIOD_NS: u64 = 100_000_000;
 
-/// A part of a core.
 #[derive(Debug)]
 pub(crate) struct Quota {
-    /// What may be used of each period.
+    /// Per period.
     part_ns: u64,
-    /// The next piece of computing begins here at the earliest.
+    /// Start of the next computation, at the earliest.
     free_ns: u64,
-    /// The period that `free_ns` lies in, and what has been used of its part.
+    /// Period of `free_ns`, and what is used of it.
     period: u64,
     used_ns: u64,
     busy: Booked,
@@ -21,7 +18,6 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// A quota of so much of each period, above zero and at most the whole of it.
     pub(crate) fn new(part_ns: u64) -> Self {
         Self {
             part_ns: part_ns.clamp(1, PERIOD_NS),
@@ -33,9 +29,9 @@ impl Quota {
         }
     }
 
-    /// Has it compute for so long, behind what came before; says when that is done.
+    /// Returns the end.
     pub(crate) fn compute(&mut self, now_ns: u64, ns: u64) -> u64 {
-        // Whoever never asks how busy it was keeps nothing either.
+        // Releases memory if figures are never read.
         self.busy.settle(now_ns);
         self.held_back.settle(now_ns);
         let mut at = now_ns.max(self.free_ns);
@@ -59,12 +55,11 @@ impl Quota {
         at
     }
 
-    /// For how long it has computed.
     pub(crate) fn busy_ns(&mut self, now_ns: u64) -> u64 {
         self.busy.passed_ns(now_ns)
     }
 
-    /// For how long something waited while nothing was left of the period's part.
+    /// Time throttled.
     pub(crate) fn held_back_ns(&mut self, now_ns: u64) -> u64 {
         self.held_back.passed_ns(now_ns)
     }
@@ -93,7 +88,7 @@ mod tests {
     fn nothing_of_a_period_is_saved_up() {
         let mut quota = Quota::new(25 * MS);
         assert_eq!(quota.compute(1_000 * MS, 30 * MS), 1_105 * MS);
-        // Ends with its period: the next has its whole part.
+        // Ends with its period.
         let mut quota = Quota::new(25 * MS);
         assert_eq!(quota.compute(90 * MS, 20 * MS), 110 * MS);
         assert_eq!(quota.compute(110 * MS, 20 * MS), 205 * MS);
@@ -106,10 +101,10 @@ mod tests {
         for n in 0..10_000_u64 {
             done = quota.compute(n * MS, MS);
         }
-        // 10 s of computing at a quarter of a core.
+        // 10 s of computation at a quarter core.
         assert!(done.abs_diff(39_925 * MS) <= 100 * MS, "{done}");
         assert_eq!(quota.busy_ns(done), 10_000 * MS);
-        // What is over does not stay in memory.
+        // Old periods are released.
         assert_eq!(quota.busy.left(done) + quota.held_back.left(done), 0);
     }
 }

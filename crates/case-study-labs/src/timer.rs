@@ -1,5 +1,5 @@
-//! Wakes tasks at exact moments of CLOCK_MONOTONIC. The runtime's own timers count whole milliseconds, which would be felt in what a
-//! lab promises of its time; a thread that waits for the next moment is late by some tens of microseconds. Decides nothing.
+//! Wakes tasks at exact moments of `CLOCK_MONOTONIC`. Tokio's timers have milliseconds; this thread
+//! is late by tens of microseconds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,6 @@ use tokio::sync::oneshot;
 
 use lab::{LabError, clock};
 
-/// A thread that wakes; it ends with this.
 pub(crate) struct Timer {
     shared: Arc<TimerState>,
     thread: Option<JoinHandle<()>>,
@@ -25,7 +24,7 @@ struct TimerState {
 
 #[derive(Default)]
 struct Sleepers {
-    /// By moment, then in the order in which they came.
+    /// By moment, then by order.
     due: BinaryHeap<Reverse<(u64, u64)>>,
     wake: std::collections::HashMap<u64, oneshot::Sender<()>>,
     came: u64,
@@ -34,7 +33,6 @@ struct Sleepers {
 
 impl TimerState {
     fn lock(&self) -> MutexGuard<'_, Sleepers> {
-        // Nothing in here panics half-way.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -53,7 +51,6 @@ impl Timer {
         })
     }
 
-    /// Waits for a moment; one that has passed is not waited for.
     pub(crate) async fn until(&self, due_ns: u64) {
         if clock::monotonic_ns() >= due_ns {
             return;
@@ -71,7 +68,7 @@ impl Timer {
                 self.shared.changed.notify_one();
             }
         }
-        // A thread that is gone wakes as well: then the lab ends.
+        // If the thread has ended, so does the lab.
         let _ = woken.await;
     }
 }
@@ -81,7 +78,6 @@ impl Drop for Timer {
         self.shared.lock().over = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // It has no result, and a panic of it has been shown.
             let _ = thread.join();
         }
     }
@@ -97,7 +93,6 @@ fn wake(shared: &TimerState) {
                 if let Some(Reverse((_, number))) = waiting.due.pop()
                     && let Some(wake) = waiting.wake.remove(&number)
                 {
-                    // Whoever waits no longer need not be woken.
                     let _ = wake.send(());
                 }
                 waiting

@@ -1,5 +1,4 @@
-//! `loadline audit`: hands files to the auditor and prints what it says. Its exit codes are its own: 0 nothing contradicts, 1
-//! something does, 2 a file that it does not read, 3 a file that cannot be read.
+//! `loadline audit`. Exit codes: 0 consistent, 1 contradictions, 2 unknown format, 3 unreadable.
 
 use std::path::Path;
 
@@ -14,13 +13,11 @@ use session::exit;
 
 use crate::{args, log};
 
-/// Why there is nothing to audit.
 struct AuditError {
     why: String,
     code: u8,
 }
 
-/// Runs `loadline audit`.
 pub fn command(args: &args::Audit) -> u8 {
     let mut code = exit::PASS;
     let mut audits = Vec::new();
@@ -69,7 +66,7 @@ fn audit_file(path: &Path) -> Result<Audit, AuditError> {
             why: error.to_string(),
             code: exit::COULD_NOT_RUN,
         })?;
-        // A run's folder is audited by what its record says now, not by a summary of another day.
+        // A run is audited by its record, not by an old summary.
         serde_json::to_string_pretty(&analysis::summarise(&run)).unwrap_or_default()
     } else if path.is_dir() {
         return Err(AuditError {

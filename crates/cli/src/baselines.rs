@@ -1,5 +1,4 @@
-//! Baselines that were saved: copies of runs' records under a name, which stay when the runs themselves are pruned. What they are good
-//! for is `gate`'s.
+//! Baselines: copies of records under a name.
 
 use std::{
     fs, io,
@@ -10,13 +9,12 @@ use plan::about::is_tag;
 
 use crate::error::CommandError;
 
-/// The folder of a baseline, if one of that name was saved.
 pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     let dir = folder.join(name);
     (is_name(name) && !record::all(&dir).is_empty()).then_some(dir)
 }
 
-/// Refuses what cannot be a folder's name.
+/// Refuses names that cannot be folders.
 pub fn check(name: &str) -> Result<(), CommandError> {
     if is_name(name) {
         return Ok(());
@@ -31,7 +29,7 @@ fn is_name(name: &str) -> bool {
     is_tag(name) && name.chars().all(is_fine) && !name.starts_with('.')
 }
 
-/// Keeps copies of these records under a name, in the place of those that were kept so: all of them, or none.
+/// Replaces a baseline, completely or not at all.
 pub fn save(folder: &Path, name: &str, records: &[PathBuf]) -> Result<PathBuf, CommandError> {
     let failed = |path: &Path, error: &io::Error| {
         CommandError::could_not_run(format!("cannot write {}: {error}", path.display()))
@@ -39,7 +37,7 @@ pub fn save(folder: &Path, name: &str, records: &[PathBuf]) -> Result<PathBuf, C
     let dir = folder.join(name);
     let [new, old] = ["new", "old"].map(|what| folder.join(format!(".{name}.{what}")));
     for left in [&new, &old] {
-        // Of one that was killed on the way.
+        // Left by a killed process.
         let _ = fs::remove_dir_all(left);
     }
     for record in records {

@@ -1,4 +1,4 @@
-//! `loadline campaign`: the command line of campaigns. How one goes is `campaign`'s.
+//! Command line of `loadline campaign`.
 
 use std::{io::IsTerminal, path::PathBuf};
 
@@ -7,7 +7,6 @@ use session::exit;
 
 use crate::{args, log};
 
-/// Runs `loadline campaign`.
 pub fn command(args: &args::Campaign) -> u8 {
     let mut flags = Vec::new();
     for host in &args.allow_host {

@@ -1,5 +1,4 @@
-//! The runs that `gate` and `ab` make: processes of their own, one after the other, each with a record as any other run. What they were like is the
-//! records' to say.
+//! Runs for `gate` and `ab`, in processes of their own.
 
 use std::{
     fs,
@@ -12,39 +11,29 @@ use session::{child, exit, exports, inputs};
 
 use crate::{error::CommandError, log};
 
-/// The tags of runs, for whoever runs under a door.
 const TAGS: &str = "LOADLINE_TAGS";
 
-/// What all runs that are made for one purpose have in common.
 pub struct RunEnv<'a> {
-    /// Where their records go.
     pub runs: &'a Path,
-    /// The tag by which they are found.
     pub tag: &'a str,
-    /// Where what they print goes.
     pub folder: &'a Path,
 }
 
-/// How a run ended.
 pub struct MadeRun {
-    /// What it exited with.
     pub code: u8,
-    /// The signal that was passed on to it.
     pub signal: Option<u8>,
-    /// Its record, if it left one.
     pub record: Option<PathBuf>,
-    /// What it said on standard error, unless that was shown.
+    /// Standard error, unless shown.
     pub said: String,
 }
 
-/// A tag that no others have which are made for this.
+/// A unique tag.
 pub fn tag(purpose: &str) -> String {
     let now = record::utc(inputs::now_wall_ns(), "%Y%m%dT%H%M%SZ");
     format!("{purpose}-{now}-{:04x}", inputs::random_seed() as u16)
 }
 
 impl RunEnv<'_> {
-    /// Makes one run of this, with these flags and more tags.
     pub fn run(
         &self,
         number: u32,
@@ -58,7 +47,7 @@ impl RunEnv<'_> {
         let out = self.folder.join(format!("run-{number}.txt"));
         let errors = self.folder.join(format!("run-{number}-errors.txt"));
         let known = self.made();
-        // Whoever watches sees each run go on.
+        // On a terminal the user sees the runs.
         let errors = (!std::io::stderr().is_terminal()).then_some(&errors);
         let printed = child::own(&out, errors.map(PathBuf::as_path), |command| {
             command.arg("run").arg(what).args(flags);
@@ -75,7 +64,7 @@ impl RunEnv<'_> {
         })
     }
 
-    /// Takes away what a run has left that did not begin.
+    /// Removes remains of a run that did not start.
     pub fn clear(&self, number: u32) {
         for name in [
             format!("run-{number}.txt"),
@@ -83,11 +72,11 @@ impl RunEnv<'_> {
         ] {
             let _ = fs::remove_file(self.folder.join(name));
         }
-        // Where anything else is in it, it stays.
+        // Fails if anything else is in it.
         let _ = fs::remove_dir(self.folder);
     }
 
-    /// The tags that the environment asks for, ours, and more.
+    /// Tags of the environment, ours, and `more`.
     fn tags(&self, more: &[String]) -> String {
         let known = std::env::var(TAGS).ok().filter(|tags| !tags.is_empty());
         let ours = known.into_iter().chain([self.tag.to_owned()]);
@@ -95,7 +84,7 @@ impl RunEnv<'_> {
         all.join(",")
     }
 
-    /// The records of these runs, oldest first.
+    /// Oldest first.
     fn made(&self) -> Vec<PathBuf> {
         let is_ours = |dir: &PathBuf| {
             let manifest = record::read_manifest(dir).ok();
@@ -107,7 +96,7 @@ impl RunEnv<'_> {
     }
 }
 
-/// Refuses output files that could not be written at the end, before anything is sent.
+/// Checks before the runs that output files can be written.
 pub fn can_be_written<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(), CommandError> {
@@ -118,7 +107,7 @@ pub fn can_be_written<'a>(
     Ok(())
 }
 
-/// Refuses figures of a run whose record could not be written.
+/// Refuses runs without a complete record.
 pub fn is_recorded(ran: &MadeRun, summary: &Summary) -> Result<(), CommandError> {
     match &summary.run.unrecorded {
         None => Ok(()),
@@ -129,7 +118,7 @@ pub fn is_recorded(ran: &MadeRun, summary: &Summary) -> Result<(), CommandError>
     }
 }
 
-/// What a run that left no record said, and what to end with.
+/// Error of a run without a record.
 pub fn without_record(ran: &MadeRun) -> CommandError {
     let said = ran.said.lines().filter_map(|line| {
         let line = line.strip_prefix("loadline: ")?;

@@ -1,12 +1,11 @@
-//! Colour for the words that somebody looks for first in a final summary, where standard output is a terminal that has colours. It changes no
-//! character of what is said.
+//! Colours verdicts in summaries on terminals.
 
 use std::io::IsTerminal;
 
 const GOOD: &str = "32";
 const UNSURE: &str = "33";
 const BAD: &str = "31";
-/// What a line begins with, how much of it is coloured, and how.
+/// Start of line, coloured part, colour.
 const WORDS: [(&str, &str, &str); 8] = [
     ("PASS ", "PASS", GOOD),
     ("FAIL ", "FAIL", BAD),
@@ -18,14 +17,12 @@ const WORDS: [(&str, &str, &str); 8] = [
     ("measurement INVALID", "INVALID", BAD),
 ];
 
-/// Whether standard output shows colours, and nobody has asked for none.
 pub fn shows() -> bool {
     let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let is_dumb = said("TERM").is_none_or(|term| term == "dumb");
     std::io::stdout().is_terminal() && said("NO_COLOR").is_none() && !is_dumb
 }
 
-/// The text with its verdicts coloured.
 pub fn verdicts(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let known = WORDS

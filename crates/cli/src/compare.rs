@@ -1,5 +1,4 @@
-//! `loadline compare`: finds the runs of both sides, refuses what cannot be compared, and shows what came of it. What it means is
-//! `decisions::compare`'s.
+//! `loadline compare`: finds and checks runs; `decisions::compare` evaluates.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +14,8 @@ use crate::{
     log, rerender, shell,
 };
 
-/// Where comparisons are kept, if nobody says otherwise.
 const FOLDER: &str = ".loadline/comparisons";
 
-/// Runs `loadline compare`.
 pub fn command(args: &args::Compare) -> u8 {
     match run(args) {
         Ok(code) => code,
@@ -53,7 +50,6 @@ fn run(args: &args::Compare) -> Result<u8, CommandError> {
     })
 }
 
-/// What is asked, by the flags.
 pub fn asked(judged: &args::Judged) -> Result<CompareConfig, CommandError> {
     let subjects = judged
         .metric
@@ -69,7 +65,6 @@ pub fn asked(judged: &args::Judged) -> Result<CompareConfig, CommandError> {
     })
 }
 
-/// A share that a flag was given.
 pub fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     match parse_quantity(text) {
         Ok(Quantity::Share(share)) if share < 1.0 => Ok(share),
@@ -80,7 +75,7 @@ pub fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     }
 }
 
-/// Writes the report, and the JSON where it is wanted; false when either could not be.
+/// Returns false if a file could not be written.
 pub fn write(comparison: &Comparison, dir: &Path, json: Option<&Path>) -> bool {
     let written = derived::write_comparison(dir, comparison);
     let written = written.and_then(|()| match json {
@@ -104,12 +99,11 @@ pub fn write(comparison: &Comparison, dir: &Path, json: Option<&Path>) -> bool {
     }
 }
 
-/// Where a comparison is kept, if nobody says otherwise.
 pub fn place(baseline: &str, candidate: &str) -> PathBuf {
     Path::new(FOLDER).join(folder(baseline, candidate))
 }
 
-/// What a comparison's folder is called: as both sides are, but no longer than a file system takes.
+/// Limited in length for the file system.
 fn folder(baseline: &str, candidate: &str) -> String {
     const LONGEST: usize = 80;
     let names = format!("{baseline}-{candidate}");

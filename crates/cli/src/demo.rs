@@ -1,5 +1,4 @@
-//! `loadline demo`: the embedded FHIR target, the create → read → search test against it, and the report. Offline, in under a
-//! minute.
+//! `loadline demo`: embedded FHIR target, test and report, offline and within a minute.
 
 use std::process::Command;
 
@@ -7,10 +6,8 @@ use session::{LabProcess, child, exit, inputs};
 
 use crate::{args, log};
 
-/// The test that the demo runs, as a user would have it on disk.
 const SCRIPT: &str = include_str!("../../../examples/medplum/demo.yml");
 
-/// Runs `loadline demo`.
 pub fn command(args: &args::Demo) -> u8 {
     let token = format!("demo-{:012x}", inputs::random_seed());
     let lab = match LabProcess::start(&format!("fhir?token={token}")) {

@@ -1,5 +1,4 @@
-//! Runs of several machines on the command line: `loadline run … --on local|ray`, and `loadline node`, which carries out a part of one. How
-//! nodes begin together, what they send and who is lost is `cluster`'s.
+//! Distributed runs: `loadline run … --on local|ray`, and `loadline node`. `cluster` conducts them.
 
 use std::{fs::File, io, os::fd::AsFd};
 
@@ -18,26 +17,21 @@ use crate::{
     ray_files, rerender, run,
 };
 
-/// More parts than this do not carry out one run.
 const MOST: u64 = 4096;
-/// A part is ready so long before it begins.
+/// A part is ready this long before its start.
 const LEAD_NS: u64 = 50 * MILLISECOND;
-/// In the runs folder, where nodes of this machine keep their own records while a run goes on.
+/// Folder for the nodes' own records on this machine.
 const KEPT: &str = ".nodes";
 
-/// What is said of a script in a part that nobody conducts.
+/// Note about scripts in parts without a conductor.
 pub const NO_DONE: &str = "a done() of the script's is not called: it is given the figures of the whole run, and this is a part that nobody conducts";
 
-/// Each node of this machine is a process.
 const MOST_NODES_HERE: u64 = 256;
-/// No run has been divided between more.
 const MOST_NODES: u64 = 4096;
 
-/// Runs `loadline node`.
 pub fn node() -> u8 {
-    // What lives as long as the test.
     let mut kept = Vec::new();
-    // Standard output is the conductor's: what scripts print must not come between.
+    // Standard output belongs to the conductor; scripts print elsewhere.
     let apart = io::stdout().as_fd().try_clone_to_owned();
     let apart = apart.and_then(|fd| frontend_wrk::print_to_stderr().map(|()| File::from(fd)));
     let output = match apart {
@@ -75,10 +69,9 @@ fn refused(CommandError { lines, code }: CommandError) -> RunRefused {
     }
 }
 
-/// What stands behind `--on`, if that was asked for.
+/// Whether `--on` was given.
 ///
-/// # Errors
-/// One line of what cannot be carried out by several nodes.
+/// # Errors The run cannot be distributed.
 pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     let many = &args.many;
     if many.on.is_none() {
@@ -113,10 +106,9 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     Ok(true)
 }
 
-/// What a conductor needs beside the job.
+/// Options for the conductor.
 ///
-/// # Errors
-/// One line of what is in the way.
+/// # Errors One line.
 pub fn wanted(
     args: &args::RunArgs,
     (plan, seed): (&Plan, u64),
@@ -180,7 +172,7 @@ pub fn wanted(
     })
 }
 
-/// Gives a run of several processes a name that all of them know: it stands in messages of MQTT clients and in what these are called.
+/// Sets a stamp that all processes know, for MQTT messages and client ids.
 pub fn name(args: &mut args::RunArgs) {
     let moment = args.part.start_at.as_deref().and_then(record::moment);
     args.stamp = match (args.stamp, args.seed, moment) {
@@ -196,10 +188,9 @@ pub fn name(args: &mut args::RunArgs) {
     };
 }
 
-/// The part of a run that `--shard` asks for, if it does.
+/// The part for `--shard`, if given.
 ///
-/// # Errors
-/// One line of what is wrong with the flags, and that the moment has passed.
+/// # Errors Invalid flags, or a start in the past.
 pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
     let Some(text) = args.part.shard.as_deref() else {
         return Ok(None);

@@ -1,5 +1,4 @@
-//! `loadline doctor`: what this machine can send before anyone tries - how exactly it keeps time, how many requests a core
-//! carries, how many connections and ports there are - and what is in the way.
+//! `loadline doctor`: capacity of this machine: timing, requests per core, connections, ports.
 
 use std::fmt::Write;
 
@@ -9,7 +8,6 @@ use session::{LabProcess, exit};
 
 use crate::log;
 
-/// Runs `loadline doctor`.
 pub fn command() -> u8 {
     let mut lines = Vec::new();
     let mut advice = Vec::new();
@@ -101,7 +99,7 @@ fn limits(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     }
 }
 
-/// Lateness of a loop that only waits: no generator on this machine can be more exact.
+/// Lateness of a waiting loop, the limit of this machine.
 fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     let mut lateness = engine::clock::bare_timer_loop(1_000_000, 2_000);
     lateness.sort_unstable();
@@ -124,7 +122,7 @@ fn timing(lines: &mut DoctorLines, advice: &mut Vec<String>) {
     }
 }
 
-/// What one worker sends to the embedded server in a closed loop of two seconds.
+/// Throughput of one worker in a closed loop of two seconds.
 fn throughput() -> Result<(&'static str, String), String> {
     let run = two_seconds()?;
     let rows = || run.totals.rows.values();
@@ -145,7 +143,6 @@ fn throughput() -> Result<(&'static str, String), String> {
     ))
 }
 
-/// A run of two seconds, flat out with one worker, against a service that answers at once.
 fn two_seconds() -> Result<record::Run, String> {
     let lab = LabProcess::start("truth?mode=constant")?;
     let folder = std::env::temp_dir().join(format!("loadline-doctor-{}", std::process::id()));

@@ -1,5 +1,4 @@
-//! Embedded servers of a run: the target that a plan names as `lab:NAME`, and the broker of its MQTT clients. What they answer is
-//! `lab`'s, how a child lives and ends [`session::LabProcess`]'s.
+//! Embedded servers of a run: `lab:NAME` targets, and MQTT brokers.
 
 use plan::Plan;
 use session::{
@@ -8,14 +7,14 @@ use session::{
     mock_process,
 };
 
-/// An embedded target: one that was started for this run, or one that is lent to it.
+/// Started for this run, or provided by the parent.
 pub enum Embedded {
     Own(LabProcess),
     Lent(Vec<String>),
 }
 
 impl Embedded {
-    /// The target of the form `lab:NAME?…`, running; none where it is somewhere else.
+    /// `None` if the target is not a lab.
     pub fn start(target: &str, mocks: &[(String, String)]) -> Result<Option<Embedded>, NotStarted> {
         let Some(name) = target.strip_prefix(lab_process::SCHEME) else {
             return Ok(None);
@@ -26,7 +25,6 @@ impl Embedded {
         }))
     }
 
-    /// Where it listens.
     pub fn listeners(&self) -> &[String] {
         match self {
             Embedded::Own(lab) => lab.listeners(),
@@ -34,17 +32,16 @@ impl Embedded {
         }
     }
 
-    /// Its base URL.
     pub fn url(&self) -> &str {
         self.listeners().first().map_or("", String::as_str)
     }
 }
 
-/// What a listener that speaks MQTT is told as.
+/// Scheme of MQTT listeners.
 const MQTT: &str = "mqtt://";
 
-/// Gives the clients of a plan the place of an embedded broker, if it names one: that of the target's own lab where it is the same
-/// one, else a lab of its own, which is answered and ends when it is dropped.
+/// Resolves an embedded broker: the target's own lab, or a new one, which is returned and ends on
+/// drop.
 pub fn broker(
     plan: &mut Plan,
     target: &str,
@@ -58,7 +55,7 @@ pub fn broker(
     };
     let lent = lab_process::lent();
     let is_targets = target.strip_prefix(lab_process::SCHEME).map(bare) == Some(bare(wanted));
-    // The broker alone has one port for everything.
+    // A broker alone has one port.
     let speaks = |url: &String| match bare(wanted) {
         "mqtt" => place(url, "://"),
         _ => place(url, MQTT),
@@ -66,7 +63,7 @@ pub fn broker(
     let mut own = None;
     let place = match (lab.filter(|_| is_targets), &lent) {
         (Some(lab), _) => lab.listeners().iter().find_map(speaks),
-        // Whoever lends them names the target's first, and the broker last.
+        // The target is first in the list, the broker last.
         (None, Some(lent)) => lent.iter().rev().find_map(|url| place(url, MQTT)),
         (None, None) => {
             let started = LabProcess::start(wanted)?;
@@ -86,7 +83,7 @@ pub fn broker(
     Ok(own)
 }
 
-/// Host and port of a listener whose scheme ends so.
+/// Host and port of a listener with this scheme.
 fn place(url: &str, scheme: &str) -> Option<(String, u16)> {
     let (_, after) = url.split_once(scheme)?;
     let (host, port) = after.rsplit_once(':')?;

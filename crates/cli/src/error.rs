@@ -1,4 +1,4 @@
-//! Why a command ends before it runs anything: lines to be told, and the code to end with.
+//! Errors of commands, with exit codes.
 
 use formats::LoadErrors;
 use plan::{Problem, units};
@@ -6,14 +6,12 @@ use session::{exit, lab_process::NotStarted};
 
 use crate::mock::NotMocked;
 
-/// Why a command ends before it runs anything.
 pub struct CommandError {
     pub lines: Vec<String>,
     pub code: u8,
 }
 
 impl CommandError {
-    /// The input is at fault.
     pub fn bad_input(line: impl std::fmt::Display) -> CommandError {
         CommandError {
             lines: vec![line.to_string()],
@@ -21,13 +19,12 @@ impl CommandError {
         }
     }
 
-    /// Says it, and answers the code.
+    /// Prints it and returns the exit code.
     pub fn print(self) -> u8 {
         self.lines.iter().for_each(crate::log::error);
         self.code
     }
 
-    /// The machine is.
     pub fn could_not_run(line: impl std::fmt::Display) -> CommandError {
         CommandError {
             lines: vec![line.to_string()],
@@ -80,7 +77,6 @@ impl From<Vec<Problem>> for CommandError {
     }
 }
 
-/// What is wrong with the text of a flag.
 pub fn flag_error(flag: &str, text: &str, error: &units::GrammarError) -> CommandError {
     CommandError::bad_input(error.describe(flag, text))
 }

@@ -1,15 +1,12 @@
-//! `loadline report RUN --server NAME=FILE.csv`: what others measured while a run went on, beside what it recorded. Reading and placing it
-//! is `audit::beside`'s; the record stays as it is.
+//! `loadline report RUN --server NAME=FILE.csv`: adds external metrics. The record is unchanged.
 
 use audit::external_metrics::{self, Offset};
 use record::Run;
 
 use crate::args;
 
-/// Puts the files beside the run.
 ///
-/// # Errors
-/// One line.
+/// # Errors One line.
 pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
     let offset = offset(args.clock_offset.as_deref())?;
     if args.server.is_empty() && args.clock_offset.is_some() {
@@ -39,7 +36,7 @@ pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
     Ok(())
 }
 
-/// `2s`, `-1m`, `auto`; nothing is none.
+/// `2s`, `-1m`, `auto`.
 fn offset(text: Option<&str>) -> Result<Offset, String> {
     let Some(text) = text.map(str::trim) else {
         return Ok(Offset::Given(0));

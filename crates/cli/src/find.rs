@@ -1,4 +1,4 @@
-//! `loadline find`: the command line of searches for the load line. How one goes is `find`'s.
+//! Command line of `loadline find`.
 
 use std::path::Path;
 
@@ -21,14 +21,12 @@ use crate::{
     redact, run, shell, urls,
 };
 
-/// Where nothing says where to begin.
+/// Default first level.
 const FROM: f64 = 10.0;
-/// A plan's own load says where to begin: at this part of it.
+/// Divisor of the plan's own load for the first level.
 const PART: f64 = 4.0;
-/// The shortest search that can come to an answer.
 const SHORTEST_S: f64 = 20.0;
 
-/// Runs `loadline find`.
 pub fn command(args: &args::Find) -> u8 {
     match run(args) {
         Ok(code) => code,
@@ -43,7 +41,7 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     let what = urls::with_scheme(&args.what);
     refuse(args, &what)?;
     let is_script = front_ends::scripts(&what).is_some();
-    // They are there before whatever calls them, and all probes share them.
+    // Mocks start before their callers and are shared by all probes.
     let mocks = Mocked::start(&what, None, args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let own = if is_script {
@@ -103,7 +101,6 @@ fn run(args: &args::Find) -> Result<u8, CommandError> {
     Ok(code)
 }
 
-/// Writes the answer where the command line wants it, and opens the report.
 fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), CommandError> {
     if let Some(json) = args.json.as_deref() {
         list::write_json(json, found)?;
@@ -114,7 +111,6 @@ fn keep(args: &args::Find, found: &SearchResult, folder: &Path) -> Result<(), Co
     Ok(())
 }
 
-/// What cannot be searched, before anything is read.
 fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     if front_ends::programs(what).is_some() {
         return Err(CommandError::bad_input(format!(
@@ -140,13 +136,13 @@ fn refuse(args: &args::Find, what: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The plan as its probes have it, but for their load: whatever is wrong with it is told before anything is sent.
+/// The plan of all probes without its load, to find problems before anything is sent.
 fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Plan, CommandError> {
     let run = as_run(what, args)?;
     let flags = load::Flags::read(&run)?;
     let target = run.target.as_deref().or(Some(what));
     let is_lab = target.is_some_and(|target| target.starts_with(lab_process::SCHEME));
-    // Where an embedded target listens is not known yet, and nothing depends on it.
+    // The address of an embedded target is unknown and irrelevant.
     let target = if is_lab {
         Some("http://127.0.0.1:9")
     } else {
@@ -155,7 +151,6 @@ fn plan(args: &args::Find, what: &str, mocks: &[(String, String)]) -> Result<Pla
     load::load(&run, &flags, target, mocks)
 }
 
-/// The command line of a run of it.
 fn as_run(what: &str, args: &args::Find) -> Result<args::RunArgs, CommandError> {
     let mut words = vec!["loadline".to_owned(), "run".to_owned(), what.to_owned()];
     words.extend(flags(args));
@@ -169,7 +164,7 @@ fn as_run(what: &str, args: &args::Find) -> Result<args::RunArgs, CommandError> 
     }
 }
 
-/// What must hold: the plan's own criteria and those of the command line.
+/// Criteria of plan and command line.
 fn slos(
     args: &args::Find,
     plan: Option<&Plan>,
@@ -203,7 +198,7 @@ fn slos(
     Ok(slos)
 }
 
-/// Why a criterion cannot say where the load line is.
+/// Why a criterion cannot define a load line.
 fn unfit(criterion: &Criterion) -> Option<&'static str> {
     if criterion.phase.is_some() {
         return Some("the phases of a search are its own, leave `in \"…\"` out");
@@ -265,7 +260,6 @@ fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<SearchCon
     })
 }
 
-/// What a plan's own load comes to at its highest.
 fn own_level(load: &Load, over: Over) -> Option<f64> {
     match (load, over) {
         (Load::Open { phases, .. }, Over::Rate) => phases
@@ -296,7 +290,7 @@ fn time(flag: &str, text: &str) -> Result<f64, CommandError> {
     Ok(ns as f64 / 1e9)
 }
 
-/// Flags of every probe, in addition to its load and its seed.
+/// Flags of every probe, without load and seed.
 fn flags(args: &args::Find) -> Vec<String> {
     let mut flags = Vec::new();
     let mut several = |flag: &str, values: &[String]| {

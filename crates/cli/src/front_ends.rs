@@ -1,4 +1,4 @@
-//! The front doors that there are, one line each, and the ways through them: their commands, their files, their runs shown again.
+//! Registered front ends: commands, files, rendering of runs.
 
 use std::{ffi::OsString, path::Path, sync::Arc};
 
@@ -10,7 +10,6 @@ use session::{ExternalTool, FrontEnd, FrontEndInfo, ScriptLoader, exit};
 
 use crate::log;
 
-/// The front doors.
 const DOORS: [&dyn FrontEnd; 4] = [
     &frontend_artillery::Artillery,
     &frontend_locust::Locust,
@@ -20,7 +19,7 @@ const DOORS: [&dyn FrontEnd; 4] = [
     &frontend_wrk::Wrk,
 ];
 
-/// Readers of test files, in the order in which they are asked whether a file is theirs.
+/// Test file readers, in order of detection.
 pub fn readers() -> Vec<&'static dyn TestFileReader> {
     let mut readers: Vec<&dyn TestFileReader> = vec![&native::Plans];
     let doors: Vec<&dyn TestFileReader> = DOORS.iter().map(|door| door.reader()).collect();
@@ -28,41 +27,35 @@ pub fn readers() -> Vec<&'static dyn TestFileReader> {
     readers
 }
 
-/// The door of this name.
 pub fn named(name: &str) -> Option<&'static dyn FrontEnd> {
     DOORS.into_iter().find(|door| door.card().name == name)
 }
 
-/// Who runs this itself, because only running it tells what it sends.
 pub fn scripts(what: &str) -> Option<&'static dyn ScriptLoader> {
     let mut scripts = DOORS.iter().filter_map(|door| door.scripts());
     scripts.find(|scripts| scripts.runs(what))
 }
 
-/// Whose program this is, because only its own tool can run it.
 pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
     let mut programs = DOORS.iter().filter_map(|door| door.programs());
     programs.find(|programs| programs.runs(what))
 }
 
-/// Who is asked about requests and answers while a plan runs, by the door that read it.
+/// Hooks by the front end of the plan.
 ///
-/// # Errors
-/// One line, when the plan is not that door's after all.
+/// # Errors One line.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     named(plan.format.0).map_or(Ok(None), |door| door.hooks(plan))
 }
 
-/// A command line that is a door's.
 pub struct Called {
     door: &'static dyn FrontEnd,
-    /// The name that it was called by.
     name: String,
     arguments: Vec<OsString>,
 }
 
 impl Called {
-    /// Whose command line this is, if it is a door's: `loadline NAME …`, a link to us of that name, or `loadline help NAME …`.
+    /// `loadline NAME …`, a link of that name, or `loadline help NAME …`.
     pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Called> {
         let us = arguments.next()?;
         let us = Path::new(&us).file_name()?.to_string_lossy().into_owned();
@@ -91,17 +84,15 @@ impl Called {
         })
     }
 
-    /// How its command line is read.
     pub fn card(&self) -> FrontEndInfo {
         self.door.card()
     }
 
-    /// Runs it and answers the exit code.
     pub fn run(self) -> u8 {
         let text = |argument: &OsString| argument.to_string_lossy().into_owned();
         let arguments: Vec<String> = self.arguments.iter().map(text).collect();
         let code = self.door.run(&self.name, &arguments, &log::voice());
-        // A report that nobody could read is no success, where the original has no other idea of it.
+        // Lost output is a failure, unless the original ignores it.
         if code == exit::PASS && log::lost() {
             return self.card().lost_output;
         }
@@ -109,7 +100,6 @@ impl Called {
     }
 }
 
-/// Groups of commands in the help of `loadline`, in order. Front ends follow the first group.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run", &["run", "plan", "init", "campaign", "demo"]),
     (OTHER_TOOLS, &[]),
@@ -130,8 +120,6 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 const OTHER_TOOLS: &str = "Other tools' commands";
-
-/// Adds the commands of the front ends, and help that lists all commands in groups.
 pub fn listed(command: Command) -> Command {
     let commands = DOORS.iter().map(|door| {
         let card = door.card();
@@ -153,8 +141,6 @@ pub fn listed(command: Command) -> Command {
     );
     command.help_template(template)
 }
-
-/// The commands with their purposes, by group.
 fn groups(command: &Command) -> String {
     let front_ends: Vec<&str> = DOORS.iter().map(|door| door.card().name).collect();
     let mut text = String::new();

@@ -1,5 +1,4 @@
-//! `loadline gate`: makes runs, compares them with a baseline, and ends with a code that a pipeline understands. What the runs mean is
-//! `decisions::gate`'s and `decisions::compare`'s.
+//! `loadline gate`: runs, compares with a baseline, exits with a code for pipelines.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +18,6 @@ use crate::{
     groups, list, log, redact, rerender,
 };
 
-/// Runs `loadline gate`.
 pub fn command(args: &args::Gate) -> u8 {
     match run(args) {
         Ok(code) => code,
@@ -41,7 +39,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
     let outputs = [&args.json, &args.markdown, &args.junit];
     child_runs::can_be_written(outputs.into_iter().flatten())?;
     let runs = rerender::runs(args.runs.as_deref());
-    // All that can be known to be wrong is told before anything is sent.
+    // Everything is validated before anything is sent.
     let baseline = match &args.baseline {
         Some(text) => Some(baseline(text, args, &runs)?),
         None => None,
@@ -93,7 +91,7 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
     Ok(gate.exit_code)
 }
 
-/// The runs that a baseline is: one that was saved, or whatever `compare` takes.
+/// A saved baseline, or whatever `compare` accepts.
 fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, CommandError> {
     if let Some(dir) = baselines::find(&args.baselines, text) {
         let entrants = record::all(&dir);
@@ -115,11 +113,8 @@ fn baseline(text: &str, args: &args::Gate, runs: &Path) -> Result<Side, CommandE
     })
 }
 
-/// What became of making runs.
 enum GateRuns {
-    /// As many as wanted, or as many as could decide.
     All(Vec<PathBuf>),
-    /// A signal came.
     Stopped { records: Vec<PathBuf>, signal: u8 },
 }
 
@@ -135,7 +130,7 @@ fn make(
         .flat_map(|url| ["--target".to_owned(), url.clone()])
         .collect();
     flags.extend(args.flags.iter().cloned());
-    // A signal that comes between two runs is theirs too.
+    // Signals between runs count too.
     let stop = StopHandle::default();
     let _heard = signals::hear(&stop, String::new(), &log::voice()).map_err(|error| {
         CommandError::could_not_run(format!("signals cannot be caught: {error}"))
@@ -146,7 +141,7 @@ fn make(
         }
         let ran = ground.run(number, (&args.what, &flags), &[])?;
         if let Some(signal) = ran.signal {
-            // What was interrupted is kept, and is no run that was made.
+            // Interrupted runs are kept but not counted.
             return Ok(GateRuns::Stopped { records, signal });
         }
         let Some(record) = &ran.record else {
@@ -167,11 +162,11 @@ fn make(
         };
         let is_hindered = |baseline| !compare::incompatibilities(baseline, &this).is_empty();
         if !args.judged.anyway && baseline.is_some_and(is_hindered) {
-            // No more runs could change what comes of it.
+            // Further runs cannot change the result.
             break;
         }
         if ran.code == exit::COULD_NOT_RUN {
-            // Nothing answers, or Loadline itself failed: further runs would only take their time.
+            // No response, or an internal error: further runs are useless.
             break;
         }
     }
@@ -202,11 +197,10 @@ fn decide(
     ))
 }
 
-/// Keeps the runs as a baseline if `--save-baseline` names one.
+/// Saves the runs for `--save-baseline`.
 ///
-/// Runs that are compared with a baseline must pass. Runs that are only measured may fail their
-/// criteria: a repair of what fails is measured against them. `unfit` is why no run could be compared
-/// with them, if so.
+/// Runs compared with a baseline must pass. Without a comparison they may fail their criteria.
+/// `unfit` is why they cannot be compared.
 fn save(
     gate: &mut Gate,
     args: &args::Gate,
@@ -240,7 +234,6 @@ fn reason_not_to_keep(gate: &Gate, unfit: Option<String>) -> Option<String> {
     }
 }
 
-/// Where the report and what the runs print go.
 fn folder(args: &args::Gate, tag: &str) -> PathBuf {
     let named = args.out.clone();
     named.unwrap_or_else(|| {

@@ -1,5 +1,4 @@
-//! Which runs are meant, on either side of a comparison, and whether they may stand there: by tag, name, run, folder, or what another
-//! tool left. What is made of them is `compare`'s and `gate`'s.
+//! Resolves the runs of a comparison: tag, name, run, folder, or imported file.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,6 @@ use session::exit;
 
 use crate::{error::CommandError, import, log};
 
-/// The runs that a text names.
 pub fn side(text: &str, runs: &Path) -> Result<Side, CommandError> {
     let mut entrants: Vec<ComparedRun> = Vec::new();
     for part in parts(text) {
@@ -38,7 +36,7 @@ pub fn side(text: &str, runs: &Path) -> Result<Side, CommandError> {
     })
 }
 
-/// What a text names, one by one. A name, or a file, may have commas in it.
+/// Split by commas; names and files may contain commas.
 fn parts(text: &str) -> Vec<&str> {
     if text.starts_with("name:") || Path::new(text).exists() {
         return vec![text];
@@ -69,7 +67,6 @@ fn named(text: &str, runs: &Path) -> Result<Vec<ComparedRun>, CommandError> {
     recorded(&dir).map(|entrant| vec![entrant])
 }
 
-/// The runs in a folder that are called so.
 fn among(
     runs: &Path,
     (what, wanted): (&str, &str),
@@ -78,7 +75,7 @@ fn among(
     let mut known: Vec<String> = Vec::new();
     let mut found = Vec::new();
     for dir in record::all(runs) {
-        // What cannot be read is nobody's run by this name.
+        // Unreadable runs have no name.
         let Ok(manifest) = record::read_manifest(&dir) else {
             continue;
         };
@@ -104,13 +101,12 @@ fn among(
     )))
 }
 
-/// A run of ours.
 pub fn recorded(dir: &Path) -> Result<ComparedRun, CommandError> {
     let run = Run::open(dir).map_err(CommandError::could_not_run)?;
     if let Some(cut) = run.cut {
         log::warning(analysis::summary::cut_text(cut));
     }
-    // A record without its plan is compared by what its manifest says.
+    // Without a stored plan the manifest is compared.
     let plan = std::fs::read(dir.join("plan.json"));
     let plan = plan
         .ok()
@@ -124,7 +120,6 @@ pub fn recorded(dir: &Path) -> Result<ComparedRun, CommandError> {
     })
 }
 
-/// What another tool left.
 fn imported_run(path: &Path) -> Result<ComparedRun, CommandError> {
     let page = import::read_run(path).map_err(|failed| CommandError {
         lines: vec![failed.line],
@@ -138,7 +133,7 @@ fn imported_run(path: &Path) -> Result<ComparedRun, CommandError> {
     })
 }
 
-/// Whether two are one and the same, however they were named.
+/// Whether both are the same run.
 fn is_same(a: &ComparedRun, b: &ComparedRun) -> bool {
     let place = |entrant: &ComparedRun| {
         let dir = entrant.run.as_ref().and_then(|run| run.dir.clone());
@@ -149,7 +144,6 @@ fn is_same(a: &ComparedRun, b: &ComparedRun) -> bool {
     place(a).is_some_and(|a| place(b) == Some(a))
 }
 
-/// Refuses a run that stands on both sides.
 pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), CommandError> {
     let mut shared = baseline.runs.iter().filter(|run| {
         let mut others = candidate.runs.iter();
@@ -164,7 +158,6 @@ pub fn no_run_on_both(baseline: &Side, candidate: &Side) -> Result<(), CommandEr
     }
 }
 
-/// Refuses a figure of what there is not.
 pub fn rows_are_there(
     baseline: &Side,
     candidate: &Side,
@@ -179,7 +172,6 @@ pub fn rows_are_there(
         .map_or(Ok(()), |line| Err(CommandError::bad_input(line)))
 }
 
-/// Refuses what should not be compared, or notes it.
 pub fn hinder(
     baseline: &Side,
     candidate: &Side,

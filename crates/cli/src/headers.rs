@@ -1,11 +1,10 @@
-//! `-H 'Name: value'` of `loadline run`: headers for every request of the test. A header that a step sets itself stays the step's; what
-//! a client calls itself where nobody says so is nobody's.
+//! `-H 'Name: value'`: headers for requests that do not set them.
 
 use plan::{Plan, Request, Step, Template};
 
-/// What no command line can know of a body.
+/// Headers that depend on the body.
 const LENGTHS: [&str; 2] = ["content-length", "transfer-encoding"];
-/// Headers of which a request has one, or servers would take either.
+/// Headers that may appear once.
 const ONCE: [&str; 5] = [
     "authorization",
     "content-type",
@@ -14,16 +13,14 @@ const ONCE: [&str; 5] = [
     "user-agent",
 ];
 
-/// Whether a text can be the name of a header, or of a method.
+/// Whether it is a valid header name or method.
 pub fn is_token(text: &str) -> bool {
     let is_of_it = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !text.is_empty() && text.chars().all(is_of_it)
 }
 
-/// Reads one header.
 ///
-/// # Errors
-/// One line of what is wrong with it.
+/// # Errors One line.
 pub fn read(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':');
     let Some((name, value)) = parts.filter(|(name, _)| is_token(name)) else {
@@ -43,10 +40,8 @@ pub fn read(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.trim().to_owned()))
 }
 
-/// Adds headers to every request that does not set them.
 ///
-/// # Errors
-/// One line of what is wrong with one of them.
+/// # Errors One line.
 pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
     let headers: Vec<(String, String)> = texts
         .iter()

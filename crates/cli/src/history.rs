@@ -1,4 +1,4 @@
-//! `loadline history`: a figure over the runs that were made. What it was in each is the index's, what it means `decisions::past`'s.
+//! Command line of `loadline history`.
 
 use decisions::{
     compare,
@@ -13,7 +13,6 @@ use crate::{
     list, log, shell,
 };
 
-/// Runs `loadline history`.
 pub fn command(args: &args::History) -> u8 {
     match run(args) {
         Ok(()) => exit::PASS,

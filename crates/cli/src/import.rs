@@ -1,5 +1,5 @@
-//! `loadline report FILE`: what another tool left, rendered as a report of ours. Nothing is written of a file that is not
-//! understood as a whole.
+//! `loadline report FILE`: renders results of other tools. A file is rendered completely or not at
+//! all.
 
 use std::{
     fs, io,
@@ -18,7 +18,7 @@ use session::exit;
 
 use crate::{args, log, shell};
 
-/// Names of Locust's files behind the prefix that the user chose, the main one first.
+/// Suffixes of Locust's files, main file first.
 const LOCUST: [&str; 4] = [
     "_stats.csv",
     "_stats_history.csv",
@@ -26,18 +26,14 @@ const LOCUST: [&str; 4] = [
     "_exceptions.csv",
 ];
 
-/// The file in a report's folder that holds the path of what it is a report of.
+/// File in a report's folder with the path of its source.
 const OF: &str = "of";
 
-/// Why nothing is rendered.
 pub struct ImportError {
-    /// What is wrong.
     pub line: String,
-    /// What to end with.
     pub code: u8,
 }
 
-/// Runs `loadline report FILE`.
 pub fn command(path: &Path, args: &args::Report) -> u8 {
     match render(path, args) {
         Ok(()) => exit::PASS,
@@ -48,12 +44,11 @@ pub fn command(path: &Path, args: &args::Report) -> u8 {
     }
 }
 
-/// The run that a file of another tool tells of, with those that belong to it.
 pub fn read_run(path: &Path) -> Result<Page, ImportError> {
     let files = set(path);
     let mut imports = Vec::new();
     for file in &files {
-        // Of a set, a file may be empty but for its head: a test without failures.
+        // A file may be empty except for its head.
         match read(file) {
             Ok(import) => imports.push((file.display().to_string(), import)),
             Err(failed) if file == path || failed.code != exit::BAD_INPUT => return Err(failed),
@@ -103,7 +98,7 @@ fn render(path: &Path, args: &args::Report) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// All files of the set that a file belongs to; of other formats the file alone.
+/// All files of a set; for other formats the file alone.
 fn set(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str());
     let prefix = name.and_then(|name| LOCUST.iter().find_map(|end| name.strip_suffix(end)));
@@ -117,8 +112,8 @@ fn set(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// `run.json` leaves its report in `run.json-report`, because a `run.txt` may lie beside it. Where the report of another file of
-/// that name is, the next number is taken: each report says in [`OF`] of what it is.
+/// `run.json` gets `run.json-report`, with a number if taken by another source, which is named in
+/// [`OF`].
 fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
     let could_not = |what: &Path, error: &io::Error| ImportError {
         line: format!("cannot write {}: {error}", what.display()),
@@ -138,7 +133,7 @@ fn own_folder(path: &Path) -> Result<PathBuf, ImportError> {
         match formats::files::read(dir.join(OF)) {
             Ok(known) if known == whole => return Ok(dir),
             Ok(_) => {}
-            // What a user keeps there is no report: only a page would be lost.
+            // Without an older report nothing can be lost.
             Err(_) if dir.join(derived::PAGE).exists() => {}
             Err(_) => break dir,
         }

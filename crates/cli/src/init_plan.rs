@@ -1,4 +1,4 @@
-//! `loadline init`: where the source comes from, where the plan goes, and what is said of it. What the plan holds is the crate's of that name.
+//! Command line of `loadline init`.
 
 use std::{
     ffi::OsString,
@@ -13,10 +13,8 @@ use session::exit;
 
 use crate::{args, error::CommandError, log, urls};
 
-/// Standard input.
 const STDIN: &str = "-";
 
-/// Runs `loadline init`.
 pub fn command(args: &args::Init) -> u8 {
     match draft(args).and_then(|draft| written(args, draft)) {
         Ok(()) => exit::PASS,
@@ -27,7 +25,7 @@ pub fn command(args: &args::Init) -> u8 {
     }
 }
 
-/// What follows `init curl` is curl's, options and all: behind a `--` our own reader of arguments leaves it alone.
+/// Protects curl's arguments from our parser with `--`.
 pub fn set_apart(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     if arguments.get(1).is_none_or(|command| command != "init") {
@@ -117,7 +115,7 @@ fn written(args: &args::Init, draft: Draft) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// A file's name as one word of a shell, in one line.
+/// Quotes a file name for a shell.
 fn word(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:@%,".contains(c);
     if name.chars().all(is_plain) {
@@ -130,7 +128,7 @@ fn word(name: &str) -> String {
 fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let mut options = OpenOptions::new();
     options.write(true);
-    // Asked of the file system in one step: whoever makes the file meanwhile keeps it.
+    // Atomic: a file created in the meantime is kept.
     if force {
         options.create(true).truncate(true);
     } else {

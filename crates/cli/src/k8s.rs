@@ -1,5 +1,5 @@
-//! `loadline k8s render`: the manifests of a run of several nodes on Kubernetes. What they look like is `k8s`'s; here the test is read as a run
-//! would read it, so that what is wrong with it is known before a cluster is asked.
+//! `loadline k8s render`: manifests of a distributed run. Reads the test as a run would, to find
+//! problems early.
 
 use clap::Parser;
 use k8s::{Job, RenderOptions, Unusable};
@@ -13,11 +13,11 @@ use crate::{
     log, ray_files, run,
 };
 
-/// Beside the load and its drain, for images and hosts that are not there yet.
+/// Time for images and hosts, added to load and drain.
 const MARGIN_S: u64 = 15 * 60;
-/// From now to the beginning of an indexed job, where nobody says when.
+/// Default delay of an indexed job.
 const AHEAD_NS: u64 = 5 * 60 * SECOND;
-/// Flags whose values are the manifest's to say.
+/// Flags that the manifest sets.
 const OURS: [&str; 10] = [
     "--on",
     "--nodes",
@@ -31,7 +31,6 @@ const OURS: [&str; 10] = [
     "--open",
 ];
 
-/// Runs `loadline k8s`.
 pub fn command(args: &args::K8s) -> u8 {
     let args::K8sCommand::Render(args) = &args.command;
     render(args).unwrap_or_else(CommandError::print)
@@ -54,7 +53,7 @@ fn render(args: &args::Render) -> Result<u8, CommandError> {
     Ok(exit::PASS)
 }
 
-/// What `loadline run` makes of the flags.
+/// Parsed flags of `loadline run`.
 fn run_of(args: &args::Render) -> Result<args::RunArgs, CommandError> {
     let is_ours = |flag: &&String| {
         let name = flag.split_once('=').map_or(flag.as_str(), |(name, _)| name);
@@ -165,7 +164,7 @@ fn wanted(
     })
 }
 
-/// Names what of the manifest holds secrets in clear; returns whether files do.
+/// Warns about secrets in the manifest. Returns whether files contain any.
 fn warn_of_secrets(
     run: &args::RunArgs,
     plan: &Plan,
@@ -194,7 +193,7 @@ fn warn_of_secrets(
     !names.is_empty()
 }
 
-/// Of an indexed job the manifest says the seed.
+/// The manifest sets the seed of an indexed job.
 fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
     let mut kept = Vec::new();
     let mut all = flags.iter();
@@ -208,7 +207,7 @@ fn without_seed(flags: &[String], on_ray: bool) -> Vec<String> {
     kept
 }
 
-/// When all parts begin, as it is written and in nanoseconds.
+/// Start of all parts, as text and in nanoseconds.
 fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), CommandError> {
     let Some(text) = &args.start_at else {
         let at_ns = (now_ns + AHEAD_NS).div_ceil(SECOND) * SECOND;

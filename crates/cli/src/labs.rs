@@ -1,11 +1,10 @@
-//! Labs from the command line: `loadline lab NAME`. Labs as targets of runs are started by `session`.
+//! Command line of `loadline lab`.
 
 use case_study_labs::LABS;
 use session::exit;
 
 use crate::{args, log};
 
-/// Runs `loadline lab`.
 pub fn command(args: &args::Lab) -> u8 {
     let Some(name) = &args.name else {
         let width = LABS.iter().map(|lab| lab.name.len()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `loadline list`: the runs that were made. What is known of them is `history`'s.
+//! Command line of `loadline list`.
 
 use decisions::run_index::IndexedRun;
 use report::{console, derived};
@@ -6,7 +6,6 @@ use session::exit;
 
 use crate::{args, error::CommandError, log, rerender};
 
-/// Runs `loadline list`.
 pub fn command(args: &args::List) -> u8 {
     match run(args) {
         Ok(()) => exit::PASS,
@@ -30,7 +29,6 @@ fn run(args: &args::List) -> Result<(), CommandError> {
     }
 }
 
-/// Writes something as JSON where it is wanted.
 pub fn write_json<T: serde::Serialize>(
     path: &std::path::Path,
     what: &T,
@@ -43,7 +41,7 @@ pub fn write_json<T: serde::Serialize>(
     written.map_err(CommandError::could_not_run)
 }
 
-/// The runs that are asked for, oldest first; at least one.
+/// Oldest first, at least one.
 pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, CommandError> {
     if which.last == Some(0) {
         return Err(CommandError::bad_input(
@@ -80,7 +78,7 @@ pub fn which(which: &args::Which, again: bool) -> Result<Vec<IndexedRun>, Comman
     Ok(runs.split_off(runs.len() - last))
 }
 
-/// That no run is meant, and which there are.
+/// Error with the available names.
 fn none(which: &args::Which, all: &[IndexedRun], folder: &std::path::Path) -> String {
     let wanted = which.tag.iter().map(|tag| format!("the tag `{tag}`"));
     let wanted = wanted.chain(which.name.iter().map(|name| format!("the name `{name}`")));

@@ -1,5 +1,4 @@
-//! What the command line says of the load: flags with a grammar of their own, a URL's plan, and the load of a file that flags replace. What is
-//! measured, judged and shown is said elsewhere.
+//! Load flags: parsing, plans of URLs, and replacement of a file's load.
 
 use std::path::PathBuf;
 
@@ -13,7 +12,6 @@ use crate::{
     front_ends, headers, messages, urls,
 };
 
-/// The flags that have a grammar of their own.
 pub struct Flags {
     pub rate: Option<plan::Rate>,
     pub duration_ns: Option<u64>,
@@ -24,10 +22,8 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Reads them.
     ///
-    /// # Errors
-    /// What is wrong with the first that cannot be read.
+    /// # Errors The first invalid flag.
     pub fn read(args: &args::RunArgs) -> Result<Flags, CommandError> {
         let rate = args
             .rate
@@ -36,7 +32,7 @@ impl Flags {
         let duration = args.duration.as_deref().map(|text| {
             units::parse_duration(text).map_err(|e| flag_error("--duration", text, &e))
         });
-        // No drain at all is a wish that can be met; a test of no length is not.
+        // A drain of zero is valid, a duration of zero is not.
         let drain_ns = match args.drain.as_str() {
             "0" | "0s" | "0ms" => 0,
             text => units::parse_duration(text).map_err(|e| flag_error("--drain", text, &e))?,
@@ -70,7 +66,6 @@ impl Flags {
         })
     }
 
-    /// Whether the command line says anything of the load.
     pub fn shape_the_load(&self, args: &args::RunArgs) -> bool {
         self.rate.is_some()
             || self.duration_ns.is_some()
@@ -80,10 +75,8 @@ impl Flags {
     }
 }
 
-/// The plan that is to be run, with what the flags make of its load.
 ///
-/// # Errors
-/// What is wrong with it.
+/// # Errors What is wrong with the plan.
 pub fn load(
     args: &args::RunArgs,
     flags: &Flags,
@@ -137,7 +130,7 @@ pub fn load(
     Ok(plan)
 }
 
-/// Flags replace the file's load as a whole: half of the one and half of the other would be a third that nobody wrote.
+/// Flags replace the file's load as a whole.
 fn override_load(plan: &mut Plan, args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     let duration_ns = flags.duration_ns.unwrap_or(10 * units::SECOND);
     let text = match (flags.rate, args.connections) {

@@ -1,4 +1,4 @@
-//! Loadline's own lines on standard error. Standard output belongs to reports and to the tools whose doors we stand in.
+//! Messages on standard error. Standard output is for reports and for output of original tools.
 
 use std::{
     fmt::Display,
@@ -16,25 +16,23 @@ use session::{MessageSink, SharedVoice};
 
 use crate::{colour, redact, status_line};
 
-/// Prints a line to standard error. A closed terminal is no reason to stop a test.
+/// Ignores a closed terminal.
 pub fn say(line: impl Display) {
     status_line::clear();
-    // Here and not where lines are made: whatever is printed passes this.
+    // All printed lines pass here.
     let line = redact::line(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{}", printable::lines(&line));
 }
 
-/// Prints a problem.
 pub fn error(line: impl Display) {
     say(format_args!("loadline: {line}"));
 }
 
-/// Prints a remark that does not stop anything.
 pub fn warning(line: impl Display) {
     say(format_args!("loadline: warning: {line}"));
 }
 
-/// Prints a line to standard error if that can be done without waiting for anybody: what is said before an end at once.
+/// Prints without blocking, before an immediate exit.
 pub fn last_words(line: impl Display) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
@@ -46,32 +44,30 @@ pub fn last_words(line: impl Display) {
         let text = line
             .strip_prefix("\r\x1b[J")
             .filter(|_| !stderr.is_terminal());
-        // Past the standard library's lock, which somebody may hold for ever.
+        // Bypasses the lock of the standard library, which may be held.
         let _ = rustix::io::write(&stderr, text.unwrap_or(&line).as_bytes());
     }
 }
 
-/// Whether something that should have been printed to standard output was lost.
+/// Whether output was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Whether standard output is for a document alone.
+/// Whether standard output is reserved for a document.
 static ALONE: AtomicBool = AtomicBool::new(false);
-/// The file that is standard output.
 const STDOUT: &str = "-";
 
-/// Where a document is to go: `-` is standard output, and what would else stand there goes to standard error.
+/// Reserves standard output if the path is `-`.
 pub fn makes_way(path: Option<&Path>) {
     if path.is_some_and(is_stdout) {
         ALONE.store(true, Ordering::Relaxed);
     }
 }
 
-/// Whether a file's name means standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new(STDOUT)
 }
 
-/// Prints text to standard output as it is, but for what a terminal would obey.
+/// Escapes terminal control characters.
 pub fn out(text: &str) {
     status_line::clear();
     let text = printable::lines(text);
@@ -82,12 +78,11 @@ pub fn out(text: &str) {
     stdout(text.as_bytes());
 }
 
-/// Columns for a summary on standard output: the terminal's, or where there is none as many as are written at most.
+/// Terminal width, or the maximum without a terminal.
 pub fn columns() -> Columns {
     terminal().unwrap_or(Columns::MOST)
 }
 
-/// Columns of the terminal that standard output is, if it is one.
 pub fn terminal() -> Option<Columns> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() || ALONE.load(Ordering::Relaxed) {
@@ -98,7 +93,7 @@ pub fn terminal() -> Option<Columns> {
     (columns > 0).then(|| Columns::new(columns))
 }
 
-/// Prints a summary of our own, with colour where there is some. What tools print whose doors we stand in is theirs to the character.
+/// Coloured on terminals. Output of original tools is not.
 pub fn summary(text: &str) {
     let text = &redact::line(text);
     if ALONE.load(Ordering::Relaxed) || !colour::shows() {
@@ -108,7 +103,6 @@ pub fn summary(text: &str) {
     stdout(colour::verdicts(&printable::lines(text)).as_bytes());
 }
 
-/// Prints a document to standard output as it is.
 pub fn document(text: &str) {
     status_line::clear();
     stdout(text.as_bytes());
@@ -119,19 +113,18 @@ fn stdout(bytes: &[u8]) {
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
         Ok(()) => {}
-        // Whoever reads no further has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(why) if LOST.swap(true, Ordering::Relaxed) => drop(why),
         Err(why) => error(format_args!("cannot write to standard output: {why}")),
     }
 }
 
-/// Whether something that should have been printed to standard output was lost.
 pub fn lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// What the libraries say of a run, on the terminal.
+/// Prints messages of the libraries.
 pub fn voice() -> SharedVoice {
     Arc::new(Terminal)
 }

@@ -1,4 +1,4 @@
-//! WIRE it: arguments, exit codes, progress. The binary `loadline`; everything it does is done by the crates behind it.
+//! The binary `loadline`: arguments, exit codes, progress.
 
 #![forbid(unsafe_code)]
 
@@ -62,13 +62,13 @@ fn main() -> ExitCode {
         return ExitCode::from(exit::BAD_INPUT);
     }
     session::child::end_with_parent();
-    // Front doors have grammars of their own, and what is called may be a link to us.
+    // Front ends have their own grammars, and may be called by links.
     let mut called = Called::from_arguments(std::env::args_os());
     let card = called.as_ref().map(Called::card).unwrap_or_default();
     if let Some(called) = called.take_if(|_| card.takes_any_bytes) {
         return ExitCode::from(called.run());
     }
-    // Arguments are written into the record, which is text.
+    // The record stores arguments as text.
     let not_text = std::env::args_os().enumerate().skip(1);
     for (number, argument) in not_text {
         if argument.to_str().is_none() {
@@ -113,21 +113,20 @@ fn main() -> ExitCode {
         args::CliCommand::Completions(asked) => shell::completions(&asked),
         args::CliCommand::Man(asked) => shell::man(&asked),
     };
-    // A report that nobody could read is no success.
+    // Lost output is a failure.
     if code == exit::PASS && log::lost() {
         return ExitCode::from(exit::COULD_NOT_RUN);
     }
     ExitCode::from(code)
 }
 
-/// Our own command line, among the commands of the front doors.
 fn read() -> Result<args::Args, clap::Error> {
     let mut command = front_ends::listed(args::Args::command());
     let matches = command.try_get_matches_from_mut(init_plan::set_apart(std::env::args_os()))?;
     args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Help goes to standard output and is no failure.
+/// Help is printed to standard output with success.
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     ExitCode::from(if error.use_stderr() {

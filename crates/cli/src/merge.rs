@@ -1,5 +1,4 @@
-//! `loadline merge`: puts the parts of a run together that several machines carried out, and shows it as the one run that it is. What belongs
-//! together is `record`'s to say.
+//! `loadline merge`: merges parts of a run and shows the whole.
 
 use record::{Merged, Run, RunLocation, Truncation, units};
 use report::console;
@@ -7,7 +6,6 @@ use session::{derived_files, exit, exports::Exports};
 
 use crate::{args, error::CommandError, front_ends, log, messages, rerender};
 
-/// Runs `loadline merge`.
 pub fn command(args: &args::Merge) -> u8 {
     merge(args).unwrap_or_else(CommandError::print)
 }
@@ -65,7 +63,7 @@ fn merge(args: &args::Merge) -> Result<u8, CommandError> {
     })
 }
 
-/// Why the parts do not make the whole run, if they do not.
+/// Why the whole run is incomplete, if so.
 fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     if !missing.is_empty() {
         let numbers: Vec<String> = missing.iter().map(ToString::to_string).collect();
@@ -100,7 +98,6 @@ fn incomplete(run: &Run, missing: &[u64]) -> Option<String> {
     ))
 }
 
-/// The first part whose record does not hold all of it.
 fn short_part(run: &Run) -> Option<(u64, Truncation)> {
     run.cut?;
     let parts = run.dir.as_ref()?.join("parts");
@@ -111,7 +108,7 @@ fn short_part(run: &Run) -> Option<(u64, Truncation)> {
     })
 }
 
-/// Whether something of ours has ended it.
+/// Whether an internal fault ended it.
 fn is_fault(run: &Run) -> bool {
     let end = run.manifest.end.as_ref();
     end.is_some_and(|end| end.cause.as_deref() == Some("fault"))

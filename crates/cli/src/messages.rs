@@ -1,12 +1,11 @@
-//! MQTT clients beside the scenarios of a plan, as `loadline run` has them: when they are left out, and what the record is told of
-//! their messages. Who drives them is the MQTT door's.
+//! MQTT clients alongside scenarios: when to leave them out, and their ledger.
 
 use measure::label::LabelGroup;
 use plan::{Criterion, Note, Plan};
 use record::Run;
 use session::FinishedRun;
 
-/// Whether a condition is on nothing but what the clients do.
+/// Whether a criterion depends only on MQTT clients.
 fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
     let background = plan.background.as_ref();
     let named = criterion.of.as_deref().zip(background);
@@ -16,7 +15,7 @@ fn is_theirs(plan: &Plan, criterion: &Criterion) -> bool {
     })
 }
 
-/// Leaves the clients out, with what is judged of them: a flag says what is sent instead of the file's load.
+/// Removes the clients and their criteria, since a flag replaces the load.
 pub fn leave_out(plan: &mut Plan, flag: &str) {
     if plan.background.is_none() {
         return;
@@ -51,12 +50,12 @@ pub fn leave_out(plan: &mut Plan, flag: &str) {
     plan.set_aside.extend(aside);
 }
 
-/// The ledger of messages, for the record: sentences and counts by name; none where the plan has no such clients.
+/// Ledger of messages; `None` without such clients.
 pub fn found(ended: &FinishedRun, plan_has_some: bool) -> Option<(Vec<String>, serde_json::Value)> {
     plan_has_some.then(|| frontend_mqtt::background::found(&ended.run))
 }
 
-/// The same of parts that were put together, where scenarios had such clients beside them.
+/// Ledger of messages of merged parts.
 pub fn found_of(run: &Run) -> Option<(Vec<String>, serde_json::Value)> {
     let mut labels = run.labels.iter();
     let has_some =

@@ -1,4 +1,4 @@
-//! `loadline mock FILE`: the mocks of a plan until they are told to end; and the mocks of a plan that is run, which live as long as the run.
+//! `loadline mock FILE`, and the mocks of a run.
 
 use std::{net::IpAddr, path::Path};
 
@@ -12,7 +12,6 @@ use session::{
 
 use crate::{args, log};
 
-/// Runs `loadline mock`.
 pub fn command(args: &args::Mock) -> u8 {
     match run(args) {
         Ok(()) => exit::PASS,
@@ -35,7 +34,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         return Err((vec![line], exit::BAD_INPUT));
     }
     notes.iter().for_each(log::warning);
-    // Before `ready`, so that a signal sent right after it finds its handler.
+    // Before `ready`, so that a signal after it is handled.
     let end = lab::Stop::listen(args.until_stdin_closes);
     let end = end.map_err(|error| cannot(error.to_string()))?;
     let seed = match args.seed {
@@ -48,7 +47,7 @@ fn run(args: &args::Mock) -> Result<(), (Vec<String>, u8)> {
         seed,
         log: args.log.clone(),
     };
-    // A load test may well hold more than the usual 1,024 connections.
+    // Load tests may need more than 1,024 connections.
     lab::raise_descriptor_limit();
     let running = mocks::start(mocks, &options).map_err(|error| cannot(error.to_string()))?;
     let mut reported = String::new();
@@ -75,23 +74,21 @@ fn is_own(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// The mocks of a run: started for it, or lent to it.
 #[derive(Debug)]
 pub enum Mocked {
     Own(MockProcess),
     Lent(Addresses),
 }
 
-/// Why a run has no mocks.
 #[derive(Debug)]
 pub enum NotMocked {
-    /// What is wrong with what they take from recorded runs, line by line.
+    /// Problems with recorded latencies, by line.
     Refused(Vec<String>),
     NotStarted(NotStarted),
 }
 
 impl Mocked {
-    /// The mocks of this test file, running; none where it has none. What is wrong with its text the reading of the plan tells.
+    /// `None` without mocks. Problems of the file are reported by the plan's reader.
     pub fn start(
         file: &str,
         runs: Option<&Path>,
@@ -104,22 +101,21 @@ impl Mocked {
         if let Some(addresses) = mock_process::lent() {
             return Ok(Some(Mocked::Lent(addresses)));
         }
-        // All that is wrong with the runs that they take times from is told before they are started.
+        // Finds all problems with recorded runs before the start.
         mock_plan::load(path, runs).map_err(NotMocked::Refused)?;
         let started = MockProcess::start(path, runs, seed);
         Ok(Some(Mocked::Own(started.map_err(NotMocked::NotStarted)?)))
     }
 
-    /// What processes are told of them by, where they were started here.
+    /// Value for child processes, if started here.
     pub fn environment(&self) -> Option<String> {
         match self {
             Mocked::Own(mocks) => Some(mocks.environment()),
-            // Whoever lends them has told already.
+            // The parent has set it.
             Mocked::Lent(_) => None,
         }
     }
 
-    /// Where each of them listens.
     pub fn addresses(&self) -> &Addresses {
         match self {
             Mocked::Own(mocks) => mocks.addresses(),

@@ -1,20 +1,16 @@
-//! `loadline run … --probe`: what makes a run of a test file a probe of a search for the highest load at which everything holds. How the
-//! search goes is `find`'s; users are not told of these flags.
+//! `loadline run … --probe`: turns a run into a probe of `find`. Internal flags.
 
 use plan::{Load, Phase, Plan, Probing, Shape, UserPhase, units};
 
 use crate::error::{CommandError, flag_error};
 
-/// A probe's load is counted under this name; `find` asks for it there.
+/// Phase name of the measured load.
 pub const PHASE: &str = find::PHASE;
-/// What comes before it counts.
 const SETTLING: &str = "settling";
 
-/// Makes a probe of a run whose load is one level: it goes on for a while before it counts. What the file itself judges is the search's
-/// affair, which says what is asked for.
+/// Adds settling time, and drops the file's criteria: the search has its own.
 ///
-/// # Errors
-/// When the time cannot be read.
+/// # Errors The time is invalid.
 pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), CommandError> {
     let settle_ns = match settle {
         "0" | "0s" => 0,

@@ -1,4 +1,4 @@
-//! `loadline plan`: what a test file would send, computed and shown without sending anything.
+//! `loadline plan`: shows the load profile of a test without sending.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,6 @@ use session::{exit, exports, inputs, profile};
 
 use crate::{args, front_ends, log};
 
-/// Runs `loadline plan`.
 pub fn command(args: &args::PlanArgs) -> u8 {
     if args.schema {
         let schema = serde_json::to_string_pretty(&native::schema::schema()).unwrap_or_default();
@@ -88,7 +87,6 @@ fn print(args: &args::PlanArgs, flags: Assumed) -> Result<u8, Vec<String>> {
     })
 }
 
-/// What the flags take for granted.
 fn assumed(args: &args::PlanArgs) -> Result<Assumed, String> {
     let latency_ns = args
         .latency
@@ -127,7 +125,7 @@ fn load(args: &args::PlanArgs) -> Result<Plan, Vec<String>> {
     formats::load(&inputs, &front_ends::readers()).map_err(in_lines)
 }
 
-/// A campaign as one load: the phases of its stages one behind the other. What it waits for between them is not known before.
+/// Joins the phases of a campaign's stages. Waiting times are unknown.
 fn joined(campaign: Campaign) -> Result<Plan, Vec<String>> {
     let mut whole: Option<Plan> = None;
     let mut phases = Vec::new();

@@ -1,11 +1,10 @@
-//! `loadline run` of a program, which its own tool runs: our flags as that tool's door understands them. Those that no door takes are named.
+//! `loadline run` of a program that its original tool runs: translates flags.
 
 use plan::criteria;
 use session::{ExternalTool, RunOptions, exit};
 
 use crate::{args, log};
 
-/// Has a program run; answers the exit code.
 pub fn run(programs: &'static dyn ExternalTool, args: &args::RunArgs, asked: RunOptions<'_>) -> u8 {
     let asked = RunOptions {
         unfit: unfit(args),
@@ -24,7 +23,7 @@ pub fn run(programs: &'static dyn ExternalTool, args: &args::RunArgs, asked: Run
     }
 }
 
-/// What of the flags cannot be read: a program would tell of a variable that nobody has set.
+/// Invalid values, checked here because the program would name a variable.
 fn wrong(args: &args::RunArgs) -> Option<String> {
     let check = |text: &String| {
         Some(
@@ -41,7 +40,7 @@ fn wrong(args: &args::RunArgs) -> Option<String> {
         .or_else(|| args.server.iter().find_map(server))
 }
 
-/// A flag that no program can be given.
+/// A flag that programs do not support.
 fn unfit(args: &args::RunArgs) -> Option<&'static str> {
     let is_lab = args
         .target
@@ -82,7 +81,7 @@ fn unfit(args: &args::RunArgs) -> Option<&'static str> {
         .find_map(|(is_given, flag)| is_given.then_some(flag))
 }
 
-/// What the doors of other tools are told by variables, where flags are the tool's own.
+/// Environment variables that replace flags for other tools.
 fn variables(args: &args::RunArgs) -> Vec<(&'static str, String)> {
     let mut variables = Vec::new();
     let mut say = |name, value: Option<String>| variables.extend(value.map(|value| (name, value)));

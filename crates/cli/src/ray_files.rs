@@ -1,5 +1,4 @@
-//! What machines elsewhere need of this one to run a test: its files, in the same places below a folder of theirs, and the variables that it
-//! names. Nothing else of this machine comes to them.
+//! Files and variables that remote nodes need: the same relative paths in a folder.
 
 use std::{
     env,
@@ -11,9 +10,9 @@ use serde_json::Value;
 
 use crate::args;
 
-/// More than this is not sent along with a test.
+/// Maximum total size.
 const MOST: u64 = 100 << 20;
-/// Variables that mean something of this machine.
+/// Variables specific to this machine.
 const OWN: [&str; 5] = [
     "LOADLINE_RUNS",
     "LOADLINE_PYTHON",
@@ -22,18 +21,14 @@ const OWN: [&str; 5] = [
     "LOADLINE_MOCKS",
 ];
 
-/// The files of a test.
 pub struct Shipped {
-    /// Relative path and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The folder in which the test runs, from that of the files.
+    /// Working directory, relative to the files.
     pub folder: String,
 }
 
-/// The files that a test needs elsewhere.
 ///
-/// # Errors
-/// One line of a file that cannot be sent along.
+/// # Errors A file cannot be sent.
 pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let named = plan.files.iter().chain(&plan.also_read).map(PathBuf::from);
@@ -47,7 +42,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let mut files: Vec<PathBuf> = named.chain(flags).chain(bodies).collect();
     files.sort();
     files.dedup();
-    // Readers resolve names from the folder of the test; nodes resolve them again, in their own folder.
+    // Nodes resolve names again in their own folder.
     let spelled = spelled_out(args, &files);
     for path in &mut files {
         if !path.is_absolute() {
@@ -63,7 +58,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     }
     files.sort();
     files.dedup();
-    // As many folders up as any of them leads.
+    // The maximum number of parent folders.
     let up = files.iter().map(|path| ups(path)).max().unwrap_or(0);
     let mut base = here.as_path();
     for _ in 0..up {
@@ -95,7 +90,7 @@ pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     })
 }
 
-/// Those of the absolute paths that the command line or a file of the test contains word by word.
+/// Absolute paths that appear literally in command line or files.
 fn spelled_out(args: &args::RunArgs, files: &[PathBuf]) -> Vec<PathBuf> {
     let mut texts: Vec<String> = vec![serde_json::to_string(args).unwrap_or_default()];
     let contents = files
@@ -110,7 +105,6 @@ fn spelled_out(args: &args::RunArgs, files: &[PathBuf]) -> Vec<PathBuf> {
     absolute.filter(is_in).cloned().collect()
 }
 
-/// An absolute path as it is named from a folder.
 fn relative(path: &Path, folder: &Path) -> PathBuf {
     let common = folder.ancestors().find(|above| path.starts_with(above));
     let common = common.unwrap_or(Path::new("/"));
@@ -123,7 +117,7 @@ fn relative(path: &Path, folder: &Path) -> PathBuf {
         .collect()
 }
 
-/// How many folders above its own a path leads.
+/// Number of leading parent folders.
 fn ups(path: &Path) -> usize {
     let (mut depth, mut most) = (0isize, 0);
     for part in path.components() {
@@ -137,7 +131,6 @@ fn ups(path: &Path) -> usize {
     most.unsigned_abs()
 }
 
-/// Without `.` and `..`.
 fn plain(path: &Path) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in path.components() {
@@ -150,7 +143,7 @@ fn plain(path: &Path) -> String {
     parts.join("/")
 }
 
-/// The variables that the test names, and Loadline's own.
+/// Variables that the test names, and Loadline's own.
 pub fn environment(files: &[(String, Vec<u8>)], test: &Value) -> Vec<(String, String)> {
     let test = test.to_string();
     let texts: Vec<&str> = files

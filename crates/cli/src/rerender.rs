@@ -1,5 +1,4 @@
-//! `loadline report`: shows a record again, whenever somebody wants to see it, behind whichever door it was made. Computing and
-//! keeping what is shown is [`session::keep`]'s.
+//! `loadline report`: renders a record again.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +9,8 @@ use session::{derived_files, exit, exports::Exports};
 
 use crate::{args, external_metrics, front_ends, import, log, shell};
 
-/// Where records are kept, if nobody says otherwise.
 const RUNS: &str = ".loadline/runs";
 
-/// Runs `loadline report`.
 pub fn command(args: &args::Report) -> u8 {
     let folder = Path::new(&args.run);
     if folder.join(campaign::FILE).is_file() {
@@ -85,14 +82,13 @@ pub fn command(args: &args::Report) -> u8 {
     }
 }
 
-/// Where records are kept: where the flag says, or the environment, or the usual place.
 pub fn runs(named: Option<&Path>) -> PathBuf {
     let named = named.map(Path::to_owned);
     let named = named.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
     named.unwrap_or_else(|| PathBuf::from(RUNS))
 }
 
-/// A campaign's page and paper, of whatever is in its folder: what was finished, and what was not.
+/// Renders a campaign's folder, complete or not.
 fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     let of_runs = [
         ("--table", args.table.is_some()),
@@ -129,14 +125,13 @@ fn of_campaign(folder: &Path, args: &args::Report) -> u8 {
     }
 }
 
-/// Tells where the report is, when there is one.
 pub fn report_is_in(report: Option<&Path>) {
     if let Some(report) = report {
         log::out(&format!("\nReport: {}\n", report.display()));
     }
 }
 
-/// The files to be written of an old record.
+/// Exports for an old record.
 fn exports(args: &args::Report) -> Result<Exports, String> {
     let exports = Exports::read("--export", args.export.iter().map(String::as_str))?;
     if exports.metrics.is_some() {

@@ -1,4 +1,5 @@
-//! `loadline run`: a URL, a native plan, an Artillery script, or what a front door runs for it, with Loadline's own flags, report and exit codes.
+//! `loadline run`: URL, native plan, script or program, with Loadline's flags, report and exit
+//! codes.
 
 use std::{path::Path, sync::Arc};
 
@@ -34,7 +35,6 @@ use crate::{
     travel, urls,
 };
 
-/// Runs `loadline run`.
 pub fn run(mut args: args::RunArgs) -> u8 {
     distributed::name(&mut args);
     args.what = urls::with_scheme(&args.what);
@@ -45,7 +45,6 @@ pub fn run(mut args: args::RunArgs) -> u8 {
     ran.unwrap_or_else(CommandError::print)
 }
 
-/// A test file that its own tool runs.
 fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<u8, CommandError> {
     if args.many.on.is_some() || args.part.shard.is_some() {
         return Err(CommandError::could_not_run(
@@ -57,29 +56,24 @@ fn program(programs: &'static dyn ExternalTool, args: &args::RunArgs) -> Result<
     Ok(programs::run(programs, args, asked))
 }
 
-/// What the command line asks for, with what lives as long as the run.
 struct NativeRun {
-    /// The plan.
     plan: Plan,
-    /// Who is asked about its requests and answers.
     hooks: Option<Arc<dyn Hooks>>,
-    /// The embedded target, if the run has one: it ends with this.
+    /// Ends on drop.
     lab: Option<Embedded>,
-    /// The broker of its MQTT clients, where that is an embedded one of its own: it ends with this.
+    /// Ends on drop.
     broker: Option<LabProcess>,
-    /// The services behind the target, if the plan has some: they end with this.
+    /// Ends on drop.
     mocks: Option<Mocked>,
     seed: u64,
     drain_ns: u64,
     pacing_slack_ns: Option<u64>,
-    /// What may be spent on what others decide the size of, in bytes.
+    /// Limit in bytes.
     memory: u64,
-    /// A script, which makes its requests itself.
     script: Option<Box<dyn ScriptRun>>,
     exports: Exports,
 }
 
-/// Reads everything that a run needs.
 fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     let flags = Flags::read(args)?;
     let exports = args.export.iter().map(String::as_str);
@@ -92,7 +86,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
         exports::can_be_written(json).map_err(CommandError::could_not_run)?;
     }
     let named = args.target.as_deref().or(Some(args.what.as_str()));
-    // They are there before whatever calls them.
+    // Mocks start before their callers.
     let mocks = Mocked::start(&args.what, args.runs.as_deref(), args.seed)?;
     let places = mocks.as_ref().map_or(&[][..], |mocks| mocks.addresses());
     let mut lab = Embedded::start(named.unwrap_or_default(), places)?;
@@ -112,7 +106,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
             let mut plan = load::load(args, &flags, target.as_deref(), places)?;
             if lab.is_none() {
                 named_target.clone_from(&plan.target);
-                // Whatever is wrong with the plan was told before anything is started.
+                // Problems of the plan were reported before.
                 lab = Embedded::start(&plan.target, places)?;
                 if let Some(lab) = &lab {
                     plan = load::load(args, &flags, Some(lab.url()), places)?;
@@ -145,7 +139,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
         return Err(problems.into());
     }
     let hooks = front_ends::hooks(&plan).map_err(CommandError::bad_input)?;
-    // Before a script, which looks for addresses itself.
+    // Before the script, which resolves addresses.
     Hosts::Native(args.allow_host.clone()).allow(&plan)?;
     let seed = args.seed.unwrap_or_else(inputs::random_seed);
     if matches!(plan.load, Load::Open { .. }) && plan.schedule(seed).total() == 0 {
@@ -168,7 +162,7 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     })
 }
 
-/// What flags call, judge, watch and measure beside what the plan says.
+/// Names, criteria, stop rules, tags and sources from flags.
 fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> {
     let tags = args.tag.iter().map(String::as_str);
     naming::tag(plan, tags).map_err(|line| CommandError::bad_input(format!("--tag: {line}")))?;
@@ -189,7 +183,6 @@ fn add_rules(plan: &mut Plan, args: &args::RunArgs) -> Result<(), CommandError> 
     Ok(())
 }
 
-/// What the command line asks of a script.
 fn asked<'a>(
     args: &'a args::RunArgs,
     flags: &Flags,
@@ -227,11 +220,11 @@ fn asked<'a>(
     })
 }
 
-/// What is said of criteria that are set aside: behind the iteration, with what came of it, and not before it as well.
+/// Printed after the iteration instead of before.
 const ONE_IS_TOO_FEW: &str =
     "one iteration (--once) cannot decide what hangs on many, so it is not judged";
 
-/// Criteria that one iteration cannot decide are not judged by it: a percentile of one sample is none.
+/// Drops criteria that one iteration cannot decide, such as percentiles.
 fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {
         let one_is_enough = matches!(
@@ -253,7 +246,7 @@ fn set_aside(plan: &mut Plan) {
     plan.set_aside = aside;
 }
 
-/// Flags that say two different things, of which one would have to be ignored.
+/// Flags that contradict each other.
 fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandError> {
     if !args.arguments.is_empty() && front_ends::scripts(&args.what).is_none() {
         return Err(CommandError::bad_input(
@@ -285,7 +278,6 @@ fn contradictions(args: &args::RunArgs, flags: &Flags) -> Result<(), CommandErro
     Ok(())
 }
 
-/// The first line of a run, before anything is sent: where the load goes.
 fn tell_where(plan: &Plan) {
     if let Some(line) = hosts::first_line(plan) {
         log::say(format_args!("loadline: {line}"));
@@ -302,7 +294,6 @@ pub fn tell_notes(plan: &Plan) {
     }
 }
 
-/// The job, as the flags have it.
 fn job(
     mut wanted: NativeRun,
     args: &args::RunArgs,
@@ -338,7 +329,6 @@ fn job(
     })
 }
 
-/// Runs what was prepared, shows it, and says what to exit with.
 fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     let voice = log::voice();
     let lab = wanted.lab.take();
@@ -394,7 +384,7 @@ fn execute(mut wanted: NativeRun, args: &args::RunArgs) -> u8 {
     }
 }
 
-/// Has this process carry out the load, or its nodes.
+/// Runs the load in this process, or on nodes.
 fn load(
     job: Job,
     on_many: Option<cluster::ConductorConfig>,
@@ -416,10 +406,9 @@ fn load(
     }
 }
 
-/// The plan of a run and how long what is under way behind its load may go on, with nothing started.
+/// Plan and drain time, without starting anything.
 ///
-/// # Errors
-/// What is wrong with it.
+/// # Errors What is wrong.
 pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     let flags = Flags::read(args)?;
     contradictions(args, &flags)?;
@@ -439,10 +428,9 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     Ok((plan, flags.drain_ns))
 }
 
-/// The job of a node that carries out a part of a run, and what lives as long as that.
+/// Job of a node, with resources that live as long.
 ///
-/// # Errors
-/// What is wrong with it.
+/// # Errors What is wrong.
 pub fn part(
     args: &args::RunArgs,
     voice: &SharedVoice,
@@ -461,14 +449,13 @@ pub fn part(
     Ok((job, part))
 }
 
-/// What a part of a run needs as long as it lasts.
 pub struct PartResources {
     _lab: Option<Embedded>,
     _broker: Option<LabProcess>,
     script: Option<Box<dyn ScriptRun>>,
 }
 
-/// Keeps with the run what the mocks have served of what was asked of them, and what became of MQTT messages.
+/// Stores results of mocks and MQTT messages in the run.
 fn tell_found(ended: &mut FinishedRun, places: &[(String, String)], has_beside: bool) {
     if places.is_empty() && !has_beside {
         return;
@@ -493,14 +480,12 @@ fn not_in_the_record(what: &str, why: &dyn std::fmt::Display) {
     log::warning(format_args!("what {what} is not in the record: {why}"));
 }
 
-/// The native door: progress meanwhile, the summary behind the run, Loadline's own codes.
 struct Native {
     shows: Shows,
-    /// A script that makes its requests itself.
     script: Option<Box<dyn ScriptRun>>,
-    /// The report is to be opened.
+    /// Whether to open the report.
     opens: bool,
-    /// It is one iteration, which tries a test out.
+    /// Whether it is a single iteration.
     tries: bool,
 }
 
@@ -558,7 +543,7 @@ impl RunObserver for Native {
         if let Some(error) = outcome.error {
             log::error(error);
         }
-        // Nothing has to be said of it for an iteration that failed not to be well.
+        // A failed iteration fails even without criteria.
         match exit::code(outcome) {
             exit::PASS if self.tries && !console::is_through(outcome.summary) => exit::FAIL,
             code => code,
@@ -566,9 +551,9 @@ impl RunObserver for Native {
     }
 }
 
-/// Shows progress, and keeps the figures that a script's `done` is given.
+/// Shows progress, and keeps figures for a script's `done`.
 struct Shows {
-    /// The services behind the target, which are told when the load begins.
+    /// Mocks, notified at the start of the load.
     mocks: Addresses,
     progress: Progress,
     part: Tally,

@@ -1,5 +1,4 @@
-//! At home in a shell: completions, man pages, and what to do when nothing was said. Made of the command line's own description, so that
-//! they cannot tell of flags that there are not.
+//! Completions, man pages, and help without arguments, from the definition of the command line.
 
 use std::{
     path::Path,
@@ -13,7 +12,6 @@ use crate::{args, front_ends, log};
 
 const NAME: &str = "loadline";
 
-/// Prints the completions of a shell.
 pub fn completions(asked: &args::Completions) -> u8 {
     let mut command = front_ends::listed(args::Args::command());
     let mut text = Vec::new();
@@ -22,7 +20,6 @@ pub fn completions(asked: &args::Completions) -> u8 {
     exit::PASS
 }
 
-/// Writes the man pages into a folder, or prints the first one.
 pub fn man(asked: &args::Man) -> u8 {
     let command = front_ends::listed(args::Args::command()).disable_help_subcommand(true);
     let written = match &asked.out {
@@ -49,7 +46,7 @@ fn pages(command: clap::Command, folder: &Path) -> std::io::Result<()> {
     clap_mangen::generate_to(command, folder)
 }
 
-/// Opens a report in whatever shows pages here. What becomes of that is no business of the run's.
+/// Opens a report in the default viewer, ignoring failures.
 pub fn open(report: &Path) {
     let opener = if cfg!(target_os = "macos") {
         "open"
@@ -67,13 +64,12 @@ pub fn open(report: &Path) {
     }
 }
 
-/// Whether a command was given that needs to be told what to run, and was not.
+/// Whether required arguments are missing.
 pub fn says_nothing() -> bool {
     let mut words = std::env::args_os().skip(1);
     words.next().is_some_and(|word| word == "run") && words.next().is_none()
 }
 
-/// What there is to run.
 pub fn what_to_run() -> u8 {
     log::say(
         "loadline: say what to run, for example

@@ -1,5 +1,4 @@
-//! Lines on standard error that are updated in place. There is one such frame at most; whatever else is printed has it taken away
-//! first, so that nothing is written into it. What stands in it is for others to say.
+//! A frame of lines on standard error, updated in place. Other output removes it first.
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -11,16 +10,15 @@ use report::{
     printable,
 };
 
-/// The widths of the lines that stand there now.
+/// Widths of the current lines.
 static DRAWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Whether a frame can be shown.
 pub fn possible() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     stderr().is_terminal() && !dumb
 }
 
-/// Columns and rows of the terminal.
+/// Columns and rows.
 pub fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(stderr()).ok();
     let size = size.map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
@@ -28,16 +26,15 @@ pub fn size() -> (usize, usize) {
         .unwrap_or((80, 24))
 }
 
-/// Puts these lines in the place of those before.
 pub fn draw(lines: &[StyledLine]) {
     let (columns, rows) = size();
-    // A frame as high as the terminal would scroll itself away.
+    // A frame as high as the terminal would scroll.
     let lines = &lines[..lines.len().min(rows.saturating_sub(1))];
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
-    // What is too wide all the same (a character of two columns) is cut off instead of taking a second row.
+    // Lines that are still too wide are cut off.
     let mut out = format!("{}\x1b[?7l", up(&drawn, columns));
     for line in lines {
-        // Cleared before it is written: behind a line that is full, the cursor still stands on its last character.
+        // Cleared first: after a full line the cursor is on its last character.
         out.push_str("\x1b[2K");
         out.push_str(&coloured(line));
         out.push('\n');
@@ -48,7 +45,6 @@ pub fn draw(lines: &[StyledLine]) {
     let _ = stderr().lock().write_all(out.as_bytes());
 }
 
-/// Takes the frame away, if there is one.
 pub fn clear() {
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
     if drawn.is_empty() {
@@ -56,20 +52,19 @@ pub fn clear() {
     }
     let (columns, _) = size();
     let up = up(&drawn, columns);
-    // Line by line: some terminals keep, above the screen, what is cleared from its first line on in one go.
+    // Line by line: some terminals keep a block cleared at once in their scrollback.
     let lines = "\x1b[2K\n".repeat(rows(&drawn, columns));
     let out = format!("{up}{lines}\x1b[J{up}");
     drawn.clear();
     let _ = stderr().lock().write_all(out.as_bytes());
 }
 
-/// Rows that the frame takes: terminals break lines anew when they become narrower.
+/// Terminals wrap lines again when they become narrower.
 fn rows(drawn: &[usize], columns: usize) -> usize {
     let rows = drawn.iter().map(|width| width.div_ceil(columns).max(1));
     rows.sum()
 }
 
-/// Back to the frame's first line.
 fn up(drawn: &[usize], columns: usize) -> String {
     match rows(drawn, columns) {
         0 => "\r".to_owned(),

@@ -1,18 +1,15 @@
-//! What one iteration did, step by step, as text: what came of each request, what each capture and check found, and of what failed the
-//! body. It computes nothing and prints nothing.
+//! Text of the step trace of one iteration.
 
 use engine::step_trace::{RequestTrace, StepTrace};
 use record::units;
 use report::printable;
 
-/// Under the status and the time, where what is told of a request begins.
+/// Below status and time.
 const BELOW: &str = "                 ";
-/// Longer texts of captures and checks are cut.
 const LONGEST: usize = 300;
-/// Lines of a body that are shown.
 const LINES: usize = 12;
 
-/// A step, ending with a line feed.
+/// Ends with a line feed.
 pub fn text(walked: &StepTrace) -> String {
     match walked {
         StepTrace::Request(asked) => request(asked),

@@ -1,4 +1,4 @@
-//! Progress on standard error: a screen updated in place on a terminal, a plain line every five seconds elsewhere.
+//! Progress on standard error: a screen on terminals, otherwise a line every five seconds.
 
 use engine::OutputLine;
 use measure::{Interval, recent::Recent};
@@ -9,12 +9,9 @@ use session::Observer;
 
 use crate::{log, status_line, steps};
 
-/// How often a log file gets a line.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
-/// Shows a native run's progress.
 pub struct Progress {
-    /// Whether there is a screen that is updated in place.
     screen: bool,
     next_plain_ns: u64,
     errors: u64,
@@ -22,7 +19,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress on standard error.
     #[must_use]
     pub fn new() -> Progress {
         Progress {
@@ -33,7 +29,6 @@ impl Progress {
         }
     }
 
-    /// Removes the screen.
     pub fn end(&mut self) {
         status_line::clear();
     }
@@ -46,7 +41,7 @@ fn draw(run: &Run, interval: Option<&Interval>) {
 
 impl Observer for Progress {
     fn started(&mut self, run: &Run) {
-        // One iteration is over before anyone has read a screen.
+        // A single iteration is too short for a screen.
         self.screen &= run.manifest.load.model != Model::Once;
         if self.screen {
             draw(run, None);

@@ -1,5 +1,5 @@
-//! How requests travel, as the command line says it: certificates, addresses of the user's own, a socket of this machine. What it
-//! says replaces what a test file says; everything is looked at before the first request.
+//! Transport flags: certificates, addresses, Unix socket. They replace the file's settings and are
+//! checked before the first request.
 
 use std::{os::unix::fs::FileTypeExt, path::Path};
 
@@ -8,10 +8,8 @@ use plan::{Note, Plan, route::Resolve};
 
 use crate::args;
 
-/// Puts the flags into a plan, and looks at what the plan itself says of the same.
 ///
-/// # Errors
-/// One line of what is missing, unreadable, or does not fit together.
+/// # Errors One line.
 pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     contradictions(args)?;
     let own = &mut plan.http.tls;
@@ -22,7 +20,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
         let certificate = pem("--cert", path)?;
         let key = match &args.key {
             Some(key) => pem("--key", key)?,
-            // Both may stand in one file.
+            // Certificate and key may share a file.
             None if certificate.contains("PRIVATE KEY-----") => certificate.clone(),
             None => {
                 return Err(format!(
@@ -47,7 +45,7 @@ pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     look(plan)
 }
 
-/// Flags of which one would have to be ignored.
+/// Flags that contradict each other.
 fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     if args.insecure && args.cacert.is_some() {
         return Err("--cacert beside -k, which checks nothing: leave one of them out".to_owned());
@@ -69,7 +67,7 @@ fn contradictions(args: &args::RunArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether what a plan says of its ways can be used.
+/// Checks the plan's transport settings.
 fn look(plan: &mut Plan) -> Result<(), String> {
     tls::check(&plan.http)?;
     let route = &plan.http.route;

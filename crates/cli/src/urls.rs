@@ -1,5 +1,4 @@
-//! A URL as a test: what the command line says of its requests, as curl has it, and URLs that somebody wrote without their scheme. Which load
-//! they make is said elsewhere.
+//! A URL as a test: request flags as in curl, and URLs without a scheme.
 
 use std::path::Path;
 
@@ -7,17 +6,17 @@ use formats::{BodyOption, UrlOptions};
 
 use crate::{args, headers, log};
 
-/// What is to be run, with the scheme that was left out: of `localhost:8080/api`, where there is no such file.
+/// Adds a missing scheme, unless a file of that name exists.
 pub fn with_scheme(what: &str) -> String {
     if !is_bare(what) || Path::new(what).exists() {
         return what.to_owned();
     }
-    // Not the URL itself: it may hold a password.
+    // The URL may hold a password.
     log::say("loadline: no scheme is said: http:// is taken");
     format!("http://{what}")
 }
 
-/// What is wrong where there is no such file and the text looks like a URL without its scheme.
+/// Message if a missing file looks like a URL.
 pub fn without_scheme(what: &str) -> Option<String> {
     let (host, rest) = what.split_once(['/', '?']).unwrap_or((what, ""));
     let is_name = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
@@ -31,7 +30,7 @@ pub fn without_scheme(what: &str) -> Option<String> {
     })
 }
 
-/// Whether this can be nothing but a host: with a port, or one that everybody knows, or an address.
+/// A host with a port, a known host, or an address.
 fn is_bare(what: &str) -> bool {
     if what.contains("://") || what.contains(char::is_whitespace) {
         return false;
@@ -50,7 +49,6 @@ fn is_bare(what: &str) -> bool {
     !host.is_empty() && host.chars().all(is_host) && (port.is_some() || is_known)
 }
 
-/// A flag that says something of a URL's requests, and was given.
 pub fn given(args: &args::RunArgs) -> Option<&'static str> {
     let flags = [
         (args.method.is_some(), "--method"),
@@ -63,10 +61,8 @@ pub fn given(args: &args::RunArgs) -> Option<&'static str> {
     given.next()
 }
 
-/// Adds them to what else is known of the URL.
 ///
-/// # Errors
-/// One line of what is wrong with one of them.
+/// # Errors One line.
 pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String> {
     if let Some(method) = &args.method {
         if !headers::is_token(method) {
@@ -115,7 +111,7 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
     Ok(())
 }
 
-/// An object or a list; a number or a word may be anything.
+/// An object or a list; a bare number or word is ambiguous.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde_json::Value>(text).is_ok()

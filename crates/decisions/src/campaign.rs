@@ -1,5 +1,4 @@
-//! What several runs of one campaign mean together: which stages hold, which do not and why, how the service came back, what follows. Kept as
-//! `campaign.json`. Every figure is from the runs' own summaries; it runs nothing and lays nothing out.
+//! Evaluates a campaign: which stages hold, recovery, recommendations. Saved as `campaign.json`.
 
 mod comparison;
 mod projection;
@@ -19,161 +18,125 @@ use analysis::{
 pub use comparison::{Compared, Comparison};
 pub use projection::{Bracket, Estimate, Projection};
 
-/// The version of the format.
 pub const SCHEMA: u32 = 1;
-/// How the time of a stage's start and end is written.
 const UTC: &str = "%Y-%m-%dT%H:%M:%SZ";
-/// Who is back sooner was never away.
+/// Shorter recoveries count as immediate.
 const AT_ONCE_NS: u64 = 1_000_000_000;
 
-/// What is known of a campaign before any of its stages ran.
+/// Facts of a campaign before its first stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Identity {
-    /// Its title.
     pub name: String,
-    /// What was loaded; empty where every stage is another tool's.
+    /// Empty if all stages run other tools.
     pub target: String,
-    /// When it started.
     pub started_utc: String,
-    /// The same in nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     pub started_wall_ns: u64,
-    /// Loadline's version.
     pub version: String,
-    /// The file that it was read from.
     pub file: String,
-    /// What it is for, in its owner's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
-    /// What is taken for granted, in the user's words.
     pub assumptions: Vec<String>,
-    /// What is recommended, in the user's words.
     pub recommendations: Vec<String>,
-    /// From which service to which its figures are to lead, if to any.
+    /// Tested service and target service.
     pub scaling: Option<Scaling>,
 }
 
-/// A stage as it came out.
 #[derive(Debug)]
 pub struct FinishedStage<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// The load in words, or another tool's command line.
+    /// The load in words, or the command line of another tool.
     pub load: &'a str,
-    /// What it loads, where that is not what the campaign does.
+    /// If different from the campaign's.
     pub target: Option<&'a str>,
-    /// The earlier stage, by its number, whose load it repeats on something else.
+    /// Number of the earlier stage with the same load.
     pub against: Option<usize>,
-    /// What it sends at its highest rate.
+    /// At its highest rate.
     pub planned: Option<&'a Planned>,
-    /// What became of it.
     pub outcome: StageOutcome<'a>,
-    /// How the service was behind it, where that was looked at.
     pub cool_down: Option<&'a CoolDown>,
 }
 
-/// What a stage is to send at its highest rate, on average.
+/// Mean rates of a stage in its phase with the highest load.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct Planned {
-    /// Whether the plan also has lower rates, so that the mean of the stage is below this one.
+    /// Whether other phases have lower rates.
     #[serde(default)]
     pub varies: bool,
-    /// All scenarios together.
     pub arrivals_per_second: f64,
-    /// All endpoints together.
     pub requests_per_second: f64,
-    /// Arrivals by scenario.
     pub scenarios: Vec<VolumeRate>,
-    /// Requests by endpoint.
     pub endpoints: Vec<VolumeRate>,
 }
 
-/// How often something is to come.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct VolumeRate {
-    /// Whose rate it is.
     pub name: String,
-    /// What the user said of it, as it was written.
+    /// As written in the plan.
     pub volume: Option<String>,
-    /// So often.
     pub per_second: f64,
 }
 
-/// What became of a stage.
 #[derive(Debug)]
 pub enum StageOutcome<'a> {
-    /// It ran to its end, or to that of a stop rule.
+    /// It finished, or a stop rule ended it.
     Ran {
-        /// Its figures.
         page: &'a Page,
-        /// Its exit code.
         code: u8,
-        /// Where its own report is, from the campaign's folder.
+        /// Relative to the campaign's folder.
         report: &'a str,
     },
-    /// It could not be run.
     CouldNotRun(&'a str),
-    /// It was ended before its time, by a signal or with the campaign.
+    /// Ended early by a signal or with the campaign.
     Unfinished,
-    /// It was not run.
     NotRun,
 }
 
-/// How the service was behind a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct CoolDown {
-    /// From the end of the stage's load to the first moment from which on the service was as before; none: it was not.
+    /// From the end of the load to recovery; `None` if not recovered.
     pub recovered_ns: Option<u64>,
-    /// From the end of the stage's load to the first look: nothing is known of what is between.
+    /// From the end of the load to the first probe; nothing is known of the time before.
     pub first_look_ns: u64,
-    /// From the end of the stage's load to the last look.
+    /// From the end of the load to the last probe.
     pub looked_until_ns: u64,
-    /// As before: 95th percentile of the response time at most so much, in nanoseconds.
+    /// p95 of the response time that counts as recovered, in nanoseconds.
     pub bound_ns: u64,
-    /// As before: at most this share of the requests fails.
+    /// Share of failed requests that counts as recovered.
     pub error_bound: f64,
-    /// For so long it had to be.
+    /// How long it must last.
     pub settled_ns: u64,
-    /// Where the looks are recorded, from the campaign's folder.
     pub runs: Vec<String>,
-    /// Why nothing is known of the service's recovery: every look was INVALID, for this reason. `None` where a look can be trusted.
+    /// Why recovery is unknown: all probes were INVALID. `None` if one is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmeasured: Option<String>,
 }
 
 impl CoolDown {
-    /// Whether the service is known not to have come back.
+    /// Whether it is certain that the service did not recover.
     #[must_use]
     pub fn is_not_back(&self) -> bool {
         self.recovered_ns.is_none() && self.unmeasured.is_none()
     }
 }
 
-/// How a stage came out, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StageVerdict {
-    /// Every criterion holds.
     Pass,
-    /// It ran; there was nothing to judge.
+    /// It ran without criteria.
     Ran,
-    /// A criterion does not hold, or a rule stopped it.
     Fail,
-    /// The record cannot tell.
     Inconclusive,
-    /// The measurement cannot be trusted.
     Invalid,
-    /// It could not be run.
     #[serde(rename = "COULD NOT RUN")]
     CouldNotRun,
-    /// It was ended before its time.
     Unfinished,
-    /// It was not run.
     #[serde(rename = "NOT RUN")]
     NotRun,
 }
 
 impl StageVerdict {
-    /// As reports write it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -188,106 +151,80 @@ impl StageVerdict {
         }
     }
 
-    /// Whether the stages behind it may be run whatever is said of failing.
+    /// Whether later stages may run.
     #[must_use]
     pub fn holds(self) -> bool {
         matches!(self, StageVerdict::Pass | StageVerdict::Ran)
     }
 }
 
-/// A stage's row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageRow {
-    /// Its name.
     pub name: String,
-    /// The load in words.
     pub load: String,
-    /// What it loads, where that is not what the campaign does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The earlier stage, by its number, whose load it repeats on something else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<usize>,
-    /// How it came out.
     pub verdict: StageVerdict,
-    /// Why, in a sentence; empty of one that simply holds.
+    /// Empty for a stage that holds.
     pub why: String,
-    /// What it was judged by.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<Judged>,
-    /// What it was to send at its highest rate.
     pub planned: Option<Planned>,
-    /// Requests that ended, per second: the mean of the whole stage.
+    /// Mean of finished requests of the whole stage.
     pub requests_per_second: Option<f64>,
-    /// The same of the phase with the most requests per second, where the stage has several phases.
+    /// Of the busiest phase, if there are several.
     pub busiest_phase_per_second: Option<f64>,
-    /// Requests that ended.
     pub requests: Option<u64>,
-    /// The share of them that failed or had no answer.
+    /// Failed or unanswered.
     pub error_share: Option<f64>,
-    /// Whether no request was answered.
     #[serde(skip)]
     pub is_unanswered: bool,
-    /// 50th, 95th and 99th percentile of all requests' service time as they are shown.
+    /// p50, p95 and p99 of the service time, as printed.
     pub percentiles: [Option<String>; 3],
-    /// From its start to the last completion or the end of the load.
+    /// From start to last completion or end of load.
     pub elapsed_ns: Option<u64>,
-    /// When it started, in nanoseconds from the campaign's start.
+    /// From the campaign's start, in nanoseconds.
     pub from_ns: Option<u64>,
-    /// When it started, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_utc: Option<String>,
-    /// When it ended, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_utc: Option<String>,
-    /// Where its report is.
     pub report: Option<String>,
-    /// What gave in first, where the server was measured.
+    /// First bottleneck, if the server was measured.
     pub saturation: Option<Saturation>,
-    /// How near the services behind the target came to what was asked of them, where the plan has some.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
-    /// How the service was behind it.
     pub cool_down: Option<CoolDown>,
 }
 
-/// Requests per second of an endpoint, stage by stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endpoint {
-    /// Its name.
     pub text: String,
-    /// By stage; none of one that did not run.
+    /// By stage; `None` if it did not run.
     pub per_second: Vec<Option<f64>>,
 }
 
-/// A whole campaign.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Campaign {
-    /// Version of the format.
     pub schema: u32,
-    /// What was run.
     pub identity: Identity,
-    /// All stages together; none where nothing was judged.
+    /// `None` if no stage has criteria.
     pub verdict: Option<Judgement>,
-    /// What came of it, in a few sentences.
     pub sentence: String,
-    /// Stage by stage.
     pub stages: Vec<StageRow>,
-    /// Endpoint by endpoint.
     pub endpoints: Vec<Endpoint>,
-    /// Stages that repeat another's load, beside that one.
+    /// Stages with the same load as an earlier one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
-    /// What it means for another service, where one is meant.
+    /// Estimate for the target service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projection: Option<Projection>,
-    /// What follows.
     pub recommendations: Vec<String>,
-    /// What was taken for granted.
     pub assumptions: Vec<String>,
 }
 
-/// Puts stages together.
 #[must_use]
 pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
     let rows: Vec<StageRow> = stages.iter().map(|stage| row(stage, &identity)).collect();
@@ -311,7 +248,7 @@ pub fn judge(identity: Identity, stages: &[FinishedStage<'_>]) -> Campaign {
     }
 }
 
-/// What every stage that ran took for granted.
+/// Assumptions of all stages that ran.
 fn shared(stages: &[FinishedStage<'_>]) -> Vec<String> {
     let mut of_each = stages.iter().filter_map(|stage| match &stage.outcome {
         StageOutcome::Ran { page, .. } => Some(&page.summary.assumptions),
@@ -324,23 +261,22 @@ fn shared(stages: &[FinishedStage<'_>]) -> Vec<String> {
     shared
 }
 
-/// How a run came out, by what it has left and what it exited with.
 #[must_use]
 pub fn judged(summary: &Summary, code: u8) -> StageVerdict {
     let invalid = summary
         .measurement
         .as_ref()
         .is_some_and(|measurement| measurement.verdict == "INVALID");
-    // Another tool's door knows one code for criteria that do not hold, whatever the reason; a rule that has stopped it is reason enough.
+    // A front end has one code for failed criteria; a stop rule is a reason of its own.
     let by_criteria = !summary.criteria.is_empty() && summary.run.stopped.is_none();
     match (code, summary.verdict.criteria) {
         _ if summary.run.unrecorded.is_some() => StageVerdict::CouldNotRun,
         (129..=255, _) => StageVerdict::Unfinished,
         (1, _) if by_criteria && invalid => StageVerdict::Invalid,
         (1, Some(Judgement::Inconclusive)) if by_criteria => StageVerdict::Inconclusive,
-        // A rule that has stopped it, a criterion, or what the tool whose door it was calls a failure.
+        // A stop rule, a criterion, or a failure of the front end's tool.
         (1, _) => StageVerdict::Fail,
-        // No request was answered: how well that was measured changes nothing about it.
+        // Unanswered, regardless of the measurement.
         (3, _) => StageVerdict::Fail,
         _ if invalid => StageVerdict::Invalid,
         (5, _) => StageVerdict::Inconclusive,
@@ -428,7 +364,7 @@ fn percentiles(summary: &Summary) -> [Option<String>; 3] {
     ]
 }
 
-/// Why a stage came out so: the rule that has stopped it, the criteria that do not hold, the generator.
+/// The reason: stop rule, failed criteria, or generator.
 fn why(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     if let Some(why) = &summary.run.unrecorded {
         return format!("it was ended by {why}");
@@ -480,8 +416,8 @@ fn why(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
     format!("{} {verb}", texts.join(", "))
 }
 
-/// The stage that repeats another's load on something else, and passes by all that the other failed by: then that is no longer what counts.
-/// One that nothing was asked of has passed nothing.
+/// A later stage with this stage's load that passes all criteria that this one failed. A stage
+/// without criteria does not count.
 #[must_use]
 pub fn mended(rows: &[StageRow], number: usize) -> Option<&StageRow> {
     let is = |wanted: Judgement| move |judged: &&Judged| judged.judgement == wanted;
@@ -530,7 +466,6 @@ fn verdict(rows: &[StageRow]) -> Option<Judgement> {
     any(&[StageVerdict::Pass]).then_some(Judgement::Pass)
 }
 
-/// When the service was back, in words; none if it was not.
 #[must_use]
 pub fn recovered(cool_down: &CoolDown) -> Option<String> {
     let ns = cool_down.recovered_ns?;
@@ -546,7 +481,6 @@ pub fn recovered(cool_down: &CoolDown) -> Option<String> {
     })
 }
 
-/// By name, in the order in which they come up.
 fn endpoints(stages: &[FinishedStage<'_>]) -> Vec<Endpoint> {
     let mut endpoints: Vec<Endpoint> = Vec::new();
     for (number, stage) in stages.iter().enumerate() {

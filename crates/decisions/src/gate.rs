@@ -1,5 +1,4 @@
-//! What a gate says of runs that were made for it: their own criteria, and how they compare with a baseline. It decides; who makes the
-//! runs and who is told is elsewhere.
+//! Gate: judges runs by their criteria and by comparison with a baseline.
 
 use record::Run;
 use serde::Serialize;
@@ -7,53 +6,38 @@ use serde::Serialize;
 use crate::compare::{ComparedRun, Comparison};
 use analysis::verdict::{Judged, Judgement};
 
-/// What came of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gate {
-    /// Version of this format.
     pub schema: u32,
-    /// What was run, as the user named it.
     pub what: String,
-    /// What it was measured against; none where a baseline was only to be made.
+    /// `None` if a baseline is being created.
     pub baseline: Option<String>,
-    /// All of it in one word.
     pub verdict: GateVerdict,
-    /// And in a sentence.
     pub sentence: String,
-    /// What to end with.
     pub exit_code: u8,
-    /// The runs that were made.
     pub runs: Vec<GateRun>,
-    /// What they were judged by, each once, with the worst of all runs.
+    /// Each criterion once, with its worst result.
     pub criteria: Vec<Criterion>,
-    /// How they compare with the baseline; none where there is nothing to compare, or it cannot be.
+    /// `None` if there is no baseline or runs are incompatible.
     pub comparison: Option<Comparison>,
-    /// Why it cannot be.
+    /// Why runs are incompatible.
     pub hindrances: Vec<String>,
-    /// The name under which the runs are kept as a baseline from now on.
+    /// Baseline under which the runs were saved.
     pub saved: Option<String>,
 }
 
-/// What a gate says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateVerdict {
-    /// Nothing is worse.
     Passed,
-    /// Something is worse, or a criterion does not hold.
     Failed,
-    /// Neither is shown.
     Inconclusive,
-    /// What was measured cannot be trusted.
     Invalid,
-    /// What was measured cannot be compared.
     Incomparable,
-    /// No request was ever answered.
     Unanswered,
 }
 
 impl GateVerdict {
-    /// How it is written where it stands alone.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -78,41 +62,29 @@ impl GateVerdict {
     }
 }
 
-/// A run that was made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateRun {
-    /// Its folder's name.
     pub run: String,
-    /// Revision of the git repository in which it was started.
     pub revision: Option<String>,
-    /// The load in words.
     pub load: String,
-    /// VALID, DEGRADED or INVALID; none where nothing was measured.
+    /// VALID, DEGRADED or INVALID; `None` without requests.
     pub measurement: Option<String>,
-    /// Why the measurement is not valid.
     pub reason: Option<String>,
-    /// All criteria together; none without criteria.
     pub criteria: Option<Judgement>,
-    /// Why it ended early.
     pub ended_by: Option<String>,
-    /// From the start to the last completion or the end of the load.
     pub elapsed_ns: u64,
 }
 
-/// A criterion over all runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Criterion {
-    /// As the user wrote it.
     pub text: String,
-    /// The worst of all runs.
     pub judgement: Judgement,
-    /// In how many runs it came out so.
+    /// Number of runs with that result.
     pub runs: usize,
-    /// What was measured in the first of them.
+    /// Of the first of them.
     pub measured: Option<String>,
 }
 
-/// A run, for the gate.
 #[must_use]
 pub fn made(entrant: &ComparedRun) -> GateRun {
     let summary = &entrant.summary;
@@ -133,7 +105,7 @@ pub fn made(entrant: &ComparedRun) -> GateRun {
     }
 }
 
-/// What follows of the runs and, where they could be compared, of the comparison. Whoever calls it fills in what it is of.
+/// The caller fills in what was tested.
 #[must_use]
 pub fn judge(
     runs: &[ComparedRun],
@@ -159,7 +131,7 @@ pub fn judge(
     gate
 }
 
-/// In this order: what cannot be trusted says nothing, what has failed has failed whatever else, and only then is compared.
+/// In order: invalid, failed, then the comparison.
 fn verdict(gate: &Gate, runs: &[ComparedRun], is_only_made: bool) -> (GateVerdict, String) {
     let without = |entrant: &&ComparedRun| {
         let requests = &entrant.summary.requests;
@@ -216,7 +188,7 @@ fn of_criteria(gate: &Gate, judgement: Judgement, what: &str) -> Option<String> 
     ))
 }
 
-/// A rule that says that its run has failed.
+/// A stop rule that fails its run.
 fn failed_by_rule(entrant: &ComparedRun) -> Option<(String, String)> {
     let run: &Run = entrant.run.as_ref()?;
     let end = run.manifest.end.as_ref()?;
@@ -224,7 +196,6 @@ fn failed_by_rule(entrant: &ComparedRun) -> Option<(String, String)> {
     is_failure.then(|| (entrant.name.clone(), end.reason.clone().unwrap_or_default()))
 }
 
-/// Each criterion once, with the worst of what it came to.
 fn criteria(runs: &[ComparedRun]) -> Vec<Criterion> {
     let rank = |judgement: Judgement| match judgement {
         Judgement::Pass => 0,

@@ -1,8 +1,8 @@
-//! WHAT FOLLOWS from runs: their summaries beside each other, computed from records alone.
+//! Evaluates several runs.
 //!
-//! In this order, and each knows only those before it: [`compare`] sets two groups of runs side by side, [`gate`] says whether one may pass,
-//! [`past`] is what is kept of runs for those to come; [`find`] searches for what a service bears, [`stop`] watches while a run goes on and says when it has found out what it is for;
-//! [`campaign`] is what several runs mean together. Pure functions: no I/O, no clock, and no layout. What one run means is `analysis`'s.
+//! Modules in order of dependency: [`compare`] compares two groups, [`gate`] decides, [`past`] is
+//! the index of runs, [`find`] searches for the load line, [`stop`] has stop rules, [`campaign`]
+//! evaluates stages. Pure functions without I/O; single runs are evaluated by `analysis`.
 
 #![forbid(unsafe_code)]
 

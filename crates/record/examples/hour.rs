@@ -1,5 +1,4 @@
-//! Writes the record of an hour with 50 endpoints into a folder, for measuring how long its report takes: 500 requests a second,
-//! as the engine would have recorded them.
+//! Writes an hour of 500 requests/s on 50 endpoints, to measure report times.
 
 use std::{error::Error, path::PathBuf};
 
@@ -80,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Times that look like a service's: most of them near 20 ms, some ten times as long.
+/// Most near 20 ms, some ten times as long.
 fn sample(k: u64) -> Sample {
     let intended = k * SECOND / RATE;
     let noise = k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

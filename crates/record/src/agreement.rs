@@ -1,4 +1,4 @@
-//! Checks that the figures of an interval agree with each other. In a record that was changed afterwards they usually do not.
+//! Checks that figures of an interval agree, which edited records usually do not.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use measure::{
 
 use crate::IntervalRecord;
 
-/// Whether the labels of requests add up to the row of all requests, and no label has more times than answers.
+/// Whether labels add up to all requests, and none has more times than responses.
 pub(crate) fn holds(frame: &IntervalRecord, labels: &[Label]) -> bool {
     let requests = labels
         .iter()

@@ -1,4 +1,4 @@
-//! The manifest of a run that starts: what the plan, the caller, the files and the machine say.
+//! Creates the manifest of a run from plan, caller, files and machine.
 
 use std::path::Path;
 
@@ -11,30 +11,24 @@ use super::{
     ScenarioFacts, Tool, Whole, load_text, manifest::Layout,
 };
 
-/// What only the caller knows of a run that starts.
+/// Facts that the caller supplies.
 #[derive(Debug, Clone, Default)]
 pub struct RunContext {
-    /// Loadline's version.
     pub version: String,
-    /// The command line as given.
     pub command: Vec<String>,
-    /// The front door: run, artillery, mqtt, wrk, locust.
     pub door: String,
-    /// Worker threads.
     pub workers: usize,
-    /// The seed of everything random.
     pub seed: u64,
-    /// Wall clock at the start of the test, in nanoseconds since 1970.
+    /// In nanoseconds since 1970.
     pub wall_ns: u64,
-    /// `CLOCK_MONOTONIC` at the same moment, in nanoseconds.
+    /// `CLOCK_MONOTONIC` at that moment.
     pub monotonic_ns: u64,
-    /// What all processes of the run have in common, and no other run.
+    /// Shared by all processes of the run.
     pub run_id: String,
-    /// Of one process of several: its share of the run.
+    /// `None` for a whole run.
     pub share: Option<Share>,
-    /// What that one is called.
     pub node: Option<String>,
-    /// Of a run of several processes: how many there are.
+    /// Number of processes of a partitioned run.
     pub processes: Option<u64>,
 }
 
@@ -46,7 +40,6 @@ fn pools_of(source: &plan::server::MetricSource) -> impl Iterator<Item = PoolFac
 }
 
 impl Manifest {
-    /// The manifest of a run that starts. Reads the plan's files and what Linux says of the machine.
     #[must_use]
     pub fn new(plan: &Plan, started: RunContext) -> Manifest {
         let schedule = plan.schedule(started.seed);
@@ -120,7 +113,6 @@ impl Manifest {
 }
 
 impl RunStart {
-    /// That moment, on both clocks.
     #[must_use]
     pub fn at(wall_ns: u64, monotonic_ns: u64) -> RunStart {
         RunStart {
@@ -132,7 +124,7 @@ impl RunStart {
     }
 }
 
-/// Who outside decides how many users there are, and when the load ends.
+/// External control of users and of the end of the load.
 fn outside(plan: &Plan) -> Option<String> {
     match (&plan.work, &plan.load) {
         (Work::External(external), Load::Closed { .. } | Load::Open { .. }) => {
@@ -159,17 +151,15 @@ fn load_facts(plan: &Plan, schedule: &Schedule, share: Share) -> LoadFacts {
     }
 }
 
-/// How many users a process has. Whatever drives itself deals them out in its own way.
+/// Users of a process; external drivers assign their own.
 fn users_of(plan: &Plan, users: u32, share: Share) -> u32 {
     match plan.work {
         Work::External(_) => users,
-        // A share of a number is no larger than the number.
         _ => share.of_first(u64::from(users)) as u32,
     }
 }
 
 fn phase_facts(plan: &Plan, schedule: &Schedule, share: Share) -> Vec<PhaseFacts> {
-    // Name, words, the duration as it was written, and whether the load stays the same.
     let said: Vec<(&Option<String>, String, &String, bool)> = match &plan.load {
         Load::Open { phases, .. } => phases
             .iter()
@@ -224,10 +214,9 @@ fn scenario_facts(plan: &Plan) -> Vec<ScenarioFacts> {
 }
 
 impl FileFacts {
-    /// The facts of a file that may be read.
     #[must_use]
     pub fn read(path: &str) -> FileFacts {
-        // A pipe can be read once only, and a device may not end.
+        // Pipes can be read once, and devices may not end.
         let read = std::path::Path::new(path)
             .is_file()
             .then(|| std::fs::read(path).ok())
@@ -247,7 +236,7 @@ impl FileFacts {
     }
 }
 
-/// The hash of a plan without its secrets: the marks that stand for them differ from process to process.
+/// Hash of the plan without secrets, whose marks differ by process.
 pub(crate) fn plan_sha256(plan: &serde_json::Value) -> String {
     let mut text = plan.to_string();
     while let Some(at) = text.find(MARK) {
@@ -257,10 +246,9 @@ pub(crate) fn plan_sha256(plan: &serde_json::Value) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// Begins what stands for a secret.
+/// Prefix of redaction marks.
 const MARK: &str = "‹redacted";
 
-/// The SHA-256 of a file's content, in hexadecimal digits.
 #[must_use]
 pub fn sha256(content: &[u8]) -> String {
     hex(&Sha256::digest(content))
@@ -270,7 +258,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A moment in UTC, by a strftime pattern; empty for moments beyond the calendar.
+/// UTC by strftime pattern; empty if out of range.
 #[must_use]
 pub fn utc(wall_ns: u64, pattern: &str) -> String {
     let moment = jiff::Timestamp::from_nanosecond(i128::from(wall_ns));
@@ -279,7 +267,7 @@ pub fn utc(wall_ns: u64, pattern: &str) -> String {
         .unwrap_or_default()
 }
 
-/// A moment as people write it, RFC 3339 or seconds since 1970, in nanoseconds since then; none where it is neither.
+/// Parses RFC 3339 or seconds since 1970, to nanoseconds.
 #[must_use]
 pub fn moment(text: &str) -> Option<u64> {
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {

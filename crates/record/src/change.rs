@@ -1,39 +1,33 @@
-//! A load that was changed while it went on: what `events.jsonl` keeps of that, and what the manifest says by then. Whether it may be
-//! changed, and what is planned behind it, was found out by who carried it out; nothing is computed here.
+//! Changes of a load during a run, in events and manifest.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Event, Manifest, units};
 
-/// What was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Changed {
-    /// Arrivals per second, up to the end of the phase.
+    /// Until the end of the phase.
     Rate,
-    /// Users of a closed loop, up to the end of the phase.
+    /// Closed-loop users, until the end of the phase.
     Users,
 }
 
-/// One change. It begins at its event's moment, in its event's phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadChange {
-    /// What.
     pub what: Changed,
-    /// Arrivals per second, or users, before.
     pub from: f64,
-    /// From then on.
     pub to: f64,
-    /// Arrivals planned by it, of the whole run; none of a closed load.
+    /// Of the whole run; `None` for a closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
-    /// The same, phase by phase.
+    /// Arrivals by phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<u64>,
 }
 
 impl LoadChange {
-    /// In words, before the manifest knows of it; `by` says by whom.
+    /// Text of the change; `by` names its origin. Call before `apply`.
     #[must_use]
     pub fn text(&self, by: &str, phase: usize, manifest: &Manifest) -> String {
         let what = match self.what {
@@ -67,7 +61,7 @@ impl LoadChange {
         }
     }
 
-    /// Has the manifest say what is planned from a moment on. The plan itself stays in `plan.json`.
+    /// Updates the planned load of the manifest. `plan.json` is unchanged.
     pub(crate) fn apply(&self, at_ns: u64, phase: usize, manifest: &mut Manifest) {
         let load = &mut manifest.load;
         if load.changes == 0 {
@@ -91,7 +85,7 @@ impl LoadChange {
 }
 
 impl Manifest {
-    /// Has it say what is planned behind all changes of the load; those that it knows of are not made twice.
+    /// Applies all changes that the manifest does not include yet.
     pub(crate) fn apply(&mut self, events: &[Event]) {
         let changes = events
             .iter()
@@ -160,7 +154,7 @@ mod tests {
             "{}",
             now.phases[1].text
         );
-        // A manifest of the beginning, as a killed run leaves it, and one of the end come to the same.
+        // Manifests from start (of a killed run) and end give the same result.
         let mut begun = phases();
         begun.apply(std::slice::from_ref(&event));
         assert_eq!(begun.load, now.load);

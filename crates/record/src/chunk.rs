@@ -1,15 +1,14 @@
-//! A leaf: what one interval adds to each file of a record. The writer appends it to files; whoever has no folder in common with the
-//! run's sends it as bytes. It reads and writes nothing itself.
+//! `RecordChunk`: what one interval appends to each record file. Nodes without a shared file system
+//! send it as bytes.
 
 use measure::{Label, accumulator::Tally};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Event, IntervalReader, IntervalRecord, counters, front_end::DoorLine, hlog};
 
-/// Begins the bytes of a leaf, and names their form.
+/// Prefix with the format's version.
 const MARK: &str = "leaf1";
 
-/// One interval's lines, by file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordChunk {
     pub(super) labels: String,
@@ -19,21 +18,16 @@ pub struct RecordChunk {
     pub(super) counters: String,
 }
 
-/// What a leaf holds.
 #[derive(Debug, Clone, Default)]
 pub struct DecodedChunk {
-    /// The interval.
     pub frame: IntervalRecord,
-    /// Labels that it counts for the first time.
+    /// New labels.
     pub labels: Vec<Label>,
-    /// What happened in it.
     pub events: Vec<Event>,
-    /// The front door's own figures.
     pub door: Tally,
 }
 
 impl RecordChunk {
-    /// The lines of an interval.
     pub(super) fn new(
         frame: &IntervalRecord,
         labels: &[Label],
@@ -52,7 +46,6 @@ impl RecordChunk {
         }
     }
 
-    /// As bytes, for a pipe or a socket.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let texts = [
@@ -67,7 +60,7 @@ impl RecordChunk {
         format!("{MARK} {lengths}\n{texts}").into_bytes()
     }
 
-    /// The leaf of such bytes; none where they are anything else.
+    /// `None` if the bytes are invalid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<RecordChunk> {
         let (head, mut rest) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
@@ -87,7 +80,7 @@ impl RecordChunk {
         (rest.is_empty() && lengths.next().is_none()).then_some(leaf)
     }
 
-    /// What it holds; none where its interval is not whole, or another begins in it.
+    /// Decodes the chunk; `None` unless it is exactly one interval.
     #[must_use]
     pub fn unfold(&self) -> Option<DecodedChunk> {
         let mut reader = IntervalReader::new(&self.counters, &self.intervals);
@@ -112,7 +105,7 @@ fn door_of(text: &str) -> Option<Tally> {
 
 pub(super) fn json_lines<'a, T: Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> String {
     let mut text = String::new();
-    // What we serialise are our own plain structs: there is nothing in them that JSON cannot hold.
+    // Our own structs always serialize.
     for line in items
         .into_iter()
         .filter_map(|item| serde_json::to_string(item).ok())
@@ -168,7 +161,6 @@ mod tests {
             let came = RecordChunk::from_bytes(&bytes).unwrap();
             prop_assert_eq!(&came, &leaf);
             let DecodedChunk { frame, labels, events, .. } = came.unfold().unwrap();
-            // Whoever got it can write the very same leaf.
             let mut encoder = hlog::Encoder::new().unwrap();
             prop_assert_eq!(RecordChunk::new(&frame, &labels, None, &events, &mut encoder), leaf);
             prop_assert_eq!(RecordChunk::from_bytes(&bytes[..bytes.len() - 1]), None);

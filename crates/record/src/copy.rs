@@ -1,5 +1,4 @@
-//! A copy of a record that is being written, kept by somebody else: what is added to it, piece by piece, as bytes, and the folder that
-//! is made of the pieces, which is the record's byte for byte. How pieces travel is the caller's business.
+//! Streams a record to another place in pieces. The copy is identical byte by byte.
 
 use std::{
     collections::BTreeMap,
@@ -16,56 +15,44 @@ use super::{
     files::{Files, replace},
 };
 
-/// How long requests have been under way that are so at an interval's end: by label, times and how many. In no record.
+/// Ages of requests in flight at an interval's end, by label. Not recorded.
 pub type Ages = BTreeMap<LabelId, Vec<(u64, u64)>>;
 
-/// Hears of everything that is added to a record, in order. It must not wait.
+/// Receives all pieces in order. Must not block.
 pub trait Copier: Send {
-    /// The next piece.
     fn take(&mut self, piece: RecordPiece);
 }
 
-/// What is added to a record at once.
+/// A part of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordPiece {
-    /// What is known before the first request.
+    /// Start of the record.
     Begun {
-        /// Without secrets.
         manifest: Box<Manifest>,
-        /// Without secrets.
         plan: Value,
     },
-    /// An interval.
     Leaf {
-        /// Its lines.
         leaf: RecordChunk,
-        /// For rules that look at what is still under way.
+        /// For stop rules.
         under_way: Ages,
     },
-    /// Lines that belong to no interval.
+    /// Lines outside of intervals.
     Lines {
-        /// Of which file.
         file: Extra,
-        /// Whole lines.
         text: String,
     },
-    /// The record is complete.
     Ended(Box<Manifest>),
 }
 
-/// Files whose lines belong to no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Extra {
-    /// What happened.
     Events,
-    /// What was measured beside the load.
     Server,
 }
 
-/// A piece without what is long in it.
 #[derive(Serialize, Deserialize)]
-// Not tagged inside: numbers that are keys would not come back.
+// Externally tagged: numeric keys would not survive otherwise.
 #[serde(rename_all = "lowercase")]
 enum PieceHead {
     Begun {
@@ -84,7 +71,7 @@ enum PieceHead {
 }
 
 impl RecordPiece {
-    /// As bytes: a line of JSON, and behind it the lines of a leaf or a file.
+    /// A line of JSON, then the lines of chunk or file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let (head, rest) = match self {
@@ -104,14 +91,13 @@ impl RecordPiece {
                 (PieceHead::Ended { manifest }, Vec::new())
             }
         };
-        // Our own plain structs: there is nothing in them that JSON cannot hold.
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend(rest);
         bytes
     }
 
-    /// The piece of such bytes; none where they are anything else.
+    /// `None` if the bytes are invalid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<RecordPiece> {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -133,7 +119,6 @@ impl RecordPiece {
     }
 }
 
-/// The ages of what is under way, for a piece.
 #[must_use]
 pub fn ages(under_way: &BTreeMap<LabelId, Histogram<u64>>) -> Ages {
     let cells = |ages: &Histogram<u64>| ages.cells().map(|(from, _, n)| (from, n)).collect();
@@ -141,14 +126,14 @@ pub fn ages(under_way: &BTreeMap<LabelId, Histogram<u64>>) -> Ages {
     all.map(|(id, ages)| (*id, cells(ages))).collect()
 }
 
-/// The copy: one process's record in the folder of a run.
+/// Writes the copy of a process's record.
 pub struct Replica {
     dir: PathBuf,
     files: Option<Files>,
 }
 
 impl Replica {
-    /// Of the process of a number; its folder is made with the first piece.
+    /// Its folder is created with the first piece.
     #[must_use]
     pub fn new(run: &Path, number: u64) -> Replica {
         Replica {
@@ -157,10 +142,9 @@ impl Replica {
         }
     }
 
-    /// Writes a piece down; of a leaf, answers what it holds.
+    /// Writes a piece and returns the content of a chunk.
     ///
-    /// # Errors
-    /// When it cannot be written, or is no piece of a record that has begun.
+    /// # Errors It cannot be written, or no record was started.
     pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };

@@ -1,5 +1,5 @@
-//! The lines of `counters.jsonl`, in both directions. One line per interval and label, label 0 first and always, the end line
-//! last; an interval without its end line does not count.
+//! Lines of `counters.jsonl`: one per interval and label, label 0 first. Without its end line an
+//! interval is incomplete.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use super::interval::{IntervalRecord, LabelTotals};
 
-/// Count, sum, least and greatest of a histogram, exactly.
+/// Exact count, sum, minimum, maximum.
 pub(super) type Exact = (u64, u128, u64, u64);
 
-/// Any line.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct CounterLine {
-    /// The interval.
     pub i: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<LabelId>,
-    /// Of the intended start, where it is not the interval's.
+    /// Of the intended start, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
     /// On the first line of an interval.
@@ -58,7 +56,6 @@ pub(super) struct CounterLine {
     pub end: bool,
 }
 
-/// The run-wide figures of an interval.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunLine {
     from_ns: u64,
@@ -122,7 +119,7 @@ fn is_false(b: &bool) -> bool {
     !b
 }
 
-/// All lines of an interval, label 0 first, the end line last.
+/// Label 0 first, the end line last.
 pub(super) fn lines_of(frame: &IntervalRecord) -> Vec<CounterLine> {
     let empty = LabelTotals::default();
     let first = (label::ALL, frame.phase);
@@ -193,18 +190,17 @@ fn line_of(
     }
 }
 
-/// `kind.outcome`.
 pub(super) fn tag(kind: TimeKind, outcome: OutcomeClass) -> String {
     format!("{}.{}", kind.name(), outcome.name())
 }
 
 impl CounterLine {
-    /// Whether a run can have counted this: statuses have three digits.
+    /// Whether the statuses are valid.
     pub(super) fn is_possible(&self) -> bool {
         self.codes.keys().all(|code| *code < 1000)
     }
 
-    /// What the line counts, without its histograms.
+    /// Counters without histograms.
     pub(super) fn part(&self) -> LabelTotals {
         let mut counters = Counters {
             issued: self.issued,
@@ -273,7 +269,6 @@ impl RunLine {
         }
     }
 
-    /// Puts the figures back into a frame.
     pub(super) fn fill(&self, frame: &mut IntervalRecord) {
         frame.span = (self.from_ns, self.to_ns);
         frame.phase = self.phase;

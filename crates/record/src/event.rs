@@ -1,4 +1,4 @@
-//! `events.jsonl`: what happened, with its moment: phases, warnings, first samples of errors, why the run ended early.
+//! `events.jsonl`: phases, warnings, first errors, and the cause of an early end.
 
 use measure::{LabelId, interval::FirstSeen};
 use schemars::JsonSchema;
@@ -6,31 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LoadChange, NodeLost, redact::Redactor};
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When, in nanoseconds from the start.
     pub at_ns: u64,
-    /// What sort.
     pub event: EventKind,
-    /// In words.
     pub text: String,
-    /// The phase that it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
-    /// The first sample of an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FirstError>,
-    /// How the load was changed, from `at_ns` on, in `phase`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<LoadChange>,
-    /// The process that was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<NodeLost>,
 }
 
 impl Event {
-    /// An event that has nothing but words.
     #[must_use]
     pub fn new(at_ns: u64, event: EventKind, text: impl Into<String>) -> Event {
         Event {
@@ -44,7 +35,6 @@ impl Event {
         }
     }
 
-    /// A copy without secrets.
     #[must_use]
     pub fn redacted(&self, redactor: &Redactor) -> Event {
         let mut event = self.clone();
@@ -64,31 +54,20 @@ impl Event {
     }
 }
 
-/// The sort of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// A phase began.
     PhaseStarted,
-    /// A phase was over.
     PhaseCompleted,
-    /// Something that the user should know.
     Warning,
-    /// The first sample of an error under a label.
     FirstError,
-    /// A stop rule fired.
     Stop,
-    /// A signal ended the run.
     Interrupt,
-    /// Somebody changed the load.
     LoadChanged,
-    /// A process of the run was lost.
     NodeLost,
-    /// What a front door has found behind the load.
     Finding,
-    /// Who made requests that are not in the record.
+    /// Requests that are not recorded.
     Unmeasured,
-    /// Anything else.
     #[serde(other)]
     Note,
 }
@@ -124,7 +103,6 @@ pub struct FirstError {
 }
 
 impl FirstError {
-    /// The error that a worker met, without secrets.
     #[must_use]
     pub fn new(first: &FirstSeen, redactor: &Redactor) -> FirstError {
         let sample = &first.sample;

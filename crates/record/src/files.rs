@@ -1,5 +1,5 @@
-//! The files of a record under way: appended to with one write each per interval, in an order in which whatever a crash
-//! leaves behind can be read: histograms first, the counters with their end line last.
+//! Record files, each appended once per interval. Histograms come before counters with their end
+//! line, so that any crash leaves a readable record.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,7 +15,6 @@ use super::{
     hlog,
 };
 
-/// The files of a record.
 pub(super) struct Files {
     pub dir: PathBuf,
     labels: Sheet,
@@ -26,33 +25,28 @@ pub(super) struct Files {
     server: Sheet,
 }
 
-/// A file that is only ever appended to. It is opened before the first connection: when connections have taken every descriptor,
-/// it must not be the record that goes without.
+/// An append-only file, opened before the first connection so that descriptors cannot run out for
+/// it.
 struct Sheet {
     path: PathBuf,
-    /// None only of what may never be written at all, and has not been yet.
+    /// `None` until an optional file is needed.
     file: Option<File>,
-    /// Whole lines written so far.
     lines: u64,
 }
 
-/// A file of zeros that keeps room on the disk for the end of a record.
+/// Reserves disk space for the end of the record.
 const RESERVE: &str = ".reserve";
-/// More than a manifest and a few events take.
 const RESERVE_BYTES: usize = 64 << 10;
 
-/// Takes room on the disk, so that a record that fills it can still say how it ended.
 pub(super) fn reserve(dir: &Path) -> io::Result<()> {
     fs::write(dir.join(RESERVE), vec![0; RESERVE_BYTES])
 }
 
-/// Gives that room back.
 pub(super) fn release(dir: &Path) {
-    // A file that cannot be removed takes 64 KiB and is in nobody's way.
+    // If it stays, it costs 64 KiB.
     let _ = fs::remove_file(dir.join(RESERVE));
 }
 
-/// Appends events to a record that is closed already.
 pub(super) fn append_events(dir: &Path, events: &[Event]) -> io::Result<()> {
     Sheet::new(dir, "events.jsonl")?.append(&json_lines(events))
 }
@@ -92,7 +86,6 @@ impl Sheet {
 }
 
 impl Files {
-    /// The files of a new record in an empty folder. A front door that has an accumulator of its own has a file for it from the first.
     pub(super) fn begin(
         dir: &Path,
         wall_start_ns: u64,
@@ -117,7 +110,6 @@ impl Files {
         Ok(files)
     }
 
-    /// How many lines were written of what no counter holds.
     pub(super) fn lines(&self) -> LineCounts {
         LineCounts {
             events: self.events.lines,
@@ -126,17 +118,14 @@ impl Files {
         }
     }
 
-    /// Appends events that belong to no interval.
     pub(super) fn events(&mut self, lines: &str) -> io::Result<()> {
         self.events.append(lines)
     }
 
-    /// Appends what was measured beside the load.
     pub(super) fn server(&mut self, lines: &str) -> io::Result<()> {
         self.server.append(lines)
     }
 
-    /// Appends an interval.
     pub(super) fn interval(&mut self, leaf: &RecordChunk) -> io::Result<()> {
         self.labels.append(&leaf.labels)?;
         self.intervals.append(&leaf.intervals)?;
@@ -146,14 +135,14 @@ impl Files {
     }
 }
 
-/// Writes a file whole or not at all.
+/// Replaces a file atomically.
 pub(super) fn replace<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
     text.push('\n');
     let new = path.with_extension("json.new");
     let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
     if written.is_err() {
-        // What is there of it is of no use.
+        // The incomplete file is of no use.
         let _ = fs::remove_file(&new);
     }
     written

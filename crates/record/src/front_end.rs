@@ -1,4 +1,4 @@
-//! The lines of `door.jsonl`: a front door's own accumulators, interval by interval. Only that door's renderer reads them.
+//! Lines of `door.jsonl`: the front end's accumulators by interval.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
 
-/// One interval of a door's figures.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct DoorLine {
     pub i: u64,
@@ -19,14 +18,13 @@ pub(super) struct DoorLine {
     lasts: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     sketches: BTreeMap<String, SketchLine>,
-    /// By name: distance from the last value, how often; and so on.
+    /// By name: distance to the previous value, and count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counts: BTreeMap<String, Vec<u64>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct SketchLine {
-    /// (key, count).
     keys: Vec<(i64, u64)>,
     zeros: u64,
     sum: f64,
@@ -35,7 +33,7 @@ struct SketchLine {
 }
 
 impl DoorLine {
-    /// The line of an interval, without secrets. Names that become the same are added up.
+    /// Without secrets. Equal names are merged.
     pub(super) fn new(index: u64, part: &Tally, redactor: &Redactor) -> DoorLine {
         let named = |name: &String| redactor.text(name);
         let sketches = renamed(&part.sketches, named, |a, b| a.merge(&b));
@@ -75,7 +73,7 @@ impl DoorLine {
     }
 }
 
-/// Values lie close together: their distances are short to write.
+/// Values are close, so distances are short.
 fn packed(counts: &ValueCounts) -> Vec<u64> {
     let mut last = 0;
     let pair = |(value, n): &(u64, u64)| [value - std::mem::replace(&mut last, *value), *n];

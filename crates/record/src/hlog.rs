@@ -1,5 +1,5 @@
-//! `intervals.hlog`: HdrHistogram's interval log in version 2 of its encoding. Any HdrHistogram tool can read it; comment
-//! lines `#end N` tell our reader that interval N's histograms are all there. Exact sums are beside it, in the counters.
+//! `intervals.hlog`: HdrHistogram's interval log (encoding version 2). `#end N` marks interval N as
+//! complete. Exact sums are in the counters.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compress, Compression, FlushCompress};
@@ -9,10 +9,9 @@ use measure::{Histogram, LabelId, OutcomeClass, TimeKind, histogram::MAX_VALUE};
 use super::{counters, interval::IntervalRecord};
 
 const DIGITS: u8 = 3;
-/// Begins a compressed histogram in version 2 of the encoding.
+/// Prefix of a compressed histogram, version 2.
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 
-/// What stands at the head of the file.
 pub(super) fn header(wall_start_ns: u64) -> String {
     let seconds = wall_start_ns as f64 / 1e9;
     format!(
@@ -22,18 +21,17 @@ pub(super) fn header(wall_start_ns: u64) -> String {
     )
 }
 
-/// Encodes the histograms of intervals.
 pub(super) struct Encoder {
     serializer: V2Serializer,
     compress: Compress,
-    /// HdrHistogram's own form of the histogram at hand; made once, because it is large.
+    /// Kept, because it is large.
     scratch: hdrhistogram::Histogram<u64>,
     plain: Vec<u8>,
     compressed: Vec<u8>,
 }
 
 impl Encoder {
-    /// None when the library refuses our layout, which it does not.
+    /// `None` if the library refuses our layout.
     pub(super) fn new() -> Option<Encoder> {
         let scratch = hdrhistogram::Histogram::new_with_bounds(1, MAX_VALUE, DIGITS).ok()?;
         Some(Encoder {
@@ -45,7 +43,6 @@ impl Encoder {
         })
     }
 
-    /// Appends the lines of an interval.
     pub(super) fn write(&mut self, frame: &IntervalRecord, out: &mut String) {
         let (start, end) = frame.span;
         for ((label, phase), part) in &frame.parts {
@@ -74,14 +71,14 @@ impl Encoder {
             self.scratch.saturating_record_n(low, n);
         }
         self.plain.clear();
-        // Writing into memory fails only for counts beyond 2^63.
+        // Fails only for counts beyond 2^63.
         let _ = self.serializer.serialize(&self.scratch, &mut self.plain);
-        // The library's own compressing serialiser makes a new compressor each time, which costs more than the rest.
+        // The library's own serializer creates a compressor each time, which dominates the cost.
         self.compress.reset();
         self.compressed.clear();
         self.compressed.extend(COMPRESSED_COOKIE.to_be_bytes());
         self.compressed.extend([0; 4]);
-        // More than deflate can add to what it cannot compress, so that one call finishes it.
+        // Enough for incompressible data, so that one call finishes.
         self.compressed
             .reserve(self.plain.len() + self.plain.len() / 8 + 128);
         let _ =
@@ -97,25 +94,21 @@ fn seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LogLine<'a> {
-    /// All histograms of an interval have been read.
     End(u64),
-    /// A histogram.
     Histogram {
         label: LabelId,
         kind: TimeKind,
         outcome: OutcomeClass,
-        /// Of the intended start, where it is not the interval's.
+        /// Of the intended start, if it differs.
         phase: Option<u32>,
         encoded: &'a str,
     },
-    /// Nothing to us.
     Other,
 }
 
-/// Reads a line; none if it is damaged.
+/// `None` if damaged.
 pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
     if let Some(index) = line.strip_prefix("#end ") {
         return Some(LogLine::End(index.parse().ok()?));
@@ -139,7 +132,6 @@ pub(super) fn parse(line: &str) -> Option<LogLine<'_>> {
     })
 }
 
-/// Decodes histograms.
 pub(super) struct Decoder {
     deserializer: Deserializer,
 }
@@ -151,7 +143,7 @@ impl Decoder {
         }
     }
 
-    /// The histogram, its exact figures restored; none if it is damaged or does not hold so many values.
+    /// Restores exact figures; `None` if damaged or inconsistent.
     pub(super) fn decode(&mut self, encoded: &str, exact: counters::Exact) -> Option<Histogram> {
         let bytes = STANDARD.decode(encoded.trim_end()).ok()?;
         let decoded: hdrhistogram::Histogram<u64> =
@@ -161,7 +153,7 @@ impl Decoder {
             histogram.record_n(cell.value_iterated_to(), cell.count_at_value());
         }
         let (count, sum, min, max) = exact;
-        // A least above the greatest is damage that no figure could be taken from.
+        // A minimum above the maximum is damage.
         if histogram.count() != count || min > max {
             return None;
         }

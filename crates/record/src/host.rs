@@ -1,37 +1,27 @@
-//! The machine that generates the load, as Linux describes it in its files, and the git revision. What cannot be read is left
-//! out. This module runs no programs.
+//! Facts of the load generator's machine from Linux files, and the git revision. Unreadable facts
+//! are omitted.
 
 use std::{fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-/// Facts of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
-    /// Its name.
     pub name: Option<String>,
-    /// Kernel release.
     pub kernel: Option<String>,
-    /// CPU model.
     pub cpu: Option<String>,
-    /// CPUs that this process may use.
     pub cpus: Option<usize>,
-    /// Memory, in bytes.
     pub memory_bytes: Option<u64>,
-    /// The kernel's clock source; anything but `tsc` makes reading time dear.
+    /// Clock sources other than `tsc` make reading time slow.
     pub clock_source: Option<String>,
-    /// Highest number of file descriptors.
     pub open_files_limit: Option<String>,
-    /// The range of local ports.
     pub local_ports: Option<String>,
-    /// `cpu.max` of the control group: quota and period in microseconds.
+    /// Quota and period in microseconds.
     pub cgroup_cpu: Option<String>,
-    /// `memory.max` of the control group.
     pub cgroup_memory: Option<String>,
 }
 
 impl Host {
-    /// Reads the facts.
     #[must_use]
     pub fn read() -> Host {
         Host {
@@ -63,7 +53,6 @@ fn line(path: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The rest of the first line that begins with a name.
 fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.lines()
@@ -71,7 +60,6 @@ fn field(path: &str, name: &str) -> Option<String> {
         .map(|rest| rest.trim().to_owned())
 }
 
-/// The revision checked out in the git repository around a folder.
 pub(super) fn git_revision(folder: &Path) -> Option<String> {
     let start = fs::canonicalize(folder).ok()?;
     let git = start

@@ -1,5 +1,5 @@
-//! One finished interval as the record holds it: what the writer is given, and what the reader gives back. It differs from
-//! `measure::Interval` only in that reasons of failures are texts, because a record may be read by another build.
+//! One interval in the record. Unlike `measure::Interval`, failure reasons are texts, for other
+//! builds.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,25 @@ use measure::{
     slot::{Counters, KeyCounts},
 };
 
-/// What the caller of the sink measured of the machine during an interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostSample {
-    /// Time that the hypervisor took from each worker's CPU, in nanoseconds; empty when it is not known.
+    /// CPU steal of each worker in nanoseconds; empty if unknown.
     pub steal_ns: Vec<u64>,
-    /// Time for which the control group kept us from running, in nanoseconds.
+    /// Nanoseconds throttled by the control group.
     pub throttled_ns: u64,
-    /// Since the last sample, in nanoseconds: the time of which the others are a part. A machine that is taken away for a second
-    /// tells of it in the next interval.
+    /// Nanoseconds since the last sample, which the others are a part of. After a pause it exceeds
+    /// the interval.
     pub host_ns: u64,
 }
 
-/// Everything counted under one label, in one phase.
 #[derive(Debug, Clone, Default)]
 pub struct LabelTotals {
-    /// Counters and histograms. The tally of failures in it is empty: it is in `failures`.
+    /// Its failure tally is empty; see `failures`.
     pub slot: Slot,
-    /// Failed requests by reason in words.
     pub failures: BTreeMap<String, u64>,
 }
 
 impl LabelTotals {
-    /// A slot, its failures as texts.
     #[must_use]
     pub fn from_slot(slot: &Slot) -> LabelTotals {
         let mut part = LabelTotals {
@@ -45,14 +41,12 @@ impl LabelTotals {
         part
     }
 
-    /// Why requests failed or had no answer, in the words under which they are counted.
     pub fn reasons(&self) -> impl Iterator<Item = String> + '_ {
         let faults = self.slot.counters.faults.0.iter();
         let failed = self.failures.keys().cloned();
         failed.chain(faults.map(|(fault, _)| fault.text().to_owned()))
     }
 
-    /// Adds another part.
     pub fn add(&mut self, other: &LabelTotals) {
         self.slot.add(&other.slot);
         for (reason, n) in &other.failures {
@@ -61,29 +55,22 @@ impl LabelTotals {
     }
 }
 
-/// One finished interval.
 #[derive(Debug, Clone, Default)]
 pub struct IntervalRecord {
-    /// Which, from 0.
+    /// From 0.
     pub index: u64,
-    /// Start and end, in nanoseconds from the start of the test.
+    /// In nanoseconds from the start.
     pub span: (u64, u64),
-    /// The phase at its start.
     pub phase: u32,
     /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
-    /// Run-wide figures.
     pub run: RunPart,
-    /// See [`HostSample`].
     pub steal_ns: Vec<u64>,
-    /// See [`HostSample`].
     pub throttled_ns: u64,
-    /// See [`HostSample`].
     pub host_ns: u64,
 }
 
 impl IntervalRecord {
-    /// The frame of an interval that the engine handed over.
     #[must_use]
     pub fn new(interval: &Interval, host: &HostSample) -> IntervalRecord {
         IntervalRecord {
@@ -103,7 +90,7 @@ impl IntervalRecord {
         }
     }
 
-    /// Adds another process's frame of the same interval.
+    /// Adds another process's record of this interval.
     pub fn add(&mut self, other: &IntervalRecord) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         for (key, part) in &other.parts {
@@ -115,7 +102,6 @@ impl IntervalRecord {
         self.host_ns = self.host_ns.max(other.host_ns);
     }
 
-    /// Everything of one label, over all phases.
     #[must_use]
     pub fn label(&self, id: LabelId) -> LabelTotals {
         let mut all = LabelTotals::default();
@@ -125,7 +111,6 @@ impl IntervalRecord {
         all
     }
 
-    /// The interval's row in the run's history.
     #[must_use]
     pub fn row(&self) -> IntervalRow {
         let mut all = Counters::default();
@@ -145,7 +130,7 @@ impl IntervalRecord {
                 }
             }
         }
-        // Kept for every interval of the run: only what is small.
+        // Rows are kept for every interval, so only small data.
         all.codes = KeyCounts::default();
         all.faults = KeyCounts::default();
         IntervalRow {
@@ -164,35 +149,26 @@ impl IntervalRecord {
     }
 }
 
-/// The run-wide figures of one interval, kept for every interval of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IntervalRow {
-    /// Which, from 0.
+    /// From 0.
     pub index: u64,
-    /// Start and end, in nanoseconds from the start of the test.
+    /// In nanoseconds from the start.
     pub span: (u64, u64),
-    /// The phase at its start.
     pub phase: u32,
-    /// Counters of all requests, without the tallies.
     pub all: Counters,
-    /// Requests that failed for their status, by its first digit from 1. The others failed for what was in the answer.
+    /// By first digit of the status; others failed by content.
     pub failed_by_status: [u64; 5],
-    /// Run-wide figures.
     pub run: RunPart,
-    /// See [`HostSample`].
     pub steal_ns: Vec<u64>,
-    /// See [`HostSample`].
     pub throttled_ns: u64,
-    /// See [`HostSample`].
     pub host_ns: u64,
-    /// 99th percentile of the lateness of what was due in the interval.
+    /// Of arrivals due in the interval.
     pub lateness_p99_ns: Option<u64>,
-    /// 99th percentile of by how much the worker came too late to look around.
     pub stall_p99_ns: Option<u64>,
 }
 
 impl IntervalRow {
-    /// Adds another process's row of the same interval.
     pub(super) fn add(&mut self, other: &IntervalRow) {
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         self.all.add(&other.all);
@@ -207,7 +183,7 @@ impl IntervalRow {
         self.stall_p99_ns = self.stall_p99_ns.max(other.stall_p99_ns);
     }
 
-    /// The time of which steal and throttling are a part; records of before have the interval's own.
+    /// Older records use the interval's length.
     #[must_use]
     pub fn host_length_ns(&self) -> u64 {
         if self.host_ns > 0 {
@@ -217,14 +193,13 @@ impl IntervalRow {
         }
     }
 
-    /// Requests that ended in the interval without a complete answer, of one class.
     #[must_use]
     pub fn none(&self, class: NoAnswer) -> u64 {
         self.all.unanswered[class as usize]
     }
 }
 
-/// The place of a failure among those by status: `status 503` is the fifth's, and a redirect too many has a status from 300 on.
+/// Index for failed statuses: `status 503` counts as the fifth.
 fn status_digit((reason, n): (&String, &u64)) -> Option<(usize, u64)> {
     if reason == "redirect limit" {
         return Some((2, *n));
@@ -234,7 +209,6 @@ fn status_digit((reason, n): (&String, &u64)) -> Option<(usize, u64)> {
     (digit < 5).then_some((digit, *n))
 }
 
-/// Adds another process's figures of the same interval.
 fn join(mine: &mut RunPart, run: &RunPart) {
     mine.due += run.due;
     mine.started += run.started;

@@ -1,5 +1,4 @@
-//! A run's finished intervals in order, those of several processes added up: for whoever writes every interval down again. It
-//! holds one interval per process at a time, however long the run was.
+//! Streams a run's intervals, merged over processes, one at a time.
 
 use std::{collections::BTreeMap, iter::Peekable};
 
@@ -7,22 +6,19 @@ use measure::LabelId;
 
 use super::{IntervalReader, IntervalRecord};
 
-/// Streams a run's finished intervals.
 pub struct Frames {
     processes: Vec<Process>,
-    /// Where the record ends; later intervals lack a process.
+    /// Later intervals lack a process.
     until_ns: Option<u64>,
 }
 
-/// What one process wrote.
 struct Process {
     reader: Peekable<IntervalReader>,
-    /// By the process's own number of a label, the run's.
+    /// From the process's label ids to the run's.
     ids: BTreeMap<LabelId, LabelId>,
 }
 
 impl Frames {
-    /// No process yet, of a record that ends there.
     pub(super) fn until(until_ns: Option<u64>) -> Frames {
         Frames {
             processes: Vec::new(),
@@ -30,7 +26,6 @@ impl Frames {
         }
     }
 
-    /// Another process of the same run.
     pub(super) fn join(&mut self, reader: IntervalReader, ids: BTreeMap<LabelId, LabelId>) {
         let reader = reader.peekable();
         self.processes.push(Process { reader, ids });

@@ -1,8 +1,6 @@
-//! KEEP it: the run record, the folder in which a run is kept, written while it runs and read by everything that tells of it.
-//!
-//! The engine hands over whole intervals; [`Writer`] keeps them, [`Run`] reads them back, with the run over time ([`history`]);
-//! what nobody may read is blotted out on the way in ([`redact`]). The format is described in `docs/reference/run-record.md`. This crate
-//! judges nothing and computes no figure, reads no clock and starts no thread.
+//! Run records: [`Writer`] writes them, [`Run`] reads them, [`history`] is the run over time,
+//! [`redact`] hides secrets. See `docs/reference/run-record.md`. This crate reads no clock and
+//! starts no thread.
 
 #![forbid(unsafe_code)]
 
@@ -62,68 +60,42 @@ pub use totals::Totals;
 pub use truncation::Truncation;
 pub use write::{Writer, unwritten_because};
 
-/// The version of the record's format that this build writes. Readers refuse newer ones.
+/// Format version. Readers refuse newer ones.
 pub const SCHEMA: u32 = 1;
 
-/// Why a record could not be written or read.
 #[derive(Debug)]
 pub enum RecordError {
-    /// The folder cannot be made or written.
     NotWritable {
-        /// Which.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
-    /// The folder was made, or would have been, but its disk takes no more.
     NotBegun {
-        /// The record's folder, or the runs folder.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
-    /// Writing failed during the run.
     Stopped {
-        /// The record's folder.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
-        /// Up to when the record goes, in nanoseconds from the start.
         at_ns: u64,
     },
-    /// There is no such run.
     NotFound {
-        /// As the user named it.
         wanted: String,
-        /// Where it was looked for.
         runs: PathBuf,
     },
-    /// Several runs begin so.
     Ambiguous {
-        /// As the user named it.
         wanted: String,
-        /// Some of them.
         found: Vec<String>,
     },
-    /// The folder is no run record, or its manifest is damaged.
     NoManifest {
-        /// Which.
         path: PathBuf,
-        /// What is wrong.
         reason: String,
     },
-    /// A process's record is not of this run.
     Foreign {
-        /// Which.
         path: PathBuf,
-        /// What tells them apart.
         why: String,
     },
-    /// A newer version wrote it.
     Newer {
-        /// Which.
         path: PathBuf,
-        /// Its schema version.
         schema: u32,
     },
 }

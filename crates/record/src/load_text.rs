@@ -1,11 +1,9 @@
-//! The load in words, as every rendering shows it: `open, 200/s even for 10 s`. It says the model first, because what a
-//! percentile means depends on it.
+//! The load in words: `open, 200/s even for 10 s`.
 
 use plan::{ArrivalProcess, Load, Phase, Plan, PoolPolicy, Shape, UserPhase, Work};
 
 use crate::units;
 
-/// The load of a plan in words.
 #[must_use]
 pub fn describe(plan: &Plan) -> String {
     let Some(background) = &plan.background else {
@@ -22,7 +20,6 @@ pub fn describe(plan: &Plan) -> String {
     )
 }
 
-/// That the load is to end before it would by itself.
 fn cut(plan: &Plan) -> String {
     let end_ns = plan.end_ns();
     if end_ns >= plan.load.end_ns() {
@@ -70,7 +67,6 @@ fn of_work(plan: &Plan) -> String {
     }
 }
 
-/// The first phases of a load, one behind the other.
 fn in_turn(mut phases: impl ExactSizeIterator<Item = String>, plan: &Plan) -> String {
     let number = phases.len();
     let shown: Vec<String> = phases.by_ref().take(3).collect();
@@ -90,7 +86,6 @@ fn so_many(users: u32) -> String {
     }
 }
 
-/// A phase of users in words.
 pub(super) fn of_users(phase: &UserPhase) -> String {
     let duration = units::duration(phase.duration_ns);
     match (phase.from, phase.to) {
@@ -104,7 +99,6 @@ pub(super) fn of_users(phase: &UserPhase) -> String {
     }
 }
 
-/// A phase in words.
 pub(super) fn of_phase(phase: &Phase) -> String {
     let spread = match phase.arrivals {
         ArrivalProcess::Even => "even",

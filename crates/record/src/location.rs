@@ -1,5 +1,5 @@
-//! Where runs are kept: the runs folder, a folder per run, `last`, `.gitignore`, and which of them are deleted. It deletes
-//! nothing that is not a finished run of ours.
+//! The runs folder: a folder per run, `last`, `.gitignore`, and deletion of old runs. Only finished
+//! runs of ours are deleted.
 
 use std::{
     fs, io,
@@ -8,22 +8,18 @@ use std::{
 
 use super::{Manifest, RecordError, RunState, begin};
 
-/// So many runs are kept.
+/// Number of runs that are kept.
 const KEPT: usize = 50;
-/// Where runs are kept when nobody says otherwise.
 const DEFAULT: &str = ".loadline/runs";
 
-/// Where a run is to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLocation {
-    /// The runs folder.
     pub runs: PathBuf,
-    /// The four hex digits at the end of the run's name.
     pub suffix: u16,
 }
 
 impl RunLocation {
-    /// The place that a flag or the environment names, else `.loadline/runs`.
+    /// The named folder, or `.loadline/runs`.
     #[must_use]
     pub fn new(named: Option<PathBuf>, suffix: u16) -> RunLocation {
         RunLocation {
@@ -32,12 +28,11 @@ impl RunLocation {
         }
     }
 
-    /// Makes the folder of a run that starts at this wall-clock time.
     pub(super) fn make(&self, wall_ns: u64) -> Result<PathBuf, RecordError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source: io::Error| match source.kind() {
-                // A run without a record is what nobody wants who named a folder on a full disk.
+                // On a full disk the run is refused: the user wants its record.
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     RecordError::NotBegun { path, source }
                 }
@@ -55,7 +50,7 @@ impl RunLocation {
             let run = self.runs.join(format!("{time}-{suffix:04x}"));
             match fs::create_dir(&run) {
                 Ok(()) => return Ok(run),
-                // Two runs of the same seed in the same second.
+                // Two runs of one seed in one second.
                 Err(error)
                     if error.kind() == io::ErrorKind::AlreadyExists
                         && suffix.wrapping_add(1) != self.suffix =>
@@ -71,7 +66,7 @@ impl RunLocation {
         self.runs.ends_with(DEFAULT)
     }
 
-    /// A record is no part of the user's sources. A folder that was there before us keeps its own rules.
+    /// Keeps records out of git, in folders that we created.
     fn ignore_in_git(&self) {
         let folder = if self.is_default() {
             self.runs.parent()
@@ -82,17 +77,16 @@ impl RunLocation {
             .map(|folder| folder.join(".gitignore"))
             .filter(|file| !file.exists())
         {
-            // A convenience: a run is not worth less without it.
             let _ = fs::write(file, "*\n");
         }
     }
 
-    /// Points `last` to a run and deletes the oldest beyond those kept. Neither is worth a word when it fails.
+    /// Updates `last` and deletes old runs. Failures are ignored.
     pub(super) fn settle(&self, run: &Path) {
         let Some(name) = run.file_name() else { return };
         let link = self.runs.join(format!(".last-{}", name.to_string_lossy()));
         let last = self.runs.join("last");
-        // What somebody else put there is not ours to replace.
+        // Not created by us.
         let is_ours = fs::symlink_metadata(&last).map_or(true, |known| known.is_symlink());
         if is_ours
             && std::os::unix::fs::symlink(name, &link).is_ok()
@@ -111,17 +105,15 @@ impl RunLocation {
     }
 }
 
-/// The runs in a folder, oldest first.
 #[must_use]
 pub fn all(runs: &Path) -> Vec<PathBuf> {
     list(runs).into_iter().map(|name| runs.join(name)).collect()
 }
 
-/// The names of the runs in a folder, oldest first.
 fn list(runs: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(runs).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| {
-        // Links are followed by nobody here: only real folders with a run's name and a manifest.
+        // Real folders only, without links.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         is_folder
             && is_run_name(&entry.file_name().to_string_lossy())
@@ -142,7 +134,6 @@ fn is_run_name(name: &str) -> bool {
         })
 }
 
-/// Whether the process that writes a run still lives.
 #[must_use]
 pub fn is_under_way(run: &Path) -> bool {
     let manifest = fs::read(run.join("manifest.json"))
@@ -154,22 +145,21 @@ pub fn is_under_way(run: &Path) -> bool {
     })
 }
 
-/// The folder of a run by `last`, its name, the beginning of its name, or its path.
+/// By `last`, name, prefix of a name, or path.
 ///
-/// # Errors
-/// When there is no such run, or several.
+/// # Errors No such run, or several.
 pub fn find(runs: &Path, wanted: &str) -> Result<PathBuf, RecordError> {
     let is_run = |folder: &Path| folder.join("manifest.json").is_file();
     let named = runs.join(wanted);
     if !wanted.is_empty() && is_run(&named) {
-        // A link is followed, but only by one name: a path that the user gave relative stays relative.
+        // Resolves one name; relative paths stay relative.
         return Ok(fs::read_link(&named).map_or(named, |to| runs.join(to)));
     }
     if is_run(Path::new(wanted)) {
         return Ok(PathBuf::from(wanted));
     }
     let known = list(runs);
-    // `last` may be missing where links cannot be made.
+    // `last` may be missing where links are impossible.
     if wanted == "last"
         && let Some(newest) = known.last()
     {

@@ -1,5 +1,5 @@
-//! Parts of a run that different machines have kept, in one folder as if one process had divided the run: which of them belong together, and
-//! which are missing. Nothing is added up here: that is [`crate::Run`]'s, whenever it is read.
+//! Merges parts from several machines into one folder, as if one process had divided the run.
+//! [`crate::Run`] adds them up when read.
 
 use std::{
     collections::BTreeMap,
@@ -11,36 +11,31 @@ use super::{
     Manifest, RecordError, Run, RunEnd, RunLocation, RunState, files, manifest, parts::belongs,
 };
 
-/// Parts in one folder.
 #[derive(Debug)]
 pub struct Merged {
-    /// The run.
     pub run: Run,
-    /// The parts that nobody has brought, by number.
+    /// Missing parts, by number.
     pub missing: Vec<u64>,
 }
 
-/// A part that somebody has brought.
 struct MergeInput {
     path: PathBuf,
     manifest: Manifest,
 }
 
-/// What has been brought.
 #[derive(Default)]
 struct All {
-    /// The folder of whoever divided the run, if it is there.
+    /// The coordinator's folder, if present.
     whole: Option<MergeInput>,
     parts: BTreeMap<u64, MergeInput>,
-    /// Other copies of parts, each with its number: not used, but they must belong to the run too.
+    /// Unused duplicates, which must belong to the run too.
     copies: Vec<(u64, MergeInput)>,
 }
 
-/// Copies parts into a new run's folder. They may be runs of one part each, a run whose conductor is gone, folders in which nodes have kept their
-/// parts. Of two of the same number the one that tells of more is taken.
+/// Copies parts into a new run's folder. They may be single parts, a run without its conductor, or
+/// nodes' folders. Of duplicates the more complete one is used.
 ///
-/// # Errors
-/// A line for each that belongs to none of the others, or to no run; that nothing can be written.
+/// # Errors A line for each that does not belong; or nothing can be written.
 pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
     let mut all = All::default();
     let mut wrong = Vec::new();
@@ -80,7 +75,7 @@ impl All {
         let manifest = match manifest::read(path) {
             Ok(manifest) => Some(manifest),
             Err(error) if inside.is_empty() => return Err(error.to_string()),
-            // What a node has kept for itself.
+            // A node's own folder.
             Err(_) => None,
         };
         let brought = manifest.map(|manifest| MergeInput {
@@ -128,7 +123,7 @@ impl All {
         }
     }
 
-    /// A line for each that belongs to another run than the first.
+    /// A line for each part of another run.
     fn strangers(&self) -> Vec<String> {
         let Some(whole) = self.manifest() else {
             return Vec::new();
@@ -146,7 +141,7 @@ impl All {
         wrong.collect()
     }
 
-    /// The whole run's, as far as all parts say.
+    /// The whole run's manifest, as far as parts agree.
     fn manifest(&self) -> Option<Manifest> {
         let mut whole = match &self.whole {
             Some(whole) => whole.manifest.clone(),
@@ -173,7 +168,7 @@ impl All {
         Some(whole)
     }
 
-    /// How it ended, of a run whose conductor has not said so.
+    /// The end of a run whose conductor did not record it.
     fn end(&self, whole: &mut Manifest) {
         let ends = || {
             self.parts
@@ -224,7 +219,6 @@ impl All {
     }
 }
 
-/// The numbered parts in a folder.
 fn parts_in(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path.join("parts"))
         .into_iter()
@@ -236,7 +230,7 @@ fn parts_in(path: &Path) -> Vec<PathBuf> {
     parts
 }
 
-/// How much a part tells: whether it has ended, and how long its counts are.
+/// Completeness: whether it ended, and the size of its counters.
 fn extent(part: &MergeInput) -> (bool, u64) {
     let counts = fs::metadata(part.path.join("counters.jsonl"));
     (
@@ -245,7 +239,7 @@ fn extent(part: &MergeInput) -> (bool, u64) {
     )
 }
 
-/// The files of a record, without what is derived from it.
+/// Without derived files.
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

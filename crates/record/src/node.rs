@@ -1,40 +1,36 @@
-//! A process of a run that was lost while the run went on: what `events.jsonl` keeps of that, and what follows for the arrivals that were
-//! its to send. Whether it is lost, and who takes over what, was found out by who conducts the run.
+//! Lost nodes: their events, and the effect on arrivals. The conductor decides what is lost.
 
 use plan::{Schedule, Share};
 use serde::{Deserialize, Serialize};
 
 use crate::{Event, ProcessFacts, Run, units};
 
-/// A lost process. Times are nanoseconds from the start.
+/// Times are nanoseconds from the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeLost {
-    /// Which process, by number.
     #[serde(default)]
     pub node: u64,
-    /// What it is called.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The end of the last of its intervals that had come by then.
+    /// End of the last interval received.
     #[serde(default)]
     pub recorded_to_ns: u64,
-    /// The end of its lease: behind that it certainly sends nothing.
+    /// End of its lease: it sends nothing later.
     #[serde(default)]
     pub lease_ends_ns: u64,
-    /// Of its own arrivals, and those that it had taken over, how many were due until the end of its lease, by arithmetic.
+    /// Arrivals due until the end of its lease, including those taken over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub due: u64,
-    /// Of them, those that were due until `recorded_to_ns`.
+    /// Those due until `recorded_to_ns`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recorded: u64,
-    /// How many were intended behind its lease and before others took over, up to the end of the load where nobody did: nobody sends
-    /// them.
+    /// Arrivals after its lease and before the takeover (or the end of the load): unsent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unsent: u64,
-    /// From when on others carry out what was its, behind the end of its lease; none: nobody does.
+    /// When others take over; `None` if never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_over_from_ns: Option<u64>,
-    /// Who, by number.
+    /// Numbers of those nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<u64>,
 }
@@ -48,8 +44,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl NodeLost {
-    /// The same with its arrivals counted: those of its shares, each from a moment on - its own from 0, what it had taken over from when on
-    /// it had. A closed load has none.
+    /// Fills in arrivals from its shares, each from a moment on. A closed load has none.
     #[must_use]
     pub fn counted(mut self, schedule: &Schedule, shares: &[(Share, u64)]) -> NodeLost {
         let until = |at_ns: u64| {
@@ -75,7 +70,7 @@ impl NodeLost {
         self
     }
 
-    /// What was lost with it, in words; so many arrivals of which nobody knows whether they were sent.
+    /// `unknown` arrivals may have been sent.
     #[must_use]
     pub fn text(&self, unknown: u64) -> String {
         let lost = format!(
@@ -107,19 +102,17 @@ impl NodeLost {
         }
     }
 
-    /// From when to when the run was not what it was to be because of it, up to a moment at most: from where its record ends to where
-    /// others had taken over.
+    /// The period affected by the loss: from the end of its record to the takeover.
     #[must_use]
     pub fn touched(&self, end_ns: u64) -> (u64, u64) {
         let to_ns = self.taken_over_from_ns.unwrap_or(end_ns);
         (self.recorded_to_ns, to_ns.max(self.recorded_to_ns))
     }
 
-    /// How many of its arrivals nobody knows anything of, where these are the run's processes as their records have them: it may have
-    /// sent them before its lease ended.
+    /// Arrivals whose fate is unknown, given the processes' records.
     fn unknown(&self, processes: &[ProcessFacts]) -> u64 {
         if processes.is_empty() {
-            // Nobody has looked at the records yet.
+            // The records were not read yet.
             return self.due.saturating_sub(self.recorded);
         }
         let own = processes
@@ -133,7 +126,6 @@ impl NodeLost {
     }
 }
 
-/// What a process is called: `node 1 (worker-b)`.
 #[must_use]
 pub fn called(node: u64, name: &str) -> String {
     if name.is_empty() {
@@ -142,7 +134,7 @@ pub fn called(node: u64, name: &str) -> String {
     format!("node {node} ({name})")
 }
 
-/// A moment as a clock shows it: `00:20`, from an hour on `1:00:20`.
+/// `00:20`, or `1:00:20`.
 #[must_use]
 pub fn clock(ns: u64) -> String {
     let seconds = ns / plan::units::SECOND;
@@ -154,7 +146,7 @@ pub fn clock(ns: u64) -> String {
 }
 
 impl ProcessFacts {
-    /// Whether it closed its ledger, and all of it is there.
+    /// Whether its ledger is closed and complete.
     fn is_whole(&self) -> bool {
         let closed = self.end.as_ref();
         closed.is_some_and(|end| end.recorded_to_ns.unwrap_or(end.ns) <= self.recorded_to_ns)
@@ -162,28 +154,25 @@ impl ProcessFacts {
 }
 
 impl Run {
-    /// The processes that were lost while the run went on, by number. What was told last of one holds.
+    /// By number; the latest event counts.
     #[must_use]
     pub fn nodes_lost(&self) -> Vec<&NodeLost> {
         all(&self.events)
     }
 
-    /// Arrivals of which nobody knows whether they were sent: a lost process's between where its record ends and the end of its lease.
+    /// Arrivals of lost nodes between the end of the record and of the lease.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         let lost = self.nodes_lost();
         lost.into_iter().map(|lost| self.unknown_of(lost)).sum()
     }
 
-    /// The same of one process.
     #[must_use]
     pub fn unknown_of(&self, lost: &NodeLost) -> u64 {
         lost.unknown(&self.processes)
     }
 
-    /// Arrivals that lost processes had as due behind the last interval that was received of them,
-    /// where their own records have settled since what became of those. At most these were left
-    /// unsent because of the loss.
+    /// Upper bound for arrivals left unsent by losses, if the lost nodes' records settle it.
     #[must_use]
     pub fn left_by_lost(&self) -> u64 {
         let lost = self.nodes_lost().into_iter();
@@ -194,8 +183,7 @@ impl Run {
         .sum()
     }
 
-    /// Arrivals that a lost process's record has as due beyond the end of its lease, where it went on counting: others may have taken
-    /// them over.
+    /// Arrivals that a lost node recorded after its lease: others may have taken them over.
     #[must_use]
     pub fn counted_twice(&self) -> u64 {
         let lost = self.nodes_lost();
@@ -207,7 +195,6 @@ impl Run {
         beyond.sum()
     }
 
-    /// Whether somebody has told that a process was lost.
     pub(crate) fn is_lost(&self, node: u64) -> bool {
         let mut reported = self.events.iter().filter_map(|event| event.lost.as_ref());
         reported.any(|lost| lost.node == node)
@@ -224,8 +211,7 @@ fn all(events: &[Event]) -> Vec<&NodeLost> {
     lost
 }
 
-/// When a run was not what it was to be because processes were lost, up to a moment at most: stretches in order, none overlapping
-/// another, in nanoseconds from the start.
+/// Affected periods, merged and ordered.
 pub(crate) fn touched(events: &[Event], end_ns: u64) -> Vec<(u64, u64)> {
     let mut touched: Vec<(u64, u64)> = Vec::new();
     let lost = all(events).into_iter();
@@ -317,7 +303,7 @@ mod tests {
             taken_over_from_ns: None,
             ..lost()
         };
-        // What is told later of the same one holds.
+        // The later event counts.
         let first = NodeLost {
             taken_over_from_ns: None,
             ..lost()
@@ -347,7 +333,7 @@ mod tests {
             let schedule = schedule(rate, 10);
             let ms = plan::units::MILLISECOND;
             let share = Share { index: of - 1, of };
-            // Of another lost process's share it had taken over a part.
+            // It had taken over a part of another lost node's share.
             let part = Share { index: 0, of }.part(0, of - 1);
             let shares = [(share, 0), (part, 1_500 * ms)];
             let from_ns = (recorded + lease + gap) * ms;

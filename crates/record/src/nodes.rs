@@ -1,5 +1,4 @@
-//! How each of several nodes did: of a run that goes on, what whoever conducts it knows of the newest interval; of one that is read, what its
-//! part holds. Nothing is judged here.
+//! Figures of each node, during a run or from its part.
 
 use measure::{
     Histogram, OutcomeClass, TimeKind,
@@ -56,7 +55,6 @@ pub enum NodeState {
 }
 
 impl NodeState {
-    /// As it is shown.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -68,7 +66,6 @@ impl NodeState {
     }
 }
 
-/// What one node did, added up.
 #[derive(Debug, Clone, Default)]
 pub struct NodeSum {
     counters: Counters,
@@ -82,7 +79,6 @@ pub struct NodeSum {
 }
 
 impl NodeSum {
-    /// Adds an interval.
     pub fn add(&mut self, frame: &IntervalRecord) {
         let all = frame.label(label::ALL);
         self.counters.add(&all.slot.counters);
@@ -104,7 +100,6 @@ impl NodeSum {
         self.length_ns += frame.span.1.saturating_sub(frame.span.0);
     }
 
-    /// The same as a row.
     #[must_use]
     pub fn row(&self, node: u64, name: String, state: NodeState) -> NodeRow {
         let length_ns = self.length_ns.max(1) as f64;
@@ -129,7 +124,7 @@ impl NodeSum {
         Some((known.low_ns, known.high_ns?)).filter(|_| known.has_low)
     }
 
-    /// The row of a part that was read; none where nobody has conducted it.
+    /// `None` if not conducted.
     pub(super) fn of_part(&self, own: &Manifest, is_lost: bool) -> Option<NodeRow> {
         let state = match own.state {
             _ if is_lost => NodeState::Lost,

@@ -1,5 +1,4 @@
-//! The records of the processes that carry out one run together, each in `parts/<n>/`: which of them belong to it, and which are missing.
-//! Adding them up is [`crate::Run`]'s.
+//! Records of the processes of a run, in `parts/<n>/`.
 
 use std::{
     fs,
@@ -10,25 +9,21 @@ use plan::Share;
 
 use super::{Manifest, RecordError, manifest};
 
-/// More processes than this do not carry out one run: what says so is damaged.
+/// More processes indicate damage.
 const MOST_PARTS: u64 = 4096;
 
-/// The parts of a run's folder.
 #[derive(Debug, Default)]
 pub(super) struct RunParts {
-    /// In order.
+    /// Ordered.
     pub found: Vec<(PathBuf, Manifest)>,
-    /// The processes of which there is no record, by number.
+    /// Processes without a record.
     pub missing: Vec<u64>,
-    /// What is wrong with some of them, in words.
     pub damage: Vec<String>,
 }
 
 impl RunParts {
-    /// Of a run with this manifest.
     ///
-    /// # Errors
-    /// When one of them is of another run.
+    /// # Errors One belongs to another run.
     pub fn find(dir: &Path, whole: &Manifest) -> Result<RunParts, RecordError> {
         let mut parts = RunParts::default();
         for (number, path) in folders(dir) {
@@ -55,12 +50,12 @@ impl RunParts {
     }
 }
 
-/// Why a process's record is not of this run, if so.
+/// Why a record does not belong to this run, if so.
 pub(super) fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(), String> {
     let mut expected = whole.processes.map(|of| Share { index: number, of });
     let is_late = expected.is_some_and(|share| share.index >= share.of);
     if is_late && whole.load.by.is_some() {
-        // Who deals out users himself takes on more processes while the run goes on: each is told how many there are with it.
+        // External drivers may add processes during a run.
         expected = Some(Share {
             index: number,
             of: number + 1,
@@ -106,7 +101,6 @@ pub(super) fn belongs(whole: &Manifest, own: &Manifest, number: u64) -> Result<(
     Ok(())
 }
 
-/// The numbered folders, in order.
 fn folders(dir: &Path) -> Vec<(u64, PathBuf)> {
     let entries = fs::read_dir(dir.join("parts"))
         .into_iter()
@@ -116,7 +110,7 @@ fn folders(dir: &Path) -> Vec<(u64, PathBuf)> {
         .filter_map(|entry| {
             let name = entry.file_name();
             let number: u64 = name.to_str()?.parse().ok()?;
-            // `01` would be a second one of the same number.
+            // `01` would be a duplicate.
             (name.to_str() == Some(number.to_string().as_str())).then(|| (number, entry.path()))
         })
         .collect();
@@ -124,7 +118,6 @@ fn folders(dir: &Path) -> Vec<(u64, PathBuf)> {
     numbered
 }
 
-/// The folders of the processes that wrote a run together, in order, of a run that has been opened.
 pub(super) fn dirs(dir: &Path) -> Vec<PathBuf> {
     let all = folders(dir).into_iter().map(|(_, path)| path);
     all.filter(|path| manifest::read(path).is_ok()).collect()

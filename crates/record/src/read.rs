@@ -1,6 +1,5 @@
-//! The reader: finished intervals, one after the other, whatever state the files were left in. An interval counts when its
-//! end line is there and every histogram that its counters name can be read; with the first that does not, the record ends.
-//! Whether that end is the usual one, or damage, is said as well.
+//! Reads finished intervals from files in any state. An interval needs its end line and all
+//! histograms; the first incomplete one ends the record, as truncation or damage.
 
 use std::{
     collections::BTreeMap,
@@ -18,24 +17,21 @@ use super::{
     interval::IntervalRecord,
 };
 
-/// Streams the finished intervals of one folder.
 pub struct IntervalReader {
     counters: LineReader,
     log: LineReader,
     decoder: Decoder,
-    /// Something that was written cannot be read.
     broken: bool,
 }
 
 impl IntervalReader {
-    /// A reader of the folder's files; files that are missing have no intervals.
+    /// Missing files have no intervals.
     #[must_use]
     pub fn open(dir: &Path) -> IntervalReader {
         let lines = |name| LineReader::open(&dir.join(name));
         IntervalReader::from_lines(lines("counters.jsonl"), lines("intervals.hlog"))
     }
 
-    /// A reader of what such files hold.
     pub(super) fn new(counters: &str, intervals: &str) -> IntervalReader {
         IntervalReader::from_lines(LineReader::new(counters), LineReader::new(intervals))
     }
@@ -49,15 +45,14 @@ impl IntervalReader {
         }
     }
 
-    /// Whether the reader stopped at something that was written and cannot be read. An interval that was being written when
-    /// its process ended is none.
+    /// Whether unreadable data was written. An unfinished last interval is not damage.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Histograms are written before the counters. So an interval whose counters are whole had its histograms, none was begun
-    /// behind an unfinished one, and the histograms are ahead by one interval at most.
+    /// Histograms precede counters: a complete counter line implies its histograms, and they are at
+    /// most one interval ahead.
     fn look_behind(&mut self, counters_were_whole: bool) {
         let is_end =
             |line: &[u8]| serde_json::from_slice(line).is_ok_and(|line: CounterLine| line.end);
@@ -90,14 +85,14 @@ impl IntervalReader {
             frame.parts.insert(key, line.part());
         }
         self.histograms(&mut frame, lines)?;
-        // Label 0 has a line even when nothing was counted; the interval it came from had no such slot.
+        // Label 0 always has a line, even if empty.
         frame
             .parts
             .retain(|_, part| !part.slot.is_empty() || !part.failures.is_empty());
         Some(frame)
     }
 
-    /// The lines of the next interval, without its end line.
+    /// Without its end line.
     fn counter_lines(&mut self) -> Option<Vec<CounterLine>> {
         let mut lines: Vec<CounterLine> = Vec::new();
         loop {
@@ -158,7 +153,7 @@ impl Iterator for IntervalReader {
     }
 }
 
-/// The lines of a file that hold such a thing, and how many of its whole lines do not.
+/// The parsed lines, and the number of invalid ones.
 pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
     let (mut lines, mut found, mut unreadable) = (LineReader::open(path), Vec::new(), 0);
     while let Some(line) = lines.next_bytes() {
@@ -170,7 +165,6 @@ pub(super) fn things<T: DeserializeOwned>(path: &Path) -> (Vec<T>, usize) {
     (found, unreadable)
 }
 
-/// How many whole lines a file has, and how many of them hold no such thing; nothing is kept of them.
 pub(super) fn count_things<T: DeserializeOwned>(path: &Path) -> (usize, usize) {
     let (mut all, mut lines) = (0, LineReader::open(path));
     let unreadable = lines.rest(|line| {
@@ -180,7 +174,7 @@ pub(super) fn count_things<T: DeserializeOwned>(path: &Path) -> (usize, usize) {
     (all, unreadable)
 }
 
-/// Whole lines of a file; a torn last one is none.
+/// Complete lines only.
 pub(super) struct LineReader {
     file: Option<Box<dyn BufRead>>,
     buffer: Vec<u8>,
@@ -189,7 +183,7 @@ pub(super) struct LineReader {
 impl LineReader {
     pub(super) fn open(path: &Path) -> LineReader {
         LineReader {
-            // A device or a pipe in its place might never end.
+            // A device or pipe might never end.
             file: Some(path)
                 .filter(|path| path.is_file())
                 .and_then(|path| File::open(path).ok())
@@ -209,7 +203,6 @@ impl LineReader {
         std::str::from_utf8(self.next_bytes()?).ok()
     }
 
-    /// Reads to the end and counts the whole lines that are wanted.
     fn rest(&mut self, mut is_wanted: impl FnMut(&[u8]) -> bool) -> usize {
         let mut wanted = 0;
         while let Some(line) = self.next_bytes() {

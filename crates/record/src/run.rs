@@ -1,5 +1,5 @@
-//! A whole run, read from its record: manifest, labels, events, totals by label and phase, and a light row per interval.
-//! Records of several processes (`parts/<n>/`) are added. Everything that tells of a run starts here.
+//! A run read from its record: manifest, labels, events, totals, rows. Records of several processes
+//! are merged.
 
 use std::{
     collections::BTreeMap,
@@ -25,58 +25,43 @@ use super::{
     server::{ServerLine, ServerMetrics},
 };
 
-/// No run has as many names as this: what a record says beyond them goes under `(other)`.
+/// Further labels count as `(other)`.
 const MOST_LABELS: usize = 4096;
 
-/// What every process calls the machine that it runs on.
 const HOST: &str = "host";
 
-/// What was found behind the load.
 const FOUND: &str = "found.json";
 
-/// A run as its record has it.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Its folder; none when it could not be written.
+    /// `None` if it could not be written.
     pub dir: Option<PathBuf>,
-    /// What it was.
     pub manifest: Manifest,
-    /// Labels that counted anything.
     pub labels: Vec<Label>,
-    /// What was counted.
     pub totals: Totals,
-    /// What happened.
     pub events: Vec<Event>,
-    /// Where the record ends, if it does not hold the whole run. Nothing behind that is in any figure.
+    /// Where the record is cut off, if so.
     pub cut: Option<Truncation>,
-    /// What else of the record cannot be read, in words.
     pub damage: Vec<String>,
-    /// What was measured beside the load.
     pub server: ServerMetrics,
-    /// Of a run of several processes, those that left no record, by number; not those of which [`Run::nodes_lost`] tells.
+    /// Processes without a record, except those in [`Run::nodes_lost`].
     pub missing: Vec<u64>,
-    /// Of a run of several processes, those that left one.
     pub processes: Vec<ProcessFacts>,
-    /// Of a run that somebody has conducted, how each of its nodes did.
+    /// For conducted runs.
     pub nodes: Vec<NodeRow>,
-    /// What was found behind the load, a document of whoever found it.
+    /// Document of a front end, made after the load.
     pub found: Option<Value>,
-    /// Whether it is being written still; of a record that is read nobody knows.
     pub live: bool,
 }
 
-/// One of a run's several processes, as its record has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessFacts {
-    /// Which, of how many.
     pub share: Share,
-    /// Whether it came to its end.
     pub state: RunState,
-    /// How it ended; none where it did not, because it was killed.
+    /// `None` if it was killed.
     pub end: Option<RunEnd>,
-    /// The end of its last finished interval, in nanoseconds from the start.
+    /// In nanoseconds from the start.
     pub recorded_to_ns: u64,
-    /// Arrivals that were due until then.
     pub due: u64,
 }
 
@@ -92,7 +77,7 @@ impl ProcessFacts {
 }
 
 impl Run {
-    /// A run before it has begun: what is known of it, and nothing measured.
+    /// A run before its start.
     #[must_use]
     pub fn planned(manifest: Manifest, labels: Vec<Label>) -> Run {
         Run {
@@ -112,7 +97,6 @@ impl Run {
         }
     }
 
-    /// Why the record could not be written, where that ended the run.
     #[must_use]
     pub fn unrecorded(&self) -> Option<String> {
         let end = self.manifest.end.as_ref()?;
@@ -124,21 +108,19 @@ impl Run {
         })
     }
 
-    /// Whether the run came to its planned end and the record holds all of it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.manifest.state == RunState::Complete && self.cut.is_none()
     }
 
-    /// Reads a run's folder. Of a run that was killed, every finished interval is there.
+    /// Reads a run's folder, also of a killed run.
     ///
-    /// # Errors
-    /// When the folder has no readable manifest, or a newer version wrote it.
+    /// # Errors No readable manifest, or a newer version.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = manifest::read(dir)?;
         let parts = RunParts::find(dir, &manifest)?;
         let run = Run::read(dir, &manifest, &parts, None);
-        // Where one process's record ends, the others' figures are no longer those of the run.
+        // After one record ends, the others are not the whole run.
         match run.cut {
             Some(cut) if run.totals.last_end_ns() > cut.at_ns => Ok(Run {
                 cut: Some(cut),
@@ -148,7 +130,6 @@ impl Run {
         }
     }
 
-    /// Everything up to a moment.
     fn read(dir: &Path, manifest: &Manifest, parts: &RunParts, until_ns: Option<u64>) -> Run {
         let mut run = Run {
             dir: Some(dir.to_owned()),
@@ -158,11 +139,11 @@ impl Run {
             found: found(dir),
             ..Run::planned(manifest.clone(), Vec::new())
         };
-        // Before anything is counted: which seconds are not to be judged by.
+        // Excluded seconds must be known before counting.
         let reported = things::<Event>(&dir.join("events.jsonl")).0;
         run.totals.left_out = node::touched(&reported, manifest.load.end_ns);
         run.take(dir, manifest, until_ns);
-        // Of who is told to be lost nobody says so once more.
+        // Lost nodes are reported once.
         let missing = run.missing.iter();
         run.missing = missing
             .copied()
@@ -179,7 +160,7 @@ impl Run {
             let (recorded_to_ns, due) =
                 run.take_adding(part, (own, until_ns), |frame| sum.add(frame));
             run.nodes.extend(sum.of_part(own, is_lost));
-            // A run is over when all its processes are, but for those whose place others have taken.
+            // A run is complete when all processes are, except replaced ones.
             if own.state == RunState::Interrupted
                 && run.manifest.state == RunState::Complete
                 && !is_lost
@@ -187,7 +168,7 @@ impl Run {
                 run.manifest.state = RunState::Interrupted;
             }
             if is_lost {
-                // The run went on without it: the others' figures are the run's also behind the end of its record.
+                // The run continued without it.
                 run.cut = known;
             }
             run.processes.push(ProcessFacts {
@@ -208,18 +189,13 @@ impl Run {
         run
     }
 
-    /// Finds a run by `last`, its name, the beginning of its name, or its path, and reads it.
-    ///
-    /// # Errors
-    /// As [`super::find`] and [`Run::open`].
     pub fn find(runs: &Path, wanted: &str) -> Result<Run, RecordError> {
         Run::open(&location::find(runs, wanted)?)
     }
 
-    /// Keeps what a front door has found behind the load: sentences that every rendering has, and a document of the door's own.
+    /// Stores a front end's findings: sentences, and a document.
     ///
-    /// # Errors
-    /// When it cannot be written; it is known all the same.
+    /// # Errors It cannot be written; the run still has them.
     pub fn tell_found(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
         let at_ns = self.totals.last_end_ns();
         let events: Vec<Event> = sentences
@@ -233,18 +209,16 @@ impl Run {
         fs::write(dir.join(FOUND), format!("{document:#}\n"))
     }
 
-    /// The label of a number.
     #[must_use]
     pub fn label(&self, id: LabelId) -> Option<&Label> {
         self.labels.iter().find(|label| label.id == id)
     }
 
-    /// The numbers of a group's labels.
     pub fn labels_of(&self, group: LabelGroup) -> impl Iterator<Item = &Label> {
         self.labels.iter().filter(move |label| label.group == group)
     }
 
-    /// The front door's own figures, by interval; only finished intervals.
+    /// By interval.
     #[must_use]
     pub fn door_parts(&self) -> BTreeMap<u64, Tally> {
         let mut parts: BTreeMap<u64, Tally> = BTreeMap::new();
@@ -259,7 +233,7 @@ impl Run {
         parts
     }
 
-    /// Its finished intervals once more, one after the other, those of several processes added up; none when it has no folder.
+    /// Its intervals, merged; `None` without a folder.
     #[must_use]
     pub fn frames(&self) -> Option<Frames> {
         let dir = self.dir.as_ref()?;
@@ -272,8 +246,7 @@ impl Run {
         Some(frames)
     }
 
-    /// Of a run that is over, the processes that did not come to their end, and nobody noticed it while it went on: they were killed. Of
-    /// the others tells [`Run::nodes_lost`].
+    /// Killed processes that were not noticed during the run.
     pub fn lost(&self) -> impl Iterator<Item = &ProcessFacts> {
         let over = self.manifest.state != RunState::Running;
         let unended = move |process: &&ProcessFacts| {
@@ -282,12 +255,11 @@ impl Run {
         self.processes.iter().filter(unended)
     }
 
-    /// Adds what this run's own process wrote.
     fn take(&mut self, dir: &Path, manifest: &Manifest, until_ns: Option<u64>) {
         self.take_adding(dir, (manifest, until_ns), |_| {});
     }
 
-    /// Adds what one process wrote, interval by interval; answers how far that goes, and how many arrivals were due in it.
+    /// Returns the end of its record, and the number of arrivals due.
     fn take_adding(
         &mut self,
         dir: &Path,
@@ -328,7 +300,7 @@ impl Run {
         if let Some(cut) = Truncation::new(manifest, last_ns, reader.is_broken()) {
             self.cut = Some(cut.earlier(self.cut));
         }
-        // Without their names nobody knows which figures belong together.
+        // Without names, labels cannot be matched.
         let are_named = unreadable == 0 && ids.len() == known;
         if contradicting > 0 && are_named {
             let whose = manifest
@@ -366,11 +338,11 @@ impl Run {
         (last_ns, due)
     }
 
-    /// Answers how many whole lines there are.
+    /// Returns the number of complete lines.
     fn take_server(&mut self, dir: &Path, until_ns: Option<u64>) -> usize {
         let (lines, unreadable) = things::<ServerLine>(&dir.join("server.jsonl"));
         let all = lines.len() + unreadable;
-        // Each process has a machine of its own, and all call it `host`.
+        // Each process calls its machine `host`.
         let part = dir
             .file_name()
             .filter(|_| Some(dir) != self.dir.as_deref())
@@ -387,8 +359,7 @@ impl Run {
         all
     }
 
-    /// Reports a file that has fewer lines than were written. Of a run without an end nobody counted them: then only a
-    /// file that is not there, although intervals are, is damage.
+    /// Reports missing lines. Without a recorded end, only a missing file is damage.
     fn tell_missing(&mut self, dir: &Path, file: &str, lines: usize, wanted: u64) {
         let path = dir.join(file);
         let is_usual = file != "door.jsonl" && dir.join("counters.jsonl").is_file();
@@ -415,7 +386,7 @@ impl Run {
         }
     }
 
-    /// Adds labels of one process; says which number each has here.
+    /// Returns the label ids of this run.
     fn add_labels(&mut self, labels: Vec<Label>) -> BTreeMap<LabelId, LabelId> {
         let settled = labels
             .iter()
@@ -428,7 +399,7 @@ impl Run {
     }
 }
 
-/// The label of figures whose name cannot be read any more: no figure is lost with its name.
+/// Keeps figures whose label is unreadable.
 fn nameless(id: LabelId, part: &LabelTotals) -> Label {
     if let Some(fixed) = Labels::default().all().iter().find(|label| label.id == id) {
         return fixed.clone();
@@ -449,7 +420,6 @@ fn nameless(id: LabelId, part: &LabelTotals) -> Label {
     }
 }
 
-/// The document of what was found behind the load; none where there is none, or nothing that can be read.
 fn found(dir: &Path) -> Option<Value> {
     let bytes = fs::read(dir.join(FOUND)).ok()?;
     serde_json::from_slice(&bytes).ok()

@@ -1,6 +1,5 @@
-//! `server.jsonl`: what was measured beside the load - of the generator's own machine, of a server - by samplers with clocks of their
-//! own. One line per look of a source. Stored is what was read; a counter becomes a rate here, when it is read back, and a look that
-//! failed is a gap.
+//! `server.jsonl`: server metrics, one line per sample of a source. Counters become rates when
+//! read; a failed sample is a gap.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +7,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
 
-/// No run has as many series as this: of what a record says beyond them nothing is kept.
+/// Further series are dropped.
 const MOST_SERIES: usize = 1000;
 
-/// What a series is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descriptor {
-    /// The metric's name, without its source.
     pub metric: String,
-    /// Which of several: a disk, an interface, a process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// `%` (0 to 100), `B`, or empty for a mere number; of a counter, what is counted.
+    /// `%` (0 to 100), `B`, or empty; for counters, what is counted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// Whether it is a level or only ever grows.
     pub sort: MetricKind,
 }
 
-/// How a metric behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MetricKind {
-    /// A level; where the source says so, its mean since the look before.
+    /// A level, or its mean since the previous sample.
     Gauge,
-    /// A sum that only grows: what is told of it is its growth per second.
+    /// A growing sum, shown as growth per second.
     Counter,
 }
 
 impl Descriptor {
-    /// A level.
     #[must_use]
     pub fn gauge(metric: &str, unit: &str) -> Descriptor {
         Descriptor {
@@ -48,7 +41,6 @@ impl Descriptor {
         }
     }
 
-    /// A sum that only grows.
     #[must_use]
     pub fn counter(metric: &str, unit: &str) -> Descriptor {
         Descriptor {
@@ -57,7 +49,6 @@ impl Descriptor {
         }
     }
 
-    /// The same of one of several.
     #[must_use]
     pub fn with_instance(self, instance: &str) -> Descriptor {
         Descriptor {
@@ -66,7 +57,6 @@ impl Descriptor {
         }
     }
 
-    /// The key of its values in a line.
     fn key(&self) -> String {
         match &self.instance {
             None => self.metric.clone(),
@@ -83,32 +73,25 @@ impl Descriptor {
     }
 }
 
-/// One look of a source at everything that it measures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceReading {
-    /// When, in nanoseconds from the start of the test.
     pub at_ns: u64,
-    /// Who looked.
     pub source: String,
-    /// What it read; or why there is nothing.
     pub readings: Result<Vec<MetricReading>, String>,
 }
 
-/// A value that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricReading {
-    /// What it is of.
     pub of: Descriptor,
-    /// The level, or the sum so far; no number where it is not known at this look.
+    /// NaN if unknown.
     pub value: f64,
 }
 
-/// A look as it is written.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ServerLine {
     pub t: u64,
     pub source: String,
-    /// What the keys mean that come for the first time.
+    /// New keys and their meaning.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     define: BTreeMap<String, Descriptor>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -117,41 +100,33 @@ pub(super) struct ServerLine {
     gap: Option<String>,
 }
 
-/// What was measured beside the load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerMetrics {
-    /// In the order in which they came.
     pub series: Vec<MetricSeries>,
-    /// By source, when it last looked, in vain or not.
+    /// By source, the last sample, failed or not.
     looked: BTreeMap<String, u64>,
 }
 
-/// One metric over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricSeries {
-    /// Who measured it.
     pub source: String,
-    /// What it is of.
     pub of: Descriptor,
-    /// In order. Where stretches do not join, there is a gap.
+    /// Ordered, with gaps between spans that do not touch.
     pub samples: Vec<MetricSample>,
-    /// Of a counter, the sum at the look before, unless there was a gap.
+    /// Previous sum of a counter, unless there was a gap.
     before: Option<(u64, f64)>,
 }
 
-/// What a metric was in a stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MetricSample {
-    /// The look before.
+    /// The previous sample.
     pub from_ns: u64,
-    /// The look.
     pub at_ns: u64,
-    /// The level, or the growth per second.
+    /// Level, or growth per second.
     pub value: f64,
 }
 
 impl ServerMetrics {
-    /// What will be measured, before anything is.
     pub fn declare(&mut self, source: &str, of: Descriptor) {
         if self.place(source, &of.key()).is_none() && self.series.len() < MOST_SERIES {
             self.series.push(MetricSeries {
@@ -163,7 +138,7 @@ impl ServerMetrics {
         }
     }
 
-    /// Adds what others measured, in order: it is shown beside the record and is no part of it.
+    /// Adds external metrics, which are not recorded.
     pub fn add_measured(&mut self, source: &str, of: Descriptor, samples: Vec<MetricSample>) {
         self.declare(source, of.clone());
         if let Some(place) = self.place(source, &of.key()) {
@@ -171,7 +146,7 @@ impl ServerMetrics {
         }
     }
 
-    /// Adds a look; answers the line that tells of it. None when it does not come behind the one before.
+    /// Adds a sample and returns its line. `None` if out of order.
     pub(super) fn add(&mut self, look: &SourceReading, redactor: &Redactor) -> Option<ServerLine> {
         let source = redactor.text(&look.source);
         let mut line = ServerLine {
@@ -184,13 +159,13 @@ impl ServerMetrics {
                     let of = reading.of.redacted(redactor);
                     let key = of.key();
                     if self.place(&source, &key).is_none() {
-                        // Nothing is kept of it, so nothing is written: new names may come every second.
+                        // Sources may invent names, so excess ones are not written either.
                         if self.series.len() + line.define.len() >= MOST_SERIES {
                             continue;
                         }
                         line.define.insert(key.clone(), of);
                     }
-                    // What is not known yet has a name all the same.
+                    // Unknown values still define a name.
                     if reading.value.is_finite() {
                         line.metrics.insert(key, reading.value);
                     }
@@ -202,7 +177,7 @@ impl ServerMetrics {
         self.take(&line).then_some(line)
     }
 
-    /// Takes in a line; false when it does not come behind the one before.
+    /// Returns false if out of order.
     pub(super) fn take(&mut self, line: &ServerLine) -> bool {
         let before = self.looked.get(&line.source).copied();
         if before.is_some_and(|before| line.t <= before) {
@@ -221,7 +196,6 @@ impl ServerMetrics {
         true
     }
 
-    /// The sources that were asked and never reported a value, by name.
     pub fn silent_sources(&self) -> impl Iterator<Item = &str> {
         let has_samples = |source: &str| {
             let mut series = self.series.iter().filter(|series| series.source == source);
@@ -231,7 +205,7 @@ impl ServerMetrics {
         sources.filter(move |source| !has_samples(source))
     }
 
-    /// The same with only what touches a stretch of time.
+    /// Only samples that touch the period.
     #[must_use]
     pub fn within(&self, (from, to): (u64, u64)) -> ServerMetrics {
         let cut = |series: &MetricSeries| MetricSeries {
@@ -268,20 +242,18 @@ impl MetricSeries {
         }
     }
 
-    /// Per second, since the look before; none where there was none, or where the counter began anew.
+    /// `None` for the first sample, or after a reset.
     fn growth(&mut self, at_ns: u64, sum: f64) -> Option<f64> {
         let (from_ns, before) = self.before.replace((at_ns, sum))?;
         let grown = sum - before;
         (grown >= 0.0).then(|| grown * 1e9 / (at_ns - from_ns) as f64)
     }
 
-    /// What it is called: `host.cpu`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.source, self.of.metric)
     }
 
-    /// The unit of its samples.
     #[must_use]
     pub fn unit(&self) -> String {
         match self.of.sort {
@@ -290,9 +262,9 @@ impl MetricSeries {
         }
     }
 
-    /// The samples of a stretch of time, cut to it. Looks never fall on its very ends: what only just touches it is of its neighbour.
+    /// Cut to the period. Barely touching samples belong to the neighbour.
     pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = MetricSample> + '_ {
-        // A run that was stopped may end before a phase begins: nothing is within that.
+        // A stopped run may end before a phase begins.
         let to = to.max(from);
         let first = self.samples.partition_point(|sample| sample.at_ns < from);
         let touching = self.samples[first..].iter();
@@ -309,8 +281,7 @@ impl MetricSeries {
             })
     }
 
-    /// The mean over a stretch of time, each sample for as long as it stood, and for how long something is known at all. None where
-    /// nothing is.
+    /// Weighted mean, and how much of the period is known. `None` if nothing is.
     #[must_use]
     pub fn mean(&self, from: u64, to: u64) -> Option<(f64, u64)> {
         let (mut sum, mut known_ns) = (0.0, 0);
@@ -354,7 +325,6 @@ mod tests {
         }
     }
 
-    /// Adds looks, and reads their lines back into another.
     fn metrics(looks: &[SourceReading]) -> ServerMetrics {
         let nothing = plan::Plan::new(
             String::new(),
@@ -403,7 +373,7 @@ mod tests {
         assert_eq!(series.mean(0, 3 * SECOND), Some((70.0, 3 * SECOND)));
         assert_eq!(series.mean(3 * SECOND, 5 * SECOND), Some((10.0, SECOND)));
         assert_eq!(series.mean(3 * SECOND, 4 * SECOND), None);
-        // A look a little late is no look at the next second.
+        // A slightly late sample does not count for the next second.
         assert_eq!(series.mean(3 * SECOND - 100, 4 * SECOND), None);
         assert_eq!(server.within((0, SECOND)).series[0].samples.len(), 1);
     }

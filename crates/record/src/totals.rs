@@ -1,5 +1,4 @@
-//! What was counted in a run, added up from its finished intervals: by label and phase, over time, and apart from that what criteria are
-//! judged by. Where the intervals come from is others' business.
+//! Totals of a run by label and phase, over time, and as judged by criteria.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +7,29 @@ use plan::mutant::{self, Mutant};
 
 use super::{IntervalRecord, IntervalRow, LabelTotals, Manifest, history::History};
 
-/// What was counted in a run's finished intervals.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     /// By (label, phase of the intended start).
     pub parts: BTreeMap<(LabelId, u32), LabelTotals>,
     /// By interval.
     pub rows: BTreeMap<u64, IntervalRow>,
-    /// Distributions of consecutive intervals - of all requests, and of iterations - for judging how far samples hang together.
-    /// Of several processes, those of one second in one.
+    /// Distributions of consecutive intervals, for the correlation of samples. Processes are merged
+    /// by second.
     pub windows: BTreeMap<(LabelId, TimeKind), Windows>,
-    /// The run over time.
     pub history: History,
-    /// All requests that ended after the load.
     pub after_load: LabelTotals,
     load_end_ns: u64,
-    /// Stretches of time that no criterion is judged by, because a process was lost.
+    /// Periods that criteria exclude because of lost nodes.
     pub(super) left_out: Vec<(u64, u64)>,
-    /// By (label, phase of the intended start), what came in intervals that have nothing of them; nothing where there are none.
+    /// Samples outside of excluded periods, by (label, phase); empty without exclusions.
     outside: BTreeMap<(LabelId, u32), LabelTotals>,
-    /// By reason of an error, the end of the last interval in which it came.
+    /// End of the last interval with an error, by reason.
     pub last_seen: BTreeMap<String, u64>,
-    /// Response times of each interval; empty but where a test build averages percentiles.
+    /// Used only by a mutant that averages percentiles.
     pub responses: Vec<measure::Histogram>,
 }
 
 impl Totals {
-    /// Totals of nothing yet, of such a run.
     #[must_use]
     pub fn new(manifest: &Manifest) -> Totals {
         Totals {
@@ -44,7 +39,6 @@ impl Totals {
         }
     }
 
-    /// Adds an interval; `labels` are those of the run so far.
     pub fn add(&mut self, frame: &IntervalRecord, labels: &[Label]) {
         self.history.add(frame, labels);
         let is_judged = !self.left_out.is_empty() && !self.leaves_out(frame.span);
@@ -92,8 +86,8 @@ impl Totals {
         }
     }
 
-    /// By how much samples of a kind hang together, for judging the quantile `q` against a bound; 1: not at all. Of all
-    /// requests, or of that one of the wanted labels - scenarios, groups - of which they hang together most; in all phases, or in some.
+    /// Variance inflation factor for quantile `q`; 1 means independent samples. Uses all requests,
+    /// or the most correlated of the wanted labels.
     #[must_use]
     pub fn inflation(
         &self,
@@ -115,7 +109,7 @@ impl Totals {
         of_kind.filter_map(inflation).fold(1.0, f64::max)
     }
 
-    /// The same of the seconds of the wall clock from one up to another, of the quantile that is `x`.
+    /// Within seconds of the wall clock, for the quantile at `x`.
     #[must_use]
     pub fn inflation_within(
         &self,
@@ -134,13 +128,12 @@ impl Totals {
         of_kind.map(inflation).fold(1.0, f64::max)
     }
 
-    /// Everything of the labels and phases that are wanted, in one.
     #[must_use]
     pub fn sum(&self, wanted: impl Fn(LabelId, u32) -> bool) -> LabelTotals {
         sum(&self.parts, wanted)
     }
 
-    /// The same of what criteria are judged by: without the seconds that they leave out.
+    /// Without excluded seconds.
     #[must_use]
     pub fn judged(&self, wanted: impl Fn(LabelId, u32) -> bool) -> LabelTotals {
         if self.left_out.is_empty() {
@@ -149,26 +142,23 @@ impl Totals {
         sum(&self.outside, wanted)
     }
 
-    /// The stretches of time that no criterion is judged by, because a process was lost: in order, none overlapping another.
     #[must_use]
     pub fn left_out(&self) -> &[(u64, u64)] {
         &self.left_out
     }
 
-    /// Whether criteria leave out a stretch of time, of which nothing is counted apart: because something of it is left out.
+    /// Whether any of a period is excluded.
     #[must_use]
     pub fn leaves_out(&self, (from, to): (u64, u64)) -> bool {
         let mut left_out = self.left_out.iter();
         left_out.any(|(begin, end)| from < *end && to > *begin)
     }
 
-    /// Everything of one label.
     #[must_use]
     pub fn label(&self, id: LabelId) -> LabelTotals {
         self.sum(|label, _| label == id)
     }
 
-    /// The end of the last finished interval, in nanoseconds from the start.
     #[must_use]
     pub fn last_end_ns(&self) -> u64 {
         self.rows.values().map(|row| row.span.1).max().unwrap_or(0)

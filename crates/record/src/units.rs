@@ -1,12 +1,11 @@
-//! Numbers for people: times with three significant digits and a unit, counts with thousands separators. Every rendering
-//! shows numbers through these functions, so that the same figure looks the same everywhere. A value exactly between two goes to the even one.
+//! Formats numbers: three significant digits with a unit, thousands separators. Ties round to even.
 
 use plan::units::{HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND};
 
-/// A time with three significant digits and its unit: `412 µs`, `1.23 ms`, `2.05 s`.
+/// `412 µs`, `1.23 ms`, `2.05 s`.
 #[must_use]
 pub fn time(ns: u64) -> String {
-    // Each unit ends where three digits of it would round up to the next: 999.6 µs is 1.00 ms.
+    // Units change where three digits round up: 999.6 µs is 1.00 ms.
     match ns {
         0..1_000 => format!("{ns} ns"),
         1_000..999_500 => format!("{} µs", three_digits(ns as f64 / MICROSECOND as f64)),
@@ -16,7 +15,7 @@ pub fn time(ns: u64) -> String {
     }
 }
 
-/// A length of time as one would say it: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`.
+/// `10 s`, `2 min 30 s`, `1 h`, `1.5 s`.
 #[must_use]
 pub fn duration(ns: u64) -> String {
     if ns < MINUTE {
@@ -42,13 +41,13 @@ pub fn duration(ns: u64) -> String {
     shown.join(" ")
 }
 
-/// A moment of a run, to the millisecond.
+/// To the millisecond.
 #[must_use]
 pub fn moment(ns: u64) -> String {
     duration(ns / MILLISECOND * MILLISECOND)
 }
 
-/// A count with thousands separators: `12,345`.
+/// `12,345`.
 #[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -62,14 +61,14 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// A number without needless digits, at most three behind the point: `200`, `0.5`, `1.667`.
+/// At most three decimals: `200`, `0.5`, `1.667`.
 #[must_use]
 pub fn decimal(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// How often something came: `once`, `twice`, `12 times`.
+/// `once`, `twice`, `12 times`.
 #[must_use]
 pub fn times(n: u64) -> String {
     match n {
@@ -79,7 +78,7 @@ pub fn times(n: u64) -> String {
     }
 }
 
-/// A rate: three significant digits below a thousand, whole numbers with separators above.
+/// Three significant digits below 1,000, then whole numbers.
 #[must_use]
 pub fn rate(per_second: f64) -> String {
     if per_second == 0.0 {
@@ -91,8 +90,7 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A share in per cent, with three significant digits: `0 %`, `0.012 %`, `12.3 %`, `100 %`, `141 %`. Shares that are neither none nor
-/// all never look so.
+/// Three significant digits: `0 %`, `0.012 %`, `100 %`. Only exact values print as 0 % or 100 %.
 #[must_use]
 pub fn share(share: f64) -> String {
     let percent = share * 100.0;
@@ -115,7 +113,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// Bytes: `812 B`, `1.2 MB`.
+/// `812 B`, `1.2 MB`.
 #[must_use]
 pub fn bytes(n: u64) -> String {
     let units = ["kB", "MB", "GB", "TB", "PB"];
@@ -131,7 +129,7 @@ pub fn bytes(n: u64) -> String {
     format!("{} {}", three_digits(value), units[unit])
 }
 
-/// A figure in whatever unit its source has: three significant digits, more only where there are more before the point.
+/// Three significant digits, or all before the point.
 #[must_use]
 pub fn figure(value: f64, unit: &str) -> String {
     match unit {
@@ -148,7 +146,7 @@ pub fn figure(value: f64, unit: &str) -> String {
 
 fn significant(value: f64) -> String {
     if value.abs() < 0.001 {
-        // Too small for three digits behind the point, and no reason to call it nothing.
+        // Too small for three decimals, but not zero.
         return format!("{value}");
     }
     if value.abs() < 999.5 {
@@ -167,7 +165,7 @@ fn significant(value: f64) -> String {
 }
 
 fn three_digits(value: f64) -> String {
-    // Decide by the rounded value: 9.996 is 10.0, not 10.00.
+    // By the rounded value: 9.996 is 10.0.
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {
@@ -181,7 +179,7 @@ fn three_digits(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// The page has its own functions for some of these (web/src/text/units.ts): both sides read the same cases.
+    /// web/src/text/units.ts has the same functions; both are tested with the same cases.
     #[test]
     fn the_page_rounds_alike() {
         let cases: serde_json::Value =

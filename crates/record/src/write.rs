@@ -1,5 +1,5 @@
-//! The writer: one write per file and interval, histograms first, the counters with their end line last, nothing synced.
-//! When writing fails, the caller is told once and the totals go on in memory; whether the run ends is the caller's choice.
+//! Writes a record: one write per file and interval, histograms before counters, without syncing.
+//! After an error, totals continue in memory.
 
 use std::{collections::BTreeSet, io, path::Path};
 
@@ -19,38 +19,32 @@ use super::{
 };
 use crate::redact::Redactor;
 
-/// Why a run ended whose record could not be written, after "ended early by".
+/// Cause for "ended early by".
 #[must_use]
 pub fn unwritten_because(source: &io::Error) -> String {
     format!("a record that could not be written ({source})")
 }
 
-/// Writes the record of one run, and keeps its totals.
 pub struct Writer {
     redactor: Redactor,
-    /// Every label that may come, without secrets.
     labels: Vec<Label>,
-    /// What the record holds so far.
     run: Run,
     files: Option<Files>,
-    /// The end of the last interval that was written, once writing has failed.
+    /// End of the last written interval, after an error.
     lost_from_ns: Option<u64>,
-    /// Why writing has failed.
     failure: Option<String>,
-    /// Errors whose first sample has been kept.
+    /// Errors with a recorded first sample.
     seen: BTreeSet<(LabelId, String)>,
-    /// Who keeps a copy of the record elsewhere.
     copier: Option<Box<dyn Copier>>,
     encoder: Option<hlog::Encoder>,
-    /// Whether its intervals are in the records of others.
+    /// Whether its intervals are in other records.
     of_parts: bool,
 }
 
 impl Writer {
-    /// Makes the run's folder and writes what is known before the first request.
+    /// Creates the folder and writes the start.
     ///
-    /// # Errors
-    /// When the folder cannot be made or written; [`Writer::in_memory`] then lets the run go on.
+    /// # Errors The folder cannot be written; see [`Writer::in_memory`].
     pub fn create(
         place: &RunLocation,
         manifest: &Manifest,
@@ -64,10 +58,9 @@ impl Writer {
         Ok(writer)
     }
 
-    /// The record of one process of several - its manifest says which share it has - in the folder of their run.
+    /// A part in the folder of its run.
     ///
-    /// # Errors
-    /// As [`Writer::create`]; also when there is one already.
+    /// # Errors As [`Writer::create`], or the part exists.
     pub fn create_part(
         run: &Path,
         (manifest, plan): (&Manifest, &Plan),
@@ -95,7 +88,7 @@ impl Writer {
         let mut writer = Writer::in_memory(manifest, labels, redactor);
         writer.copier = copier;
         if let Err(source) = writer.begin(dir, plan) {
-            // Nothing in it can be read as a run.
+            // It is not readable as a run.
             let _ = std::fs::remove_dir_all(dir);
             return Err(RecordError::NotBegun {
                 path: dir.to_owned(),
@@ -106,7 +99,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// A writer that writes nothing and keeps the totals.
+    /// Writes nothing and keeps totals.
     #[must_use]
     pub fn in_memory(manifest: &Manifest, labels: &[Label], redactor: Redactor) -> Writer {
         let manifest = manifest.redacted(&redactor);
@@ -146,31 +139,29 @@ impl Writer {
         writer
     }
 
-    /// The run's folder; none when nothing is written.
+    /// `None` if nothing is written.
     #[must_use]
     pub fn dir(&self) -> Option<&Path> {
         self.run.dir.as_deref()
     }
 
-    /// Whether a copy of the record is kept elsewhere.
     #[must_use]
     pub fn is_copied(&self) -> bool {
         self.copier.is_some()
     }
 
-    /// Why the record could not be written, once that has failed. `None` where a copy of it is kept elsewhere, which goes on.
+    /// The write error. `None` if a copy continues elsewhere.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref().filter(|_| self.copier.is_none())
     }
 
-    /// What the record holds so far, for what is shown while the run goes on.
+    /// The record so far.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Labels that came into being after the start.
     pub fn add_labels(&mut self, labels: &[Label]) {
         let hide = |label: &Label| Label {
             name: self.redactor.text(&label.name),
@@ -185,7 +176,8 @@ impl Writer {
         self.labels.extend(new);
     }
 
-    /// Adds an interval. Returns a warning at most once in a run: from then on nothing more is written.
+    /// Appends an interval. Returns the first write error and stops writing; totals continue in
+    /// memory.
     pub fn interval(&mut self, interval: &Interval, host: &HostSample) -> Option<RecordError> {
         self.add_labels(&interval.labels);
         let frame = IntervalRecord::new(interval, host);
@@ -199,7 +191,7 @@ impl Writer {
                 let leaf = RecordChunk::new(&frame, &labels, door.as_ref(), &events, encoder);
                 let files = self.files.as_mut();
                 let written = files.map_or(Ok(()), |files| files.interval(&leaf));
-                // The copy goes on where there is no room for the record itself.
+                // The copy continues without disk space here.
                 self.copy(|| RecordPiece::Leaf {
                     leaf,
                     under_way: copy::ages(&interval.under_way),
@@ -213,14 +205,12 @@ impl Writer {
         written.err().map(|source| self.failed(source, before))
     }
 
-    /// Adds an interval that other processes have written down, each in its own record: it is in what the run comes to so far, and in no
-    /// file of this record.
+    /// Adds an interval recorded by other processes. It is not written here.
     pub fn interval_of_parts(&mut self, unfolded: DecodedChunk) {
         self.of_parts = true;
         self.learn(&unfolded.frame, unfolded.labels, unfolded.events);
     }
 
-    /// How the nodes of a run that goes on are doing.
     pub fn nodes(&mut self, rows: Vec<NodeRow>) {
         self.run.nodes = rows;
     }
@@ -246,7 +236,7 @@ impl Writer {
         }
     }
 
-    /// Adds an event. Returns a warning as [`Writer::interval`] does.
+    /// As [`Writer::interval`].
     pub fn event(&mut self, event: &Event) -> Option<RecordError> {
         let event = event.redacted(&self.redactor);
         let lines = json_lines([&event]);
@@ -261,7 +251,7 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// Adds what samplers read. Returns a warning as [`Writer::interval`] does.
+    /// As [`Writer::interval`].
     pub fn server(&mut self, looks: &[SourceReading]) -> Option<RecordError> {
         let server = &mut self.run.server;
         let lines = looks
@@ -278,9 +268,9 @@ impl Writer {
         written.err().map(|source| self.failed(source, at))
     }
 
-    /// Ends the record and gives it back as it would be read. The error is of this last step alone.
+    /// Ends the record and returns it as read. The error is of this step only.
     pub fn finish(mut self, state: RunState, end: RunEnd) -> (Run, Option<RecordError>) {
-        // Of a run whose intervals are in the records of others nothing is missing here.
+        // Its intervals are in other records, so nothing is missing.
         let own_end_ns = if self.of_parts {
             0
         } else {
@@ -315,7 +305,7 @@ impl Writer {
             .filter(|_| !lost_before);
         let mut manifest = self.run.manifest.clone();
         if let Some(end) = &mut manifest.end {
-            // The copy lacks nothing.
+            // The copy is complete.
             end.record_ends_ns = None;
         }
         self.ended_unwritten(warning.as_ref());
@@ -323,7 +313,6 @@ impl Writer {
         (self.run, warning)
     }
 
-    /// Says of a run whose record could not be ended why.
     fn ended_unwritten(&mut self, failed: Option<&RecordError>) {
         let is_copied = self.is_copied();
         let Some(end) = &mut self.run.manifest.end else {
@@ -357,7 +346,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Labels that this interval counts for the first time; label 0 is there from the first.
+    /// Labels counted for the first time; label 0 always exists.
     fn new_labels(&self, frame: &IntervalRecord) -> Vec<Label> {
         let ids: BTreeSet<LabelId> = frame
             .parts
@@ -396,7 +385,7 @@ impl Writer {
             .map(|first| FirstError::new(first, &self.redactor))
             .collect();
         firsts.sort_by_key(|first| first.done_ns);
-        // Every worker reports its own first; one is enough.
+        // Each worker reports a first sample; one is kept.
         firsts.retain(|first| self.seen.insert((first.label, first.reason.clone())));
         for first in firsts {
             let text = if first.detail.is_empty() {

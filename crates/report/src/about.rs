@@ -1,11 +1,9 @@
-//! What a test is for, as rows that every report shows below its head.
+//! Purpose of a test, as rows below a report's head.
 
 use plan::about::About;
 
-/// Name, text, and where the name leads to.
 pub(crate) type AboutRow = (String, String, Option<String>);
 
-/// Everything but the objective, which is a sentence of its own.
 pub(crate) fn rows(about: &About) -> Vec<AboutRow> {
     let owner = about
         .owner

@@ -1,4 +1,4 @@
-//! What a gate says, for people: on the console, and as a short comment in Markdown with the verdict first. Every figure is `analysis`'.
+//! Output of a gate: on the console, and as a short Markdown comment.
 
 use analysis::verdict::Judgement;
 use decisions::{
@@ -8,12 +8,9 @@ use decisions::{
 
 use crate::markdown::table::{MarkdownTable, escaped};
 
-/// Digits of a revision.
 const REVISION: usize = 7;
-/// So many remarks are in a comment.
 const MOST_NOTES: usize = 5;
 
-/// The last lines on the console, ending with a line feed.
 #[must_use]
 pub fn console(gate: &Gate) -> String {
     let mut lines: Vec<String> = Vec::new();
@@ -41,7 +38,6 @@ pub fn console(gate: &Gate) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A run that was made, in a line.
 #[must_use]
 pub fn made(run: &GateRun) -> String {
     let measurement = run.measurement.as_deref().unwrap_or("nothing measured");
@@ -55,7 +51,6 @@ pub fn made(run: &GateRun) -> String {
     format!("{}: {measurement}{criteria}{ended}", run.run)
 }
 
-/// The comment, ending with a line feed.
 #[must_use]
 pub fn markdown(gate: &Gate) -> String {
     let mut blocks = vec![format!(
@@ -108,7 +103,6 @@ fn table(comparison: &Comparison) -> String {
     table.to_string().trim_end().to_owned()
 }
 
-/// What was compared with what, in a line.
 fn compared(gate: &Gate) -> String {
     let revisions = |mut all: Vec<String>| {
         all.dedup();

@@ -1,18 +1,13 @@
-//! `report.html`: the page with its data in it, one file that needs nothing else. The page is built from `web/` before this crate is;
-//! what it shows and how is that folder's business.
+//! `report.html`: a self-contained page with its data. `web/` builds the page.
 
 use analysis::{page::Page, summary};
 
-/// Where the data belongs in the page.
+/// Placeholder of the data.
 const PLACE: &str = "__LOADLINE_PAGE__";
 
-/// The page without its data. Missing when this crate is built: `make build` makes it.
+/// Built by `make build`.
 const TEMPLATE: &str = include_str!("../../../web/dist/report.html");
 
-/// The page of a run.
-///
-/// # Errors
-/// None that a summary can have.
 pub fn render(page: &Page) -> Result<String, serde_json::Error> {
     if page.summary.run.imported_from.is_none() {
         return Ok(with(&serde_json::to_string(page)?));
@@ -22,13 +17,13 @@ pub fn render(page: &Page) -> Result<String, serde_json::Error> {
     Ok(with(&data.to_string()))
 }
 
-/// The page that waits for its data to come as events.
+/// The page that receives its data as events.
 #[must_use]
 pub fn live() -> String {
     with("null")
 }
 
-/// Data cannot end its element: no `<` is left in it.
+/// Escapes `<`, so that data cannot close its element.
 fn with(json: &str) -> String {
     TEMPLATE.replacen(PLACE, &json.replace('<', "\\u003c"), 1)
 }

@@ -1,7 +1,5 @@
-//! TELL it: the console, Markdown, the page pictures and exports of a run's figures.
-//!
-//! What is told was computed by `analysis`, from the record. This crate computes no figure, reads no clock and starts no thread;
-//! no renderer sees the engine.
+//! Renders figures of a run for the console, Markdown, the page and exports. `analysis` computes
+//! them. This crate reads no clock and starts no thread.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! How near mocks came to what was asked of them, in words that tables and terminals share. Every figure is the summary's.
+//! Text about mocks for tables and terminals.
 
 use analysis::summary::{MockRow, MockTime};
 use record::units::{self, count};
 
-/// The heads of a table of mocks; those that begin with `<` are text.
+/// Table heads; those with `<` are text.
 pub const HEADS: [&str; 10] = [
     "Mock",
     "<Route",
@@ -16,11 +16,9 @@ pub const HEADS: [&str; 10] = [
     "Off by",
     "Utilisation",
 ];
-/// What its cells mean.
 pub const MEANING: &str = "Times are what was asked / what was served; asked of a queue is what its arrivals came to. Off by: served against what was computed for each \
      request, with faults and queues, at most of the times shown. – : fewer than ten answers lie beyond, or it has no capacity.";
 
-/// A row of that table.
 #[must_use]
 pub fn cells(row: &MockRow) -> Vec<String> {
     let time = |what| row.time(what).map(kept);
@@ -40,7 +38,6 @@ pub fn cells(row: &MockRow) -> Vec<String> {
     cells
 }
 
-/// By how much answers were late, mock by mock.
 #[must_use]
 pub fn lateness(rows: &[MockRow]) -> Option<String> {
     let mut reported: Vec<String> = rows
@@ -56,7 +53,6 @@ pub fn lateness(rows: &[MockRow]) -> Option<String> {
     })
 }
 
-/// A sentence for each route that was called.
 #[must_use]
 pub fn sentences(rows: &[MockRow]) -> Vec<String> {
     rows.iter().map(sentence).collect()
@@ -79,7 +75,7 @@ fn sentence(row: &MockRow) -> String {
         let served = units::time(one.served_ns);
         format!("{} {asked} asked, {served} served", one.what)
     }));
-    // A fault or a queue is no inaccuracy: what was computed has both in it.
+    // Faults and queues are included in the computed latency.
     parts.extend(
         row.off
             .map(|share| format!("{} off what was computed", off(share))),
@@ -97,7 +93,6 @@ fn sentence(row: &MockRow) -> String {
     parts.join("; ")
 }
 
-/// One status and nothing else.
 fn is_plain(row: &MockRow) -> bool {
     row.resets + row.silent == 0 && row.codes.len() == 1
 }

@@ -1,11 +1,11 @@
-//! How each node of a run did, in words that tables and terminals share. Every figure is the record's.
+//! Text about nodes for tables and terminals.
 
 use record::{
     NodeRow,
     units::{self, count},
 };
 
-/// The heads of a table of nodes; those that begin with `<` are text.
+/// Table heads; those with `<` are text.
 pub const HEADS: [&str; 9] = [
     "Node",
     "<Machine",
@@ -17,10 +17,8 @@ pub const HEADS: [&str; 9] = [
     "Response p99",
     "Clock",
 ];
-/// What its cells mean.
 pub const MEANING: &str = "CPU: the busiest worker, as a share of a core. Lateness is judged by each node's own clock. Clock: by how much it may be off from the others'.";
 
-/// A row of that table.
 #[must_use]
 pub fn cells(row: &NodeRow) -> Vec<String> {
     vec![
@@ -36,7 +34,6 @@ pub fn cells(row: &NodeRow) -> Vec<String> {
     ]
 }
 
-/// A line for each, for terminals.
 #[must_use]
 pub fn lines(rows: &[NodeRow]) -> Vec<String> {
     let cells: Vec<[String; 6]> = rows.iter().map(short).collect();
@@ -74,7 +71,7 @@ fn short(row: &NodeRow) -> [String; 6] {
     ]
 }
 
-/// The last offset that was measured is of no use to anybody but beside another; by how much it may be wrong is.
+/// Shows the uncertainty of the clock offset, not the offset.
 fn clock(row: &NodeRow) -> String {
     format!("±{}", units::time(row.offset_error_ns))
 }

@@ -1,25 +1,23 @@
-//! The one place that makes texts fit for a terminal: what servers, test files and records hold may be read there, and must not
-//! be obeyed. Whatever would move the cursor, change colours or titles, ring, or turn the writing around is shown as an escape. It
-//! prints nothing.
+//! Escapes text for terminals: control characters, escape sequences, bidirectional marks.
 
 use std::{borrow::Cow, fmt::Write};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A text whose lines may stay: only line feeds and tabs are left to act.
+/// Keeps line feeds and tabs.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| acts(c) && c != '\n' && c != '\t')
 }
 
-/// A name, or a part of a line: nothing in it acts, and it stays on its line.
+/// Escapes line feeds and tabs too.
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
     escaped(text, acts)
 }
 
-/// A value whose texts are all names; as it is where nothing in it acts.
+/// Escapes all texts of a value.
 #[must_use]
 pub fn names<T: Serialize + DeserializeOwned + Clone>(value: &T) -> Cow<'_, T> {
     let Ok(mut tree) = serde_json::to_value(value) else {
@@ -31,7 +29,7 @@ pub fn names<T: Serialize + DeserializeOwned + Clone>(value: &T) -> Cow<'_, T> {
     serde_json::from_value(tree).map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
-/// Escapes every text in a tree, keys aside; answers whether there was anything to escape.
+/// Escapes all texts except keys. Returns whether something was escaped.
 fn escape_all(tree: &mut Value) -> bool {
     match tree {
         Value::String(text) => match name(text) {
@@ -51,9 +49,9 @@ fn escape_all(tree: &mut Value) -> bool {
     }
 }
 
-/// Whether a terminal does something else with a character than to show it.
+/// Whether a character is more than printable.
 fn acts(c: char) -> bool {
-    // C0, DEL, C1; then what orders text from right to left, with which a line can be made to read as another.
+    // C0, DEL, C1; then bidirectional controls, which can reorder a line.
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -69,7 +67,6 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // Writing to a string cannot fail.
             c if u32::from(c) < 0x100 => drop(write!(out, "\\x{:02x}", u32::from(c))),
             c => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
         }

@@ -1,5 +1,4 @@
-//! The load profile in words and tables, as case studies print it: for a terminal, or as Markdown. It lays out what `plan::profile` has
-//! computed, and rounds; it computes nothing else.
+//! Load profile as text or Markdown. Figures come from `plan::profile` and are rounded.
 
 use plan::profile::{Assumed, Bandwidth, Profile};
 use record::units::{self, count};
@@ -9,30 +8,24 @@ use crate::{
     markdown::table::MarkdownTable,
 };
 
-/// How a profile is shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShownColumn {
-    /// With headings, and with the chart in a block of its own.
     pub markdown: bool,
-    /// Every figure with two digits behind the point.
+    /// Two decimals everywhere.
     pub exact: bool,
-    /// Sentences are no wider than this, where it is a terminal that they are shown in; tables and the chart are as wide as they are.
+    /// Wraps sentences; tables and chart keep their width.
     pub columns: Option<Columns>,
 }
 
-/// A line of what this machine says: about what, whether it is enough, and in words.
 pub type Machine<'a> = (&'a str, Option<bool>, &'a str);
 
-/// Columns of the chart.
 const WIDTH: usize = 72;
-/// Its rows.
 const HEIGHT: usize = 8;
-/// Eighths of a row, from nothing to all of it.
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
-/// More phases than these are told by their number.
+/// With more phases, numbers instead of names.
 const MOST_PHASES: usize = 24;
 
-/// The text, ending with a line feed. `curve` is the load over time in equal stretches.
+/// `curve` is the load in equal periods.
 #[must_use]
 pub fn text(
     profile: &Profile,
@@ -61,7 +54,6 @@ pub fn text(
     }
 }
 
-/// With its sentences in lines of at most so many columns.
 fn narrowed(text: &str, columns: Columns) -> String {
     let narrow = |line: &str| match line.chars().next() {
         Some('-') => wrap(line, 2, columns),
@@ -71,7 +63,6 @@ fn narrowed(text: &str, columns: Columns) -> String {
     text.split('\n').map(narrow).collect::<Vec<_>>().join("\n")
 }
 
-/// So many stretches a chart wants.
 #[must_use]
 pub fn stretches() -> usize {
     WIDTH
@@ -116,7 +107,7 @@ impl Teller<'_> {
         }
     }
 
-    /// A rate as one would say it: whole where that is within 5 %, else with two digits.
+    /// Whole number if within 5 %, otherwise two decimals.
     fn rate(&self, per_second: f64) -> String {
         if self.shown.exact {
             exactly(per_second)
@@ -271,7 +262,7 @@ impl Teller<'_> {
                     } else {
                         0.0
                     };
-                    // What is not nothing is seen.
+                    // A small rate is visible.
                     let eighths = if *rate > 0.0 { eighths.max(1.0) } else { 0.0 };
                     let here = (eighths.round() as usize).saturating_sub(row * 8).min(8);
                     EIGHTHS[here]
@@ -321,8 +312,6 @@ impl Teller<'_> {
         Some(format!("{table}{more}").trim_end().to_owned())
     }
 
-    /// What is needed beside the rates.
-    /// The MQTT clients beside the scenarios.
     fn clients(&self) -> Option<String> {
         let rows = &self.profile.clients;
         if rows.is_empty() {
@@ -442,7 +431,6 @@ impl Teller<'_> {
     }
 }
 
-/// A planned rate as capacity plans write it: a whole number wherever that is near enough.
 pub(crate) fn rounded(per_second: f64) -> String {
     let whole = per_second.round();
     if per_second == 0.0 {
@@ -459,7 +447,6 @@ pub(crate) fn rounded(per_second: f64) -> String {
     }
 }
 
-/// `1 user`, `10 users`, `0.25 users`.
 fn several(number: &str, what: &str) -> String {
     let many = if number == "1" || number == "1.00" {
         ""
@@ -469,7 +456,6 @@ fn several(number: &str, what: &str) -> String {
     format!("{number} {what}{many}")
 }
 
-/// Two digits behind the point, where they say anything.
 fn exactly(per_second: f64) -> String {
     if (0.1..999.5).contains(&per_second) {
         format!("{per_second:.2}")

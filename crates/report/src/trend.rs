@@ -1,5 +1,4 @@
-//! A figure over runs as a report: a chart with its levels, the changes, every run, and those that stand apart. Every figure is
-//! `analysis`', none is computed here.
+//! Report of a metric over runs: chart with levels, shifts, all runs.
 
 use decisions::{
     compare::{FigureUnit, amount, value},
@@ -11,7 +10,6 @@ use crate::{
     svg::{self, Axis, Chart, ChartCurve, DASHED, LINES},
 };
 
-/// The report.
 #[must_use]
 pub fn sheet(course: &MetricTrend) -> Sheet {
     let chart = chart(course);
@@ -153,7 +151,6 @@ fn chart(course: &MetricTrend) -> svg::File {
     }
 }
 
-/// The mean of each level, from its first run to its last.
 fn levels(course: &MetricTrend) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     let mut begin = 0;
@@ -171,7 +168,6 @@ fn levels(course: &MetricTrend) -> Vec<(f64, Option<f64>)> {
     points
 }
 
-/// A value as the axis has it.
 fn shown(unit: FigureUnit, value: f64) -> f64 {
     match unit {
         FigureUnit::Share => value * 100.0,

@@ -1,14 +1,13 @@
-//! Texts in XML: what stands between tags, and between double quotes. Characters that XML has no way to write become U+FFFD.
+//! Escapes XML text and attributes. Characters that XML cannot hold become U+FFFD.
 
 use std::fmt::Write;
 
-/// A text between tags.
 #[must_use]
 pub fn text(text: &str) -> String {
     escape(text, false)
 }
 
-/// A text between double quotes; line ends would be read as spaces.
+/// Line ends are escaped, since attributes would turn them into spaces.
 #[must_use]
 pub fn attribute(text: &str) -> String {
     escape(text, true)
@@ -20,16 +19,16 @@ fn escape(text: &str, in_attribute: bool) -> String {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            // `]]>` must not stand in a text.
+            // `]]>` is not allowed in text.
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // A bare carriage return would be read as a line feed.
+            // A bare carriage return would become a line feed.
             '\r' => out.push_str("&#13;"),
             '\n' | '\t' if in_attribute => {
                 let _ = write!(out, "&#{};", character as u32);
             }
             '\n' | '\t' => out.push(character),
-            // XML has no way at all to write these.
+            // Not allowed in XML.
             '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             other => out.push(other),
         }

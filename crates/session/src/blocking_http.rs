@@ -1,5 +1,5 @@
-//! A blocking HTTP/1.1 client for what is asked beside the load: set-up over REST, metrics. A connection per request, a whole answer or one line of why not. The load
-//! itself never comes this way.
+//! Blocking HTTP/1.1 client for setup calls and metrics, one connection per request. Never used for
+//! load.
 
 use std::{
     io::{Read, Write},
@@ -12,9 +12,9 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned, pki_type
 
 use crate::bounded::{self, Deadline, said};
 
-/// No exchange takes longer, from looking up the name to the last byte, unless the caller says otherwise.
+/// Default limit for a whole exchange, name lookup included.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The largest answer that is taken, unless the caller says otherwise.
+/// Default limit for the size of a response.
 const MOST: usize = 256 << 20;
 
 /// A server.
@@ -23,27 +23,27 @@ pub struct Base {
     tls: Option<Arc<ClientConfig>>,
     patience: Duration,
     most: usize,
-    /// As it stands in a URL.
+    /// Host and port, as in a URL.
     pub authority: String,
     host: String,
     port: u16,
-    /// Who asks, as a header has it.
+    /// Value of the `Authorization` header.
     credentials: Option<String>,
 }
 
-/// What is asked.
+/// A request.
 pub struct BlockingRequest<'a> {
     /// The method.
     pub method: &'a str,
     /// Path and query.
     pub path: &'a str,
-    /// Beside those that every request has.
+    /// Additional headers.
     pub headers: &'a [(&'a str, &'a str)],
-    /// Its type, and itself.
+    /// Content type and body.
     pub body: Option<(&'a str, &'a [u8])>,
 }
 
-/// A whole answer.
+/// A complete response.
 pub struct BlockingResponse {
     /// The status.
     pub status: u16,
@@ -52,10 +52,9 @@ pub struct BlockingResponse {
 }
 
 impl Base {
-    /// A server at `host` or `host:port`.
+    /// Creates a server from `host` or `host:port`.
     ///
-    /// # Errors
-    /// That it is no such, or that there is no TLS.
+    /// # Errors Fails if `authority` is invalid or TLS is not available.
     pub fn new(is_secure: bool, authority: &str) -> Result<Base, String> {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
@@ -83,10 +82,9 @@ impl Base {
         })
     }
 
-    /// The server of an absolute URL, which may say who asks (`http://user:password@host`), and the path and query there.
+    /// Splits an absolute URL, which may hold credentials, into its server and its path with query.
     ///
-    /// # Errors
-    /// What is wrong with it.
+    /// # Errors Says what is wrong with the URL.
     pub fn of_url(url: &str) -> Result<(Base, String), String> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (authority, path) = match rest.find('/') {
@@ -109,22 +107,21 @@ impl Base {
         Ok((base, path.to_owned()))
     }
 
-    /// The same with another limit for a whole exchange, from looking up the name to the last byte.
+    /// Sets the limit for a whole exchange, name lookup included.
     #[must_use]
     pub fn patient_for(self, patience: Duration) -> Base {
         Base { patience, ..self }
     }
 
-    /// The same with another limit for the size of an answer, in bytes.
+    /// Sets the limit for the size of a response, in bytes.
     #[must_use]
     pub fn at_most(self, most: usize) -> Base {
         Base { most, ..self }
     }
 
-    /// Asks, and waits for the whole answer.
+    /// Sends the request and waits for the complete response.
     ///
-    /// # Errors
-    /// Why there is none.
+    /// # Errors Says why there is no response.
     pub fn send(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
         whole.map_err(|why| {
@@ -189,7 +186,7 @@ fn exchange(
     loop {
         let n = match stream.read(&mut piece) {
             Ok(n) => n,
-            // Some end TLS without a word.
+            // Some servers end TLS without `close_notify`.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => 0,
             Err(error) => return Err(said(&error)),
         };
@@ -209,7 +206,7 @@ fn exchange(
     }
 }
 
-/// The answer, if it is whole.
+/// The response, if it is complete.
 fn answer(bytes: &[u8], is_over: bool) -> Result<Option<BlockingResponse>, String> {
     let Some(head_end) = bytes.windows(4).position(|at| at == b"\r\n\r\n") else {
         return Ok(None);
@@ -251,7 +248,7 @@ fn unchunked(mut rest: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let size = size.split(';').next().unwrap_or_default().trim().to_owned();
         let size =
             usize::from_str_radix(&size, 16).map_err(|_| "the answer has a strange chunk")?;
-        // A size may be as large as a number can be.
+        // The size may overflow the addition.
         let Some(chunk) = rest[end + 2..].get(..size) else {
             return Ok(None);
         };

@@ -1,5 +1,4 @@
-//! Blocking exchanges that end in time, however slowly the other side answers: a limit for the
-//! whole exchange instead of one for each read. Addresses are looked up within the same limit.
+//! Blocking exchanges under one deadline, instead of a limit for each read. Name lookup counts too.
 
 use std::{
     io::{self, Read, Write},
@@ -15,22 +14,21 @@ use std::{
 
 use engine::clock;
 
-/// The moment at which an exchange must be over. Clones share it.
+/// The moment at which an exchange must be over.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deadline(Arc<AtomicU64>);
 
 impl Deadline {
-    /// Allows the exchange this long from now.
+    /// Sets the deadline to this long from now.
     pub fn set(&self, patience: Duration) {
         let patience = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
         let at_ns = clock::monotonic_ns().saturating_add(patience);
         self.0.store(at_ns, Ordering::Relaxed);
     }
 
-    /// What is left of it.
+    /// The time left.
     ///
-    /// # Errors
-    /// `TimedOut` when nothing is.
+    /// # Errors `TimedOut` if none is left.
     pub fn left(&self) -> io::Result<Duration> {
         let at_ns = self.0.load(Ordering::Relaxed);
         match at_ns.saturating_sub(clock::monotonic_ns()) {
@@ -40,7 +38,7 @@ impl Deadline {
     }
 }
 
-/// Sockets whose reads and writes can be limited one by one.
+/// A socket whose reads and writes can each be limited.
 pub(crate) trait Socket: Read + Write {
     /// Limits the next read and the next write.
     fn limit(&self, left: Duration) -> io::Result<()>;
@@ -60,7 +58,7 @@ impl Socket for UnixStream {
     }
 }
 
-/// A socket whose reads and writes all end by one deadline.
+/// A socket whose reads and writes share one deadline.
 #[derive(Debug)]
 pub(crate) struct Bounded<S> {
     stream: S,
@@ -95,7 +93,7 @@ impl<S: Socket> Write for Bounded<S> {
     }
 }
 
-/// The addresses of a host. The system's resolver knows no limit, so another thread waits for it.
+/// Resolves a host on another thread, because the system's resolver has no time limit.
 fn resolve(host: &str, port: u16, left: Duration) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse() {
         return Ok(vec![SocketAddr::new(address, port)]);
@@ -113,10 +111,9 @@ fn resolve(host: &str, port: u16, left: Duration) -> io::Result<Vec<SocketAddr>>
         .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-/// Connects to a host by the deadline.
+/// Connects to a host before the deadline.
 ///
-/// # Errors
-/// One line: of the last address that was tried, why not.
+/// # Errors One line about the last address that was tried.
 pub(crate) fn connect(
     host: &str,
     port: u16,
@@ -140,7 +137,7 @@ pub(crate) fn connect(
     Err(why)
 }
 
-/// What went wrong, without the system's number.
+/// The error text without the system's error number.
 pub(crate) fn said(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     match error.kind() {

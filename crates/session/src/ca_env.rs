@@ -1,4 +1,4 @@
-//! Which authorities are trusted, as far as the environment says it.
+//! Certificate authorities that environment variables add.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use plan::Plan;
 
 use crate::messages::SharedVoice;
 
-/// Node's variable: a file of certificates in PEM.
+/// Node's variable for a PEM file of additional authorities.
 const NODE_EXTRA: &str = "NODE_EXTRA_CA_CERTS";
 
-/// OpenSSL's variable: the machine's authorities are in this file.
+/// OpenSSL's variable for the file of the machine's authorities.
 const MACHINE: &str = "SSL_CERT_FILE";
 
-/// Warns of authorities that cannot be read: whoever asks a server for its certificate would believe none.
+/// Warns if the certificate authorities cannot be read: then no certificate would be trusted.
 pub fn can_be_read(plan: &Plan, voice: &SharedVoice) {
     let Some(path) = std::env::var_os(MACHINE).filter(|path| !path.is_empty()) else {
         return;
@@ -28,7 +28,7 @@ pub fn can_be_read(plan: &Plan, voice: &SharedVoice) {
     }
 }
 
-/// Has a plan trust what Node would. A file that cannot be read is a warning, as it is there.
+/// Adds the authorities that Node would trust. A file that cannot be read is a warning, as in Node.
 pub fn as_node(plan: &mut Plan, voice: &SharedVoice) {
     let Some(path) = std::env::var_os(NODE_EXTRA).filter(|path| !path.is_empty()) else {
         return;
@@ -45,7 +45,7 @@ pub fn as_node(plan: &mut Plan, voice: &SharedVoice) {
 
 fn certificates(path: &Path) -> Result<String, String> {
     let bytes = formats::files::read(path).map_err(|error| error.to_string())?;
-    // What stands between certificates is nobody's affair, and in no known charset.
+    // Text between certificates may be in any character set.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     tls::check_certificates(&text)?;
     Ok(text)

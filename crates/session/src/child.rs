@@ -1,5 +1,4 @@
-//! A run as a process of its own: started, waited for, and told of the signals that its parent gets. What it is told and what becomes of
-//! it is the caller's.
+//! Runs commands as child processes, waits for them and forwards signals.
 
 use std::{
     fs::{self, File},
@@ -16,24 +15,23 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{exit, messages::NullSink, messages::SharedVoice, signals};
 
-/// How often is looked for signals.
+/// How often signals are polled.
 const LOOK: Duration = Duration::from_millis(20);
-/// Set for a process that is to end in good order when the one that has started it is gone.
+/// Variable that makes a process stop in an orderly way when its parent ends.
 pub const ENVIRONMENT: &str = "LOADLINE_ENDS_WITH";
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildExit {
-    /// Its exit code; of one that a signal has ended, what a shell says of it.
+    /// Its exit code, or 128 plus the number of the signal that ended it.
     pub code: u8,
-    /// The first signal that was passed on to it.
+    /// The first signal that was forwarded to it.
     pub signal: Option<u8>,
 }
 
-/// Runs a command to its end. Signals are passed on; what they are answered with is its own affair.
+/// Runs a command to its end and forwards signals to it.
 ///
-/// # Errors
-/// When it cannot be started or waited for.
+/// # Errors Fails if the command cannot be started or waited for.
 pub fn run(command: &mut Command) -> io::Result<ChildExit> {
     run_with(command, |_| {})
 }
@@ -43,14 +41,14 @@ pub fn run(command: &mut Command) -> io::Result<ChildExit> {
 pub struct Printed {
     /// How it ended.
     pub ended: ChildExit,
-    /// What it said on standard error; nothing where the terminal shows that.
+    /// Its standard error; empty if the terminal shows it.
     pub said: String,
 }
 
-/// Runs this very program, with what it prints in files; `say` adds its arguments. Without a file for errors they go where ours go.
+/// Runs this binary with its output in files. The closure `say` adds the arguments. Without a file
+/// for errors they go to our standard error.
 ///
-/// # Errors
-/// One line, when a file cannot be written or it cannot be started.
+/// # Errors One line, if a file cannot be written or the binary cannot be started.
 pub fn own(
     out: &Path,
     errors: Option<&Path>,
@@ -71,15 +69,15 @@ pub fn own(
     let said = errors.map(|errors| fs::read_to_string(errors).unwrap_or_default());
     let mut said = said.unwrap_or_default();
     if said.trim().is_empty() && ended.code == exit::COULD_NOT_RUN {
-        // A full disk keeps its words too.
+        // A full disk loses the error messages too.
         said = no_room(out).unwrap_or_default();
     }
     Ok(Printed { ended, said })
 }
 
-/// Why nothing can be written next to this file, if that is so.
+/// Why nothing can be written next to this file, if so.
 fn no_room(background: &Path) -> Option<String> {
-    /// As much as the smallest file that a run writes takes on any disk.
+    /// Size of the smallest file that a run writes, on any file system.
     const ROOM: usize = 64 << 10;
     let tried = background.with_extension("room");
     let written = fs::write(&tried, vec![0; ROOM]);
@@ -92,12 +90,11 @@ fn no_room(background: &Path) -> Option<String> {
     })
 }
 
-/// As [`run`], looking after something else meanwhile, many times a second.
+/// Like [`run`], and calls `look` many times a second.
 ///
-/// # Errors
-/// As [`run`].
+/// # Errors As [`run`].
 pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<ChildExit> {
-    // A signal from the terminal reaches it through us, once.
+    // Signals from the terminal reach the child through this process, once.
     command.process_group(0);
     command.env(ENVIRONMENT, std::process::id().to_string());
     let stop = StopHandle::default();
@@ -106,7 +103,7 @@ pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<C
     wait(command.spawn()?, &stop, look)
 }
 
-/// In the child: ends it as a signal would when its parent is gone. A program that takes its place inherits that.
+/// Called in the child: has it end when its parent ends. Survives `exec`.
 pub fn end_with_parent() {
     let parent = std::env::var(ENVIRONMENT).ok();
     let parent = parent.and_then(|pid| pid.parse::<i32>().ok());
@@ -114,10 +111,10 @@ pub fn end_with_parent() {
         return;
     };
     if rustix::process::getppid() != Some(parent) {
-        // A process further down, or of somebody who is gone already.
+        // A grandchild, or the parent has ended already.
         return;
     }
-    // Without it the child goes on to its own end, and nothing else is lost.
+    // Without this the child runs to its own end; nothing else is lost.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
 }
 
@@ -150,7 +147,7 @@ fn wait(child: Child, stop: &StopHandle, mut look: impl FnMut(&Child)) -> io::Re
                 _ => Signal::INT,
             };
             if let Some(pid) = pid {
-                // It may be over already.
+                // It may have ended already.
                 let _ = kill_process(pid, signal);
             }
         }

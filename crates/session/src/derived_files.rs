@@ -1,4 +1,4 @@
-//! What is computed of a record, and kept beside it. Which commands do so, and what they print, is theirs.
+//! Files that are computed from a record and kept with it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use report::derived;
 
 use crate::messages::SharedVoice;
 
-/// What became of the files that are derived from a record.
+/// Result of writing the derived files.
 #[derive(Debug)]
 pub struct Derived {
-    /// The page, if it is there.
+    /// The report page, if it was written.
     pub report: Option<PathBuf>,
-    /// Whether every file is written that was to be.
+    /// Whether all files could be written.
     pub is_written: bool,
 }
 
-/// Writes what is derived from the record into it.
+/// Writes the derived files into the record.
 #[must_use]
 pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
     let kept = |report| Derived {
@@ -50,7 +50,7 @@ pub fn derive(run: &Run, page: &Page, voice: &SharedVoice) -> Derived {
     }
 }
 
-/// Puts the run into the index beside the records. What cannot be put there is worth a word, and no failure.
+/// Adds the run to the index of records. A failure is only a warning.
 pub fn index(run: &Run, page: &Page, voice: &SharedVoice) {
     match history::keep(run, &page.summary) {
         Ok(None) => {}
@@ -59,7 +59,7 @@ pub fn index(run: &Run, page: &Page, voice: &SharedVoice) {
     }
 }
 
-/// Writes the summary where the user wants it, `-` being standard output; false when that could not be.
+/// Writes the summary to a file, or to standard output for `-`. Returns false if that fails.
 #[must_use]
 pub fn write_json(page: &Page, json: Option<&Path>, voice: &SharedVoice) -> bool {
     let Some(path) = json else { return true };

@@ -1,5 +1,5 @@
-//! What a run ends with: the codes of the native commands, and the one place that makes a code of a verdict, the cause of an early
-//! end and what went wrong. Behind another tool's door that tool's codes hold, and the door says which ([`crate::Door::code`]).
+//! Exit codes of native commands, from verdict, cause of the end and errors. Front ends have their
+//! own ([`crate::Door::code`]).
 
 use engine::{Cause, RuleVerdict};
 
@@ -11,20 +11,20 @@ pub const PASS: u8 = 0;
 pub const FAIL: u8 = 1;
 /// The input is wrong.
 pub const BAD_INPUT: u8 = 2;
-/// The run could not be carried out.
+/// The run could not be started or completed.
 pub const COULD_NOT_RUN: u8 = 3;
 /// The measurement is invalid.
 pub const INVALID: u8 = 4;
 /// A criterion cannot be decided.
 pub const INCONCLUSIVE: u8 = 5;
 
-/// The code of a process that a signal asked to end: 128 and its number.
+/// Exit code of a process that a signal ended: 128 plus its number.
 #[must_use]
 pub fn of_signal(number: u8) -> u8 {
     128 + number
 }
 
-/// The native code of a run that did not begin.
+/// Native exit code of a run that could not start.
 #[must_use]
 pub fn of_not_run(why: &StartError) -> u8 {
     match why {
@@ -37,7 +37,7 @@ pub fn of_not_run(why: &StartError) -> u8 {
     }
 }
 
-/// The native code of a run that ended.
+/// Native exit code of a finished run.
 #[must_use]
 pub fn code(outcome: &RunOutcome<'_>) -> u8 {
     if outcome.error.is_some() || !outcome.files_written {
@@ -50,13 +50,13 @@ pub fn code(outcome: &RunOutcome<'_>) -> u8 {
     with_cause(code, outcome.cause)
 }
 
-/// Whether the run lost one of its processes, and that is not to pass.
+/// Whether the run lost a process and must not pass because of that.
 fn is_short(outcome: &RunOutcome<'_>) -> bool {
     outcome.strict && !outcome.summary.lost.is_empty()
 }
 
-/// The code of a run that lost one of its processes, where that is not to pass: as if it could not be measured. What could not be
-/// carried out at all stays so.
+/// Replaces the code by `INVALID` for a run that lost a process, unless the run could not be
+/// completed.
 fn strictly(code: u8, is_short: bool) -> u8 {
     match code {
         PASS | FAIL | INCONCLUSIVE if is_short => INVALID,
@@ -64,7 +64,7 @@ fn strictly(code: u8, is_short: bool) -> u8 {
     }
 }
 
-/// The native code of a run that ended some time ago, by the code of its criteria and what its record says of its end.
+/// Native exit code of a recorded run, from the code of its criteria and the recorded end.
 #[must_use]
 pub fn of_record(code: u8, run: &record::Run) -> u8 {
     let end = run.manifest.end.as_ref();
@@ -77,8 +77,8 @@ pub fn of_record(code: u8, run: &record::Run) -> u8 {
     with_cause(code, Some(&Cause::Rule { verdict, text }))
 }
 
-/// Whether a stop rule ended the run and says that it has not passed, a process was lost where that is not to pass, or criteria do not all
-/// hold: behind another tool's door, whose own codes know nothing of that.
+/// Whether a stop rule, a lost process or a criterion fails the run. For front ends, whose own
+/// codes do not cover that.
 #[must_use]
 pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
     let code = outcome.summary.exit_code;
@@ -88,7 +88,8 @@ pub fn is_failed(outcome: &RunOutcome<'_>) -> bool {
         || is_judged && matches!(code, FAIL | INCONCLUSIVE | INVALID)
 }
 
-/// A rule's verdict beside that of the criteria: what could not be measured stands, and of the others the worse.
+/// Combines a stop rule's verdict with the criteria: invalid stays invalid, otherwise the worse one
+/// counts.
 fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
     let Some(Cause::Rule { verdict, .. }) = cause else {
         return code;
@@ -100,7 +101,7 @@ fn with_cause(code: u8, cause: Option<&Cause>) -> u8 {
     }
 }
 
-/// The code with what became of the steps behind the load: a run that did not pass keeps its code.
+/// Combines the code with the result of `teardown`. A run that did not pass keeps its code.
 pub(crate) fn with_after(code: u8, after: After, failed: u8) -> u8 {
     match after {
         _ if code != PASS => code,
@@ -110,14 +111,12 @@ pub(crate) fn with_after(code: u8, after: After, failed: u8) -> u8 {
     }
 }
 
-/// What became of the steps behind the load.
+/// Result of `teardown`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
-    /// There were none, or they came to their end.
+    /// Completed, or there were no such steps.
     Done,
-    /// Ended by a signal.
     Signal(u8),
-    /// They failed.
     Failed,
 }
 

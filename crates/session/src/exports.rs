@@ -1,5 +1,4 @@
-//! `--export`: what a user may ask for, and the files that come of it. The formats are `report::export`'s; the endpoint is the live
-//! server's.
+//! Parses `--export` and writes the exported files.
 
 use std::{
     fs::{File, OpenOptions},
@@ -16,14 +15,14 @@ use analysis::summary::Summary;
 
 use crate::messages::SharedVoice;
 
-/// What can be written.
+/// Formats that can be exported.
 const FORMATS: &str = "junit=FILE, csv=FILE or prometheus[=HOST:PORT]";
 
-/// Everything that was asked for.
+/// All requested exports.
 #[derive(Debug, Default)]
 pub struct Exports {
     files: Vec<(Format, PathBuf)>,
-    /// Where Prometheus' endpoint listens while the run goes on.
+    /// Address of the Prometheus endpoint during the run.
     pub metrics: Option<SocketAddr>,
 }
 
@@ -34,10 +33,9 @@ enum Format {
 }
 
 impl Exports {
-    /// What the flags ask for.
+    /// Parses the flags.
     ///
-    /// # Errors
-    /// A line about the first that cannot be read.
+    /// # Errors A line about the first invalid one.
     pub fn read<'a>(
         name: &str,
         wanted: impl IntoIterator<Item = &'a str>,
@@ -51,10 +49,10 @@ impl Exports {
         Ok(exports)
     }
 
-    /// What `LOADLINE_EXPORT` asks for, several separated by commas: for doors whose flags are another tool's.
+    /// Parses `LOADLINE_EXPORT`, separated by commas. For front ends that have only the original
+    /// tool's flags.
     ///
-    /// # Errors
-    /// As [`Exports::read`].
+    /// # Errors As [`Exports::read`].
     pub fn from_environment() -> Result<Exports, String> {
         let text = std::env::var("LOADLINE_EXPORT").unwrap_or_default();
         let wanted = text
@@ -111,17 +109,16 @@ impl Exports {
         Ok(())
     }
 
-    /// Says which of the files cannot be written, before the run whose figures would be lost.
+    /// Checks before the run that the files can be written.
     ///
-    /// # Errors
-    /// A line about the first.
+    /// # Errors A line about the first that cannot.
     pub fn can_be_written(&self) -> Result<(), String> {
         self.files
             .iter()
             .try_for_each(|(_, path)| can_be_written(path))
     }
 
-    /// Writes the files; false when one of them could not be written. The others are written all the same.
+    /// Writes all files. Returns false if one could not be written; the others are still written.
     #[must_use]
     pub fn write(&self, run: &Run, summary: &Summary, voice: &SharedVoice) -> bool {
         let mut all = true;
@@ -135,17 +132,16 @@ impl Exports {
     }
 }
 
-/// Says why a file could not be written at the end of a run. What is there is left as it is, what is not is not made.
+/// Checks that a file can be written, without creating or changing it.
 ///
-/// # Errors
-/// One line.
+/// # Errors One line.
 pub fn can_be_written(path: &Path) -> Result<(), String> {
     let tried = match path.metadata() {
         Ok(known) if known.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         Ok(known) if known.is_file() => OpenOptions::new().append(true).open(path).map(drop),
-        // Whoever names a pipe or a device knows what becomes of it; opening it may already mean something.
+        // Opening a pipe or a device may have effects.
         Ok(_) => Ok(()),
-        // A link that leads nowhere yet: what it names comes to be, the link stays.
+        // A dangling link: its target is created, the link stays.
         Err(_) if path.is_symlink() => OpenOptions::new()
             .append(true)
             .create(true)

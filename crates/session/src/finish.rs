@@ -1,5 +1,5 @@
-//! The end of the pipeline: what is shown of a record, kept beside it and written elsewhere, the steps behind the load, and the exit
-//! code. In this order, so that nothing that comes later can lose a figure.
+//! Last stage of a run: output, derived files, exports, `teardown` and the exit code. The order
+//! ensures that a later failure cannot lose figures.
 
 use crate::{
     derived_files, exit,
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl FinishedRun {
-    /// Shows and keeps everything; answers the code to exit with.
+    /// Writes all output of the run and returns the exit code.
     pub fn finish(self, door: &mut dyn RunObserver) -> u8 {
         door.ended(&self);
         let (run, rest) = (&self.run, &self.rest);
@@ -17,7 +17,7 @@ impl FinishedRun {
         door.computed(&page);
         let derived = derived_files::derive(run, &page, &rest.voice);
         door.kept(derived.report.as_deref());
-        // A probe is a part of its search, and a part is no run.
+        // Probes belong to a search, and parts to a run: neither is indexed.
         if rest.plan.probing.is_none() && run.manifest.share.is_none() {
             derived_files::index(run, &page, &rest.voice);
         }

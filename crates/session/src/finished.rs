@@ -1,4 +1,4 @@
-//! What a run leaves behind: how it ended, what is needed to finish it, and why there was none.
+//! A finished run, and why a run could not start.
 
 use std::path::PathBuf;
 
@@ -11,24 +11,24 @@ use crate::{exports::Exports, messages::SharedVoice, prepare::RunRefused, signal
 /// Why there was no load.
 #[derive(Debug)]
 pub enum StartError {
-    /// It was refused.
+    /// The run was refused.
     Refused(RunRefused),
-    /// The steps before it ended early.
+    /// The steps before the load ended early.
     Before {
         /// One line.
         why: String,
-        /// The signal that asked for it, if one did.
+        /// The signal that requested it, if any.
         signal: Option<u8>,
     },
 }
 
 impl StartError {
-    /// The record could not be begun.
+    /// The record could not be created.
     pub(crate) fn unrecorded(error: &RecordError) -> StartError {
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(error.to_string())]))
     }
 
-    /// One process of several without a record has done nothing that anybody could see.
+    /// For a part: without a record its results are lost.
     pub(crate) fn without_record(error: RecordError) -> StartError {
         let line = format!("{error}; a run of several processes is added up from their records");
         StartError::Refused(RunRefused::from(vec![Problem::anywhere(line)]))
@@ -41,20 +41,20 @@ impl From<RunRefused> for StartError {
     }
 }
 
-/// How a run ended, and what is needed to finish it.
+/// A finished run, with what `finish` needs.
 pub struct FinishedRun {
     /// Its record.
     pub run: Run,
-    /// What ended it early, if something did.
+    /// What ended it early, if anything.
     pub cause: Option<Cause>,
-    /// The signal that ended it early, if one did; a button counts as Ctrl-C.
+    /// The signal that ended it early, if any. The stop button counts as Ctrl-C.
     pub signal: Option<u8>,
-    /// Why the engine could not carry it through.
+    /// Why the engine could not complete it.
     pub error: Option<RunError>,
     pub(crate) rest: FinishContext,
 }
 
-/// What `finish` needs beside the record.
+/// What `finish` needs in addition to the record.
 pub(crate) struct FinishContext {
     pub plan: Plan,
     pub options: EngineOptions,
@@ -62,12 +62,12 @@ pub(crate) struct FinishContext {
     pub exports: Exports,
     pub json: Option<PathBuf>,
     pub voice: SharedVoice,
-    /// Signals come to this run until it is finished.
+    /// Receives signals until the run is finished.
     pub _heard: Option<SignalGuard>,
 }
 
 impl FinishedRun {
-    /// From the start to the end, in nanoseconds.
+    /// Duration of the run, in nanoseconds.
     #[must_use]
     pub fn runtime_ns(&self) -> u64 {
         let end = self.run.manifest.end.as_ref();

@@ -1,5 +1,5 @@
-//! What the command line knows of a front door: its name, the files it reads, how its command is run, and how a run that was made
-//! behind it is shown again. What a run is asked while it goes on is [`crate::Door`]'s.
+//! Interfaces between the command line and a front end: name, files, command, output from a record.
+//! Callbacks during a run are in [`crate::Door`].
 
 use std::sync::Arc;
 
@@ -11,127 +11,123 @@ use record::Run;
 
 use crate::{FinishedRun, exit, messages::SharedVoice};
 
-/// A front door, as whoever lists the front doors sees it.
+/// A front end, as the command line lists it.
 pub trait FrontEnd: Sync {
-    /// What it is called, and how its command line is read.
+    /// Its name and command-line syntax.
     fn card(&self) -> FrontEndInfo;
-    /// Reads its test files, for whoever runs them natively.
+    /// Its test file reader, for `loadline run`.
     fn reader(&self) -> &'static dyn TestFileReader;
-    /// Who is asked about requests and answers while a plan of its own runs, behind whatever command; none where nobody is.
+    /// Hooks for requests and responses of a plan from this front end. `None` if it has none.
     ///
-    /// # Errors
-    /// One line, when the plan does not hold what this door keeps in its plans.
+    /// # Errors One line, if the plan lacks this front end's data.
     fn hooks(&self, _plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
         Ok(None)
     }
-    /// Test files of its that `loadline run` cannot have read, because only running them tells what they send.
+    /// Scripts whose requests are only known by running them.
     fn scripts(&self) -> Option<&'static dyn ScriptLoader> {
         None
     }
-    /// Test files of its that are programs, which its own tool alone can run.
+    /// Test files that are programs and need the original tool.
     fn programs(&self) -> Option<&'static dyn ExternalTool> {
         None
     }
-    /// Runs its command and answers the exit code; `called` is the name that it was called by.
+    /// Runs its command and returns the exit code; `called` is the name it was called by.
     fn run(&self, called: &str, arguments: &[String], voice: &SharedVoice) -> u8;
-    /// What a run behind it printed, from the run's record.
+    /// The output of a recorded run, in the original tool's format.
     fn printed(&self, run: &Run) -> String;
-    /// What is said below everything that is shown of such a run.
+    /// Text below the output of a recorded run.
     fn remarks(&self) -> String {
         String::new()
     }
 }
 
-/// Test files that their door runs itself, behind Loadline's own flags, report and exit codes.
+/// Scripts (wrk Lua) that a front end runs itself under `loadline run`.
 pub trait ScriptLoader: Sync {
-    /// Whether what is to be run is one of them.
+    /// Whether the file is such a script.
     fn runs(&self, what: &str) -> bool;
-    /// The plan of such a run, and its script, which has not begun.
+    /// Returns the plan and the script, which has not started.
     ///
-    /// # Errors
-    /// One line of what is wrong with what was asked for.
+    /// # Errors One line about invalid options.
     fn read(&self, asked: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
 }
 
-/// What Loadline's own flags ask of a script, or of a program.
+/// Options of `loadline run` for a script or a program.
 #[derive(Debug)]
 pub struct RunOptions<'a> {
     /// The script.
     pub what: &'a str,
     /// The URL.
     pub target: Option<&'a str>,
-    /// How long, in nanoseconds.
+    /// Duration, in nanoseconds.
     pub duration_ns: Option<u64>,
     /// Threads.
     pub workers: Option<usize>,
     /// Connections.
     pub connections: Option<u32>,
-    /// The rate at which requests come, where they come at one.
+    /// Request rate, in an open model.
     pub rate: Option<Rate>,
-    /// They come at random moments.
+    /// Whether arrivals are random.
     pub at_random: bool,
-    /// Certificates are not checked.
+    /// Whether certificates are not checked.
     pub insecure: bool,
-    /// Connections are to lead elsewhere than names say.
+    /// Whether connections go to other addresses than the names resolve to.
     pub routed: bool,
-    /// For the script.
+    /// Arguments for the script.
     pub arguments: &'a [String],
-    /// For every request: names and values.
+    /// Headers for every request.
     pub headers: Vec<(String, String)>,
-    /// A flag that asks for what it cannot give.
+    /// A flag that this kind of test cannot support.
     pub unfit: Option<&'a str>,
 }
 
-/// Test files that are programs: behind `loadline run` too their tool runs them, with its own output and exit codes.
+/// Test files that are programs. The original tool runs them, with its own output and exit codes.
 pub trait ExternalTool: Sync {
-    /// Whether what is to be run is one of them.
+    /// Whether the file is such a program.
     fn runs(&self, what: &str) -> bool;
-    /// Has the tool run it, under these environment variables beside those that are set; answers the exit code, if this process is
-    /// still there to have one.
+    /// Has the tool run the program with additional environment variables. Returns the exit code,
+    /// unless the tool replaced this process.
     ///
-    /// # Errors
-    /// One line of what is wrong with what was asked for, or why the tool cannot be run.
+    /// # Errors One line about invalid options, or why the tool cannot be run.
     fn run(&self, asked: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
 }
 
-/// A script on its way through a run.
+/// A script during a run.
 pub trait ScriptRun {
-    /// Makes it ready, and puts what it brings into the options of the run.
+    /// Initializes the script and adds its settings to the run's options.
     ///
-    /// # Errors
-    /// One line of what is wrong, and the code that the run ends with.
+    /// # Errors One line, and the exit code.
     fn ready(
         &mut self,
         plan: &Plan,
         options: &mut EngineOptions,
         voice: &SharedVoice,
     ) -> Result<(), (String, u8)>;
-    /// The load is over: what its door counted of it.
+    /// Called after the load, with the front end's figures.
     fn ended(&mut self, ended: &FinishedRun, counted: Tally);
-    /// What it died of, if it did.
+    /// The error that ended the script, if any.
     fn trouble(&self) -> Option<String>;
 }
 
-/// What a front door is called, and how its command line is read.
+/// Name and command-line syntax of a front end.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontEndInfo {
-    /// Its command, and the door in the records of its runs.
+    /// Its command, and its name in records.
     pub name: &'static str,
-    /// What the command does, for the list of commands.
+    /// Description in the list of commands.
     pub about: &'static str,
-    /// What stands behind the command, for its usage.
+    /// Arguments, for the usage line.
     pub usage: &'static str,
-    /// What that is, in words.
+    /// The arguments in words.
     pub takes: &'static str,
-    /// Names of links to us that are its command line too.
+    /// Names of symbolic links that run this command.
     pub links: &'static [&'static str],
-    /// Whether it explains its arguments itself: `loadline help NAME …` is its own command `help`.
+    /// Whether it documents its arguments itself: `loadline help NAME …` is its own `help`.
     pub explains_itself: bool,
-    /// Whether arguments that are no text are taken as if they were.
+    /// Whether arguments that are not UTF-8 are accepted, lossily.
     pub takes_any_bytes: bool,
-    /// The exit code for a command line that cannot be read.
+    /// Exit code for wrong usage.
     pub wrong_usage: u8,
-    /// The exit code of a run that went well but for what could not be written to standard output.
+    /// Exit code if only standard output could not be written.
     pub lost_output: u8,
 }
 

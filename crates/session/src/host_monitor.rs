@@ -1,5 +1,5 @@
-//! What the machine did to us while a test ran: time that the hypervisor took, time for which the control group kept us from
-//! running. Read once per interval; where the machine does not say, nothing is claimed.
+//! Samples what the machine takes from the run: CPU time stolen by the hypervisor, throttling by
+//! the control group.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use record::HostSample;
 /// Kernel ticks are hundredths of a second to user space on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
-/// Differences of the machine's own counters.
+/// Differences of the machine's counters.
 #[derive(Debug, Default)]
 pub(crate) struct HostMonitor {
     looked_ns: u64,
@@ -28,7 +28,7 @@ impl HostMonitor {
         }
     }
 
-    /// What happened since the last look, for so many workers.
+    /// Returns the change since the last sample, for this number of workers.
     pub fn look(&mut self, workers: usize) -> HostSample {
         let since = |known: &mut Option<u64>, now: Option<u64>| {
             let passed = now
@@ -41,7 +41,7 @@ impl HostMonitor {
         let now = clock::monotonic_ns();
         let looked = std::mem::replace(&mut self.looked_ns, now);
         HostSample {
-            // The kernel counts steal by CPU, and workers move between them: each is told the mean of all.
+            // Steal is counted per CPU and workers move between CPUs: each gets the mean.
             steal_ns: steal.map_or_else(Vec::new, |ns| vec![ns; workers]),
             throttled_ns: since(&mut self.throttled_ns, throttled_ns()).unwrap_or(0),
             host_ns: now.saturating_sub(looked),
@@ -49,7 +49,7 @@ impl HostMonitor {
     }
 }
 
-/// Steal of a CPU, the mean over all: the eighth figure of /proc/stat's first line.
+/// Mean steal per CPU: the eighth figure of the first line of /proc/stat.
 fn steal_ns() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat
@@ -68,7 +68,7 @@ fn steal_ns() -> Option<u64> {
     Some(ticks * TICK_NS / cpus as u64)
 }
 
-/// Throttled time of the control group we run in: version 2 says microseconds, version 1 nanoseconds.
+/// Throttled time of our control group: microseconds in version 2, nanoseconds in version 1.
 fn throttled_ns() -> Option<u64> {
     let field = |path: &str, name: &str| -> Option<u64> {
         let text = fs::read_to_string(path).ok()?;

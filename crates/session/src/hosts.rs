@@ -1,5 +1,5 @@
-//! Which hosts a run may load, as the command line, the plan and the environment say; and the first line of a run: where the load
-//! goes. The rule itself is the engine's.
+//! Which hosts a run may load, and the first output line, which says where the load goes. The
+//! engine enforces the rule.
 
 use std::{
     net::{IpAddr, ToSocketAddrs, UdpSocket},
@@ -10,26 +10,25 @@ use std::{
 use engine::client::hosts::{self, Allow, canonical};
 use plan::{Plan, Problem, Route};
 
-/// Fixes the list of hosts for whoever works under this environment.
+/// Variable that fixes the list of hosts.
 const FIXED: &str = "LOADLINE_ALLOW_HOSTS";
-/// So long the first line waits for a name's address.
+/// How long the first line waits for DNS.
 const LOOKUP: Duration = Duration::from_secs(2);
 
-/// Who says which hosts may be loaded beside those that the user wrote.
+/// Which hosts may be loaded in addition to those in the test.
 #[derive(Debug, Clone)]
 pub enum Hosts {
-    /// These flags, and the plan.
+    /// Hosts from flags and from the plan.
     Native(Vec<String>),
-    /// Nobody, behind another tool's door: hosts that come up while the test runs are loaded as the original does, and told of,
-    /// unless the list is fixed.
+    /// For front ends: hosts that appear during the run are loaded as by the original tool, and
+    /// reported, unless the list is fixed.
     BesideDoor,
 }
 
 impl Hosts {
-    /// What the engine is to allow.
+    /// The rule for the engine.
     ///
-    /// # Errors
-    /// What is no host, or not on the fixed list; a line each.
+    /// # Errors A line for each invalid host or host outside the fixed list.
     pub fn allow(&self, plan: &Plan) -> Result<Allow, Vec<Problem>> {
         match self {
             Hosts::Native(flags) => native(flags, plan),
@@ -66,7 +65,7 @@ fn checked(plan: &Plan, hosts: Vec<String>, others_too: bool) -> Result<Allow, V
     }
 }
 
-/// The list that the environment fixes; an empty variable fixes nothing.
+/// The fixed list; an empty variable fixes nothing.
 fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     let text = match std::env::var(FIXED) {
         Ok(text) => text,
@@ -84,7 +83,7 @@ fn fixed() -> Result<Option<Vec<String>>, Vec<Problem>> {
     Ok(Some(hosts).filter(|hosts| !hosts.is_empty()))
 }
 
-/// Where the load goes: every host that the test names, the first one with its address, and whether that is this machine.
+/// Lists the hosts of the test, the first one with its address and whether it is this machine.
 #[must_use]
 pub fn first_line(plan: &Plan) -> Option<String> {
     let named = hosts::Hosts::new(plan, &Allow::default());
@@ -108,7 +107,7 @@ pub fn first_line(plan: &Plan) -> Option<String> {
     Some(line)
 }
 
-/// A host that the user has given addresses.
+/// A host with addresses that the user set.
 fn given_place(host: &str, addresses: &[IpAddr]) -> String {
     let all: Vec<String> = addresses
         .iter()
@@ -117,7 +116,7 @@ fn given_place(host: &str, addresses: &[IpAddr]) -> String {
     format!("{host} (as given: {})", all.join("; "))
 }
 
-/// A host beside the first: looked up only by the user's own word.
+/// A host after the first; it is not resolved.
 fn other(host: &str, route: &Route) -> String {
     let mut given = route.resolve.iter().rev();
     let named = given.find(|one| one.host.as_deref().is_none_or(|name| name == host));
@@ -138,7 +137,7 @@ fn place(host: &str) -> String {
 }
 
 fn whose(address: IpAddr) -> &'static str {
-    // The kernel lets a socket have an address only if it is this machine's.
+    // The kernel lets a socket bind an address only if it is this machine's.
     if address.is_loopback() || UdpSocket::bind((address, 0)).is_ok() {
         "this machine"
     } else {
@@ -146,14 +145,14 @@ fn whose(address: IpAddr) -> &'static str {
     }
 }
 
-/// The first address of a name. The resolver may take as long as it likes; nobody waits for it beyond a moment.
+/// The first address of a name, if resolved in time.
 fn address_of(host: &str) -> Option<IpAddr> {
     let (sender, receiver) = mpsc::channel();
     let host = host.to_owned();
     std::thread::spawn(move || {
         let found = (host.as_str(), 0).to_socket_addrs().ok();
         let first = found.and_then(|mut addresses| addresses.next());
-        // Whoever asked may have gone on.
+        // The receiver may have given up.
         let _ = sender.send(first.map(|address| address.ip()));
     });
     receiver.recv_timeout(LOOKUP).ok().flatten()

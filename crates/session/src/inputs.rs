@@ -1,6 +1,6 @@
-//! What a run is given by where it is started: environment variables, and a seed. Flags are `args`'.
+//! Inputs of a run from its environment: variables and a seed.
 
-/// The environment, for `{{ $env.NAME }}`; names and values that are not text cannot be written in a test file.
+/// The environment, for `{{ $env.NAME }}`, without entries that are not UTF-8.
 #[must_use]
 pub fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
@@ -8,10 +8,9 @@ pub fn environment() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The seed behind another tool's door: `LOADLINE_SEED`, or a random one.
+/// The seed for front ends: `LOADLINE_SEED`, or a random one.
 ///
-/// # Errors
-/// One line, when it is no number.
+/// # Errors One line, if it is not a number.
 pub fn seed_beside_a_door() -> Result<u64, &'static str> {
     match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
         Err(_) => Ok(random_seed()),
@@ -20,10 +19,10 @@ pub fn seed_beside_a_door() -> Result<u64, &'static str> {
     }
 }
 
-/// A new seed for each run: the process and the clock are as random as a load test needs.
+/// A seed from process id and clock.
 #[must_use]
 pub fn random_seed() -> u64 {
-    // JavaScript's JSON readers hold 53 bits; a seed that cannot be copied from a report would be useless.
+    // JavaScript's numbers hold 53 bits; a seed must survive being copied from a report.
     let now = engine::clock::wall_ns();
     now.wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .rotate_left(17)

@@ -1,7 +1,7 @@
-//! `lab:NAME?option=value` as a target: an embedded target as a child process, for the length of a run or of several.
+//! Runs an embedded target (`lab:NAME?option=value`) as a child process.
 //!
-//! A child of its own keeps the lab's CPU time apart from the generator's; it ends when its standard input closes, so
-//! that not even a killed run leaves it behind. What a lab answers is `lab`'s business.
+//! The lab's CPU time stays apart from the generator's. The child ends when its standard input
+//! closes, even if the run is killed.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,18 +15,18 @@ use plan::{
 
 use crate::exit;
 
-/// What a target that names a lab begins with.
+/// Prefix of a target that is a lab.
 pub const SCHEME: &str = "lab:";
-/// Where a lab listens that lives longer than a run, for the processes of its runs: URLs, separated by blanks.
+/// Variable with the URLs of a lab that outlives the run, separated by blanks.
 pub const ENVIRONMENT: &str = "LOADLINE_LAB";
 
-/// A lab that runs as a child process; it ends when this is dropped.
+/// A lab in a child process; it ends when this is dropped.
 #[derive(Debug)]
 pub struct LabProcess {
     child: Child,
-    /// Held open: its end is the child's sign to stop.
+    /// The child ends when this is closed.
     stdin: Option<ChildStdin>,
-    /// Where it listens; its base URL is the first.
+    /// URLs of the listeners; the first is the base URL.
     listeners: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct LabProcess {
 pub struct NotStarted {
     /// One line.
     pub line: String,
-    /// Whether its name or its options were to blame.
+    /// Whether its name or options are invalid.
     pub bad_input: bool,
 }
 
@@ -54,7 +54,7 @@ impl From<NotStarted> for String {
     }
 }
 
-/// Where the lab listens that whoever started this process runs for it, if somebody does.
+/// Listeners of a lab that the parent process runs, if any.
 #[must_use]
 pub fn lent() -> Option<Vec<String>> {
     let urls = std::env::var(ENVIRONMENT).ok()?;
@@ -62,16 +62,15 @@ pub fn lent() -> Option<Vec<String>> {
     (!urls.is_empty()).then_some(urls)
 }
 
-/// What a lab is called, without its options.
+/// Name of a lab, without its options.
 #[must_use]
 pub fn bare(lab: &str) -> &str {
     lab.split('?').next().unwrap_or(lab)
 }
 
-/// Has `lab:N/path` among the plan's server metrics mean what the lab's listener of that number answers there.
+/// Replaces `lab:N/path` in the plan's server metrics with the URL of the lab's listener N.
 ///
-/// # Errors
-/// A line for each that no listener answers.
+/// # Errors A line for each listener that does not exist.
 pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     for source in &mut plan.server {
@@ -108,10 +107,9 @@ fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Prob
 }
 
 impl LabProcess {
-    /// Starts the lab that a target of the form `NAME?option=value&…` names.
+    /// Starts the lab for a target `NAME?option=value&…`.
     ///
-    /// # Errors
-    /// One line that says why it did not start.
+    /// # Errors One line that says why it did not start.
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
         let program = std::env::current_exe()
@@ -144,7 +142,7 @@ impl LabProcess {
             .flat_map(|out| BufReader::new(out).lines())
             .map_while(Result::ok)
         {
-            // Behind the URL stands what it is for.
+            // The purpose follows the URL.
             let url = line.strip_prefix("listening on ");
             let url = url.and_then(|rest| rest.split_whitespace().next());
             lab.listeners.extend(url.map(ToOwned::to_owned));
@@ -152,7 +150,7 @@ impl LabProcess {
                 return Ok(lab);
             }
         }
-        // Its own message is on standard error already; its exit code says whose fault it was.
+        // The lab has printed its message; its exit code says whether the input was invalid.
         let code = lab.child.wait().ok().and_then(|status| status.code());
         let line = format!("the lab {name} did not start");
         Err(NotStarted {
@@ -169,15 +167,15 @@ impl LabProcess {
         self.listeners.first().map_or("", String::as_str)
     }
 
-    /// Where it listens.
+    /// URLs of its listeners.
     #[must_use]
     pub fn listeners(&self) -> &[String] {
         &self.listeners
     }
 
-    /// Ends it at once, without a word to its clients.
+    /// Kills the lab immediately.
     pub fn kill(&mut self) {
-        // Its end is waited for when it is dropped.
+        // Dropping it waits for its end.
         let _ = self.child.kill();
     }
 }
@@ -185,7 +183,7 @@ impl LabProcess {
 impl Drop for LabProcess {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // It ends by itself; waiting keeps it from being left behind as a zombie.
+        // Waiting prevents a zombie.
         let _ = self.child.wait();
     }
 }

@@ -1,9 +1,7 @@
-//! CONDUCT it: one run from a plan to its exit code, the same for every front door: [`prepare`] refuses whatever can be refused,
-//! [`Ready::run`] carries out what comes before the load and the load, writing the record, [`Ended::finish`] shows, keeps, exports,
-//! and carries out what comes behind the load.
+//! Runs one test from a plan to its exit code: [`prepare`] validates, [`Ready::run`] runs `setup`
+//! and the load and writes the record, [`Ended::finish`] prints, exports and runs `teardown`.
 //!
-//! Nothing here prints: what there is to say is said to a [`Voice`] and to the door, which hears of the run while it goes on. A
-//! library of its own, so that whoever conducts many runs calls it as the command line does.
+//! Nothing here prints: messages go to a [`Voice`] and to the front end, which observes the run.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,12 +1,10 @@
-//! How much memory a run may spend on what others decide the size of: `--memory`, or a quarter of what this machine - or the
-//! container - has. What is counted against it is the engine's and the readers' business.
+//! Memory limit of a run: `--memory`, or a quarter of the memory of this machine or container.
 
 use plan::{Load, Plan, Problem, Share};
 
-/// The budget, in bytes.
+/// The limit, in bytes.
 ///
-/// # Errors
-/// One line, where the flag's text is no size.
+/// # Errors One line, if the flag is not a size.
 pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     match flag {
         Some(text) => size(text).ok_or_else(|| {
@@ -16,7 +14,7 @@ pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     }
 }
 
-/// Says before the run that a process's share of the users of a closed model alone takes more than the budget.
+/// Fails before the run if the users of a closed model alone exceed the limit.
 #[must_use]
 pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     let Load::Closed { users, .. } = plan.load else {
@@ -33,7 +31,7 @@ pub fn enough(plan: &Plan, share: Share, budget: u64) -> Option<Problem> {
     })
 }
 
-/// `512MB`, `2G`; powers of 1024.
+/// Parses `512MB` or `2G`; powers of 1024.
 fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
@@ -49,7 +47,7 @@ fn size(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes >= (1u64 << 20) as f64).then_some(bytes as u64)
 }
 
-/// A quarter of the machine's memory, or of the container's where that is less; 1 GB where nobody says.
+/// A quarter of the memory of the machine or container; 1 GB if unknown.
 fn quarter() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()

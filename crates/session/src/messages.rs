@@ -1,28 +1,27 @@
-//! Whom a run's own lines go to. The libraries have something to say and nowhere to print it; whoever conducts a run decides where
-//! that goes.
+//! Destination of a run's messages. The caller of a run supplies it.
 
 use std::{fmt::Display, sync::Arc};
 
-/// Says lines. Called from several threads.
+/// Receives messages from several threads.
 pub trait MessageSink: Send + Sync {
-    /// Something that is good to know.
+    /// Information.
     fn say(&self, line: &dyn Display);
-    /// Something that stops nothing.
+    /// A problem that does not end the run.
     fn warning(&self, line: &dyn Display);
-    /// Something that was wanted and cannot be.
+    /// A failure.
     fn error(&self, line: &dyn Display);
-    /// Text of the test's own, for standard output as it is.
+    /// Text that the test prints, for standard output, unchanged.
     fn out(&self, text: &str);
-    /// What a program reads, for standard output, and alone there.
+    /// Machine-readable output, the only text on standard output.
     fn document(&self, text: &str);
-    /// What is said before the process ends at once: must not wait for anybody.
+    /// The last message before the process exits. Must not block.
     fn last_words(&self, line: &dyn Display);
 }
 
-/// A voice that several may use.
+/// A message sink that is shared.
 pub type SharedVoice = Arc<dyn MessageSink>;
 
-/// Says nothing: for whoever looks at the record alone.
+/// Discards all messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullSink;
 

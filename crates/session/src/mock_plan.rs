@@ -1,5 +1,4 @@
-//! The mocks that a plan's file describes, ready to be served: what their latencies take from recorded runs is read here, before anything
-//! listens. It starts nothing, and judges nothing of those runs.
+//! Loads the mocks of a plan's file, with latencies from recorded runs.
 
 use std::{
     cell::RefCell,
@@ -16,32 +15,30 @@ use record::{Run, units::count};
 
 use crate::run;
 
-/// So many answers make a distribution: with fewer, chance alone would move its 95th percentile by half.
+/// Minimum number of responses for a distribution: fewer move the 95th percentile by half.
 const LEAST: u64 = 100;
-/// So many labels are named to whoever asks for one that is not there.
+/// Labels listed when the requested label does not exist.
 const MOST_NAMED: usize = 8;
 
-/// Mocks, and what whoever starts them should know.
+/// Mocks, with notes for the user.
 #[derive(Debug)]
 pub struct Served {
     /// What they answer, and when.
     pub mocks: Vec<Mock>,
-    /// What of recorded runs is no part of that.
+    /// What was excluded from recorded latencies.
     pub notes: Vec<String>,
 }
 
-/// What the mocks of a plan's file are called; none where it has none. No recorded run is looked for.
+/// Names of the mocks in a plan's file, empty if none. Does not read recorded runs.
 ///
-/// # Errors
-/// What is wrong with them, line by line.
+/// # Errors A line for each problem.
 pub fn names(file: &Path) -> Result<Vec<String>, Vec<String>> {
     mocks::names(&read(file)).map_err(lines)
 }
 
-/// The mocks of a plan's file, with the times of recorded runs from this folder of records.
+/// Loads the mocks of a plan's file, with times from runs in this folder of records.
 ///
-/// # Errors
-/// What is wrong with them, line by line.
+/// # Errors A line for each problem.
 pub fn load(file: &Path, runs: Option<&Path>) -> Result<Served, Vec<String>> {
     let runs = run::folder(runs.map(Path::to_owned));
     let notes = RefCell::new(Vec::new());
@@ -67,7 +64,7 @@ fn lines(errors: LoadErrors) -> Vec<String> {
     errors.problems.iter().map(ToString::to_string).collect()
 }
 
-/// The service times of answers that came, whatever they said, and how many did not come.
+/// Service times of all responses, and the number of requests without a response.
 fn measured(
     reference: &Reference,
     runs: &Path,
@@ -117,7 +114,7 @@ fn measured(
     Ok((measured, note))
 }
 
-/// A run by `last`, its name or its folder; a folder is looked for beside the plan first, as all files that a plan names.
+/// Finds a run by `last`, name or folder. Folders are relative to the plan first.
 fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
     let background = file.parent().map(|folder| folder.join(wanted));
     let is_run = |folder: &PathBuf| wanted.contains('/') && folder.join("manifest.json").is_file();
@@ -128,7 +125,7 @@ fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
     found.map_err(|why| why.to_string())
 }
 
-/// What a run is called: its folder's name.
+/// The name of the run's folder.
 fn named(run: &Run) -> String {
     let name = run.dir.as_deref().and_then(Path::file_name);
     name.map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())

@@ -1,8 +1,7 @@
-//! The mocks of a plan as a child process, for the length of a run or of several: started, told when the load begins, and asked what they
-//! have served. What a mock answers is `mocks`' business.
+//! Runs the mocks of a plan as a child process for one or several runs.
 //!
-//! A child of its own keeps their CPU time apart from the generator's; it ends when its standard input closes, so that not even a killed
-//! run leaves it behind.
+//! Their CPU time stays apart from the generator's. The child ends when its standard input closes,
+//! even if the run is killed.
 
 use std::{
     io::{BufRead, BufReader},
@@ -18,22 +17,22 @@ use crate::{
     lab_process::NotStarted,
 };
 
-/// Where mocks listen that live longer than a run, for the processes of its runs: NAME=URL, separated by blanks.
+/// Variable with mocks that outlive the run: NAME=URL, separated by blanks.
 pub const ENVIRONMENT: &str = "LOADLINE_MOCKS";
 
 /// Names and base URLs.
 pub type Addresses = Vec<(String, String)>;
 
-/// Mocks that run as a child process; they end when this is dropped.
+/// Mocks in a child process; they end when this is dropped.
 #[derive(Debug)]
 pub struct MockProcess {
     child: Child,
-    /// Held open: its end is the child's sign to stop.
+    /// The child ends when this is closed.
     stdin: Option<ChildStdin>,
     addresses: Addresses,
 }
 
-/// Where the mocks listen that whoever started this process runs for it, if somebody does.
+/// Mocks that the parent process runs, if any.
 #[must_use]
 pub fn lent() -> Option<Addresses> {
     let all = std::env::var(ENVIRONMENT).ok()?;
@@ -44,17 +43,16 @@ pub fn lent() -> Option<Addresses> {
     (!addresses.is_empty()).then_some(addresses)
 }
 
-/// The addresses of mocks, of which there may be none.
+/// Addresses of the mocks; empty without mocks.
 #[must_use]
 pub fn places(mocks: Option<&MockProcess>) -> &[(String, String)] {
     mocks.map_or(&[], |mocks| &mocks.addresses)
 }
 
 impl MockProcess {
-    /// Starts the mocks of this plan, which may take times from the runs in this folder of records.
+    /// Starts the mocks of this plan. Latencies may come from runs in this folder of records.
     ///
-    /// # Errors
-    /// One line that says why they did not start.
+    /// # Errors One line that says why they did not start.
     pub fn start(
         plan: &Path,
         runs: Option<&Path>,
@@ -93,7 +91,7 @@ impl MockProcess {
                 return Ok(mocks);
             }
         }
-        // Its own message is on standard error already; its exit code says whose fault it was.
+        // The mocks have printed their message; the exit code says whether the input was invalid.
         let code = mocks.child.wait().ok().and_then(|status| status.code());
         Err(NotStarted {
             line: "the mocks did not start".to_owned(),
@@ -101,19 +99,19 @@ impl MockProcess {
         })
     }
 
-    /// Where each of them listens.
+    /// Names and base URLs.
     #[must_use]
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
     }
 
-    /// How the process ended, in words; `None` while it runs.
+    /// How the process ended; `None` while it runs.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("the process of the plan's mocks ended: {status}"))
     }
 
-    /// What [`ENVIRONMENT`] is to be for processes that use them.
+    /// Value of [`ENVIRONMENT`] for processes that use these mocks.
     #[must_use]
     pub fn environment(&self) -> String {
         let named = self.addresses.iter();
@@ -125,12 +123,12 @@ impl MockProcess {
 impl Drop for MockProcess {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // It ends by itself; waiting keeps it from being left behind as a zombie.
+        // Waiting prevents a zombie.
         let _ = self.child.wait();
     }
 }
 
-/// The target of a lab with the mocks as its downstreams, as far as it says nothing of them itself.
+/// Adds the mocks as downstreams to a lab's target, unless the target sets them.
 #[must_use]
 pub fn redirect(target: &str, addresses: &[(String, String)]) -> String {
     let mut target = target.to_owned();
@@ -144,20 +142,18 @@ pub fn redirect(target: &str, addresses: &[(String, String)]) -> String {
     target
 }
 
-/// Tells all of them that the load begins now: their timelines and figures begin anew.
+/// Tells all mocks that the load begins now, which resets timelines and figures.
 ///
-/// # Errors
-/// A line of which one does not hear.
+/// # Errors A line about a mock that does not answer.
 pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
     addresses
         .iter()
         .try_for_each(|one| ask(one, "POST", "/__mock/begin").map(drop))
 }
 
-/// What each of them has served since the load began.
+/// Figures of each mock since the load began.
 ///
-/// # Errors
-/// A line of which one does not answer.
+/// # Errors A line about a mock that does not answer.
 pub fn parse_addresses(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
     addresses
         .iter()

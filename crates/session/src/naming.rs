@@ -1,16 +1,15 @@
-//! What a run is called and tagged, behind whatever door: so that it can be found again among others of its kind.
+//! Names and tags of a run from the environment, for all front ends.
 
 use plan::{Plan, Problem, about::is_tag};
 
-/// What the run is called.
+/// Variable for the run's name.
 const NAME: &str = "LOADLINE_NAME";
-/// Its tags, separated by commas.
+/// Variable for tags, separated by commas.
 const TAGS: &str = "LOADLINE_TAGS";
 
-/// Gives the run the environment's name, unless it was given one by a flag, and its tags beside its own.
+/// Sets the run's name from the environment, unless a flag set it, and adds its tags.
 ///
-/// # Errors
-/// A line about the first that is none.
+/// # Errors A line about the first invalid tag.
 pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Problem>> {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let name = flag.map(str::to_owned).or_else(|| variable(NAME));
@@ -22,10 +21,9 @@ pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Pr
     tag(plan, tags).map_err(|line| vec![Problem::anywhere(format!("{TAGS}: {line}"))])
 }
 
-/// Gives a run tags beside its own.
+/// Adds tags to a run.
 ///
-/// # Errors
-/// A line about the first that is none.
+/// # Errors A line about the first invalid tag.
 pub fn tag<'a>(plan: &mut Plan, tags: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
     for tag in tags {
         if !is_tag(tag) {

@@ -1,4 +1,5 @@
-//! `--pacing-slack`, and its environment variable for front ends that have only the original tool's flags.
+//! `--pacing-slack`, and its environment variable for front ends that have only the original tool's
+//! flags.
 
 use plan::units::{self, MILLISECOND};
 
@@ -25,7 +26,7 @@ pub(crate) fn from_environment() -> Result<Option<u64>, String> {
 }
 
 fn parse(text: &str) -> Result<u64, String> {
-    // No slack at all is a wish that can be met; `parse_duration` refuses zero.
+    // `parse_duration` refuses zero, which is valid here.
     if matches!(text, "0" | "0s" | "0ms" | "0us") {
         return Ok(0);
     }

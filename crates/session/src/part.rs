@@ -1,5 +1,4 @@
-//! What one process of several is told: where the run's record is, which part of the run is its, when it starts. Plain data, which the
-//! process that divided the run hands over as it likes.
+//! Settings of one process of several: record folder, share, start.
 
 use std::path::PathBuf;
 
@@ -11,40 +10,42 @@ use serde_json::{Map, Value};
 
 use crate::salt::random_salt;
 
-/// What one process of several is to carry out. It may hold secrets that the steps before the load left: it goes from process to process
-/// through a pipe, and into no file.
+/// What one process of several runs. May hold secrets from `setup`: pass it through a pipe, never a
+/// file.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunPartOrder {
     /// The run's folder.
     pub run: PathBuf,
-    /// What all processes of the run have in common.
+    /// Identifier that all processes of the run share.
     pub run_id: String,
-    /// Which process this is, of how many.
+    /// Number of this process, and of all processes.
     pub share: Share,
-    /// What the process is called, where somebody conducts it.
+    /// Name of the process, if a conductor gave it one.
     #[serde(default)]
     pub name: Option<String>,
-    /// Whether it comes when everything has been dealt out: then no arrival is its own.
+    /// True for a process that joined late; it owns no arrivals.
     #[serde(default)]
     pub late: bool,
-    /// Whether somebody sees the whole run while it goes on: rules are asked there, and not of a part.
+    /// Whether a conductor sees the whole run and evaluates its rules.
     #[serde(default)]
     pub conducted: bool,
-    /// Whether nobody divides the run: its record is one of its own, until somebody merges it with the others.
+    /// Whether no process divides the run: the record is independent until merged.
     #[serde(default)]
     pub alone: bool,
-    /// The seed of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// The zero of all times. On another machine whoever hands the part over puts in what its clocks say then, and how well that is known.
+    /// Zero of all times. For another machine the sender fills in that machine's clock and its
+    /// uncertainty.
     pub start: RunStart,
-    /// Of all its redactions: a secret has one mark in all records.
+    /// Shared by all redactions, so that a secret has one mark in all records.
     pub(crate) salt: [u8; 16],
-    /// Variables that the steps before the load left.
+    /// Variables from `setup`.
     pub(crate) inherited: Map<String, Value>,
 }
 
 impl RunPartOrder {
-    /// One of so many parts that nobody deals out: whoever has the same test, seed, number of parts and start has a part of the same run.
+    /// A part that no process assigns. Processes with equal test, seed, number of parts and start
+    /// run parts of one run.
     #[must_use]
     pub fn alone(share: Share, seed: u64, start: RunStart) -> RunPartOrder {
         let run = format!("{seed} {} {}", start.wall_ns, share.of);

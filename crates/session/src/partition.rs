@@ -1,6 +1,5 @@
-//! A run that several processes carry out: one divides it, begins its record and finishes it; each of the others is given a [`Part`],
-//! runs it as any run and keeps its own record in the run's folder. How processes are started, and how a part comes to one, is the
-//! caller's; adding up is `record`'s.
+//! A run of several processes. One divides it, creates the record and finishes it. Each other
+//! process runs a [`Part`] and writes its own record in the run's folder.
 
 use std::path::{Path, PathBuf};
 
@@ -30,17 +29,16 @@ use crate::{
     window::RecentIntervals,
 };
 
-/// A run that can be begun by so many processes.
+/// A run that is ready to be divided.
 pub struct PartitionedRun {
     ready: Ready,
     processes: u64,
     salt: [u8; 16],
 }
 
-/// Asks everything that can refuse a run of so many processes, none of which is this one.
+/// Validates a run of this many other processes.
 ///
-/// # Errors
-/// Everything that keeps it from running.
+/// # Errors Everything that prevents the run.
 pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<PartitionedRun, RunRefused> {
     let ready = prepare_as(job, Some(processes.max(1)), voice)?;
     Ok(PartitionedRun {
@@ -50,7 +48,7 @@ pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<Partition
     })
 }
 
-/// A run that other processes carry out.
+/// A run that other processes execute.
 pub struct Coordinator {
     writer: Writer,
     part: RunPartOrder,
@@ -61,21 +59,20 @@ pub struct Coordinator {
     rest: FinishContext,
 }
 
-/// Who can look at a run meanwhile.
+/// State of the live view.
 enum LiveViewState {
-    /// Nobody yet.
+    /// Not serving yet.
     Bound(Box<Bound>),
-    /// Whoever likes.
+    /// Serving.
     Served(Live),
-    /// Nobody.
+    /// Not available.
     Not,
 }
 
 impl PartitionedRun {
-    /// Carries out the steps before the load.
+    /// Runs `setup`.
     ///
-    /// # Errors
-    /// Why there is no run.
+    /// # Errors Why there is no run.
     pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
         if self.ready.job.plan.before.is_some() {
             self.ready.job.plan.inherited = setup_teardown::before(&self.ready, observer)?;
@@ -89,13 +86,13 @@ impl PartitionedRun {
         self.ready.plan()
     }
 
-    /// The seed of everything random.
+    /// Seed of all random numbers.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.ready.job.options.seed
     }
 
-    /// What each process is to carry out, but for when it begins and where its record is.
+    /// The parts, without start and record folder.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         let part = self.part(RunStart::at(0, 0));
         (0..self.processes).map(move |index| part.new_part(index, self.processes))
@@ -117,19 +114,17 @@ impl PartitionedRun {
         }
     }
 
-    /// Carries out the steps before the load and begins the record; the load starts so long from then.
+    /// Runs `setup` and creates the record. The load starts `lead_ns` from then.
     ///
-    /// # Errors
-    /// Why there is no run: without a folder nobody could add up its parts.
+    /// # Errors Why there is no run; without a folder parts cannot be merged.
     pub fn begin(mut self, lead_ns: u64) -> Result<Coordinator, StartError> {
         self.before(None)?;
         self.begin_at(Zero::in_ns(lead_ns))
     }
 
-    /// Begins the record of a load that starts at that moment.
+    /// Creates the record of a load that starts at this moment.
     ///
-    /// # Errors
-    /// As [`Divided::begin`].
+    /// # Errors As [`Divided::begin`].
     pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
         let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
         let (job, voice) = (self.ready.job, self.ready.voice);
@@ -166,47 +161,46 @@ impl PartitionedRun {
     }
 }
 
-/// A run that other processes carry out, for whoever sees all of it while it goes on.
+/// A divided run whose intervals the coordinator sees.
 pub struct Conducting<'a> {
     recording: Recording<'a>,
 }
 
 impl Conducting<'_> {
-    /// An interval of all processes together, which each of them has written down, and how long requests have been under way that are so
-    /// at its end.
+    /// Adds an interval merged from all processes, with the ages of in-flight requests at its end.
     pub fn interval(&mut self, whole: DecodedChunk, under_way: &Ages) {
         self.recording.interval_of_parts(whole, under_way);
     }
 
-    /// A line that one of them prints.
+    /// Adds a line that a process printed.
     pub fn line(&mut self, line: OutputLine) {
         self.recording.line(line);
     }
 
-    /// Writes down what happened.
+    /// Records an event.
     pub fn event(&mut self, event: &Event) {
         let recording = &mut self.recording;
         let error = recording.writer.event(event);
         heed(error, &recording.writer, &recording.stop, &recording.voice);
     }
 
-    /// Writes down what was measured beside the load; about once a second.
+    /// Records server metrics; call about once a second.
     pub fn look(&mut self) {
         self.recording.look();
     }
 
-    /// Says how its nodes are doing.
+    /// Sets the state of the nodes.
     pub fn nodes(&mut self, rows: Vec<NodeRow>) {
         self.recording.writer.nodes(rows);
     }
 
-    /// Signals, rules, and whatever else wants an end. Telling the others is the caller's.
+    /// Stop handle for signals and rules. The caller forwards a stop to the processes.
     #[must_use]
     pub fn stop(&self) -> &StopHandle {
         &self.recording.stop
     }
 
-    /// For what there is to say.
+    /// The message sink.
     #[must_use]
     pub fn voice(&self) -> &SharedVoice {
         &self.recording.voice
@@ -223,7 +217,8 @@ impl RunPartOrder {
 }
 
 impl Coordinator {
-    /// Has the run shown and judged while the processes carry it out; `work` brings what they have measured, and comes back when all are over.
+    /// Shows and evaluates the run while `work` collects the intervals. Returns when all processes
+    /// have ended.
     pub fn conduct<T>(
         mut self,
         observer: &mut dyn Observer,
@@ -278,13 +273,13 @@ impl Coordinator {
         (parent, worked)
     }
 
-    /// What each process is to carry out, in the order of their numbers. Where whatever drives itself deals out its users, one that comes while the
-    /// run goes on may have the next number, of one more.
+    /// The parts, ordered by number. With an external driver, a process that joins gets the next
+    /// number.
     pub fn parts(&self) -> impl Iterator<Item = RunPartOrder> + '_ {
         (0..self.processes).map(|index| self.part.new_part(index, self.processes))
     }
 
-    /// Writes down what everybody who reads the record is told.
+    /// Records a remark for all readers of the record.
     pub fn remark(&mut self, kind: EventKind, text: &str) {
         let zero_ns = self.part.start.monotonic_ns;
         let at_ns = engine::clock::monotonic_ns().saturating_sub(zero_ns);
@@ -304,13 +299,13 @@ impl Coordinator {
         &self.part.run
     }
 
-    /// Signals that this process was sent, and whatever else wants an end. Telling the others is the caller's.
+    /// Stop handle for signals of this process. The caller forwards a stop to the processes.
     #[must_use]
     pub fn stop(&self) -> &StopHandle {
         &self.stop
     }
 
-    /// Writes down what was measured beside the load; for whoever waits to do about once a second.
+    /// Records server metrics; call about once a second.
     pub fn look(&mut self) {
         let looks = self.sampling.take();
         self.write(&looks);
@@ -325,19 +320,17 @@ impl Coordinator {
         );
     }
 
-    /// Closes the record and reads what all processes have left. They are over by now: the record of one that had no time to end its own is
-    /// said to be one.
+    /// Closes the record and reads the parts, whose processes have ended. The record of a killed
+    /// process is marked as cut off.
     ///
-    /// # Errors
-    /// When a folder is there that is no part of this run.
+    /// # Errors Fails if a folder is not a part of this run.
     pub fn ended(self) -> Result<FinishedRun, RecordError> {
         self.finish_with_error(None)
     }
 
-    /// The same of a run of which not all is here that was to be, for this reason: it cannot have been carried out as was asked.
+    /// Finishes a run whose parts are incomplete, with this error.
     ///
-    /// # Errors
-    /// As [`Parent::ended`].
+    /// # Errors As [`Parent::ended`].
     pub fn finish_with_error(
         mut self,
         trouble: Option<String>,
@@ -376,7 +369,7 @@ impl Coordinator {
         let unrecorded = self.writer.failure().map(ToOwned::to_owned);
         let (_, failed) = self.writer.finish(state, end);
         let unrecorded = unrecorded.or_else(|| failed.map(|failed| failed.to_string()));
-        // What something of ours has ended early is no run that passed.
+        // A run that our own fault ended early has not passed.
         let fault = cause.filter(|cause| matches!(cause, engine::Cause::Fault(_)));
         let fault = fault.map(|cause| format!("the run ended early by {cause}"));
         let trouble = unrecorded.or(trouble).or(fault);

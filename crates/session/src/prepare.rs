@@ -1,5 +1,5 @@
-//! Everything that can refuse a run, asked before anything is sent: the plan, the hosts, memory, descriptors, criteria that nobody
-//! could judge, ports. What comes out can begin.
+//! Validates a run before any traffic: plan, hosts, memory, descriptors, ports, criteria that can
+//! never be evaluated.
 
 use std::path::PathBuf;
 
@@ -21,42 +21,42 @@ use crate::{
     server_sources,
 };
 
-/// What a run is made of.
+/// Everything a run consists of.
 pub struct Job {
-    /// The front door's name.
+    /// The front end's name.
     pub door: &'static str,
-    /// What should happen.
+    /// The plan.
     pub plan: Plan,
-    /// For the engine; which hosts are allowed is filled in from [`Job::hosts`], the share of the run from [`Job::part`].
+    /// Engine options. Allowed hosts come from [`Job::hosts`], the share from [`Job::part`].
     pub options: EngineOptions,
     /// Which hosts may be loaded.
     pub hosts: Hosts,
-    /// Where records are kept.
+    /// Folder of records.
     pub runs: Option<PathBuf>,
-    /// Names whose values are secret, beside the usual ones.
+    /// Additional names whose values are secret.
     pub secrets: Vec<String>,
-    /// What can be looked at meanwhile.
+    /// Live view and Prometheus endpoint.
     pub live: live::LiveOptions,
-    /// Whether the tool whose door it is never checks certificates: then nobody is told that they were not.
+    /// Whether the original tool never checks certificates; then there is no warning about that.
     pub never_checks: bool,
-    /// Whether signals that the process gets are this run's; else whoever has it run listens.
+    /// Whether the run handles the signals of the process; otherwise the caller does.
     pub hears_signals: bool,
     /// Files to write at the end.
     pub exports: Exports,
-    /// Where the summary goes as JSON.
+    /// Where to write the summary as JSON.
     pub json: Option<PathBuf>,
-    /// What is measured beside the load.
+    /// Samplers for the run.
     pub samplers: Vec<Box<dyn Sampler>>,
-    /// What this process carries out of a run of several; none: all of it.
+    /// The part that this process runs. `None` means the whole run.
     pub part: Option<RunPartOrder>,
-    /// Whether who divides this run sees all of it while it goes on.
+    /// Whether the coordinator sees the whole run's intervals.
     pub conducts: bool,
-    /// Who keeps a copy of the record of a part elsewhere.
+    /// Copies the record of a part elsewhere.
     pub copier: Option<Box<dyn Copier>>,
 }
 
 impl Job {
-    /// A plan behind a door, with nothing beside it but what is always measured.
+    /// A plan of a front end, with the default samplers.
     #[must_use]
     pub fn new(door: &'static str, plan: Plan, options: EngineOptions) -> Job {
         Job {
@@ -78,7 +78,7 @@ impl Job {
         }
     }
 
-    /// The same, of which this process carries out one part. The machine is looked at by the process that divided the run.
+    /// Turns the job into one part of a run. The coordinator samples the machine.
     #[must_use]
     pub fn part(self, part: RunPartOrder) -> Job {
         Job {
@@ -88,7 +88,7 @@ impl Job {
         }
     }
 
-    /// The same, of which this process carries out one part on a machine of its own, with nobody who divides the run.
+    /// Turns the job into one part on a machine of its own, without a coordinator.
     #[must_use]
     pub fn shard(self, part: RunPartOrder) -> Job {
         Job {
@@ -101,14 +101,14 @@ impl Job {
 /// Why a run did not begin.
 #[derive(Debug)]
 pub struct RunRefused {
-    /// Line by line.
+    /// A line for each problem.
     pub problems: Vec<Problem>,
-    /// Whether what was asked for is at fault, not the machine.
+    /// Whether the input is wrong, and not the machine.
     pub bad_input: bool,
 }
 
 impl RunRefused {
-    /// What was asked for is at fault.
+    /// The input is wrong.
     #[must_use]
     pub fn bad_input(problems: Vec<Problem>) -> RunRefused {
         RunRefused {
@@ -121,32 +121,32 @@ impl RunRefused {
 impl From<Vec<Problem>> for RunRefused {
     fn from(problems: Vec<Problem>) -> RunRefused {
         RunRefused {
-            // What has a place in a file is wrong there, whatever the machine.
+            // A problem with a location in a file is always wrong input.
             bad_input: problems.iter().any(|problem| problem.at.is_some()),
             problems,
         }
     }
 }
 
-/// A run that can begin.
+/// A validated run.
 pub struct Ready {
     pub(crate) job: Job,
     pub(crate) prepared: Prepared,
-    /// All but the moment at which it starts.
+    /// All but the start.
     pub(crate) manifest: Manifest,
     pub(crate) live: Bound,
     pub(crate) voice: SharedVoice,
 }
 
-/// Asks everything that can refuse a run.
+/// Validates a run.
 ///
-/// # Errors
-/// Everything that keeps it from running.
+/// # Errors Everything that prevents the run.
 pub fn prepare(job: Job, voice: &SharedVoice) -> Result<Ready, RunRefused> {
     prepare_as(job, None, voice)
 }
 
-/// The same for a run that so many other processes carry out: what the smallest share cannot be is refused, and what the largest needs.
+/// Like `prepare`, for a run that other processes execute. Checks the smallest and the largest
+/// share.
 pub(crate) fn prepare_as(
     mut job: Job,
     processes: Option<u64>,
@@ -178,7 +178,7 @@ pub(crate) fn prepare_as(
     let is_blind = job.part.is_some() && !conducted || processes.is_some() && !job.conducts;
     rules::apply_env_stop(&mut job.plan, is_blind).map_err(RunRefused::bad_input)?;
     if job.part.is_none() || conducted || alone {
-        // Whoever has flags of ours for it asks before they are looked at.
+        // Commands with our flags check this before.
         if job.door != "run" {
             naming::apply_env_names(&mut job.plan, None).map_err(RunRefused::bad_input)?;
         }
@@ -196,7 +196,7 @@ pub(crate) fn prepare_as(
         return Err(RunRefused::bad_input(problems));
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
-        // Nothing that a test file says of its answers is left out silently.
+        // Response conditions of a test file are never dropped silently.
         let unused =
             "steps of the plan say what nobody here looks at: their front door's hooks are missing";
         return Err(RunRefused::bad_input(vec![Problem::anywhere(unused)]));
@@ -208,14 +208,14 @@ pub(crate) fn prepare_as(
     {
         return Err(RunRefused::bad_input(vec![problem]));
     }
-    // Whoever drives itself, and whoever has but a part of the load, goes by a schedule that is not ours alone.
+    // External drivers and parts have schedules that this process does not control.
     job.options.steered =
         job.live.view.is_some() && job.door == "run" && job.part.is_none() && processes.is_none();
     job.options.hosts = job.hosts.allow(plan).map_err(RunRefused::bad_input)?;
     let prepared = Prepared::new(plan, job.options.clone())?;
     descriptors(plan, largest).map_err(|problem| vec![problem])?;
     let manifest = manifest(&job, &prepared, processes);
-    // Who conducts has asked that of the whole run.
+    // The conductor has checked that for the whole run.
     let problems = if conducted {
         Vec::new()
     } else {
@@ -250,17 +250,16 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
             .part
             .as_ref()
             .map_or_else(run_id, |part| part.run_id.clone()),
-        // One process of several has its share of what is planned.
         share: job.part.as_ref().map(|part| part.share),
         node: job.part.as_ref().and_then(|part| part.name.clone()),
         processes,
     };
     let mut manifest = Manifest::new(&job.plan, started);
     if job.part.as_ref().is_some_and(|part| part.alone) {
-        // What is asked of the run is asked of all parts together.
+        // Criteria are evaluated on all parts together.
         manifest.criteria.clear();
     }
-    // Names that come up later are told of by who brings them up.
+    // Labels that appear later are reported by their source.
     manifest.notes.extend(prepared.labels().remark());
     if !job.plan.http.verify_tls && !job.never_checks {
         let note = "certificates were not checked (-k): whoever answered need not be who was asked";
@@ -269,7 +268,7 @@ fn manifest(job: &Job, prepared: &Prepared, processes: Option<u64>) -> Manifest 
     manifest
 }
 
-/// Criteria and stop rules that no measurement could ever decide, and what is not judged in this run and could not be in any other.
+/// Criteria and stop rules that can never be decided, and those not evaluated in this run.
 fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem> {
     let server = sampling::declared(&job.samplers);
     let plan = &job.plan;
@@ -299,7 +298,7 @@ fn never_judged(job: &Job, manifest: &Manifest, labels: &[Label]) -> Vec<Problem
     judged.chain(set_aside).chain(too_short).collect()
 }
 
-/// Whether it asks for a figure that a source may tell of later: that cannot be looked for yet.
+/// Whether it refers to a metric that a source may report later.
 fn may_come_up(job: &Job, criterion: &Criterion) -> bool {
     let Metric::Server(name, _) = &criterion.metric else {
         return false;
@@ -322,7 +321,7 @@ fn run_id() -> String {
 }
 
 impl Ready {
-    /// Where the run can be looked at while it goes on, where that was asked for.
+    /// URL of the live view, if requested.
     #[must_use]
     pub fn live_view(&self) -> Option<String> {
         self.live.view()
@@ -334,25 +333,25 @@ impl Ready {
         &self.job.plan
     }
 
-    /// Says when the run's zero is, of a part that was not told with the rest.
+    /// Sets the start of a part, if it was not known before.
     pub fn starts(&mut self, start: RunStart) {
         if let Some(part) = &mut self.job.part {
             part.start = start;
         }
     }
 
-    /// How many workers carry it out.
+    /// Number of workers.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.prepared.workers()
     }
 }
 
-/// Says before the run that there are not enough descriptors, where the plan tells how many it needs.
+/// Fails before the run if there are too few descriptors for the plan.
 fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     let connections = match (&plan.http.pool, &plan.load) {
         (_, plan::Load::Closed { users, .. }) => u64::from(*users),
-        // A cap is a permission, not a need: small rates never reach it.
+        // A pool's limit is a maximum; low rates never reach it.
         (plan::PoolPolicy::Shared(n), _)
             if plan.peak_rate().is_some_and(|rate| rate > f64::from(*n)) =>
         {
@@ -367,10 +366,9 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
     descriptors_for(share.of_first(connections) + share.of_first(background))
 }
 
-/// Says that there are not enough descriptors for so many connections.
+/// Checks that there are enough descriptors for these connections.
 ///
-/// # Errors
-/// One line of how many are needed, and how to have them.
+/// # Errors One line with the number needed and how to raise the limit.
 pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
     let Some(has) = engine::raise_descriptors() else {
         return Ok(());

@@ -1,5 +1,4 @@
-//! A plan's load profile with what only this machine and the engine know: the bytes of requests, and whether this machine can send
-//! them. Nothing is sent, and nothing is started.
+//! A plan's load profile with the sizes of requests and the limits of this machine. Sends nothing.
 
 use plan::{
     Plan, PoolPolicy, Problem,
@@ -11,24 +10,23 @@ use serde::Serialize;
 
 use crate::{lab_process, memory, prepare};
 
-/// For so long the kernel keeps the port of a connection that this machine has closed.
+/// How long the kernel keeps the port of a connection that this machine closed.
 const KEPT_NS: u64 = 60 * SECOND;
 
-/// A question to this machine.
+/// One check of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MachineCheck {
     /// What it is about: `cores`, `descriptors`, `ports`, `memory`.
     pub about: &'static str,
-    /// Whether it is enough; none: nobody knows.
+    /// Whether it is enough; `None` if unknown.
     pub enough: Option<bool>,
-    /// What is needed and what there is, in words.
+    /// What is needed and what is available, in words.
     pub text: String,
 }
 
-/// The profile of a plan, and what this machine says to it.
+/// The plan's profile, with checks of this machine.
 ///
-/// # Errors
-/// Everything that keeps the plan from running.
+/// # Errors Everything that prevents the run.
 pub fn profile(
     plan: &Plan,
     seed: u64,
@@ -36,7 +34,8 @@ pub fn profile(
 ) -> Result<(Profile, Vec<MachineCheck>), Vec<Problem>> {
     let mut sized = plan.clone();
     if sized.target.starts_with(lab_process::SCHEME) {
-        // Of an embedded target, the address is known when it has been started; they are all about as long.
+        // The address of an embedded target is unknown before it starts; all have about this
+        // length.
         sized.target = "http://127.0.0.1:65535".to_owned();
     }
     let sent = engine::program::sizes(&sized, seed)?;
@@ -72,7 +71,7 @@ fn checks(plan: &Plan, profile: &Profile) -> Vec<MachineCheck> {
         PoolPolicy::Shared(n) => Some(users.map_or(f64::from(n), |users| users.min(f64::from(n)))),
         PoolPolicy::PerUser => users,
     };
-    // Those of MQTT clients are open all the time.
+    // MQTT clients are always connected.
     let clients = profile.clients.iter().map(|row| f64::from(row.clients));
     let clients: f64 = clients.sum();
     let connections = connections.map(|connections| connections + clients);
@@ -138,7 +137,7 @@ fn descriptors(connections: Option<f64>) -> MachineCheck {
     }
 }
 
-/// Local ports: those of open connections, and those of connections that were closed lately.
+/// Local ports in use: open connections, and those closed recently.
 fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> MachineCheck {
     let range = host.local_ports.as_deref().unwrap_or_default();
     let ends: Vec<u64> = range
@@ -158,7 +157,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
         "{} local ports to one address",
         record::units::count(there_are)
     );
-    // A user's own connection ends with its iteration; shared ones stay.
+    // A user's own connections close with the iteration; shared ones stay.
     let kept = match (plan.http.pool, &plan.load) {
         (PoolPolicy::PerUser, plan::Load::Open { .. }) => arrivals * (KEPT_NS / SECOND) as f64,
         _ => 0.0,
@@ -185,7 +184,7 @@ fn ports(plan: &Plan, host: &Host, arrivals: f64, connections: Option<f64>) -> M
     };
     MachineCheck {
         about,
-        // Who could be short of them with more users is not told that it is enough.
+        // With more users ports could run out.
         enough: match connections {
             None if needed <= there_are as f64 => None,
             _ => Some(needed <= there_are as f64),

@@ -1,23 +1,22 @@
-//! Which Python has the package that some commands need: named by a variable, beside the binary, or on the search path. What it is started
-//! for is its caller's business.
+//! Finds the Python that has our package: from a variable, next to the binary, or in the search
+//! path.
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-/// Names the interpreter, for whoever has several.
+/// Variable for the interpreter.
 pub const NAMED: &str = "LOADLINE_PYTHON";
-/// What the interpreter is asked before it is trusted with a test.
+/// Checks whether the interpreter has the package.
 const QUESTION: &str = "import importlib.util as u, sys; \
      sys.exit(0 if u.find_spec('loadline') and u.find_spec('loadline._native') else 7)";
-/// Its answer where the package is missing.
+/// Its exit code if the package is missing.
 const NO_PACKAGE: i32 = 7;
 
-/// The Python that has the package; `how` says how to come by it.
+/// The Python that has the package; `how` says how to install it.
 ///
-/// # Errors
-/// One line of why there is no such Python.
+/// # Errors One line that says why there is none.
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)
@@ -36,7 +35,8 @@ pub fn with_package(how: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// `LOADLINE_PYTHON`, else the Python beside the binary, else the one of the search path.
+/// `LOADLINE_PYTHON`, otherwise the Python next to the binary, otherwise the one in the search
+/// path.
 fn interpreter(how: &str) -> Result<PathBuf, String> {
     if let Some(named) = std::env::var_os(NAMED).filter(|name| !name.is_empty()) {
         return Ok(PathBuf::from(named));
@@ -44,7 +44,7 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
     let names = ["python3", "python"];
     let own = std::env::current_exe().ok();
     let background = own.as_deref().and_then(Path::parent);
-    // A link to us may stand beside a Python that we do not stand beside ourselves.
+    // Symbolic links to the binary may be in a virtual environment that the binary is not in.
     let called = std::env::args_os().next().map(PathBuf::from);
     let linked = called.as_deref().and_then(Path::parent);
     let search = std::env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What becomes of a run's intervals and lines while it goes on: the record first, then whoever looks.
+//! Handles intervals and lines during a run: record first, then observers.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Recording<'a> {
     pub writer: Writer,
     pub observer: &'a mut dyn Observer,
-    /// Whoever looks, where anybody can.
+    /// The live view, if any.
     pub live: Option<&'a Live>,
     pub redactor: Redactor,
     pub watch: HostMonitor,
@@ -31,10 +31,10 @@ pub(crate) struct Recording<'a> {
     pub window: &'a RecentIntervals,
     pub rules: StopRules,
     pub stop: StopHandle,
-    /// Behind it there is no load to end.
+    /// End of the load.
     pub load_end_ns: u64,
     pub voice: SharedVoice,
-    /// The load, where it may be changed, and how many of its changes are in the record.
+    /// Load control, and the number of its changes in the record.
     pub course: Option<LoadControl>,
     pub changes: usize,
 }
@@ -44,13 +44,13 @@ impl Recording<'_> {
         heed(error, &self.writer, &self.stop, &self.voice);
     }
 
-    /// What was measured beside the load up to its end.
+    /// Records the last samples.
     pub fn last_samples(&mut self) {
         let looks = self.sampling.end();
         self.samples(&looks);
     }
 
-    /// Writes down how the load was changed, before what came of it. What was to begin behind the run's end never did.
+    /// Records load changes before their effects. Changes due after the end of the run are dropped.
     fn changes(&mut self) {
         let new = self.course.as_ref();
         let Some((new, load)) = new.and_then(|course| course.changes_since(self.changes)) else {
@@ -66,7 +66,7 @@ impl Recording<'_> {
         self.rules.load_changed(load);
     }
 
-    /// Ends the run where one of its rules says so.
+    /// Ends the run if a stop rule fires.
     fn judge(&mut self, interval: &Interval) {
         let fired = self.rules.look(interval, self.writer.run());
         let is_over = interval.span.1 > self.load_end_ns || self.stop.urgency() != Urgency::None;
@@ -90,7 +90,7 @@ impl Recording<'_> {
     }
 }
 
-/// Writes down what was measured beside the load, and the first failure of each source.
+/// Records samples, and the first failure of each source.
 pub(crate) fn samples(
     writer: &mut Writer,
     sampling: &mut Sampling,
@@ -138,8 +138,8 @@ fn cause(fired: &FiredRule) -> Cause {
     }
 }
 
-/// Ends the run whose record could not be written: figures that nobody can read again decide nothing. Where a copy of
-/// the record is kept elsewhere, the run goes on with a warning. The end of the run reports [`Writer::failure`].
+/// Ends the run if the record cannot be written. If a copy is kept elsewhere, warns and continues.
+/// The end of the run reports [`Writer::failure`].
 pub(crate) fn heed(
     error: Option<RecordError>,
     writer: &Writer,
@@ -159,7 +159,7 @@ pub(crate) fn heed(
 }
 
 impl Recording<'_> {
-    /// An interval that other processes have carried out and written down, of all of them together.
+    /// Adds an interval merged from all processes, which have recorded it.
     pub fn interval_of_parts(&mut self, whole: DecodedChunk, under_way: &Ages) {
         self.look();
         let interval = measured(&whole, under_way);
@@ -167,15 +167,15 @@ impl Recording<'_> {
         self.tell_all(interval);
     }
 
-    /// Writes down what was measured beside the load.
+    /// Records new samples.
     pub fn look(&mut self) {
         let looks = self.sampling.take();
         self.samples(&looks);
     }
 
-    /// Whoever decides or looks hears of an interval that is in the record.
+    /// Passes a recorded interval to rules and observers.
     fn tell_all(&mut self, interval: Interval) {
-        // Whoever decides by the window decides by this interval too.
+        // The window is updated before rules are evaluated.
         let interval = Arc::new(interval);
         self.window.add(&interval);
         self.judge(&interval);
@@ -186,7 +186,7 @@ impl Recording<'_> {
     }
 }
 
-/// An interval as the engine would have handed it over. Why requests failed is in the record alone.
+/// An interval as the engine would produce it, without details of failures.
 fn measured(whole: &DecodedChunk, under_way: &Ages) -> Interval {
     let frame = &whole.frame;
     let slots = frame.parts.iter();
@@ -245,7 +245,7 @@ impl Sink for Recording<'_> {
     }
 }
 
-/// A line as it may be printed; none where it only tells of a secret.
+/// A line without secrets; `None` if only a secret is left.
 pub(crate) fn without_secrets(redactor: &mut Redactor, line: OutputLine) -> Option<OutputLine> {
     Some(match line {
         OutputLine::Trace(text) => OutputLine::Trace(redactor.text(&text)),

@@ -1,5 +1,4 @@
-//! What the environment asks for behind whatever door, because a tool's own files have no word for it: criteria, stop rules, a record
-//! without excerpts of answers. Whether a rule holds is `analysis`' to say.
+//! Criteria, stop rules and the excerpt setting from the environment, for all front ends.
 
 use plan::{
     Criterion, Note, Plan, Problem, StopRule,
@@ -10,39 +9,36 @@ use plan::{
 pub const STOP: &str = "LOADLINE_STOP";
 /// Criteria, separated by semicolons or lines.
 pub const CHECK: &str = "LOADLINE_CHECK";
-/// `off`: the record keeps nothing of what answers held.
+/// `off`: no response excerpts in the record.
 const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 
 /// The environment's stop rules.
 ///
-/// # Errors
-/// A line for each that is none.
+/// # Errors A line for each invalid rule.
 pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
     read(&variable(STOP), |rule| {
         parse_stop(rule).map_err(|error| error.describe(STOP, rule))
     })
 }
 
-/// The criteria in a variable's text.
+/// Parses the criteria in a variable.
 ///
-/// # Errors
-/// A line for each that is none.
+/// # Errors A line for each invalid criterion.
 pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     read(text, |text| {
         parse_criterion(text).map_err(|error| error.describe(CHECK, text))
     })
 }
 
-/// The environment's criteria as text.
+/// The environment's criteria, as text.
 #[must_use]
 pub fn checks() -> String {
     variable(CHECK)
 }
 
-/// Adds the environment's stop rules to a plan's own.
+/// Adds the environment's stop rules to the plan.
 ///
-/// # Errors
-/// A line for each that is none; and that rules need a process that sees the whole run.
+/// # Errors A line for each invalid rule, and if the process sees only a part of the run.
 pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
     plan.stop.extend(stop()?);
     if is_divided && !plan.stop.is_empty() {
@@ -53,10 +49,9 @@ pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Ve
     Ok(())
 }
 
-/// Adds the environment's criteria to a plan's own, but for those that it has of there already.
+/// Adds the environment's criteria to the plan, without duplicates.
 ///
-/// # Errors
-/// A line for each that is none.
+/// # Errors A line for each invalid criterion.
 pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     for criterion in criteria(&checks())? {
         if !plan
@@ -70,10 +65,10 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
-/// Leaves excerpts of answers out of the record where the environment says so, and says in it that they were left out, whoever wanted it.
+/// Omits response excerpts from the record if the environment says so, and notes that in the
+/// record.
 ///
-/// # Errors
-/// A line where the variable holds something else.
+/// # Errors A line for any other value of the variable.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.without_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|why| vec![Problem::anywhere(why)])?;

@@ -1,5 +1,4 @@
-//! The middle of the pipeline: the steps before the load, then the load, recorded while it runs. Refusing is `prepare`'s, what is made of
-//! a record `finish`'s.
+//! Runs `setup` and then the load, which is recorded.
 
 use std::path::PathBuf;
 
@@ -26,11 +25,11 @@ use crate::{
     window::RecentIntervals,
 };
 
-/// Time between the decision to start and the start: every worker is ready by then.
+/// Time from the decision to start to the start, for all workers to be ready.
 const LEAD_NS: u64 = 20_000_000;
 
 impl Ready {
-    /// Runs and finishes; answers the code to exit with.
+    /// Runs and finishes. Returns the exit code.
     pub fn conduct(self, door: &mut dyn RunObserver) -> u8 {
         match self.run(door.observer()) {
             Ok(ended) => ended.finish(door),
@@ -38,28 +37,26 @@ impl Ready {
         }
     }
 
-    /// Carries out the steps before the load, and the load.
+    /// Runs `setup` and the load.
     ///
-    /// # Errors
-    /// Why there was no load.
+    /// # Errors Why there was no load.
     pub fn run(self, observer: &mut dyn Observer) -> Result<FinishedRun, StartError> {
         self.run_with(observer, &RecentIntervals::default())
     }
 
-    /// The same, with a window on its newest intervals for whoever wants to ask meanwhile.
+    /// Like [`Ready::run`], with access to the newest intervals.
     ///
-    /// # Errors
-    /// As [`Ready::run`].
+    /// # Errors As [`Ready::run`].
     pub fn run_with(
         mut self,
         observer: &mut dyn Observer,
         window: &RecentIntervals,
     ) -> Result<FinishedRun, StartError> {
-        // Of several processes, the one that divides the run does that once for all.
+        // With several processes, the coordinator runs `setup` once.
         if self.job.plan.before.is_some() && self.job.part.is_none() {
             let left = setup_teardown::before(&self, Some(&mut *observer))?;
             self.job.plan.inherited = left;
-            // What they leave is every virtual user's from the first.
+            // Variables from `setup` belong to every virtual user.
             let prepared = Prepared::new(&self.job.plan, self.job.options.clone());
             self.prepared = prepared.map_err(RunRefused::from)?;
         }
@@ -153,7 +150,7 @@ impl Ready {
     }
 }
 
-/// Refuses a part that is ready too late: those who carry out the others do not wait for it.
+/// Refuses a part that is ready too late: the other parts do not wait.
 fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
     if part.alone && engine::clock::monotonic_ns() >= zero.monotonic_ns {
         let line = "late: the part was not ready when the others began: nothing was sent";
@@ -162,7 +159,7 @@ fn not_late(part: &RunPartOrder, zero: Zero) -> Result<(), RunRefused> {
     Ok(())
 }
 
-/// What may end the run: of a part that somebody conducts it is asked there.
+/// Stop rules; a conducted part has none.
 fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     if part.is_some_and(|part| part.conducted) {
         StopRules::none()
@@ -171,13 +168,13 @@ fn rules(part: Option<&RunPartOrder>, plan: &plan::Plan) -> StopRules {
     }
 }
 
-/// Where the record of a run goes.
+/// Location of the record.
 pub(crate) fn place(runs: Option<PathBuf>, seed: u64, zero: Zero) -> RunLocation {
-    // The seed is random unless the user set it; the clock tells runs with the same seed apart.
+    // The seed is random unless set; the clock separates runs with equal seeds.
     RunLocation::new(Some(folder(runs)), (seed ^ zero.wall_ns >> 10) as u16)
 }
 
-/// Where records are kept: where a flag or the environment says, else where they usually are.
+/// Folder of records: from flag or environment, otherwise the default.
 pub(crate) fn folder(runs: Option<PathBuf>) -> PathBuf {
     let runs = runs.or_else(|| std::env::var_os("LOADLINE_RUNS").map(PathBuf::from));
     RunLocation::new(runs, 0).runs
@@ -198,7 +195,7 @@ pub(crate) fn hear(stop: &StopHandle, writer: &Writer, voice: &SharedVoice) -> O
         .ok()
 }
 
-/// Writes the record's end, and why it came early. The error is the engine's, else that of the record.
+/// Writes the end of the record and its cause. Returns the error of engine or record.
 fn close(
     mut writer: Writer,
     stop: &StopHandle,

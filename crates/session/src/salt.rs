@@ -1,14 +1,14 @@
-//! The salt of a run's redactions, and redaction where no run is at hand.
+//! Salts for redaction.
 
 use record::redact::{Redactor, Salt};
 
-/// For texts that belong to no run and no plan: names alone tell what is secret.
+/// A redactor without a plan: names decide what is secret.
 #[must_use]
 pub fn redactor(names: &[String]) -> Redactor {
     Redactor::of_names(names, Salt::new(random_salt()))
 }
 
-/// A new one for each run: the standard library draws its hashers' keys from the system's randomness.
+/// A random salt: the keys of the standard hasher come from the system's randomness.
 pub(crate) fn random_salt() -> [u8; 16] {
     use std::hash::{BuildHasher, Hasher};
     let random = || {

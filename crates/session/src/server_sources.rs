@@ -1,4 +1,4 @@
-//! Sources of server metrics that the environment names, behind whatever door. Who looks at them is `sampling`'s.
+//! Sources of server metrics from the environment, for all front ends.
 
 use plan::{Plan, Problem, server};
 
@@ -7,10 +7,9 @@ use crate::lab_process;
 /// `NAME=PLACE`, separated by semicolons or lines.
 const ENVIRONMENT: &str = "LOADLINE_SERVER";
 
-/// Adds the environment's sources to a plan's own, and has passwords in any of them kept secret.
+/// Adds the environment's sources to the plan and marks their passwords as secret.
 ///
-/// # Errors
-/// A line for each that is none.
+/// # Errors A line for each invalid source.
 pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     let text = std::env::var(ENVIRONMENT).unwrap_or_default();
     let mut problems = Vec::new();
@@ -24,7 +23,7 @@ pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
             Err(why) => problems.push(Problem::anywhere(format!("{ENVIRONMENT}: {why}"))),
         }
     }
-    // Whoever runs a lab for this process has said where it listens.
+    // The parent process runs the lab and has passed its listeners.
     if let Some(listeners) = lab_process::lent()
         && let Err(unused) = lab_process::resolve(plan, &listeners)
     {

@@ -1,4 +1,4 @@
-//! What a script does once before its load and once behind everything: sent by the same engine, without record and measurement.
+//! Runs `setup` and `teardown` with the same engine, unrecorded.
 
 use engine::{
     EngineOptions, OutputLine, Prepared, Sink, StopHandle, Zero, driver::setup::SetupOutcome,
@@ -23,10 +23,9 @@ use crate::{
 /// Time between the decision to start and the start.
 const LEAD_NS: u64 = 5_000_000;
 
-/// Carries out the steps before the load; answers the variables that they leave.
+/// Runs `setup` and returns its variables.
 ///
-/// # Errors
-/// What ended them early.
+/// # Errors What ended it early.
 pub(crate) fn before(
     ready: &Ready,
     observer: Option<&mut dyn Observer>,
@@ -44,7 +43,7 @@ pub(crate) fn before(
     let name = scenario.name.clone().unwrap_or_default();
     let outcome = own.run(scenario, observer);
     if let Some(signal) = own.stop.signal() {
-        // Whoever wants an end before the load wants no load.
+        // A stop during `setup` cancels the load.
         return Err(StartError::Before {
             why: format!("ended during `{name}`: there was no load yet"),
             signal: Some(signal),
@@ -53,7 +52,7 @@ pub(crate) fn before(
     outcome.map_err(|why| StartError::Before { why, signal: None })
 }
 
-/// Carries out the steps behind a load; what they die of is told.
+/// Runs `teardown` and reports failures.
 pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -> After {
     let Some(scenario) = rest.plan.after.clone() else {
         return After::Done;
@@ -76,7 +75,7 @@ pub(crate) fn after(rest: &FinishContext, observer: Option<&mut dyn Observer>) -
     }
 }
 
-/// What such steps share with the load, and a stop of their own.
+/// Settings shared with the load, and a separate stop handle.
 struct Own<'a> {
     plan: &'a Plan,
     options: &'a EngineOptions,
@@ -103,7 +102,7 @@ impl Own<'_> {
             workers: Some(1),
             stop: self.stop.clone(),
             hosts: self.options.hosts.clone(),
-            // Nobody is shown these answers; but one that cannot be read is as broken here as under load.
+            // Responses that cannot be read are errors here too.
             hooks: self.options.hooks.clone(),
             memory: self.options.memory,
             walks: self.options.walks,
@@ -119,7 +118,6 @@ impl Own<'_> {
             lines.join("; ")
         })?;
         let (prepared, result) = prepared.once();
-        // Told step by step, its steps look like those of the iteration.
         let reported = self.options.walks;
         let tell = |lines: &mut RedactedLines<'_, '_>, how: &str| {
             if reported {
@@ -147,11 +145,11 @@ impl Own<'_> {
     }
 }
 
-/// Prints lines without their secrets, and forgets figures.
+/// Prints lines without secrets and discards figures.
 struct RedactedLines<'a, 'o> {
     redactor: Redactor,
     voice: &'a SharedVoice,
-    /// Who hears what is done, step by step, where that is told.
+    /// Receives the step trace, if requested.
     observer: Option<&'a mut (dyn Observer + 'o)>,
 }
 

@@ -1,5 +1,5 @@
-//! Signals: one catcher for the whole process, to which whatever runs at the moment says that it wants to hear. The first signal drains,
-//! the second aborts, the third ends the process; where nothing runs, the first one does.
+//! One signal handler for the process, with listeners. The first signal drains the run, the second
+//! aborts it, the third ends the process. Without a listener the first one ends it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,18 +8,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{exit, messages::SharedVoice};
 
-/// The number of SIGHUP.
 const HANG_UP: u8 = 1;
-/// The number of SIGINT.
 const INTERRUPT: u8 = 2;
-/// The number of SIGTERM.
 const TERMINATE: u8 = 15;
-/// So many signals are asked politely.
+/// Signals before the process exits immediately.
 const POLITE: u64 = 2;
-/// The number of SIGXFSZ, by which a file size limit (`ulimit -f`) ends a process that does not catch it.
+/// SIGXFSZ ends a process at a file size limit (`ulimit -f`) unless caught.
 const FILE_SIZE: i32 = 25;
 
-/// Who wants to hear, the newest last: it alone is told.
+/// Listeners; only the newest is notified.
 static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
     all: Vec::new(),
     next: 0,
@@ -29,7 +26,7 @@ static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
 struct Listeners {
     all: Vec<Listener>,
     next: u64,
-    /// Whether the catcher is there; it lives as long as the process.
+    /// Whether the handler is installed, for the rest of the process.
     catching: bool,
 }
 
@@ -37,12 +34,12 @@ struct Listener {
     number: u64,
     stop: StopHandle,
     voice: SharedVoice,
-    /// What is said before the end at once.
+    /// Printed before an immediate exit.
     kept: String,
     came: u64,
 }
 
-/// Whoever holds this hears of signals; until it is dropped.
+/// Receives signals until dropped.
 #[derive(Debug)]
 pub struct SignalGuard(u64);
 
@@ -56,10 +53,10 @@ fn listeners() -> MutexGuard<'static, Listeners> {
     LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has SIGINT, SIGTERM and SIGHUP come to this run, or whatever else is under way, from now on. What of it is `kept` is said should the process end at once.
+/// Sends SIGINT, SIGTERM and SIGHUP to this stop handle. `kept` is printed if the process exits
+/// immediately.
 ///
-/// # Errors
-/// When the handlers cannot be installed.
+/// # Errors Fails if the handlers cannot be installed.
 pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Result<SignalGuard> {
     let mut listeners = listeners();
     if !listeners.catching {
@@ -78,11 +75,10 @@ pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Re
     Ok(SignalGuard(number))
 }
 
-/// A signal came.
 fn came(number: u8) {
     let mut listeners = listeners();
     let Some(listener) = listeners.all.last_mut() else {
-        // Nothing is under way that could be lost: as if nobody had ever listened.
+        // Nothing runs that could be lost: exits as without a handler.
         engine::exit_at_once(exit::of_signal(number));
     };
     listener.came += 1;
@@ -95,7 +91,7 @@ fn came(number: u8) {
     listener.stop.stop(Cause::Signal(number));
 }
 
-/// Listens on a thread of its own, for as long as the process lives.
+/// Listens on a thread for the rest of the process.
 fn catch() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -110,7 +106,8 @@ fn catch() -> std::io::Result<()> {
         .into_iter()
         .map(listen)
         .collect::<std::io::Result<Vec<(u8, Signal)>>>()?;
-    // Caught, writing beyond the limit is an error like that of a full disk. The handler stays when this is dropped.
+    // When caught, a write over the limit is an error like a full disk. The handler stays after
+    // this drop.
     drop(signal(SignalKind::from_raw(FILE_SIZE))?);
     drop(guard);
     let thread = std::thread::Builder::new().name("signals".into());
@@ -132,7 +129,7 @@ fn catch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether whoever started the process had it ignore a signal, as `nohup` does: then it stays so.
+/// Whether the parent had this signal ignored, as `nohup` does; that stays.
 fn is_ignored(number: u8) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return false;

@@ -1,5 +1,5 @@
-//! A trailing window on a run that goes on: its newest intervals, merged when somebody asks. For rules and for whoever decides while the
-//! load runs; what is shown and judged at the end is computed from the record, never from here.
+//! A trailing window of a running test: its newest intervals, merged on request. Rules use it;
+//! final results come from the record.
 
 use std::{
     collections::VecDeque,
@@ -11,19 +11,19 @@ use measure::{
 };
 use plan::units::SECOND;
 
-/// The newest intervals of a run. Copies look at the same.
+/// The newest intervals of a run. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct RecentIntervals(Arc<Mutex<RecentState>>);
 
 #[derive(Debug, Default)]
 struct RecentState {
-    /// How much is kept; 0 keeps nothing.
+    /// Duration that is kept; 0 keeps nothing.
     keep_ns: u64,
     intervals: VecDeque<Arc<Interval>>,
 }
 
 impl RecentIntervals {
-    /// A window that keeps so many nanoseconds of the run, and holds their histograms.
+    /// A window of this many nanoseconds.
     #[must_use]
     pub fn keeping(keep_ns: u64) -> RecentIntervals {
         RecentIntervals(Arc::new(Mutex::new(RecentState {
@@ -32,7 +32,7 @@ impl RecentIntervals {
         })))
     }
 
-    /// The next interval is complete.
+    /// Adds a finished interval.
     pub(crate) fn add(&self, interval: &Arc<Interval>) {
         let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.keep_ns == 0 {
@@ -40,15 +40,14 @@ impl RecentIntervals {
         }
         let from = interval.span.1.saturating_sub(newest.keep_ns);
         newest.intervals.push_back(Arc::clone(interval));
-        // The one across the beginning stays: it is needed where the newest is short.
+        // The interval across the start stays, in case the newest is short.
         while newest.intervals.get(1).is_some_and(|i| i.span.0 <= from) {
             newest.intervals.pop_front();
         }
     }
 
-    /// What happened under a label ([`measure::label::ALL`] for all requests) in the last `ns` up to
-    /// the newest interval: in the intervals that lie in them as a whole, and in as many before them
-    /// as make a second. `None` before there is an interval.
+    /// Merges the intervals of a label ([`measure::label::ALL`] for all requests) within the last
+    /// `ns`, extended to at least a second. `None` before the first interval.
     #[must_use]
     pub fn last(&self, ns: u64, label: LabelId) -> Option<Trailing> {
         let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,39 +74,39 @@ impl RecentIntervals {
     }
 }
 
-/// What happened in a stretch of a run.
+/// Results of a window.
 #[derive(Debug, Clone)]
 pub struct Trailing {
-    /// From when to when, in nanoseconds from the start.
+    /// Start and end, in nanoseconds from the start.
     pub span: (u64, u64),
     slot: Slot,
     under_way: Histogram<u64>,
 }
 
-/// A percentile over answered and unanswered together.
+/// A percentile over answered and unanswered requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Percentile {
-    /// So many nanoseconds.
+    /// Nanoseconds.
     Ns(u64),
-    /// Its rank falls among those without a complete answer, which are longer than any time.
+    /// The rank falls among unanswered requests, which count as infinitely long.
     Unanswered,
 }
 
 impl Trailing {
-    /// So many ended, in whatever way.
+    /// Number of finished requests, with any outcome.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.slot.counters.ended()
     }
 
-    /// So many were still under way at the end, and had been so for longer than this: whatever they will take, it is more.
+    /// Number of requests in flight at the end for longer than `ns`.
     #[must_use]
     pub fn under_way_longer_than(&self, ns: u64) -> u64 {
         self.under_way.above(ns)
     }
 
-    /// A percentile of a kind of time; `q` is between 0 and 1. None where nothing ended. Who gives the figure looks at
-    /// [`Trailing::ended`] first: of few samples it is chance.
+    /// A percentile of a time; `q` is between 0 and 1. `None` if nothing finished. Few samples make
+    /// it unreliable: see [`Trailing::ended`].
     #[must_use]
     pub fn percentile(&self, kind: TimeKind, q: f64) -> Option<Percentile> {
         let mut answered = Histogram::<u64>::default();
@@ -124,7 +123,7 @@ impl Trailing {
         })
     }
 
-    /// The share of what ended that failed or had no complete answer; none where nothing ended.
+    /// Share of finished requests that failed or were unanswered; `None` if nothing finished.
     #[must_use]
     pub fn errors(&self) -> Option<f64> {
         let counters = &self.slot.counters;
@@ -132,7 +131,7 @@ impl Trailing {
         (counters.ended() > 0).then(|| wrong as f64 / counters.ended() as f64)
     }
 
-    /// What ended, per second.
+    /// Finished requests per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         let ns = self.span.1.saturating_sub(self.span.0).max(1);
@@ -146,7 +145,6 @@ mod tests {
 
     use super::*;
 
-    /// A second in which `ok` answers took as many milliseconds as the second's number, and `none` never came.
     fn second(number: u64, ok: u64, none: u64) -> Arc<Interval> {
         let mut slot = Slot::default();
         slot.counters.ok = ok;
@@ -162,7 +160,6 @@ mod tests {
         })
     }
 
-    /// One request is under way, for as many seconds as the second's number.
     fn ages(number: u64) -> Histogram<u64> {
         let mut ages = Histogram::default();
         ages.record(number * SECOND);
@@ -190,10 +187,8 @@ mod tests {
             _ => false,
         };
         assert!(within(0.5, 20) && within(0.9, 21));
-        // Of what is under way the newest interval alone knows.
         let older = |seconds: u64| two.under_way_longer_than(seconds * SECOND);
         assert_eq!((older(20), older(22)), (1, 0));
-        // The unanswered rank above all others.
         assert_eq!(
             two.percentile(TimeKind::Service, 0.901),
             Some(Percentile::Unanswered)
@@ -205,7 +200,6 @@ mod tests {
         let window = window();
         let all = window.last(3600 * SECOND, label::ALL).unwrap();
         assert_eq!(all.span, (17 * SECOND, 22 * SECOND));
-        // Shorter than an interval: the newest.
         let one = window.last(1, label::ALL).unwrap();
         assert_eq!((one.span.0, one.ended()), (21 * SECOND, 100));
         assert_eq!(window.last(SECOND, 7).unwrap().errors(), None);

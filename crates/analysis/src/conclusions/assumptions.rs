@@ -1,13 +1,11 @@
-//! What a report takes for granted, so that a reader can disagree.
+//! Assumptions of a report.
 
 use record::{Model, RunState, units};
 
 use crate::summary::Summary;
 
-/// Less than this is a short measurement.
 const SHORT_NS: u64 = 60_000_000_000;
 
-/// The assumptions of a summary, a sentence each.
 #[must_use]
 pub fn assumptions(summary: &Summary) -> Vec<String> {
     let run = &summary.run;

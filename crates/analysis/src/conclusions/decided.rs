@@ -1,5 +1,5 @@
-//! What decided the run by somebody's own word: the stop rule that ended it, and the criteria that failed. The head of a report says
-//! the same, in the same words.
+//! Conclusions about decisions that the user configured: stop rules and criteria. The headline uses
+//! the same sentences.
 
 use crate::{
     summary::{Conclusion, Summary, Tone},
@@ -7,10 +7,8 @@ use crate::{
 };
 use record::units;
 
-/// So many criteria that failed are told of, the others are counted.
 const TOLD: usize = 3;
 
-/// The rule that ended the run.
 pub(super) fn stopped(summary: &Summary) -> Option<Conclusion> {
     let text = stop_sentence(summary)?;
     Some(Conclusion::new(
@@ -21,7 +19,6 @@ pub(super) fn stopped(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// The same in words.
 pub(super) fn stop_sentence(summary: &Summary) -> Option<String> {
     let by = summary.run.stopped.as_ref()?;
     Some(format!(
@@ -47,7 +44,6 @@ pub(super) fn failed(summary: &Summary) -> Option<Conclusion> {
     Some(Conclusion::new("criteria", Tone::Bad, text, &figures))
 }
 
-/// The same in words; none where none failed.
 pub(super) fn failed_sentence(criteria: &[Judged]) -> Option<String> {
     let failed: Vec<&Judged> = criteria
         .iter()

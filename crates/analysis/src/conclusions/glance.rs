@@ -1,5 +1,4 @@
-//! What everybody looks for first, whatever came of the criteria and of the measurement: load, answers, errors, percentiles, the
-//! largest. It judges nothing.
+//! Key figures: load, responses, errors, percentiles, maximum.
 
 use crate::{
     figures::per_second,
@@ -9,7 +8,6 @@ use measure::TimeKind;
 use plan::work::DEFAULT;
 use record::units;
 
-/// The figures at a glance, in the order in which they are read.
 pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
     let mut figures = Vec::new();
     if !summary.run.load.is_empty() {
@@ -28,7 +26,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
         return figures;
     };
     figures.extend(times(stats, unpaused(summary, row)));
-    // What the times are of stands with the first of them.
+    // The first of the times names its kind.
     let named = figures.iter_mut().find(|figure| figure.name == "p50");
     if let Some(first) = named {
         let mut of = summary.headline_name().to_owned();
@@ -43,7 +41,7 @@ pub(super) fn glance(summary: &Summary) -> Vec<Deciding> {
     figures
 }
 
-/// Complete answers, right or wrong, per second; of an imported run what its tool told.
+/// Complete responses per second, ok or failed; of an imported run the rate that its tool reported.
 fn answered(summary: &Summary) -> Option<Deciding> {
     if summary.run.imported_from.is_some() {
         let reported = summary.all.reports("per_second");
@@ -58,7 +56,7 @@ fn answered(summary: &Summary) -> Option<Deciding> {
     (summary.requests.issued > 0).then(|| figure("answered/s", units::rate(rate), best))
 }
 
-/// An iteration without its pauses, where it is the headline.
+/// Iteration time without pauses, if it is the headline time.
 fn unpaused<'a>(summary: &Summary, row: &'a Row) -> Option<&'a Stats> {
     let stats = row.unpaused.as_ref();
     stats.filter(|_| summary.headline() == TimeKind::Iteration)
@@ -83,7 +81,7 @@ fn times(stats: &Stats, unpaused: Option<&Stats>) -> Vec<Deciding> {
         .collect()
 }
 
-/// The bounds of a percentile of few samples.
+/// Confidence interval of a percentile of few samples.
 fn interval(time: Figure) -> Option<String> {
     let interval = time.thin?.interval()?;
     Some(format!("few samples: {interval}"))

@@ -1,4 +1,4 @@
-//! What to read first: one word for the criteria, one sentence, and the figures that decided it, at most three.
+//! Headline of a report: one word for the criteria, one sentence, and at most three figures.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,8 @@ use crate::{
 };
 use record::units;
 
-/// Three figures are read, more are not.
 const FIGURES: usize = 3;
 
-/// The head of a summary.
 #[must_use]
 pub fn headline(summary: &Summary) -> Headline {
     let criteria = together(&summary.criteria);
@@ -44,12 +42,11 @@ fn together(criteria: &[Judged]) -> Option<Judgement> {
     }
 }
 
-/// That a stop rule ended the run, before anything else.
 fn stopped(summary: &Summary) -> String {
     decided::stop_sentence(summary).map_or_else(String::new, |text| text + " ")
 }
 
-/// A sentence about a part of a run says so.
+/// Marks a sentence about an incomplete record.
 fn of_what_is_there(summary: &Summary, sentence: String) -> String {
     match summary.run.record_ends_ns {
         None => sentence,
@@ -108,7 +105,6 @@ fn sentence(summary: &Summary, criteria: Option<Judgement>) -> String {
     }
 }
 
-/// All criteria held; the one that came closest to its bound.
 fn held(criteria: &[Judged]) -> String {
     let closest = closest(criteria).into_iter().next();
     let all = match criteria.len() {
@@ -129,7 +125,7 @@ fn held(criteria: &[Judged]) -> String {
     }
 }
 
-/// By how close they came to their bound.
+/// Criteria sorted by distance to their bound.
 fn closest(criteria: &[Judged]) -> Vec<&Judged> {
     let mut closest: Vec<&Judged> = criteria.iter().collect();
     let margin = |judged: &&Judged| judged.margin.unwrap_or(f64::INFINITY);
@@ -137,7 +133,6 @@ fn closest(criteria: &[Judged]) -> Vec<&Judged> {
     closest
 }
 
-/// What another tool told, and no more.
 fn told_by(summary: &Summary, tool: &str) -> String {
     let all = &summary.all;
     let mut reported = Vec::new();
@@ -172,7 +167,6 @@ fn told_by(summary: &Summary, tool: &str) -> String {
     format!("By {tool}'s own figures: {}.", reported.join(", "))
 }
 
-/// Without criteria: what was seen.
 fn described(summary: &Summary) -> String {
     let name = summary.headline_name();
     let slow = summary
@@ -207,11 +201,11 @@ fn figures(summary: &Summary, criteria: Option<Judgement>) -> Vec<Deciding> {
         figures.extend(of_generator(m));
     }
     let decided = closest(&summary.criteria).into_iter().filter(|judged| {
-        // When one failed, those that held did not decide anything.
+        // If one failed, those that held did not decide.
         criteria == Some(Judgement::Pass) || Some(judged.judgement) == criteria
     });
     figures.extend(decided.filter_map(of_criterion));
-    // The same figure may have several bounds.
+    // One figure may have several bounds.
     let mut names = BTreeSet::new();
     figures.retain(|figure| names.insert(figure.name.clone()));
     figures.truncate(FIGURES);
@@ -242,7 +236,7 @@ fn of_criterion(judged: &Judged) -> Option<Deciding> {
     let (name, bound) = judged.text.rsplit_once(['<', '>'])?;
     let operator = &judged.text[name.len()..judged.text.len() - bound.len()];
     Some(Deciding {
-        // Beside the run's own p95 stands a criterion's, which may be of another time.
+        // A criterion's p95 may be of another time than the run's.
         name: format!("criterion {}", name.trim()),
         value: judged.measured.clone()?,
         note: Some(format!("must be {operator}{bound}")),

@@ -1,5 +1,4 @@
-//! What follows from a run, in sentences that rules write: each stands on figures of the summary and names where they are. A rule
-//! that does not apply says nothing; nothing here is measured or judged anew.
+//! Conclusions of a run. Each sentence names the summary's figures that support it.
 
 mod assumptions;
 mod decided;
@@ -16,7 +15,6 @@ pub use order::telling;
 
 use crate::summary::{Conclusion, Summary};
 
-/// The conclusions of a summary, in the order in which they are read.
 #[must_use]
 pub fn draw(summary: &Summary) -> Vec<Conclusion> {
     order::ordered(rules::ALL.iter().filter_map(|rule| rule(summary)).collect())

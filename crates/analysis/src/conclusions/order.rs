@@ -1,13 +1,11 @@
-//! The order in which conclusions are read, and which of them stand in the head of a report: those that tell most, and that its
-//! sentence has not told already.
+//! Order of conclusions, and which of them the headline lists.
 
 use crate::summary::{Conclusion, Summary, Tone};
 
-/// So many conclusions stand in the head.
 const TOLD_FIRST: usize = 3;
 
-/// Where a conclusion stands: what stopped or invalidated the run, criteria that failed, what did not keep up or saturated, errors,
-/// growth and drift, and then the rest.
+/// Rank: what stopped or invalidated the run, failed criteria, overload or saturation, errors,
+/// growth and drift, the rest.
 fn place(conclusion: &Conclusion) -> u8 {
     match (conclusion.kind.as_str(), conclusion.tone) {
         ("stopped" | "nothing" | "generator", _) => 0,
@@ -21,13 +19,13 @@ fn place(conclusion: &Conclusion) -> u8 {
     }
 }
 
-/// Conclusions in the order in which they are read. Those of one place keep theirs.
+/// Sorts conclusions by rank, stably.
 pub(super) fn ordered(mut conclusions: Vec<Conclusion>) -> Vec<Conclusion> {
     conclusions.sort_by_key(place);
     conclusions
 }
 
-/// The places of the conclusions that stand in the head.
+/// Indexes of the conclusions in the headline.
 #[must_use]
 pub fn telling(summary: &Summary) -> Vec<usize> {
     let said = &summary.verdict.sentence;

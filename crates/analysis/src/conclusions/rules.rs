@@ -1,4 +1,4 @@
-//! The rules. Each looks at the summary alone and answers with one sentence, or with nothing.
+//! Rules for conclusions. Each reads the summary and returns at most one conclusion.
 
 use measure::TimeKind;
 
@@ -13,10 +13,8 @@ use crate::{
 };
 use record::{Model, units};
 
-/// A rule.
 type Rule = fn(&Summary) -> Option<Conclusion>;
 
-/// All rules.
 pub(super) const ALL: [Rule; 13] = [
     decided::stopped,
     decided::failed,
@@ -33,18 +31,18 @@ pub(super) const ALL: [Rule; 13] = [
     not_sent,
 ];
 
-/// Errors below this share do not keep a server from being called healthy.
+/// Up to this share of errors a server is called healthy.
 const FEW_ERRORS: f64 = 0.01;
-/// From this share of failed requests on, nothing is said of who was the limit.
+/// From this share of failed requests on, no limit is attributed.
 const MOSTLY_FAILED: f64 = 0.5;
-/// A server whose answers lag behind what arrives by more than this does not keep up.
+/// A server keeps up if responses lag behind requests by at most this share.
 const LAGS: f64 = 0.05;
-/// Fewer requests in flight than this are not a pile.
+/// Requests in flight that count as a backlog.
 const PILE: f64 = 10.0;
-/// A load that has changed by less than this is the same.
+/// Smaller changes of load are ignored.
 const SAME_LOAD: f64 = 0.2;
 
-/// Where a figure of the headline stands in the summary.
+/// Path of a headline figure in the summary.
 fn headline_path(summary: &Summary, figure: &str) -> String {
     match summary.headline() {
         TimeKind::Response => format!("all.response.{figure}"),
@@ -66,11 +64,11 @@ fn error_share(summary: &Summary) -> f64 {
 
 /// How a server did not keep up.
 enum Behind<'a> {
-    /// With the phase of the highest load, behind which there was less.
+    /// With the phase of the highest load, followed by less.
     Peak(&'a PeakRecovery),
-    /// What arrived was not answered, or piled up, while the load stayed what it was.
+    /// Requests were unanswered or accumulated under constant load.
     Course(&'a Trend),
-    /// With a load that stayed the same.
+    /// Under constant load.
     Backlog(&'a Steady),
 }
 
@@ -80,7 +78,7 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
     }
     if let Some(peak) = peak(summary) {
         let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
-        // Of answers that were never slower, some are always under way.
+        // Without slow responses some requests are always in flight.
         if lags && peak.under_way as f64 > PILE && peak.settled_ns != Some(0) {
             return Some(Behind::Peak(peak));
         }
@@ -90,12 +88,10 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
         .or_else(|| Some(Behind::Backlog(steady::overloaded(summary)?)))
 }
 
-/// Whether the server did not keep up.
 pub(super) fn is_behind(summary: &Summary) -> bool {
     falls_behind(summary).is_some()
 }
 
-/// The course of a run in which the server did not keep up.
 fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let trend = summary.trend.as_ref()?;
     let (first, last) = (&trend.first, &trend.last);
@@ -103,15 +99,15 @@ fn course_falls_behind(summary: &Summary) -> Option<&Trend> {
     let same_load = (last.due_per_second - first.due_per_second).abs()
         <= first.due_per_second.max(1.0) * SAME_LOAD;
     let grew = piles_up(before, after);
-    // Many requests of a scenario belong to one arrival: only requests can be compared with requests.
+    // An arrival of a scenario may be several requests, so requests are compared with requests.
     let lags = last.ok_per_second < last.issued_per_second * (1.0 - LAGS) && after > PILE;
-    // More virtual users under way send more requests: then it is the load that grew.
+    // More active users send more requests: then the load grew.
     let same_requests = last.issued_per_second <= first.issued_per_second * (1.0 + SAME_LOAD);
     ((grew && ((same_load && same_requests) || gave_up(summary))) || (lags && gave_up(summary)))
         .then_some(trend)
 }
 
-/// Whether more than a few requests took too long to be waited for.
+/// Whether more than a few requests timed out.
 fn gave_up(summary: &Summary) -> bool {
     let none = &summary.all.unanswered;
     let n: u64 = ["timeout", "unfinished"]
@@ -146,7 +142,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
     let cpu = units::share(m.cpu);
     match m.verdict.as_str() {
         "INVALID" => {
-            // Of a generator that had no descriptors left, lateness says nothing.
+            // Without free descriptors, lateness means nothing.
             let late = m.lateness_p99_ns.filter(|_| !m.late_ns.is_empty());
             let late = late.map_or_else(String::new, |ns| {
                 format!(
@@ -163,7 +159,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                     summary.criteria.len()
                 ),
             };
-            // The server failed most requests: its limit was not measured.
+            // The server failed most requests, so its limit is unknown.
             let who = if error_share(summary) >= MOSTLY_FAILED {
                 "The measurement is INVALID"
             } else {
@@ -180,7 +176,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
                 ],
             ))
         }
-        // Less was sent than was planned, and nobody's limit was reached.
+        // Less was sent than planned, and no limit was reached.
         "DEGRADED" if !summary.lost.is_empty() => Some(Conclusion::new(
             "generator",
             Tone::Bad,
@@ -189,7 +185,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             ),
             &["measurement.reasons"],
         )),
-        // What a server refuses says nothing of what it can do.
+        // Refused requests say nothing about capacity.
         "DEGRADED" if error_share(summary) < FEW_ERRORS => Some(Conclusion::new(
             "generator",
             Tone::Bad,
@@ -262,7 +258,8 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// What reached its limit is told of every run; that nothing did, or that nobody knows, of those in which the server fell behind.
+/// Reports a limit that was reached for every run, and an unknown bottleneck only if the server
+/// fell behind.
 fn saturated(summary: &Summary) -> Option<Conclusion> {
     let saturation = summary.saturation.as_ref()?;
     if saturation.reached.is_empty() && falls_behind(summary).is_none() {
@@ -299,7 +296,7 @@ fn errors(summary: &Summary) -> Option<Conclusion> {
     let under = match first.labels.as_slice() {
         [] => String::new(),
         [one] => text(*one).map_or_else(String::new, |text| format!(", all of them under {text}")),
-        // `(other)` is more than one.
+        // `(other)` is several labels.
         many if many.contains(&measure::label::OTHER) => {
             format!(", under {} endpoints or more", many.len())
         }
@@ -337,7 +334,7 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let (row, stats) = summary.headline_stats()?;
-    // Of a service that gets slower under the same load it is not said that it keeps up.
+    // A service that gets slower under constant load is not said to keep up.
     let keeps_up = keeps_up(summary) && !steady::gets_worse(summary);
     let whose = if row.id != summary.all.id && summary.iterations.len() > 1 {
         format!(" of {}", row.text)
@@ -376,15 +373,15 @@ fn healthy(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// Whether a server that did not fall behind is known to keep up: it must have had to, for long enough, with all of the load.
+/// Whether the server is known to keep up: open model, full load, long enough.
 fn keeps_up(summary: &Summary) -> bool {
     let skipped = summary.arrivals.as_ref().map_or(0, |a| a.skipped);
     let drained = (summary.recovery.as_ref()).is_none_or(|recovery| recovery.after_load.is_none());
-    // A closed loop sends only as much as comes back.
+    // A closed loop sends only as fast as it is answered.
     summary.run.model == Model::Open && skipped == 0 && (summary.trend.is_some() || drained)
 }
 
-/// The highest percentile that there are enough samples for.
+/// The highest percentile with enough samples.
 pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     let given = [
         ("p99", stats.p99),
@@ -398,8 +395,8 @@ pub(super) fn highest(stats: &Stats) -> Option<(&'static str, Figure)> {
     best.or_else(|| (!stats.max.not_given).then_some(("largest value", stats.max)))
 }
 
-/// How the headline went from the first quarter of the load to the last. That it rose in a peak that the plan asked for, and that the
-/// target recovered from, is the plan's doing: what came of the peak is told by itself.
+/// Headline time of the first and the last quarter of the load. A rise in a planned peak that the
+/// target recovered from is left to `recovery`.
 fn course(summary: &Summary) -> Option<Conclusion> {
     let trend = summary.trend.as_ref()?;
     let (before, after) = (trend.first.p95?.ns?, trend.last.p95?.ns?);
@@ -408,19 +405,19 @@ fn course(summary: &Summary) -> Option<Conclusion> {
     }
     let name = summary.headline_name();
     let factor = after as f64 / before as f64;
-    // The last quarter of the load has some of the peak, or of what came of it, in it.
+    // The last quarter may overlap the peak or its consequences.
     let recovered = peak(summary).is_some_and(|peak| {
         let settled = peak.settled_ns.map(|ns| peak.end_ns + ns);
         settled.is_some_and(|at_ns| trend.last.from_ns < at_ns)
     });
-    // What went on under a load that stayed the same says more, and in its own words.
+    // The steady-state rule reports a change under constant load.
     let is_told = summary.phases.len() <= 1 && steady::has_changed(summary);
     let (verb, tone) = match factor {
         _ if is_told => return None,
         f if f > 1.5 && recovered => return None,
         f if f > 1.5 => ("rose", Tone::Bad),
         f if f < 1.0 / 1.5 => ("fell", Tone::Neutral),
-        // No news beside bad news.
+        // Good news is dropped next to bad news.
         _ if error_share(summary) >= FEW_ERRORS || falls_behind(summary).is_some() => return None,
         _ if steady::has_changed(summary) => return None,
         _ => ("stayed about the same", Tone::Good),
@@ -444,7 +441,7 @@ fn course(summary: &Summary) -> Option<Conclusion> {
     ))
 }
 
-/// How long answers stayed slow after a peak.
+/// How long responses stayed slow after a peak.
 fn recovery(summary: &Summary) -> Option<Conclusion> {
     let peak = peak(summary).filter(|_| !summary.is_generators())?;
     let (name, before) = (phase_name(summary, peak), peak.before);
@@ -482,7 +479,6 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
     Some(Conclusion::new("recovery", tone, text, &figures))
 }
 
-/// Arrivals that the plan's cap turned away.
 fn not_sent(summary: &Summary) -> Option<Conclusion> {
     let arrivals = summary.arrivals.as_ref().filter(|a| a.skipped > 0)?;
     let planned = arrivals.planned?;

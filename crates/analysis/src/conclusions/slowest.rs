@@ -1,11 +1,9 @@
-//! The rule for the slowest endpoint: it compares the figure that all endpoints have, in the time that the table of endpoints
-//! shows. A sentence about some of them says of how many.
+//! Rule for the slowest endpoint, by the time that the endpoint table shows.
 
 use crate::summary::{Conclusion, Figure, Row, Stats, Summary, Tone};
 
-/// Where a row's statistics stand, by a figure's name.
+/// Path of a row's statistics.
 type Time = (&'static str, &'static str, fn(&Row) -> Option<&Stats>);
-/// A percentile and its name.
 type Percentile = (&'static str, fn(&Stats) -> Figure);
 
 const PERCENTILES: [Percentile; 3] = [
@@ -14,7 +12,6 @@ const PERCENTILES: [Percentile; 3] = [
     ("p50", |stats| stats.p50),
 ];
 
-/// The endpoint with the slowest answers, where there are several.
 pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
     if summary.is_generators() {
         return None;
@@ -31,7 +28,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
         let having = timed.iter().filter(|at| given(**at, *figure).is_some());
         having.count()
     };
-    // What all of them have, else what most have.
+    // A percentile that all rows have, otherwise the one that most have.
     let (percentile, figure) = PERCENTILES
         .into_iter()
         .find(|percentile| having(percentile) == timed.len())
@@ -45,7 +42,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
         return None;
     };
     if first == second {
-        // Several are: none of them is the slowest.
+        // A tie.
         return None;
     }
     let among = if ranked.len() == summary.labels.len() {
@@ -70,7 +67,6 @@ pub(super) fn slowest(summary: &Summary) -> Option<Conclusion> {
     Some(Conclusion::new("slowest", Tone::Neutral, text, &figures))
 }
 
-/// The time that the table of endpoints shows for all of them.
 fn time(summary: &Summary) -> Time {
     let mut rows = [&summary.all].into_iter().chain(&summary.labels);
     if rows.all(|row| row.response.is_some()) {
@@ -80,7 +76,7 @@ fn time(summary: &Summary) -> Time {
     }
 }
 
-/// Requests without an answer rank above all that have one.
+/// Unanswered requests rank above all times.
 fn rank(figure: Figure) -> (u8, u64) {
     match (figure.ns, figure.at_least_ns) {
         (Some(ns), _) => (0, ns),

@@ -1,26 +1,26 @@
-//! What is concluded of a steady state: that there was a warm-up, or what went on instead. That there was one from the beginning is no
-//! news; that more arrived than was answered is told as the overload that it is.
+//! Conclusions about the steady state: a warm-up, or a change. A steady run is not reported, and
+//! overload has its own rule.
 
 use crate::summary::{Behaviour, Conclusion, Steady, Summary, Tone};
 
-/// What was found, unless it was the generator's doing.
+/// The result, unless the generator caused it.
 fn found(summary: &Summary) -> Option<&Steady> {
     let steady = summary.steady.as_ref();
     steady.filter(|_| !summary.is_generators())
 }
 
-/// A load that stayed the same was more than was answered.
+/// Overload under constant load.
 pub(super) fn overloaded(summary: &Summary) -> Option<&Steady> {
     found(summary).filter(|steady| steady.behaviour == Behaviour::Overload)
 }
 
-/// A figure changed while the load stayed the same.
+/// Whether a figure changed under constant load.
 pub(super) fn has_changed(summary: &Summary) -> bool {
     use Behaviour::{Drifting, Shifting, WarmingUp};
     found(summary).is_some_and(|steady| matches!(steady.behaviour, WarmingUp | Drifting | Shifting))
 }
 
-/// A figure got worse while the load stayed the same.
+/// Whether a figure got worse under constant load.
 pub(super) fn gets_worse(summary: &Summary) -> bool {
     has_changed(summary) && found(summary).is_some_and(is_worse)
 }
@@ -29,7 +29,6 @@ fn is_worse(steady: &Steady) -> bool {
     steady.after_ns > steady.before_ns || steady.after_share > steady.before_share
 }
 
-/// The sentence. That a service did not keep up says it all: it was not steady, whatever its percentiles look like later.
 pub(super) fn steady(summary: &Summary) -> Option<Conclusion> {
     let steady = found(summary).filter(|steady| steady.is_news())?;
     if super::rules::is_behind(summary) {

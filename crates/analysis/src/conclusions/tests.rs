@@ -1,4 +1,4 @@
-//! Conclusions of one run do not contradict each other: simulated runs of every kind, and all that is said of them.
+//! Checks on simulated runs that conclusions do not contradict each other.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     summary::{Summary, Tone},
 };
 
-/// What the conclusions say of how the service did under its load. Of these at most one can be true.
+/// Conclusions about how the service performed; at most one can be true.
 fn claims(summary: &Summary) -> Vec<&'static str> {
     let mut claims = Vec::new();
     for conclusion in &summary.conclusions {
@@ -25,13 +25,13 @@ fn claims(summary: &Summary) -> Vec<&'static str> {
 }
 
 fn contradict(claims: &[&str]) -> bool {
-    // A service that kept up may have been steady from some time on: both say that it did well.
+    // A service that kept up may have been steady after some time.
     claims.len() > 1 && claims != ["kept up", "steady"]
 }
 
 #[test]
 fn a_rise_into_overload_is_not_a_warm_up() {
-    // The queue of 25,000 requests is full after about half of the run: then p50 stays where it is.
+    // The queue of 25,000 requests is full after half of the run; then p50 is constant.
     for (seconds, comes, limit_s) in [
         (60, 1_100, 2.0),
         (60, 1_050, 1.0),

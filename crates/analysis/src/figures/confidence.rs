@@ -1,4 +1,4 @@
-//! How far the headline percentiles may be off: 95 % intervals of all requests and of iterations.
+//! 95 % confidence intervals of headline percentiles.
 
 use measure::{TimeKind, label, label::LabelGroup};
 use schemars::JsonSchema;
@@ -30,7 +30,8 @@ pub struct Confidence {
     pub rough: bool,
 }
 
-/// The intervals of a run: of response times where all are paced (else of service times), and of every scenario's iterations.
+/// Intervals of response times (service times without a pacing schedule) and of each scenario's
+/// iterations.
 pub fn intervals(run: &Run) -> Vec<Confidence> {
     let mut all = Vec::new();
     for ((id, kind), windows) in &run.totals.windows {
@@ -68,7 +69,7 @@ pub fn intervals(run: &Run) -> Vec<Confidence> {
     all
 }
 
-/// Transactions have times of that kind as well, and are no headline.
+/// Transactions have such times too, but are not a headline.
 fn is_of_iterations(run: &Run, id: measure::LabelId) -> bool {
     run.label(id)
         .is_none_or(|label| label.group == LabelGroup::Iteration)

@@ -1,4 +1,4 @@
-//! What went wrong, by cause: how often, under which labels, and the first sample of each.
+//! Causes of errors with count, labels and first sample.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub struct UnderLabel {
     pub first: Option<FirstError>,
 }
 
-/// What went wrong in a part, in words, with its class and how often.
+/// Causes of errors in a part, with class and count.
 #[must_use]
 pub fn causes(part: &LabelTotals) -> Vec<(String, &'static str, u64)> {
     let failures = part.failures.iter();
@@ -54,7 +54,7 @@ pub fn causes(part: &LabelTotals) -> Vec<(String, &'static str, u64)> {
     failed.chain(faults).collect()
 }
 
-/// The causes of a run's errors, most frequent first.
+/// Causes of errors, most frequent first.
 pub fn rows(run: &Run) -> Vec<ErrorRow> {
     let mut rows: BTreeMap<(String, String), Vec<(LabelId, u64)>> = BTreeMap::new();
     for label in run

@@ -1,5 +1,5 @@
-//! The two ledgers: every planned arrival and every issued request ends up in exactly one column. They are shown with whether
-//! they add up, because a ledger that is only assumed to is worth nothing.
+//! Ledgers of arrivals and requests. Each arrival and each request is in exactly one column, and
+//! the summary says whether the columns add up.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,6 @@ pub struct Requests {
     pub adds_up: bool,
 }
 
-/// The ledger of arrivals.
 #[must_use]
 pub fn arrivals(run: &Run) -> ArrivalLedger {
     let mut counted = Counters::default();
@@ -92,13 +91,13 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     let unknown = run.manifest.load.planned.map_or(0, |_| unknown);
     let planned = run.manifest.load.planned.map(|planned| {
         if loss::is_open(run) {
-            // Where a record merely ends, what came due in its last interval may have been started behind that.
+            // If a record was cut off, arrivals of its last interval may have started later.
             let open = run.totals.rows.values().next_back();
             let open = open.map_or(0, |row| row.run.due);
             let missing = loss::due(run).saturating_sub(started + skipped);
             started + skipped + missing.saturating_sub(open) + lost + unknown
         } else if until_stop || run.manifest.load.by.is_some() {
-            // Who ends the load from outside has planned what was due until then.
+            // With an externally ended load, all arrivals due until then were planned.
             loss::due(run) + unrecorded(run) + lost + unknown
         } else {
             planned
@@ -114,7 +113,7 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
             _ => 0,
         };
     let ends_add_up = started == ended + under_way;
-    // More started than planned leaves nothing unsent, and a ledger that does not add up.
+    // More starts than planned leave nothing unsent, and a ledger that does not add up.
     let starts_add_up = planned.is_none_or(|planned| planned >= started + skipped + unknown);
     let skipped = if mutant::is(Mutant::SkippedForUnsent) {
         planned.map_or(skipped, |planned| planned.saturating_sub(started + unknown))
@@ -137,11 +136,10 @@ pub fn arrivals(run: &Run) -> ArrivalLedger {
     }
 }
 
-/// Arrivals of processes that left no record, or were killed without a notice of it, after the end of
-/// their records: whether they were sent is unknown.
+/// Arrivals of nodes without a record, or killed without notice, after the end of their record.
 ///
-/// In a run that reached its end they are what no other process had as due. Otherwise each such process
-/// had as much to do as each of the others, give or take one arrival.
+/// In a completed run these are the planned arrivals that no other node had. Otherwise each node is
+/// assumed to have an equal share, within one arrival.
 #[must_use]
 pub fn unrecorded(run: &Run) -> u64 {
     let silent = run.missing.len() + run.lost().count();
@@ -158,14 +156,13 @@ pub fn unrecorded(run: &Run) -> u64 {
     let others = (run.manifest.processes.unwrap_or(0)).saturating_sub(silent as u64);
     let of_each = due.saturating_sub(of_lost) as f64 / others.max(1) as f64;
     let all = (of_each * silent as f64) as u64;
-    // A run without a plan of its own length has no bound.
+    // Only a plan of fixed length has a bound.
     match run.manifest.load.by {
         Some(_) => all.saturating_sub(of_lost),
         None => all.saturating_sub(of_lost).min(left),
     }
 }
 
-/// The ledger of requests.
 #[must_use]
 pub fn requests(run: &Run, counters: &Counters) -> Requests {
     let under_way = under_way(run, counters.issued, counters.ended());
@@ -181,8 +178,7 @@ pub fn requests(run: &Run, counters: &Counters) -> Requests {
     }
 }
 
-/// Only a record that ends before its run - of one process, where there are several - may leave anything between its columns: the end of
-/// what was under way was never recorded.
+/// Requests without a recorded end. Only a record that was cut off may have them.
 fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
     if loss::is_open(run) || run.lost().next().is_some() || !run.nodes_lost().is_empty() {
         begun.saturating_sub(ended)
@@ -191,7 +187,7 @@ fn under_way(run: &Run, begun: u64, ended: u64) -> u64 {
     }
 }
 
-/// Requests without a complete answer, by class; only classes that occurred.
+/// Unanswered requests by class; only classes that occurred.
 pub fn by_class(counters: &Counters) -> BTreeMap<String, u64> {
     let classes = NoAnswer::ALL.iter().map(|class| {
         (

@@ -1,5 +1,5 @@
-//! What a run lost with processes that were lost while it went on: for each of them the arrivals that nobody sent, those of which nobody
-//! knows whether they were sent, and the seconds that are not like the others. Whether that matters is judged elsewhere.
+//! What a run lost with its lost nodes: unsent arrivals, unknown arrivals, and the affected
+//! seconds.
 
 use record::{NodeLost, Run, RunState};
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub struct Loss {
     pub text: String,
 }
 
-/// The processes that a run lost, by number.
+/// Lost nodes, by number.
 #[must_use]
 pub fn losses(run: &Run) -> Vec<Loss> {
     let (lost, end_ns) = (run.nodes_lost(), load_end_ns(run));
@@ -66,14 +66,14 @@ pub fn losses(run: &Run) -> Vec<Loss> {
     lost.iter().map(loss).collect()
 }
 
-/// How many arrivals nobody had to send, because a process was lost.
+/// Arrivals that were unsent because a node was lost.
 #[must_use]
 pub fn unsent_with_nodes(run: &Run) -> u64 {
     nobodys(run).unwrap_or_else(|| so_far(run).0)
 }
 
-/// The arrivals of a run that came to its end which no process had as due, and which no lost one may have sent: exact, whatever was told
-/// of them. None where others are missing as well, of which nobody has told.
+/// Exact number of arrivals of a completed run that no node had and no lost node may have sent.
+/// `None` if parts are missing.
 fn nobodys(run: &Run) -> Option<u64> {
     let planned = run.manifest.load.planned?;
     let is_told = run.missing.is_empty() && run.lost().next().is_none();
@@ -81,14 +81,14 @@ fn nobodys(run: &Run) -> Option<u64> {
     is_known.then(|| planned.saturating_sub(due(run) + run.unknown()))
 }
 
-/// What was due of all processes, what one of them counted that others had taken over by then left out.
+/// Arrivals due on all nodes, without those that a lost node counted and others took over.
 pub(super) fn due(run: &Run) -> u64 {
     let rows = run.totals.rows.values();
     let due: u64 = rows.map(|row| row.run.due).sum();
     due.saturating_sub(run.counted_twice())
 }
 
-/// Of a run that ended before its load did, or goes on: what of a lost process nobody has sent by now.
+/// Unsent arrivals of a lost node so far, in a run that is in progress or ended early.
 fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     let end_ns = run.totals.last_end_ns();
     if lost
@@ -97,7 +97,7 @@ fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     {
         return lost.unsent;
     }
-    // As much as each of the others had to do meanwhile, give or take what one interval has.
+    // Each node had an equal share, within one interval.
     let meanwhile = run.totals.rows.values();
     let meanwhile = meanwhile.filter(|row| row.span.0 >= lost.lease_ends_ns);
     let due: u64 = meanwhile.map(|row| row.run.due).sum();
@@ -106,14 +106,14 @@ fn unsent_so_far(run: &Run, lost: &NodeLost) -> u64 {
     (due / others.max(1)).min(lost.unsent)
 }
 
-/// Of a run that ended before its load did, or goes on: what was lost with processes by now, as (unsent, unknown).
+/// Arrivals lost with nodes so far, as (unsent, unknown).
 pub(super) fn so_far(run: &Run) -> (u64, u64) {
     let lost = losses(run);
     let unsent = lost.iter().map(|loss| loss.unsent).sum();
     (unsent, lost.iter().map(|loss| loss.unknown).sum())
 }
 
-/// Whether it goes on, or nobody knows whether it does.
+/// Whether the run is in progress, or may be.
 pub(super) fn is_open(run: &Run) -> bool {
     run.manifest.state == RunState::Running || run.cut.is_some()
 }

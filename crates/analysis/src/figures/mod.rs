@@ -1,5 +1,4 @@
-//! Figures as the record has them: ledgers, percentiles, causes of errors, rates, and how far they may be off. Nothing is judged
-//! here, and nothing is put into sentences.
+//! Figures of the record: ledgers, percentiles, causes of errors, rates, confidence intervals.
 
 mod confidence;
 mod errors;

@@ -1,14 +1,14 @@
-//! How long a run took, and shares and rates of what it counted.
+//! Duration, shares and rates.
 
 use record::{Run, RunState};
 
-/// A share; none of nothing.
+/// `None` if `of` is 0.
 #[must_use]
 pub fn share_of(n: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| n as f64 / of as f64)
 }
 
-/// From the start to the last completion or the end of the load (or the moment at which the run was stopped), whichever is later.
+/// Start to last completion or end of load (or stop), whichever is later.
 #[must_use]
 pub fn elapsed_ns(run: &Run) -> u64 {
     let load_end = load_end_ns(run);
@@ -22,7 +22,7 @@ pub fn elapsed_ns(run: &Run) -> u64 {
     load_end.max(last_end)
 }
 
-/// The end of the load, or the moment at which the run was stopped, or that up to which the record of a killed run goes.
+/// End of the load, the stop, or the end of a cut-off record.
 #[must_use]
 pub fn load_end_ns(run: &Run) -> u64 {
     if let Some(cut) = run.cut {
@@ -35,7 +35,7 @@ pub fn load_end_ns(run: &Run) -> u64 {
     }
 }
 
-/// So many in so many nanoseconds, per second; 0 of no time.
+/// Per second; 0 for no time.
 #[must_use]
 pub fn per_second(count: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 {

@@ -1,5 +1,5 @@
-//! What is known of a percentile that fewer than ten samples lie beyond: where it lies in the sample, and within which bounds. It is
-//! never a sure figure; nothing here is judged by it.
+//! Percentiles with fewer than ten samples beyond them: an estimate with bounds. Not used in
+//! judgements.
 
 use measure::confidence::{Interval, Windows};
 use record::units;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Sampled};
 
-/// A sample that more likely than not has nothing at or above a percentile cannot hold it.
+/// A sample that probably holds nothing at or above a percentile gives no value.
 const CANNOT_HOLD: f64 = 0.5;
 
 /// A percentile of few samples with its 95 % interval. Where neither `ns` nor `at_least_ns` is set its rank falls among requests
@@ -34,7 +34,7 @@ pub struct Thin {
 }
 
 impl Thin {
-    /// What a sample tells of a quantile that few of its values lie beyond.
+    /// Estimates a quantile with few samples beyond it.
     pub(super) fn new(sampled: &Sampled, figure: Figure, q: f64, windows: &Windows) -> Thin {
         let interval = sampled.interval(windows, q);
         let low_ns = interval.filter(|i| i.has_low).map(|i| i.low_ns);
@@ -68,7 +68,8 @@ impl Thin {
         }
     }
 
-    /// `280–401`, `280–≥ 401`, `from 280`: a bound in the unit of the value goes without. None where nothing is known.
+    /// `280–401`, `280–≥ 401`, `from 280`, without the unit of the value. `None` if nothing is
+    /// known.
     #[must_use]
     pub fn interval(&self) -> Option<String> {
         let unit = self.ns.or(self.at_least_ns).map(units::time);
@@ -135,10 +136,9 @@ mod tests {
     fn a_sample_that_cannot_hold_a_percentile_tells_that_it_is_no_less_than_its_largest() {
         let three = sampled([100, 200, 300].map(|ms| ms * MS), 0);
         assert_eq!(text(&three, 0.99), "≥ 300 ms? (from 200)");
-        // Nine values hold a p90 more likely than not.
+        // Nine values probably hold a p90.
         let nine = sampled((1..=9).map(|i| i * 100 * MS), 0);
         assert_eq!(text(&nine, 0.9), "900 ms? (600–≥ 900)");
-        // One value bounds nothing.
         assert_eq!(text(&sampled([MS], 0), 0.5), "1.00 ms? (?–≥ 1.00)");
     }
 

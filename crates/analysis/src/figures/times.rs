@@ -1,5 +1,5 @@
-//! Statistics of a time over answered and unanswered requests together. A percentile whose rank falls among the unanswered is
-//! `at least t` when all of those were given up for taking too long, and unknown otherwise; it is never left out.
+//! Statistics of a time over answered and unanswered requests. A percentile among the unanswered is
+//! `at least t` if all of them timed out, otherwise unknown.
 
 use measure::{
     NoAnswer, TimeKind,
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Thin;
 use record::{LabelTotals, units};
 
-/// Percentiles with fewer samples beyond them may be chance: nothing is judged or concluded by them, and renderings mark them.
+/// Percentiles with fewer samples beyond them may be chance: they are marked and not judged.
 pub const ENOUGH_BEYOND: u64 = 10;
 
 /// One figure of a distribution in which some values are unknown: exactly one of the first three is set, or `too_few`, or `not_given`.
@@ -44,7 +44,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A time that is known, of samples of which nothing else is.
+    /// A known time of otherwise unknown samples.
     #[must_use]
     pub fn from_ns(ns: u64) -> Figure {
         Figure {
@@ -53,7 +53,7 @@ impl Figure {
         }
     }
 
-    /// A figure that the tool that measured did not give.
+    /// A figure that the measuring tool did not report.
     #[must_use]
     pub fn not_given() -> Figure {
         Figure {
@@ -62,7 +62,7 @@ impl Figure {
         }
     }
 
-    /// The figure without its interval: `412 ms`, `≥ 10.0 s`, `312 ms?` where it may be chance.
+    /// Without the interval: `412 ms`, `≥ 10.0 s`, or `312 ms?` if it may be chance.
     #[must_use]
     pub fn value(&self) -> String {
         match self.thin {
@@ -111,18 +111,18 @@ pub struct Stats {
     pub max: Figure,
 }
 
-/// The samples of one kind of time, with those of which there is no time at all.
+/// Samples of one kind of time, including requests without a time.
 pub struct Sampled {
     kind: TimeKind,
     times: KindTimes,
-    /// Requests without an answer that have no sample of this kind: nothing was ever written.
+    /// Unanswered requests without a sample of this kind: nothing was written.
     untimed: u64,
-    /// Whether every unanswered request was given up for taking too long.
+    /// Whether all unanswered requests timed out.
     all_too_long: bool,
 }
 
 impl Sampled {
-    /// The samples of a kind. Where every request should have one, those without are counted as unanswered.
+    /// Where every request should have a sample, those without count as unanswered.
     pub fn from_totals(part: &LabelTotals, kind: TimeKind) -> Sampled {
         let mut times = KindTimes::from_slot(&part.slot, kind);
         if mutant::is(Mutant::ErrorsLeftOut) {
@@ -148,37 +148,36 @@ impl Sampled {
         }
     }
 
-    /// Answered and unanswered, those that have no time among the latter.
+    /// Requests without a time count as unanswered.
     pub fn into_times(self) -> KindTimes {
         let mut times = self.times;
         times.unanswered.record_n(0, self.untimed);
         times
     }
 
-    /// Which time.
     #[must_use]
     pub fn kind(&self) -> TimeKind {
         self.kind
     }
 
-    /// The 95 % interval of a quantile; none when the quantile falls among the unanswered, or of nothing.
+    /// 95 % confidence interval; `None` if the quantile is among the unanswered or there are no
+    /// samples.
     pub fn interval(&self, windows: &Windows, q: f64) -> Option<Interval> {
         confidence::interval(&self.times.answered, self.unanswered(), windows, q)
     }
 
-    /// Samples, those without a time included.
+    /// Number of samples, including those without a time.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.count() + self.untimed
     }
 
-    /// Of them without a complete answer.
     #[must_use]
     pub fn unanswered(&self) -> u64 {
         self.times.unanswered.count() + self.untimed
     }
 
-    /// The quantile over all, the unanswered ranking last; none of nothing.
+    /// Quantile over all samples; the unanswered rank last. `None` without samples.
     pub fn quantile(&self, q: f64) -> Option<Figure> {
         let rank = histogram::rank_of(q, self.count())?;
         let beyond = self.count() - rank;
@@ -201,8 +200,8 @@ impl Sampled {
         })
     }
 
-    /// The same, if enough samples lie beyond it to give it, else what is known of it; the largest always. Samples are taken to be
-    /// independent of each other.
+    /// The quantile if enough samples are beyond it, otherwise an estimate. Samples are assumed
+    /// independent.
     pub fn given_quantile(&self, q: f64) -> Option<Figure> {
         self.given(q, &Windows::default())
     }
@@ -220,28 +219,27 @@ impl Sampled {
         })
     }
 
-    /// Samples above a bound; the unanswered are.
+    /// Samples above a bound, including the unanswered.
     pub fn above(&self, bound_ns: u64) -> u64 {
         self.times.answered.above(bound_ns) + self.unanswered()
     }
 
-    /// The mean of the answered ones.
+    /// Mean of answered requests.
     pub fn mean_ns(&self) -> Option<f64> {
         self.times.answered.mean()
     }
 
-    /// All statistics, those with few samples beyond them as well: for figures that say something of the generator, not of
-    /// the server. None of nothing.
+    /// All statistics, without a minimum number of samples: for figures of the generator.
     pub fn raw_stats(&self) -> Option<Stats> {
         self.figures(|q| self.quantile(q))
     }
 
-    /// All statistics; none of nothing. Samples are taken to be independent of each other.
+    /// All statistics; samples are assumed independent. `None` without samples.
     pub fn stats(&self) -> Option<Stats> {
         self.stats_in(&Windows::default())
     }
 
-    /// The same, of samples that hang together as these windows show.
+    /// All statistics, for samples that are correlated as in these windows.
     pub fn stats_in(&self, windows: &Windows) -> Option<Stats> {
         self.figures(|q| self.given(q, windows))
     }
@@ -280,7 +278,7 @@ mod tests {
         for ns in [10, 20, 5000] {
             part.slot.record(TimeKind::Service, OutcomeClass::Ok, ns);
         }
-        // Given up with their users: after next to nothing, and after a while.
+        // Cancelled with their users, after different times.
         for ns in [1, 300] {
             part.slot
                 .record(TimeKind::Service, OutcomeClass::Unanswered, ns);
@@ -289,10 +287,10 @@ mod tests {
         part.slot.counters.unanswered[NoAnswer::Unfinished as usize] = 2;
         let sampled = Sampled::from_totals(&part, TimeKind::Service);
         assert_eq!(sampled.quantile(0.6).unwrap().ns, Some(5000));
-        // Whatever the two would have taken, the largest of all is no less than the largest that is known.
+        // The largest is at least the largest known value.
         let largest = sampled.quantile(1.0).unwrap();
         assert_eq!((largest.ns, largest.at_least_ns), (None, Some(5000)));
-        // The last but one: of five values, two are at least 300, and one is 5000.
+        // Of five values, two are at least 300 and one is 5000.
         assert_eq!(sampled.quantile(0.8).unwrap().at_least_ns, Some(300));
     }
 }

@@ -1,5 +1,5 @@
-//! Why the threads of a pool are all taken, where figures show it: who holds them, or that they compute and there are too few of them.
-//! Time spent per second is threads held (Little's law), so a sum of seconds tells as much as a level.
+//! Why all threads of a pool are busy: who holds them, or too few for the computation. Seconds per
+//! second are threads held (Little's law).
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,26 @@ use super::{
 };
 use record::units;
 
-/// Who holds this share of the threads is why they are taken.
+/// A holder with this share of the threads is the cause.
 const MOST: f64 = 0.6;
-/// Of several who do so together, each holds this share at least.
+/// Minimum share of each of several joint holders.
 const PART: f64 = 0.15;
-/// Labels whose value is who is waited for.
+/// Labels whose value is the service waited for.
 const WHOM: [&str; 4] = ["for", "downstream", "upstream", "on"];
 
-/// Why a pool is full.
 pub(super) struct Cause {
-    /// In words.
     pub text: String,
-    /// Who holds its threads; none: nobody does, there are too few.
+    /// `None` means there are too few threads.
     pub held_by: Option<String>,
 }
 
-/// The cause; none where nothing shows one. The pool has so many threads, and was full in this stretch.
+/// The cause, if figures show one, for a pool of this many threads that was full in this period.
 pub(super) fn cause(
     all: &[WatchedMetric],
     cores: Option<f64>,
     (stretch, threads): (TimeSpan, f64),
 ) -> Option<Cause> {
-    // Without the processor nobody knows whether whoever waits does not wait for it.
+    // Without CPU figures a waiter may be waiting for the CPU.
     let processor = processor::share(all, cores, stretch)?;
     if processor >= BUSY || threads <= 0.0 {
         return None;
@@ -55,9 +53,10 @@ pub(super) fn cause(
     })
 }
 
-/// Who holds most threads, and how many on average; several together where they are called one by one and none alone holds most.
+/// The main holder and its mean number of threads. Several together if they are called in sequence
+/// and none is large alone.
 fn most(all: &[WatchedMetric], stretch: TimeSpan, threads: f64) -> Option<(String, f64)> {
-    // By metric and by whom: a level and a sum that tell of the same are not added up.
+    // By metric and holder: a level and a sum of the same are not added.
     let mut held: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
     for one in all {
         let Some(who) = whom(one) else { continue };

@@ -1,6 +1,6 @@
-//! What saturated first: which of the resources that were measured beside the load reached its limit, when, at which rate, and - only
-//! where figures show it - why. Limits are known from pairs of metrics by name and meaning; whatever has none is "unknown" rather than a
-//! guess. A full pool is what everything else shows itself by, so it is named only where the processor is not behind it.
+//! First bottleneck: which resource reached its limit, when, at which rate and, if figures show it,
+//! why. Limits come from pairs of metrics; a resource without one is "unknown". A full pool is
+//! named only if the CPU is not the cause.
 
 mod holders;
 mod pools;
@@ -19,9 +19,10 @@ use record::{PoolFacts, Run, units};
 pub use scope::ResourceScope;
 use watched::{TimeSpan, WatchedMetric};
 
-/// Two limits that are reached within this time are reached together: looks are a second apart, and the processor is told as a mean.
+/// Limits reached within this time count as simultaneous: samples are a second apart, and CPU is a
+/// mean.
 const TOGETHER_NS: u64 = 3_000_000_000;
-/// A processor above this is behind whatever waits.
+/// Above this the CPU is the cause of waiting.
 const BUSY: f64 = 0.8;
 
 /// Which resources reached their limits.
@@ -65,29 +66,27 @@ pub struct Reached {
     pub held_by: Option<String>,
 }
 
-/// A resource with a limit, as far as it was looked at.
+/// A measured resource with a limit.
 struct Limited {
     resource: &'static str,
     source: String,
     metric: String,
     limit: String,
-    /// Size of one instance: threads, connections, cores.
+    /// Of one instance: threads, connections, cores.
     size: f64,
-    /// Since when it was at its limit, if it ever was.
+    /// The period at its limit, if any.
     stretch: Option<TimeSpan>,
-    /// Of a pool.
     pool: Option<PoolLevel>,
 }
 
-/// How full a pool was.
 struct PoolLevel {
-    /// Whether requests waited for it when it was full.
+    /// Whether requests waited while it was full.
     waits: bool,
-    /// What was free: moment and number.
+    /// Free slots by moment.
     free: Vec<(u64, f64)>,
 }
 
-/// What saturated; none where nothing was measured of a service.
+/// The first bottleneck; `None` if no service was measured.
 pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
     let rate = |at_ns: u64| {
         let moment = moments
@@ -98,7 +97,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
             moment.length_ns(),
         ))
     };
-    // The machine that generates the load is no service, and whoever else works on it is none either.
+    // The generator's machine and its other processes are not a service.
     let of_a_service = run
         .server
         .series
@@ -110,7 +109,7 @@ pub(crate) fn find(run: &Run, moments: &[Moment<'_>]) -> Option<Saturation> {
     saturation.map(|found| with_unmatched(found, &pools::unmatched(&all, &run.manifest.pools)))
 }
 
-/// Adds metrics of declared pools that never came: a pool that nothing measured cannot be told from one that never was full.
+/// Adds declared pools whose metrics never appeared: such a pool may have been full.
 fn with_unmatched(mut found: Saturation, missing: &[String]) -> Saturation {
     if !missing.is_empty() {
         let names = missing.join(", ");
@@ -119,7 +118,6 @@ fn with_unmatched(mut found: Saturation, missing: &[String]) -> Saturation {
     found
 }
 
-/// The same without declared pools.
 #[cfg(test)]
 fn judge(
     all: &[WatchedMetric],
@@ -129,7 +127,7 @@ fn judge(
     judge_with(all, &[], cores, rate)
 }
 
-/// The same of what was looked at. `cores` are those of this machine, `rate` the requests per second at a moment.
+/// `cores` is of this machine, `rate` is requests/s at a moment.
 fn judge_with(
     all: &[WatchedMetric],
     declared: &[PoolFacts],
@@ -154,7 +152,7 @@ fn judge_with(
     })
 }
 
-/// Leaves out what a second source tells of a pool that is known by another.
+/// Drops pools that a second source measured too.
 fn without_doubles(pools: Vec<Limited>) -> Vec<Limited> {
     let mut kept: Vec<Limited> = Vec::new();
     for pool in pools {
@@ -176,7 +174,7 @@ fn names(limited: &[Limited]) -> Vec<String> {
     names
 }
 
-/// Instances of one resource as one.
+/// Merges instances of one resource.
 fn gathered(
     limited: &[Limited],
     all: &[WatchedMetric],
@@ -199,7 +197,7 @@ fn gathered(
         let others: Vec<&Limited> = limited.iter().filter(same).collect();
         let at_their_limit: Vec<TimeSpan> =
             others.iter().filter_map(|other| other.stretch).collect();
-        // The first of several instances, and of several metrics of one resource, speaks for all.
+        // The earliest of several instances or metrics represents the resource.
         let earliest = limited
             .iter()
             .filter(|other| other.resource == one.resource && other.source == one.source)
@@ -230,7 +228,7 @@ fn gathered(
     reached
 }
 
-/// The limit in words: of several instances of a pool what is left of all that are full.
+/// The limit in words, with the remaining capacity of all full instances.
 fn limit(one: &Limited, instances: &[&Limited]) -> String {
     if one.pool.is_none() {
         return one.limit.clone();
@@ -240,7 +238,7 @@ fn limit(one: &Limited, instances: &[&Limited]) -> String {
     pools::left(full().map(|other| other.size).sum(), waits)
 }
 
-/// Which was first; none where nobody can tell.
+/// The first one reached; `None` if undetermined.
 fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Option<usize> {
     let earliest = reached.first()?;
     let is_processor =
@@ -256,7 +254,7 @@ fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Opti
     let busy = processor::share(all, cores, stretch).is_some_and(|share| share >= BUSY);
     let together = |one: &Reached| one.at_ns - earliest.at_ns <= TOGETHER_NS;
     match processor {
-        // Whoever waits for the processor holds what else there is: the pool is full because of it.
+        // Requests that wait for the CPU hold threads: the pool is full because of the CPU.
         Some(place) if busy || together(&reached[place]) => Some(place),
         _ if busy => None,
         _ => {
@@ -266,7 +264,6 @@ fn first(reached: &[Reached], all: &[WatchedMetric], cores: Option<f64>) -> Opti
     }
 }
 
-/// A moment to the second, as exact as looks are.
 fn second(at_ns: u64) -> String {
     units::duration((at_ns + SECOND / 2) / SECOND * SECOND)
 }

@@ -1,5 +1,5 @@
-//! Pools: of threads, of connections, of descriptors. Each is known by a pair of metrics of one source, what is used (or free) and how
-//! much there is, and where there is one by a third: how many wait.
+//! Pools of threads, connections or descriptors. A pair of metrics gives use (or free) and size; a
+//! third may give the queue.
 
 use record::PoolFacts;
 
@@ -8,21 +8,17 @@ use super::{
     watched::{TimeSpan, WatchedMetric},
 };
 
-/// Threads of a server.
 pub const THREADS: &str = "thread pool";
 
-/// So many looks in a row at a full pool, whoever waits.
+/// Consecutive samples of a full pool that count without a queue.
 const MANY_LOOKS: usize = 10;
 
-/// How a pool tells of itself.
+/// Metrics of a pool, by the last words of their names.
 struct Pair {
     resource: &'static str,
     is_reported: Tells,
-    /// The last words of the metric that says how much is used, or free.
     level: &'static str,
-    /// Of the one that says how much there is.
     limit: &'static str,
-    /// Of the one that says how many wait, where there is one.
     waiting: Option<&'static str>,
 }
 
@@ -46,17 +42,17 @@ const fn pair(
     }
 }
 
-/// Connections of one instance to something behind it.
+/// Connections of one instance to a downstream.
 pub(super) const CONNECTIONS: &str = "connection pool";
-/// Connections that a database takes of all.
+/// Connections that a database accepts in total.
 pub(super) const OF_DATABASE: &str = "connections of the database";
-/// Connections that Redis takes of all.
+/// Connections that Redis accepts in total.
 pub(super) const OF_REDIS: &str = "clients of Redis";
-/// Whatever the plan declares as one.
+/// A pool declared in the plan.
 const DECLARED: &str = "pool";
 const DESCRIPTORS: &str = "descriptors";
 
-/// Puma by its own words and by its exporters'; Tomcat, Jetty, Hikari by Micrometer's; databases; processes.
+/// Puma and its exporters; Tomcat, Jetty and Hikari through Micrometer; databases; processes.
 const PAIRS: [Pair; 11] = [
     pair(
         THREADS,
@@ -129,16 +125,15 @@ const PAIRS: [Pair; 11] = [
     ),
 ];
 
-/// What is left of a full pool, in words.
 pub(super) fn left(size: f64, waits: bool) -> String {
     let waits = if waits { ", and requests wait" } else { "" };
     format!("0 of {size} left{waits}")
 }
 
-/// Whether two sources measured one pool: pools of one size that were as full look by look. Where neither ever changed, only if they have
-/// names of their own for it: two instances of one service call their metrics the same.
+/// Whether two sources measured one pool: equal size and equal use in each sample. If both are
+/// constant, metric names must differ, since instances of one service use equal names.
 pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
-    /// Looks of two sources are at most so far apart, and so many of a hundred must agree.
+    /// Maximum distance of two samples, and percentage that must agree.
     const APART_NS: u64 = 1_100_000_000;
     const AGREE: usize = 90;
     const LEAST: usize = 5;
@@ -167,7 +162,7 @@ pub(super) fn is_one_pool(one: &Limited, other: &Limited) -> bool {
     is_alike && (levels.len() > 2 || one.metric != other.metric)
 }
 
-/// Every pool that is known by the names of its metrics, and every one that the plan declares.
+/// Known pools, and those declared in the plan.
 pub(super) fn limits(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limited> {
     let known = PAIRS
         .iter()
@@ -179,7 +174,7 @@ pub(super) fn limits(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<Limit
     declared.chain(known).collect()
 }
 
-/// Declared pools of which a metric never came, in words.
+/// Declared pools without one of their metrics.
 pub(super) fn unmatched(all: &[WatchedMetric], declared: &[PoolFacts]) -> Vec<String> {
     let mut missing = Vec::new();
     for facts in declared {
@@ -203,7 +198,7 @@ fn by_declaration(
     level: &WatchedMetric,
     all: &[WatchedMetric],
 ) -> Option<Limited> {
-    // Of the same instance; else the only one there is.
+    // The same instance, or the only one.
     let other = |name: &str| {
         let mut of_name = all.iter().filter(|one| is_of(one, facts, name));
         let same = of_name.clone().find(|one| one.of == level.of);
@@ -223,7 +218,7 @@ fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Li
     pool(pair.resource, &pair.is_reported, level, (limit, waiting))
 }
 
-/// A pool by the series of what is used or free, of its size, and of what waits for it.
+/// Builds a pool from its use, size and queue.
 fn pool(
     resource: &'static str,
     tells: &Tells,
@@ -251,8 +246,8 @@ fn pool(
         Tells::Free => (*at_ns, *value),
         Tells::Used => (*at_ns, limit.at(*at_ns).unwrap_or(size) - value),
     });
-    // A pool that is nearly busy enough is full with a short line now and then, for some looks in a row even: a long line, or more looks.
-    // A line of nothing says little: the queue of Puma and others is the socket, which no metric counts.
+    // A pool below its limit may be full with a short queue for several samples. Required: a long
+    // queue, or more samples. An empty queue proves little, since some servers queue in the socket.
     let has_a_line = |stretch: TimeSpan| {
         let Some(waiting) = waiting else { return false };
         let is_long = |at_ns: u64, n: f64| {

@@ -1,38 +1,35 @@
-//! The processor: as a share, as cores in use beside cores that there are, as time for which a control group was held back.
+//! CPU: as a share, as cores used of cores available, or as time throttled.
 
 use super::{
     Limited,
     watched::{TimeSpan, WatchedMetric},
 };
 
-/// Busy cores.
 pub(super) const CPU: &str = "CPU";
-/// What a control group may use.
 pub(super) const QUOTA: &str = "CPU quota";
 
-/// From this share on it is at its limit.
+/// From this share on the CPU is at its limit.
 const FULL: f64 = 0.95;
-/// A control group that is held back for this much of the time is at its quota, in cores.
+/// A control group throttled for this share of time is at its quota.
 const THROTTLED: f64 = 0.1;
-/// Seconds for which a container's group was held back, as cAdvisor tells them.
+/// cAdvisor's seconds of throttling.
 const HELD_BACK: &str = "container_cpu_cfs_throttled_seconds_total";
-/// Last words of metrics that are shares of all cores, from 0 to 1.
+/// Metrics that are a share of all cores, by the last words of their names.
 const RATIOS: [&str; 4] = [
     "cpu_ratio",
     "system_cpu_usage",
     "process_cpu_usage",
     "cpu_utilization",
 ];
-/// Last words of metrics that count seconds of processor time, and of those that say how many cores there are.
+/// Metrics of CPU seconds, and of the number of cores.
 const SECONDS: [&str; 2] = ["process_cpu_seconds_total", "process_cpu_seconds"];
 const CORES: [&str; 3] = ["instance_cores", "system_cpu_count", "machine_cpu_cores"];
 
-/// How the processor of one instance is told of.
 struct ProcessorSource<'a> {
     by: &'a WatchedMetric,
-    /// What is full; none: it is told as a share already.
+    /// `None` if the values are shares already.
     cores: Option<f64>,
-    /// What 1 is of its values, where it is a share: 100 of per cents.
+    /// Value that means all cores: 100 for percentages.
     scale: f64,
 }
 
@@ -42,7 +39,6 @@ impl ProcessorSource<'_> {
     }
 }
 
-/// Every processor that tells of itself.
 pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> {
     let reported = sources(all, cores).into_iter().map(|reported| {
         let size = reported.cores.unwrap_or(1.0);
@@ -78,7 +74,7 @@ pub(super) fn limits(all: &[WatchedMetric], cores: Option<f64>) -> Vec<Limited> 
     reported.chain(throttled).collect()
 }
 
-/// The busiest processor of a service in a stretch of time, as a share; none where nobody tells.
+/// CPU share of the busiest process of a service; `None` if unknown.
 pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan) -> Option<f64> {
     let shares = sources(all, cores)
         .into_iter()
@@ -88,7 +84,7 @@ pub(super) fn share(all: &[WatchedMetric], cores: Option<f64>, stretch: TimeSpan
     })
 }
 
-/// Cores in use in a stretch of time, all instances together; none where nobody tells.
+/// Cores in use by all instances; `None` if unknown.
 pub(super) fn cores_in_use(
     all: &[WatchedMetric],
     cores: Option<f64>,
@@ -123,7 +119,6 @@ fn sources(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>
                 });
             }
             if is_cpu(one) && of_process(one) {
-                // A process of this machine.
                 return Some(ProcessorSource {
                     by: one,
                     cores: Some(cores?),

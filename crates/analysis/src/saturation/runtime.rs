@@ -1,21 +1,19 @@
-//! What runs out inside a process, whatever else there is: the one thread of an event loop, the heap of a garbage collector. Known by plain
-//! names that `sampling` gives to what usual exporters say.
+//! Limits inside a process: the thread of an event loop, the heap of a garbage collector. Uses the
+//! names that `sampling` gives to metrics.
 
 use super::{Limited, watched::WatchedMetric};
 
-/// Whatever a loop does one after the other.
 pub(super) const EVENT_LOOP: &str = "event loop";
 pub(super) const HEAP: &str = "heap";
 
-/// A loop that comes to what is due so much later has no time left.
+/// Lag from which an event loop is saturated.
 const LAG_S: f64 = 0.1;
-/// Its lag by what is usual of it; where that is not told, by what it is at the look.
+/// The median lag, otherwise the current one.
 const LAGS: [&str; 2] = ["event-loop-lag-p50", "event-loop-lag"];
-/// From this share on a heap is full, if collecting takes that much of the time.
+/// A heap is full from this share on, if collection takes this share of time.
 const FULL: f64 = 0.95;
 const COLLECTING_PERCENT: f64 = 10.0;
 
-/// Every event loop and every heap that tells of itself.
 pub(super) fn limits(all: &[WatchedMetric]) -> Vec<Limited> {
     let loops = all.iter().filter_map(|one| {
         let is_told = |name: &str| {
@@ -41,7 +39,7 @@ fn heap(used: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
     let before = used.before("heap-used")?;
     let max = used.sibling(all, before, "heap-max")?;
     let collecting = used.sibling(all, before, "gc-time");
-    // Full before each collection is what a heap is for.
+    // A heap is normally full before each collection.
     let collects = |at_ns: u64| {
         let share = collecting.and_then(|collecting| collecting.at(at_ns));
         share.is_some_and(|share| share >= COLLECTING_PERCENT)
@@ -85,7 +83,7 @@ mod tests {
     };
 
     fn lasting(source: &str, all: &[(&str, [f64; 2])]) -> Vec<WatchedMetric> {
-        // The first thirty seconds, and the thirty behind them.
+        // Thirty seconds each.
         let values = |[before, after]: [f64; 2]| {
             (0..60).map(move |second| if second < 30 { before } else { after })
         };

@@ -1,18 +1,15 @@
-//! Whose a resource is: each instance's own, so that more instances bring more of it, or one that all of them share. By what it is, by
-//! who holds it and by the names that users give; it says nothing of how much of it there is.
+//! Whether each instance has its own resource or all share one, by kind, holder and name.
 
 use super::{Reached, pools};
 
-/// Whose a resource is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceScope {
-    /// Each instance has its own.
     Instance,
-    /// All instances have this one together: what it is, in words.
+    /// With a description.
     Shared(String),
 }
 
-/// Names of what there is one of, however many instances there are: words, or what they begin or end with.
+/// Words of names for shared resources.
 const SHARED: [&str; 15] = [
     "lock",
     "mutex",
@@ -32,7 +29,6 @@ const SHARED: [&str; 15] = [
 ];
 
 impl ResourceScope {
-    /// Of a resource that reached its limit.
     pub fn from_reached(reached: &Reached) -> ResourceScope {
         match reached.resource.as_str() {
             pools::CONNECTIONS => {

@@ -1,4 +1,4 @@
-//! Simulated services whose limit is known: what is named must be that limit or nothing, never another one.
+//! Simulated services with a known limit: the result must be that limit or unknown.
 
 use std::collections::VecDeque;
 
@@ -6,22 +6,20 @@ use plan::rng::{Purpose, Rng};
 
 use super::*;
 
-/// Steps of a second.
 const STEPS: u64 = 100;
 const SECONDS: u64 = 90;
 
-/// A service of threads, and what its requests ask for one after the other.
 #[derive(Clone, Copy)]
 struct ThreadService {
     threads: usize,
     cores: f64,
-    /// Seconds of a core.
+    /// Seconds of CPU.
     cpu: f64,
-    /// Seconds under a lock that only one holds at a time.
+    /// Seconds under an exclusive lock.
     lock: f64,
-    /// Seconds at a downstream, before and behind the half of the run.
+    /// Seconds at a downstream, in the first and second half.
     downstream: [f64; 2],
-    /// Requests per second at the beginning and at the end.
+    /// At the start and at the end.
     rate: [f64; 2],
 }
 
@@ -40,7 +38,6 @@ struct Request {
     downstream: f64,
 }
 
-/// What a second of a service looked like from outside.
 #[derive(Default)]
 struct ServiceSecond {
     free: f64,
@@ -61,7 +58,7 @@ fn simulated(service: ThreadService, seed: u64) -> Vec<ServiceSecond> {
         let rate = service.rate[0] + (service.rate[1] - service.rate[0]) * share;
         let downstream = service.downstream[usize::from(share >= 0.5)];
         for _ in 0..STEPS {
-            // Arrivals have no memory: each step is drawn afresh.
+            // Arrivals are memoryless, so each step is drawn independently.
             let mut at = rng.exponential() / rate;
             while at < dt {
                 line.push_back(Request {
@@ -91,7 +88,8 @@ fn taken_up(service: ThreadService, line: &mut VecDeque<Request>, running: &mut 
     }
 }
 
-/// Everybody gets on by a step: those who compute share the cores, one has the lock, the others wait for the downstream.
+/// Advances all requests by a step: computing ones share the cores, one holds the lock, the rest
+/// wait.
 fn step(service: ThreadService, running: &mut Vec<Request>, dt: f64, seen: &mut ServiceSecond) {
     let computing = running.iter().filter(|request| request.cpu > 0.0).count() as f64;
     let speed = (service.cores / computing.max(1.0)).min(1.0);
@@ -131,7 +129,7 @@ pub(super) fn metric(
     }
 }
 
-/// As a Puma and its exporter would tell of it.
+/// Metrics as Puma and its exporter report them.
 fn metrics(service: ThreadService, seen: &[ServiceSecond]) -> Vec<WatchedMetric> {
     let of = |name: &str, value: &dyn Fn(&ServiceSecond) -> f64| {
         metric("puma", name, Some("0"), seen.iter().map(value))
@@ -168,7 +166,7 @@ pub(super) fn judged(all: &[WatchedMetric]) -> Saturation {
     judge(all, Some(4.0), &|_| Some(100.0)).expect("something was watched")
 }
 
-/// What is named of a service: the resource, and the first words of the cause.
+/// Resource named, with the first words of the cause.
 fn named(service: ThreadService, seed: u64) -> Option<String> {
     let saturation = judged(&metrics(service, &simulated(service, seed)));
     let first = &saturation.reached[saturation.first?];
@@ -182,7 +180,7 @@ fn named(service: ThreadService, seed: u64) -> Option<String> {
     })
 }
 
-/// Of twenty runs at least nineteen name it, and none names anything else.
+/// At least 19 of 20 runs name it, and none names another.
 fn always(service: ThreadService, expected: Option<&str>) {
     let named: Vec<Option<String>> = (1..=20).map(|seed| named(service, seed)).collect();
     let right = named
@@ -265,7 +263,7 @@ fn the_processor_is_named_though_the_pool_is_full_too() {
 #[test]
 fn where_nothing_is_full_nothing_is_named() {
     always(CALM, None);
-    // At 80 % of what its threads can do a line forms now and then.
+    // At 80 % of capacity queues form occasionally.
     let near = ThreadService {
         downstream: [0.19, 0.19],
         rate: [64.0, 64.0],
@@ -299,7 +297,7 @@ fn without_the_figures_a_cause_is_not_told() {
             .sentence
             .ends_with("why it is full, what was measured does not show.")
     );
-    // Without the processor nobody knows what whoever waits is waiting for.
+    // Without CPU figures the cause of waiting is unknown.
     let mut all = metrics(service, &simulated(service, 3));
     all.retain(|one| !one.metric.contains("cpu"));
     let saturation = judged(&all);
@@ -418,7 +416,7 @@ fn instances_are_one_resource_and_the_first_of_them_is_its_moment() {
 #[test]
 fn a_gap_is_no_state() {
     let mut full = metric("puma", "pool_capacity", None, (0..9).map(|_| 0.0));
-    // Four looks, a gap of a minute, five looks: only the latter last.
+    // Four samples, a gap of a minute, five samples: only the last five count.
     for look in full.looks.iter_mut().skip(4) {
         look.0 += 60 * SECOND;
     }
@@ -469,7 +467,7 @@ fn a_pool_without_a_free_thread_is_full_whatever_its_backlog_says() {
         assert!(reported.sentence.contains(words), "{}", reported.sentence);
         assert_eq!(reported.reached[0].resource, pools::THREADS);
     }
-    // For some looks only, and without a line, it was just enough.
+    // Full for a few samples, without a queue: just enough.
     let all = puma("puma", EXPORTER, 2, &|t| if t < 6 { 0.0 } else { 4.0 }, 0.0);
     let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
     assert!(reported.reached.is_empty(), "{}", reported.sentence);
@@ -483,7 +481,7 @@ fn one_pool_that_two_sources_measure_is_one_pool() {
     let reported = judge(&all, None, &|_| Some(300.0)).unwrap();
     assert_eq!(reported.reached.len(), 1, "{}", reported.sentence);
     assert_eq!(reported.first, Some(0), "{}", reported.sentence);
-    // Two services of one kind that are full all the time are two.
+    // Two services of one kind, both always full.
     let mut all = puma("one", EXPORTER, 1, &|_| 0.0, 0.0);
     all.extend(puma("two", EXPORTER, 1, &|_| 0.0, 0.0));
     let reported = judge(&all, None, &|_| Some(300.0)).unwrap();

@@ -1,30 +1,26 @@
-//! What was looked at, as saturation sees it: a metric's name by its last words, its values look by look, and for how long something
-//! was so. It knows no resource.
+//! Metrics for the saturation analysis: by the last words of the name, sample by sample.
 
 use record::server;
 
-/// The source that is the machine which generates the load.
+/// Source of the generator's machine.
 pub(super) const GENERATOR: &str = "host";
-/// So many looks in a row make a state.
+/// Consecutive samples that make a state.
 const LOOKS: usize = 5;
-/// Looks further apart than this are not in a row; of a source that looks seldom, than this many times what they usually are.
+/// Maximum distance of consecutive samples; for slow sources a multiple of the usual distance.
 const APART_NS: u64 = 3_500_000_000;
 const TIMES_APART: f64 = 2.5;
-/// What is said of the beginning of a state is said of this much of it.
+/// Minimum duration that describes the start of a state.
 pub(super) const AT_LEAST_NS: u64 = 5_000_000_000;
 
-/// A metric over time.
 pub(super) struct WatchedMetric {
     pub source: String,
     pub metric: String,
-    /// Which of several.
     pub of: Option<String>,
     pub unit: String,
-    /// Moment and value: a level, or the growth per second.
+    /// Level, or growth per second, by moment.
     pub looks: Vec<(u64, f64)>,
 }
 
-/// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeSpan {
     pub from_ns: u64,
@@ -46,14 +42,14 @@ impl WatchedMetric {
         }
     }
 
-    /// What stands before the last words of the metric's name, if those are its last words: `worker_status.last_status.` of
+    /// The part of the name before these last words: `worker_status.last_status.` for
     /// `worker_status.last_status.backlog` and `backlog`.
     pub fn before(&self, last: &str) -> Option<&str> {
         let before = self.metric.strip_suffix(last)?;
         (before.is_empty() || before.ends_with(['.', '_', ':', '-', '/'])).then_some(before)
     }
 
-    /// Another metric of the same source and instance, with the same words before its last ones.
+    /// Another metric of the same source, instance and prefix.
     pub fn sibling<'a>(
         &self,
         all: &'a [WatchedMetric],
@@ -65,7 +61,6 @@ impl WatchedMetric {
         })
     }
 
-    /// The value at a look.
     pub fn at(&self, at_ns: u64) -> Option<f64> {
         let place = self
             .looks
@@ -74,7 +69,7 @@ impl WatchedMetric {
         Some(self.looks[place].1)
     }
 
-    /// The mean of the looks in a stretch of time; none without any.
+    /// Mean of the samples in a period; `None` without samples.
     pub fn mean(&self, stretch: TimeSpan) -> Option<f64> {
         let within = self
             .looks
@@ -86,7 +81,7 @@ impl WatchedMetric {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// The value of a label of its instance: `for` of `instance=0,for=lorota`.
+    /// Value of a label: `for` of `instance=0,for=lorota`.
     pub fn label(&self, name: &str) -> Option<&str> {
         let labels = self.of.as_deref()?.split(',');
         labels
@@ -95,14 +90,14 @@ impl WatchedMetric {
             .map(|(_, value)| value)
     }
 
-    /// The first time that something is so for several looks in a row, and until when.
+    /// The first period in which a condition holds for consecutive samples.
     pub fn lasting(&self, is_so: impl Fn(u64, f64) -> bool) -> Option<TimeSpan> {
         let mut all = self.runs(is_so).into_iter();
         all.find(|(_, looks)| *looks >= LOOKS)
             .map(|(stretch, _)| stretch)
     }
 
-    /// The stretches in which something is so look by look, with how many looks each has.
+    /// All periods in which a condition holds, with their number of samples.
     pub fn runs(&self, is_so: impl Fn(u64, f64) -> bool) -> Vec<(TimeSpan, usize)> {
         let apart_ns = self.apart_ns();
         let mut runs: Vec<(TimeSpan, usize)> = Vec::new();

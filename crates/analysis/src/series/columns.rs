@@ -1,5 +1,5 @@
-//! The columns: one figure per point. Percentiles are those of a point's own samples, however few: a point is a glimpse, not a
-//! measurement. One that falls among requests given up for taking too long is the time after which they were.
+//! Columns with one figure per point. Percentiles come from the point's own samples. A percentile
+//! among timed-out requests is their time limit.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,18 @@ use crate::figures::Sampled;
 use crate::moments::Moment;
 use record::IntervalRow;
 
-/// A figure per point; none where there is none.
+/// `None` where a point has no figure.
 pub type FigureColumn = Vec<Option<f64>>;
 
-/// Requests that failed or had no answer, by class: a request is in exactly one of them.
+/// Failed and unanswered requests, each in exactly one class.
 pub type Errors = BTreeMap<&'static str, Vec<u64>>;
 
-/// Classes of answers that were refused for their status, with its first digits.
+/// Classes of failed statuses, with their first digits.
 const BY_STATUS: [(&str, &[usize]); 3] = [
     ("status 4xx", &[4]),
     ("status 5xx", &[5]),
     ("other status", &[1, 2, 3]),
 ];
-/// Answers that were refused for what was in them.
 const BY_CONTENT: &str = "check or capture";
 
 /// All columns; see `docs/reference/series-json.md`.
@@ -70,7 +69,7 @@ pub struct Columns {
     pub throttled: Vec<f64>,
 }
 
-/// Percentiles of one kind of time, in nanoseconds.
+/// Nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(
     missing_docs,
@@ -111,7 +110,7 @@ pub fn build(moments: &[Moment<'_>]) -> Columns {
 }
 
 impl Columns {
-    /// The columns of answers by the first digit of their status, from 1.
+    /// Columns of responses by first digit of the status, from 1.
     pub fn classes(&mut self) -> [&mut Vec<u64>; 5] {
         [
             &mut self.status_1xx,
@@ -158,7 +157,6 @@ impl Columns {
         });
     }
 
-    /// The next point of every class of errors.
     fn errors(&mut self, by_status: [u64; 3], failed: u64, none: impl Fn(NoAnswer) -> u64) {
         let of_status: u64 = by_status.iter().sum();
         let classes = (BY_STATUS.iter().map(|(name, _)| *name)).zip(by_status);
@@ -247,11 +245,10 @@ impl Columns {
     }
 }
 
-/// Parts of so much time each, as a share of all of it.
 fn share_of(parts: &[(u64, u64)]) -> Option<f64> {
     let (part, of) = parts
         .iter()
         .fold((0, 0), |(part, of), (a, b)| (part + a, of + b));
-    // The kernel counts in ticks of its own: what a look finds may reach a little further back than the look before.
+    // Kernel ticks: a sample may overlap the previous one slightly.
     (!parts.is_empty()).then(|| (part as f64 / of.max(1) as f64).min(1.0))
 }

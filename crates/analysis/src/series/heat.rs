@@ -1,4 +1,4 @@
-//! Where the latency of answers lies over time: counts by column of time and row of latency. Rows are a tenth of a decade high.
+//! Heat map of latency over time. Ten rows per decade.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,18 @@ use serde::Serialize;
 use super::shape::Grid;
 use crate::moments::Moment;
 
-/// Columns of a heat map; more would be narrower than a pixel on paper.
+/// Maximum number of columns, each at least a pixel wide on paper.
 const COLUMNS: usize = 240;
-/// Rows per decade.
 const GRID: Grid = Grid(10.0);
 
-/// A heat map.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Heat {
-    /// What it is of: `response`, `iteration` or `service`.
     pub time: String,
-    /// So many points make a column.
+    /// Points per column.
     pub every: usize,
-    /// A row goes from its bound up to the next.
+    /// Lower bounds of the rows.
     pub bounds_ns: Vec<u64>,
-    /// By column: row, count, row, count, …; only rows that hold something.
+    /// Row, count, row, count, … for each column, without empty rows.
     pub columns: Vec<Vec<u64>>,
 }
 

@@ -1,5 +1,4 @@
-//! One label in depth: its course over time, for the line in its row, and what a reader sees who opens that - how its time is
-//! spread, what it is made of, and how it was in each phase.
+//! Details of one label: its history, distribution, parts and phases.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +13,8 @@ use crate::{
     summary::Summary,
 };
 
-/// Cells of the spread per decade.
 const GRID: Grid = Grid(10.0);
-/// Times of which there is no row: the parts of a request's, and what the test's own code sees of it.
+/// Times without a row of their own.
 const PARTS: [TimeKind; 4] = [
     TimeKind::Connect,
     TimeKind::Tls,
@@ -24,71 +22,51 @@ const PARTS: [TimeKind; 4] = [
     TimeKind::Script,
 ];
 
-/// A label over time, at most 60 points, and over the whole run.
+/// At most 60 points.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LabelSeries {
-    /// The label.
     pub id: u16,
-    /// The time that its percentiles are of, the one that its row shows: `response`, `service`, `iteration`; none where it has no time.
+    /// Time of its percentiles: `response`, `service` or `iteration`. `None` without a time.
     pub time: Option<&'static str>,
-    /// Where its points begin.
     pub from_ns: Vec<u64>,
-    /// Where they end.
     pub to_ns: Vec<u64>,
-    /// Requests or iterations that ended.
     pub count: Vec<u64>,
-    /// Those that failed or had no complete answer.
+    /// Failed or unanswered.
     pub errors: Vec<u64>,
-    /// 50th percentile, in nanoseconds.
     pub p50: Vec<Option<u64>>,
-    /// 95th percentile.
     pub p95: Vec<Option<u64>>,
-    /// 99th percentile.
     pub p99: Vec<Option<u64>>,
-    /// How it is spread over the whole run: from, to and count; only cells that hold something.
+    /// From, to and count of the whole run, without empty cells.
     pub density: Vec<(u64, u64, u64)>,
-    /// The times that were measured of it beside those in its row.
+    /// Times that have no row.
     pub times: Vec<Spread>,
-    /// By phase of the load, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<InPhase>,
 }
 
-/// A time of a label over the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Which: `connect`, `tls`, `first_byte`, `script`.
+    /// `connect`, `tls`, `first_byte` or `script`.
     pub time: &'static str,
-    /// Samples.
     pub count: u64,
-    /// 50th percentile.
     pub p50: Figure,
-    /// 95th percentile.
     pub p95: Figure,
-    /// 99th percentile.
     pub p99: Figure,
-    /// The largest.
     pub max: Figure,
 }
 
-/// A label in a phase of the load: of what was intended in it.
+/// By intended start.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InPhase {
     /// Index into the summary's phases.
     pub phase: u32,
-    /// Requests or iterations that ended.
     pub count: u64,
-    /// Those that failed or had no complete answer.
     pub errors: u64,
-    /// 50th percentile of the label's time; none of nothing.
     pub p50: Option<Figure>,
-    /// 95th percentile.
     pub p95: Option<Figure>,
-    /// 99th percentile.
     pub p99: Option<Figure>,
 }
 
-/// All labels with a history.
 pub fn build(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
     let labels = run.labels.iter().filter(|label| label.id != label::ALL);
     labels
@@ -96,7 +74,7 @@ pub fn build(run: &Run, summary: &Summary) -> Vec<LabelSeries> {
         .collect()
 }
 
-/// The time that a label's row shows first. What nobody answers takes none.
+/// `None` for requests that have no response.
 fn time_of(label: &Label, summary: &Summary) -> Option<TimeKind> {
     let row = summary.rows().find(|row| row.id == label.id)?;
     let times = [
@@ -146,7 +124,7 @@ fn course(run: &Run, label: &Label, time: Option<TimeKind>) -> Option<LabelSerie
     Some(course)
 }
 
-/// None where nothing was measured: a connection that is kept costs no handshake.
+/// `None` without samples: a reused connection has no handshake.
 fn spread(part: &LabelTotals, kind: TimeKind) -> Option<Spread> {
     let was_measured = measure::OutcomeClass::ALL
         .iter()

@@ -1,11 +1,10 @@
-//! What was planned of a lost node while nobody sent it: its record ends, and the plan does not. How many arrivals that were is known, and is
-//! spread evenly over the time of which it is known; which moments they fell on in a load that went up or down is not told.
+//! Planned arrivals of a lost node that were unsent, spread evenly over the period in which they
+//! were lost.
 
 use record::Run;
 
 use super::Columns;
 
-/// Adds to what was due what was lost with nodes.
 pub(super) fn add(points: &mut Columns, run: &Run) {
     for lost in run.nodes_lost() {
         let over_ns = lost.taken_over_from_ns.unwrap_or(run.manifest.load.end_ns);
@@ -15,7 +14,7 @@ pub(super) fn add(points: &mut Columns, run: &Run) {
     }
 }
 
-/// Each point has what falls into it; all of them together have all that falls before the last one's end.
+/// Adds to each point what falls into it, without losing anything to rounding.
 fn spread(points: &mut Columns, (from, to): (u64, u64), count: u64) {
     let until = |at: u64| {
         let passed = at.clamp(from, to) - from;
@@ -43,7 +42,7 @@ mod tests {
             ..Columns::default()
         };
         spread(&mut points, (15, 30), 7);
-        // A third of it falls into the second point, rounded down; nothing is lost by rounding.
+        // Rounded down per point, but not in total.
         assert_eq!(points.due, [5, 5, 8, 2]);
         spread(&mut points, (30, 30), 9);
         spread(&mut points, (30, 50), 8);

@@ -1,4 +1,4 @@
-//! What was measured beside the load, point by point. Where nothing was there is nothing: no line is drawn over a gap.
+//! Server metrics point by point. Gaps stay gaps.
 
 use plan::criteria::{Metric, parse_criterion};
 use serde::Serialize;
@@ -8,36 +8,30 @@ use record::{Run, server, units};
 use super::columns::FigureColumn;
 use crate::{moments::Moment, verdict};
 
-/// A point is told when at least this share of it is known.
+/// Minimum share of a point that must be known.
 const KNOWN: f64 = 0.5;
-/// Of a metric that is called constant this share of the points is known at least: a gap is something to be seen.
+/// Minimum share of known points of a constant metric.
 const MOSTLY: f64 = 0.8;
 
-/// A chart of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Panel {
-    /// Source and metric.
     pub name: String,
-    /// Which of several: each is a line of one chart.
+    /// Instance; each is a line of the chart.
     pub of: Option<String>,
-    /// Of its values.
     pub unit: String,
-    /// Where a criterion sets a bound, in that unit.
+    /// Bound of a criterion, in the same unit.
     pub limit: Option<f64>,
-    /// By point.
     pub values: FigureColumn,
 }
 
-/// A metric that had one value for the whole run, or one for each of several: there is nothing to draw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Constant {
-    /// Source and metric.
     pub name: String,
-    /// Its value with its unit; those of several, where they differ, in order.
+    /// Value with unit; several values in order if instances differ.
     pub text: String,
 }
 
-/// Of the panels those that never change and that no criterion is about, by name.
+/// Constant panels without a criterion, by name.
 pub fn constants(panels: &[Panel]) -> Vec<Constant> {
     let mut found: Vec<Constant> = Vec::new();
     for panel in panels {
@@ -56,7 +50,7 @@ pub fn constants(panels: &[Panel]) -> Vec<Constant> {
     found
 }
 
-/// What a metric is whose lines never change; none where one does.
+/// Description of a metric whose lines are constant; `None` otherwise.
 #[must_use]
 pub fn constant(
     name: &str,
@@ -73,7 +67,6 @@ pub fn constant(
     })
 }
 
-/// The value of a line that never changes and is hardly ever unknown.
 fn steady(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let (mut all, mut known, mut first) = (0_u32, 0_u32, None);
     for value in values {
@@ -92,7 +85,7 @@ fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
 }
 
-/// The panels of a run. One that holds nothing yet keeps its place: who has seen them knows them by it.
+/// Empty panels stay, because live pages refer to them by index.
 pub fn panels(run: &Run, moments: &[Moment<'_>]) -> Vec<Panel> {
     let all = run.server.series.iter();
     all.map(|series| Panel {
@@ -111,7 +104,6 @@ fn value(series: &server::MetricSeries, moment: &Moment<'_>) -> Option<f64> {
     (known_ns as f64 >= KNOWN * (to - from) as f64).then_some(mean)
 }
 
-/// The bound of the first criterion that is of this series.
 fn limit(run: &Run, series: &server::MetricSeries) -> Option<f64> {
     run.manifest.criteria.iter().find_map(|text| {
         let criterion = parse_criterion(text).ok()?;

@@ -1,4 +1,4 @@
-//! The distribution of a whole run: the percentile curve, and counts by logarithmic cells.
+//! Distribution of a run: percentile curve, and counts by logarithmic cells.
 
 use std::collections::BTreeMap;
 
@@ -9,37 +9,30 @@ use record::{LabelTotals, Run};
 
 use crate::figures::Sampled;
 
-/// Points of the curve for each halving of what lies beyond.
+/// Points of the curve per halving of the rest.
 const STEPS: u32 = 4;
-/// Cells of the density per decade.
 const GRID: Grid = Grid(20.0);
 
-/// A distribution.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Distribution {
-    /// What it is of: `response`, `iteration` or `service`.
     pub time: String,
-    /// Samples, answered or not.
     pub count: u64,
-    /// Those without an answer.
     pub unanswered: u64,
-    /// Share of all at or below, and nanoseconds; up to the last that was answered.
+    /// Share at or below, and nanoseconds, up to the last answered request.
     pub curve: Vec<(f64, u64)>,
-    /// From, to and count; only cells that hold something.
+    /// From, to and count, without empty cells.
     pub density: Vec<(u64, u64, u64)>,
 }
 
-/// A logarithmic grid of so many rows per decade.
+/// Logarithmic grid with this many rows per decade.
 #[derive(Clone, Copy)]
 pub struct Grid(pub f64);
 
 impl Grid {
-    /// The row in which a value lies.
     pub fn row(self, ns: u64) -> i32 {
         ((ns.max(1) as f64).log10() * self.0 + 1e-9).floor() as i32
     }
 
-    /// Counts the answered values of a kind by their row.
     pub fn count(self, part: &LabelTotals, kind: TimeKind, rows: &mut BTreeMap<i32, u64>) {
         for outcome in [OutcomeClass::Ok, OutcomeClass::Failed] {
             let histogram = part.slot.histogram(kind, outcome);
@@ -49,13 +42,12 @@ impl Grid {
         }
     }
 
-    /// The lower bound of a row.
     pub fn bound_ns(self, row: i32) -> u64 {
         10f64.powf(f64::from(row) / self.0).round() as u64
     }
 }
 
-/// The distributions that a report shows: of the headline, and of service times where that is another.
+/// Of the headline time, and of service times if different.
 pub fn distributions(run: &Run, headline: TimeKind) -> Vec<Distribution> {
     let mut kinds = vec![headline];
     if headline != TimeKind::Service {
@@ -83,7 +75,7 @@ fn distribution(part: &LabelTotals, kind: TimeKind) -> Distribution {
     let mut curve = Vec::new();
     for step in 0u32.. {
         let q = 1.0 - 0.5f64.powf(f64::from(step) / f64::from(STEPS));
-        // Fewer than one sample beyond: from there on it is the largest.
+        // Less than one sample beyond: the maximum from here on.
         let last = (1.0 - q) * (sampled.count() as f64) < 1.0;
         let q = if last { 1.0 } else { q };
         match sampled.quantile(q).and_then(|figure| figure.ns) {
@@ -117,7 +109,7 @@ mod tests {
         for grid in [Grid(10.0), Grid(20.0)] {
             for ns in (1..2_000u64).chain([99_999, 100_000, 100_001, 1_000_000_000, u64::MAX / 2]) {
                 let row = grid.row(ns);
-                // Bounds are rounded to whole nanoseconds, so that a value next to one may be on its other side.
+                // Bounds are rounded to whole nanoseconds.
                 let (low, high) = (grid.bound_ns(row), grid.bound_ns(row + 1));
                 assert!(low <= ns + 1 && ns <= high + 1, "{ns}: {low}..{high}");
             }

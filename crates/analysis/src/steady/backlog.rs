@@ -1,5 +1,5 @@
-//! A backlog of an open load: whether more comes than is answered, so that whoever is answered has waited ever longer. Of a stretch of
-//! constant load, where a steady state is looked for; and of a phase of which it is known how much is to come in it, which a search asks.
+//! Backlog of an open load: whether requests arrive faster than they are answered, over a period of
+//! constant load or a phase.
 
 use measure::{NoAnswer, TimeKind};
 use record::{Model, Run};
@@ -7,29 +7,28 @@ use record::{Model, Run};
 use super::{Segment, SteadyState, headline};
 use crate::{figures::Sampled, moments::Moment};
 
-/// With fewer points a backlog may be a beginning.
+/// Minimum number of points.
 const FOR_A_BACKLOG: usize = 10;
-/// Of a backlog the median rises, by this factor from the first third to the last at least.
+/// Minimum rise of the median from the first third to the last.
 const RISES: f64 = 1.2;
-/// Or it stands so many times above the least there was: then what waits too long is given up.
+/// Or a median this many times the minimum: then requests time out.
 const STANDS: f64 = 5.0;
-/// As large a share of the arrivals that are due in a phase is chance or comes of where it is cut.
+/// A smaller share of the arrivals may be chance.
 const ALIKE: f64 = 0.01;
 
-/// What went on in a phase, per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
-    /// Requests that came to the service, or were due and wait for a connection.
+    /// Requests that reached the service or wait for a connection, per second.
     pub came: f64,
-    /// Those that it answered, rightly or wrongly.
+    /// Ok or failed, per second.
     pub answered: f64,
-    /// Whether a backlog grew, and by how much; none where that cannot be said.
+    /// `None` if undetermined.
     pub grows: Option<f64>,
-    /// Whether it can be said that none did.
+    /// Whether it is certain that there was no growth.
     pub is_judged: bool,
 }
 
-/// Requests pile up in a line, and whoever is answered has waited ever longer.
+/// Detects a growing queue with growing response times.
 pub(super) fn overload(
     run: &Run,
     moments: &[Moment<'_>],
@@ -50,7 +49,7 @@ pub(super) fn overload(
     })
 }
 
-/// What went on in a phase in which so many iterations are to arrive per second.
+/// Evaluates a phase with this planned rate of iterations.
 pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -> Option<Flow> {
     let planned_phase = run.manifest.phases.get(phase)?;
     let stretch = Segment {
@@ -67,7 +66,7 @@ pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -
     let seconds = seconds(&within);
     let is_planned = is_one_request_each(&within);
     if is_planned {
-        // Who is due and not sent waits as well, for a connection.
+        // Unsent arrivals wait for a connection.
         came = within.iter().map(|moment| due(moment)).collect();
     }
     let per_second = |counts: &[f64]| counts.iter().sum::<f64>() / seconds;
@@ -91,7 +90,7 @@ pub fn of_phase(run: &Run, moments: &[Moment<'_>], phase: usize, planned: f64) -
     })
 }
 
-/// Whether whoever is answered has waited ever longer; none where too little was answered.
+/// Whether response times grow; `None` with too few responses.
 fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: TimeKind) -> Option<bool> {
     let median = |moment: &Moment<'_>| {
         let figure = Sampled::from_totals(moment.part(kind), kind).quantile(0.5)?;
@@ -111,8 +110,8 @@ fn seconds(within: &[&Moment<'_>]) -> f64 {
     within.iter().map(|moment| moment.length_ns()).sum::<u64>() as f64 / 1e9
 }
 
-/// Requests of a point that came to the service, and those that it answered. What was refused, or lost for another reason than that it
-/// took too long, neither waits nor is served.
+/// Requests that reached the service, and responses. Requests that failed to reach it, other than
+/// by timeout, are in neither.
 fn flow(moment: &Moment<'_>) -> (f64, f64) {
     let counters = &moment.all.slot.counters;
     let came = counters.issued.saturating_sub(lost(moment));
@@ -126,14 +125,14 @@ fn lost(moment: &Moment<'_>) -> u64 {
     counters.without_answer().saturating_sub(too_long)
 }
 
-/// Arrivals of a point that were due and not turned away.
+/// Arrivals due and not skipped.
 fn due(moment: &Moment<'_>) -> f64 {
     let due = moment.sum(|row| row.run.due);
     let turned_away = moment.sum(|row| row.run.skipped) + lost(moment);
     due.saturating_sub(turned_away) as f64
 }
 
-/// Whether each arrival is one request: then it is known how many of them are to come.
+/// Whether each arrival is one request, so that their number is known.
 fn is_one_request_each(within: &[&Moment<'_>]) -> bool {
     let sum = |of: &dyn Fn(&Moment<'_>) -> u64| within.iter().map(|moment| of(moment)).sum::<u64>();
     let ended = sum(&|moment| moment.all.slot.counters.ended());

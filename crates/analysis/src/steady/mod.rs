@@ -1,7 +1,6 @@
-//! Steady state: whether the service settled under a load that stayed the same, from when on, and if not, what went on instead. Looked
-//! at is the longest stretch of constant load, and in it the course of the headline's median and 99th percentile and of the errors.
-//! What is below a tenth of a median (a quarter of a 99th percentile, two per cent of errors) is no change: a service that is well is
-//! not to be suspected. It judges nothing.
+//! Detects the steady state under the longest constant load, from the headline median, 99th
+//! percentile and errors. Changes below 10 % (median), 25 % (p99) or two percentage points (errors)
+//! are ignored.
 
 mod backlog;
 mod points;
@@ -65,7 +64,6 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// Whether it says what a reader would not take for granted.
     #[must_use]
     pub fn is_news(&self) -> bool {
         match self.behaviour {
@@ -94,7 +92,6 @@ pub enum Behaviour {
     Unknown,
 }
 
-/// The time that is looked at.
 fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
     let kind = live_snapshot::headline(run, &run.totals.label(label::ALL));
     let has_iterations = moments
@@ -106,7 +103,7 @@ fn headline(run: &Run, moments: &[Moment<'_>]) -> TimeKind {
     }
 }
 
-/// How the service did; none of a single iteration, and where nothing was sent.
+/// `None` for a single iteration or without requests.
 #[must_use]
 pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
     let issued = |moment: &Moment<'_>| moment.all.slot.counters.issued;
@@ -124,7 +121,9 @@ pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
     Some(text::describe(run, found, kind))
 }
 
-/// Whether a steady state can ever be looked for in a run with this load; else why not.
+/// Whether a run with this load can have a steady state.
+///
+/// # Errors Why not.
 pub(crate) fn possible(run: &Run) -> Result<(), String> {
     if run.manifest.load.by.is_some() {
         return Ok(());
@@ -132,15 +131,13 @@ pub(crate) fn possible(run: &Run) -> Result<(), String> {
     stretch::find(run, &[]).map(drop)
 }
 
-/// From when to when the run was in a steady state, in nanoseconds from its start; else why it was not.
+/// Start and end of the steady state.
 ///
-/// # Errors
-/// In words.
+/// # Errors Why there is none.
 pub(crate) fn window(run: &Run) -> Result<(u64, u64), String> {
     window_of(detect(run, &moments::collect(run)).as_ref())
 }
 
-/// The same of what is known already.
 pub(crate) fn window_of(steady: Option<&Steady>) -> Result<(u64, u64), String> {
     let steady = steady.ok_or("nothing was measured")?;
     match steady.settled_ns {
@@ -154,7 +151,6 @@ pub(crate) fn window_of(steady: Option<&Steady>) -> Result<(u64, u64), String> {
     }
 }
 
-/// What was found, before it is told.
 struct Finding {
     stretch: Option<Segment>,
     what: SteadyState,
@@ -242,8 +238,8 @@ fn goes(
     }
 }
 
-/// A beginning that was better than what followed, with requests that piled up meanwhile: that is an overload which found its limit, or
-/// a service that got slower, and not a warm-up. The level after it is not the service's steady state under this load.
+/// Handles a start that was better than the rest while requests accumulated: overload or slowdown,
+/// not a warm-up.
 fn rise(points: &SegmentPoints, within: &[&Moment<'_>], cut: usize) -> Option<SteadyState> {
     if cut == 0 {
         return None;
@@ -268,7 +264,7 @@ fn rise(points: &SegmentPoints, within: &[&Moment<'_>], cut: usize) -> Option<St
     })
 }
 
-/// Mean of the requests in flight; `None` where they were not sampled.
+/// `None` if not sampled.
 fn in_flight(moments: &[&Moment<'_>]) -> Option<f64> {
     let sum =
         |of: fn(&IntervalRow) -> u64| moments.iter().map(|moment| moment.sum(of)).sum::<u64>();
@@ -277,7 +273,7 @@ fn in_flight(moments: &[&Moment<'_>]) -> Option<f64> {
     (samples > 0).then(|| total as f64 / samples as f64)
 }
 
-/// Whether requests in flight pile up under the same load: they double, and there are more of them than a few.
+/// Whether requests in flight double under constant load and are more than a few.
 pub(crate) fn piles_up(before: f64, after: f64) -> bool {
     const FACTOR: f64 = 2.0;
     const FEW: f64 = 10.0;
@@ -314,7 +310,7 @@ impl FigureSeries {
         self.name == "errors"
     }
 
-    /// A value in its own unit: nanoseconds, or a share.
+    /// Nanoseconds, or a share.
     fn figure(&self, value: f64) -> f64 {
         if self.is_share() {
             value.clamp(0.0, 1.0)

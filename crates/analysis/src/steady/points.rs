@@ -1,5 +1,5 @@
-//! The points of a stretch as series of numbers: median and 99th percentile of the headline time, and the share of errors. Points in
-//! which too little ended are taken together; so are those of a long stretch, which says the same with fewer.
+//! Points of a period as numbers: median and p99 of the headline time, share of errors. Sparse
+//! points and those of long periods are merged.
 
 use measure::TimeKind;
 use plan::units::{MILLISECOND, SECOND};
@@ -8,36 +8,30 @@ use statistics::ENOUGH_VALUES;
 
 use crate::{figures::Sampled, moments::Moment};
 
-/// With so many samples a median is one.
+/// Minimum samples for a median.
 const FOR_A_MEDIAN: u64 = 10;
-/// With fewer a 99th percentile is the largest of a few.
+/// Minimum samples for a p99.
 const FOR_A_P99: u64 = 50;
-/// More points than these say no more.
+/// Maximum number of points.
 const MOST: usize = 240;
-/// So many of a hundred points may have too little in them.
+/// Percentage of points that may have too few samples.
 const MAY_BE_POOR: usize = 10;
-/// Below this everything is as quick.
+/// Differences below this are ignored.
 const LEAST_NS: u64 = 1_000;
 
-/// A figure over time.
 pub(super) struct FigureSeries {
-    /// Its name: `p50`, `p99`, `errors`.
     pub name: &'static str,
-    /// One value per point: logarithms of nanoseconds, or shares.
+    /// Logarithms of nanoseconds, or shares.
     pub values: Vec<f64>,
-    /// A difference no larger than this does not matter.
+    /// Smallest relevant difference.
     pub matters: f64,
 }
 
-/// The points of a stretch.
 pub(super) struct SegmentPoints {
-    /// Start and end of each, in nanoseconds from the start of the test.
     pub spans: Vec<(u64, u64)>,
-    /// What is looked at.
     pub lines: Vec<FigureSeries>,
 }
 
-/// The points of these moments; else why there are none.
 pub(super) fn collect(
     moments: &[&Moment<'_>],
     length_ns: u64,
@@ -53,7 +47,6 @@ pub(super) fn collect(
         .ok_or_else(|| "too few requests were answered to follow them over time".into())
 }
 
-/// That it takes longer than there is.
 fn too_short(moments: &[&Moment<'_>], length_ns: u64) -> String {
     let width = moments.iter().map(|moment| moment.length_ns()).max();
     let needed = width.unwrap_or(SECOND).max(SECOND) * ENOUGH_VALUES as u64;
@@ -64,7 +57,7 @@ fn too_short(moments: &[&Moment<'_>], length_ns: u64) -> String {
     )
 }
 
-/// So many moments to a point; none where too many of the points have too little in them.
+/// Merges `width` moments per point; `None` if too many points have too few samples.
 fn points(moments: &[&Moment<'_>], kind: TimeKind, width: usize) -> Option<SegmentPoints> {
     let (mut spans, mut counts, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let mut times: [Vec<Option<u64>>; 2] = [Vec::new(), Vec::new()];
@@ -106,7 +99,7 @@ fn points(moments: &[&Moment<'_>], kind: TimeKind, width: usize) -> Option<Segme
     Some(SegmentPoints { spans, lines })
 }
 
-/// Where nothing ended, what was before goes on; none where that is too often.
+/// Fills gaps with the previous value; `None` if there are too many.
 fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
     let unknown = line.iter().filter(|value| value.is_none()).count();
     if unknown * 100 > MAY_BE_POOR * line.len() {
@@ -121,7 +114,7 @@ fn filled(line: &[Option<u64>]) -> Option<Vec<u64>> {
 }
 
 impl FigureSeries {
-    /// What matters is a share, and so many nanoseconds at least: of very short times a share is nothing.
+    /// A relevant difference is a share, with a minimum in nanoseconds for very short times.
     fn of_times(name: &'static str, ns: Vec<u64>, (share, least_ns): (f64, f64)) -> FigureSeries {
         let logarithm = |ns: u64| (ns.max(LEAST_NS) as f64).ln();
         let values: Vec<f64> = ns.into_iter().map(logarithm).collect();

@@ -1,4 +1,4 @@
-//! Runs that are made up, second by second, of which it is known how the service did: to prove with what is said of them. Nothing is sent.
+//! Simulated runs with known behaviour, for tests.
 
 use measure::{LabelId, NoAnswer, OutcomeClass, Slot, TimeKind, interval::Gauge, label};
 use plan::{
@@ -8,13 +8,10 @@ use plan::{
 };
 use record::{IntervalRecord, LabelTotals, Manifest, Run, RunContext, RunState, Totals};
 
-/// A millisecond, in nanoseconds.
 pub const MS: f64 = 1e6;
-/// Requests per second.
 pub const RATE: u64 = 100;
 const LABEL: LabelId = 2;
 
-/// A plan with these phases, and nothing else that matters.
 #[must_use]
 pub fn plan(phases: Vec<Phase>) -> Plan {
     let load = Load::Open {
@@ -24,27 +21,21 @@ pub fn plan(phases: Vec<Phase>) -> Plan {
     Plan::new("t".into(), Format::NATIVE, "http://x".into(), load, vec![])
 }
 
-/// So many seconds of one load.
 #[must_use]
 pub fn phase(seconds: u64) -> Phase {
     let shape = Shape::Rate(Rate::per_second(RATE));
     Phase::new(seconds * SECOND, shape)
 }
 
-/// What happened in a second.
 #[derive(Debug, Default)]
 pub struct SimulatedSecond {
-    /// Requests that were sent.
     pub issued: u64,
-    /// What answers took, in nanoseconds.
     pub answered: Vec<f64>,
-    /// Answers that failed.
     pub failed: u64,
-    /// Requests that were given up.
     pub timeouts: u64,
 }
 
-/// As many as come are answered in about so many milliseconds.
+/// All requests are answered in about `ms`.
 #[must_use]
 pub fn about(random: &mut Rng, ms: f64) -> SimulatedSecond {
     let mut noise = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -56,7 +47,7 @@ pub fn about(random: &mut Rng, ms: f64) -> SimulatedSecond {
     }
 }
 
-/// A run under a plan, of which each second is told.
+/// `seen` supplies each second.
 pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSecond) -> Run {
     let manifest = Manifest::new(plan, RunContext::default());
     let mut labels = measure::Labels::default();
@@ -113,13 +104,12 @@ pub fn run(plan: &Plan, seconds: u64, mut seen: impl FnMut(u64) -> SimulatedSeco
     run
 }
 
-/// Random numbers of a seed.
 #[must_use]
 pub fn random(seed: u64) -> Rng {
     Rng::keyed(seed, Purpose::Resampling, 5, 0)
 }
 
-/// Under one load for so long, each second with a median of so many milliseconds.
+/// Constant load; `ms` is the median of each second.
 #[must_use]
 pub fn course(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f64) -> Run {
     let mut random = random(seed);
@@ -128,14 +118,14 @@ pub fn course(plan: &Plan, seed: u64, seconds: u64, ms: impl Fn(f64) -> f64) -> 
     })
 }
 
-/// One server of 1,000 requests/s, first come, first served. Requests that wait longer than `gives_up` seconds are given up, and served
-/// all the same.
+/// A FIFO server of 1,000 requests/s. Requests that wait longer than `gives_up` seconds time out
+/// and are still served.
 #[must_use]
 pub fn queue(seconds: u64, comes: u64, gives_up: Option<f64>) -> Run {
     bounded_queue(seconds, comes, gives_up, None)
 }
 
-/// The same server with a queue that holds `limit_s` seconds of work: what arrives at a full queue fails at once.
+/// Like `queue`, with room for `limit_s` seconds of work; further arrivals fail immediately.
 #[must_use]
 pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: Option<f64>) -> Run {
     let plan = plan(vec![phase(seconds)]);
@@ -171,7 +161,6 @@ pub fn bounded_queue(seconds: u64, comes: u64, gives_up: Option<f64>, limit_s: O
     run(&plan, seconds, |_| seen.next().unwrap_or_default())
 }
 
-/// What is said of a run.
 #[must_use]
 pub fn steady(run: &Run) -> Option<super::Steady> {
     super::detect(run, &crate::moments::collect(run))

@@ -1,22 +1,19 @@
-//! The stretch of a run in which a steady state is looked for: the longest in which the load stays the same. What goes on in it is
-//! others' business.
+//! Finds the longest period of constant load.
 
 use record::{Model, Run};
 
 use crate::{exclusions::LeftOut, figures, moments::Moment};
 
-/// A stretch of constant load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {
-    /// Its phase, where the load has any.
     pub phase: Option<usize>,
-    /// Start, in nanoseconds from the start of the test.
     pub from_ns: u64,
-    /// End.
     pub to_ns: u64,
 }
 
-/// The longest stretch of constant load; of several of one length the last one. Else why there is none.
+/// The last one of equal length.
+///
+/// # Errors Why there is none.
 pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {
@@ -53,7 +50,7 @@ pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String>
             .flat_map(|stretch| stretch.cut(event.at_ns))
             .collect();
     }
-    // While a process was lost the load was not what it was to be.
+    // With a node lost the load was lower than planned.
     let left_out = LeftOut::new(run, |_| true);
     let stretches = stretches.into_iter().flat_map(|stretch| {
         let rest = left_out.rest((stretch.from_ns, stretch.to_ns)).into_iter();
@@ -74,7 +71,7 @@ impl Segment {
         self.to_ns.saturating_sub(self.from_ns)
     }
 
-    /// Up to where the load went and the record goes.
+    /// Cut to the end of load and record.
     pub fn until_now(self, run: &Run) -> Segment {
         let end_ns = figures::load_end_ns(run);
         Segment {
@@ -83,7 +80,6 @@ impl Segment {
         }
     }
 
-    /// What is before a moment, and what is behind it.
     fn cut(self, at_ns: u64) -> Vec<Segment> {
         if at_ns <= self.from_ns || at_ns >= self.to_ns {
             return vec![self];
@@ -99,7 +95,7 @@ impl Segment {
         vec![before, after]
     }
 
-    /// The points that lie in it. The first and the last of a run may be short; what is hardly anything of a point is none.
+    /// The points in it. Short points at the ends of a run are dropped.
     pub fn points<'m, 'r>(&self, moments: &'m [Moment<'r>]) -> Vec<&'m Moment<'r>> {
         let within = moments
             .iter()
@@ -112,7 +108,8 @@ impl Segment {
     }
 }
 
-/// Where somebody outside decides how many users there are: the longest stretch in which there were as many at the end of every point.
+/// For external control: the longest period with the same number of users at the end of every
+/// point.
 fn same_users(moments: &[Moment<'_>]) -> Option<Segment> {
     let users = |moment: &Moment<'_>| moment.rows.last().map(|row| row.run.users.last);
     let same = moments.chunk_by(|a, b| users(a) == users(b));
@@ -120,7 +117,7 @@ fn same_users(moments: &[Moment<'_>]) -> Option<Segment> {
     let stretches = with_users.filter_map(|part| {
         Some(Segment {
             phase: None,
-            // In the first of them users may have come.
+            // Users may have arrived during the first point.
             from_ns: part.first()?.span.1,
             to_ns: part.last()?.span.1,
         })

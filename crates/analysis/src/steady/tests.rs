@@ -1,4 +1,4 @@
-//! Runs that are made up here, second by second: what is said of each of them.
+//! Steady-state results of simulated runs.
 
 use plan::{Phase, Plan, Rate, Shape, criteria::parse_criterion, units::SECOND};
 use record::{Manifest, RunContext, RunState};
@@ -19,7 +19,6 @@ fn ramp(seconds: u64) -> Phase {
     Phase::new(seconds * SECOND, Shape::Staircase { from, to })
 }
 
-/// Under one load for so long, each second with a median of so many milliseconds.
 fn course(seed: u64, seconds: u64, criteria: &[&str], ms: impl Fn(f64) -> f64) -> Run {
     let plan = plan(vec![phase(seconds)], criteria);
     simulated::course(&plan, seed, seconds, ms)
@@ -162,7 +161,6 @@ fn of_what_is_too_short_or_never_the_same_nothing_is_said() {
             .sentence
             .contains("never stays the same")
     );
-    // Stopped after 20 s of 120.
     let mut stopped = course(6, 120, &[], |_| 5.0);
     stopped.manifest.state = RunState::Interrupted;
     stopped.manifest.end = Some(record::RunEnd {
@@ -206,7 +204,7 @@ fn a_criterion_in_the_steady_state_is_not_of_the_warm_up() {
         [Fail, Pass, Pass, Fail, Pass, Pass, Pass, Inconclusive],
         "{judged:?}"
     );
-    // Seen over time, no point before it is judged.
+    // No point before it is judged.
     let timeline = verdict::timeline::build(&run);
     let cut = (timeline.steady.unwrap().settled_ns.unwrap() / SECOND) as usize;
     assert!(timeline.criteria[1][..cut].iter().all(Option::is_none));
@@ -284,9 +282,9 @@ fn of_a_phase_it_is_said_what_came_and_went_and_whether_a_backlog_grew() {
         (of(12, 100, 0.0).grows, of(12, 100, 0.0).is_judged),
         (None, true)
     );
-    // Whoever is answered has not waited longer: somebody else is never served.
+    // Response times do not grow: other requests are never served.
     assert_eq!(of(12, 80, 0.0).grows, None);
-    // Nothing can be said of so few seconds where it is not known how many requests an arrival is.
+    // Too short, if the number of requests per arrival is unknown.
     assert_eq!(
         (of(6, 80, 50.0).grows, of(6, 80, 50.0).is_judged),
         (None, false)

@@ -1,11 +1,10 @@
-//! A steady state in words, and what was found in the shape that the summary has.
+//! Text of steady-state results.
 
 use measure::TimeKind;
 use record::{Run, units};
 
 use super::{Behaviour, Finding, Segment, Steady, SteadyState};
 
-/// What was found, as the summary has it.
 pub(super) fn describe(run: &Run, found: Finding, kind: TimeKind) -> Steady {
     let name = match kind {
         TimeKind::Response => "response time",
@@ -84,7 +83,6 @@ impl Steady {
     }
 }
 
-/// Where that was, if the load has several phases.
 fn place(run: &Run, stretch: Segment) -> String {
     let phases = &run.manifest.phases;
     let Some(phase) = stretch.phase.filter(|_| phases.len() > 1) else {
@@ -169,7 +167,6 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
     }
 }
 
-/// A moment, as exact as it is known.
 fn at(ns: u64) -> String {
     let second = plan::units::SECOND;
     units::duration((ns + second / 2) / second * second)

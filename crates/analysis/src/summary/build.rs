@@ -1,4 +1,4 @@
-//! Builds the summary from a run: sums, rows, ledgers, notes, and the judgement of the criteria.
+//! Builds the summary: sums, rows, ledgers, notes, and results of criteria.
 
 use measure::{
     Label, OutcomeClass, TimeKind,
@@ -19,7 +19,7 @@ use crate::{
 };
 use record::{EventKind, LabelTotals, Model, Run, RunState, Truncation, units};
 
-/// The figures of a run, with its points and what was judged of each; nothing is said in sentences yet.
+/// Figures and results, without conclusions.
 pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
     let all = run.totals.label(label::ALL);
     let elapsed_ns = elapsed_ns(run);
@@ -101,7 +101,6 @@ pub fn summary(run: &Run, timeline: &Timeline<'_>) -> Summary {
     summary
 }
 
-/// Fills in what is computed phase by phase or from the points of the run.
 fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) {
     let headline = summary.headline();
     summary.phases = phases::rows(run, headline, elapsed_ns);
@@ -116,7 +115,7 @@ fn over_time(summary: &mut Summary, run: &Run, timeline: &Timeline<'_>, elapsed_
     );
 }
 
-/// Averages the percentiles of the intervals, in a test build that was told to.
+/// Averages percentiles, for a mutant.
 fn average(summary: &mut Summary, run: &Run) {
     use plan::mutant::{self, Mutant};
     let Some(stats) = summary
@@ -180,7 +179,6 @@ fn stopped(run: &Run) -> Option<Stopped> {
     })
 }
 
-/// Of a label, which may be all there is.
 fn row_of_label(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) -> Row {
     let part = run.totals.label(label.id);
     let ended = part.slot.counters.ended();
@@ -188,7 +186,7 @@ fn row_of_label(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) ->
     row_of(run, (label, of_all), &part, elapsed_ns)
 }
 
-/// Among all requests those that nobody answers would be the quickest: with them there is no service time of all.
+/// Unanswered message types would distort the service time of all requests.
 fn row_of_all(run: &Run, label: &Label, all: &LabelTotals, elapsed_ns: u64) -> Row {
     let mut labels = run.labels.iter();
     let is_mixed = labels.any(|label| is_unanswered(label, &run.totals.label(label.id)));
@@ -203,7 +201,7 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapse
     let is_iteration = label.group.role() == Role::Iteration;
     let stats = |kind: TimeKind| {
         let sampled = Sampled::from_totals(part, kind);
-        // How the samples of a label hang together is known where it is all there is.
+        // Correlation is known per label only if it is the only one.
         let id = if of_all { label::ALL } else { label.id };
         let stats = match run.totals.windows.get(&(id, kind)) {
             Some(windows) => sampled.stats_in(windows),
@@ -220,10 +218,10 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapse
         error_share: share_of(errors, count),
         per_second: per_second(count, elapsed_ns),
         service: stats(TimeKind::Service).filter(|_| !is_iteration && !is_unanswered(label, part)),
-        // An intended start that is the previous answer plus a think time says nothing about waiting in line.
+        // After a previous response plus think time, response time does not show queueing.
         response: stats(TimeKind::Response).filter(|_| !is_iteration && counters.paced == count),
         iteration: stats(TimeKind::Iteration).filter(|_| is_iteration),
-        // Scenarios of one name share a label, and not all of them need have pauses.
+        // Scenarios of one name share a label, and some may have no pauses.
         unpaused: stats(TimeKind::Unpaused).filter(|stats| is_iteration && all_timed(part, stats)),
         codes: counters.codes.0.iter().copied().collect(),
         unanswered: figures::by_class(counters),
@@ -233,7 +231,7 @@ fn row_of(run: &Run, (label, of_all): (&Label, bool), part: &LabelTotals, elapse
     }
 }
 
-/// Whether every iteration or transaction of a label has told how long it took without its pauses.
+/// Whether all iterations or transactions have a time without pauses.
 fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
     let timed = OutcomeClass::ALL
         .iter()
@@ -241,7 +239,7 @@ fn all_timed(part: &LabelTotals, stats: &figures::Stats) -> bool {
     timed.map(measure::Histogram::count).sum::<u64>() == stats.count
 }
 
-/// What MQTT sends without being answered - messages of QoS 0 - takes no time: that of each is written as none.
+/// MQTT messages of QoS 0 have no response and no time.
 fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
     let mut times = OutcomeClass::ALL
         .iter()
@@ -252,15 +250,15 @@ fn is_unanswered(label: &Label, part: &LabelTotals) -> bool {
         && times.all(|times| times.max() == Some(0))
 }
 
-/// Of requests that all died before anything was written there is no service time to tell of.
+/// Requests that all failed before the first byte have no service time.
 fn has_times(part: &LabelTotals, kind: TimeKind) -> bool {
     OutcomeClass::ALL
         .iter()
         .any(|outcome| part.slot.histogram(kind, *outcome).is_some())
 }
 
-/// A level over the time until `until_ns`, after which it was zero. Rates are of the same time: a run may wait on after its last
-/// request, as for deliveries, and those samples would make the level too low.
+/// Mean level up to `until_ns`, which is the period of rates: later samples, such as waiting for
+/// deliveries, would lower it.
 fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gauge) -> LevelStats {
     let rows = run.totals.rows.values();
     let gauges = rows.map(|row| (row.span, gauge(&row.run)));
@@ -278,7 +276,7 @@ fn level(run: &Run, until_ns: u64, gauge: fn(&measure::interval::RunPart) -> Gau
     }
 }
 
-/// How many of an interval's samples were taken until a moment: samples are spread evenly.
+/// Samples before a moment, assuming they are evenly spread.
 fn samples_until(until_ns: u64, (from, to): (u64, u64), samples: u64) -> u64 {
     if until_ns >= to {
         return samples;
@@ -287,10 +285,10 @@ fn samples_until(until_ns: u64, (from, to): (u64, u64), samples: u64) -> u64 {
     (samples as f64 * part).round() as u64
 }
 
-/// Without criteria nothing else speaks up when not one request did what it should.
+/// Warns if no request succeeded and there are no criteria.
 fn all_failed(summary: &Summary) -> Option<String> {
     let ended = summary.requests.failed + summary.requests.unanswered;
-    // One iteration is told step by step.
+    // A single iteration prints its trace.
     let is_told = !summary.criteria.is_empty() || summary.run.model == Model::Once;
     let all = !is_told && summary.requests.ok == 0 && ended > 0;
     let most = summary.errors.first();
@@ -307,7 +305,7 @@ fn all_failed(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Criteria on a time that no table shows, because the schedule did not set the start of every request.
+/// Criteria on response time, if requests have no scheduled start.
 fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
     let of_response = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
@@ -329,7 +327,6 @@ fn time_in_no_table(run: &Run, summary: &Summary) -> Option<String> {
     })
 }
 
-/// Where the record ends, and that the figures do.
 #[must_use]
 pub fn cut_text(cut: Truncation) -> String {
     let at = units::duration(cut.at_ns);
@@ -344,7 +341,7 @@ pub fn cut_text(cut: Truncation) -> String {
     format!("the record {how} {at}{run_on}: all figures are of what is before that")
 }
 
-/// Which seconds criteria leave out, because processes were lost; what was lost with them is said of the measurement.
+/// Seconds that criteria exclude because nodes were lost.
 fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     summary.lost.iter().map(|loss| {
         let (from, to) = (record::clock(loss.from_ns), record::clock(loss.to_ns));
@@ -353,7 +350,7 @@ fn left_out(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Stop rules about metrics that no source ever reported. They could not fire, whatever the server did.
+/// Stop rules on metrics that no source reported; they could not fire.
 fn unwatched(run: &Run) -> Vec<String> {
     let note = |text: &String| {
         let criterion = parse_criterion(text).ok()?;
@@ -368,7 +365,7 @@ fn unwatched(run: &Run) -> Vec<String> {
     run.manifest.stop.iter().filter_map(note).collect()
 }
 
-/// Sources that never reported a value, except those of which a note says already why.
+/// Sources without a value, except those explained by a note.
 fn silent_sources(run: &Run, notes: &[String]) -> Vec<String> {
     let is_known = |source: &str| {
         let begin = format!("nothing could be measured of {source} from ");
@@ -381,7 +378,6 @@ fn silent_sources(run: &Run, notes: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// What was asked for and never reported.
 fn never_reported(run: &Run, notes: &[String]) -> Vec<String> {
     let mut texts = unwatched(run);
     texts.extend(silent_sources(run, notes));

@@ -1,16 +1,15 @@
-//! A summary as JSON. Of what another tool left, what that tool did not tell is left out: an unknown figure is no nought.
+//! Summary as JSON. Imported runs omit figures that their tool did not report.
 
 use serde_json::{Map, Value};
 
 use super::Summary;
 
-/// What only Loadline's own runs have.
+/// Only in our own runs.
 const OWN: [&str; 4] = ["exit_code", "in_flight", "users", "connections_opened"];
 
-/// The summary as it is written.
+/// Serializes a summary.
 ///
-/// # Errors
-/// None that a summary can have.
+/// # Errors Fails only on a serializer error.
 pub fn json(summary: &Summary) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::to_value(summary)?;
     if summary.run.imported_from.is_none() {

@@ -1,5 +1,4 @@
-//! How near the services that a plan put behind its target came to what was asked of them, route by route: read from what the mocks told at
-//! the end of the load. It judges nothing.
+//! Accuracy of mocks per route: requested and actual latency, from the mocks' own figures.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The times that are told, and from how many answers on: ten lie beyond a percentile at least, else it would be chance.
+/// Reported times and the minimum number of responses; ten lie beyond a percentile.
 const TOLD: [(&str, u64); 4] = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 1_000)];
 
 /// A route of a mock that was called.
@@ -64,14 +63,13 @@ pub struct MockCapacity {
     pub utilisation: f64,
 }
 
-/// The mocks of a run.
 pub(super) fn rows(run: &Run) -> Vec<MockRow> {
     let reported = run.found.as_ref();
     let reported = reported.and_then(|found| found["mocks"].as_array());
     reported.map_or_else(Vec::new, |reported| mock_rows(reported))
 }
 
-/// A row for each route that was called, in the order of the plan, of what mocks tell of themselves.
+/// A row for each route that was called, in the order of the plan.
 #[must_use]
 pub fn mock_rows(reported: &[Value]) -> Vec<MockRow> {
     reported
@@ -124,7 +122,6 @@ fn kept(what: &str, route: &Value) -> Option<MockTime> {
     })
 }
 
-/// Milliseconds in nanoseconds.
 fn ns(ms: &Value) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -136,7 +133,6 @@ fn ns(ms: &Value) -> Option<u64> {
 }
 
 impl MockRow {
-    /// A time of it.
     #[must_use]
     pub fn time(&self, what: &str) -> Option<&MockTime> {
         self.times.iter().find(|kept| kept.what == what)
@@ -161,7 +157,7 @@ mod tests {
         });
         let row = row(&mock, &route);
         let reported: Vec<&str> = row.times.iter().map(|kept| kept.what.as_str()).collect();
-        // 229 answers say nothing of a 99th percentile.
+        // 229 responses are too few for a p99.
         assert_eq!(reported, ["mean", "p50", "p95"]);
         let p95 = row.time("p95").unwrap();
         assert_eq!((p95.asked_ns, p95.due_ns), (None, 400_000_000));

@@ -1,5 +1,5 @@
-//! The summary: every figure that any rendering shows, computed from the record and kept as `summary.json`. Renderers lay it
-//! out; they compute nothing. The format is described in `docs/reference/summary-json.md`.
+//! The summary: every reported figure, computed from the record and saved as `summary.json`. See
+//! `docs/reference/summary-json.md`.
 
 mod build;
 mod json;
@@ -42,10 +42,8 @@ use crate::verdict::{Judged, Measurement};
 
 use record::{Model, NodeRow, RunState};
 
-/// The version of the summary's format.
 pub const SCHEMA: u32 = 1;
 
-/// The JSON Schema of a summary, as it is published.
 #[must_use]
 pub fn schema() -> String {
     let schema = schemars::schema_for!(Summary);
@@ -144,8 +142,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The time that a report speaks of first: from the intended start where every request has one; of an open run with more
-    /// than that, the iteration; else the service time.
+    /// Headline time: response time if every request has one, iteration time in open runs with
+    /// several requests, otherwise service time.
     #[must_use]
     pub fn headline(&self) -> TimeKind {
         if self.all.response.is_some() {
@@ -160,7 +158,6 @@ impl Summary {
         }
     }
 
-    /// What the headline time is called.
     #[must_use]
     pub fn headline_name(&self) -> &'static str {
         match self.headline() {
@@ -171,14 +168,13 @@ impl Summary {
         }
     }
 
-    /// Whether the figures are those of the generator more than those of the server.
+    /// Whether the figures describe the generator more than the server.
     #[must_use]
     pub fn is_generators(&self) -> bool {
         let verdict = self.measurement.as_ref().map(|m| m.verdict.as_str());
         verdict.is_some_and(|verdict| verdict != "VALID")
     }
 
-    /// Every row: of all requests, of each label, of what spans requests.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         let of_requests = [&self.all].into_iter().chain(&self.labels);
         of_requests
@@ -186,7 +182,7 @@ impl Summary {
             .chain(&self.transactions)
     }
 
-    /// The rows of all requests and of each label, as tables show them: where all requests are of one label, that one alone.
+    /// Rows for tables: all requests and each label, or the only label alone.
     #[must_use]
     pub fn request_rows(&self) -> Vec<&Row> {
         match self.labels.as_slice() {
@@ -195,8 +191,7 @@ impl Summary {
         }
     }
 
-    /// The rows of iterations, as tables show them: none where each is one request counted from when it was due, of which the request's row
-    /// says the same.
+    /// Rows for tables; none if each iteration is one scheduled request, whose row is equal.
     #[must_use]
     pub fn iteration_rows(&self) -> &[Row] {
         let says_the_same = |request: &Row, whole: &Row| {
@@ -210,7 +205,7 @@ impl Summary {
         }
     }
 
-    /// The statistics of the headline time: of all requests, or of the scenario with most iterations, with what they are of.
+    /// Headline statistics with their row: all requests, or the most frequent scenario.
     #[must_use]
     pub fn headline_stats(&self) -> Option<(&Row, &Stats)> {
         match self.headline() {
@@ -322,18 +317,17 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether a figure of this name is known.
     #[must_use]
     pub fn reports(&self, figure: &str) -> bool {
         !self.not_told.iter().any(|name| name == figure)
     }
 
-    /// Its name, and before it what it is of where that spans requests.
+    /// Its name, with the scope if it spans requests.
     #[must_use]
     pub fn called(&self) -> String {
         match self.group {
             LabelGroup::Transaction => format!("transaction {}", self.text),
-            // Nobody gave the scenario a name.
+            // The scenario has no name.
             LabelGroup::Iteration if self.text == DEFAULT => "iteration".to_owned(),
             LabelGroup::Iteration => format!("iteration {}", self.text),
             _ => self.text.clone(),

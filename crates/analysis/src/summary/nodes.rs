@@ -1,14 +1,13 @@
-//! Whether a node of a run saw the target as the others did: histograms that are added hide one that did not.
+//! Finds nodes for which the target was slower, which merged histograms hide.
 
 use record::{NodeRow, NodeState, units};
 
-/// So many times the others', beyond what chance could be.
+/// Minimum factor, beyond chance.
 const APART: f64 = 1.25;
 
-/// A sentence for each node whose answers took longer than those of all others.
 pub(super) fn apart(rows: &[NodeRow]) -> Vec<String> {
     let of = |row: &NodeRow| row.response_p95_within_ns;
-    // Of a lost one only the beginning is known, which may have been slow for all.
+    // A lost node has only the beginning, which may have been slow for all.
     let whole = rows.iter().filter(|row| row.state != NodeState::Lost);
     let reported = whole.filter_map(|row| {
         let (low, high) = of(row)?;

@@ -1,4 +1,4 @@
-//! What a summary says in words: its head and its conclusions. Who writes them knows the rules; here are their shapes.
+//! Headline and conclusions of a summary.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,6 @@ pub enum Tone {
 }
 
 impl Conclusion {
-    /// A sentence of a rule.
     #[must_use]
     pub fn new(kind: &str, tone: Tone, text: String, figures: &[&str]) -> Conclusion {
         Conclusion {

@@ -1,4 +1,4 @@
-//! More percentiles per label than a summary shows, for the tables that teams publish.
+//! Percentile tables per label.
 
 use measure::{LabelId, label::Role};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use super::Row;
 use crate::figures::{Figure, Sampled};
 use record::Run;
 
-/// The shares of Locust's table.
+/// Percentiles of Locust's table.
 pub const SHARES: [f64; 11] = [
     0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0,
 ];

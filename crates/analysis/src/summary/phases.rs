@@ -1,4 +1,4 @@
-//! Plan against achieved, phase by phase.
+//! Planned and achieved load, by phase.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! How the target came back to rest: what was still under way when the load ended, and, where the load has a peak with less of it on
-//! both sides, how long answers stayed slow after it. It says nothing where the plan itself, not the target, took its time.
+//! Recovery: requests in flight at the end of the load, and how long responses stayed slow after a
+//! peak.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ use crate::{
 };
 use record::{IntervalRow, LabelTotals, Model, PhaseFacts, Run};
 
-/// Whoever is done sooner after the load needs no telling.
+/// Shorter drains are not reported.
 const WORTH_TELLING_NS: u64 = 1_000_000_000;
-/// A peak has so many times the load of the phases beside it, or more.
+/// Minimum load of a peak relative to its neighbours.
 const MORE_LOAD: f64 = 1.2;
-/// Answers are as fast as before when their p95 is at most so many times that of before, or no further out than what was usual then.
+/// Recovered if p95 is at most this factor of before, or within the usual spread.
 const AS_BEFORE: f64 = 1.5;
-/// And when at most so much more of them are errors.
+/// And if the error share grew by at most this.
 const MORE_ERRORS: f64 = 0.01;
-/// For so long it has to be as before, or to the end of the load.
+/// Recovery must last this long, or to the end of the load.
 const HELD_NS: u64 = 10_000_000_000;
-/// Fewer samples do not tell.
+/// Minimum number of samples.
 const FEWEST: u64 = 20;
-/// From so many points on their quartiles say what was usual.
+/// Minimum number of points for quartiles.
 const QUARTILED: usize = 5;
-/// Load behind a peak is what it was before when it is at most so many times that.
+/// Maximum load after a peak that counts as equal to before.
 const SAME_LOAD: f64 = 1.1;
 
 /// How the target came back to rest.
@@ -128,7 +128,7 @@ fn after_load(run: &Run, elapsed_ns: u64) -> Option<AfterLoad> {
     })
 }
 
-/// Requests begun and not ended in these intervals, which are all from the start of the run on.
+/// Requests in flight after these intervals, which begin with the run.
 fn under_way(rows: &[&IntervalRow]) -> u64 {
     let issued: u64 = rows.iter().map(|row| row.all.issued).sum();
     let ended: u64 = rows.iter().map(|row| row.all.ended()).sum();
@@ -161,7 +161,7 @@ fn peak(
             chunks[at].span.0 - end_ns
         }
     });
-    // With no load behind the peak, slow answers are those that the peak left.
+    // Without load after the peak, slow responses are its remains.
     let load_behind = phases[phase + 1..].iter().rev().find(|p| p.planned > 0);
     let slow_to_the_end = settled_ns.is_none()
         && load_behind.is_some_and(|following| {
@@ -192,7 +192,7 @@ fn peak(
         bound_ns,
         error_bound,
         settled_ns,
-        // When nothing comes any more, everybody is done at last.
+        // Without load every queue drains.
         drained_ns: drained(moments, &quiet, end_ns)
             .filter(|ns| looked_ns == 0 || *ns <= looked_ns),
         looked_ns,
@@ -201,8 +201,8 @@ fn peak(
     })
 }
 
-/// The first point that is as before, as are all requests of the 10 s from it on together, or of those to the last point: among the
-/// seconds of a service that is well there is a slow one now and then.
+/// The first point that is as before, together with the 10 s from it on: a healthy service has slow
+/// seconds too.
 fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) -> Option<usize> {
     (0..chunks.len()).find(|first| {
         let until_ns = chunks[*first].span.0 + HELD_NS;
@@ -215,7 +215,7 @@ fn held(chunks: &[Chunk], headline: TimeKind, is_slow: impl Fn(&Chunk) -> bool) 
     })
 }
 
-/// From the end of the peak to the first point with, in the mean, no more requests under way than there ever were in the quiet before.
+/// From the end of the peak until the mean in flight is at most the earlier maximum.
 fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u64> {
     let in_flight = |moment: &Moment<'_>| moment.level(|row| row.run.in_flight);
     let usual = moments.iter().filter(|m| is_in(m, quiet));
@@ -225,12 +225,12 @@ fn drained(moments: &[Moment<'_>], quiet: &Range<u64>, end_ns: u64) -> Option<u6
     Some(first.span.0 - end_ns)
 }
 
-/// A point is cut where a second ends, not where a phase does: one that reaches into the peak tells nothing of the quiet before it.
+/// Points may cross phase borders; those that overlap the peak are excluded.
 fn is_in(moment: &Moment<'_>, within: &Range<u64>) -> bool {
     moment.span.0 >= within.start && moment.span.1 <= within.end
 }
 
-/// Above this a point's p95 was not usual; none where the points are too few to tell.
+/// Upper limit of usual p95 values; `None` with too few points.
 fn fence(usual: &[Chunk]) -> Option<f64> {
     let mut p95s: Vec<u64> = usual.iter().filter_map(|chunk| chunk.p95.ns).collect();
     if p95s.len() < QUARTILED {
@@ -252,7 +252,7 @@ fn rate(phase: &PhaseFacts) -> f64 {
     per_second(phase.planned, phase.end_ns.saturating_sub(phase.start_ns))
 }
 
-/// The phase with the highest planned rate, if those before and behind it have clearly less.
+/// The phase with the highest planned rate, if its neighbours have clearly less.
 fn highest(phases: &[PhaseFacts]) -> Option<usize> {
     let by_rate = |a: &usize, b: &usize| rate(&phases[*a]).total_cmp(&rate(&phases[*b]));
     let phase = (0..phases.len()).max_by(by_rate)?;
@@ -262,7 +262,7 @@ fn highest(phases: &[PhaseFacts]) -> Option<usize> {
     (rate(before) > 0.0 && rate(&phases[phase]) >= most * MORE_LOAD).then_some(phase)
 }
 
-/// As many points in a row as it takes to know a p95.
+/// Consecutive points with enough samples for a p95.
 struct Chunk {
     span: (u64, u64),
     part: LabelTotals,
@@ -272,7 +272,6 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// None of too few samples.
     fn new(span: (u64, u64), part: LabelTotals, headline: TimeKind) -> Option<Chunk> {
         let samples = Sampled::from_totals(&part, headline);
         if samples.count() < FEWEST {
@@ -290,7 +289,6 @@ impl Chunk {
         })
     }
 
-    /// The share of errors.
     fn share(&self) -> f64 {
         self.bad as f64 / self.ended.max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! Plan against achieved, scenario by scenario: the volumes that were asked for, and what came of them.
+//! Planned and achieved volumes, by scenario.
 
 use measure::{LabelId, NoAnswer, label::LabelGroup};
 use plan::Draw;
@@ -9,9 +9,9 @@ use crate::figures::{ArrivalLedger, load_end_ns, per_second, share_of};
 use record::{Model, Run, RunState};
 
 const HOUR_S: f64 = 3600.0;
-/// While a run goes on its summary is made anew each second, and who draws so many scenarios would be felt.
+/// Limit for live summaries, which are computed each second.
 const MOST_DRAWN_LIVE: u64 = 2_000_000;
-/// So many take seconds to draw, and no run has had more.
+/// Limit for final summaries; drawing takes seconds.
 const MOST_DRAWN: u64 = 500_000_000;
 
 /// What was planned of a scenario, and what came of it.
@@ -51,7 +51,6 @@ pub(super) fn rows(
     arrivals: Option<&ArrivalLedger>,
     elapsed_ns: u64,
 ) -> Vec<ScenarioRow> {
-    // A single iteration is not held against a rate.
     if run.manifest.load.model == Model::Once {
         return Vec::new();
     }

@@ -1,5 +1,4 @@
-//! Where the run stood in the first and in the last quarter of its load, and in its best moment: what tells a server that keeps
-//! up from one that does not.
+//! First and last quarter of the load, and the best moment.
 
 use measure::{TimeKind, slot::Counters};
 use schemars::JsonSchema;
@@ -11,7 +10,7 @@ use crate::{
 };
 use record::{LabelTotals, Run};
 
-/// Fewer points than this are no course of events.
+/// Minimum number of points.
 const FEWEST: usize = 8;
 
 /// The course of a run.
@@ -46,12 +45,12 @@ pub struct TrendSpan {
     pub p95: Option<Figure>,
 }
 
-/// The course of a run; none when it was too short to have one.
+/// `None` if the run was too short.
 pub(super) fn find(run: &Run, moments: &[Moment<'_>], headline: TimeKind) -> Option<Trend> {
     let load_end_ns = run.manifest.load.end_ns;
     let loaded: Vec<&Moment<'_>> = moments
         .iter()
-        // What reaches beyond the end of the load is of another load.
+        // Points beyond the end have another load.
         .filter(|moment| moment.span.1 <= load_end_ns)
         .collect();
     if loaded.len() < FEWEST {

@@ -1,21 +1,19 @@
-//! A figure beside the bound that a criterion gives it. Where the figure comes from is others' business.
+//! A figure and the bound of its criterion.
 
 use plan::{Criterion, units::Quantity};
 
 use crate::exclusions::LeftOut;
 
-/// A figure with the bound that it is compared with, both in the metric's own unit.
 pub(super) struct Measured {
-    /// None: larger than everything.
+    /// `None` is larger than every bound.
     pub value: Option<f64>,
     pub bound: f64,
     pub text: String,
-    /// Whether there is enough to judge by.
+    /// Whether there are enough samples.
     pub certain: bool,
     pub reason: Option<String>,
 }
 
-/// A figure, or why there is none, with a word of what was left out of it.
 pub(super) fn without(
     left_out: &LeftOut,
     measured: Result<Measured, String>,
@@ -38,7 +36,6 @@ pub(super) fn without(
     }
 }
 
-/// The bound, in the metric's own unit.
 pub fn bound(criterion: &Criterion) -> f64 {
     match criterion.value {
         Quantity::Number(n) | Quantity::Share(n) | Quantity::PerSecond(n) => n,

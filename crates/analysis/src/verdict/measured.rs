@@ -1,5 +1,4 @@
-//! The figure that a criterion asks for, from the record: which labels and phases it is of, its value, and whether there are
-//! enough samples to judge by it.
+//! Computes the figure of a criterion from the record: scope, value, and whether samples suffice.
 
 use measure::{
     LabelId, TimeKind,
@@ -31,16 +30,15 @@ use crate::{
     steady,
 };
 
-/// What a criterion is of.
 pub(super) struct CriterionScope<'a> {
     pub(super) run: &'a Run,
-    /// None: all requests.
+    /// `None` means all requests.
     labels: Option<Vec<LabelId>>,
-    /// None: all phases.
+    /// `None` means all phases.
     phases: Option<Vec<u32>>,
-    /// From when to when; none: from the start to the end. What ended in it is known by points only.
+    /// `None` means the whole run; otherwise points are used.
     window: Option<(u64, u64)>,
-    /// What of that is left out, because a process was lost.
+    /// Excluded because of lost nodes.
     left_out: LeftOut,
     elapsed_ns: u64,
 }
@@ -68,7 +66,7 @@ pub(super) fn measure(
     without(&scope.left_out, measured)
 }
 
-/// Why there is nothing that a criterion could be of, if so; known before the run as well as behind it.
+/// Why a criterion has no subject, if so; usable before the run.
 pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String> {
     if let Some(why) = criterion
         .steady
@@ -77,7 +75,7 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
     {
         return Some(format!("there can be no steady state: {why}"));
     }
-    // From when to when it was steady nobody knows yet.
+    // The steady state is not known yet.
     let criterion = &Criterion {
         steady: false,
         ..criterion.clone()
@@ -100,7 +98,6 @@ pub(super) fn subject_missing(run: &Run, criterion: &Criterion) -> Option<String
         let labels = labels.filter(|label| label.id > label::OTHER && may_be_of(criterion, label));
         labels.map(|label| label.text.as_str()).collect()
     };
-    // A long list helps nobody; its beginning shows how the names look.
     let known: Vec<String> = known
         .iter()
         .take(8)
@@ -153,7 +150,6 @@ impl<'a> CriterionScope<'a> {
         })
     }
 
-    /// All requests of the phases that are asked for.
     pub(super) fn all_requests(&self) -> LabelTotals {
         self.run.totals.judged(|id, phase| {
             let phases = self.phases.as_ref();
@@ -161,7 +157,6 @@ impl<'a> CriterionScope<'a> {
         })
     }
 
-    /// Whether it is of some labels only; iterations of all scenarios are of all.
     pub(super) fn is_of_labels(&self) -> bool {
         self.labels.is_some() && !self.is_every_iteration()
     }
@@ -173,7 +168,6 @@ impl<'a> CriterionScope<'a> {
         })
     }
 
-    /// A number by the length of the phases that are asked for.
     pub(super) fn per_second(&self, n: u64) -> f64 {
         per_second(n, self.length_ns())
     }
@@ -218,7 +212,7 @@ impl<'a> CriterionScope<'a> {
         let (Some(planned), Some(unsent)) = (arrivals.planned, arrivals.unsent) else {
             return Err("a closed loop plans no arrivals".into());
         };
-        // Where arrivals are MQTT messages, one may be due and never be written to a connection.
+        // MQTT messages may be due and never written.
         let unsent = match self.run.manifest.door.as_str() {
             "mqtt" => unsent + messages::counts(self.run).unsent,
             _ => unsent,
@@ -231,7 +225,7 @@ impl<'a> CriterionScope<'a> {
         if arrivals.unknown == 0 {
             return Ok(least);
         }
-        // Those that are unknown may all have been sent, or none of them.
+        // Unknown arrivals may all have been sent, or none.
         let most = measured(unsent + arrivals.unknown)?;
         let holds = |one: &Measured| {
             one.value
@@ -262,7 +256,7 @@ impl<'a> CriterionScope<'a> {
         plain(value, format!("{}/s", units::rate(value)), criterion)
     }
 
-    /// The length of the phases that are asked for, up to the end of the run; the last one goes on to the last completion.
+    /// Length of the phases up to the end of the run; the last one includes late completions.
     fn length_ns(&self) -> u64 {
         let whole_ns = self.whole_length_ns();
         if self.left_out.is_empty() || self.window.is_some() {
@@ -322,7 +316,6 @@ impl<'a> CriterionScope<'a> {
     }
 }
 
-/// What a span of a criterion is called among kinds of time.
 pub fn kind_of(span: SpanFilter) -> TimeKind {
     match span {
         SpanFilter::Response => TimeKind::Response,
@@ -383,7 +376,7 @@ fn quantile(
 }
 
 impl CriterionScope<'_> {
-    /// Why the samples do not decide on which side of a bound a quantile lies; none when they do, with 99 % confidence.
+    /// Why samples do not decide the bound with 99 % confidence; `None` if they do.
     fn undecided(&self, samples: &Sampled, q: f64, bound: u64) -> Option<String> {
         let inflation = self.inflation(samples.kind(), q, bound);
         let (n, over) = (samples.count() as f64, samples.above(bound) as f64);
@@ -415,10 +408,11 @@ impl CriterionScope<'_> {
 }
 
 impl CriterionScope<'_> {
-    /// By how much its samples hang together, for judging the quantile `q` against a bound. Taken from all requests, of the phases that
-    /// are asked for: a label alone is too little.
+    /// Variance inflation from correlated samples, for quantile `q`. Uses all requests of the
+    /// phases, since one label has too few.
     pub(super) fn inflation(&self, kind: TimeKind, q: f64, bound: u64) -> f64 {
-        // Points of a long run are wide, and hold what is of other phases: what the criterion is of must be far by itself.
+        // Wide points include other phases, so the scope's own samples must be far from the bound
+        // too.
         let own = Sampled::from_totals(&self.part(), kind).into_times();
         if confidence::is_separated(&own, q, bound)
             || confidence::is_far_from(&own, q, bound)
@@ -427,7 +421,7 @@ impl CriterionScope<'_> {
             return 1.0;
         }
         let totals = &self.run.totals;
-        // A transaction's time is none of an iteration's.
+        // A transaction's time is not an iteration's.
         let group = |id| self.run.label(id).map(|label| label.group);
         let own_group = self.labels.as_ref().and_then(|ids| group(*ids.first()?));
         let wanted = |id| id == label::ALL || own_group.is_none() || group(id) == own_group;
@@ -442,7 +436,7 @@ impl CriterionScope<'_> {
         totals.inflation(kind, q, (bound, self.phases.as_deref()), wanted)
     }
 
-    /// Its times, point by point of the run's history. A point on the border of a phase holds some of its neighbour's as well.
+    /// Times by point. Points on the border of a phase include its neighbour.
     fn parts_over_time(&self, kind: TimeKind) -> Vec<KindTimes> {
         let points = self.points();
         points
@@ -451,7 +445,6 @@ impl CriterionScope<'_> {
             .collect()
     }
 
-    /// The points of what it is of, in order.
     fn points(&self) -> Vec<Point> {
         let history = &self.run.totals.history;
         let lines: Vec<&Curve> = match &self.labels {
@@ -472,7 +465,6 @@ impl CriterionScope<'_> {
         points
     }
 
-    /// Whether a stretch of time has anything of the phases that are asked for.
     fn reaches(&self, (from, to): (u64, u64)) -> bool {
         if let Some(window) = self.window {
             return window.0 <= from && to <= window.1;

@@ -1,5 +1,6 @@
-//! Whether the measurement can be trusted. Only effects decide: being late, not sending what was planned, running out of
-//! descriptors or ports, a closed loop at a busy core. CPU, steal, throttling and stalls are the reasons that are named.
+//! Judges whether the measurement is valid. Only effects count: lateness, unsent load, lack of
+//! descriptors or ports, a busy core in a closed loop. CPU, steal, throttling and stalls are
+//! reported as reasons.
 
 use measure::{
     Fault, Histogram, TimeKind, label,
@@ -14,7 +15,7 @@ use record::{EventKind, IntervalRow, Model, Run, units};
 
 use crate::figures::{self, ArrivalLedger, Requests};
 
-/// How the reason begins where a closed loop went as fast as the generator could.
+/// Start of the reason for a generator-bound closed loop.
 const BOUND: &str = "generator-bound: throughput is a lower bound";
 
 /// Whether the measurement can be trusted.
@@ -47,7 +48,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Whether a closed loop went as fast as the generator could, not the server.
+    /// Whether the generator limited a closed loop.
     #[must_use]
     pub fn is_generator_bound(&self) -> bool {
         self.reasons.iter().any(|reason| reason.starts_with(BOUND))
@@ -55,45 +56,45 @@ impl Measurement {
 }
 
 impl Measurement {
-    /// The line that ends every run.
+    /// The last line of a run.
     #[must_use]
     pub fn line(&self) -> String {
         format!("measurement {}  {}", self.verdict, self.reasons.join(" · "))
     }
 }
 
-/// Lateness below this is never held against a run.
+/// Lateness below this is accepted.
 pub const LATE_NS: u64 = 1_000_000;
-/// Nor is lateness below this share of the reported 99th percentile.
+/// Lateness below this share of the p99 is accepted.
 const LATE_SHARE: f64 = 0.05;
-/// More of the plan than this must not be missing.
+/// Maximum share of the plan that may be unsent.
 const UNSENT_SHARE: f64 = 0.005;
-/// A core of which more than this is used is busy.
+/// CPU share from which a core is busy.
 const BUSY: f64 = 0.85;
-/// A worker of a closed loop that waits for a CPU for more of its time than this measures its neighbours too.
+/// Share of time a closed-loop worker may wait for a CPU.
 const CROWDED: f64 = 0.25;
-/// More steal, or throttling, than this is worth naming.
+/// Steal or throttling above this is reported.
 const STEAL: f64 = 0.02;
-/// Fewer sightings of a request under way than this, and chance alone puts the two figures a per cent or more apart.
+/// With fewer samples of requests in flight, chance exceeds 1 %.
 const SEEN: u64 = 10_000;
 
-/// While a run goes on it is not stamped before so long, and so many requests: its first moments decide nothing.
+/// A live run is not judged before this time and number of requests.
 const SETTLED_NS: u64 = 10_000_000_000;
 const SETTLED: u64 = 200;
 
-/// At least this many late samples make a measurement INVALID.
+/// Minimum number of late samples for INVALID.
 const FEW_LATE: f64 = 2.0;
 
-/// The lateness that decides: the p99, or the second greatest of fewer than 150 samples.
-/// The 99th percentile of 75 samples is their maximum, so that a single late arrival would decide.
+/// The deciding lateness: p99, or the second largest of fewer than 150 samples, so that one late
+/// arrival does not decide.
 fn decisive(times: &Histogram) -> Option<u64> {
-    // Half a rank below the second greatest, so that rounding does not reach the first.
+    // Half a rank below the second largest, against rounding.
     let below = (FEW_LATE - 0.5) / times.count().max(1) as f64;
     times.quantile((1.0 - below).clamp(0.0, 0.99))
 }
 
-/// Judges the measurement; none when there was nothing to measure, while a run is too young to be stamped, and of a trial that no
-/// fault of the generator kept from being one.
+/// Judges the measurement. `None` without requests, in a young live run, or for a trial without
+/// generator faults.
 #[must_use]
 pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option<Measurement> {
     let all = run.totals.label(label::ALL);
@@ -130,7 +131,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
         littles_law: littles_law(run),
     };
     m.first_bad_ns = m.late_ns.first().map(|(from, _)| *from);
-    // One iteration to try a test out is no measurement: nobody judges by when it was sent.
+    // A single iteration is a trial, without timing.
     let is_trial = run.manifest.load.model == Model::Once;
     if is_trial {
         m.late_ns.clear();
@@ -176,7 +177,7 @@ pub fn judge(run: &Run, arrivals: &ArrivalLedger, requests: &Requests) -> Option
     Some(m)
 }
 
-/// What the generator did to the figures: what makes a measurement invalid.
+/// Effects of the generator that invalidate the measurement.
 fn effects(
     run: &Run,
     m: &Measurement,
@@ -188,7 +189,7 @@ fn effects(
     let exceeds = |decisive: Option<u64>| decisive.is_some_and(|ns| ns > bound);
     let late = m.lateness_p99_ns.filter(|_| exceeds(lateness));
     let stall = m.stall_p99_ns.filter(|_| is_closed && exceeds(stall));
-    // What both have in common, their cause and when, is said once.
+    // Shared causes and times are reported once.
     let named = [("lateness", late), ("stall", stall)];
     let named = named
         .into_iter()
@@ -228,7 +229,7 @@ fn effects(
     invalid
 }
 
-/// Whose requests are not in the record, or not all of them.
+/// Nodes whose record is missing or cut off.
 fn missing(run: &Run) -> Option<Vec<String>> {
     let unmeasured = run
         .events
@@ -240,14 +241,13 @@ fn missing(run: &Run) -> Option<Vec<String>> {
     (!reasons.is_empty()).then_some(reasons)
 }
 
-/// How many of a run's processes did not carry out what was theirs.
+/// Number of lost nodes.
 fn lost(run: &Run) -> Option<String> {
     let lost = (run.missing.len() + run.lost().count()) as u64;
     let of = run.manifest.processes.unwrap_or(0);
     (lost > 0).then(|| format!("{lost} of {of} processes did not carry out their part"))
 }
 
-/// What a valid measurement says for itself.
 fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
     let mut figures = Vec::new();
     figures.extend(
@@ -271,10 +271,10 @@ fn figures(m: &Measurement, is_closed: bool) -> Vec<String> {
     figures
 }
 
-/// A share that is close to one keeps the digits that tell it from one.
+/// Keeps enough digits to distinguish a share from one.
 fn percent(share: f64) -> String {
     match share * 100.0 {
-        // Never rounded up to all of it.
+        // Never rounded up to 100 %.
         p if (99.0..100.0).contains(&p) => format!("{:.2} %", (p * 100.0).floor() / 100.0),
         p if p >= 10.0 => format!("{p:.0} %"),
         _ => units::share(share),
@@ -287,8 +287,7 @@ fn sent(arrivals: &ArrivalLedger) -> Option<f64> {
     Some(1.0 - missing as f64 / planned as f64)
 }
 
-/// The share of the plan that was somebody's to send who was there, and did not: what was lost with a process is no fault of the
-/// others.
+/// Share of the plan that present nodes did not send. The share of lost nodes is excluded.
 fn unsent_by_others(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     let unsent = arrivals.unsent.unwrap_or(0);
     let of_nodes = figures::unsent_with_nodes(run) + run.left_by_lost();
@@ -296,18 +295,18 @@ fn unsent_by_others(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     of_others as f64 / arrivals.planned.unwrap_or(0).max(1) as f64
 }
 
-/// The share of the plan that belonged to processes without a record, or with one that ends early.
+/// Share of the plan of nodes without a complete record.
 fn unrecorded_share(run: &Run, arrivals: &ArrivalLedger) -> f64 {
     let planned = arrivals.planned.unwrap_or(0).max(1);
     figures::unrecorded(run) as f64 / planned as f64
 }
 
-/// The intervals that are marked, neighbours joined.
+/// Marked intervals, merged with neighbours.
 fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)> {
     let mut stretches: Vec<(u64, u64)> = Vec::new();
     for row in run.totals.rows.values().filter(|row| is_bad(row)) {
         match stretches.last_mut() {
-            // One interval without an arrival between two late ones is no recovery.
+            // One interval without arrivals does not separate two late ones.
             Some((_, end)) if row.span.0 <= *end + 1_000_000_000 => *end = row.span.1,
             _ => stretches.push(row.span),
         }
@@ -315,7 +314,7 @@ fn stretches(run: &Run, is_bad: impl Fn(&IntervalRow) -> bool) -> Vec<(u64, u64)
     stretches
 }
 
-/// The busiest worker's share of a core over some intervals.
+/// CPU share of the busiest worker.
 fn busiest<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     let mut time = 0;
     let mut work: Vec<u64> = Vec::new();
@@ -329,7 +328,7 @@ fn busiest<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     work.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
 }
 
-/// The largest share of the time for which a worker was ready to run and did not.
+/// Largest share of time for which a worker was ready but not running.
 fn most_waiting<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     let mut time = 0;
     let mut waiting: Vec<u64> = Vec::new();
@@ -343,7 +342,7 @@ fn most_waiting<'a>(rows: impl Iterator<Item = &'a IntervalRow>) -> f64 {
     waiting.into_iter().max().unwrap_or(0) as f64 / time.max(1) as f64
 }
 
-/// Why the generator was late, or held up, and when.
+/// Why and when the generator was late or stalled.
 fn because(run: &Run, stretches: &[(u64, u64)], how: &str) -> String {
     let inside = |row: &&IntervalRow| {
         stretches
@@ -402,7 +401,7 @@ fn ranges(stretches: &[(u64, u64)]) -> String {
     }
 }
 
-/// |sampled − rate × time| / sampled, where time is what a request is under way for: wait and service.
+/// |sampled − rate × time| / sampled, where time is wait plus service time.
 fn littles_law(run: &Run) -> Option<f64> {
     let (mut sum, mut samples, mut elapsed) = (0u64, 0u64, 0u64);
     for row in run.totals.rows.values() {
@@ -431,7 +430,7 @@ fn littles_law(run: &Run) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// What the verdict rests on where `late` of `count` samples were 50 ms late.
+    /// The deciding lateness if `late` of `count` samples were 50 ms late.
     fn decisive_ms(count: u64, late: u64) -> u64 {
         let mut times = Histogram::default();
         times.record_n(10_000, count - late);

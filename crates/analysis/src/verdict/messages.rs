@@ -1,17 +1,15 @@
-//! What became of MQTT messages, from the counts that the clients left in the record at the end of a run.
+//! Results of MQTT messages, from the clients' final counts.
 
 use plan::{Criterion, criteria::MessageFate};
 use record::Run;
 
 use super::bound::bound;
 
-/// The ledger of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct MessageCounts {
-    /// The clients have reported.
+    /// Whether the clients reported.
     is_reported: bool,
     due: u64,
-    /// Messages that were due and never sent.
     pub unsent: u64,
     unknown: u64,
     expected: u64,
@@ -20,7 +18,6 @@ pub(super) struct MessageCounts {
     again: u64,
 }
 
-/// Reads the ledger of a run.
 pub(super) fn counts(run: &Run) -> MessageCounts {
     let mut counts = MessageCounts::default();
     for (_, part) in run.door_parts() {
@@ -38,7 +35,8 @@ pub(super) fn counts(run: &Run) -> MessageCounts {
 }
 
 impl MessageCounts {
-    /// How many have this fate, and of how many. Fails where that is unknown, or where what is unknown decides the criterion.
+    /// Messages with this result, and of how many. Fails if unknown messages could decide the
+    /// criterion.
     pub(super) fn share(
         &self,
         fate: MessageFate,

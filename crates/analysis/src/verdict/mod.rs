@@ -1,5 +1,4 @@
-//! The verdict: criteria judged once, at the end, from the record; and the exit code that follows. Stop rules have
-//! a module of their own; whether the measurement can be trusted is another question with a place of its own.
+//! Judges the criteria at the end of a run, and the exit code.
 
 mod bound;
 mod measured;
@@ -69,7 +68,6 @@ pub struct Judged {
     pub first_violation_ns: Option<u64>,
 }
 
-/// Judges the run's criteria.
 pub(crate) fn judge(run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) -> Vec<Judged> {
     let mut judged = so_far(run, elapsed_ns);
     for (judged, violation) in judged.iter_mut().zip(timeline.first_violations()) {
@@ -78,7 +76,7 @@ pub(crate) fn judge(run: &Run, timeline: &Timeline<'_>, elapsed_ns: u64) -> Vec<
     judged
 }
 
-/// Says of each decided criterion of an invalid measurement whether it stands all the same.
+/// Marks decided criteria of an invalid measurement that hold regardless of the generator.
 pub(crate) fn despite_the_generator(
     run: &Run,
     judged: &mut [Judged],
@@ -113,7 +111,7 @@ pub(crate) fn despite_the_generator(
     }
 }
 
-/// Judges the criteria as if the run ended now, without looking for the moment of the first violation.
+/// Judges the criteria as if the run ended now, without times of first violations.
 pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
     let texts = run.manifest.criteria.iter();
     texts
@@ -121,8 +119,8 @@ pub fn so_far(run: &Run, elapsed_ns: u64) -> Vec<Judged> {
         .collect()
 }
 
-/// Why a criterion, or a stop rule's condition, could never be judged, because it asks for a label, a phase or a metric which this run
-/// does not have: to be told before anything is sent. `labels` are all that may come; none where they come up as the run goes on.
+/// Why a criterion or stop rule can never be judged: its label, phase or metric does not exist in
+/// this run. `labels` are all that may appear; `None` if unknown.
 #[must_use]
 pub fn without_subject(
     manifest: &Manifest,
@@ -134,7 +132,7 @@ pub fn without_subject(
     let is_over_requests = criterion.metric.over_requests().is_some();
     let mut asked = criterion.clone();
     if labels.is_none() && (is_of_label || is_over_requests) {
-        // Its phase can be looked for all the same.
+        // Its phase can still be checked.
         (asked.of, asked.metric) = (None, Metric::Errors);
     }
     let run = Run {
@@ -165,30 +163,28 @@ fn judge_text(run: &Run, text: &str, elapsed_ns: u64) -> Judged {
     }
 }
 
-/// Whether a criterion holds for what little there is, however few the samples: for showing it over time. None when nothing can
-/// be said.
+/// Whether a criterion holds for few samples, for the timeline. `None` if undetermined.
 pub(crate) fn holds(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Option<bool> {
     let measured = measured::measure(run, criterion, elapsed_ns).ok()?;
     Some(side(criterion, &measured))
 }
 
-/// Whether a criterion is of labels, not of all requests together.
 pub(crate) fn is_by_label(criterion: &Criterion) -> bool {
     criterion.of.is_some() || criterion.metric.over_requests().is_some()
 }
 
-/// On which side of its bound the measured value lies.
+/// Whether the value meets its bound.
 fn side(criterion: &Criterion, measured: &Measured) -> bool {
     match measured.value {
         Some(value) => criterion.op.holds(value, measured.bound),
-        // Larger than everything.
+        // Larger than every bound.
         None => matches!(criterion.op, Op::Greater | Op::GreaterOrEqual),
     }
 }
 
 impl Judged {
-    /// How far the measured value is from the bound, in words: `44.2 % to spare`, `25.0 % past the bound`, `50.0 times the bound`.
-    /// From twice the bound on nobody reads per cent of it.
+    /// Distance to the bound: `44.2 % to spare`, `25.0 % past the bound`, `50.0 times the bound`
+    /// (from twice the bound on).
     #[must_use]
     pub fn distance(&self) -> Option<String> {
         let margin = self.margin?;
@@ -231,10 +227,9 @@ fn judged(criterion: &Criterion, measured: Measured) -> Judged {
     }
 }
 
-/// The exit code of a run that could not be carried out.
+/// Exit code of a run that could not be completed.
 pub const COULD_NOT_RUN: u8 = 3;
 
-/// Leaves every criterion undecided, for this reason.
 pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
     for judged in judged {
         judged.judgement = Judgement::Inconclusive;
@@ -244,8 +239,8 @@ pub(crate) fn undecided(judged: &mut [Judged], reason: &str) {
     }
 }
 
-/// What `loadline run` exits with: 0 all held (or there are none), 1 one failed, 3 no request was ever answered, 4 the
-/// measurement is invalid, 5 one is inconclusive.
+/// Exit code of `loadline run`: 0 all hold (or none), 1 one failed, 3 no response at all, 4
+/// invalid, 5 inconclusive.
 #[must_use]
 pub fn exit_code(
     criteria: &[Judged],
@@ -290,7 +285,6 @@ mod tests {
         assert_eq!(distance(5.0, -0.25), "25.0 % past the bound");
         assert_eq!(distance(1.0, -99.0), "100 times the bound");
         assert_eq!(distance(40.0, 3.0), "4.00 times the bound");
-        // Nothing is no multiple, and what lies on the other side of nothing is none.
         assert_eq!(distance(0.0, 1.0), "100 % to spare");
         assert_eq!(distance(-10.0, 3.0), "300 % to spare");
     }

@@ -1,7 +1,6 @@
-//! Whether a criterion came out as it did whatever the generator did wrong: of an invalid measurement, the one thing that can still be
-//! said of a server. A generator that is late or held up makes times longer and what is sent less, never the other way round, so what was
-//! fast enough stands when it would be even with every request that it may have touched counted as slow. What failed does not: a backlog
-//! that is sent at once makes the server look slower than it is, for longer than the hold-up. It judges nothing anew.
+//! Whether a verdict survives the generator's errors. A generator that is late makes times longer
+//! and load smaller. So a pass stands if it holds with every affected request counted as slow. A
+//! failure on times does not stand: a burst after a stall slows the server down.
 
 use measure::{
     Histogram, NoAnswer, OutcomeClass, TimeKind,
@@ -23,16 +22,16 @@ use super::{
 use crate::figures::{ArrivalLedger, Sampled};
 use record::{Model, Run};
 
-/// What is measured beside the load is measured about once in so long.
+/// Approximate time between samples of server metrics.
 const LOOK_NS: u64 = SECOND;
 
-/// What the generator did wrong in the phases that a criterion is of.
+/// Generator errors in the phases of a criterion.
 struct Harm {
-    /// By how much it came too late to send.
+    /// Lateness.
     late: Histogram,
-    /// And to look around for answers.
+    /// Stalls.
     stalled: Histogram,
-    /// Arrivals of the run that were never sent, as a share of those that were started.
+    /// Unsent arrivals of the run, relative to those started.
     unsent: f64,
 }
 
@@ -50,13 +49,13 @@ impl Harm {
         }
     }
 
-    /// In nanoseconds, the most by which a request may be off: late to be sent, and late to be read.
+    /// Maximum error of a request in nanoseconds, lateness plus stall.
     fn worst_ns(&self) -> u64 {
         let worst = |of: &Histogram| of.max().unwrap_or(0);
         worst(&self.late).saturating_add(worst(&self.stalled))
     }
 
-    /// Bounds worth trying, each with the share of requests that may be off by more.
+    /// Candidate bounds, with the share of requests that may be off by more.
     fn bounds(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 1.0];
         QUANTILES.into_iter().map(|q| {
@@ -73,7 +72,6 @@ fn unsent_share(arrivals: &ArrivalLedger) -> f64 {
     missing as f64 / arrivals.started.max(1) as f64
 }
 
-/// In nanoseconds, the most by which a request of the run may be off.
 pub(super) fn worst_ns(run: &Run) -> u64 {
     let all = run.totals.label(label::ALL);
     let worst = |kind| {
@@ -83,7 +81,7 @@ pub(super) fn worst_ns(run: &Run) -> u64 {
     worst(TimeKind::Lateness).saturating_add(worst(TimeKind::Stall))
 }
 
-/// Whether the judgement of a criterion stands, whatever the generator did; none where it is of the generator itself.
+/// Whether a result stands regardless of the generator; `None` if it is about the generator.
 pub(super) fn robustness(
     run: &Run,
     criterion: &Criterion,
@@ -99,7 +97,7 @@ pub(super) fn robustness(
     let Ok(scope) = CriterionScope::new(run, criterion, elapsed_ns) else {
         return Some(false);
     };
-    // A criterion that asks for little holds when the figure is small, and fails when it is large.
+    // A lower bound holds for large figures, an upper bound for small ones.
     let is_small = match criterion.op {
         Op::Less | Op::LessOrEqual => holds,
         Op::Greater | Op::GreaterOrEqual => !holds,
@@ -115,21 +113,21 @@ pub(super) fn robustness(
             Some(errors_stand(&scope, criterion, (holds, is_small), share))
         }
         Metric::Rate => {
-            // A generator that is held up can only send, and count, less; its own faults are no answers.
+            // A stalled generator only sends and counts less; its own faults are not responses.
             let part = scope.part();
             let own = own_faults(&part.slot.counters, false);
             let rate = scope.per_second(part.slot.counters.ended().saturating_sub(own));
             Some(!is_small && criterion.op.holds(rate, bound(criterion)) == holds)
         }
         Metric::Unsent | Metric::LatenessP99 => None,
-        // A late generator loses and repeats no message.
+        // A late generator neither loses nor repeats messages.
         Metric::Messages(_) => Some(true),
         Metric::Server(..) => Some(came_as_planned(run, arrivals)),
         Metric::InFlight => Some(false),
     }
 }
 
-/// Whether the load that the generator was to send came to the server within the width of a look: then whatever was measured there is as it
+/// Whether the planned load arrived within the sampling interval: then server metrics are as they
 /// would have been.
 fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     let all = run.totals.label(label::ALL);
@@ -139,7 +137,7 @@ fn came_as_planned(run: &Run, arrivals: &ArrivalLedger) -> bool {
     is_open && sent && worst_ns(run) < LOOK_NS
 }
 
-/// Whether a time is below a limit even if all that was touched, and all that was never sent, had been slow.
+/// Whether a time stays below a limit with all affected and unsent requests counted as slow.
 fn stays_small(
     scope: &CriterionScope<'_>,
     samples: &Sampled,
@@ -147,7 +145,7 @@ fn stays_small(
     limit: u64,
     harm: &Harm,
 ) -> bool {
-    // An iteration may have been touched at each of its requests.
+    // An iteration may be affected at each of its requests.
     let times = if samples.kind() == TimeKind::Iteration {
         let all = Sampled::from_totals(&scope.all_requests(), TimeKind::Service);
         all.count().div_ceil(samples.count().max(1)).max(1)
@@ -163,7 +161,7 @@ fn stays_small(
             let inflation = scope.inflation(samples.kind(), q, limit);
             let is_below =
                 |over: u64| confidence::standing(n, over.min(n), inflation, q) == Standing::Below;
-            // Of one label nobody knows when its requests were sent: all of them may have met the worst.
+            // The send times of one label are unknown: all its requests may have been affected.
             let of_label = scope.is_of_labels();
             is_below(samples.above(worst) + unsent)
                 || !of_label
@@ -177,7 +175,7 @@ fn stays_small(
     }
 }
 
-/// Missing answers that are the generator's doing; time-outs may be, where it came too late to read.
+/// Unanswered requests caused by the generator. Timeouts may be, if it read late.
 fn own_faults(counters: &Counters, with_timeouts: bool) -> u64 {
     let faults = counters.faults.0.iter();
     let own = faults.filter(|(fault, _)| match fault.class() {

@@ -1,5 +1,4 @@
-//! Criteria on what was measured beside the load: which series they are of, and what it was. Of several instances each is looked at: the
-//! worst decides. What is measured is the samplers'.
+//! Criteria on server metrics. The worst of several instances decides.
 
 use plan::{
     Criterion,
@@ -15,12 +14,12 @@ use record::{
 use super::bound::{Measured, bound, without};
 use crate::{exclusions::LeftOut, steady};
 
-/// The most of the time that may be missing, as a share; a look or two are always.
+/// Maximum share of missing samples.
 const MAY_BE_MISSING: f64 = 0.1;
-/// As many names as are told of those that there are.
+/// Maximum number of names in a message.
 const NAMES: usize = 12;
 
-/// The figure of a criterion, or why there is none: of several instances, that of the one which is nearest to the bound or furthest beyond.
+/// The figure of a criterion; of several instances the one nearest to or furthest beyond the bound.
 pub(super) fn measure(
     run: &Run,
     (name, stat): (&str, Stat),
@@ -46,7 +45,7 @@ pub(super) fn measure(
                 Op::Greater | Op::GreaterOrEqual => value < known,
             }
         });
-        // What is missing of one may have been the worst.
+        // Missing samples may have been the worst.
         let doubt = worst
             .as_ref()
             .filter(|known| !known.certain)
@@ -62,7 +61,6 @@ pub(super) fn measure(
     worst.ok_or_else(|| format!("nothing was measured of server.{name}"))
 }
 
-/// The figure of one series.
 fn one(
     run: &Run,
     series: &MetricSeries,
@@ -120,21 +118,21 @@ fn one(
     )
 }
 
-/// Why nothing can come of a criterion on what will be measured.
+/// Why a criterion on future metrics cannot be judged.
 pub(super) fn subject_missing(run: &Run, name: &str, criterion: &Criterion) -> Option<String> {
     let why = fitting(&run.server, name, criterion)
         .and_then(|()| spans(run, criterion, u64::MAX).map(drop));
     why.err()
 }
 
-/// Whether there is something that a criterion is of, in a unit that it can be held against.
+/// Whether a metric exists in a unit that fits the criterion.
 fn fitting(server: &ServerMetrics, name: &str, criterion: &Criterion) -> Result<(), String> {
     let all = series_of(&server.series, name, criterion)?;
     all.into_iter()
         .try_for_each(|series| scale(series, criterion).map(drop))
 }
 
-/// The series that a criterion is of, each with its bound in the unit of the samples.
+/// Series of a criterion, with bounds in the unit of the samples.
 pub fn bounds_of<'a>(
     run: &'a Run,
     name: &str,
@@ -148,7 +146,7 @@ pub fn bounds_of<'a>(
     fitting.collect()
 }
 
-/// The series that a criterion is of: without a name, all instances there are.
+/// Without a name, all instances.
 fn series_of<'a>(
     all: &'a [MetricSeries],
     name: &str,
@@ -168,7 +166,6 @@ fn series_of<'a>(
     }
 }
 
-/// That there is no such one of what is measured, and which there are.
 fn no_instance(name: &str, wanted: &str, named: &[&MetricSeries]) -> String {
     let own = named
         .iter()
@@ -182,7 +179,7 @@ fn no_instance(name: &str, wanted: &str, named: &[&MetricSeries]) -> String {
     format!("server.{name} has no \"{wanted}\" ({are})")
 }
 
-/// Why a criterion, or a stop rule, on what is measured beside the load could never be judged, whatever the load; none of others.
+/// Why a criterion or stop rule on server metrics can never be judged; `None` for others.
 #[must_use]
 pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<String> {
     let Metric::Server(name, _) = &criterion.metric else {
@@ -206,7 +203,9 @@ fn shown(series: &MetricSeries) -> String {
     format!("server.{}{of}", series.name())
 }
 
-/// What samples are multiplied by to stand beside the bound; or that they cannot.
+/// Factor from samples to the unit of the bound.
+///
+/// # Errors Units do not fit.
 fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     let unit = series.unit();
     match (criterion.value, unit.as_str(), series.of.sort) {
@@ -231,7 +230,7 @@ fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     }
 }
 
-/// When a criterion looks: in its phases, up to the end of the run.
+/// Periods of a criterion: its phases, up to the end of the run.
 fn spans(run: &Run, criterion: &Criterion, elapsed_ns: u64) -> Result<Vec<(u64, u64)>, String> {
     if criterion.steady {
         return Ok(vec![steady::window(run)?]);

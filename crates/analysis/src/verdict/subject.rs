@@ -1,4 +1,4 @@
-//! Which labels and phases a criterion is of, by the names that a run has. What was counted under them is others' business.
+//! Resolves the labels and phases of a criterion.
 
 use measure::{
     LabelId, label,
@@ -10,17 +10,18 @@ use plan::{
 };
 use record::Run;
 
-/// What a criterion is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// None: all requests.
+    /// `None` means all requests.
     pub labels: Option<Vec<LabelId>>,
-    /// None: all phases.
+    /// `None` means all phases.
     pub phases: Option<Vec<u32>>,
 }
 
 impl Subject {
-    /// What it is of in this run; else why there is nothing.
+    /// Resolves a criterion in this run.
+    ///
+    /// # Errors Why there is no such subject.
     pub fn from_criterion(run: &Run, criterion: &Criterion) -> Result<Subject, String> {
         let span = criterion.metric.over_requests();
         let labels = match (&criterion.of, span) {
@@ -65,7 +66,7 @@ impl Subject {
         Ok(Subject { labels, phases })
     }
 
-    /// Whether a label is one of it; all requests, where none is named.
+    /// Without labels, whether it is all requests.
     pub fn has_label(&self, id: LabelId) -> bool {
         match &self.labels {
             None => id == label::ALL,
@@ -73,14 +74,13 @@ impl Subject {
         }
     }
 
-    /// Whether a phase is one of it.
     pub fn has_phase(&self, phase: u32) -> bool {
         let phases = self.phases.as_ref();
         phases.is_none_or(|phases| phases.contains(&phase))
     }
 }
 
-/// Whether a criterion can be of a label, by what that counts: iterations, transactions, or requests and what stands beside them.
+/// Whether a criterion fits a label's group: iterations, transactions, or requests.
 pub(super) fn may_be_of(criterion: &Criterion, label: &measure::Label) -> bool {
     match criterion.metric.over_requests() {
         Some(SpanFilter::Transaction) => label.group == LabelGroup::Transaction,

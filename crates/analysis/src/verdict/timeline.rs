@@ -1,5 +1,4 @@
-//! Criteria over time: whether each of them held for a point alone, as if the run had been no longer. It is a view, not a verdict:
-//! a criterion is judged once, at the end, over everything that it is of.
+//! Criteria over time: whether each point alone meets them. For display only.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +13,14 @@ use crate::{
 };
 use record::{Run, Totals, history::Point};
 
-/// The points of a run, and what is judged of each alone: unpacked and judged once, for the summary and the series.
+/// Points of a run with their results, computed once for summary and series.
 pub struct Timeline<'a> {
-    /// Whether it settled.
     pub steady: Option<Steady>,
-    /// In order.
     pub moments: Vec<Moment<'a>>,
-    /// By criterion, for each point whether it held; none where the point cannot say.
+    /// `None` if a point cannot be judged.
     pub criteria: Vec<Vec<Option<bool>>>,
 }
 
-/// The timeline of a run.
 #[must_use]
 pub fn build(run: &Run) -> Timeline<'_> {
     let moments = moments::collect(run);
@@ -40,7 +36,7 @@ pub fn build(run: &Run) -> Timeline<'_> {
 }
 
 impl Timeline<'_> {
-    /// By criterion, the start of the first point for which it did not hold.
+    /// Start of the first violating point, by criterion.
     pub fn first_violations(&self) -> impl Iterator<Item = Option<u64>> + '_ {
         self.criteria.iter().map(|line| {
             let held = line.iter().zip(&self.moments);
@@ -59,14 +55,14 @@ fn line(
     let Ok(mut criterion) = parse_criterion(text) else {
         return vec![None; moments.len()];
     };
-    // A point alone has no steady state: it lies in that of the run, or is not judged.
+    // A point has no steady state of its own.
     let left_out = LeftOut::new(run, |_| true);
     let is_asked = |moment: &Moment<'_>| {
         !left_out.has(moment.span) && (!criterion.steady || lies_in(moment, steady))
     };
     let asked: Vec<bool> = moments.iter().map(is_asked).collect();
     criterion.steady = false;
-    // What is of a label or of iterations is known for the points of labels, which are wider.
+    // Labels and iterations have wider points.
     let by_label = is_by_label(&criterion);
     let parts = if by_label {
         labels_by_start(run)
@@ -74,7 +70,7 @@ fn line(
         BTreeMap::new()
     };
     let mut alone = Run::planned(run.manifest.clone(), run.labels.clone());
-    // What is planned is known for the whole run only.
+    // The plan's count is known for the whole run only.
     alone.manifest.load.planned = None;
     let is_of_server = matches!(criterion.metric, Metric::Server(..));
     let mut held = |moment: &Moment<'_>| {
@@ -86,7 +82,7 @@ fn line(
         let rows = moment.rows.iter().map(|row| (row.index, (*row).clone()));
         alone.totals.rows = rows.collect();
         let mut length_ns = if is_of_server {
-            // Cut to the point already, and judged as if the run ended with it.
+            // Cut to the point.
             moment.span.1
         } else {
             moment.length_ns()
@@ -117,7 +113,7 @@ fn lies_in(moment: &Moment<'_>, window: Option<(u64, u64)>) -> bool {
     window.is_some_and(|(from, to)| from <= moment.span.0 && moment.span.1 <= to)
 }
 
-/// By label, its points by their start.
+/// Points of each label, by start.
 fn labels_by_start(run: &Run) -> BTreeMap<measure::LabelId, BTreeMap<u64, Point>> {
     let lines = run.totals.history.labels.iter();
     let points = lines.map(|(id, line)| {

@@ -1,4 +1,4 @@
-//! A printed row as a row of ours: seconds become nanoseconds, and what was not printed stays open.
+//! Converts a printed row to ours: nanoseconds, and missing figures stay unknown.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,8 @@ use analysis::{
     summary::{Figure, Row, Stats},
 };
 
-/// Nanoseconds of a second.
 const NS: f64 = 1e9;
 
-/// All requests of a report.
 pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
     let mut all = row(
         &report.all,
@@ -24,7 +22,7 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
         "all requests",
         elapsed_ns,
     );
-    // Artillery times answers: how many requests there were is another figure.
+    // Artillery measures responses, not requests.
     if report.tool == Tool::Artillery && report.all.requests.is_none() {
         (all.count, all.errors, all.error_share) = (0, 0, None);
         all.per_second = report.all.rate.as_ref().map_or(0.0, |rate| rate.value);
@@ -38,7 +36,7 @@ pub fn all(report: &PrintedReport, elapsed_ns: u64) -> Row {
     all
 }
 
-/// Answers that Artillery counts by their status and not among its failures; other tools count failures themselves.
+/// Statuses that Artillery does not count as failures; other tools do.
 pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item = (u16, u64)> + '_ {
     let codes = printed
         .codes
@@ -50,7 +48,7 @@ pub fn bad_codes(printed: &model::PrintedRow, tool: Tool) -> impl Iterator<Item 
     })
 }
 
-/// Requests that were answered as they should not be, as far as that was counted.
+/// Failed, as far as counted.
 pub fn failed(printed: &model::PrintedRow, tool: Tool) -> u64 {
     let bad = total(bad_codes(printed, tool).map(|(_, n)| n));
     whole(&printed.failures).unwrap_or(0).max(bad)
@@ -70,12 +68,12 @@ pub fn row(
     let unanswered = unanswered(printed, count);
     let errors = match tool {
         Tool::Artillery => failed(printed, tool).saturating_add(unanswered).min(count),
-        // A tool that counts failures counts those without an answer among them.
+        // Tools include unanswered requests in failures.
         _ => failed(printed, tool).max(unanswered),
     };
     let errors_are_told = match tool {
         Tool::Artillery => !printed.codes.is_empty() || !printed.errors.is_empty(),
-        // They print a line about failures only when there were any.
+        // They print failures only if there are any.
         Tool::Wrk | Tool::Wrk2 => known.is_some(),
         Tool::Locust
         | Tool::K6
@@ -139,12 +137,12 @@ pub fn whole(figure: &Option<Printed>) -> Option<u64> {
     figure.as_ref().map(|figure| figure.value as u64)
 }
 
-/// Counts added up. A file may print any number: what no count of ours holds stays the largest that it does.
+/// Saturating sum: files may contain any number.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Requests without an answer: what the tool counted of them, or what its answers leave over.
+/// From the tool's count, or requests minus responses.
 fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     let errors = printed.errors.iter();
     let counted = total(
@@ -156,7 +154,7 @@ fn unanswered(printed: &model::PrintedRow, count: u64) -> u64 {
     counted.max(left)
 }
 
-/// The statistics of a row; none when the tool printed none.
+/// `None` if the tool printed none.
 pub fn stats(printed: &model::PrintedRow) -> Option<Stats> {
     let latency = printed.latency.as_ref()?;
     let more = printed

@@ -1,5 +1,5 @@
-//! What another tool left, as a summary and a series of our own shape, so that the same renderings show it. Nothing is made up: a
-//! figure that the tool did not print is left open, what its times are is said, and what contradicts itself is said as well.
+//! Converts results of other tools to our summary and series. Missing figures stay unknown;
+//! contradictions are noted.
 
 mod figures;
 mod timeline;
@@ -25,7 +25,6 @@ use record::{
     units, utc,
 };
 
-/// A text that cannot be shown as a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotARun(pub String);
 
@@ -37,10 +36,9 @@ impl std::fmt::Display for NotARun {
 
 impl std::error::Error for NotARun {}
 
-/// The run of what was read from these files, the main one first.
+/// The main file first.
 ///
-/// # Errors
-/// When there is no run in them, or more than one.
+/// # Errors Not exactly one run.
 pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     let (name, first) = imports.first().ok_or_else(|| NotARun("no file".into()))?;
     let report = together(imports)?;
@@ -68,11 +66,11 @@ pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     })
 }
 
-/// One report from all files of a run: Locust leaves four of them.
+/// Merges the files of a run, such as Locust's four.
 fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
     let mut whole: Option<PrintedReport> = None;
     for (name, import) in imports {
-        // A console's periods come before its summary.
+        // A console prints periods before the summary.
         let mut runs = import.reports.iter().filter(|report| !report.is_period);
         let report = runs
             .next()
@@ -100,10 +98,9 @@ fn together(imports: &[(String, Import)]) -> Result<PrintedReport, NotARun> {
     whole.ok_or_else(|| NotARun("no run".into()))
 }
 
-/// What one file says and the others do not.
 fn join(whole: &mut PrintedReport, other: PrintedReport) {
     if other.title == "exceptions" {
-        // Of the test's own code, not of requests.
+        // Of the script, not of requests.
         return;
     }
     whole.all.errors.extend(other.all.errors);
@@ -185,7 +182,6 @@ fn blank(name: &str, report: &PrintedReport) -> Summary {
     }
 }
 
-/// A path's last part.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -242,7 +238,7 @@ fn fill(summary: &mut Summary, report: &PrintedReport) {
     }
 }
 
-/// Of the requests of another tool it is known how many there were and how many it calls failed.
+/// Other tools report totals and failures only.
 fn requests(all: &Row) -> Requests {
     let unanswered = figures::total(all.unanswered.values().copied());
     let failed = all.errors.saturating_sub(unanswered);
@@ -264,7 +260,7 @@ fn arrivals(report: &PrintedReport) -> Option<ArrivalLedger> {
     let sessions = &report.sessions;
     let started = count(&sessions.created)?;
     let completed = count(&sessions.completed)?;
-    // Who is neither completed nor told to have failed may be either.
+    // The rest may have completed or failed.
     let failed = count(&sessions.failed).or_else(|| (completed == started).then_some(0))?;
     let ended = completed.saturating_add(failed);
     Some(ArrivalLedger {
@@ -309,7 +305,7 @@ fn error_row(reason: String, class: &str, count: u64, requests: u64) -> ErrorRow
 
 fn model(report: &PrintedReport) -> Model {
     match report.tool {
-        // Of those that can do both their files do not say which: users that wait for their answers are what they do by themselves.
+        // Files do not name the model; closed is the default of these tools.
         Tool::Wrk
         | Tool::Locust
         | Tool::K6
@@ -337,7 +333,6 @@ fn load(report: &PrintedReport) -> String {
     }
 }
 
-/// What a tool's times are, which no rendering can change.
 fn times_are(tool: Tool) -> &'static str {
     match tool {
         Tool::Artillery => {

@@ -1,5 +1,5 @@
-//! The periods of another tool's run, as points. A tool that counts since the start has the difference between two periods in a
-//! point; where it prints no moments there are no points.
+//! Periods of imported runs as points. Cumulative counts are differenced; without timestamps there
+//! are no points.
 
 use crate::import::{PrintedReport, Tool};
 
@@ -10,20 +10,19 @@ use analysis::{
 
 use super::figures::{bad_codes, failed, stats, total, whole};
 
-/// Artillery's periods are this long.
 const PERIOD_S: f64 = 10.0;
 
-/// When the run began, in seconds since 1970.
+/// Seconds since 1970.
 pub fn began_s(report: &PrintedReport) -> Option<f64> {
     let first = report.periods.first().and_then(moment_s);
     match report.tool {
-        // The first line of a history is written when the first second is over.
+        // The first line is written after the first second.
         Tool::Locust => first,
         _ => report.began_s.or(first),
     }
 }
 
-/// How long it went on, in nanoseconds; 0 when that is not known.
+/// 0 if unknown.
 pub fn elapsed_ns(report: &PrintedReport) -> u64 {
     if let Some(span) = &report.span {
         return (span.seconds.value * 1e9) as u64;
@@ -44,13 +43,13 @@ pub fn elapsed_ns(report: &PrintedReport) -> u64 {
     }
 }
 
-/// When a period began (Artillery), or was written (Locust).
+/// Start (Artillery) or time of writing (Locust).
 fn moment_s(period: &PrintedReport) -> Option<f64> {
     period.began_s.or_else(|| period.title.parse().ok())
 }
 
-/// Whether the percentiles of a history are those of its last seconds. Locust writes those only with `--csv-full-history`, and then a
-/// line for each endpoint; else they are since the start, under the same heads.
+/// Whether history percentiles are of the last seconds: only with `--csv-full-history`, which has
+/// lines per endpoint.
 pub fn has_windows(report: &PrintedReport) -> bool {
     report.periods.iter().any(|period| !period.rows.is_empty())
 }
@@ -70,7 +69,7 @@ pub fn series(report: &PrintedReport) -> Series {
         let span = if report.periods_run_on {
             before.map_or(zero_s, |(moment, _)| moment)..moment
         } else {
-            // The first and the last period are as long as there was anything in them.
+            // First and last period are as long as their content.
             let end = report
                 .ended_s
                 .unwrap_or(f64::INFINITY)
@@ -135,7 +134,7 @@ fn push(
         .push(since(|p| whole(&p.sessions.created).unwrap_or(0)));
     points.skipped.push(0);
     points.issued.push(requests);
-    // Artillery's failures are answers; the others count requests without one among them.
+    // Artillery's failures are responses; other tools include unanswered requests.
     let failures = match period.tool {
         Tool::Artillery => failures,
         _ => failures.saturating_sub(none),
@@ -151,7 +150,7 @@ fn push(
     };
     let by_status = [of_status(4), of_status(5)];
     let other = failures.saturating_sub(total(by_status));
-    // Under what another tool tells of them; its missing answers have no class of ours.
+    // Unanswered requests have no class of ours.
     let names = ["status 4xx", "status 5xx", "failed", "no answer"];
     for (name, n) in names
         .into_iter()
@@ -182,11 +181,11 @@ fn push(
     points.throttled.push(0.0);
 }
 
-/// The tool's times stand as service times; it has no others.
+/// The tool's times are treated as service times.
 fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bool) {
     let mut all = period.all.clone();
     if run_on {
-        // The percentiles of the period's own seconds, if there are any; the others are since the start.
+        // The period's own percentiles, if any; others are cumulative.
         all.latency = all.others.pop().filter(|_| windows);
     }
     let known = stats(&all);
@@ -215,7 +214,6 @@ fn times(points: &mut Columns, period: &PrintedReport, run_on: bool, windows: bo
     }
 }
 
-/// The percentiles that the tool printed.
 fn distribution(report: &PrintedReport) -> Vec<Distribution> {
     let Some(latency) = &report.all.latency else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Counts: answers by status, errors by name, virtual users, and every other sum that must come out.
+//! Checks counts: statuses, errors, virtual users, and sums.
 
 use crate::import::{
     PrintedFigure, PrintedReport,
@@ -9,7 +9,6 @@ use record::units;
 
 use super::{checker::Checker, finding::Severity};
 
-/// Checks the counts of a report.
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
     for row in [&report.all].into_iter().chain(&report.rows) {
         row_of(checker, row, report.is_period);
@@ -51,7 +50,7 @@ fn failed_share(
     };
     checker.look();
     let should = failures.range.over(requests.range);
-    // A share is printed in per cent with a few digits; any difference beyond them is one.
+    // Percentages have few digits.
     if should.gap(share.range) > 1e-6 {
         let text = format!(
             "{}, but {} of {} are {}",
@@ -69,7 +68,6 @@ fn failed_share(
     }
 }
 
-/// As many times as answers.
 fn samples(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     let Some(count) = row
         .latency
@@ -91,7 +89,7 @@ fn samples(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     }
 }
 
-/// Times by class of status are parts of all times.
+/// Times by status class are subsets.
 fn classes(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     let counts: Option<Vec<&PrintedFigure>> = row
         .by_class
@@ -117,7 +115,7 @@ fn classes(checker: &mut Checker, row: &PrintedRow, is_period: bool) {
     }
 }
 
-/// Requests without an answer have an error, unless the run ended before they did.
+/// Unanswered requests have errors, unless the run ended first.
 fn unanswered(checker: &mut Checker, all: &PrintedRow) {
     let (Some(requests), Some(responses)) = (&all.requests, &all.responses) else {
         return;
@@ -178,7 +176,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
             checker.sum("samples", count, &[completed], Total::Sum, report.is_period);
         }
     }
-    // What a period ends may have begun in an earlier one.
+    // Requests may span periods.
     if report.is_period {
         return;
     }
@@ -201,7 +199,7 @@ fn sessions(checker: &mut Checker, sessions: &Sessions, report: &PrintedReport) 
     failed_users(checker, sessions, &report.all);
 }
 
-/// Every virtual user that failed did so with an error; an excerpt may have left all errors out.
+/// Failed users have errors, unless an excerpt omits errors.
 fn failed_users(checker: &mut Checker, sessions: &Sessions, all: &PrintedRow) {
     let errors: Vec<&PrintedFigure> = all.errors.iter().map(|error| &error.count).collect();
     match &sessions.failed {

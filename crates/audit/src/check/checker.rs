@@ -1,4 +1,4 @@
-//! The tools of the checks: comparing ranges, counting relations, writing findings.
+//! Comparison of ranges, and recording of findings.
 
 use crate::import::{PrintedFigure, Range, model::Total};
 
@@ -6,29 +6,25 @@ use record::units;
 
 use super::finding::{Finding, NamedFigure, Severity};
 
-/// Figures may differ by so much, beyond their rounding.
+/// Tolerance beyond rounding.
 pub const MARGIN: f64 = 0.02;
-/// Sums of so many parts are written out.
 const WRITTEN_OUT: usize = 8;
-/// What adding up binary fractions may cost.
+/// Error of binary fractions.
 const EPSILON: f64 = 1e-12;
 
-/// How far two values are apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Off {
-    /// Not at all: rounding explains it.
+    /// Explained by rounding.
     Not,
-    /// By less than the margin.
+    /// Within the tolerance.
     Little,
-    /// By more.
     Much,
 }
 
-/// Compares what should be equal.
 #[must_use]
 pub fn off(a: Range, b: Range) -> Off {
     let gap = a.gap(b);
-    // The smaller of the two, so that a figure changed by more than the margin is always found.
+    // The smaller value, so that every change above the tolerance is found.
     let size = a.high.min(b.high).max(0.0);
     if gap <= EPSILON * a.high.max(b.high) || gap.is_nan() {
         Off::Not
@@ -39,13 +35,12 @@ pub fn off(a: Range, b: Range) -> Off {
     }
 }
 
-/// Whether a value is above another for certain.
+/// Certainly above.
 #[must_use]
 pub fn above(a: Range, b: Range) -> bool {
     a.low > b.high * (1.0 + EPSILON) + f64::MIN_POSITIVE
 }
 
-/// Collects findings.
 pub struct Checker {
     findings: Vec<Finding>,
     relations: usize,
@@ -53,7 +48,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// A checker that has found nothing.
+    /// Column numbers are needed if lines are long.
     pub fn new(needs_column: bool) -> Checker {
         Checker {
             findings: Vec::new(),
@@ -62,17 +57,15 @@ impl Checker {
         }
     }
 
-    /// The findings, and how many relations were checked.
     pub fn done(self) -> (Vec<Finding>, usize) {
         (self.findings, self.relations)
     }
 
-    /// A relation is looked at.
     pub fn look(&mut self) {
         self.relations += 1;
     }
 
-    /// A relation does not hold; the first figure is the one whose place it gets.
+    /// The first figure gives the location.
     pub fn find(
         &mut self,
         kind: Severity,
@@ -95,12 +88,11 @@ impl Checker {
         });
     }
 
-    /// `small` must not be larger than `large`.
     pub fn order(&mut self, relation: &'static str, small: &PrintedFigure, large: &PrintedFigure) {
         self.order_of(relation, (small, small.range), (large, large.range));
     }
 
-    /// The same with ranges that allow for more than rounding.
+    /// With ranges wider than rounding.
     pub fn order_of(
         &mut self,
         relation: &'static str,
@@ -114,7 +106,6 @@ impl Checker {
         }
     }
 
-    /// Two figures say the same.
     pub fn same(&mut self, relation: &'static str, a: &PrintedFigure, b: &PrintedFigure) {
         self.look();
         let kind = match off(a.range, b.range) {
@@ -131,8 +122,7 @@ impl Checker {
         self.find(kind, relation, &[a, b], text);
     }
 
-    /// A total and its parts. Counts are whole and must come out exactly; `small_is_fine` lets differences pass as remarks
-    /// where the two were not counted at the same moment.
+    /// Counts must match exactly. `small_is_fine` turns small differences into remarks.
     pub fn sum(
         &mut self,
         relation: &'static str,
@@ -195,7 +185,7 @@ fn parts_in_words(parts: &[&PrintedFigure]) -> String {
     }
 }
 
-/// By how much a figure is off what it should be: `-50 %`, or `+1` where a share would not show it.
+/// `-50 %`, or `+1` if a share would not show it.
 #[must_use]
 pub fn by(value: f64, should: f64) -> String {
     let difference = value - should;
@@ -212,16 +202,14 @@ pub fn by(value: f64, should: f64) -> String {
     format!("{share:+.digits$} %")
 }
 
-/// Longer times are nobody's; they come from figures that are not what they seem.
+/// Longer times indicate misread figures.
 const LONGEST_S: f64 = 1e9;
 
-/// A time for people: three digits.
 #[must_use]
 pub fn time(seconds: f64) -> String {
     units::time((seconds.min(LONGEST_S) * 1e9) as u64)
 }
 
-/// A length of time for people: in words.
 #[must_use]
 pub fn length(seconds: f64) -> String {
     units::duration((seconds.min(LONGEST_S) * 1e9) as u64)

@@ -1,5 +1,5 @@
-//! Little's law: rate × mean time = requests in flight. Tools that wait for their answers cannot have more of them under way
-//! than they have connections or users; a generator that samples its own level must find what the law says.
+//! Little's law: rate × mean time = requests in flight, against connections, users, or the sampled
+//! level.
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
@@ -13,18 +13,17 @@ use super::{
     finding::Severity,
 };
 
-/// Users who do not wait are in requests for at least this share of their time.
+/// Busy share of users without think time.
 const FULL: f64 = 0.97;
-/// Below this they wait on purpose.
+/// Below this users wait deliberately.
 const WAITING: f64 = 0.5;
-/// Levels lower than this are too coarse to compare.
+/// Lower levels are too coarse.
 const LOWEST_LEVEL: f64 = 0.05;
-/// Fewer requests than these say nothing: that they came together may be chance.
+/// Fewer requests may coincide by chance.
 const FEWEST: f64 = 20.0;
-/// A sampled mean may be off by so many of its standard errors.
+/// Standard errors allowed for a sampled mean.
 const ERRORS: f64 = 4.0;
 
-/// Checks Little's law.
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
     if let (Some(bound), false) = (&report.bound, report.rates == Rates::Current) {
         bounded(checker, report, bound);
@@ -34,7 +33,6 @@ pub fn check(checker: &mut Checker, report: &PrintedReport) {
     }
 }
 
-/// What is multiplied: a rate and a mean, of all requests or row by row.
 struct Product<'a> {
     factors: Vec<(&'a PrintedFigure, &'a PrintedFigure)>,
 }
@@ -85,7 +83,7 @@ impl<'a> Product<'a> {
     }
 
     fn figures(&self) -> Vec<&'a PrintedFigure> {
-        // The means first: they are what is wrong most often.
+        // Means are wrong most often.
         let means = self.factors.iter().map(|(_, mean)| *mean);
         means
             .chain(self.factors.iter().map(|(rate, _)| *rate))
@@ -147,9 +145,7 @@ fn bounded(checker: &mut Checker, report: &PrintedReport, bound: &Bound) {
     }
 }
 
-/// The level was sampled at random moments; it is as sure as its samples are many and independent.
-/// Users who act together make it vary by more than independent arrivals do. Its variance is at most
-/// its mean times its maximum.
+/// Uncertainty of the sampled level: its variance is at most mean times maximum.
 fn sampled(checker: &mut Checker, report: &PrintedReport, in_flight: &InFlight) {
     let (Some(rate), Some(span)) = (&report.all.rate, &report.span) else {
         return;

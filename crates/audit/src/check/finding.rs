@@ -1,4 +1,4 @@
-//! A finding: what does not fit, in one line that names the figures, and the same for programs.
+//! Findings, as one line and for programs.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,22 @@ use serde::Serialize;
 
 use crate::import::PrintedFigure;
 
-/// So many places are listed one by one.
 const LISTED: usize = 6;
 
-/// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Impossible, or off by more than rounding and 2 %.
     Contradiction,
-    /// Odd, and explained by what the tool means by its figure.
+    /// Odd, but explained by the tool's definition.
     Remark,
 }
 
-/// A figure that a finding names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NamedFigure {
-    /// Its name.
     pub name: String,
-    /// As printed.
     pub text: String,
-    /// Its line.
     pub line: usize,
-    /// Its column.
     pub column: usize,
 }
 
@@ -43,22 +36,15 @@ impl From<&PrintedFigure> for NamedFigure {
     }
 }
 
-/// Something that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
     pub kind: Severity,
-    /// Which relation it breaks: `rate`, `sum`, `order` …
+    /// `rate`, `sum`, `order` …
     pub relation: &'static str,
-    /// The line of the first figure.
     pub line: usize,
-    /// Its column.
     pub column: usize,
-    /// What does not fit, and by how much.
     pub text: String,
-    /// All figures in it.
     pub figures: Vec<NamedFigure>,
-    /// Whether the line alone does not find the figure.
     #[serde(skip)]
     pub needs_column: bool,
 }
@@ -81,7 +67,6 @@ impl std::fmt::Display for Finding {
 }
 
 impl Finding {
-    /// Where the other figures stand, in order.
     fn other_places(&self) -> Vec<String> {
         let own = self.place(self.line, self.column);
         let places: BTreeSet<(usize, usize)> = self

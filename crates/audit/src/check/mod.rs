@@ -1,5 +1,5 @@
-//! The auditor: whether figures that were printed together can be true together. It knows relations, not tools: what a tool
-//! means by a figure comes with the model that `import` reads. Rounding is never held against anybody.
+//! Checks whether printed figures can be true together, by relations in the imported model.
+//! Rounding is never a contradiction.
 
 mod answers;
 mod checker;
@@ -20,23 +20,16 @@ use crate::import::{self, Import, PrintedReport};
 use analysis::summary::Summary;
 use checker::Checker;
 
-/// What an audit found.
 #[derive(Debug, Clone, Serialize)]
 pub struct Audit {
-    /// What was read, in words.
     pub format: String,
-    /// Figures read.
     pub figures: usize,
-    /// Relations between them that were checked.
     pub relations: usize,
-    /// Findings of the kind `contradiction`.
     pub contradictions: usize,
-    /// What does not fit, in the order of the text.
     pub findings: Vec<Finding>,
 }
 
 impl Audit {
-    /// The findings, a line each, and a last line that counts.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text: String = self
@@ -65,7 +58,6 @@ impl Audit {
     }
 }
 
-/// Audits what was read.
 #[must_use]
 pub fn audit(import: &Import) -> Audit {
     let mut checker = Checker::new(import.needs_columns);
@@ -86,7 +78,7 @@ pub fn audit(import: &Import) -> Audit {
     }
 }
 
-/// Audits a summary of our own; places are those of its `summary.json`.
+/// Locations refer to `summary.json`.
 #[must_use]
 pub fn of_summary(summary: &Summary) -> Vec<Finding> {
     let text = serde_json::to_string_pretty(summary).unwrap_or_default();

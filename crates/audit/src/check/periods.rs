@@ -1,4 +1,4 @@
-//! A run and its periods: what was counted in the periods adds up to the run's, or, where counts run on, never goes back.
+//! Compares a run with its periods.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ use super::{
     rows::parts_of,
 };
 
-/// Checks a run against its periods.
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
     if report.periods_run_on {
         running(checker, &report.periods);
@@ -42,7 +41,7 @@ fn adding_up(checker: &mut Checker, report: &PrintedReport) {
         let sum: f64 = parts.iter().map(|part| part.value).sum();
         counter.value > 0.0 && counter.value == sum
     });
-    // An excerpt shows some of its periods: then no counter comes out, and each has too little.
+    // An excerpt lacks periods.
     let is = if is_whole { Total::Sum } else { Total::AtLeast };
     for (counter, parts) in &sums {
         checker.sum("periods", counter, parts, is, false);
@@ -63,7 +62,7 @@ fn adding_up(checker: &mut Checker, report: &PrintedReport) {
     }
 }
 
-/// Counts since the start never fall, nor does the greatest time; the least never rises.
+/// Cumulative counts and maxima never fall, minima never rise.
 fn running(checker: &mut Checker, periods: &[PrintedReport]) {
     let mut before: BTreeMap<&str, &PrintedRow> = BTreeMap::new();
     let mut moment: Option<&PrintedFigure> = None;
@@ -97,14 +96,14 @@ fn step(checker: &mut Checker, earlier: &PrintedRow, later: &PrintedRow) {
     if let (Some(a), Some(b)) = (&a.max, &b.max) {
         checker.order("periods", a, b);
     }
-    // Before the first answer the least is 0.
+    // The minimum is 0 before the first response.
     let has_answers = earlier.requests.as_ref().is_some_and(|n| n.value > 0.0);
     if let (Some(a), Some(b), true) = (&a.min, &b.min, has_answers) {
         checker.order("periods", b, a);
     }
 }
 
-/// All requests together cannot have taken more time than all users had.
+/// Total request time cannot exceed the users' time.
 fn users(checker: &mut Checker, periods: &[PrintedReport]) {
     let level = |period: &PrintedReport| {
         let users = period.bound.as_ref()?.figure.value;
@@ -130,7 +129,7 @@ fn users(checker: &mut Checker, periods: &[PrintedReport]) {
     };
     checker.look();
     let took = requests.value * mean.range.low;
-    // Moments are whole seconds.
+    // Timestamps are whole seconds.
     if took > (had + 2.0 * most) * (1.0 + MARGIN) {
         let text = format!(
             "{} × {} = {} spent waiting, but all users together were there for {}",

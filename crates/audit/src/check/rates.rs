@@ -1,5 +1,4 @@
-//! Counts and rates: count / time = rate, for whatever time the tool means. Where no time is printed, all rows of a table must
-//! at least have taken the same.
+//! count / time = rate. Without a time, all rows must have equal times.
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
@@ -13,13 +12,11 @@ use super::{
     finding::Severity,
 };
 
-/// Threads that answer at different speeds, and ticks without an answer, which are not counted, let the mean of the threads'
-/// rates differ so much from what all of them do.
+/// Tolerance for uneven threads and skipped ticks.
 const THREADS: f64 = 0.1;
-/// A run goes on so long after its planned end: until every thread has noticed.
+/// Time for all threads to notice the end.
 const NOTICED_S: f64 = 2.5;
 
-/// Checks rates, times and counts.
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
     if let Some(span) = &report.span {
         for row in [&report.all].into_iter().chain(&report.rows) {
@@ -80,7 +77,7 @@ fn rate_of(
     );
     let mut kind = Severity::Contradiction;
     if let Some((mean, rates)) = mean.filter(|(mean, _)| is_mean(rate, *mean)) {
-        // The first and the last period are short, and weigh as much as the others.
+        // First and last period are short but count fully.
         let ends = 2.0 / rates.len() as f64;
         if (rate.value - should).abs() <= ends * should {
             kind = Severity::Remark;
@@ -116,12 +113,11 @@ fn mean_of_periods(report: &PrintedReport) -> Option<(f64, Vec<&PrintedFigure>)>
     (!rates.is_empty()).then_some((sum / n as f64, rates))
 }
 
-/// Periods' rates are rounded, and so is their mean.
+/// Both are rounded.
 fn is_mean(rate: &PrintedFigure, mean: f64) -> bool {
     off(rate.range, Range::exactly(mean).widened(0.0, 0.5)) == Off::Not
 }
 
-/// All rows of a table were counted over the same time.
 fn same_time(checker: &mut Checker, report: &PrintedReport) {
     if report.rates == Rates::Current {
         return;
@@ -131,7 +127,7 @@ fn same_time(checker: &mut Checker, report: &PrintedReport) {
         .chain(&report.rows)
         .flat_map(times_of)
         .collect();
-    // What the others are compared with is the one that its digits say most about.
+    // The most precise row is the reference.
     let width = |range: &Range| (range.high - range.low) / range.high;
     let best = times
         .iter()
@@ -185,7 +181,6 @@ fn same_time(checker: &mut Checker, report: &PrintedReport) {
     planned(checker, report, rate, *range);
 }
 
-/// How long a row's counts took, by its rates.
 fn times_of(row: &PrintedRow) -> impl Iterator<Item = (Range, [&PrintedFigure; 2])> {
     let pairs = [
         (&row.requests, &row.rate),
@@ -198,7 +193,7 @@ fn times_of(row: &PrintedRow) -> impl Iterator<Item = (Range, [&PrintedFigure; 2
     })
 }
 
-/// A run may end early; it cannot go on long after its end.
+/// A run may end early, but not late.
 fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure, took: Range) {
     let Some(planned) = &report.planned else {
         return;
@@ -220,7 +215,7 @@ fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure
         planned.shown(),
         if is_short { ": it was ended early" } else { "" }
     );
-    // Where no time was printed, the plan is a sentence of somebody's.
+    // Without a printed time the plan is only a claim.
     let kind = if is_short || report.span.is_none() {
         Severity::Remark
     } else {
@@ -229,7 +224,7 @@ fn planned(checker: &mut Checker, report: &PrintedReport, figure: &PrintedFigure
     checker.find(kind, "duration", &[figure, planned], text);
 }
 
-/// The threads' rates together are the run's.
+/// The sum of the threads' rates is the run's.
 fn threads(checker: &mut Checker, report: &PrintedReport) {
     let mean = report.per_thread.as_ref().and_then(|row| row.mean.as_ref());
     let (Some(mean), Some(threads), Some(rate)) = (mean, &report.threads, &report.all.rate) else {

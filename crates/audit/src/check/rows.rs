@@ -1,5 +1,4 @@
-//! A table and its total: counts and rates add up, the mean is the rows' mean, the ends are the rows' ends, and no percentile of
-//! the whole lies outside of the rows' own.
+//! Compares a table with its total: sums, means, ends, percentiles.
 
 use crate::import::{
     PrintedFigure, PrintedReport, Range,
@@ -11,7 +10,6 @@ use super::{
     finding::Severity,
 };
 
-/// Checks a table against its total.
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
     let rows: Vec<&PrintedRow> = report.rows.iter().collect();
     if rows.is_empty() {
@@ -33,7 +31,7 @@ pub fn check(checker: &mut Checker, report: &PrintedReport) {
             checker.sum("rows", total, &parts, Total::Sum, false);
         }
     }
-    // Rows of nothing have no times.
+    // Empty rows have no times.
     let parts: Vec<&PrintedRow> = rows.into_iter().filter(|row| has_requests(row)).collect();
     let sizes = parts
         .iter()
@@ -61,7 +59,6 @@ fn has_requests(row: &PrintedRow) -> bool {
         .is_none_or(|requests| requests.value > 0.0)
 }
 
-/// Statistics of a whole and of its parts.
 pub fn parts_of(checker: &mut Checker, whole: &LatencyStats, parts: &[LatencyStats]) {
     if parts.is_empty() {
         return;
@@ -137,7 +134,7 @@ fn mean(
     checker.find(kind, "rows", &figures, text);
 }
 
-/// A percentile of a whole lies between the least and the greatest of its parts'.
+/// Between the smallest and largest of the parts.
 fn percentile(
     checker: &mut Checker,
     whole: &LatencyStats,
@@ -147,7 +144,7 @@ fn percentile(
 ) {
     let of_part = |part: &LatencyStats| {
         let same = |p: &&(f64, PrintedFigure)| (p.0 - share).abs() < 1e-9;
-        // A median stands before the percentile of the same share, and is the coarser one.
+        // A median precedes a percentile of equal share and is coarser.
         part.percentiles
             .iter()
             .rfind(same)
@@ -194,8 +191,7 @@ fn percentile(
     }
 }
 
-/// Whether the ranks of the parts' percentiles together reach the rank of the whole's. Where ranks are shares of the samples they
-/// always do; where they are shares of the gaps between samples, few samples may fall short.
+/// Whether the parts' ranks reach the whole's. With few samples, ranks by gaps may fall short.
 fn is_below_parts(whole: &LatencyStats, share: f64, parts: &[LatencyStats]) -> bool {
     if !whole.blur.ranks_gaps {
         return true;
@@ -210,7 +206,7 @@ fn is_below_parts(whole: &LatencyStats, share: f64, parts: &[LatencyStats]) -> b
     reached > rank(counts.iter().sum())
 }
 
-/// Rows that need not be all: of each status they have no more than there are.
+/// Incomplete tables: at most the total of each status.
 fn endpoints(checker: &mut Checker, report: &PrintedReport) {
     for code in &report.all.codes {
         let status = code.name.rsplit('.').next().unwrap_or_default();

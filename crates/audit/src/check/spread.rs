@@ -1,5 +1,4 @@
-//! Whether mean, deviation and percentiles can belong to the same samples: percentiles say in which stretch how large a share of
-//! the samples lies, and that leaves little room for the others.
+//! Whether mean, deviation and percentiles can belong to one sample.
 
 use crate::import::{PrintedFigure, Range, model::LatencyStats};
 
@@ -8,10 +7,9 @@ use super::{
     finding::Severity,
 };
 
-/// Shares within a standard deviation may differ by so much from what percentiles say.
+/// Tolerance of shares within a deviation.
 const SHARE: f64 = 0.02;
 
-/// Checks whether statistics can be of the same samples.
 pub fn check(checker: &mut Checker, latency: &LatencyStats) {
     let segments = Segments::from_latency(latency);
     mean(checker, latency, segments.as_ref());
@@ -19,10 +17,10 @@ pub fn check(checker: &mut Checker, latency: &LatencyStats) {
     within(checker, latency);
 }
 
-/// Where the samples lie: shares of them, each between two values.
+/// Shares of samples between two values.
 struct Segments<'a> {
     list: Vec<(f64, Range)>,
-    /// A percentile is off by up to a sample.
+    /// Percentiles are off by up to a sample.
     slack: f64,
     figures: Vec<&'a PrintedFigure>,
 }
@@ -70,7 +68,6 @@ impl Segments<'_> {
         })
     }
 
-    /// The range of the samples' mean of a quantity that rises with the value.
     fn mean(&self) -> Range {
         let sum = |end: fn(&Range) -> f64| -> f64 {
             self.list
@@ -85,7 +82,6 @@ impl Segments<'_> {
         }
     }
 
-    /// The range of their variance around a mean.
     fn variance(&self, mean: Range) -> Range {
         let mut sum = Range::exactly(0.0);
         for (share, range) in &self.list {
@@ -128,7 +124,7 @@ fn mean(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Segment
     }
 }
 
-/// A deviation cannot be larger than the mean's distances from both ends allow, nor leave the percentiles unexplained.
+/// The deviation must fit the range and the percentiles.
 fn deviation(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Segments<'_>>) {
     let (Some(stdev), Some(mean), Some(max)) = (&latency.stdev, &latency.mean, &latency.max) else {
         return;
@@ -185,7 +181,7 @@ fn deviation(checker: &mut Checker, latency: &LatencyStats, segments: Option<&Se
     }
 }
 
-/// The share within a deviation of the mean is known from the percentiles, roughly.
+/// The share within a deviation follows roughly from percentiles.
 fn within(checker: &mut Checker, latency: &LatencyStats) {
     let (Some(share), Some(mean), Some(stdev)) = (&latency.within, &latency.mean, &latency.stdev)
     else {
@@ -217,7 +213,6 @@ fn within(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// The share of samples below a value.
 fn below(latency: &LatencyStats, value: Range) -> Range {
     if value.high <= 0.0 {
         return Range::exactly(0.0);

@@ -1,4 +1,4 @@
-//! Statistics of a time: percentiles ascend, min ≤ mean ≤ max, nothing took longer than the run.
+//! Order of statistics: percentiles, min ≤ mean ≤ max, and the run's length.
 
 use crate::import::{
     PrintedFigure, PrintedReport,
@@ -11,7 +11,6 @@ use super::{
     spread,
 };
 
-/// Checks the order of statistics.
 pub fn check(checker: &mut Checker, report: &PrintedReport) {
     let run_time = report
         .span
@@ -39,7 +38,7 @@ fn row_of(checker: &mut Checker, row: &PrintedRow, run_time: Option<&PrintedFigu
     match &row.percentiles {
         None => latency(checker, first, run_time),
         Some(more) => {
-            // The same samples, told twice: each list has its own order, and the longer one bounds the mean.
+            // Both lists describe one sample; the longer one bounds the mean.
             ascending(checker, &first.percentiles);
             let both = LatencyStats {
                 percentiles: more.percentiles.clone(),
@@ -75,7 +74,7 @@ fn ascending(checker: &mut Checker, figures: &[(f64, PrintedFigure)]) {
     }
 }
 
-/// min ≤ mean ≤ max, and percentiles between them, as far as the tool's percentiles can be trusted.
+/// As far as the tool's percentiles are exact.
 fn ends(checker: &mut Checker, latency: &LatencyStats) {
     let blurred = |figure: &PrintedFigure| {
         figure
@@ -105,13 +104,13 @@ fn ends(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// Two digits of a percentile are kept, and are all that is printed: another digit was not the tool's.
+/// A percentile of two digits must not have more.
 fn digits(checker: &mut Checker, latency: &LatencyStats) {
     let is_exact = |figure: &PrintedFigure| figure.range.low == figure.range.high;
     if !latency.blur.two_digits {
         return;
     }
-    // The largest of all is printed as it is by some versions.
+    // Some versions print the maximum exactly.
     let bucketed = |(share, figure): &&(f64, PrintedFigure)| *share < 1.0 && is_exact(figure);
     for (_, figure) in latency.percentiles.iter().filter(bucketed) {
         checker.look();
@@ -130,7 +129,6 @@ fn digits(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// Up to a percentile there are at least its share of all samples.
 fn cumulative(checker: &mut Checker, latency: &LatencyStats) {
     let Some(count) = &latency.count else { return };
     for (share, figure) in &latency.cumulative {
@@ -155,7 +153,7 @@ fn cumulative(checker: &mut Checker, latency: &LatencyStats) {
     }
 }
 
-/// wrk drops answers that came after its time-out from its table, and counts them.
+/// wrk excludes timeouts from its table.
 fn cut(checker: &mut Checker, report: &PrintedReport) {
     let max = report
         .all

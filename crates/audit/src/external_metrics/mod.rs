@@ -1,5 +1,4 @@
-//! What others measured beside the load and left as CSV - a cloud's console, a monitoring service -, put beside a run behind its end. Reading
-//! the file is `table`'s, finding how far its clock is off `offset`'s. No file is opened here.
+//! Adds external CSV metrics to a run. `table` parses, `offset` aligns clocks.
 
 mod offset;
 mod table;
@@ -11,19 +10,17 @@ use record::{
     units,
 };
 
-/// How far a file's clock is ahead of the run's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// In nanoseconds; less than nought: it is behind.
+    /// Nanoseconds; negative if it is behind.
     Given(i64),
-    /// To be found, by what moves with the load.
+    /// Estimated from correlation with the load.
     Found,
 }
 
-/// Puts the columns of a file beside a run, as metrics of a source; answers what there is to say of it.
+/// Returns remarks.
 ///
-/// # Errors
-/// One line: what is wrong with the file, or why nothing of it can stand beside this run.
+/// # Errors One line: invalid, or unrelated to the run.
 pub fn add(
     run: &mut Run,
     source: &str,
@@ -74,7 +71,7 @@ pub fn add(
     ))
 }
 
-/// A sample on the clock of the run, cut to it; none of others.
+/// On the run's clock, cut to it.
 fn within(
     (from, to, value): (i128, i128, f64),
     zero_ns: i128,
@@ -89,14 +86,12 @@ fn within(
     })
 }
 
-/// Requests that were sent, second by second.
 fn load(run: &Run) -> Vec<f64> {
     let rows = run.totals.rows.values();
     by_second(rows.map(|row| (row.span, row.all.issued)))
 }
 
-/// What was counted in stretches, by seconds from the start. Stretches end where a second of the wall clock or a phase does, and so
-/// within these seconds: each has a part of what was counted, by how much of the stretch is in it.
+/// By second; a count across seconds is divided.
 fn by_second(counted: impl Iterator<Item = ((u64, u64), u64)>) -> Vec<f64> {
     let mut load = Vec::new();
     for ((from_ns, to_ns), count) in counted {
@@ -105,7 +100,7 @@ fn by_second(counted: impl Iterator<Item = ((u64, u64), u64)>) -> Vec<f64> {
             let Ok(index) = usize::try_from(second) else {
                 break;
             };
-            // No run is as long: a damaged record may say anything.
+            // A damaged record may claim any length.
             if index >= 1 << 22 {
                 break;
             }
@@ -126,7 +121,8 @@ mod tests {
     #[test]
     fn a_second_has_its_part_of_the_stretches_that_it_cuts() {
         let tenth = SECOND / 10;
-        // Ten a second up to 1.5 s, then sixty a second, cut at that moment and at whole seconds of a clock 0.1 s ahead.
+        // Ten a second up to 1.5 s, then sixty, cut at that moment and at seconds of a clock 0.1 s
+        // ahead.
         let ends = [0, 9, 15, 19, 29].map(|tenths| tenths * tenth);
         let counts = [9, 6, 24, 60];
         let stretches = ends.windows(2).map(|ends| (ends[0], ends[1])).zip(counts);

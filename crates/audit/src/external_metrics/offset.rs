@@ -1,30 +1,25 @@
-//! How far another's clock is off, by what moves with the load: the offset at which a column follows the load best. Where none stands out,
-//! there is none.
+//! Finds a clock offset by correlation with the load. `None` if not unique.
 
 use super::table::MetricTable;
 
-/// Clocks that are further apart are for their owner to tell of.
+/// Maximum offset searched.
 const FURTHEST_S: i128 = 600;
-/// A column follows the load from this correlation on,
+/// Minimum correlation,
 const FOLLOWS: f64 = 0.8;
-/// and at one offset alone if all others are this much worse.
+/// and minimum distance to other offsets.
 const CLEARLY: f64 = 0.1;
-/// So many samples at least.
 const LEAST: usize = 8;
-/// Of as many samples as a column has in the run this share must be there at an offset.
+/// Minimum share of samples available at an offset.
 const MOST: f64 = 0.8;
 
 const SECOND: i128 = 1_000_000_000;
 
-/// What was found.
 #[derive(Debug)]
 pub(super) struct ClockOffset {
     pub ns: i64,
-    /// The column.
     pub by: String,
 }
 
-/// The offset at which a column follows the load, which is told second by second from a moment on.
 pub(super) fn find(
     table: &MetricTable,
     load: &[f64],
@@ -88,7 +83,7 @@ pub(super) fn find(
     })
 }
 
-/// The mean of a load in a stretch of it, by its running sums; none beyond its ends.
+/// By prefix sums; `None` out of range.
 fn mean(sums: &[f64], from_ns: i128, to_ns: i128) -> Option<f64> {
     let second = |ns: i128| usize::try_from((ns + SECOND / 2).div_euclid(SECOND)).ok();
     let (from, to) = (second(from_ns)?, second(to_ns)?);
@@ -96,7 +91,7 @@ fn mean(sums: &[f64], from_ns: i128, to_ns: i128) -> Option<f64> {
     Some((sums.get(to)? - sums.get(from)?) / many as f64)
 }
 
-/// Pearson's; none where one of both does not move.
+/// `None` if one is constant.
 fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len() as f64;
     let (x, y) = pairs
@@ -121,7 +116,7 @@ mod tests {
 
     const START: i128 = 1_700_000_000 * SECOND;
 
-    /// A minute of calm, half of one at five times the load, and calm again.
+    /// A minute of calm, half a minute at five times the load, calm.
     fn spike() -> Vec<f64> {
         (0..180)
             .map(|second| {
@@ -138,7 +133,7 @@ mod tests {
         let samples = load.chunks(every).enumerate().map(|(number, chunk)| {
             let from = START + (ahead + (number * every) as i128) * SECOND;
             let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
-            // Not the load itself, but what comes of it.
+            // A consequence of the load.
             (
                 from,
                 from + every as i128 * SECOND,

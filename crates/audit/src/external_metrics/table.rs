@@ -1,28 +1,25 @@
-//! Times and numbers of a CSV file: one column of times, the others metrics. Rows above the first time are heads - a console writes several,
-//! with labels and the length of its periods -, and no tool is known here by its name.
+//! Parses CSV: a time column and metrics. Rows above the first time are headers.
 
 use crate::import::csv::{self, CsvRecord};
 
-/// Nanoseconds since 1970: since when, at which moment, and the value.
+/// Start, moment and value, in nanoseconds since 1970.
 pub(super) type MetricSample = (i128, i128, f64);
 
-/// What a file holds.
 #[derive(Debug)]
 pub(super) struct MetricTable {
     pub columns: Vec<MetricColumn>,
 }
 
-/// A metric.
 #[derive(Debug)]
 pub(super) struct MetricColumn {
     pub name: String,
-    /// In order.
     pub samples: Vec<MetricSample>,
 }
 
 const SECOND: i128 = 1_000_000_000;
 
-/// Reads a text. The line of why not begins with its place.
+///
+/// # Errors One line that begins with the location.
 pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     let records = csv::records(text.trim_start_matches('\u{feff}'));
     let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());
@@ -41,7 +38,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
         let at = at.ok_or_else(|| wrong(record, 0, "is no time"))?;
         rows.push((at, record));
     }
-    // Consoles put the newest first.
+    // Some consoles print newest first.
     rows.sort_by_key(|(at, _)| *at);
     if let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(wrong(
@@ -65,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<MetricTable, String> {
                 .map_err(|_| wrong(record, number + 1, "is not a number"))?;
             if value.is_finite() {
                 samples.push(match period {
-                    // A time that has a period is its beginning.
+                    // A time with a period is its start.
                     Some(period) => (*at, at + i128::from(period) * SECOND, value),
                     None => (at - usual, *at, value),
                 });
@@ -96,7 +93,7 @@ fn is_nothing(text: &str) -> bool {
             .any(|no| text.eq_ignore_ascii_case(no))
 }
 
-/// The metrics' names: those of the head that says it is one of labels, else of the last one.
+/// From the labels header, otherwise the last one.
 fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String> {
     let labels = heads
         .iter()
@@ -123,10 +120,10 @@ fn names(heads: &[CsvRecord], data: &[CsvRecord]) -> Result<Vec<String>, String>
     Ok(names)
 }
 
-/// A moment: ISO 8601 (without a zone: UTC), or seconds or milliseconds since 1970.
+/// ISO 8601 (UTC without a zone), or seconds or milliseconds since 1970.
 fn moment(text: &str) -> Option<i128> {
     if let Ok(number) = text.parse::<f64>() {
-        // Seconds until the year 5138, milliseconds from 1973 on.
+        // Seconds until year 5138, milliseconds from 1973.
         return match number {
             1e8..1e11 => Some((number * 1e3).round() as i128 * 1_000_000),
             1e11..1e14 => Some(number.round() as i128 * 1_000_000),
@@ -138,7 +135,7 @@ fn moment(text: &str) -> Option<i128> {
         return Some(moment.as_nanosecond());
     }
     let civil: jiff::civil::DateTime = text.parse().ok()?;
-    // A date alone is none: nothing that is measured by the day stands beside a run.
+    // Daily values cannot be used.
     text.contains(':').then_some(())?;
     let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(zoned.timestamp().as_nanosecond())

@@ -1,5 +1,4 @@
-//! What Artillery's metrics mean, wherever they are printed: which figure a name is, and how coarse it is. The console's reader
-//! and the JSON's put their figures here.
+//! Meaning and accuracy of Artillery's metrics, for console and JSON.
 
 use super::{
     figure::PrintedFigure,
@@ -8,13 +7,13 @@ use super::{
     },
 };
 
-/// Why a rate of Artillery's is not requests by time.
+/// Why its rate is not requests per time.
 const RATE_IS: &str = "Artillery's rate is the mean of its periods' rates, not requests / time, which readers take it for";
 
-/// Waiting for the last answers and ending take so long, in which no request is sent.
+/// Maximum idle time at the end.
 const IDLE_S: f64 = 5.0;
 
-/// Its sketch keeps values with a relative error of 1 %, and prints them with one decimal.
+/// Sketch error of 1 %, printed with one decimal.
 const BLUR: Blur = Blur {
     share: 0.01,
     amount_s: 0.000_1,
@@ -22,7 +21,7 @@ const BLUR: Blur = Blur {
     two_digits: false,
 };
 
-/// Errors that say that no answer came.
+/// Errors of unanswered requests.
 const UNANSWERED: [&str; 6] = [
     "ECONNREFUSED",
     "ENOTFOUND",
@@ -32,10 +31,8 @@ const UNANSWERED: [&str; 6] = [
     "EADDRNOTAVAIL",
 ];
 
-/// Milliseconds in seconds.
 pub const MS: f64 = 1e-3;
 
-/// The time of a report or a period.
 #[must_use]
 pub fn span(seconds: PrintedFigure) -> ReportedSpan {
     ReportedSpan {
@@ -46,7 +43,6 @@ pub fn span(seconds: PrintedFigure) -> ReportedSpan {
     }
 }
 
-/// Puts a counter or a rate where it belongs.
 pub fn count(report: &mut PrintedReport, name: &str, figure: PrintedFigure) {
     if name.ends_with("request_rate") {
         if name == "http.request_rate" {
@@ -83,7 +79,6 @@ pub fn count(report: &mut PrintedReport, name: &str, figure: PrintedFigure) {
     }
 }
 
-/// Puts a histogram where it belongs.
 pub fn histogram(report: &mut PrintedReport, mut latency: LatencyStats) {
     latency.blur = BLUR;
     let name = latency.name.clone();
@@ -103,7 +98,7 @@ pub fn histogram(report: &mut PrintedReport, mut latency: LatencyStats) {
     }
 }
 
-/// What the console does not print beside a histogram is counted elsewhere: answers, and virtual users that came to their end.
+/// Counts that the console does not print with histograms.
 pub fn counts_of_histograms(report: &mut PrintedReport) {
     if let (Some(latency), Some(n)) = (&mut report.all.latency, &report.all.responses) {
         latency.count.get_or_insert_with(|| n.clone());
@@ -125,7 +120,7 @@ fn row<'a>(
     name: &str,
     figure: &PrintedFigure,
 ) -> &'a mut PrintedRow {
-    // Endpoints are told apart only where the user wanted it.
+    // Only with the plugin.
     report.cover = Cover::Some;
     let known = report.rows.iter().position(|row| row.name == name);
     let index = known.unwrap_or_else(|| {
@@ -135,7 +130,6 @@ fn row<'a>(
     &mut report.rows[index]
 }
 
-/// The place of a statistic in a histogram, by Artillery's name; none of other names.
 #[must_use]
 pub fn statistic<'a>(
     latency: &'a mut LatencyStats,
@@ -150,7 +144,6 @@ pub fn statistic<'a>(
     })
 }
 
-/// The share that a percentile's name stands for.
 #[must_use]
 pub fn percentile(name: &str) -> Option<f64> {
     Some(match name {

@@ -1,4 +1,4 @@
-//! Artillery's `-o` file: `aggregate` and `intermediate`, with the times of the first and the last event.
+//! Artillery's `-o` file.
 
 use super::{
     artillery,
@@ -8,14 +8,12 @@ use super::{
     number::Rounding,
 };
 
-/// Whether it is such a file.
 #[must_use]
 pub fn is(root: &JsonNode) -> bool {
     let aggregate = root.get("aggregate");
     aggregate.is_some_and(|aggregate| aggregate.get("counters").is_some())
 }
 
-/// The report of a file.
 #[must_use]
 pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let Some(aggregate) = root.get("aggregate") else {
@@ -29,7 +27,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     for node in periods {
         let mut period = block(node, "intermediate");
         period.is_period = true;
-        // The block of the whole run has the name of its last period.
+        // The aggregate has the name of its last period.
         period.began_s = moment_s(node, "period").or(period.began_s);
         if !period.counters.is_empty() {
             report.periods.push(period);
@@ -92,7 +90,7 @@ fn time(label: &str, node: &JsonNode) -> Option<PrintedFigure> {
     Some(figure)
 }
 
-/// Milliseconds since 1970, which older versions write as text.
+/// Older versions write text.
 fn moment_s(node: &JsonNode, key: &str) -> Option<f64> {
     let text = match &node.get(key)?.value {
         JsonValue::Number(text) | JsonValue::Text(text) => text,
@@ -102,7 +100,7 @@ fn moment_s(node: &JsonNode, key: &str) -> Option<f64> {
     (s.is_finite() && s > 0.0).then_some(s)
 }
 
-/// From the first event to the last: two moments, shown as one figure at the place of the second.
+/// Difference of two moments, located at the second.
 fn span(node: &JsonNode) -> Option<ReportedSpan> {
     let moment = |key: &str| match &node.get(key)?.value {
         JsonValue::Number(text) => text.parse::<f64>().ok().map(|ms| ms * artillery::MS),

@@ -1,5 +1,4 @@
-//! Artillery's console: blocks of metrics below `Summary report @` and `Metrics for period to:`. Indentation is not needed, nor
-//! are the dots; an excerpt may begin in the middle of a block.
+//! Artillery's console output, also excerpts without indentation or dots.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +10,6 @@ use super::{
     number::{self, Rounding},
 };
 
-/// Metrics begin with one of these.
 const ROOTS: [&str; 7] = [
     "http.",
     "vusers.",
@@ -22,7 +20,7 @@ const ROOTS: [&str; 7] = [
     "apdex.",
 ];
 
-/// The reports of a text; periods belong to the summary that follows them.
+/// Periods belong to the following summary.
 #[must_use]
 pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut reader = ReportReader::default();
@@ -35,14 +33,10 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
 #[derive(Default)]
 struct ReportReader {
     reports: Vec<PrintedReport>,
-    /// Periods whose summary has not come yet.
     periods: Vec<PrintedReport>,
     current: Option<PrintedReport>,
-    /// The metrics of the block so far.
     seen: BTreeSet<String>,
-    /// The histogram whose statistics are being read.
     histogram: Option<LatencyStats>,
-    /// `Total time`, which stands above its summary.
     total: Option<ReportedSpan>,
 }
 
@@ -76,7 +70,6 @@ impl ReportReader {
         self.seen.clear();
     }
 
-    /// Ends a block: a period waits for its summary.
     fn end(&mut self) {
         self.end_histogram();
         let Some(mut report) = self.current.take() else {
@@ -102,7 +95,7 @@ impl ReportReader {
             || artillery::statistic(&mut LatencyStats::default(), name).is_some();
         match value {
             None => {
-                // Any heading ends a histogram, lest the next one's figures are taken for this one's.
+                // Any heading ends a histogram.
                 self.end_histogram();
                 self.histogram = Some(LatencyStats {
                     name: name.to_owned(),
@@ -149,7 +142,7 @@ impl ReportReader {
         }) else {
             return;
         };
-        // The same metric again is another block, whose head was lost.
+        // A repeated metric starts another block.
         if self.current.is_none() || !self.seen.insert(name.to_owned()) {
             let first = Position {
                 line: line.number,
@@ -176,7 +169,6 @@ impl ReportReader {
         }
     }
 
-    /// The reports, and periods without a summary.
     fn finish(mut self) -> Vec<PrintedReport> {
         self.end();
         self.reports.append(&mut self.periods);
@@ -188,7 +180,7 @@ fn is_metric(name: &str) -> bool {
     ROOTS.iter().any(|root| name.starts_with(root))
 }
 
-/// A metric's name and its value: `http.requests: ...... 166000`. A histogram's name has none.
+/// `http.requests: ...... 166000`. Histogram names have no value.
 fn split(line: &NumberedLine) -> Option<(&str, Option<Word<'_>>)> {
     let text = line.text.trim();
     if let Some(name) = text.strip_suffix(':') {
@@ -202,14 +194,13 @@ fn split(line: &NumberedLine) -> Option<(&str, Option<Word<'_>>)> {
     Some((name, Some(value)))
 }
 
-/// Milliseconds with one decimal, whole ones without.
 fn time(name: String, value: Word<'_>) -> Option<PrintedFigure> {
     number::figure(name, (value.text, value.place), Rounding::To(0.1), |unit| {
         unit.is_empty().then_some(artillery::MS)
     })
 }
 
-/// `Total time: 5 minutes, 15 seconds`: whole seconds, cut.
+/// `Total time: 5 minutes, 15 seconds`, truncated.
 fn total_time(line: &NumberedLine, at: usize) -> Option<ReportedSpan> {
     let text = &line.text.trim()[at..];
     let mut seconds = None;

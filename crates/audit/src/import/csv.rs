@@ -1,25 +1,20 @@
-//! Comma-separated values with places: quoted fields, doubled quotes, line breaks inside quotes. A table is its header and the
-//! records below it; what a column means is the reader's business.
+//! CSV with locations: quotes, doubled quotes, line breaks.
 
 use super::{figure::Position, lines::Word};
 
-/// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvTable {
-    /// The names of the columns, in lower case.
+    /// Lower case.
     pub header: Vec<String>,
-    /// The records.
     pub records: Vec<CsvRecord>,
 }
 
-/// One record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvRecord {
     fields: Vec<(String, Position)>,
 }
 
 impl CsvTable {
-    /// Reads a text; the first record is the header.
     #[must_use]
     pub fn read(text: &str) -> CsvTable {
         let mut records = records(text);
@@ -37,13 +32,11 @@ impl CsvTable {
         }
     }
 
-    /// The number of a column.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         self.header.iter().position(|column| column == name)
     }
 
-    /// Whether it has all these columns.
     #[must_use]
     pub fn has(&self, names: &[&str]) -> bool {
         names.iter().all(|name| self.column(name).is_some())
@@ -51,7 +44,6 @@ impl CsvTable {
 }
 
 impl CsvRecord {
-    /// A field.
     #[must_use]
     pub fn field(&self, column: usize) -> Option<Word<'_>> {
         let (text, place) = self.fields.get(column)?;
@@ -61,7 +53,6 @@ impl CsvRecord {
         })
     }
 
-    /// How many fields it has.
     #[must_use]
     #[allow(
         clippy::len_without_is_empty,
@@ -71,7 +62,6 @@ impl CsvRecord {
         self.fields.len()
     }
 
-    /// Where it begins.
     #[must_use]
     pub fn place(&self) -> Position {
         self.fields
@@ -80,7 +70,6 @@ impl CsvRecord {
     }
 }
 
-/// The records of a text, the header among them.
 #[must_use]
 pub fn records(text: &str) -> Vec<CsvRecord> {
     let mut records = Vec::new();
@@ -124,7 +113,6 @@ pub fn records(text: &str) -> Vec<CsvRecord> {
     records
 }
 
-/// Ends a record; an empty line is none.
 fn end(
     fields: &mut Vec<(String, Position)>,
     field: &mut String,

@@ -1,36 +1,30 @@
-//! A figure as a tool printed it: its value, what the value may have been before it was rounded, and where it stands. Relations
-//! between figures are decided on these ranges, so that rounding alone never contradicts anything.
+//! A printed figure: value, range before rounding, location. Ranges decide relations, so rounding
+//! never contradicts.
 
 use serde::Serialize;
 
 use record::units;
 
-/// Where something stands in a file; both from 1, columns in characters.
+/// From 1; columns in characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Position {
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
-/// What a value may be: a closed range of numbers that are not negative.
+/// Closed range of non-negative numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// At least this.
     pub low: f64,
-    /// At most this.
     pub high: f64,
 }
 
 impl Range {
-    /// The whole range of values.
     pub const ANY: Range = Range {
         low: 0.0,
         high: f64::INFINITY,
     };
 
-    /// One value.
     #[must_use]
     pub fn exactly(value: f64) -> Range {
         Range {
@@ -39,7 +33,6 @@ impl Range {
         }
     }
 
-    /// The sum of two values.
     #[must_use]
     pub fn plus(self, other: Range) -> Range {
         Range {
@@ -48,7 +41,6 @@ impl Range {
         }
     }
 
-    /// The product of two values.
     #[must_use]
     pub fn times(self, other: Range) -> Range {
         Range {
@@ -57,7 +49,7 @@ impl Range {
         }
     }
 
-    /// The quotient of two values; of a divisor that may be zero there is no upper end.
+    /// Unbounded if the divisor may be zero.
     #[must_use]
     pub fn over(self, other: Range) -> Range {
         Range {
@@ -70,7 +62,7 @@ impl Range {
         }
     }
 
-    /// The same, wider on both sides by a share of the value and by an absolute amount.
+    /// Wider by a share and an amount.
     #[must_use]
     pub fn widened(self, share: f64, amount: f64) -> Range {
         Range {
@@ -79,8 +71,7 @@ impl Range {
         }
     }
 
-    /// Where the true values are if these are estimates with at most this relative error of the true
-    /// value, and this absolute error.
+    /// Range of true values, given errors of the estimates.
     #[must_use]
     pub fn of_estimates(self, relative_error: f64, absolute_error: f64) -> Range {
         Range {
@@ -89,37 +80,33 @@ impl Range {
         }
     }
 
-    /// How far apart two ranges are; 0 where they meet.
+    /// 0 if they overlap.
     #[must_use]
     pub fn gap(self, other: Range) -> f64 {
         (self.low - other.high).max(other.low - self.high).max(0.0)
     }
 }
 
-/// 0 / 0 and 0 × ∞ say nothing.
+/// 0 / 0 and 0 × ∞.
 fn finite_or(value: f64, otherwise: f64) -> f64 {
     if value.is_nan() { otherwise } else { value }
 }
 
-/// A number that a tool printed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedFigure {
-    /// What it is, in the tool's words: `http.request_rate`, `GET / # reqs`.
+    /// `http.request_rate`, `GET / # reqs`.
     pub name: String,
-    /// As printed: `266/sec`, `13.40ms`.
+    /// `266/sec`, `13.40ms`.
     pub text: String,
-    /// The unit where the tool prints none beside the number: `ms`.
+    /// If none is printed with the number.
     pub unit: &'static str,
-    /// Where it stands.
     pub place: Position,
-    /// The value as printed, in seconds, bytes, per second, or a plain number.
+    /// Seconds, bytes, per second, or plain.
     pub value: f64,
-    /// What it may have been before it was printed.
     pub range: Range,
 }
 
 impl PrintedFigure {
-    /// The figure for people: thousands separators in whole numbers, a space before the unit of a time.
     #[must_use]
     pub fn shown(&self) -> String {
         if self.unit == "ns" {
@@ -142,7 +129,6 @@ impl PrintedFigure {
         format!("{number}{gap}{unit}")
     }
 
-    /// Its name and value.
     #[must_use]
     pub fn named(&self) -> String {
         format!("{} {}", self.name, self.shown())

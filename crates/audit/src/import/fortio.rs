@@ -8,20 +8,17 @@ use super::{
     samples,
 };
 
-/// Its durations are nanoseconds.
 const NS: f64 = 1e-9;
-/// Its percentiles lie within buckets, as if they were spread evenly there.
+/// Percentiles are interpolated in buckets.
 const BLUR: f64 = 0.25;
-/// Codes of what went as it should, of its several protocols.
+/// Success codes of its protocols.
 const GOOD: [&str; 4] = ["200", "SERVING", "OK", "1"];
 
-/// Whether it is such a file.
 #[must_use]
 pub fn is(root: &JsonNode) -> bool {
     root.get("DurationHistogram").is_some() && root.get("ActualQPS").is_some()
 }
 
-/// The report of a file.
 #[must_use]
 pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let title = root
@@ -57,7 +54,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         if !GOOD.contains(&code) {
             failures += count.value;
         }
-        // A status has three digits; anything below is a connection that failed.
+        // Lower numbers are connection errors.
         if code.len() == 3 && code.bytes().all(|b| b.is_ascii_digit()) {
             report.all.codes.push(count);
         } else if !GOOD.contains(&code) {

@@ -1,5 +1,4 @@
-//! HdrHistogram's interval logs (.hlog): whole distributions, of each interval and tag, which add up. What they measure nobody says in
-//! them: times are taken to be nanoseconds, as the log's own column of maxima usually has it.
+//! HdrHistogram interval logs. The unit is assumed to be nanoseconds.
 
 use std::{collections::BTreeMap, io::Read};
 
@@ -13,26 +12,22 @@ use super::{
     samples::{time, whole},
 };
 
-/// Nanoseconds.
 const NS: f64 = 1e-9;
-/// Percentiles that are told.
 const SHARES: [f64; 6] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
-/// So many samples lie beyond a percentile that is one.
+/// Minimum samples beyond a percentile.
 const BEYOND: f64 = 10.0;
-/// So many tags have a row of their own.
 const MOST_TAGS: usize = 200;
-/// An interval that ends so far behind the others is torn.
+/// Later ends indicate damage.
 const LONGEST_S: f64 = 1e7;
 
-/// What a histogram begins with, and one that is compressed.
+/// Headers of plain and compressed histograms.
 const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
-/// Bytes of a histogram before its counts: what it begins with, the counts' length, and 32 more.
+/// Bytes before the counts.
 const HEAD: usize = 40;
-/// No histogram of any precision and range has more bytes than this.
+/// Maximum size of a histogram.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Whether it is such a log.
 #[must_use]
 pub fn is(text: &str) -> bool {
     let mut lines = text.lines().take(20);
@@ -42,13 +37,12 @@ pub fn is(text: &str) -> bool {
     })
 }
 
-/// The report of a log.
 #[must_use]
 pub fn read(text: &str) -> Vec<PrintedReport> {
     let mut tags: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
     let (mut torn, mut from_s, mut to_s) = (0u64, f64::INFINITY, 0.0f64);
     let mut began_s = None;
-    // Line by line: what is torn costs itself alone.
+    // A damaged line affects only itself.
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with(['#', '"']) {
             began_s = began_s.or_else(|| moment(line));
@@ -64,7 +58,7 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
     }
     let mut report = PrintedReport::new(Tool::Hdr, "log", Position { line: 1, column: 1 });
     let all = match tags.remove("") {
-        // Tags beside what has none are other samples.
+        // Tagged samples are separate.
         Some(untagged) => Some(untagged),
         None => sum(&tags),
     };
@@ -101,7 +95,6 @@ pub fn read(text: &str) -> Vec<PrintedReport> {
     vec![report]
 }
 
-/// A line of a log.
 struct Interval {
     tag: String,
     from_s: f64,
@@ -109,7 +102,6 @@ struct Interval {
     histogram: Histogram<u64>,
 }
 
-/// `[Tag=NAME,]START,LENGTH,MAX,HISTOGRAM`
 fn interval(line: &str) -> Option<Interval> {
     let (tag, line) = match line.strip_prefix("Tag=") {
         Some(tagged) => tagged.split_once(',')?,
@@ -132,7 +124,7 @@ fn interval(line: &str) -> Option<Interval> {
     })
 }
 
-/// A histogram as bytes that may be handed to the library, which takes the lengths in them for true.
+/// Validates lengths, which the library trusts.
 fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
     let begins = bytes.first_chunk::<4>()?;
     let plain = match *begins {
@@ -140,7 +132,7 @@ fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
         COMPRESSED => {
             let mut plain = Vec::new();
             let packed = ZlibDecoder::new(bytes.get(8..)?).take(MOST_BYTES);
-            // What behind the counts is torn does no harm to them.
+            // Damage after the counts is harmless.
             let _ = { packed }.read_to_end(&mut plain);
             plain
         }
@@ -151,8 +143,7 @@ fn sound(bytes: &[u8]) -> Option<Vec<u8>> {
     are_numbers(counts).then_some(plain)
 }
 
-/// Whether all of the counts can be negated, as a run of zeros is told: the least of numbers cannot. It is written as 64 ones, which
-/// take nine bytes.
+/// Runs of zeros are negated, which fails for the minimum integer (nine bytes of ones).
 fn are_numbers(mut counts: &[u8]) -> bool {
     const LEAST: [u8; 9] = [0xff; 9];
     while !counts.is_empty() {
@@ -165,7 +156,6 @@ fn are_numbers(mut counts: &[u8]) -> bool {
     true
 }
 
-/// `#[StartTime: 1441812279.474 (seconds since epoch), Wed Sep 09 …]`
 fn moment(line: &str) -> Option<f64> {
     let text = line.strip_prefix("#[StartTime: ")?;
     text.split_whitespace().next()?.parse().ok()
@@ -183,7 +173,7 @@ fn add(tags: &mut BTreeMap<String, Histogram<u64>>, tag: String, histogram: &His
 }
 
 fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) {
-    // One that grows by itself holds whatever comes.
+    // An auto-resizing histogram accepts all values.
     let _ = into.add(other);
 }
 

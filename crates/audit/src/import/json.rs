@@ -1,46 +1,33 @@
-//! JSON with places: a small parser that remembers where each value stands, which the usual ones forget. It reads what
-//! `serde_json` writes and any other well-formed text; nesting is bounded.
+//! JSON parser with locations and limited nesting.
 
 use super::{
     figure::{Position, PrintedFigure},
     number::{self, Rounding},
 };
 
-/// Deeper nesting is refused.
 const DEEPEST: usize = 64;
 
-/// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonNode {
-    /// Where it begins.
     pub place: Position,
-    /// The value.
     pub value: JsonValue,
 }
 
-/// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonValue {
-    /// A number as written.
     Number(String),
-    /// A string.
     Text(String),
-    /// `true`, `false` or `null`.
     Word(&'static str),
-    /// A list.
     List(Vec<JsonNode>),
-    /// Members in the order of the text.
     Map(Vec<(String, JsonNode)>),
 }
 
 impl JsonNode {
-    /// A member of a map.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&JsonNode> {
         self.members().find(|(name, _)| *name == key).map(|m| m.1)
     }
 
-    /// The members of a map; none of anything else.
     pub fn members(&self) -> impl Iterator<Item = (&str, &JsonNode)> {
         let members: &[(String, JsonNode)] = match &self.value {
             JsonValue::Map(members) => members,
@@ -49,7 +36,6 @@ impl JsonNode {
         members.iter().map(|(name, node)| (name.as_str(), node))
     }
 
-    /// The items of a list; none of anything else.
     pub fn items(&self) -> impl Iterator<Item = &JsonNode> {
         let items: &[JsonNode] = match &self.value {
             JsonValue::List(items) => items,
@@ -58,7 +44,6 @@ impl JsonNode {
         items.iter()
     }
 
-    /// The text of a string.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.value {
@@ -67,7 +52,7 @@ impl JsonNode {
         }
     }
 
-    /// The figure that a number is; `scale` is its unit in the model's.
+    /// `scale` converts to the model's unit.
     #[must_use]
     pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<PrintedFigure> {
         let JsonValue::Number(text) = &self.value else {
@@ -79,7 +64,6 @@ impl JsonNode {
     }
 }
 
-/// Reads a text; otherwise the place at which it is no JSON.
 pub fn parse(text: &str) -> Result<JsonNode, Position> {
     let mut reader = JsonReader {
         rest: text,
@@ -164,7 +148,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// A string: found here, understood by `serde_json`.
+    /// Located here, decoded by `serde_json`.
     fn string(&mut self) -> Option<String> {
         let body = self.rest.strip_prefix('"')?;
         let mut escaped = false;
@@ -202,7 +186,7 @@ impl<'a> JsonReader<'a> {
         self.skip(self.rest.len() - rest.len());
     }
 
-    /// Goes on by so many bytes, whole characters.
+    /// Whole characters.
     fn skip(&mut self, bytes: usize) {
         let (gone, rest) = self.rest.split_at(bytes);
         for c in gone.chars() {

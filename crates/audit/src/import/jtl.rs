@@ -1,7 +1,7 @@
-//! JMeter's results (JTL), a line or an element per sample: CSV with its header, or XML.
+//! JMeter results (JTL) as CSV or XML.
 //!
-//! Samples inside a sample (redirects, embedded resources) are parts of it and counted with it. A
-//! transaction is a sum of samples: it is in no figure, and the samples inside it are.
+//! Nested samples are part of their parent. Transactions are sums and not counted; their samples
+//! are.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,14 @@ use super::{
     tags::{self, Tag},
 };
 
-/// What JMeter says of a transaction that is a line of its own, beside those of its samplers.
+/// Message of transactions.
 const TRANSACTION: &str = "Number of samples in transaction";
 
-/// Whether a head is that of such a table.
 #[must_use]
 pub fn is(table: &CsvTable) -> bool {
     table.has(&["timestamp", "elapsed", "label", "success"])
 }
 
-/// Why a first line is not read, where it is that of JMeter's results in another layout.
 #[must_use]
 pub fn unreadable(line: &str) -> Option<String> {
     let lower = line.to_lowercase();
@@ -53,7 +51,6 @@ pub fn unreadable(line: &str) -> Option<String> {
     })
 }
 
-/// Whether a text is such XML.
 #[must_use]
 pub fn is_xml(text: &str) -> bool {
     let start = text.trim_start();
@@ -64,7 +61,6 @@ pub fn is_xml(text: &str) -> bool {
         })
 }
 
-/// The report of a table.
 #[must_use]
 pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
     let column = |name: &str| table.column(name);
@@ -111,11 +107,10 @@ pub fn read(table: &CsvTable) -> Vec<PrintedReport> {
     reading.end()
 }
 
-/// The report of XML.
 #[must_use]
 pub fn read_xml(text: &str) -> Vec<PrintedReport> {
     let mut reading = JtlContent::default();
-    // Of each open element, whether it is a sample whose parts are counted with it.
+    // For each open element, whether nested samples count with it.
     let mut open: Vec<bool> = Vec::new();
     tags::each(text, |tag: &Tag<'_>| {
         if !matches!(tag.name, "httpSample" | "sample") {
@@ -150,7 +145,6 @@ pub fn read_xml(text: &str) -> Vec<PrintedReport> {
     reading.end()
 }
 
-/// A sample as it is written.
 struct Raw<'a> {
     moment: &'a str,
     elapsed: &'a str,
@@ -163,8 +157,8 @@ struct Raw<'a> {
     place: Position,
 }
 
-/// Samples of a CSV file by label and thread, each with its first and last millisecond. JMeter names
-/// the parts of a sample `LABEL-0`, `LABEL-1` and writes them as lines of their own.
+/// Samples by label and thread with first and last millisecond: CSV parts `LABEL-0` are lines of
+/// their own.
 struct Parents {
     times: HashMap<(String, String), Vec<(f64, f64)>>,
 }
@@ -188,7 +182,6 @@ impl Parents {
         Some((moment, moment + elapsed.parse::<f64>().ok()?))
     }
 
-    /// Whether a sample lies within one of the same thread that it is named after.
     fn have(&self, (moment, elapsed): (&str, &str), label: &str, thread: &str) -> bool {
         let Some((parent, number)) = label.rsplit_once('-') else {
             return false;
@@ -202,7 +195,7 @@ impl Parents {
         else {
             return false;
         };
-        // A thread does one thing at a time: the last sample that began by then is the only one.
+        // A thread is sequential, so only the last earlier sample can contain it.
         let after = times.partition_point(|(start, _)| *start <= from);
         after.checked_sub(1).is_some_and(|last| to <= times[last].1)
     }
@@ -270,7 +263,7 @@ fn sample(raw: &Raw<'_>) -> Option<RequestSample> {
         _ => return None,
     };
     let why = || {
-        // An assertion says more than the status of an answer that came.
+        // Assertions say more than the status.
         let texts = [raw.why, raw.message, raw.code];
         let text = texts.into_iter().find(|text| !text.is_empty());
         let text = text

@@ -1,5 +1,5 @@
-//! k6's summary: what `handleSummary` is given, what `--summary-export` writes, and the machine-readable one of k6 2, told apart by where
-//! their metrics stand. Endpoints are told apart only where thresholds ask for them.
+//! k6 summaries: `handleSummary`, `--summary-export`, and k6 2's format. Endpoints exist only for
+//! thresholds.
 
 use super::{
     artillery::MS,
@@ -8,17 +8,14 @@ use super::{
     number::Rounding,
 };
 
-/// A metric that k6 measures of requests.
 const TIME: &str = "http_req_duration";
 
-/// Whether it is such a file.
 #[must_use]
 pub fn is(root: &JsonNode) -> bool {
     let known = [TIME, "http_reqs", "iteration_duration", "vus"];
     metrics(root).iter().any(|(name, _)| known.contains(name))
 }
 
-/// The report of a file.
 #[must_use]
 pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let metrics = metrics(root);
@@ -36,7 +33,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         length.count = length.count.or_else(|| report.sessions.completed.clone());
         length
     });
-    // k6's own times of parts of a request are other samples.
+    // Parts of a request are other samples.
     let parts = metrics
         .iter()
         .filter(|(name, _)| name.starts_with("http_req_") && *name != TIME && !name.contains('{'));
@@ -52,7 +49,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
             continue;
         };
         if tags == "expected_response:true" {
-            // What went well of all requests, by itself: no endpoint.
+            // Successful requests are not an endpoint.
             let values = find(&metrics, name).map(|values| latency(name, values));
             report.all.others.extend(values);
             continue;
@@ -69,7 +66,6 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     vec![report]
 }
 
-/// The metrics with their values, by name.
 fn metrics(root: &JsonNode) -> Vec<(&str, &JsonNode)> {
     let of = |name, node| (name, JsonNode::get(node, "values").unwrap_or(node));
     if let Some(metrics) = root.get("metrics") {
@@ -94,7 +90,7 @@ fn find<'a>(metrics: &[(&str, &'a JsonNode)], name: &str) -> Option<&'a JsonNode
         .map(|known| known.1)
 }
 
-/// All requests, or those with a tag: `{name:…}`.
+/// All requests, or those with `{name:…}`.
 fn row(metrics: &[(&str, &JsonNode)], tags: &str, label: &str) -> PrintedRow {
     let of = |name: &str| find(metrics, &format!("{name}{tags}"));
     let place = of(TIME).map_or_else(Default::default, |node| node.place);
@@ -106,7 +102,7 @@ fn row(metrics: &[(&str, &JsonNode)], tags: &str, label: &str) -> PrintedRow {
     };
     row.requests = figure("count", Rounding::Exact);
     row.rate = figure("rate", Rounding::Nearest);
-    // A rate of failures has passed where a request failed.
+    // A failure rate "passes" for failed requests.
     let failed = of("http_req_failed");
     let failures = failed.and_then(|failed| failed.get("passes"));
     row.failures = failures
@@ -163,12 +159,11 @@ fn latency(name: &str, values: &JsonNode) -> LatencyStats {
         }
     }
     latency.percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // `med` and `p(50)` are the same.
+    // `med` and `p(50)` are equal.
     latency.percentiles.dedup_by(|a, b| a.0 == b.0);
     latency
 }
 
-/// How long the test went on, where that is told.
 fn span(root: &JsonNode) -> Option<ReportedSpan> {
     let ms = root
         .get("state")
@@ -183,7 +178,7 @@ fn span(root: &JsonNode) -> Option<ReportedSpan> {
     }?;
     Some(ReportedSpan {
         seconds: figure,
-        // The last iterations are waited for, and `teardown` comes behind them.
+        // Graceful stop and `teardown`.
         idle_s: 0.5,
         least_s: 0.0,
         rate_is: None,

@@ -1,31 +1,25 @@
-//! The lines of a text, cleaned of what terminals, logs and web pages add: colours, hard spaces, quotation marks of mail and
-//! time stamps of CI. Every word keeps its column.
+//! Lines of a text without colours, hard spaces, quote marks and CI timestamps. Columns are
+//! preserved.
 
 use super::figure::Position;
 
-/// Longer lines are no table's: pages without line breaks are skipped instead of being read word by word.
+/// Longer lines are skipped.
 const LONGEST: usize = 2_000;
 
-/// A line and its number, from 1.
 #[derive(Debug, Clone)]
 pub struct NumberedLine {
-    /// The number.
     pub number: usize,
-    /// The text, as many characters long as in the file; additions in front of it are blank.
+    /// Same length as in the file; removed parts are blank.
     pub text: String,
 }
 
-/// A word of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
-    /// The word.
     pub text: &'a str,
-    /// Where it begins.
     pub place: Position,
 }
 
 impl NumberedLine {
-    /// Where the line's text begins.
     #[must_use]
     pub fn place(&self) -> Position {
         let blank = self.text.chars().take_while(|c| c.is_whitespace()).count();
@@ -35,13 +29,11 @@ impl NumberedLine {
         }
     }
 
-    /// The words between blanks.
     #[must_use]
     pub fn words(&self) -> Vec<Word<'_>> {
         self.split(char::is_whitespace)
     }
 
-    /// The cells of a Markdown table's row, trimmed; none of a line that is no such row.
     #[must_use]
     pub fn cells(&self) -> Option<Vec<Word<'_>>> {
         let inner = self.text.trim().strip_prefix('|')?;
@@ -95,7 +87,6 @@ impl NumberedLine {
     }
 }
 
-/// The lines of a text that may belong to a table.
 #[must_use]
 pub fn number(text: &str) -> Vec<NumberedLine> {
     let lines = text.lines().enumerate();
@@ -111,13 +102,12 @@ pub fn number(text: &str) -> Vec<NumberedLine> {
         .collect()
 }
 
-/// Blanks out what does not belong to the text; the length in characters stays.
 fn clean(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut in_colour = false;
     for c in line.chars() {
         let blank = in_colour || c == '\u{1b}' || c.is_whitespace() || c.is_control();
-        // A colour's code ends with its letter; the bracket behind ESC is none.
+        // A colour code ends with its letter.
         in_colour = c == '\u{1b}' || (in_colour && !c.is_ascii_alphabetic());
         text.push(if blank { ' ' } else { c });
     }
@@ -128,7 +118,7 @@ fn clean(line: &str) -> String {
     text
 }
 
-/// The length of a time stamp `2026-11-20T12:34:30.1234567Z` in front of a line.
+/// `2026-11-20T12:34:30.1234567Z`.
 fn time_stamp(text: &str) -> usize {
     let word = text.split(' ').next().unwrap_or_default();
     let shape: String = word

@@ -1,4 +1,4 @@
-//! Loadline's own `summary.json`: the ledgers, the rows and their times, and the levels that were sampled.
+//! Loadline's `summary.json`.
 
 use super::{
     figure::{PrintedFigure, Range},
@@ -10,12 +10,10 @@ use super::{
     number::Rounding,
 };
 
-/// Nanoseconds in seconds.
 const NS: f64 = 1e-9;
-/// Levels are sampled so often, in seconds.
+/// Seconds between samples of levels.
 const SAMPLED_EVERY_S: f64 = 0.01;
 
-/// Whether it is a summary.
 #[must_use]
 pub fn is(root: &JsonNode) -> bool {
     ["schema", "run", "requests", "all", "labels"]
@@ -23,7 +21,6 @@ pub fn is(root: &JsonNode) -> bool {
         .all(|key| root.get(key).is_some())
 }
 
-/// The report of a summary.
 #[must_use]
 pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let mut report = PrintedReport::new(Tool::Loadline, "summary", root.place);
@@ -31,7 +28,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     report.span = span
         .and_then(|node| time("elapsed", node))
         .map(ReportedSpan::from_seconds);
-    // Times that stand aside are nobody's requests: the row of all is not their sum.
+    // Auxiliary times are not requests, so totals exclude them.
     let is_request = |row: &&JsonNode| row.get("group").and_then(JsonNode::text) != Some("custom");
     let all_labels = || root.get("labels").into_iter().flat_map(JsonNode::items);
     let labels = || all_labels().filter(is_request);
@@ -53,7 +50,6 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     ledgers(root, &mut report.ledgers);
     report.in_flight = in_flight(root);
     let mut reports = Vec::new();
-    // What spans requests is counted apart from them.
     for name in ["iterations", "transactions"] {
         let rows = root.get(name).into_iter().flat_map(JsonNode::items);
         let rows: Vec<PrintedRow> = rows
@@ -74,7 +70,6 @@ fn count(name: &str, node: Option<&JsonNode>) -> Option<PrintedFigure> {
     node?.figure(name, Rounding::Exact, 1.0)
 }
 
-/// A time in nanoseconds: a number, or the `ns` of a figure.
 fn time(name: &str, node: &JsonNode) -> Option<PrintedFigure> {
     let mut figure = node
         .get("ns")
@@ -84,12 +79,11 @@ fn time(name: &str, node: &JsonNode) -> Option<PrintedFigure> {
     Some(figure)
 }
 
-/// Whether what a label counts is answered with a status: what other clients of a test have sent is not, nor are messages.
+/// Other clients and messages have no status.
 fn has_status(label: &JsonNode) -> bool {
     label.get("group").and_then(JsonNode::text) == Some("request")
 }
 
-/// A row, in which so many are counted too that end without a status.
 fn row(
     node: &JsonNode,
     without_status: Vec<PrintedFigure>,
@@ -120,7 +114,7 @@ fn row(
     row.codes = counts("codes");
     if let (Some(total), false) = (&row.requests, row.codes.is_empty()) {
         let mut ends = row.codes.clone();
-        // An answer that broke off has a status and is in a class of those without a complete answer.
+        // A broken response has a status and counts as unanswered.
         ends.extend(counts("none"));
         ends.extend(without_status);
         ledgers.push(ledger(total, ends, AtMost));
@@ -158,9 +152,9 @@ fn latency(name: &str, node: &JsonNode) -> Option<LatencyStats> {
     for (key, share) in shares {
         latency.percentiles.extend(figure(key).map(|f| (share, f)));
     }
-    // Histograms keep three digits.
+    // Three digits.
     latency.blur.share = 0.002;
-    // With unanswered requests the mean is that of the others, and the percentiles are not.
+    // The mean excludes unanswered requests; percentiles do not.
     let unanswered = count("unanswered", node.get("unanswered"))?;
     if unanswered.value > 0.0 {
         latency.mean = None;
@@ -169,7 +163,6 @@ fn latency(name: &str, node: &JsonNode) -> Option<LatencyStats> {
     Some(latency)
 }
 
-/// A number with all its digits.
 fn precise(name: &str, node: Option<&JsonNode>) -> Option<PrintedFigure> {
     let figure = node?.figure(name, Rounding::Exact, 1.0)?;
     Some(PrintedFigure {
@@ -183,7 +176,6 @@ fn share(name: &str, node: Option<&JsonNode>) -> Option<PrintedFigure> {
     precise(name, node)
 }
 
-/// Sixteen digits are nobody's reading.
 fn shorter(figure: &PrintedFigure) -> String {
     record::units::decimal(figure.value)
 }
@@ -230,7 +222,7 @@ fn ledger(total: &PrintedFigure, parts: Vec<PrintedFigure>, is: Total) -> SumRel
     }
 }
 
-/// A request is under way from when a worker turned to it until its answer is complete.
+/// From handling to the complete response.
 fn in_flight(root: &JsonNode) -> Option<InFlight> {
     let all = root.get("all")?;
     let mean = |node: &JsonNode, name: &str| {

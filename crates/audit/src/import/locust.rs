@@ -1,4 +1,4 @@
-//! What Locust's columns mean, wherever they are printed: as CSV, in the terminal, or in somebody's Markdown table.
+//! Meaning and accuracy of Locust's columns, for CSV, terminal and Markdown.
 
 use super::{
     figure::PrintedFigure,
@@ -7,7 +7,7 @@ use super::{
     number::{self, Rounding, percent},
 };
 
-/// Locust sorts times into buckets: whole milliseconds below 100 ms, two digits above.
+/// Buckets: whole milliseconds below 100 ms, two digits above.
 pub const BLUR: Blur = Blur {
     share: 0.05,
     amount_s: 0.000_5,
@@ -15,37 +15,25 @@ pub const BLUR: Blur = Blur {
     two_digits: true,
 };
 
-/// A column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ColumnKind {
-    /// The endpoint, or a part of its name.
     Name,
-    /// Requests.
     Requests,
-    /// Failures, perhaps with their share: `19(37.25%)`.
+    /// `19(37.25%)` possible.
     Failures,
-    /// Mean time.
     Mean,
-    /// Shortest time.
     Min,
-    /// Longest time.
     Max,
-    /// Median time.
     Median,
-    /// A percentile.
     Percentile(f64),
-    /// Requests per second.
     Rate,
-    /// Failures per second.
     FailureRate,
-    /// Mean size of an answer.
     Bytes,
-    /// Something else.
     Other,
 }
 
 impl ColumnKind {
-    /// The column that a heading names, in lower case.
+    /// Lower case.
     #[must_use]
     pub fn from_heading(heading: &str) -> ColumnKind {
         let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
@@ -84,32 +72,27 @@ fn share(heading: &str) -> Option<f64> {
     (!is_bare && (0.0..=100.0).contains(&percent)).then_some(percent / 100.0)
 }
 
-/// How a table prints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrintStyle {
-    /// Its times, but for percentiles.
     pub times: Rounding,
-    /// One of its milliseconds, in seconds.
     pub unit_s: f64,
-    /// Its unit in words.
     pub unit: &'static str,
 }
 
-/// The terminal cuts times to whole milliseconds.
+/// Times are truncated to milliseconds.
 pub const TERMINAL: PrintStyle = PrintStyle {
     times: Rounding::Down,
     unit_s: 1e-3,
     unit: "ms",
 };
 
-/// CSV has all digits.
 pub const CSV: PrintStyle = PrintStyle {
     times: Rounding::Nearest,
     unit_s: 1e-3,
     unit: "ms",
 };
 
-/// Puts a cell into its row; false: it is no number where one should be.
+/// Returns false if it is not a number.
 pub fn put(
     row: &mut PrintedRow,
     column: ColumnKind,
@@ -160,7 +143,7 @@ pub fn put(
         ColumnKind::Min => (&mut latency.min, time(style.times)),
         ColumnKind::Max => (&mut latency.max, time(style.times)),
         ColumnKind::Median => {
-            // A bucket, moved to the nearest sample where all samples lie on one side of it.
+            // Moves a bucket value towards the samples.
             let figure = time(style.times).map(|figure| PrintedFigure {
                 range: figure.range.widened(BLUR.share, BLUR.amount_s),
                 ..figure
@@ -181,7 +164,6 @@ pub fn put(
     is_read
 }
 
-/// `19(37.25%)`, or a plain count.
 fn failures(row: &mut PrintedRow, name: &str, cell: Word<'_>) -> bool {
     let (count, share) = cell.text.split_once('(').unwrap_or((cell.text, ""));
     row.failures = number::figure(
@@ -201,7 +183,7 @@ fn failures(row: &mut PrintedRow, name: &str, cell: Word<'_>) -> bool {
     row.failures.is_some()
 }
 
-/// Ends a row: the number of its times is the number of its requests.
+/// As many times as requests.
 pub fn end(row: &mut PrintedRow) {
     if let Some(latency) = &mut row.latency {
         latency.count.clone_from(&row.requests);
@@ -212,7 +194,6 @@ pub fn end(row: &mut PrintedRow) {
     }
 }
 
-/// Whether a row is the sum of the others.
 #[must_use]
 pub fn is_total(name: &str) -> bool {
     matches!(
@@ -221,7 +202,6 @@ pub fn is_total(name: &str) -> bool {
     )
 }
 
-/// Users who wait for their answers.
 #[must_use]
 pub fn users(figure: PrintedFigure) -> Bound {
     Bound {

@@ -1,4 +1,4 @@
-//! The files of Locust's `--csv`: `_stats`, `_stats_history`, `_failures` and `_exceptions`, told apart by their heads.
+//! Files of Locust's `--csv`, by header.
 
 use super::{
     csv::{CsvRecord, CsvTable},
@@ -9,21 +9,15 @@ use super::{
     number::{self, Rounding, plain},
 };
 
-/// Which file a head belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsvKind {
-    /// `_stats.csv`
     Stats,
-    /// `_stats_history.csv`
     History,
-    /// `_failures.csv`
     Failures,
-    /// `_exceptions.csv`
     Exceptions,
 }
 
 impl CsvKind {
-    /// The kind of a table; none of others.
     #[must_use]
     pub fn from_table(table: &CsvTable) -> Option<CsvKind> {
         if table.has(&["type", "name", "request count", "failure count"]) {
@@ -40,7 +34,6 @@ impl CsvKind {
     }
 }
 
-/// The report of a table.
 #[must_use]
 pub fn read(table: &CsvTable, kind: CsvKind) -> PrintedReport {
     let place = Position { line: 1, column: 1 };
@@ -62,7 +55,7 @@ fn stats(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     report
 }
 
-/// Rows of one moment make a period; its counts are those since the start.
+/// Rows of one moment are a period with cumulative counts.
 fn history(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
     report.periods_run_on = true;
     let number = |record: &CsvRecord, heading: &str| {
@@ -73,7 +66,7 @@ fn history(table: &CsvTable, mut report: PrintedReport) -> PrintedReport {
         let Some(moment) = number(record, "timestamp") else {
             continue;
         };
-        // Counts and means are those since the start; the percentiles and rates may be those of the last ten seconds.
+        // Percentiles and rates may be of the last ten seconds.
         let mut row = row(table, record, |heading| {
             match heading.strip_prefix("total ") {
                 Some(rest) => (ColumnKind::from_heading(rest), heading),
@@ -136,7 +129,6 @@ fn row<'a>(
     row
 }
 
-/// A file of counts alone.
 fn counts(table: &CsvTable, count: &str, name: &str, title: &str) -> PrintedReport {
     let mut report = PrintedReport::new(Tool::Locust, title, Position { line: 1, column: 1 });
     for record in &table.records {

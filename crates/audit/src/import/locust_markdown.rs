@@ -1,5 +1,4 @@
-//! Tables of a Locust run that somebody copied into Markdown: columns by their headings, users and duration from the sentences
-//! above the table.
+//! Locust tables in Markdown, with users and duration from the text above.
 
 use super::{
     figure::PrintedFigure,
@@ -9,7 +8,6 @@ use super::{
     number::{self, Rounding, plain},
 };
 
-/// The tables of a text that have a column of requests and one of times or rates.
 #[must_use]
 pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut reports = Vec::new();
@@ -28,7 +26,7 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
             None => {
                 table = head(&cells).map(|head| {
                     let mut report = PrintedReport::new(Tool::Locust, "table", line.place());
-                    // Nobody knows what was left out, nor how its rates were computed: but every row's in the same way.
+                    // Omissions are unknown, but all rows have one kind of rate.
                     report.rates = Rates::Whole;
                     report.bound = above.users.take().map(locust::users);
                     report.planned = above.duration.take();
@@ -86,7 +84,7 @@ fn row(head: &[(ColumnKind, String)], cells: &[Word<'_>]) -> Option<PrintedRow> 
     is_read.then_some(row)
 }
 
-/// A heading says which unit its times have; whether they were rounded or cut nobody knows.
+/// From the heading; rounding is unknown.
 fn style(heading: &str) -> PrintStyle {
     let seconds = heading.contains("(s)") || heading.contains("(sec");
     PrintStyle {
@@ -96,7 +94,7 @@ fn style(heading: &str) -> PrintStyle {
     }
 }
 
-/// What sentences above a table say: `with 175 simulated users running for 10 minutes`.
+/// `with 175 simulated users running for 10 minutes`.
 #[derive(Default)]
 struct Above {
     users: Option<PrintedFigure>,
@@ -107,7 +105,7 @@ impl Above {
     fn sentence(&mut self, line: &NumberedLine) {
         let words = line.words();
         if words.first().is_some_and(|word| word.text.starts_with('#')) {
-            // A heading begins another story, unless it is this one's own.
+            // A heading starts another section.
             return;
         }
         for (at, word) in words.iter().enumerate() {
@@ -139,7 +137,6 @@ impl Above {
     }
 }
 
-/// The number in `175 simulated users`.
 fn number_before(words: &[Word<'_>], name: &str) -> Option<PrintedFigure> {
     let adjectives = ["simulated", "concurrent", "virtual", "locust"];
     let number = words

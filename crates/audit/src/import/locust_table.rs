@@ -1,5 +1,4 @@
-//! The tables that Locust prints: requests, percentiles, errors. Their heads say which columns they have; names may hold
-//! anything, so rows are read from their right ends.
+//! Tables printed by Locust. Names may hold anything, so rows are read from the right.
 
 use super::{
     figure::Position,
@@ -9,7 +8,7 @@ use super::{
     number::{self, Rounding, plain},
 };
 
-/// The tables of a text. A table of percentiles below one of requests belongs to the same run.
+/// Percentiles below requests belong to the same run.
 #[must_use]
 pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut reader = TableReader::default();
@@ -22,7 +21,7 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
         .iter()
         .filter(|report| report.rates == Rates::Unknown);
     if tables.count() > 1 {
-        // A log: Locust prints a table every other second while it runs.
+        // Logs repeat the table.
         for report in reports
             .iter_mut()
             .filter(|report| report.rates == Rates::Unknown)
@@ -33,14 +32,12 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     reports
 }
 
-/// A column and its heading.
 type ColumnHeading = Vec<(ColumnKind, String)>;
 
 #[derive(Default)]
 struct TableReader {
     reports: Vec<PrintedReport>,
     table: Option<OpenTable>,
-    /// How many users there are, by the log.
     users: Option<Bound>,
 }
 
@@ -152,7 +149,6 @@ impl TableReader {
     }
 }
 
-/// The head of a table.
 fn head(words: &[Word<'_>], place: Position) -> Option<OpenTable> {
     let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
     if texts.starts_with(&["#", "occurrences"]) {
@@ -194,7 +190,7 @@ fn head(words: &[Word<'_>], place: Position) -> Option<OpenTable> {
     })
 }
 
-/// A row: the last words are its cells, what stands before them its name.
+/// The last words are cells.
 fn row(head: &ColumnHeading, words: &[Word<'_>], place: Position) -> Option<PrintedRow> {
     let mut cells = Vec::new();
     let mut left = words.len();
@@ -221,7 +217,6 @@ fn same_names(a: &PrintedReport, b: &PrintedReport) -> bool {
         .all(|row| a.rows.iter().any(|other| other.name == row.name))
 }
 
-/// Puts percentiles beside the requests above them: together they are what Locust prints when a run is over.
 fn join(above: &mut PrintedReport, percentiles: &PrintedReport) {
     above.rates = Rates::Whole;
     let below = [&percentiles.all];

@@ -1,5 +1,5 @@
-//! Reading what other tools print, into one plain model: one file per format, told apart by what is in them. The readers say
-//! where each figure stands and how far it was rounded; they judge nothing, and no text makes them fail.
+//! Readers of other tools' output, by content. They report locations and rounding, and never fail
+//! on a text.
 
 mod artillery;
 mod artillery_json;
@@ -35,26 +35,21 @@ pub use walk::figures;
 
 use locust_csv::CsvKind;
 
-/// What the readers accept, in words.
 pub const ACCEPTED: &str = "Artillery's console output or its -o JSON; what wrk or wrk2 prints; Locust's CSV files, or its \
 tables of requests, percentiles and errors (also in Markdown); k6's summary as JSON; JMeter's results (JTL) as CSV with a head or as \
 XML; Vegeta's report or results as JSON; oha's or Fortio's JSON; a log of HdrHistogram (.hlog); a Loadline run's folder or its summary.json";
 
-/// What a text holds.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// Which format it is, in words.
     pub format: String,
-    /// Whether lines are too long to find a figure in without its column.
+    /// Whether lines are too long to locate figures.
     pub needs_columns: bool,
-    /// The runs in it, in the order of the text.
     pub reports: Vec<PrintedReport>,
 }
 
-/// A text that no reader accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// Why, where more is known than that: JSON that breaks off.
+    /// More detail, such as truncated JSON.
     pub reason: Option<String>,
 }
 
@@ -69,7 +64,6 @@ impl std::fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
-/// Reads a text.
 pub fn read(text: &str) -> Result<Import, Unknown> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with('{') {

@@ -1,8 +1,7 @@
-//! Moments as other tools write them. One that is not understood is none: then nothing is said of when a run was.
+//! Timestamps of other tools; unknown formats are ignored.
 
 use jiff::Timestamp;
 
-/// RFC 3339, in seconds since 1970.
 #[must_use]
 pub fn rfc3339(text: &str) -> Option<f64> {
     let moment: Timestamp = text.parse().ok()?;

@@ -1,38 +1,29 @@
-//! Printed numbers: digits, thousands separators, a decimal point, an exponent, and the unit behind them. How far a number may
-//! be from what it was printed from follows from its digits, and from whether its tool rounds or cuts.
+//! Printed numbers with separators, exponent and unit, and their range by rounding.
 
 use super::{
     figure::{Position, PrintedFigure, Range},
     lines::Word,
 };
 
-/// What a tool does to a number before it prints it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rounding {
-    /// Rounds to the digits shown.
     Nearest,
-    /// Cuts behind the digits shown.
     Down,
-    /// Rounds to so many of the printed unit, whatever the digits.
+    /// To this multiple of the unit.
     To(f64),
-    /// Nothing: a count.
     Exact,
-    /// Rounds or cuts; nobody knows.
     Either,
 }
 
-/// A number at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Printed<'a> {
-    /// Its value.
     pub value: f64,
-    /// One unit of its last digit.
+    /// One unit of the last digit.
     pub step: f64,
-    /// What follows it.
     pub rest: &'a str,
 }
 
-/// Reads the number at the beginning of a text; none where there is none, or a negative or an infinite one.
+/// `None` for negative or infinite numbers.
 #[must_use]
 pub fn scan(text: &str) -> Option<Printed<'_>> {
     let bytes = text.as_bytes();
@@ -44,7 +35,7 @@ pub fn scan(text: &str) -> Option<Printed<'_>> {
     if end == 0 {
         return None;
     }
-    // A comma separates thousands when three digits follow it, and no others.
+    // A thousands separator is followed by exactly three digits.
     let mut grouped = end <= 3;
     while grouped && bytes.get(end) == Some(&b',') {
         grouped = digits(end + 1) == end + 4;
@@ -85,7 +76,6 @@ pub fn scan(text: &str) -> Option<Printed<'_>> {
     })
 }
 
-/// The range of a number that was printed so.
 #[must_use]
 pub fn range(printed: &Printed<'_>, rounding: Rounding) -> Range {
     let (value, step) = (printed.value, printed.step);
@@ -102,7 +92,7 @@ pub fn range(printed: &Printed<'_>, rounding: Rounding) -> Range {
     }
 }
 
-/// A figure from a text that is a number and nothing else, or a number and one of the units that `scale` knows.
+/// The whole text must be a number with a unit that `scale` knows.
 pub fn figure(
     name: impl Into<String>,
     (text, place): (&str, Position),
@@ -126,13 +116,11 @@ pub fn figure(
     })
 }
 
-/// No unit.
 #[must_use]
 pub fn plain(unit: &str) -> Option<f64> {
     unit.is_empty().then_some(1.0)
 }
 
-/// A time with its unit, in seconds.
 #[must_use]
 pub fn time(unit: &str) -> Option<f64> {
     Some(match unit {
@@ -145,7 +133,7 @@ pub fn time(unit: &str) -> Option<f64> {
     })
 }
 
-/// A decimal multiple: `2.10k`.
+/// `2.10k`.
 #[must_use]
 pub fn metric(unit: &str) -> Option<f64> {
     let power = ["", "k", "M", "G", "T", "P"]
@@ -154,7 +142,7 @@ pub fn metric(unit: &str) -> Option<f64> {
     Some(1000f64.powi(power as i32))
 }
 
-/// Bytes in steps of 1024: `345.77MB`.
+/// `345.77MB`.
 #[must_use]
 pub fn binary(unit: &str) -> Option<f64> {
     let power = ["B", "KB", "MB", "GB", "TB", "PB"]
@@ -163,13 +151,11 @@ pub fn binary(unit: &str) -> Option<f64> {
     Some(1024f64.powi(power as i32))
 }
 
-/// Per cent, as a share.
 #[must_use]
 pub fn percent(unit: &str) -> Option<f64> {
     (unit == "%").then_some(0.01)
 }
 
-/// A figure that is a word of a line.
 pub(super) fn word(
     name: impl Into<String>,
     word: Word<'_>,

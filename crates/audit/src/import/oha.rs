@@ -1,4 +1,4 @@
-//! oha's JSON (`--output-format json`, before 1.5 `-j`).
+//! oha's JSON.
 
 use super::{
     json::JsonNode,
@@ -7,7 +7,6 @@ use super::{
     samples,
 };
 
-/// Whether it is such a file.
 #[must_use]
 pub fn is(root: &JsonNode) -> bool {
     let rate = root
@@ -16,7 +15,6 @@ pub fn is(root: &JsonNode) -> bool {
     rate.is_some() && root.get("statusCodeDistribution").is_some()
 }
 
-/// The report of a file.
 #[must_use]
 pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let mut report = PrintedReport::new(Tool::Oha, "summary", root.place);
@@ -61,7 +59,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
         ));
     }
     report.all.latency = Some(latency(root)).map(|latency| LatencyStats {
-        // Requests without an answer are in none of its times.
+        // Times exclude unanswered requests.
         count: Some(samples::whole("answers", answers, place)),
         min: of("fastest", Rounding::Nearest),
         mean: of("average", Rounding::Nearest),

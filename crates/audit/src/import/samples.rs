@@ -1,5 +1,4 @@
-//! Files that keep every request: what a row of figures would say of them. A percentile with fewer than ten samples beyond it is left
-//! out, as of our own runs.
+//! Statistics of files with all requests. Percentiles need ten samples beyond them.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +7,23 @@ use super::{
     model::{Failures, LatencyStats, PrintedReport, PrintedRow, ReportedSpan, Tool},
 };
 
-/// Percentiles that are told.
 const SHARES: [f64; 6] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
-/// So many samples lie beyond a percentile that is one.
 const BEYOND: usize = 10;
-/// Periods are as long as Artillery's, which charts of others' runs are drawn from.
+/// As Artillery's periods.
 const PERIOD_S: f64 = 10.0;
-/// So many endpoints have a row of their own.
 const MOST_ROWS: usize = 200;
 
-/// A request.
 #[derive(Debug, Clone)]
 pub struct RequestSample {
-    /// The endpoint.
     pub label: String,
-    /// When it began, in seconds since 1970, where that is known.
     pub began_s: Option<f64>,
-    /// How long it took, in seconds.
     pub took_s: f64,
-    /// The status of its answer; none without one.
     pub code: Option<u16>,
-    /// Why it failed; none of one that did not.
     pub failed: Option<String>,
-    /// Bytes of its answer.
     pub bytes: Option<f64>,
-    /// Where it stands.
     pub place: Position,
 }
 
-/// The report of these requests; none of none.
 #[must_use]
 pub fn report(tool: Tool, title: &str, samples: &[RequestSample]) -> Option<PrintedReport> {
     let first = samples.first()?;
@@ -62,7 +49,6 @@ pub fn report(tool: Tool, title: &str, samples: &[RequestSample]) -> Option<Prin
     Some(report)
 }
 
-/// When it went on, and its periods.
 fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     let moments: Option<Vec<f64>> = all.iter().map(|sample| sample.began_s).collect();
     let Some(moments) = moments else { return };
@@ -80,7 +66,7 @@ fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     );
     report.span = Some(ReportedSpan {
         seconds: PrintedFigure {
-            // Seconds since 1970 are known to a quarter of a microsecond as floating-point numbers.
+            // Doubles are exact to a quarter microsecond.
             range: seconds.range.widened(0.0, 1e-6),
             ..seconds
         },
@@ -90,7 +76,7 @@ fn over_time(report: &mut PrintedReport, all: &[&RequestSample], tool: Tool) {
     });
     let mut periods: BTreeMap<u32, Vec<&RequestSample>> = BTreeMap::new();
     for (sample, began) in all.iter().zip(&moments) {
-        // What a file says of its moments may be anything: there is no chart of a century.
+        // Limits charts for damaged timestamps.
         let number = ((began - began_s) / PERIOD_S).min(100_000.0) as u32;
         periods.entry(number).or_default().push(sample);
     }
@@ -166,7 +152,6 @@ fn latency(samples: &[&RequestSample], place: Position) -> LatencyStats {
     }
 }
 
-/// A number that was counted here.
 pub fn whole(name: &str, value: f64, place: Position) -> PrintedFigure {
     PrintedFigure {
         name: name.to_owned(),
@@ -174,12 +159,11 @@ pub fn whole(name: &str, value: f64, place: Position) -> PrintedFigure {
         unit: "",
         place,
         value,
-        // Who adds up fractions has lost the last digits.
+        // Rounding of sums.
         range: Range::exactly(value).widened(1e-9, 0.0),
     }
 }
 
-/// A time that was taken from samples.
 pub fn time(name: &str, seconds: f64, place: Position) -> PrintedFigure {
     PrintedFigure {
         name: name.to_owned(),

@@ -1,24 +1,18 @@
-//! The tags of XML in their order, as far as they can be read: a file of somebody who was killed has no end, and what stands in it before
-//! that is worth having. It knows tags, attributes and their escapes, comments and CDATA; no names are resolved.
+//! XML tags in order, also of truncated files: attributes, escapes, comments, CDATA.
 
 use super::figure::Position;
 
-/// A tag.
 #[derive(Debug, Clone, Copy)]
 pub struct Tag<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Whether it closes an element.
     pub closes: bool,
-    /// Whether it is opened and closed at once.
+    /// Self-closing.
     pub is_empty: bool,
-    /// Where it begins.
     pub place: Position,
     attributes: &'a str,
 }
 
 impl Tag<'_> {
-    /// An attribute's text; empty where there is none.
     #[must_use]
     pub fn attribute(&self, wanted: &str) -> String {
         let mut rest = self.attributes;
@@ -39,7 +33,6 @@ impl Tag<'_> {
     }
 }
 
-/// Hands over each tag that is whole.
 pub fn each(text: &str, mut tell: impl FnMut(&Tag<'_>)) {
     let mut rest = text;
     let mut at = Position { line: 1, column: 1 };
@@ -67,7 +60,7 @@ pub fn each(text: &str, mut tell: impl FnMut(&Tag<'_>)) {
     }
 }
 
-/// Behind the `>` of a tag: one within quotation marks is text.
+/// `>` within quotes is text.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     for (i, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Vegeta: the results, a line of JSON per request (`vegeta encode`), and its report (`vegeta report -type=json`).
+//! Vegeta: results (`vegeta encode`) and report (`vegeta report -type=json`).
 
 use super::{
     figure::Position,
@@ -9,32 +9,27 @@ use super::{
     samples::{self, RequestSample},
 };
 
-/// Nanoseconds.
 const NS: f64 = 1e-9;
-/// Its quantiles are a digest's.
+/// Digest error.
 const BLUR: f64 = 0.02;
 
-/// Whether it is a report.
 #[must_use]
 pub fn is(root: &JsonNode) -> bool {
     root.get("latencies").is_some() && root.get("requests").is_some()
 }
 
-/// Whether a line is a result.
 fn is_result(node: &JsonNode) -> bool {
     ["code", "timestamp", "latency"]
         .iter()
         .all(|key| node.get(key).is_some())
 }
 
-/// Whether a text is lines of results.
 #[must_use]
 pub fn are_results(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty());
     first.is_some_and(|line| json::parse(line).is_ok_and(|node| is_result(&node)))
 }
 
-/// The report of a file.
 #[must_use]
 pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     let mut report = PrintedReport::new(Tool::Vegeta, "report", root.place);
@@ -45,7 +40,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     report.ended_s = moment(root, "end");
     report.span = figure("duration", Rounding::Exact, NS).map(|mut seconds| {
         seconds.unit = "ns";
-        // From the first request's beginning to the last one's.
+        // From the first start to the last end.
         ReportedSpan::from_seconds(seconds)
     });
     let bytes = |key: &str| {
@@ -76,7 +71,7 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
     if !codes.is_empty() {
         report.all.failures = Some(samples::whole("failures", failures, place));
     }
-    // Without an answer the status is 0.
+    // 0 means no response.
     let (none, codes): (Vec<_>, Vec<_>) = codes.into_iter().partition(|code| code.name == "0");
     report.all.codes = codes;
     report.all.errors = none
@@ -127,7 +122,7 @@ fn moment(root: &JsonNode, key: &str) -> Option<f64> {
     moments::rfc3339(root.get(key)?.text()?)
 }
 
-/// The report of lines of results; what is torn, as the last one of a killed attack, is counted.
+/// Torn lines are counted.
 #[must_use]
 pub fn read_results(text: &str) -> Vec<PrintedReport> {
     let (mut all, mut torn) = (Vec::new(), 0u64);
@@ -164,7 +159,7 @@ fn sample(node: &JsonNode, line: usize) -> Option<RequestSample> {
     let why = match error {
         "" if (200..400).contains(&code) => None,
         "" => Some(format!("status {code}")),
-        // What differs from one to the next is no kind of error.
+        // Variable parts are removed from errors.
         error if code == 0 => Some(error.rsplit(": ").next().unwrap_or(error).to_owned()),
         _ => Some(format!("status {code}")),
     };

@@ -1,4 +1,4 @@
-//! Every figure of a report, once: for counting what was read.
+//! All figures of a report, once.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,6 @@ use super::{
     model::{LatencyStats, PrintedReport, PrintedRow},
 };
 
-/// The figures of reports, in the order of the model, each place once.
 #[must_use]
 pub fn figures(reports: &[PrintedReport]) -> Vec<&PrintedFigure> {
     let mut walk = Walk::default();

@@ -1,5 +1,4 @@
-//! wrk's text, and wrk2's where the two agree. A text may hold several runs; each begins with `Running` or, where that line was
-//! lost, with the head of its table.
+//! wrk's output, several runs per text.
 
 use super::{
     figure::PrintedFigure,
@@ -9,10 +8,9 @@ use super::{
     wrk2,
 };
 
-/// wrk waits so long for an answer unless told otherwise; slower ones are counted, and in no figure of latency.
+/// wrk's default; slower responses are counted without latency.
 const TIMEOUT_S: f64 = 2.0;
 
-/// The runs of a text.
 #[must_use]
 pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     let mut runs: Vec<PrintedReport> = Vec::new();
@@ -43,7 +41,7 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     if let Some(run) = runs.last_mut() {
         hdr.end(run);
     }
-    // A title alone is a sentence of somebody's, no run.
+    // A title alone is not a run.
     runs.retain(|run| run.all.latency.is_some() || run.all.requests.is_some());
     for run in &mut runs {
         finish(run);
@@ -51,7 +49,7 @@ pub fn read(lines: &[NumberedLine]) -> Vec<PrintedReport> {
     runs
 }
 
-/// `Running 1m test`: no digits behind the point.
+/// `Running 1m test`.
 fn planned(word: Word<'_>) -> Option<PrintedFigure> {
     figure("duration", word, Rounding::Nearest, time)
 }
@@ -103,7 +101,7 @@ fn counted(run: &mut PrintedReport, words: &[Word<'_>]) {
     run.bytes = word(4).and_then(|w| figure("read", w, Rounding::Nearest, binary));
 }
 
-/// `Avg Stdev Max +/- Stdev`; `-nan` is no figure.
+/// `Avg Stdev Max +/- Stdev`; `-nan` is missing.
 fn statistics(
     name: &str,
     words: &[Word<'_>],
@@ -125,7 +123,6 @@ fn statistics(
     }
 }
 
-/// `99%  100.02ms`
 fn quantile(run: &mut PrintedReport, words: &[Word<'_>]) {
     let (Some(latency), [share, value]) = (&mut run.all.latency, words) else {
         return;
@@ -142,7 +139,6 @@ fn quantile(run: &mut PrintedReport, words: &[Word<'_>]) {
     }
 }
 
-/// `Socket errors: connect 0, read 5, write 0, timeout 12`
 fn errors(run: &mut PrintedReport, words: &[Word<'_>]) {
     for pair in words.get(2..).unwrap_or_default().chunks(2) {
         let [name, count] = pair else { return };
@@ -163,7 +159,7 @@ fn connections(figure: PrintedFigure) -> Bound {
     Bound {
         figure,
         what: "connections",
-        // In ordinary runs the samples that wrk adds move its mean by half; nobody would read a table that is always accused.
+        // wrk's added samples often move its mean by half.
         contradicts_above: 2.0,
         because: "wrk adds samples that it has not measured to its latency table before it prints it",
         mean: None,
@@ -178,7 +174,7 @@ fn finish(run: &mut PrintedReport) {
         .is_some_and(|row| row.mean.is_none());
     let has_latency = run.all.latency.as_ref().is_some_and(|l| l.mean.is_some());
     if run.tool == Tool::Wrk && no_rate && has_latency {
-        // Only wrk2 runs for ten seconds before it takes its first sample of the rate.
+        // wrk2 samples rates after ten seconds.
         run.tool = Tool::Wrk2;
     }
     if run.tool == Tool::Wrk2 {

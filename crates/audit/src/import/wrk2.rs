@@ -1,4 +1,4 @@
-//! What wrk2 prints beyond wrk: calibration, HdrHistogram's percentiles and spectra with their footers, corrected and not.
+//! Parts that only wrk2 prints: calibration, spectra, uncorrected latency.
 
 use super::{
     lines::{NumberedLine, Word},
@@ -6,7 +6,7 @@ use super::{
     number::{Rounding, plain, time, word as figure},
 };
 
-/// HdrHistogram keeps three digits, and prints the end of a cell.
+/// Three digits; prints the end of a cell.
 const BLUR: Blur = Blur {
     share: 0.002,
     amount_s: 0.000_002,
@@ -14,10 +14,8 @@ const BLUR: Blur = Blur {
     two_digits: false,
 };
 
-/// Reads the parts that only wrk2 prints.
 #[derive(Default)]
 pub struct SectionReader {
-    /// The table that is being read.
     table: Option<SpectrumTable>,
 }
 
@@ -29,7 +27,7 @@ struct SpectrumTable {
 }
 
 impl SectionReader {
-    /// Takes a line; false: it is none of these parts'.
+    /// Returns false for other lines.
     pub fn line(
         &mut self,
         run: &mut PrintedReport,
@@ -63,7 +61,6 @@ impl SectionReader {
         true
     }
 
-    /// Ends a table.
     pub fn end(&mut self, run: &mut PrintedReport) {
         if let Some(table) = self.table.take() {
             table.put(run);
@@ -152,7 +149,7 @@ impl SpectrumTable {
         }
     }
 
-    /// The corrected table is the run's; its percentiles are also in the spectrum, and its mean also in the table of threads.
+    /// Percentiles and mean also appear elsewhere.
     fn put(mut self, run: &mut PrintedReport) {
         for (share, figure) in &self.latency.percentiles {
             let same = self
@@ -196,7 +193,7 @@ impl SpectrumTable {
     }
 }
 
-/// wrk2's latency is counted from when a request was due: it says nothing about connections unless it is the uncorrected one.
+/// Corrected latency says nothing about connections.
 pub fn finish(run: &mut PrintedReport) {
     run.cover = Cover::Some;
     if let Some(bound) = &mut run.bound {
@@ -215,7 +212,7 @@ pub fn finish(run: &mut PrintedReport) {
     if let Some(latency) = &mut run.all.latency {
         latency.blur = BLUR;
     }
-    // The first ten seconds are in no table.
+    // The first ten seconds are not counted.
     let counted = [&run.all]
         .into_iter()
         .chain(&run.rows)

@@ -1,5 +1,3 @@
-//! No text makes the reader or the auditor fail.
-
 use audit::{as_run, check, import};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use proptest::prelude::*;
@@ -31,7 +29,7 @@ fn read(text: &str) {
         let audit = check::audit(&import);
         assert!(audit.figures > 0);
         let _ = audit.text();
-        // A refusal is as good as a run.
+        // A refusal is fine.
         let _ = as_run::page(&[("any".to_owned(), import)]);
     }
 }
@@ -47,7 +45,7 @@ fn of_absurd_figures() {
     }
 }
 
-/// Every number of every file as large as no counter holds: one in five of them, or all.
+/// Numbers too large for counters.
 #[test]
 fn of_figures_that_no_counter_holds() {
     for piece in PIECES {
@@ -71,7 +69,6 @@ fn of_figures_that_no_counter_holds() {
     }
 }
 
-/// The lines of the log whose histograms are of so many bytes at most, with those bytes.
 fn histograms() -> Vec<(&'static str, Vec<u8>)> {
     let lines = include_str!("golden/tagged.hlog").lines();
     lines
@@ -83,7 +80,7 @@ fn histograms() -> Vec<(&'static str, Vec<u8>)> {
         .collect()
 }
 
-/// Of one that is not compressed: what comes before the counts, whose length stands in it.
+/// Header before the counts.
 fn plain(digits: u8, high: u64, counts: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0x1c, 0x84, 0x93, 0x13];
     bytes.extend((counts.len() as u32).to_be_bytes());

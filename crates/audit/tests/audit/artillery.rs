@@ -1,5 +1,3 @@
-//! Random runs in Artillery's layouts.
-
 use proptest::prelude::*;
 
 use super::{
@@ -12,7 +10,6 @@ fn random(seed: u64) -> Run {
     run(&mut Rng(seed))
 }
 
-/// Counts that other counts bind on both sides.
 const COUNTS: [&str; 4] = [
     "http.codes.200",
     "http.responses",
@@ -38,7 +35,7 @@ proptest! {
         let way = if up { Way::Up } else { Way::Down };
         for text in [text(&run, with_periods), json(&run)] {
             for name in COUNTS {
-                // A request fewer than answers, or more than answers and errors, is noticed at once.
+                // Requests and responses bind each other.
                 caught(&text, &last(&text, name), way, 1.0, 0.0).map_err(TestCaseError::fail)?;
             }
             let scenario = last(&text, "vusers.created_by_name.scenario 0");
@@ -64,8 +61,7 @@ proptest! {
         }
     }
 
-    /// Requests were sent in no more than the whole time: a lower rate than that gives is noticed. So is a higher one than
-    /// five idle seconds explain.
+    /// A rate that is too low for the duration, or too high for five idle seconds.
     #[test]
     fn changed_rates_are_named(seed: u64) {
         let run = random(seed);
@@ -93,7 +89,7 @@ proptest! {
         for text in [text(&run, true), json(&run)] {
             let rates = named(&text, "http.request_rate");
             let i = which.index(run.periods.len());
-            // In the file the aggregate comes first, on the console the summary comes last.
+            // The aggregate is first in the file, the summary last on the console.
             let rate = if text.starts_with('{') { &rates[i + 1] } else { &rates[i] };
             let low = printed(&text, rate) * 0.97 - 2.0;
             if low >= 0.0 {

@@ -1,13 +1,9 @@
-//! A random run as Artillery would count it, and the layouts of its console and of its `-o` file.
-
 use std::collections::BTreeMap;
 
 use super::random::{Rng, Samples, decimal};
 
-/// Shorter than any run.
 const LONGEST_MS: f64 = 990.0;
 
-/// What was counted in a period, or in all.
 #[derive(Clone, Default)]
 pub struct Block {
     pub counters: BTreeMap<String, u64>,
@@ -18,11 +14,9 @@ pub struct Block {
     pub last_ms: u64,
 }
 
-/// A run.
 pub struct Run {
     pub summary: Block,
     pub periods: Vec<Block>,
-    /// Whole seconds until all was over.
     pub total_s: u64,
 }
 
@@ -36,8 +30,7 @@ impl Block {
     }
 }
 
-/// A run of some periods. Requests come at a steady rate, so that the mean of the periods' rates is close to the run's where
-/// there are enough of them.
+/// At a constant rate, so that the mean of periods is close.
 pub fn run(rng: &mut Rng) -> Run {
     let periods = rng.whole(1, 12);
     let scenarios = rng.whole(1, 3);
@@ -135,12 +128,11 @@ fn block(rng: &mut Rng, scenarios: u64, base: f64, rate: f64, (from, to): (u64, 
         .into_iter()
         .map(|ms| ms.min(LONGEST_MS).round())
         .collect();
-    // Its first and its last request are the period's first and last event.
+    // First and last request are the period's first and last event.
     block.rate = Some((requests as f64 / seconds.max(1.0)).round() as u64);
     block
 }
 
-/// The console's text.
 pub fn text(run: &Run, with_periods: bool) -> String {
     let mut text = String::from(
         "Test run id: t1234\nPhase started: load (index: 0, duration: 60s) 12:00:00(+0000)\n\n",
@@ -166,7 +158,6 @@ pub fn text(run: &Run, with_periods: bool) -> String {
     text
 }
 
-/// `[m minutes, ]s seconds`
 fn total(seconds: u64) -> String {
     let one = |n: u64, unit: &str| format!("{n} {unit}{}", if n == 1 { "" } else { "s" });
     match seconds / 60 {
@@ -238,7 +229,6 @@ fn statistics(samples: &Samples) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The `-o` file.
 pub fn json(run: &Run) -> String {
     let block = |block: &Block, period: serde_json::Value| {
         let summaries: serde_json::Map<String, serde_json::Value> = histograms(block)

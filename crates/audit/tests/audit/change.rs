@@ -1,5 +1,3 @@
-//! Changing one figure of a text, and asking whether the auditor names it.
-
 use audit::{
     check::{self, Audit, Severity},
     import::{self, PrintedFigure},
@@ -18,7 +16,6 @@ pub fn contradictions(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every figure that is read from a text.
 pub fn figures(text: &str) -> Vec<PrintedFigure> {
     let import = import::read(text).unwrap();
     import::figures(&import.reports)
@@ -27,21 +24,18 @@ pub fn figures(text: &str) -> Vec<PrintedFigure> {
         .collect()
 }
 
-/// The figures of a name.
 pub fn named(text: &str, name: &str) -> Vec<PrintedFigure> {
     let mut figures = figures(text);
     figures.retain(|figure| figure.name == name);
     figures
 }
 
-/// The last figure of a name, which in a console's output is the summary's.
 pub fn last(text: &str, name: &str) -> PrintedFigure {
     let found = named(text, name).pop();
     assert!(found.is_some(), "no figure {name} in\n{text}");
     found.unwrap()
 }
 
-/// The text with a figure's digits replaced by a number, printed with as many decimals.
 pub fn with(text: &str, figure: &PrintedFigure, value: f64) -> String {
     let (place, mut out) = (figure.place, String::new());
     for (i, line) in text.split_inclusive('\n').enumerate() {
@@ -61,13 +55,11 @@ pub fn with(text: &str, figure: &PrintedFigure, value: f64) -> String {
     out
 }
 
-/// The same with a number rounded up to what can be printed with those decimals.
 pub fn with_at_least(text: &str, figure: &PrintedFigure, value: f64) -> String {
     let step = step(text, figure);
     with(text, figure, (value / step).ceil() * step)
 }
 
-/// The printed number, in the printed unit.
 pub fn printed(text: &str, figure: &PrintedFigure) -> f64 {
     let line = text.lines().nth(figure.place.line - 1).unwrap();
     let at = line.char_indices().nth(figure.place.column - 1).unwrap().0;
@@ -79,7 +71,6 @@ fn number_at(text: &str) -> &str {
     text[..end.unwrap_or(text.len())].trim_end_matches('.')
 }
 
-/// One unit of the last digit.
 pub fn step(text: &str, figure: &PrintedFigure) -> f64 {
     let line = text.lines().nth(figure.place.line - 1).unwrap();
     let at = line.char_indices().nth(figure.place.column - 1).unwrap().0;
@@ -88,15 +79,13 @@ pub fn step(text: &str, figure: &PrintedFigure) -> f64 {
     10f64.powi(-i32::try_from(decimals).unwrap())
 }
 
-/// Where a figure is bound.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Way {
     Up,
     Down,
 }
 
-/// Changes a figure by a little more than 2 % and rounding, and wants it named. `rounding` is how many of its last digits the
-/// figures that it is bound to leave open; `more` is what the tool's own definition leaves open besides, as a share.
+/// `rounding`: last digits left open; `more`: share left open by the tool's definition.
 pub fn caught(
     text: &str,
     figure: &PrintedFigure,
@@ -117,7 +106,6 @@ pub fn caught(
     named_in(&changed, figure).map_err(|error| format!("from {old} to {new}: {error}"))
 }
 
-/// Whether any finding names the figure; otherwise what was found.
 pub fn named_in(text: &str, figure: &PrintedFigure) -> Result<(), String> {
     let audit = audit(text);
     let is_named = audit.findings.iter().any(|finding| {

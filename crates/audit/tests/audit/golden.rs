@@ -1,5 +1,3 @@
-//! Transcripts of the original tools: nothing in them is a contradiction, and what is odd about them is explained.
-
 use audit::{
     check::{self, Severity},
     import,
@@ -74,7 +72,7 @@ fn formats_are_told_apart() {
 
 #[test]
 fn what_is_odd_is_remarked() {
-    // Two periods of different length weigh the same.
+    // Periods of different length count equally.
     let loops = audit(include_str!(
         "../../../frontends/artillery/tests/golden/loop-capture.json"
     ));
@@ -90,7 +88,7 @@ fn what_is_odd_is_remarked() {
         "{}",
         remarks[0]
     );
-    // wrk's samples of its own making put more in flight than it has connections.
+    // wrk's added samples exceed its connections.
     let wrk = audit(include_str!("golden/wrk-latency.txt"));
     let remarks: Vec<_> = wrk
         .findings

@@ -1,11 +1,8 @@
-//! Locust's `_stats_history.csv` of a random run.
-
 use super::{
     locust_print::{PERCENTS, share},
     random::{Rng, Samples, bucket},
 };
 
-/// `_stats_history.csv`: the sums of a run after each of its seconds.
 pub fn history(rng: &mut Rng) -> String {
     let mut text = format!(
         "Timestamp,User Count,Type,Name,Requests/s,Failures/s,{},Total Request Count,Total Failure Count,Total Median \
@@ -17,7 +14,7 @@ pub fn history(rng: &mut Rng) -> String {
     let mut all: Vec<f64> = Vec::new();
     let mut failures = 0;
     for second in 0..rng.whole(2, 30) {
-        // No more than the users have time for.
+        // At most the users' time.
         let mut left_ms = users as f64 * 1e3;
         for ms in rng.times(20, base) {
             if ms < left_ms {

@@ -1,8 +1,5 @@
-//! A random run as Locust would count it, and its layouts: CSV, terminal, and a Markdown table copied from its page.
-
 use super::random::{Rng, Samples};
 
-/// An endpoint's requests.
 pub struct PrintedRow {
     pub method: &'static str,
     pub name: String,
@@ -11,7 +8,6 @@ pub struct PrintedRow {
     pub bytes: u64,
 }
 
-/// A run.
 pub struct Run {
     pub rows: Vec<PrintedRow>,
     pub seconds: f64,
@@ -45,13 +41,11 @@ impl Run {
         )
     }
 
-    /// Requests under way, on average.
     pub fn level(&self) -> f64 {
         self.all().0.iter().sum::<f64>() / 1e3 / self.seconds
     }
 }
 
-/// Some endpoints, each with its own times.
 pub fn run(rng: &mut Rng) -> Run {
     let names = [
         "/",
@@ -96,7 +90,6 @@ pub fn run(rng: &mut Rng) -> Run {
     run
 }
 
-/// All figures of a row, in the order of the CSV.
 fn line(times: &Samples, failures: usize, bytes: f64, seconds: f64) -> Vec<f64> {
     let n = times.n() as f64;
     let median = times.bucketed(0.5).clamp(times.min(), times.max());
@@ -138,7 +131,6 @@ fn mean_bytes(run: &Run) -> f64 {
     bytes / run.requests() as f64
 }
 
-/// `_stats.csv`
 pub fn csv(run: &Run) -> String {
     let mut text = format!(
         "Type,Name,Request Count,Failure Count,Median Response Time,Average Response Time,Min Response Time,Max Response \
@@ -188,7 +180,6 @@ pub fn csv(run: &Run) -> String {
     text
 }
 
-/// What the terminal shows when a run is over.
 pub fn terminal(run: &Run) -> String {
     let rule = "--------|------------|-------|-------------|-------|-------|-------|-------|--------|-----------\n";
     let mut text = format!(
@@ -248,7 +239,6 @@ pub fn terminal(run: &Run) -> String {
     text
 }
 
-/// A table somebody copied.
 pub fn markdown(run: &Run) -> String {
     let mut text = format!(
         "With {} simulated users.\n\n\

@@ -1,5 +1,3 @@
-//! The auditor from outside: the tables of published reports, transcripts of the original tools, random tables that are
-//! consistent, the same with one figure changed, and any text at all.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod any_text;

@@ -1,6 +1,3 @@
-//! What k6, JMeter, Vegeta, oha, Fortio and HdrHistogram leave: read as they wrote it (k6 1.8.1, Vegeta 12, Fortio 1.63.0), or by the
-//! description of their formats (JMeter 5, oha 1.15), and shown as runs.
-
 use analysis::page::Page;
 use audit::{as_run, check, import};
 
@@ -32,7 +29,6 @@ fn page(wanted: &str) -> Page {
     page_of(text)
 }
 
-/// Requests, errors, and p50, p90, p99 and the largest in microseconds; none of what the file does not tell.
 type Told = (u64, Option<u64>, [Option<u64>; 4]);
 
 fn figures(page: &Page) -> Told {
@@ -140,7 +136,7 @@ fn vegetas_report_and_its_results() {
     assert_eq!(labels, ["GET /a", "POST /b"]);
     let p50 = results.all.service.as_ref().unwrap().p50;
     assert!(p50.ns.is_some());
-    // Of 15 requests nothing is told that ten lie beyond.
+    // Ten samples beyond are missing with 15 requests.
     assert!(results.labels[0].service.as_ref().unwrap().p50.not_given);
     assert_eq!(results.all.codes.values().sum::<u64>(), 30);
 }
@@ -203,7 +199,6 @@ fn jmeters_samples_are_counted_once() {
         .collect();
     assert_eq!(labels, [("Buy & pay", 1), ("Home", 2)]);
     assert_eq!(xml.summary.requests.unanswered, 2);
-    // Over time: two periods, twelve seconds apart.
     assert_eq!(xml.series.points.issued, [2, 1]);
 }
 
@@ -239,7 +234,6 @@ fn a_log_of_histograms_has_a_row_for_each_tag() {
     );
 }
 
-/// Requests in all, requests by row, and remarks of what is in JMeter's results.
 fn jmeter(text: &str) -> (f64, Vec<String>, Vec<String>) {
     let import = import::read(text).unwrap();
     assert_eq!(check::audit(&import).contradictions, 0);
@@ -295,7 +289,7 @@ fn parts_of_a_redirected_sample_are_counted_with_it() {
 1700000000900,100,page-2,200,OK,g 1-1,true
 ";
     let (requests, rows, remarks) = jmeter(text);
-    // Another thread's, and a label that ends with a number, are samples of their own.
+    // Other threads and numbered labels are separate samples.
     assert_eq!(requests, 3.0);
     assert_eq!(rows, ["login", "login-0", "page-2"]);
     assert_eq!(

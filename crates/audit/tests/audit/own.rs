@@ -1,5 +1,3 @@
-//! Loadline's own summary: the same relations, its ledgers, and its sampled level.
-
 use audit::check;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +8,6 @@ use super::{
     support::{Folder, plan, write},
 };
 
-/// Statistics as the summary has them.
 fn stats(samples: &Samples) -> Value {
     let ns = |ms: f64| (ms * 1e6) as u64;
     let at = |q: f64| {
@@ -31,7 +28,6 @@ fn stats(samples: &Samples) -> Value {
     })
 }
 
-/// A run in which every request was answered.
 fn random(seed: u64) -> String {
     let rng = &mut Rng(seed);
     let elapsed_s = rng.magnitude(2.0, 600.0);
@@ -92,14 +88,13 @@ fn random(seed: u64) -> String {
     format!("{summary:#}")
 }
 
-/// The largest level of a run with this mean.
 fn largest(level: f64) -> f64 {
     (3.0 * level).ceil() + 3.0
 }
 
 #[test]
 fn users_who_act_together_are_no_contradiction() {
-    // A sample sees all of them or none: the mean of the samples may be far off.
+    // Samples may see all or none.
     let mut summary: serde_json::Value = serde_json::from_str(&random(7)).unwrap();
     let level = summary["in_flight"]["mean"].as_f64().unwrap();
     summary["in_flight"] = json!({ "mean": 2.5 * level, "max": 1_000_000 });

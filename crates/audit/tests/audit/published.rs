@@ -1,5 +1,3 @@
-//! The tables of the published reports, and what is wrong with them.
-
 use audit::check::Severity;
 
 use super::change::{audit, contradictions};

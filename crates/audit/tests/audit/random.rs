@@ -1,6 +1,3 @@
-//! Random samples and their statistics, computed as the tools compute them.
-
-/// A small generator, so that a failing case is one number.
 pub struct Rng(pub u64);
 
 impl Rng {
@@ -12,27 +9,22 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// From 0 to below 1.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// From `low` to below `high`.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + self.unit() * (high - low)
     }
 
-    /// From `low` to `high`, both included.
     pub fn whole(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
-    /// A number whose magnitude is as random as its digits.
     pub fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         self.between(low.ln(), high.ln()).exp()
     }
 
-    /// Times with a long tail.
     pub fn times(&mut self, n: usize, base: f64) -> Vec<f64> {
         let spread = self.between(0.01, 1.5);
         let outliers = self.between(0.0, 0.1);
@@ -49,7 +41,6 @@ impl Rng {
     }
 }
 
-/// Sorted samples.
 #[derive(Clone)]
 pub struct Samples(pub Vec<f64>);
 
@@ -81,20 +72,17 @@ impl Samples {
         (squares / (self.n() as f64 - 1.0).max(1.0)).sqrt()
     }
 
-    /// The share within a deviation of the mean.
     pub fn within(&self) -> f64 {
         let (mean, stdev) = (self.mean(), self.stdev());
         let is_near = |x: &&f64| (**x - mean).abs() <= stdev;
         self.0.iter().filter(is_near).count() as f64 / self.n() as f64
     }
 
-    /// wrk's percentile.
     pub fn percentile(&self, percent: f64) -> f64 {
         let rank = (percent / 100.0 * self.n() as f64 + 0.5).round() as usize;
         self.0[rank.clamp(1, self.n()) - 1]
     }
 
-    /// Artillery's: of a sketch of 1 %, one decimal.
     pub fn sketched(&self, q: f64) -> f64 {
         let rank = (q * (self.n() as f64 - 1.0)) as usize;
         let value = self.0[rank.min(self.n() - 1)];
@@ -106,14 +94,12 @@ impl Samples {
         gamma.powf(key) * 2.0 / (1.0 + gamma)
     }
 
-    /// Locust's: of its buckets.
     pub fn bucketed(&self, q: f64) -> f64 {
         let rank = (q * self.n() as f64) as usize;
         bucket(self.0[rank.min(self.n() - 1)])
     }
 }
 
-/// Two digits above 100 ms, whole ones below.
 pub fn bucket(ms: f64) -> f64 {
     let unit = match ms {
         _ if ms < 100.0 => 1.0,
@@ -124,7 +110,6 @@ pub fn bucket(ms: f64) -> f64 {
     (ms / unit).round_ties_even() * unit
 }
 
-/// One decimal, and none where it is 0: as JavaScript prints rounded numbers.
 pub fn decimal(value: f64) -> String {
     let text = format!("{:.1}", (value * 10.0).round() / 10.0);
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

@@ -1,5 +1,3 @@
-//! Random runs in wrk's and wrk2's layouts.
-
 use proptest::prelude::*;
 
 use super::{
@@ -14,7 +12,7 @@ fn random(seed: u64) -> Run {
     run(&mut Rng(seed))
 }
 
-/// What rounding of the three figures of `count / time = rate` leaves open, as a share.
+/// Uncertainty of `count / time = rate` from rounding.
 fn rounding(text: &str, names: [&str; 3]) -> f64 {
     let share = |name: &str| {
         let figure = last(text, name);
@@ -47,7 +45,7 @@ proptest! {
             for name in ["read", "Transfer/sec"] {
                 caught(&text, &last(&text, name), way, 1.0, open).map_err(TestCaseError::fail)?;
             }
-            // Threads differ: a tenth is open, and what the run itself differs by.
+            // Threads differ by a tenth.
             let rate = last(&text, "Req/Sec Avg");
             caught(&text, &rate, way, 1.0, 0.22).map_err(TestCaseError::fail)?;
         }
@@ -94,14 +92,14 @@ proptest! {
         run.with_percentiles = true;
         let text = wrk2(&run);
         let way = if up { Way::Up } else { Way::Down };
-        // What both tables tell must be the same.
+        // Both tables must agree.
         let twice: Vec<_> = ["Latency Mean", "Latency StdDeviation", "Latency Max", "Latency 50.000%", "Latency 100.000%"]
             .iter()
             .filter_map(|name| named(&text, name).into_iter().next())
             .collect();
         let figure = &twice[which.index(twice.len())];
         let open = (figure.range.high - figure.range.low) / figure.value;
-        // Both are rounded, each to its own unit: the spectrum to microseconds.
+        // Each is rounded to its unit.
         let more = open + 0.011 + 1.2e-6 / figure.value;
         caught(&text, figure, way, 6.0, more).map_err(TestCaseError::fail)?;
         let count = named(&text, "Latency Total count").into_iter().next().unwrap();

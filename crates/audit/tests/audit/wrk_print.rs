@@ -1,8 +1,5 @@
-//! A random run as wrk and wrk2 would count it, and their layouts.
-
 use super::random::{Rng, Samples};
 
-/// A run: what it was asked to do, and how long answers took, in microseconds.
 pub struct Run {
     pub threads: u64,
     pub connections: u64,
@@ -11,7 +8,6 @@ pub struct Run {
     pub bytes: f64,
     pub bad: u64,
     pub latency: Samples,
-    /// Requests per second of a thread, in tenths of seconds.
     pub per_thread: Samples,
     pub with_percentiles: bool,
 }
@@ -22,7 +18,6 @@ impl Run {
     }
 }
 
-/// Connections that are busy for some share of the time.
 pub fn run(rng: &mut Rng) -> Run {
     let threads = rng.whole(1, 16);
     let connections = threads * rng.whole(1, 30);
@@ -36,7 +31,7 @@ pub fn run(rng: &mut Rng) -> Run {
     );
     let busy = rng.between(0.3, 1.0);
     let rate = busy * connections as f64 * 1e6 / latency.mean();
-    // As many requests as there are samples, at least.
+    // At least as many requests as samples.
     let shortest = (1.1f64).max(620.0 / rate);
     let runtime_us = (rng.magnitude(1.0, 1_800.0).max(shortest) * 1e6).round();
     let requests = ((rate * runtime_us / 1e6).round() as u64).max(1);
@@ -63,7 +58,7 @@ pub fn run(rng: &mut Rng) -> Run {
     }
 }
 
-/// wrk's own rule: the next unit from 85 % of it on.
+/// wrk's rule: the next unit from 85 % of it.
 fn unit(mut value: f64, scale: f64, base: &str, units: &[&str], decimals: usize) -> String {
     let mut unit = base;
     for next in units {
@@ -139,7 +134,6 @@ fn foot(run: &Run) -> String {
     text
 }
 
-/// wrk's text.
 pub fn wrk(run: &Run) -> String {
     let mut text = head(run, false);
     if run.with_percentiles {
@@ -152,7 +146,7 @@ pub fn wrk(run: &Run) -> String {
     text + &foot(run)
 }
 
-/// wrk2's text: the same samples, with HdrHistogram's spectrum, and uncorrected ones that are half as long.
+/// Uncorrected samples are half as long.
 pub fn wrk2(run: &Run) -> String {
     let mut text = head(run, true);
     if run.with_percentiles {
@@ -198,7 +192,6 @@ fn spectrum(samples: &Samples) -> String {
     text
 }
 
-/// The value at a rank, the end of its cell, and how many are not above it.
 fn hdr(samples: &Samples, share: f64) -> (f64, usize) {
     let rank = ((share * samples.n() as f64).ceil() as usize).max(1);
     let value = samples.0[rank - 1];

@@ -1,5 +1,5 @@
-//! The seven endpoints. Each request waits in its instance's line, holds a thread, computes, calls what it depends on, and is answered;
-//! what it asks for is judged behind the line, as in a real application.
+//! The seven endpoints. A request queues at its instance, holds a thread, computes, calls
+//! downstreams, and is answered.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,15 +16,12 @@ use super::downstream::{CallError, Downstream};
 use super::fleet::Fleet;
 use super::sessions::{Done, Sessions};
 
-/// Who is called, by place.
 pub(super) const DOWNSTREAMS: [&str; 2] = ["lorota", "chip"];
 const LOROTA: usize = 0;
 const CHIP: usize = 1;
 
-/// What the endpoints share.
 pub(super) struct Site {
     pub(super) fleet: Arc<Fleet>,
-    /// In the order of their names.
     pub(super) downstreams: [Downstream; 2],
     pub(super) sessions: Mutex<Sessions>,
     pub(super) cpu_ns: u64,
@@ -51,7 +48,6 @@ pub(super) fn routes(site: Arc<Site>) -> Router {
         .with_state(site)
 }
 
-/// What a request calls.
 struct Call {
     downstream: usize,
     method: Method,
@@ -70,11 +66,9 @@ impl Call {
 
 impl Site {
     pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {
-        // Nothing in there panics half-way.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request's way through an instance.
     async fn serve(
         &self,
         body: Bytes,
@@ -96,7 +90,7 @@ impl Site {
         answer(&mut self.sessions())
     }
 
-    /// Something that is done in a session: `{"id": …}`.
+    /// `{"id": …}`.
     async fn mark(&self, body: BodyResult, what: Done, method: Method, path: &str) -> JsonResult {
         let id = field(&body, "id");
         let bytes = body.unwrap_or_default();
@@ -137,7 +131,7 @@ async fn open(State(site): Shared, body: BodyResult) -> JsonResult {
     site.serve(bytes, judge, answer).await
 }
 
-/// Whether somebody is let in; a stranger is told so, and that is no error.
+/// Strangers get a normal answer.
 async fn session(State(site): Shared, Path(id): Path<String>) -> JsonResult {
     let path = format!("/token/{}", plain(&id));
     let judge = |_: &mut Sessions| Ok(Call::new(LOROTA, Method::GET, path));
@@ -187,7 +181,6 @@ async fn demographics(State(site): Shared, body: BodyResult) -> JsonResult {
         .await
 }
 
-/// A text of a JSON body.
 fn field(body: &BodyResult, name: &'static str) -> Result<String, CheckInError> {
     let bad = |text| CheckInError(StatusCode::BAD_REQUEST, text);
     let body = body.as_ref().map_err(|_| bad("the body cannot be read"))?;
@@ -200,13 +193,11 @@ fn field(body: &BodyResult, name: &'static str) -> Result<String, CheckInError> 
     })
 }
 
-/// What may stand in a path as it is.
 fn plain(id: &str) -> &str {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if id.bytes().all(is_plain) { id } else { "-" }
 }
 
-/// A refused request: a status, and a JSON body that says why.
 #[derive(Clone)]
 struct CheckInError(StatusCode, &'static str);
 

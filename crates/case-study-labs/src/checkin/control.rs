@@ -1,5 +1,5 @@
-//! What the instances tell of themselves, on a port of its own: `GET /stats` in the form of Puma's control application, with an instance
-//! per worker, and `GET /metrics` in Prometheus' text form under the names of the usual exporter. Counts nothing.
+//! Control port: `GET /stats` as in Puma's control application, and `GET /metrics` with its
+//! exporter's names.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +12,7 @@ use super::fleet::Fleet;
 use super::instance::{Instance, InstanceStats};
 use crate::exposition::{self, head, line};
 
-/// The first instance has this process id and port of its kind; they are names, no processes.
+/// Process id of the first instance; only a name.
 const FIRST_PID: usize = 1_000;
 
 pub(super) fn routes(fleet: &Arc<Fleet>, names: [&'static str; 2]) -> Router {
@@ -24,7 +24,6 @@ pub(super) fn routes(fleet: &Arc<Fleet>, names: [&'static str; 2]) -> Router {
         .route("/metrics", get(async move || metrics()))
 }
 
-/// A cluster of Puma's, each instance a worker.
 fn stats(fleet: &Fleet) -> Value {
     let all = fleet.all();
     let started = all.first().map(|first| first.started.clone());
@@ -53,7 +52,7 @@ fn worker(instance: &Instance, now: &str) -> Value {
             "backlog": shown.backlog,
             "running": instance.max_threads,
             "pool_capacity": shown.free(instance.max_threads),
-            // Puma's own sum: at work, and waiting for a thread.
+            // Puma's sum: working, and waiting for a thread.
             "busy_threads": shown.busy + shown.backlog,
             "max_threads": instance.max_threads,
             "requests_count": shown.taken,
@@ -61,7 +60,6 @@ fn worker(instance: &Instance, now: &str) -> Value {
     })
 }
 
-/// Name, kind and help of a metric that each instance has once.
 type InstanceMetric = (
     &'static str,
     &'static str,
@@ -193,7 +191,6 @@ fn metrics(fleet: &Fleet, names: [&str; 2]) -> String {
     text + &failed
 }
 
-/// Threads that are held and do not work: by whom they wait for.
 fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&str; 2]) {
     let waiting = "checkin_threads_waiting";
     head(
@@ -224,7 +221,6 @@ fn waiting(text: &mut String, all: &[(Arc<Instance>, InstanceStats)], names: [&s
     }
 }
 
-/// How long requests waited for a thread.
 fn pool_wait(text: &mut String, all: &[(Arc<Instance>, InstanceStats)]) {
     let name = "checkin_pool_wait_seconds";
     head(
@@ -241,7 +237,6 @@ fn pool_wait(text: &mut String, all: &[(Arc<Instance>, InstanceStats)]) {
     }
 }
 
-/// What the lab tells of all instances together, beside its counts.
 pub(super) fn status(fleet: &Fleet) -> Value {
     let all: Vec<InstanceStats> = fleet.all().iter().map(|one| one.shown()).collect();
     let taken: u64 = all.iter().map(|one| one.taken).sum();

@@ -1,5 +1,4 @@
-//! What an instance calls while it holds a thread: a service behind a URL, over connections that stay open, or, where there is none, a
-//! delay that stands for one. Counts nothing; whoever calls does.
+//! A downstream of an instance: a service at a URL, or a delay.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,21 +15,17 @@ use crate::timer::Timer;
 use lab::clock;
 use lab::draw::{Draws, For};
 
-/// More of an answer is not read.
+/// Maximum bytes read of a response.
 const LARGEST: usize = 1 << 20;
 
-/// Why a call came to nothing.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// It answered, with a status of 400 or above.
+    /// Status 400 or above.
     Refused,
-    /// No whole answer came.
     NoAnswer,
-    /// None came in time.
     TimedOut,
 }
 
-/// A service that instances call.
 pub(super) struct Downstream {
     pub(super) name: &'static str,
     way: DownstreamKind,
@@ -41,17 +36,16 @@ enum DownstreamKind {
     Service(RemoteService),
 }
 
-/// A delay instead of a service: log-normal around its mean.
+/// Log-normal around its mean.
 pub(super) struct Delay {
     pub(super) timer: Arc<Timer>,
     pub(super) mean_ns: u64,
-    /// Standard deviation as a share of the mean; 0 is a constant.
+    /// Standard deviation relative to the mean; 0 is constant.
     pub(super) spread: f64,
     pub(super) draws: Draws,
     pub(super) drawn: AtomicU64,
 }
 
-/// A service behind a URL.
 pub(super) struct RemoteService {
     address: SocketAddr,
     host: String,
@@ -100,10 +94,10 @@ impl Delay {
     }
 }
 
-/// The n-th of log-normal durations with this mean and this standard deviation, which is a share of the mean.
+/// The n-th of log-normal durations with this mean and relative deviation.
 pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
     let variance = spread.mul_add(spread, 1.0).ln();
-    // Box and Muller's normal number, from two uniform ones.
+    // Box-Muller.
     let radius = (-2.0 * (1.0 - draws.uniform(n, For::Service)).ln()).sqrt();
     let normal = radius * (std::f64::consts::TAU * draws.uniform(n, For::Share)).cos();
     let factor = variance.sqrt().mul_add(normal, -variance / 2.0).exp();
@@ -117,7 +111,6 @@ pub(super) fn drawn(draws: Draws, n: u64, mean_ns: u64, spread: f64) -> u64 {
 }
 
 impl RemoteService {
-    /// A service at `http://HOST[:PORT][/BASE]`.
     pub(super) fn at(url: &str, patience: Duration) -> Result<Self, String> {
         let form = "write NAME=URL with a URL of the form http://HOST:PORT";
         let uri: Uri = url.parse().map_err(|_| form.to_owned())?;
@@ -160,7 +153,7 @@ impl RemoteService {
                 Some(kept) => kept,
                 None => self.connect().await?,
             };
-            // One that was closed meanwhile has been sent nothing.
+            // Nothing was sent on a closed connection.
             if connection.ready().await.is_err() {
                 if is_kept {
                     continue;
@@ -184,7 +177,7 @@ impl RemoteService {
                     }
                     return Some(status);
                 }
-                // Taken back unsent: its other end was closing just then.
+                // Not sent, because the other end was closing.
                 Err(error) if is_kept && error.is_canceled() => {}
                 Err(_) => return None,
             }
@@ -200,7 +193,7 @@ impl RemoteService {
         stream.set_nodelay(true).ok()?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await.ok()?;
         tokio::spawn(async move {
-            // Whoever waits for an answer of it is told.
+            // The caller receives the error.
             let _ = connection.await;
         });
         Some(sender)

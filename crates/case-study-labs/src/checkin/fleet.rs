@@ -1,5 +1,4 @@
-//! All instances behind their balancer, and what goes on among them whoever asks: other work that takes threads and cores, the processor's
-//! figure of the last second, and the scaling that looks at it. Knows nothing of HTTP.
+//! All instances and the load balancer, with background work, CPU figures and autoscaling.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,13 +12,12 @@ use lab::clock;
 use lab::draw::Draws;
 use lab::random::mix;
 
-/// How long other work holds a thread, on average: as long as the study's requests do.
+/// Mean duration of background work, as for requests.
 const ELSEWHERE_NS: u64 = 1_100_000_000;
-/// How its durations spread.
+/// Its relative deviation.
 const ELSEWHERE_SPREAD: f64 = 0.3;
 const SECOND: u64 = 1_000_000_000;
 
-/// The instances of the lab.
 pub(super) struct Fleet {
     instances: RwLock<Vec<Arc<Instance>>>,
     next: AtomicUsize,
@@ -49,7 +47,6 @@ impl Fleet {
         fleet
     }
 
-    /// Starts one more instance.
     fn add(&self) -> Arc<Instance> {
         let mut all = self
             .instances
@@ -77,7 +74,7 @@ impl Fleet {
         all.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The balancer: requests go to the instances in turn.
+    /// Round robin.
     pub(super) fn next(&self) -> Arc<Instance> {
         let all = self.instances.read();
         let all = all.unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +82,6 @@ impl Fleet {
         Arc::clone(&all[turn])
     }
 
-    /// What goes on meanwhile, for ever.
     pub(super) async fn meanwhile(self: Arc<Self>) {
         for instance in self.all() {
             self.keep_busy(instance);
@@ -101,7 +97,7 @@ impl Fleet {
         }
     }
 
-    /// Other work on an instance: it comes at random, and takes the share that was asked for of threads and cores alike.
+    /// Random background work that takes the requested share of threads and cores.
     fn keep_busy(self: &Arc<Self>, instance: Arc<Instance>) {
         let share = self.settings.background;
         if share == 0.0 {
@@ -136,7 +132,7 @@ impl Fleet {
         });
     }
 
-    /// Adds an instance each time one has been too busy for so many looks in a row.
+    /// Adds an instance when one has been too busy for several consecutive samples.
     async fn scale(self: Arc<Self>, rule: Autoscale) {
         let every_ns = (rule.every_ns / self.settings.hurry).max(1);
         let mut in_a_row: Vec<u32> = Vec::new();
@@ -157,7 +153,6 @@ impl Fleet {
     }
 }
 
-/// How busy instances had been when somebody looked.
 struct Busy {
     moment_ns: u64,
     busy_ns: Vec<u64>,
@@ -173,7 +168,7 @@ impl Default for Busy {
 }
 
 impl Busy {
-    /// Looks again, and tells what share of each instance's cores was busy since the last look.
+    /// Reports the busy share of each instance since the last sample.
     fn then(self, all: &[Arc<Instance>], mut tell: impl FnMut(&Instance, f64)) -> Self {
         let moment_ns = clock::monotonic_ns();
         let busy_ns: Vec<u64> = all.iter().map(|instance| instance.cpu_ns()).collect();

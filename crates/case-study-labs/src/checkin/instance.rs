@@ -1,5 +1,5 @@
-//! One instance: a pool of threads with a line in front of it, and the processor that its threads share. A request holds a thread from the
-//! moment it is taken up to its answer, whatever the thread waits for. Knows nothing of HTTP.
+//! An instance: a thread pool with a queue, and cores. A request holds its thread until the
+//! response.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,45 +11,37 @@ use crate::timer::Timer;
 use lab::clock;
 use lab::fifo::Fifo;
 
-/// An instance, and what it tells of itself.
 pub(super) struct Instance {
     pub(super) index: usize,
-    /// When it began, as text.
     pub(super) started: String,
     pub(super) max_threads: u64,
     threads: Semaphore,
     cores: Mutex<Cores>,
-    /// What only one thread can hold at a time.
+    /// Held by one thread at a time.
     lock: Mutex<Fifo>,
-    /// How many threads wait for it.
     locked_out: AtomicU64,
     timer: Arc<Timer>,
-    /// Requests that no thread has taken up.
+    /// In the queue.
     waiting: AtomicU64,
     busy: AtomicU64,
     taken: AtomicU64,
-    /// How long those that were taken up had waited, added up, and the longest.
+    /// Total and maximum queueing times.
     waited_ns: AtomicU64,
     longest_ns: AtomicU64,
-    /// How many threads do other work.
     elsewhere: AtomicU64,
-    /// By downstream.
     calls: Box<[Calls]>,
-    /// Share of the cores that was busy in the last second, in millionths.
+    /// In the last second, in millionths.
     cpu_ppm: AtomicU64,
 }
 
-/// The calls of one downstream.
 #[derive(Default)]
 pub(super) struct Calls {
-    /// Threads that wait for an answer.
     pub(super) under_way: AtomicU64,
     pub(super) ended: AtomicU64,
     pub(super) failed: AtomicU64,
     pub(super) ns: AtomicU64,
 }
 
-/// What an instance shows at one moment.
 pub(super) struct InstanceStats {
     pub(super) backlog: u64,
     pub(super) busy: u64,
@@ -85,7 +77,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// A thread that a request holds; it is free again when this is dropped.
+/// Freed on drop.
 pub(super) struct Thread<'a> {
     instance: &'a Instance,
     _busy: Counted<'a>,
@@ -120,13 +112,12 @@ impl Instance {
         }
     }
 
-    /// Waits in line for a thread.
     pub(super) async fn thread(&self) -> Thread<'_> {
         let waiting = Counted::new(&self.waiting);
         let came = clock::monotonic_ns();
-        // First come, first served. It is never closed.
+        // FIFO; never closed.
         let permit = self.threads.acquire().await.ok();
-        // Nothing is taken up while the instance stands still.
+        // Nothing starts during a pause.
         let moment = self.cores().behind_pause(clock::monotonic_ns());
         self.timer.until(moment).await;
         drop(waiting);
@@ -142,7 +133,6 @@ impl Instance {
     }
 
     fn cores(&self) -> MutexGuard<'_, Cores> {
-        // Nothing in there panics half-way.
         self.cores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -150,12 +140,10 @@ impl Instance {
         &self.calls
     }
 
-    /// How long cores have been busy, added up.
     pub(super) fn cpu_ns(&self) -> u64 {
         self.cores().busy_ns(clock::monotonic_ns())
     }
 
-    /// What share of the cores so much computing is in so long a time.
     pub(super) fn share(&self, busy_ns: u64, of_ns: u64) -> f64 {
         busy_ns as f64 / (of_ns.max(1) as f64 * f64::from(self.cores().count))
     }
@@ -188,13 +176,11 @@ impl Instance {
 }
 
 impl Thread<'_> {
-    /// Computes for so long.
     pub(super) async fn compute(&self, ns: u64) {
         let done = self.instance.cores().compute(clock::monotonic_ns(), ns);
         self.instance.timer.until(done).await;
     }
 
-    /// Waits for the instance's lock, and holds it for so long.
     pub(super) async fn locked(&self, ns: u64) {
         let now = clock::monotonic_ns();
         let lock = self.instance.lock.lock();
@@ -205,14 +191,12 @@ impl Thread<'_> {
         self.instance.timer.until(done).await;
     }
 
-    /// Waits for so long, for something that is none of the lab's.
     pub(super) async fn elsewhere(&self, ns: u64) {
         let _counted = Counted::new(&self.instance.elsewhere);
         let due = clock::monotonic_ns().saturating_add(ns);
         self.instance.timer.until(due).await;
     }
 
-    /// Waits for an answer of a downstream.
     pub(super) async fn call<T, E>(
         &self,
         downstream: usize,

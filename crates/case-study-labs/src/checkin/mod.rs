@@ -1,6 +1,6 @@
-//! The lab `checkin`: the vets-api check-in of the case study, whose threads are held while it calls what it depends on. Some instances stand
-//! behind a balancer, each with a pool of threads, a line in front of it and cores of its own; a second port tells of them in Puma's terms.
-//! This file reads options and puts the parts together.
+//! The lab `checkin`: the vets-api check-in of the case study, whose threads are held during
+//! downstream calls. Instances behind a load balancer have threads, a queue and cores; a second
+//! port has metrics.
 
 mod api;
 mod control;

@@ -1,5 +1,4 @@
-//! The sessions that veterans have opened, and what they have done in them. Ids are functions of the seed and a number, so that a seeded
-//! lab gives out the same ones again.
+//! Sessions and their progress. Ids depend on the seed and a number, so they are reproducible.
 
 use std::collections::HashMap;
 
@@ -7,10 +6,9 @@ use serde_json::{Value, json};
 
 use lab::random::{mix, seed_or_fresh};
 
-/// A session takes some 100 bytes.
+/// Each takes about 100 bytes.
 const MOST: usize = 4_000_000;
 
-/// What is done in a session, one after the other or not at all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Done {
     CheckIn,
@@ -24,7 +22,6 @@ struct Session {
     done: [bool; 3],
 }
 
-/// All sessions.
 pub(super) struct Sessions {
     seed: u64,
     opened: HashMap<u64, Session>,
@@ -40,13 +37,13 @@ impl Sessions {
         }
     }
 
-    /// Opens one; its id, or none where the lab is full.
+    /// Returns its id; `None` if full.
     pub(super) fn open(&mut self, uuid: &str) -> Option<String> {
         let n = self.opened.len();
         if n >= MOST {
             return None;
         }
-        // Different for different n: `mix` is a bijection.
+        // Unique, since `mix` is a bijection.
         let id = mix(self.seed.wrapping_add(n as u64));
         let session = Session {
             uuid: uuid.into(),
@@ -56,14 +53,13 @@ impl Sessions {
         Some(format!("{id:016x}"))
     }
 
-    /// For whom a session was opened.
     pub(super) fn uuid(&self, id: &str) -> Option<&str> {
         self.opened
             .get(&number_of(id)?)
             .map(|session| &*session.uuid)
     }
 
-    /// Marks something as done; whether there is such a session.
+    /// Returns whether the session exists.
     pub(super) fn mark(&mut self, id: &str, what: Done) -> bool {
         let session = number_of(id).and_then(|id| self.opened.get_mut(&id));
         let Some(session) = session else {
@@ -74,7 +70,6 @@ impl Sessions {
         true
     }
 
-    /// How far a session is, as its reader is told.
     pub(super) fn state(&self, id: &str) -> Option<Value> {
         let session = self.opened.get(&number_of(id)?)?;
         let [checked_in, pre_checked_in, confirmed] = session.done;

@@ -1,4 +1,4 @@
-//! What is asked of the lab, read from its `option=value` pairs. Whatever could not be done as asked is refused here, in one line.
+//! Options of the lab.
 
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ use crate::lab_config::{self, LabConfig};
 use lab::units;
 use lab::{LabError, LabOptions};
 
-/// Every option of the lab.
 pub(super) const OPTIONS: &[&str] = &[
     "instances",
     "threads",
@@ -27,40 +26,35 @@ pub(super) const OPTIONS: &[&str] = &[
     "control-port",
 ];
 
-/// The lab as asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CheckInConfig {
     pub(super) instances: u64,
-    /// Threads of an instance.
     pub(super) threads: u64,
-    /// Cores of an instance.
     pub(super) cores: u32,
-    /// Computing of a request.
     pub(super) cpu_ns: u64,
-    /// For how long a request holds what only one of an instance can hold at a time.
+    /// Time for which a request holds the lock.
     pub(super) lock_ns: u64,
-    /// How long a downstream takes that is only a delay.
+    /// Duration of simulated downstreams.
     pub(super) hold_ns: u64,
     pub(super) spread: f64,
     pub(super) patience: Duration,
     pub(super) pauses: Option<Pauses>,
-    /// Share of threads and cores that other work takes.
+    /// Share of threads and cores for background work.
     pub(super) background: f64,
     pub(super) autoscale: Option<Autoscale>,
-    /// How many times as fast as ours the platform's time goes.
+    /// Speed of the simulated time.
     pub(super) hurry: u64,
     pub(super) control_port: u16,
 }
 
-/// When an instance is added.
+/// When to add an instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Autoscale {
-    /// Share of the cores.
     pub(super) above: f64,
-    /// So many looks in a row.
+    /// Consecutive samples.
     pub(super) times: u32,
     pub(super) every_ns: u64,
-    /// So many instances and no more.
+    /// Maximum instances.
     pub(super) up_to: usize,
 }
 
@@ -105,7 +99,6 @@ impl CheckInConfig {
     }
 }
 
-/// The services that were named, by the lab's own names of them.
 pub(super) fn services(
     options: &LabOptions,
     names: &[&'static str],
@@ -129,7 +122,7 @@ pub(super) fn services(
     Ok(services)
 }
 
-/// `120ms/4s`: how long, and one in how long a stretch.
+/// `120ms/4s`: length, and period.
 fn pauses(text: &str) -> Result<Option<Pauses>, String> {
     if text == "none" {
         return Ok(None);
@@ -147,7 +140,7 @@ fn pauses(text: &str) -> Result<Option<Pauses>, String> {
     }))
 }
 
-/// `60x`
+/// `60x`.
 fn hurry(text: &str) -> Result<u64, String> {
     let form = "write how many times as fast the platform's time goes, for example 60x";
     let number = text.strip_suffix('x').ok_or(form)?;
@@ -155,7 +148,7 @@ fn hurry(text: &str) -> Result<u64, String> {
 }
 
 impl Autoscale {
-    /// `cpu>60% 3x60s up-to 32`
+    /// `cpu>60% 3x60s up-to 32`.
     fn read(text: &str) -> Result<Self, String> {
         let form = "write for example cpu>60% 3x60s up-to 32: above which share, at how many looks in a row that far apart, and how many instances at most";
         let words: Vec<&str> = text.split_whitespace().collect();

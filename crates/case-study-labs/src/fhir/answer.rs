@@ -1,5 +1,4 @@
-//! What the lab `fhir` answers: resources, bundles, and OperationOutcomes for everything refused.
-//! Gives answers their shape; does not decide between them.
+//! Responses of the lab `fhir`: resources, bundles, OperationOutcomes.
 
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -12,10 +11,10 @@ use super::store::SearchPage;
 
 const FHIR_JSON: HeaderValue = HeaderValue::from_static("application/fhir+json; charset=utf-8");
 
-/// A refused request: a status and an OperationOutcome that says why.
+/// Status and OperationOutcome.
 pub(super) struct FhirError {
     status: StatusCode,
-    /// From FHIR's value set of issue types.
+    /// From FHIR's issue types.
     code: &'static str,
     text: String,
 }
@@ -93,7 +92,6 @@ impl IntoResponse for FhirError {
     }
 }
 
-/// An answer with one resource as its body.
 pub(super) fn resource(status: StatusCode, version: u64, body: String) -> Response {
     let etag = format!("W/\"{version}\"");
     (
@@ -105,7 +103,7 @@ pub(super) fn resource(status: StatusCode, version: u64, body: String) -> Respon
         .into_response()
 }
 
-/// What a search answers. Resources go in as they are stored: parsing them again would be most of the work.
+/// Stored resources are inserted without parsing, which would dominate the cost.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Bundle {

@@ -1,5 +1,4 @@
-//! What servers, database and cache tell of themselves, on a port of its own in Prometheus' text form: `GET /metrics`, `GET /database` and
-//! `GET /cache`. Counts nothing.
+//! Control port: `GET /metrics`, `GET /database` and `GET /cache` in Prometheus text.
 
 use std::sync::Arc;
 

@@ -1,16 +1,14 @@
-//! Ids of new resources: UUIDs of version 4 whose k-th one is a function of (seed, k), so that a seeded lab can be replayed.
-//! Does not know which ids are taken.
+//! Ids of resources: reproducible UUIDs (version 4) from seed and number.
 
 use lab::random::{mix, seed_or_fresh};
 
-/// An endless row of ids.
 pub(super) struct Ids {
     seed: u64,
     drawn: u64,
 }
 
 impl Ids {
-    /// The row of this seed without its first `used` ids; seed 0 = a row that nobody has seen before.
+    /// Skips the first `used` ids; seed 0 is random.
     pub(super) fn new(seed: u64, used: u64) -> Self {
         Self {
             seed: mix(seed_or_fresh(seed)),
@@ -27,8 +25,8 @@ impl Ids {
 }
 
 fn uuid_v4(bits: u128) -> String {
-    let bits = bits & !(0xf << 76) | 4 << 76; // version 4
-    let bits = bits & !(0b11 << 62) | 0b10 << 62; // the variant of RFC 9562
+    let bits = bits & !(0xf << 76) | 4 << 76;
+    let bits = bits & !(0b11 << 62) | 0b10 << 62;
     let hex = format!("{bits:032x}");
     format!(
         "{}-{}-{}-{}-{}",

@@ -1,7 +1,6 @@
-//! The lab `fhir`: a small FHIR R4 datastore that keeps patients, with the interactions create, read, update, delete and
-//! search by name, behind a bearer token. This file is its HTTP side; resources are judged in `patient`, kept in `store`.
-//! What it stands on is modelled in `platform`, where that is asked for.
-//! It is no conforming FHIR server: what it does not do it refuses, with an OperationOutcome.
+//! The lab `fhir`: a small FHIR R4 server for patients with create, read, update, delete and search
+//! by name, behind a bearer token. Not a conforming server: the rest is refused with an
+//! OperationOutcome.
 
 mod answer;
 mod control;
@@ -43,14 +42,14 @@ pub(crate) const LAB: LabEntry = LabEntry {
 
 const BASE: &str = "/fhir/R4";
 const DEFAULT_COUNT: u32 = 20;
-/// A page is built in memory, so a client cannot ask for any size. FHIR lets a server answer with fewer than asked for.
+/// Pages are built in memory. FHIR allows fewer entries than requested.
 const MAX_COUNT: u32 = 1000;
 
 struct Fhir {
     token: String,
-    /// A mutex around one connection: a statement takes some ten microseconds, less than handing it to another thread would.
+    /// A statement takes ten microseconds, less than passing it to another thread.
     data: Mutex<FhirData>,
-    /// None: answers as fast as this machine can.
+    /// `None` answers as fast as possible.
     platform: Option<Arc<Platform>>,
 }
 
@@ -61,11 +60,11 @@ struct FhirData {
 
 impl Fhir {
     fn data(&self) -> MutexGuard<'_, FhirData> {
-        // SQLite rolls back what a panic interrupted.
+        // SQLite rolls back after a panic.
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time that a request takes on what the datastore stands on.
+    /// Waits for the simulated platform.
     async fn pass(&self, asked: FhirOperation) {
         if let Some(platform) = &self.platform {
             platform.pass(asked).await;
@@ -75,7 +74,7 @@ impl Fhir {
 
 type FhirState = State<Arc<Fhir>>;
 type FhirResult = Result<Response, FhirError>;
-// Taken as results, so that what axum itself refuses is answered with an OperationOutcome too.
+// As results, so that axum's errors become OperationOutcomes too.
 type FhirBody = Result<Bytes, BytesRejection>;
 type Id = Result<Path<String>, PathRejection>;
 type SearchQuery = Result<Query<Vec<(String, String)>>, QueryRejection>;
@@ -85,7 +84,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
         store: options.extra("store").unwrap_or("in memory").to_owned(),
         reason: error.to_string(),
     })?;
-    // A store that is opened again already holds the first ids of this seed.
+    // A reopened store has the first ids of this seed.
     let ids = Ids::new(options.seed, store.held());
     let platform = Platform::read(options, seed_or_fresh(options.seed))?.map(Arc::new);
     let sidecar = match &platform {
@@ -129,7 +128,7 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     })
 }
 
-/// Everything below the base needs the token, also what does not exist: an unknown client learns nothing.
+/// Requires the token for all paths, including unknown ones.
 async fn authorize(State(fhir): FhirState, request: Request, next: Next) -> Response {
     let below_base = request
         .uri()
@@ -181,7 +180,7 @@ async fn create(State(fhir): FhirState, headers: HeaderMap, body: FhirBody) -> F
     fhir.pass(FhirOperation::Create).await;
     let mut data = fhir.data();
     let mut id = data.ids.draw();
-    // Somebody may have put a patient under the id that is next in line.
+    // A client may have used the next id.
     while data.store.row(&id)?.is_some() {
         id = data.ids.draw();
     }
@@ -225,7 +224,7 @@ async fn update(State(fhir): FhirState, id: Id, headers: HeaderMap, body: FhirBo
     data.store.replace(&row, &resource, &patient.names())?;
     match row.resource {
         Some(_) => Ok(answer::resource(StatusCode::OK, version, resource)),
-        // An update brings a deleted patient back, which is a creation to the client.
+        // Restoring a deleted patient is a creation.
         None => Ok(created(&headers, &id, version, resource)),
     }
 }
@@ -238,7 +237,7 @@ async fn delete(State(fhir): FhirState, id: Id) -> FhirResult {
         .store
         .row(&id)?
         .ok_or_else(|| FhirError::unknown(&id))?;
-    // Deleting twice is fine: afterwards the patient is gone either way.
+    // Repeated deletion succeeds.
     if row.resource.is_some() {
         data.store.delete(&row)?;
     }
@@ -262,7 +261,7 @@ async fn search(
                     .parse()
                     .map_err(|_| FhirError::invalid("_count must be a whole number"))?
             }
-            // Ignoring it would answer another question than was asked.
+            // Ignoring it would answer another question.
             _ => {
                 return Err(FhirError::invalid(format!(
                     "unknown search parameter {key}; known are name, _count"
@@ -286,7 +285,7 @@ fn created(headers: &HeaderMap, id: &str, version: u64, resource: String) -> Res
     response
 }
 
-/// The base as the client called it: the lab may stand behind any name.
+/// As the client called it.
 fn base_url(headers: &HeaderMap) -> String {
     match headers
         .get(header::HOST)

@@ -1,6 +1,4 @@
-//! Names as they are searched for.
-
-/// Names compare without case, in every script: SQLite's own NOCASE knows only ASCII.
+/// Case-insensitive in all scripts; SQLite's NOCASE covers ASCII only.
 pub(super) fn fold(name: &str) -> String {
     name.to_lowercase()
 }

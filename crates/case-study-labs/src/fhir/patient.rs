@@ -1,11 +1,9 @@
-//! A patient as a client sends it: checks what the lab relies on, and gives it id, version and date.
-//! Does not validate the resource against FHIR's profile; what is not looked at is kept as it came.
+//! Checks a patient as far as needed, and adds id, version and date. No validation by profile.
 
 use serde_json::{Map, Value, json};
 
 use super::{answer::FhirError, names::fold};
 
-/// A JSON object that says it is a Patient.
 pub(super) struct Patient(Map<String, Value>);
 
 impl Patient {
@@ -24,7 +22,7 @@ impl Patient {
         }
     }
 
-    /// An update must name the resource it goes to, in a form that FHIR takes for an id.
+    /// An update must name its resource by a valid id.
     pub(super) fn check_id(&self, in_path: &str) -> Result<(), FhirError> {
         let well_formed = (1..=64).contains(&in_path.len())
             && in_path
@@ -44,7 +42,7 @@ impl Patient {
         }
     }
 
-    /// The resource as it is stored and answered. Whatever id, version and date the client sent do not count.
+    /// The client's id, version and date are ignored.
     pub(super) fn stamp(&self, id: &str, version: u64) -> String {
         let mut meta = match self.0.get("meta") {
             Some(Value::Object(meta)) => meta.clone(),
@@ -64,7 +62,6 @@ impl Patient {
         stamped.to_string()
     }
 
-    /// Every family and given name, ready for `store`.
     pub(super) fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = list(self.0.get("name"))
             .flat_map(|name| {

@@ -1,5 +1,5 @@
-//! What the datastore stands on, where it is asked for: servers behind a balancer, one database and one cache that they share, each with as
-//! much of a processor as was said. Time passes as if they computed, none does. Knows nothing of HTTP, and nothing of what is stored.
+//! Simulated platform of the FHIR server: servers, a shared database and a cache, with limited CPUs
+//! in virtual time.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,12 +16,11 @@ const NAME: &str = "fhir";
 pub(super) const OPTIONS: [&str; 4] = ["servers", "cpu", "database", "control-port"];
 
 const US: u64 = 1_000;
-/// A query takes twice as long when so many others wait, three times as long behind twice as many, …
+/// Waiting queries that slow a query down by its own duration.
 const CROWD: f64 = 1_000.0;
-/// … up to so many times.
+/// Maximum factor.
 const MOST: f64 = 5.0;
 
-/// What a request is.
 #[derive(Clone, Copy)]
 pub(super) enum FhirOperation {
     Health,
@@ -32,7 +31,7 @@ pub(super) enum FhirOperation {
     Search,
 }
 
-/// How long one takes on average, where nothing has to be waited for.
+/// Mean CPU times without waiting.
 struct Costs {
     server_ns: u64,
     database_ns: u64,
@@ -40,7 +39,8 @@ struct Costs {
 }
 
 impl FhirOperation {
-    /// A quarter of a core does 943 health checks a second, two cores of a database 556 rounds of create, read and search.
+    /// A quarter core does 943 health checks/s, two database cores 556 rounds of create, read and
+    /// search.
     fn costs(self) -> Costs {
         let (server, database, cache) = match self {
             FhirOperation::Health => (265, 50, 20),
@@ -58,7 +58,6 @@ impl FhirOperation {
     }
 }
 
-/// The processor of a server.
 enum Processor {
     Whole(Cores),
     Part(Quota),
@@ -69,32 +68,28 @@ struct ServerState {
     requests: AtomicU64,
 }
 
-/// Servers, their database and their cache.
 pub(super) struct Platform {
     servers: Vec<ServerState>,
     database: Mutex<Cores>,
     cache: Mutex<Cores>,
     queries: AtomicU64,
-    /// Requests so far: whose turn it is, and where draws come from.
+    /// Number of requests: for round robin and random draws.
     came: AtomicU64,
     timer: Timer,
     draws: [Draws; 3],
-    /// Of a server.
     cpus: f64,
     database_cores: u32,
     pub(super) control_port: u16,
 }
 
-/// What a server shows at one moment.
 pub(super) struct OfServer {
     pub(super) busy_ns: u64,
-    /// Where a quota could hold it back.
+    /// `None` without a quota.
     pub(super) held_back_ns: Option<u64>,
     pub(super) cpus: f64,
     pub(super) requests: u64,
 }
 
-/// What the database, or the cache, shows at one moment.
 pub(super) struct OfShared {
     pub(super) busy_ns: u64,
     pub(super) cores: u32,
@@ -104,12 +99,11 @@ pub(super) struct OfShared {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing in there panics half-way.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Platform {
-    /// What was asked for; none where none of it was: then the lab answers as fast as it can.
+    /// `None` without platform options.
     pub(super) fn read(options: &LabOptions, seed: u64) -> Result<Option<Self>, LabError> {
         let is_asked = OPTIONS.iter().any(|name| options.extra(name).is_some());
         if !is_asked {
@@ -136,7 +130,6 @@ impl Platform {
         }))
     }
 
-    /// Lets pass the time that a request takes on a server, then in the cache, then in the database.
     pub(super) async fn pass(&self, asked: FhirOperation) {
         let number = self.came.fetch_add(1, Relaxed);
         let costs = asked.costs();
@@ -153,7 +146,7 @@ impl Platform {
         self.timer.until(done).await;
     }
 
-    /// A query, and the longer the more others wait: whoever serves too many at a time loses time with it.
+    /// Slower with more waiting queries, as when too many run at once.
     fn query(&self, now: u64, ns: u64) -> u64 {
         let mut cores = lock(&self.database);
         let waiting = cores
@@ -238,7 +231,7 @@ impl ServerState {
     }
 }
 
-/// `4`, or `0.25`: a part of a core is a quota, several are whole ones.
+/// `4`, or `0.25`: fractions are quotas.
 fn cpus(text: &str) -> Result<f64, String> {
     let form =
         "write a number of cores from 1 to 256, or a part of one from 0.01, for example 0.25";
@@ -320,7 +313,7 @@ mod tests {
             (database.asked, database.active, database.waiting),
             (30, 0, 0)
         );
-        // One after the other: nobody waited, so this is what was drawn.
+        // In sequence, without waiting: the drawn times.
         let expected: u64 = (0..30)
             .map(|n| platform.draws[2].exponential(1_500 * US, n))
             .sum();
@@ -330,7 +323,7 @@ mod tests {
     #[test]
     fn a_crowded_database_is_slower_but_never_stands_still() {
         let platform = platform(&[("database", "2")]).unwrap().unwrap();
-        // As many as come at once: each behind all before it.
+        // All at once.
         let done = (0..4_000_u64).map(|_| platform.query(1, US)).max().unwrap();
         let plain = 4_000 * US / 2;
         assert!(done > 2 * plain && done < 5 * plain, "{done}");

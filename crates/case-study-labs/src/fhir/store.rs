@@ -1,5 +1,4 @@
-//! Where the lab `fhir` keeps its patients: SQLite, in memory or in a file, on one connection with cached statements.
-//! Keeps resources as the text they are answered with; knows versions, names and who is deleted, nothing else of FHIR.
+//! Patients in SQLite, in memory or in a file, on one connection.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row as SqlRow, Transaction
 use super::names::fold;
 use super::totals::Totals;
 
-/// Names are stored folded, so the plain order of bytes is the order that the search wants.
+/// Names are folded, so byte order is search order.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS patient (
         key INTEGER PRIMARY KEY,
@@ -25,49 +24,45 @@ const SCHEMA: &str = "
     CREATE INDEX IF NOT EXISTS name_of_patient ON name (patient);
 ";
 
-/// More than the statements below, so that none is ever compiled twice.
+/// More than the number of statements.
 const STATEMENTS: usize = 32;
 
-/// A patient that is, or was, in the store.
 pub(super) struct PatientRow {
     key: i64,
     pub(super) version: u64,
-    /// None: deleted.
+    /// `None` if deleted.
     pub(super) resource: Option<String>,
 }
 
-/// One page of a search.
 pub(super) struct SearchPage {
-    /// Patients that match, on this page or not.
+    /// All matches.
     pub(super) total: u64,
-    /// Id and resource of each.
     pub(super) page: Vec<(String, String)>,
 }
 
 pub(super) struct Store {
     db: Connection,
-    /// Patients that are or were here. Rows are never removed.
+    /// Including deleted ones; rows are never removed.
     held: u64,
-    /// Patients that are not deleted: counting 50,000 of them for every first page would take a millisecond.
+    /// Not deleted. Counting 50,000 rows per search would take a millisecond.
     live: u64,
     totals: Totals,
 }
 
 impl Store {
-    /// Opens the file, or a store in memory.
     pub(super) fn open(file: Option<&str>) -> Result<Self> {
         let db = match file {
             None => Connection::open_in_memory()?,
             Some(file) => Connection::open(file)?,
         };
-        // One lab per file: the counts below hold only if nobody else writes. A second lab fails here, without waiting.
+        // Counts require exclusive access: a second lab fails here.
         db.busy_timeout(Duration::ZERO)?;
         db.execute_batch("PRAGMA locking_mode = EXCLUSIVE;")?;
-        // A target for load tests may lose the last patients in a power cut, but may not wait for the disk at every request.
+        // May lose recent data at a power cut, but does not wait for the disk.
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         db.execute_batch(SCHEMA)?;
         db.set_prepared_statement_cache_capacity(STATEMENTS);
-        // count(resource) leaves out the deleted.
+        // count(resource) excludes deleted ones.
         let (held, live) =
             db.query_row("SELECT count(*), count(resource) FROM patient", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
@@ -80,12 +75,10 @@ impl Store {
         })
     }
 
-    /// How many patients the store has ever held.
     pub(super) fn held(&self) -> u64 {
         self.held
     }
 
-    /// Asks the data for something, to see that it answers.
     pub(super) fn ping(&self) -> Result<()> {
         self.db
             .prepare_cached("SELECT key FROM patient LIMIT 1")?
@@ -119,7 +112,6 @@ impl Store {
         Ok(())
     }
 
-    /// The next version of a patient, deleted or not.
     pub(super) fn replace(
         &mut self,
         row: &PatientRow,
@@ -153,13 +145,13 @@ impl Store {
         Ok(())
     }
 
-    /// Patients with a name that starts with `name`, in the order of the names; without a name all, oldest first.
+    /// By prefix, in order of names; without a name oldest first.
     pub(super) fn search(&mut self, name: Option<&str>, limit: u32) -> Result<SearchPage> {
         let Some(name) = name else {
             return self.first(limit);
         };
         let from = fold(name);
-        // No character sorts behind this one, so the range holds exactly what starts with the name, and the index serves it.
+        // No character sorts after this one, so the index covers the prefix.
         let to = format!("{from}\u{10ffff}");
         let page = self.page(&from, &to, limit)?;
         let total = match self.totals.get(&from) {
@@ -188,7 +180,7 @@ impl Store {
         )?;
         let mut rows = matches.query([from, to])?;
         let mut page = Vec::new();
-        // A patient may match by several names. Left to SQL, DISTINCT would read every match before the first is shown.
+        // A patient may match by several names. DISTINCT would read all matches first.
         let mut seen = HashSet::<i64>::new();
         while page.len() < limit as usize
             && let Some(row) = rows.next()?

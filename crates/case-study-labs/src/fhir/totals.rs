@@ -1,15 +1,13 @@
-//! How many patients match a broad search, kept up to date instead of counted anew: counting 50,000 matches takes 17 ms, and a
-//! test that gives all its patients one name and searches for it would measure little else.
-//! Holds only what it was told; narrow searches are cheap to count and never get here.
+//! Cached counts of broad searches: counting 50,000 matches takes 17 ms.
 
 use std::collections::HashMap;
 
-/// From how many matches on a total is worth keeping.
+/// Minimum matches to cache.
 const BROAD: u64 = 500;
-/// Each kept total costs every change of a patient a look at its names.
+/// Each cached count costs a comparison per change.
 const KEPT: usize = 32;
 
-/// Totals by folded start of the name.
+/// By folded prefix.
 #[derive(Default)]
 pub(super) struct Totals(HashMap<String, u64>);
 
@@ -27,14 +25,12 @@ impl Totals {
         }
     }
 
-    /// A patient with these names has come.
     pub(super) fn add(&mut self, names: &[String]) {
         for total in self.matching(names) {
             *total += 1;
         }
     }
 
-    /// A patient with these names has gone.
     pub(super) fn remove(&mut self, names: &[String]) {
         for total in self.matching(names) {
             *total -= 1;

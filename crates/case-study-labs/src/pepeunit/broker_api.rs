@@ -1,4 +1,4 @@
-//! What the broker tells over HTTP: a login, what it has dropped, and the list of subscriptions, from which whoever watches learns that the consumer lives.
+//! HTTP API of the broker: login, drop counts, and subscriptions.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -36,7 +36,6 @@ async fn login(State(platform): State<Arc<Platform>>, Json(body): Json<Value>) -
     Json(json!({ "token": token, "version": "lab", "role": "administrator" })).into_response()
 }
 
-/// What the broker has received and dropped, in its own words.
 fn metrics(platform: &Platform, broker: &BrokerCounts, headers: &HeaderMap) -> Response {
     if let Some(refusal) = refused(platform, headers) {
         return refusal;
@@ -49,7 +48,6 @@ fn metrics(platform: &Platform, broker: &BrokerCounts, headers: &HeaderMap) -> R
     .into_response()
 }
 
-/// Whoever shows no valid token.
 fn refused(platform: &Platform, headers: &HeaderMap) -> Option<Response> {
     let bearer = headers
         .get(AUTHORIZATION)

@@ -1,5 +1,4 @@
-//! The one consumer of all messages: takes them from a bounded queue at a limited rate, when it was told to be limited; what finds the
-//! queue full is lost, and counted. What a message does is the platform's business.
+//! The only consumer: a bounded queue and a rate limit. Excess messages are lost and counted.
 
 use std::{
     io,
@@ -16,7 +15,7 @@ use lab::{clock, mqtt::Gate};
 
 type ConsumedMessage = (String, Bytes);
 
-/// Waits shorter than this are not worth it.
+/// Shorter waits are skipped.
 const LEAST_NS: u64 = 1_000_000;
 
 enum To {
@@ -24,7 +23,6 @@ enum To {
     Limited(SyncSender<ConsumedMessage>),
 }
 
-/// The way from the broker to the platform.
 pub(super) struct Consumer {
     platform: Arc<Platform>,
     to: To,
@@ -32,7 +30,7 @@ pub(super) struct Consumer {
 }
 
 impl Consumer {
-    /// Begins to consume, so many messages a second at most, of which so many may wait.
+    /// A rate of messages/s, and the queue length.
     pub fn begin(
         platform: &Arc<Platform>,
         limit: Option<(u64, usize)>,
@@ -61,7 +59,6 @@ impl Consumer {
     }
 }
 
-/// Until nobody holds the other end.
 fn consume(platform: &Platform, from: &Receiver<ConsumedMessage>, each_ns: u64) {
     let mut free_at_ns = 0;
     while let Ok((topic, payload)) = from.recv() {
@@ -97,7 +94,6 @@ impl Gate for Consumer {
     fn takes(&self, topic: &str, payload: &Bytes) {
         let message = (topic.to_owned(), payload.clone());
         match &self.to {
-            // The consumer lives for as long as this end is held.
             To::Free(to) => drop(to.send(message)),
             To::Limited(to) => {
                 if let Err(TrySendError::Full(_)) = to.try_send(message) {

@@ -1,6 +1,5 @@
-//! GraphQL as far as a schema of one query takes it: aliases, fragments, `@include` and `@skip` with variables, operations by name.
-//! A document is looked at as a whole before anything is answered, as servers do. No introspection, no mutations: what there is
-//! not is an error, in the usual form.
+//! GraphQL for a schema of one query: aliases, fragments, `@include`, `@skip`, operations by name.
+//! Validates before executing. No introspection or mutations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,15 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::COUNTS;
 
-/// What a client asks for.
 pub(super) struct GraphQlRequest<'q> {
     pub(super) query: &'q str,
-    /// Which of the document's operations.
     pub(super) operation: Option<&'q str>,
     pub(super) variables: &'q Map<String, Value>,
 }
 
-/// The document that answers it.
 pub(super) fn answer(asked: &GraphQlRequest<'_>) -> Value {
     match run(asked) {
         Ok(data) => json!({ "data": data }),
@@ -32,7 +28,6 @@ pub(super) fn answer(asked: &GraphQlRequest<'_>) -> Value {
     }
 }
 
-/// Something wrong with a query, and where.
 struct Problem {
     message: String,
     at: Option<Pos>,
@@ -54,14 +49,12 @@ impl Problem {
     }
 }
 
-/// The objects of the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Object {
     Query,
     BaseMetrics,
 }
 
-/// What a field is.
 enum Is {
     Object(Object),
     Leaf(Value),
@@ -90,7 +83,6 @@ impl Object {
 
 type Fragments<'q> = HashMap<&'q str, FragmentDefinition<'q, &'q str>>;
 
-/// An operation of a document.
 struct Operation<'q> {
     name: Option<&'q str>,
     declared: Vec<VariableDefinition<'q, &'q str>>,
@@ -145,7 +137,6 @@ fn run(asked: &GraphQlRequest<'_>) -> Result<Value, Vec<Problem>> {
     execution.object(Object::Query, &[&operation.set])
 }
 
-/// What a parser says, on one line; where, it says itself.
 fn syntax(why: &query::ParseError) -> Problem {
     let text = why.to_string();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -201,14 +192,11 @@ fn chosen<'q>(
     }
 }
 
-/// Looks at an operation, and at every fragment that it spreads once.
 struct OperationValidator<'a, 'q> {
     fragments: &'a Fragments<'q>,
     operation: &'a Operation<'q>,
-    /// Variables and fragments that come up.
     used: HashSet<&'q str>,
     spread: HashSet<&'q str>,
-    /// The fragments around the one that is looked at.
     under: Vec<&'q str>,
     problems: Vec<Problem>,
 }
@@ -306,7 +294,7 @@ impl<'q> OperationValidator<'_, 'q> {
         }
     }
 
-    /// What a fragment is for must be what it stands in: no object is two.
+    /// Fragment types must match exactly.
     fn condition(&mut self, on: Option<&TypeCondition<'q, &'q str>>, object: Object, at: Pos) {
         let Some(TypeCondition::On(on)) = on else {
             return;
@@ -362,7 +350,6 @@ fn misplaced(directive: &str) -> String {
     format!("Directive '@{directive}' may not be used on QUERY.")
 }
 
-/// Whether a variable is a yes or a no whenever it is asked.
 fn is_boolean<'q>(variable: &VariableDefinition<'q, &'q str>) -> bool {
     match &variable.var_type {
         Written::NonNullType(inner) => matches!(inner.as_ref(), Written::NamedType("Boolean")),
@@ -373,7 +360,6 @@ fn is_boolean<'q>(variable: &VariableDefinition<'q, &'q str>) -> bool {
     }
 }
 
-/// The values of an operation's variables, all of which are booleans by now.
 fn given<'q>(
     operation: &Operation<'q>,
     given: &Map<String, Value>,
@@ -405,20 +391,17 @@ fn given<'q>(
     }
 }
 
-/// Answers a document that has been looked at.
 struct Execution<'a, 'q> {
     fragments: &'a Fragments<'q>,
     variables: HashMap<&'q str, bool>,
 }
 
-/// What is asked for under one key: a field by name, and what of it.
 struct SelectedField<'a, 'q> {
     key: &'q str,
     first: &'a Field<'q, &'q str>,
     of_it: Vec<&'a SelectionSet<'q, &'q str>>,
 }
 
-/// Fields by key, in the order in which they come up.
 #[derive(Default)]
 struct Collected<'a, 'q> {
     wanted: Vec<SelectedField<'a, 'q>>,
@@ -442,7 +425,6 @@ impl<'a, 'q> Execution<'a, 'q> {
             let value = match object.field(wanted.first.name) {
                 Some(Is::Leaf(value)) => value,
                 Some(Is::Object(inner)) => self.object(inner, &wanted.of_it)?,
-                // It was looked at.
                 None => Value::Null,
             };
             data.insert(wanted.key.to_owned(), value);

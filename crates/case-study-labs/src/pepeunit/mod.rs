@@ -1,6 +1,5 @@
-//! The lab `pepeunit`: a platform for small devices. Its busiest entry points are a page, a REST document and a GraphQL query, all three
-//! about the same five counts, which never change; beside them stand its receiving side: units that are made by REST, a broker that
-//! lets them in, and pipes that keep what they send. This file reads options and puts the parts together.
+//! The lab `pepeunit`: a platform for small devices. Page, REST and GraphQL return five constant
+//! counts; units, broker and pipes receive messages.
 
 mod broker_api;
 mod consumer;
@@ -63,7 +62,7 @@ pub(crate) const LAB: LabEntry = LabEntry {
     token: plain_token,
 };
 
-/// What there is to count: its name in GraphQL, its name in REST, and how many there are.
+/// Name in GraphQL, name in REST, count.
 const COUNTS: [(&str, &str, u32); 5] = [
     ("userCount", "user_count", 12),
     ("repoCount", "repo_count", 31),
@@ -123,7 +122,6 @@ fn number(options: &LabOptions, option: &str, most: u64) -> Result<Option<u64>, 
     read.transpose()
 }
 
-/// Milliseconds of the platform's time; the usual ones where nothing is said.
 fn ms(options: &LabOptions, option: &str, usual: u64) -> Result<u64, LabError> {
     match options.extra(option) {
         None => Ok(usual),
@@ -160,7 +158,6 @@ fn given(options: &LabOptions) -> Result<PlatformConfig, LabError> {
     })
 }
 
-/// The broker's own port, and who takes what reaches it.
 fn broker(options: &LabOptions, platform: &Arc<Platform>) -> Result<EmbeddedBroker, LabError> {
     let capacity = options.extra("capacity").map(|text| {
         let rate = units::gap_of_rate(text).map_err(|why| bad("capacity", text, why));
@@ -182,7 +179,7 @@ fn metrics() -> Value {
         .into()
 }
 
-/// Answers a query with 200, whatever is wrong with it; only what is no request for one is refused.
+/// Always status 200 for GraphQL requests, as servers do.
 async fn query(body: Result<Bytes, BytesRejection>) -> Response {
     let bad = |text: &str| {
         let errors = json!({ "errors": [{ "message": text }] });

@@ -1,6 +1,5 @@
-//! One field of a body of several parts, as browsers and HTTP libraries send files. Reads no nested ones.
+//! Fields of multipart bodies, without nesting.
 
-/// The content of a field.
 pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Vec<u8>> {
     let (_, boundary) = content_type.split_once("boundary=")?;
     let boundary = boundary.split(';').next()?.trim_matches('"');
@@ -17,7 +16,7 @@ pub(super) fn field(content_type: &str, body: &[u8], name: &str) -> Option<Vec<u
         if is_it {
             return Some(content.to_vec());
         }
-        // The next part begins with the line break that ends this one.
+        // The next part starts with this line break.
         rest = &rest[head + 4 + length + 2..];
     }
 }

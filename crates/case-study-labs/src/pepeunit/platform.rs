@@ -1,5 +1,4 @@
-//! What the platform knows: users, repositories, units with their nodes and pipes, and its own time, which can be hurried. Answers
-//! questions and takes messages in; how they travel is not its business.
+//! Users, repositories, units, nodes and pipes of the platform, and its accelerated time.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,24 +11,21 @@ use lab::clock;
 
 use super::pipe::{Pipe, PipeCounts, Turns, config::Config, moment, rules::RuleSet};
 
-/// What the lab was told about it.
 #[derive(Debug, Clone)]
 pub(crate) struct PlatformConfig {
-    /// The first level of every topic.
     pub domain: String,
     pub secret: String,
     pub broker_user: (String, String),
     pub rules: RuleSet,
     pub turns: Turns,
-    /// The platform's time goes so many times faster.
     pub hurry: u64,
-    /// So long behind the first message the consumer's subscription is gone, in nanoseconds of real time.
+    /// Time after the first message at which the consumer crashes.
     pub crash_at_ns: Option<u64>,
 }
 
 pub(crate) struct Platform {
     pub given: PlatformConfig,
-    /// On the machine's clock in nanoseconds, and in the platform's time.
+    /// Machine clock in nanoseconds, and platform time.
     begun: (u64, u64),
     mqtt_port: Mutex<u16>,
     inside: Mutex<Inside>,
@@ -42,27 +38,18 @@ pub(crate) struct Inside {
     pub registry: Vec<Value>,
     pub repos: Vec<Value>,
     pub units: BTreeMap<String, PlatformUnit>,
-    /// The unit of each node.
     nodes: HashMap<String, String>,
-    /// When the first message came.
     first_ns: Option<u64>,
     pub counts: LabCounts,
 }
 
-/// What the lab counts for itself.
 #[derive(Debug, Default)]
 pub(crate) struct LabCounts {
-    /// Messages for pipes that the consumer was given.
     pub consumed: u64,
-    /// Messages that found the consumer's queue full.
     pub overrun: u64,
-    /// Messages behind the consumer's end.
     pub after_crash: u64,
-    /// Messages to topics of no node.
     pub nowhere: u64,
-    /// Messages of the system's own topics.
     pub system: u64,
-    /// Messages that their sender may not publish.
     pub denied: u64,
 }
 
@@ -95,7 +82,6 @@ impl Platform {
         }
     }
 
-    /// The platform's time in milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
         let (begun_ns, at_ms) = self.begun;
         at_ms + (clock::monotonic_ns() - begun_ns) * self.given.hurry / 1_000_000
@@ -117,11 +103,10 @@ impl Platform {
     }
 
     pub fn inside(&self) -> MutexGuard<'_, Inside> {
-        // Its parts are sound after any panic.
+        // Valid after any panic.
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a unit may publish to a topic.
     pub fn allows(&self, unit: &str, topic: &str) -> bool {
         let levels: Vec<&str> = topic.split('/').collect();
         let inside = self.inside();
@@ -137,7 +122,6 @@ impl Platform {
         }
     }
 
-    /// A message reaches the platform.
     pub fn take(&self, topic: &str, payload: &[u8]) {
         let now_ms = self.now_ms();
         let is_crashed = self.is_crashed();
@@ -178,7 +162,6 @@ impl Platform {
         }
     }
 
-    /// What a unit needs to know to live.
     pub fn env(&self, unit: &PlatformUnit, token: &str) -> Value {
         let port = *self
             .mqtt_port
@@ -218,7 +201,6 @@ impl Platform {
 }
 
 impl Inside {
-    /// An identifier that nothing else has.
     pub fn uuid(&mut self) -> String {
         self.next += 1;
         let n = self.next;
@@ -295,7 +277,7 @@ impl UnitNode {
         json!({
             "uuid": self.uuid, "unit_uuid": unit, "type": self.kind, "topic_name": self.topic_name,
             "visibility_level": "Public", "is_data_pipe_active": self.is_active, "state": state,
-            // In whole seconds, as the platform has it.
+            // Whole seconds, as on the platform.
             "last_update_datetime": last.map(|(_, at_ms)| moment(at_ms / 1000 * 1000)),
         })
     }

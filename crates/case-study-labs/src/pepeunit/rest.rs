@@ -1,5 +1,4 @@
-//! The platform by REST: users, repositories, units, their nodes and pipes, and what pipes have kept. Paths and fields are those that a
-//! load test of it asks for, and no more.
+//! REST API as far as a load test needs it.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,7 +22,6 @@ use crate::jwt;
 type RestState = Query<HashMap<String, String>>;
 type Of = State<Arc<Platform>>;
 
-/// Rows of a page at most.
 const MOST: usize = 500;
 
 pub(super) fn routes(platform: &Arc<Platform>) -> Router {
@@ -58,7 +56,6 @@ fn missing(what: &str) -> Response {
     refused(StatusCode::NOT_FOUND, &format!("there is no such {what}"))
 }
 
-/// Everything but coming in asks for a user's token.
 async fn known_user(
     State(platform): Of,
     headers: HeaderMap,
@@ -214,7 +211,7 @@ async fn remove_unit(State(platform): Of, Path(uuid): Path<String>) -> Response 
     missing("unit")
 }
 
-/// A text of JSON, in JSON: the platform has it so.
+/// JSON inside a JSON text, as on the platform.
 async fn env(State(platform): Of, Path(uuid): Path<String>) -> Response {
     let inside = platform.inside();
     let Some(unit) = inside.units.get(&uuid) else {
@@ -271,7 +268,6 @@ async fn change_node(
     Json(node.shown("")).into_response()
 }
 
-/// A pipe is told what to do, by a file.
 async fn configure(
     State(platform): Of,
     Query(asked): RestState,
@@ -302,7 +298,6 @@ async fn configure(
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// What a pipe has kept, page by page.
 async fn data(State(platform): Of, Query(asked): RestState) -> Response {
     let number = |name: &str, usual: usize| match asked.get(name) {
         None => Ok(usual),

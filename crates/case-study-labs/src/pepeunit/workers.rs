@@ -1,4 +1,4 @@
-//! A server of so many workers, each of which does one thing at a time: what is too much waits in line.
+//! Workers that serve one request at a time; others queue.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,10 +10,10 @@ use axum::{
 };
 use tokio::sync::Semaphore;
 
-/// How long a request keeps a worker busy: four of them do about 400 a second.
+/// Four workers do about 400/s.
 const BUSY: Duration = Duration::from_millis(10);
 
-/// Has so many workers answer all routes that are there so far; none: as many as there are requests.
+/// `None` means unlimited.
 pub(super) fn attach(routes: Router, workers: Option<u64>) -> Router {
     let Some(workers) = workers else {
         return routes;
@@ -23,7 +23,7 @@ pub(super) fn attach(routes: Router, workers: Option<u64>) -> Router {
 }
 
 async fn work(State(free): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
-    // It is never closed.
+    // Never closed.
     let held = free.acquire_owned().await;
     tokio::time::sleep(BUSY).await;
     let response = next.run(request).await;

@@ -1,6 +1,5 @@
-//! The lab `shortener`: makes short URLs for whoever has a token, and redirects from them to the long ones. Two of its options are
-//! the faults of a real one: a secret that is fetched anew for every creation, and an account that runs so many functions at a time.
-//! This file is its HTTP side; URLs are kept in `store`.
+//! The lab `shortener`: creates short URLs with a token, and redirects. Options simulate two
+//! faults: a secret fetched for every creation, and a concurrency limit.
 
 mod store;
 
@@ -34,7 +33,6 @@ pub(crate) const LAB: LabEntry = LabEntry {
     token: |options| jwt::signed(&options.token, NAME),
 };
 
-/// Longer URLs are refused, as by most servers.
 const LONGEST: usize = 2048;
 
 struct Shortener {
@@ -44,7 +42,7 @@ struct Shortener {
 
 impl Shortener {
     fn store(&self) -> MutexGuard<'_, Store> {
-        // A number is found before anything changes.
+        // A number is chosen before any change.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,13 +88,11 @@ fn routes(options: &LabOptions) -> Result<Routes, LabError> {
     })
 }
 
-/// Runs at most so many functions at a time.
 struct Account {
     most: u64,
     running: AtomicU64,
 }
 
-/// Counts a function as running until it is dropped.
 struct ShortenerLab<'a>(&'a AtomicU64);
 
 impl Drop for ShortenerLab<'_> {
@@ -105,7 +101,7 @@ impl Drop for ShortenerLab<'_> {
     }
 }
 
-/// What is beyond the account's limit is answered by the gateway, at once: the function never hears of it.
+/// Over the limit the gateway answers immediately.
 async fn limited(State(account): State<Arc<Account>>, request: Request, next: Next) -> Response {
     let before = account.running.fetch_add(1, Ordering::Relaxed);
     let _running = ShortenerLab(&account.running);
@@ -167,7 +163,6 @@ fn authorize(shortener: &Shortener, headers: &HeaderMap) -> Result<(), Unauthori
     .map_err(Unauthorized)
 }
 
-/// Whether a redirect may lead there.
 fn is_url(url: &str) -> bool {
     let rest = url
         .strip_prefix("http://")
@@ -194,7 +189,6 @@ async fn follow(State(shortener): ShortenerState, Path(id): Path<String>) -> Sho
     Ok((StatusCode::FOUND, location).into_response())
 }
 
-/// A refused request: a status, and a JSON body that says why.
 struct ShortenerError(StatusCode, &'static str);
 
 impl IntoResponse for ShortenerError {
@@ -203,7 +197,6 @@ impl IntoResponse for ShortenerError {
     }
 }
 
-/// Whoever has no valid token.
 struct Unauthorized(&'static str);
 
 impl From<Unauthorized> for ShortenerError {

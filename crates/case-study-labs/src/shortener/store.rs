@@ -1,5 +1,4 @@
-//! What the lab `shortener` keeps: long URLs by the number of their short one. No two may have the same number, and that is looked
-//! at instead of believed. Bounded: whoever asks for more than it holds is told so.
+//! URLs by number. Duplicates are detected; the size is limited.
 
 use std::collections::HashMap;
 
@@ -7,18 +6,15 @@ use serde_json::{Value, json};
 
 use lab::random::{mix, seed_or_fresh};
 
-/// So many URLs are kept, and so many bytes of them: four times what the case study made.
+/// Four times the case study.
 const MOST: usize = 4_000_000;
 const MOST_BYTES: usize = 1 << 30;
 
-/// A long URL.
 pub(super) struct StoredUrl {
     pub(super) url: Box<str>,
-    /// Seconds since 1970, whole ones being enough for a link.
     pub(super) expires_s: i64,
 }
 
-/// All of them.
 pub(super) struct Store {
     kept: HashMap<u64, StoredUrl>,
     bytes: usize,
@@ -28,7 +24,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// An empty one, whose k-th number is a function of (seed, k).
+    /// Numbers depend on seed and k.
     pub(super) fn new(seed: u64) -> Self {
         Self {
             kept: HashMap::new(),
@@ -39,7 +35,7 @@ impl Store {
         }
     }
 
-    /// Keeps a URL under a number of its own; none where there is no more room.
+    /// `None` if full.
     pub(super) fn keep(&mut self, url: &str, expires_s: i64) -> Option<u64> {
         if self.kept.len() >= MOST || self.bytes + url.len() > MOST_BYTES {
             return None;
@@ -51,7 +47,7 @@ impl Store {
         Some(id)
     }
 
-    /// A number that nobody has: one that somebody has is a defect, and is not given out again.
+    /// A duplicate is a defect, and skipped.
     fn fresh(&mut self) -> u64 {
         loop {
             let id = mix(self.seed.wrapping_add(self.drawn));
@@ -67,17 +63,14 @@ impl Store {
         self.kept.get(&id)
     }
 
-    /// For `/__lab/stats`.
     pub(super) fn to_json(&self) -> Value {
         json!({ "stored": self.kept.len(), "stored_bytes": self.bytes, "id_collisions": self.collisions })
     }
 }
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// As many as the largest number takes.
 const LENGTH: usize = 11;
 
-/// A number as it stands in a short URL.
 pub(super) fn text_of(id: u64) -> String {
     let mut rest = id;
     let mut digits = [0; LENGTH];
@@ -88,7 +81,6 @@ pub(super) fn text_of(id: u64) -> String {
     String::from_utf8_lossy(&digits).into_owned()
 }
 
-/// The number of a short URL; none of a text that is none.
 pub(super) fn number_of(text: &str) -> Option<u64> {
     if text.len() != LENGTH {
         return None;

@@ -1,5 +1,3 @@
-//! The lab `checkin`: what it answers, that its threads are held while it calls, and what its instances tell of themselves.
-
 use std::net::{SocketAddr, TcpListener};
 
 use lab::{Lab, LabOptions};
@@ -16,7 +14,6 @@ fn control(lab: &Lab) -> SocketAddr {
     address
 }
 
-/// What the instances show, one behind the other.
 fn shown(lab: &Lab, what: &str) -> Vec<u64> {
     let reported = Client::connect(control(lab)).get("/stats").json();
     let workers = reported["worker_status"].as_array().unwrap();
@@ -79,13 +76,13 @@ fn a_session_is_opened_and_handed_on() {
         reported["answered"]["by_route"][format!("POST {SESSIONS}")],
         json!({ "200": 1 })
     );
-    // In turn: half of the sixteen requests each.
+    // Round robin: half of sixteen each.
     assert_eq!(shown(&lab, "requests_count"), [8, 8]);
 }
 
 #[test]
 fn what_finds_no_thread_waits_in_line_until_the_downstream_has_answered() {
-    // It accepts and says nothing.
+    // Accepts and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("lorota=http://{}", silent.local_addr().unwrap());
     let lab = start_with(
@@ -118,7 +115,6 @@ fn what_finds_no_thread_waits_in_line_until_the_downstream_has_answered() {
             "{line}\n{metrics}"
         );
     }
-    // Whoever is gone gives no answer, and everybody behind is refused likewise.
     drop(silent);
     for client in &mut waiting {
         assert_eq!(client.receive("GET").code, 502);

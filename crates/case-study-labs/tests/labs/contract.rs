@@ -1,4 +1,4 @@
-//! What every lab promises: exact counts, a log line per request, a clean end, and errors that say what to do.
+//! Guarantees of every lab: exact counts, log lines, clean shutdown, helpful errors.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -64,7 +64,7 @@ fn a_client_that_vanishes_is_served_and_counted() {
         Client::connect(lab.address()).send("POST", "/api/sum", r#"{"a":1,"b":2}"#);
         Client::connect(lab.address()).send("GET", "/api/sum", "");
     }
-    // The lab accepts in order, so each question brings it closer to the last of them.
+    // The lab accepts in order.
     let counted = (0..10_000)
         .map(|_| stats(lab.address()))
         .find(|stats| stats["received"]["total"] == 200);
@@ -78,7 +78,6 @@ fn an_early_refusal_keeps_the_connection_although_the_body_comes_late() {
     let mut client = Client::connect(lab.address());
     for n in 1..=50 {
         client.send_head("POST", "/fhir/R4/Patient", 2);
-        // Asked on another connection, so that the lab has certainly seen the head alone.
         assert_eq!(stats(lab.address())["received"]["total"], n);
         client.send_body("{}");
         assert_eq!(client.receive("POST").code, 401);
@@ -138,7 +137,6 @@ fn ends_while_clients_hold_connections() {
     let mut silent = Client::connect(address);
     let mut half = Client::connect(address);
     half.send("GET", "/", "");
-    // A body that never comes: the lab waits for it a moment, not for ever.
     let mut stuck = Client::connect(address);
     stuck.send_head("POST", "/api/sum", 1);
     let counted = stats(address);

@@ -1,5 +1,3 @@
-//! The labs from outside: started in this process on a free port, and talked to in plain HTTP over a socket.
-//! The client here shares no code with the labs or the engine.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod checkin;
@@ -15,17 +13,14 @@ mod shortener;
 use case_study_labs::LABS;
 use lab::{Lab, LabOptions};
 
-/// A lab with default options.
 fn start(name: &str) -> Lab {
     start_as(name, &LabOptions::default())
 }
 
-/// A lab with these options.
 fn start_as(name: &str, options: &LabOptions) -> Lab {
     Lab::start_from(LABS, name, options).unwrap()
 }
 
-/// A lab with `option=value` pairs of its own.
 fn start_with(name: &str, extra: &[(&str, &str)]) -> Lab {
     let extra = extra
         .iter()

@@ -1,5 +1,3 @@
-//! The lab `pepeunit`: the same counts by three ways, and queries as GraphQL servers take and refuse them.
-
 use serde_json::{Value, json};
 
 use crate::client::Client;

@@ -1,5 +1,3 @@
-//! The lab `pepeunit` as a receiver: what a unit that was made by REST publishes is kept by its pipe and read back.
-
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
@@ -14,10 +12,8 @@ use crate::start_with;
 const API: &str = "/pepeunit/api/v1";
 const CONFIG: &str = "active_period: {type: Permanent}\nfilters: {type_input_value: Number, max_rate: 0, max_size: 20, type_value_filtering: BlackList, filtering_values: [3]}\nprocessing_policy: {policy_type: TimeWindow, time_window_size: 3600}\n";
 
-/// Asks until something is there.
 const TRIES: usize = 100_000;
 
-/// A unit that was made as a load test makes it.
 struct Unit {
     rest: Client,
     broker: SocketAddr,
@@ -111,7 +107,7 @@ impl Unit {
         client.request("POST", &path, &body).code
     }
 
-    /// Publishes by MQTT 3.1.1 with the token as user name; the broker's answer to CONNECT, and to PINGREQ behind the messages.
+    /// MQTT 3.1.1 with the token as user name. Returns the answers to CONNECT and final PINGREQ.
     fn publish(&self, token: &str, topic: &str, payloads: &[&str]) -> (u8, bool) {
         let text = |out: &mut Vec<u8>, text: &str| {
             out.extend((text.len() as u16).to_be_bytes());
@@ -248,7 +244,7 @@ fn the_brokers_api_tells_who_has_subscribed() {
     let mut client = Client::connect(lab.address()).with_header("authorization", &bearer);
     let asked = "/api/v5/subscriptions?page=1&limit=50&qos=0&topic=localhost%2F%2B%2Fpepeunit";
     assert_eq!(client.get(asked).json()["meta"]["count"], 1);
-    // The consumer ends a millisecond behind the first message.
+    // The consumer crashes a millisecond after the first message.
     let topic = format!("localhost/{}/pepeunit", unit.node);
     let own = unit.env["PU_AUTH_TOKEN"].as_str().unwrap().to_owned();
     assert!(unit.publish(&own, &topic, &["1"]).1);

@@ -1,5 +1,3 @@
-//! The lab `shortener`: who gets in, what is kept, where it leads, and its two faults.
-
 use std::time::{Duration, Instant};
 
 use lab::{Lab, LabOptions};
@@ -10,7 +8,6 @@ use crate::start;
 
 const NEVER: &str = "2030-01-01T00:00:00-07:00";
 
-/// What `--print-token` prints.
 fn token(secret: &str) -> String {
     let options = LabOptions {
         token: secret.to_owned(),
@@ -43,7 +40,6 @@ fn what_is_made_leads_where_it_was_to() {
         let made = client.request("POST", CREATE, &body(NEVER, &url));
         assert_eq!(made.code, 201);
         let short = made.json()["shortUrl"].as_str().unwrap().to_owned();
-        // Under the name that the client called it by.
         let path = short.strip_prefix("http://lab.test").unwrap();
         let followed = client.get(path);
         assert_eq!(
@@ -129,7 +125,6 @@ fn with(options: &[(&str, &str)]) -> Lab {
     Lab::start_from(case_study_labs::LABS, "shortener", &options).unwrap()
 }
 
-/// What a request takes, and its answer.
 #[allow(
     clippy::disallowed_methods,
     reason = "what is tested is how long it takes"
@@ -160,7 +155,6 @@ fn what_is_beyond_the_limit_never_reaches_the_function() {
     for client in &mut waiting {
         client.send("POST", CREATE, &body(NEVER, "http://a"));
     }
-    // Both are there before a third one comes.
     while stats(lab.address())["received"]["total"] != 2 {}
     let mut third = client(&lab);
     let (took, code) = timed(&mut third, "POST", CREATE, &body(NEVER, "http://a"));

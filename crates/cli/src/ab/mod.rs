@@ -1,5 +1,5 @@
-//! `loadline ab`: the same test against two targets in turns, until one is shown to be worse or not to be, or no more pairs are left.
-//! When is looked, and how sure a look must be, is `decisions::compare`'s; what is run beside is [`beside`]'s.
+//! `loadline ab`: runs a test against two targets in turns until a difference is decided.
+//! `decisions::compare` evaluates.
 
 mod target_process;
 
@@ -24,7 +24,6 @@ use crate::{
 };
 use target_process::{StartResult, TargetProcess};
 
-/// Runs `loadline ab`.
 pub fn command(args: &args::Ab) -> u8 {
     match run(args) {
         Ok(code) => code,
@@ -49,7 +48,7 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
     child_runs::can_be_written(&args.json)?;
     log::makes_way(args.json.as_deref());
     let stop = StopHandle::default();
-    // Held to the end: what was started is ended first, whenever a signal comes.
+    // Held to the end, so that started processes are ended on a signal.
     let _heard = signals::hear(&stop, String::new(), &log::voice()).map_err(|error| {
         CommandError::could_not_run(format!("cannot listen for signals: {error}"))
     })?;
@@ -79,7 +78,6 @@ fn run(args: &args::Ab) -> Result<u8, CommandError> {
     ab.conclude(end, &folder)
 }
 
-/// A side, as it is run.
 struct AbTarget {
     name: &'static str,
     flags: Vec<String>,
@@ -111,17 +109,15 @@ impl AbTarget {
     }
 }
 
-/// Why no more runs are made.
+/// Why no more runs follow.
 enum AbEnd {
-    /// This says all that was to be known.
+    /// This comparison is decided.
     Decided(Box<Comparison>),
     /// No more pairs, or no more time.
     Over,
-    /// A signal came.
     Signal(u8),
 }
 
-/// What came of wanting a run.
 enum RunAttempt {
     Run(Box<ComparedRun>),
     Signal(u8),
@@ -136,7 +132,6 @@ struct Ab<'a> {
     stop: StopHandle,
     ground: RunEnv<'a>,
     made: [Side; 2],
-    /// How many runs were begun.
     number: u32,
 }
 
@@ -177,7 +172,7 @@ impl Ab<'_> {
         Ok(AbEnd::Over)
     }
 
-    /// Makes a run of a side; once more where its measurement cannot be trusted.
+    /// Runs a side, again if the measurement is invalid.
     fn run(&mut self, side: usize, pair: u32) -> Result<RunAttempt, CommandError> {
         let place = format!("pair {} of {}", pair + 1, self.args.pairs);
         for is_again in [false, true] {
@@ -223,7 +218,7 @@ impl Ab<'_> {
         }
         let mut tags = vec![format!("ab-{}", target.name)];
         tags.extend(self.args.tag.iter().cloned());
-        // Runs of one seed would have the same arrivals, and would differ by less than others will.
+        // Runs of one seed would have equal arrivals and vary too little.
         let seed = probe_seed(self.seed, self.number as usize);
         let mut flags = target.flags.clone();
         flags.extend(["--seed".to_owned(), seed.to_string()]);
@@ -250,7 +245,7 @@ impl Ab<'_> {
         Ok(RunAttempt::Run(Box::new(entrant)))
     }
 
-    /// Refuses what no more pairs could make comparable.
+    /// Refuses sides that are incompatible.
     fn check(&mut self) -> Result<(), CommandError> {
         let [a, b] = &self.made;
         groups::rows_are_there(a, b, &self.asked)?;

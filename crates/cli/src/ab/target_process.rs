@@ -1,5 +1,4 @@
-//! What is tested, started by a command before a run and ended behind it: a process group of its own, of which nothing is left. What it
-//! answers is the run's affair.
+//! Starts and ends the tested service with a command, as a process group.
 
 use std::{
     fs::{self, File},
@@ -17,16 +16,14 @@ use session::blocking_http::{Base, BlockingRequest};
 
 use crate::error::CommandError;
 
-/// How often is looked.
 const LOOK: Duration = Duration::from_millis(50);
-/// It is to answer within a minute.
+/// Time to become ready.
 const START_NS: u64 = 60 * plan::units::SECOND;
-/// So many looks until it is ended by force: five seconds.
+/// Polls before it is killed: five seconds.
 const END_LOOKS: u32 = 100;
-/// Ends the group when whoever holds its standard input is gone, also by kill -9.
+/// Ends the group when standard input closes, even by kill -9.
 const GUARD: &str = "read -r _; kill -s KILL -- -\"$1\"";
 
-/// How a side is started.
 pub struct TargetProcess {
     side: &'static str,
     command: String,
@@ -35,11 +32,9 @@ pub struct TargetProcess {
     path: String,
 }
 
-/// What came of starting it.
 pub enum StartResult {
-    /// It answers; it ends when this is dropped.
+    /// Ready; ends when this is dropped.
     Answers(#[expect(dead_code, reason = "held for its end")] ProcessGroup),
-    /// A signal came.
     Signal(u8),
 }
 
@@ -61,7 +56,7 @@ impl TargetProcess {
         })
     }
 
-    /// Starts it, and waits until its URL answers anything.
+    /// Starts it and waits until its URL answers.
     pub fn start(&self, log: &Path, stop: &StopHandle) -> Result<StartResult, CommandError> {
         let TargetProcess { side, url, .. } = self;
         if self.answers() {
@@ -81,7 +76,7 @@ impl TargetProcess {
             if self.answers() {
                 return Ok(StartResult::Answers(group));
             }
-            // One that succeeds has left what it started in the background.
+            // On success it has left a background process.
             let ended = group.child.try_wait().map_err(cannot)?;
             if let Some(status) = ended.filter(|status| !status.success()) {
                 return Err(CommandError::could_not_run(format!(
@@ -108,7 +103,7 @@ impl TargetProcess {
     }
 }
 
-/// A process group and its guard; both end when this is dropped.
+/// A process group with its guard; both end on drop.
 pub struct ProcessGroup {
     child: Child,
     guard: Child,
@@ -140,7 +135,7 @@ impl ProcessGroup {
         }
     }
 
-    /// Tells the whole group; whether somebody was there.
+    /// Signals the group. Returns whether it exists.
     fn signal(&self, signal: Option<Signal>) -> bool {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         pid.is_some_and(|pid| match signal {
@@ -154,7 +149,7 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Some(Signal::TERM));
         for _ in 0..END_LOOKS {
-            // A leader that nobody has waited for would count as there.
+            // An unreaped leader would count as existing.
             let _ = self.child.try_wait();
             if !self.signal(None) {
                 break;

@@ -1,4 +1,4 @@
-//! What is said of clusters that are not Loadline's own.
+//! Flags of clusters.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The command lines of what leads from runs to decisions: find, compare, ab, gate, list, history.
+//! Flags of find, compare, ab, gate, list, history.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! One experiment: a reference server, a plan, the installed command as a child process, and afterwards both sides' ledgers.
+//! One experiment: reference server, plan, and the installed command; then both ledgers.
 
 use std::{
     fs,
@@ -16,30 +16,22 @@ use super::{
 };
 use session::LabProcess;
 
-/// The seed of all experiments: a battery that differs from run to run proves nothing by passing once.
+/// Fixed, so that batteries are reproducible.
 const SEED: u64 = 20_260;
 
-/// An experiment.
 pub struct Experiment {
-    /// The reference server's options: `mode=…&…`.
+    /// `mode=…&…`.
     pub server: String,
-    /// Arrivals per second.
     pub rate: u64,
-    /// Seconds of load.
     pub seconds: u64,
-    /// Instead of arrivals, so many users one request after the other.
+    /// Closed loop instead of arrivals.
     pub users: Option<u32>,
-    /// Poisson instead of even arrivals.
     pub poisson: bool,
-    /// At most so many connections.
     pub connections: Option<u32>,
-    /// The time-out of a request.
     pub timeout: &'static str,
-    /// How long the run may go on after its load.
     pub drain: &'static str,
-    /// Whether a witness watches how late the machine itself is. Not where microseconds are asserted: it would be felt.
+    /// Whether a witness watches the machine. It would disturb microsecond assertions.
     pub witness: bool,
-    /// The value of `--pacing-slack`.
     pub pacing_slack: &'static str,
 }
 
@@ -60,45 +52,35 @@ impl Default for Experiment {
     }
 }
 
-/// An experiment under way.
 pub struct RunningExperiment {
     folder: Folder,
     lab: Option<LabProcess>,
-    /// The generator.
     pub generator: Child,
     schedule: Schedule,
     witness: Option<Witness>,
 }
 
-/// An experiment that is over.
 pub struct Results {
-    /// The record.
     pub run: Run,
-    /// Its summary.
     pub summary: Summary,
-    /// What the server logged.
     pub truth: Truth,
-    /// What the generator exited with.
     pub exit: Option<i32>,
-    /// Whether the machine itself was so late meanwhile that a run is rightly flagged.
+    /// Whether the machine was late enough to flag a run.
     pub machine_was_late: bool,
-    /// The worst that a witness met on the generator's core, in milliseconds; 0 where none watched.
+    /// Worst wake-up on the generator's core; 0 without a witness.
     pub worst_wake_ms: f64,
-    /// Of each answered request, in the plan's order.
+    /// In the plan's order.
     pub served: Vec<Served>,
-    /// When each request was intended, by its id, in nanoseconds of CLOCK_MONOTONIC.
+    /// By id, `CLOCK_MONOTONIC` nanoseconds.
     intended: Vec<(String, u64)>,
 }
 
-/// An answered request, nanoseconds of CLOCK_MONOTONIC.
+/// `CLOCK_MONOTONIC` nanoseconds.
 pub struct Served {
-    /// When it was due.
     pub intended_ns: u64,
-    /// When the server let its answer go.
     pub released_ns: u64,
 }
 
-/// A folder of its own that goes away with it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -123,10 +105,9 @@ impl Drop for Folder {
 }
 
 impl Experiment {
-    /// Starts server and generator, on different cores where there are two.
+    /// On different cores if possible.
     ///
-    /// # Errors
-    /// One line that says what did not start.
+    /// # Errors One line.
     pub fn start(&self) -> Result<RunningExperiment, String> {
         let folder = Folder::new()?;
         let log = folder.at("truth.jsonl");
@@ -148,10 +129,8 @@ impl Experiment {
         })
     }
 
-    /// Runs to the end.
     ///
-    /// # Errors
-    /// One line that says what went wrong.
+    /// # Errors One line.
     pub fn run(&self) -> Result<Results, String> {
         self.start()?.finish()
     }
@@ -220,21 +199,19 @@ fn generator(folder: &Path, experiment: &Experiment) -> Result<Child, String> {
 }
 
 impl RunningExperiment {
-    /// Takes the server away.
     pub fn kill_server(&mut self) {
         if let Some(lab) = &mut self.lab {
             lab.kill();
         }
     }
 
-    /// Waits for the end and reads both sides' ledgers.
+    /// Waits for the end and reads both ledgers.
     ///
-    /// # Errors
-    /// One line that says what went wrong.
+    /// # Errors One line.
     pub fn finish(mut self) -> Result<Results, String> {
         let exit = self.generator.wait().map_err(|e| e.to_string())?.code();
         let seen = self.witness.take().map(Witness::end);
-        // The server writes the rest of its log before it ends.
+        // The server flushes its log on exit.
         drop(self.lab.take());
         let run = Run::find(&self.folder.at("runs"), "last").map_err(|e| e.to_string())?;
         let truth = Truth::read(&self.folder.at("truth.jsonl"))?;
@@ -266,7 +243,7 @@ impl RunningExperiment {
 }
 
 impl Results {
-    /// True response times - from the intended start to the server's release - of all answered requests, sorted.
+    /// True response times (intended start to release), sorted.
     #[must_use]
     pub fn true_responses(&self) -> Vec<u64> {
         let took = |one: &Served| one.released_ns.saturating_sub(one.intended_ns);
@@ -275,7 +252,7 @@ impl Results {
         times
     }
 
-    /// What lay between each intended start and the request's arrival at the server, in nanoseconds and in the plan's order.
+    /// From intended start to arrival at the server, in nanoseconds, in the plan's order.
     #[must_use]
     pub fn delays(&self) -> Vec<i64> {
         let arrived = |(id, intended): &(String, u64)| {
@@ -285,7 +262,6 @@ impl Results {
         self.intended.iter().filter_map(arrived).collect()
     }
 
-    /// A percentile of the service times as the record has it, in milliseconds.
     #[must_use]
     pub fn service_ms(&self, q: f64) -> f64 {
         let all = self.run.totals.label(measure::label::ALL);
@@ -297,7 +273,7 @@ impl Results {
             .map_or(f64::NAN, |ns| ns as f64 / 1e6)
     }
 
-    /// The same of the server: from a request's arrival there to its release.
+    /// From arrival to release at the server.
     #[must_use]
     pub fn true_service_ms(&self, q: f64) -> f64 {
         let took =
@@ -307,7 +283,7 @@ impl Results {
         super::truth::quantile(&times, q) as f64 / 1e6
     }
 
-    /// The service time outside stalls, in seconds: the median of what the reported requests took on their connection.
+    /// Median on the connection, outside of stalls.
     #[must_use]
     pub fn service_s(&self) -> f64 {
         let all = self.run.totals.label(measure::label::ALL);
@@ -319,7 +295,7 @@ impl Results {
             .map_or(f64::NAN, |ns| ns as f64 / 1e9)
     }
 
-    /// A percentile of the response times as the report shows it, in milliseconds: what is compared is what people read.
+    /// As printed in the report, in milliseconds.
     #[must_use]
     pub fn response_ms(&self, q: f64) -> f64 {
         let Some(stats) = &self.summary.all.response else {
@@ -338,7 +314,6 @@ impl Results {
             .map_or(f64::NAN, |ns| ns as f64 / 1e6)
     }
 
-    /// The mean of the answered requests as the report shows it, in milliseconds.
     #[must_use]
     pub fn mean_ms(&self) -> f64 {
         let stats = self.summary.all.response.as_ref();
@@ -347,7 +322,6 @@ impl Results {
             .map_or(f64::NAN, |ns| ns / 1e6)
     }
 
-    /// Quantile of the reported lateness, in milliseconds.
     #[must_use]
     pub fn lateness_ms(&self, q: f64) -> f64 {
         let all = self.run.totals.label(measure::label::ALL);

@@ -1,4 +1,4 @@
-//! The machine during the battery: which core a child runs on, and taking the CPU away from one.
+//! CPU affinity of children, and taking CPU time from them.
 
 use std::{
     process::Child,
@@ -17,13 +17,12 @@ use rustix::{
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 
-/// Starts children on one core: what this thread may use is inherited by what it starts. Put back when dropped.
+/// Pins children to one core, by inherited affinity; restored on drop.
 pub struct OnCore {
     before: Option<CpuSet>,
 }
 
 impl OnCore {
-    /// From now on children run on this one of the usable cores, if there are several.
     #[must_use]
     pub fn number(number: usize) -> OnCore {
         let Ok(before) = sched_getaffinity(None) else {
@@ -52,21 +51,18 @@ impl Drop for OnCore {
     }
 }
 
-/// Watches the machine while an experiment runs: a thread on the generator's core that does nothing but wait, and is late when
-/// whatever runs there would be. What makes both late is not the generator's fault.
+/// A waiting thread on the generator's core: its lateness is the machine's, not the generator's.
 pub struct Witness {
     end: Arc<AtomicBool>,
     thread: JoinHandle<Vec<u64>>,
 }
 
-/// Between two looks of a witness: ten times as often as the experiments that it watches send, so that it sees whatever one of
-/// their requests may have met.
+/// Ten times the experiments' rate, to notice whatever a request may meet.
 const LOOK_NS: u64 = 500_000;
-/// Of 600 requests more than six are that late by chance, one time in a hundred, where this share of all moments is.
+/// Share of moments at which more than six of 600 requests are late in one of 100 runs.
 const ENOUGH_TO_BE_FLAGGED: f64 = 0.004;
 
 impl Witness {
-    /// Watches from now on.
     pub fn on_core(core: usize) -> Witness {
         let end = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&end);
@@ -77,39 +73,35 @@ impl Witness {
         Witness { end, thread }
     }
 
-    /// Ends the watch.
     pub fn end(self) -> WitnessLateness {
         self.end.store(true, Ordering::Relaxed);
-        // A witness that died has seen nothing.
+        // A panicked witness has seen nothing.
         let mut lateness = self.thread.join().unwrap_or_default();
         lateness.sort_unstable();
         WitnessLateness { lateness }
     }
 }
 
-/// What a witness saw.
 pub struct WitnessLateness {
-    /// Of each look, sorted, in nanoseconds.
+    /// Sorted, in nanoseconds.
     lateness: Vec<u64>,
 }
 
 impl WitnessLateness {
-    /// Whether the machine was late by what would flag a run.
+    /// Whether it was enough to flag a run.
     pub fn was_late(&self) -> bool {
         quantile(&self.lateness, 0.98) > LATE_NS / 2
             || quantile(&self.lateness, 1.0 - ENOUGH_TO_BE_FLAGGED) > LATE_NS
     }
 
-    /// The latest look, in milliseconds.
     pub fn worst_ms(&self) -> f64 {
         self.lateness.last().map_or(0.0, |ns| *ns as f64 / 1e6)
     }
 }
 
-/// Keeps a child from running for so long.
 pub fn hold(child: &Child, time: Duration) {
     let pid = Pid::from_child(child);
-    // A child that has ended already is found out by what it left.
+    // An ended child shows in its results.
     let _ = kill_process(pid, Signal::STOP);
     let until = std::time::Duration::from_nanos(engine::clock::wall_ns()) + time;
     while let Some(left) = until.checked_sub(Duration::from_nanos(engine::clock::wall_ns())) {
@@ -118,21 +110,20 @@ pub fn hold(child: &Child, time: Duration) {
     let _ = kill_process(pid, Signal::CONT);
 }
 
-/// Takes the CPU away from a child, half of the time, until it is dropped: stopped and continued every 50 ms.
+/// Stops and continues a child every 50 ms until dropped.
 pub struct Starved {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Starved {
-    /// Starves a child from now on.
     #[must_use]
     pub fn child(child: &Child) -> Starved {
         let end = Arc::new(AtomicBool::new(false));
         let (stop, pid) = (Arc::clone(&end), Pid::from_child(child));
         let thread = std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                // A child that has ended is no matter: it can no longer be starved.
+                // The child may have ended.
                 let _ = kill_process(pid, Signal::STOP);
                 std::thread::park_timeout(Duration::from_millis(50));
                 let _ = kill_process(pid, Signal::CONT);
@@ -151,20 +142,19 @@ impl Drop for Starved {
         self.end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // Only a panic in a loop without any could be lost here.
+            // The loop cannot panic.
             let _ = thread.join();
         }
     }
 }
 
-/// Somebody else who wants the generator's core all of the time, until it is dropped.
+/// Uses the generator's core fully until dropped.
 pub struct Neighbour {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Neighbour {
-    /// Is busy from now on.
     #[must_use]
     pub fn on_core(core: usize) -> Neighbour {
         let end = Arc::new(AtomicBool::new(false));
@@ -186,7 +176,7 @@ impl Drop for Neighbour {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Only a panic in a loop without any could be lost here.
+            // The loop cannot panic.
             let _ = thread.join();
         }
     }

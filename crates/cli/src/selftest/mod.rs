@@ -1,5 +1,5 @@
-//! `loadline selftest`: the battery. Each case runs the installed command against the reference server with known truth and
-//! compares what Loadline reports with what the server logged, or with a closed form. Loadline's own proof, on this machine.
+//! `loadline selftest`: cases that compare reports with the reference server's log or a closed
+//! form, on this machine.
 
 mod cases;
 mod experiment;
@@ -12,20 +12,14 @@ use session::exit;
 
 use crate::{args, log};
 
-/// What a case expected and what it measured.
 pub struct Assertion {
-    /// The figure.
     pub what: String,
-    /// What it should be.
     pub expected: String,
-    /// What it was.
     pub measured: String,
-    /// Whether that is as it should be.
     pub holds: bool,
 }
 
 impl Assertion {
-    /// A figure that should be near another one.
     #[must_use]
     pub fn near(
         what: impl Into<String>,
@@ -46,7 +40,6 @@ impl Assertion {
         }
     }
 
-    /// A figure that should lie between two others.
     #[must_use]
     pub fn between(
         what: impl Into<String>,
@@ -62,7 +55,6 @@ impl Assertion {
         }
     }
 
-    /// A figure that should not be above another one.
     #[must_use]
     pub fn at_most(what: impl Into<String>, bound_ms: f64, measured_ms: f64) -> Assertion {
         Assertion {
@@ -73,7 +65,7 @@ impl Assertion {
         }
     }
 
-    /// The same, where the machine itself was late: then it says nothing.
+    /// Accepts the result if the machine was late.
     #[must_use]
     pub fn excused(mut self, machine_was_late: bool) -> Assertion {
         if machine_was_late && !self.holds {
@@ -83,7 +75,6 @@ impl Assertion {
         self
     }
 
-    /// Two texts that should be the same.
     #[must_use]
     pub fn same(
         what: impl Into<String>,
@@ -100,7 +91,6 @@ impl Assertion {
     }
 }
 
-/// Milliseconds with as many digits as they deserve.
 fn ms(value: f64) -> String {
     let magnitude = value.abs();
     match magnitude {
@@ -110,34 +100,28 @@ fn ms(value: f64) -> String {
     }
 }
 
-/// How long and how thoroughly.
+/// Length and thoroughness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
-    /// Seconds of load per case.
     pub seconds: u64,
     /// Whether microseconds are asserted.
     pub microseconds: bool,
-    /// Runs of each kind in the case that counts false alarms: healthy, starved, stalled.
+    /// Runs per kind for false alarms: healthy, starved, stalled.
     pub runs: (usize, usize, usize),
-    /// The same of closed loops: healthy, starved, beside a busy neighbour.
+    /// Closed loops: healthy, starved, with a busy neighbour.
     pub closed: (usize, usize, usize),
-    /// Simulated searches of each service whose load line is known.
+    /// Searches per simulated service.
     pub searches: u64,
 }
 
-/// A case of the battery.
 pub struct Case {
-    /// Its short name.
     pub id: &'static str,
-    /// What it shows.
     pub title: &'static str,
-    /// Whether its result hangs on how calm the machine is: such a case may be run a second time.
+    /// Whether it depends on a calm machine; then it may be repeated.
     pub timing: bool,
-    /// Runs it.
     pub run: fn(Depth) -> Result<Vec<Assertion>, String>,
 }
 
-/// Runs `loadline selftest`.
 pub fn command(args: &args::Selftest) -> u8 {
     let depth = match (args.short, args.full) {
         (true, _) => Depth {
@@ -185,7 +169,7 @@ pub fn command(args: &args::Selftest) -> u8 {
     if failed == 0 { exit::PASS } else { exit::FAIL }
 }
 
-/// Runs a case, a timing case a second time if need be; both results are shown.
+/// Repeats a timing case if needed; both results are shown.
 fn run_case(case: &Case, depth: Depth, once: bool) -> bool {
     let attempts = if case.timing && !once { 2 } else { 1 };
     for attempt in 1..=attempts {

@@ -1,25 +1,21 @@
-//! What the reference server logged: arrival and release of every request on the clock that the record uses too.
+//! Reference server's log: arrival and release of every request.
 
 use std::{collections::HashMap, fs, path::Path};
 
 use serde_json::Value;
 
-/// The server's log of one run.
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// By request id: arrival and release, CLOCK_MONOTONIC nanoseconds; no release: never answered.
+    /// By id: arrival and release in `CLOCK_MONOTONIC` nanoseconds; `None` if unanswered.
     pub requests: HashMap<String, (u64, Option<u64>)>,
-    /// Requests without an id or with one that came before.
+    /// Without an id, or duplicates.
     pub others: u64,
-    /// The stalls that really were.
     pub stalls: Vec<(u64, u64)>,
 }
 
 impl Truth {
-    /// Reads a log.
     ///
-    /// # Errors
-    /// When the file is not there or not a log.
+    /// # Errors It is missing or invalid.
     pub fn read(path: &Path) -> Result<Truth, String> {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut truth = Truth::default();
@@ -48,7 +44,7 @@ impl Truth {
     }
 }
 
-/// The quantile of sorted values, by the same rank that the product uses.
+/// By the same rank as the product.
 #[must_use]
 pub fn quantile(sorted: &[u64], q: f64) -> u64 {
     let rank = measure::histogram::rank_of(q, sorted.len() as u64).unwrap_or(1);

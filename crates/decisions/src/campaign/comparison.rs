@@ -1,5 +1,5 @@
-//! A stage beside the earlier one whose load it repeats on something else: figure by figure, before and after. One run of each is no
-//! statistics, and it says so; it judges nothing.
+//! Compares a stage with the earlier one of the same load. One run each is not a statistic, and
+//! nothing is judged.
 
 use record::units;
 use serde::Serialize;
@@ -10,40 +10,27 @@ use analysis::{
     summary::{Stats, Summary},
 };
 
-/// Two stages with one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The earlier stage.
     pub before: String,
-    /// What that loaded.
     pub before_target: Option<String>,
-    /// The later one.
     pub after: String,
-    /// What that loaded.
     pub after_target: Option<String>,
-    /// The same figures of both.
     pub figures: Vec<Compared>,
 }
 
-/// A figure of two stages.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// Which.
     pub name: &'static str,
-    /// Of the earlier stage, as it is shown.
     pub before: Option<String>,
-    /// Of the later.
     pub after: Option<String>,
-    /// By how much the later differs, in per cent of the earlier; none where that means nothing.
+    /// Percentage; `None` if meaningless.
     pub change: Option<String>,
 }
 
-/// A value as it is shown, and as it can be reckoned with.
 type ShownFigure = (String, Option<f64>);
-/// A figure by its name.
 type NamedFigure = (&'static str, fn(&Summary, &StageRow) -> Option<ShownFigure>);
 
-/// Those that both stages of a pair have.
 pub(super) fn compare_stages(stages: &[FinishedStage<'_>], rows: &[StageRow]) -> Vec<Comparison> {
     let ran = |number: usize| match &stages.get(number)?.outcome {
         StageOutcome::Ran { page, .. } => Some((&page.summary, &rows[number])),
@@ -124,7 +111,7 @@ fn time(summary: &Summary, of: fn(&Stats) -> &Figure) -> Option<ShownFigure> {
     Some((figure.to_string(), known.map(|ns| ns as f64)))
 }
 
-/// `-92 %`; beyond a doubling `× 3.4`.
+/// `-92 %`, or `× 3.4` from a doubling on.
 fn change(before: f64, after: f64) -> Option<String> {
     if before <= 0.0 {
         return None;

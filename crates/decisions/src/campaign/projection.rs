@@ -1,6 +1,5 @@
-//! From the service that a campaign has loaded to the one that is meant: between which loads that one's limit would lie, if what
-//! saturated grows with the instances, and with everything that is taken for granted said. An estimate, and refused where nothing
-//! that was measured carries it.
+//! Estimates the capacity of the target service from the tested one, assuming that the bottleneck
+//! grows with the instances. Refused without evidence.
 
 use plan::deployment::{Deployment, Scaling};
 use record::units;
@@ -9,50 +8,42 @@ use serde::Serialize;
 use super::{FinishedStage, Planned, StageOutcome, StageRow, StageVerdict};
 use analysis::saturation::{Reached, ResourceScope};
 
-/// Further away than this from what was tested nothing is estimated.
+/// Maximum ratio of target to tested capacity.
 const MOST: f64 = 4.0;
 
-/// What a campaign means for another service than the one it has loaded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Projection {
-    /// What was tested, and what is meant.
     #[serde(flatten)]
     pub scaling: Scaling,
-    /// What the meant one sustains; none: it cannot be told.
+    /// `None` if it cannot be estimated.
     pub estimate: Option<Estimate>,
-    /// The same in words, or why it cannot be told.
+    /// The estimate in words, or why there is none.
     pub sentence: String,
-    /// On what it stands.
     pub assumptions: Vec<String>,
 }
 
-/// Between which loads the limit of another service lies.
+/// Range of the target service's limit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The stage with the highest load that was sustained.
+    /// Highest load that was sustained.
     pub held: String,
-    /// The stage with the first load that was not.
+    /// First load that was not.
     pub failed: String,
-    /// What saturated in it.
+    /// Bottleneck of that stage.
     pub resource: String,
-    /// So many times what was tested.
+    /// Ratio to the tested capacity.
     pub times: f64,
-    /// Arrivals by scenario, all arrivals, all requests.
     pub rows: Vec<Bracket>,
 }
 
-/// Two rates per second, between which a limit lies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bracket {
-    /// Whose rates.
     pub name: String,
-    /// In the stage that held, and in the one that did not.
+    /// In the stage that held, and in the one that failed.
     pub measured: [f64; 2],
-    /// The same of the service that is meant.
     pub estimated: [f64; 2],
 }
 
-/// What is known of where the limit lies.
 struct LimitEvidence<'a> {
     held: &'a StageRow,
     failed: &'a StageRow,
@@ -60,7 +51,6 @@ struct LimitEvidence<'a> {
     reached: &'a Reached,
 }
 
-/// What these stages mean for what is meant.
 pub(super) fn project(
     scaling: Scaling,
     stages: &[FinishedStage<'_>],
@@ -85,7 +75,9 @@ pub(super) fn project(
     }
 }
 
-/// Everything that an estimate stands on, or what is missing.
+/// Evidence for an estimate.
+///
+/// # Errors What is missing.
 fn found<'a>(
     scaling: Scaling,
     stages: &[FinishedStage<'_>],
@@ -152,7 +144,7 @@ fn found<'a>(
     })
 }
 
-/// The highest load that was sustained, and how many of its arrivals were not let in.
+/// Highest sustained load, and the number of skipped arrivals.
 fn sustained<'a>(
     stages: &[FinishedStage<'_>],
     rows: &'a [StageRow],
@@ -175,7 +167,9 @@ fn sustained<'a>(
     Ok((row, skipped.map_or(0, |arrivals| arrivals.skipped)))
 }
 
-/// What each instance ran out of when the stage failed, or why nothing of that kind is known.
+/// The bottleneck per instance when the stage failed.
+///
+/// # Errors Why none is known.
 fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     let Some(saturation) = &failed.saturation else {
         return Err(format!(
@@ -256,7 +250,7 @@ fn sentence(scaling: Scaling, found: &LimitEvidence<'_>) -> String {
             units::rate(of(failed) * times)
         )
     };
-    // Of journeys with one request each both are the same.
+    // With one request per journey both are equal.
     let requests = span(|planned| planned.requests_per_second);
     let is_one = (failed.arrivals_per_second - failed.requests_per_second).abs()
         <= 0.02 * failed.arrivals_per_second;
@@ -314,7 +308,6 @@ fn assumptions(scaling: Scaling, found: &LimitEvidence<'_>) -> Vec<String> {
     texts
 }
 
-/// `16 instances of which others take 35 % each`
 fn describe(deployment: Deployment) -> String {
     let instances = match deployment.instances {
         1 => "1 instance".to_owned(),
@@ -327,7 +320,6 @@ fn describe(deployment: Deployment) -> String {
     format!("{instances} of which others take {share} each")
 }
 
-/// `6 × 95 % = 5.7`
 fn left(deployment: Deployment) -> String {
     let left = units::decimal(hundredths(deployment.left()));
     if deployment.background == 0.0 {
@@ -337,7 +329,6 @@ fn left(deployment: Deployment) -> String {
     format!("{} × {share} = {left}", deployment.instances)
 }
 
-/// As somebody would write it in a plan.
 fn percent(share: f64) -> String {
     format!("{} %", units::decimal(hundredths(share * 100.0)))
 }

@@ -1,5 +1,4 @@
-//! What a campaign's stages mean, in sentences: what holds and what does not, and what follows. Stages that load different services are
-//! spoken of service by service. It computes no figure.
+//! Text of a campaign's results, by service.
 
 use record::units;
 
@@ -8,12 +7,11 @@ use super::{
 };
 use analysis::summary::{SHARES, Summary, Tone};
 
-/// Of callers' time-outs that would do: the next of these above twice the slowest answer in ten thousand.
+/// Suggested caller timeouts: the next above twice the 99.99th percentile.
 const TIMEOUTS_MS: [u64; 10] = [
     100, 250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000,
 ];
 
-/// The load that a stage was to carry, in the words of a sentence.
 fn load_of(row: &StageRow) -> String {
     let rates = match (&row.planned, row.requests_per_second) {
         (Some(planned), _) => {
@@ -35,10 +33,8 @@ fn load_of(row: &StageRow) -> String {
     format!("{} ({rates})", row.name)
 }
 
-/// Stages of one service, each with its number.
 type ServiceStages<'a> = (&'a str, Vec<(usize, &'a StageRow)>);
 
-/// By what they load, in the order in which they come up.
 fn groups<'a>(rows: &'a [StageRow], identity: &'a Identity) -> Vec<ServiceStages<'a>> {
     let mut groups: Vec<ServiceStages<'a>> = Vec::new();
     for (number, row) in rows.iter().enumerate() {
@@ -57,7 +53,6 @@ fn highest<'a>(group: &[(usize, &'a StageRow)]) -> Option<&'a StageRow> {
     holding.last().map(|(_, row)| *row)
 }
 
-/// What came of a campaign.
 pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
     let groups = groups(rows, identity);
     let of_each = groups.iter().map(|(target, group)| {
@@ -83,7 +78,7 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
             continue;
         };
         sentences.extend(match recovered(cool_down) {
-            // Behind a stage that holds that is no news.
+            // Not reported after a stage that holds.
             Some(_) if row.verdict.holds() => None,
             Some(text) => Some(format!("Behind {} the service was back {text}.", row.name)),
             None if cool_down.unmeasured.is_some() => Some(format!(
@@ -101,14 +96,13 @@ pub(super) fn sentence(rows: &[StageRow], identity: &Identity) -> String {
     sentences.join(" ")
 }
 
-/// What holds of one service and what does not.
 fn of_group(group: &[(usize, &StageRow)]) -> String {
     let mut sentences = Vec::new();
     let mut bad = group
         .iter()
         .map(|(_, row)| row)
         .filter(|row| !row.verdict.holds() && row.verdict != StageVerdict::NotRun);
-    // What failed is named, whatever could not be measured before it.
+    // A failed stage is reported before an invalid one.
     let failed = bad.clone().find(|row| row.verdict == StageVerdict::Fail);
     let first_bad = failed.or_else(|| bad.next());
     match (highest(group), first_bad) {
@@ -138,7 +132,7 @@ fn of_group(group: &[(usize, &StageRow)]) -> String {
         };
         sentences.push(format!("{} {what}{why}.", bad.name));
         let saturation = bad.saturation.as_ref();
-        // That nobody knows what gave in is said further down.
+        // An unknown bottleneck is reported below.
         let known = saturation.filter(|saturation| saturation.first.is_some());
         sentences.extend(known.map(|saturation| saturation.sentence.clone()));
     }
@@ -153,7 +147,6 @@ fn listed(names: &[&str]) -> Option<String> {
     }
 }
 
-/// What follows from it.
 pub(super) fn recommendations(
     stages: &[FinishedStage<'_>],
     rows: &[StageRow],
@@ -199,7 +192,6 @@ pub(super) fn recommendations(
     texts
 }
 
-/// Of one service.
 fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Option<String> {
     let bad = group
         .iter()
@@ -234,7 +226,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
     })
 }
 
-/// A time-out for callers: above twice the slowest answer in ten thousand under the highest load that holds.
+/// A timeout above twice the 99.99th percentile under the highest load that holds.
 fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     let more = summary
         .percentiles
@@ -252,7 +244,7 @@ fn timeout(summary: &Summary, row: &StageRow) -> Option<String> {
     ))
 }
 
-/// The gravest thing that a stage's own report says, and that is not told of it elsewhere.
+/// The most severe conclusion of a stage that is not reported elsewhere.
 fn warning(summary: &Summary, row: &StageRow) -> Option<String> {
     let is_told = |text: &str| {
         let saturation = row.saturation.as_ref();

@@ -1,5 +1,5 @@
-//! What a run might have been: its windows of time, drawn again in blocks of neighbours, a thousand times, and the figures of each of
-//! these. A stretch in which nothing of a row ended is a window too.
+//! Block bootstrap of one run: resamples its time windows 1,000 times and recomputes each metric.
+//! Idle periods are windows too.
 
 use std::collections::BTreeMap;
 
@@ -13,48 +13,43 @@ use statistics::{Resampled, block_length, resample};
 use super::ComparedRun;
 use analysis::series::Grid;
 
-/// So often a run is drawn again.
 const RESAMPLES: usize = 1000;
-/// A quarter of a percent: what is told is ten times as coarse.
+/// A quarter of a percent, a tenth of what is reported.
 const GRID: Grid = Grid(1000.0);
-/// With fewer windows there is nothing to draw from.
 const ENOUGH_WINDOWS: usize = 10;
 
-/// How much of a logarithm a time is blurred by: a row of the grid.
+/// Smoothing in logarithms: one row of the grid.
 pub(super) fn blur() -> f64 {
     std::f64::consts::LN_10 / GRID.0
 }
 
-/// A row of a run, drawn again.
 pub(super) struct BootstrapSamples {
-    /// Where the cells begin, in nanoseconds.
+    /// Lower bounds of cells, in nanoseconds.
     bounds: Vec<f64>,
     sums: Vec<Sum>,
 }
 
-/// What one resample comes to.
 #[derive(Default)]
 struct Sum {
     span_ns: u64,
     ended: u64,
     errors: u64,
-    /// Samples, those without a time included.
+    /// Including samples without a time.
     all: u64,
     counts: Vec<u64>,
 }
 
-/// A stretch of a run.
 #[derive(Default)]
 struct SampledWindow {
     span_ns: u64,
     ended: u64,
     errors: u64,
-    /// By the number of the cell.
+    /// By cell number.
     cells: Vec<(usize, u64)>,
 }
 
 impl BootstrapSamples {
-    /// Draws a row of a run again, for a kind of its times; runs of two streams are drawn apart. None where there is too little to draw from.
+    /// Resamples a row of a run. `stream` separates runs. `None` with too few windows.
     pub fn new(
         run: &ComparedRun,
         (id, kind): (LabelId, Option<TimeKind>),
@@ -77,8 +72,8 @@ impl BootstrapSamples {
         })
     }
 
-    /// The figure of each resample: not a number of nothing, infinite where it lies among what has no time. None of what is not told by
-    /// drawing again: the largest is never larger.
+    /// The metric of each resample: NaN without samples, infinite among the unanswered. `None` for
+    /// the maximum, which resampling cannot show.
     pub fn figures(&self, metric: &Metric) -> Option<Vec<f64>> {
         let figure = |sum: &Sum| match metric {
             Metric::Errors => Some(sum.errors as f64 / sum.ended.max(1) as f64),
@@ -132,7 +127,6 @@ impl Sum {
     }
 }
 
-/// The windows of a row, and where their cells begin.
 fn windows(
     run: &ComparedRun,
     id: LabelId,
@@ -183,7 +177,6 @@ fn windows(
     ))
 }
 
-/// Windows of nothing from here to there.
 fn idle(
     from_ns: u64,
     to_ns: u64,
@@ -199,7 +192,7 @@ fn idle(
     })
 }
 
-/// What says most of how a window was: the middle of its times, or where it has none how much ended in it.
+/// The median, or the count if there are no times.
 fn shown(window: &SampledWindow, bounds: &[f64]) -> f64 {
     let middle = Sum::sum(std::slice::from_ref(window), &[1], bounds.len()).quantile(0.5, bounds);
     if middle.is_finite() && middle > 0.0 {

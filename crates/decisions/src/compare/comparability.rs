@@ -1,5 +1,5 @@
-//! What makes runs incomparable, by name: another load, other requests, another tool, another machine, a measurement that cannot be
-//! trusted, a run that did not come to its end. Where the target is, what a run is called and what it is judged by may differ.
+//! Why runs cannot be compared: load, requests, tool, machine, validity, completion. Target, name
+//! and criteria may differ.
 
 use record::{FileFacts, Run, RunState, clock, sha256};
 use serde_json::Value;
@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::{ComparedRun, Side};
 use analysis::summary::Summary;
 
-/// What of a plan does not change what was measured: what it is called and judged by, where the target is and what is looked at
-/// beside it.
+/// Keys of a plan that do not change the measurement.
 const MAY_DIFFER: [&str; 12] = [
     "name",
     "about",
@@ -24,14 +23,11 @@ const MAY_DIFFER: [&str; 12] = [
     "http.route",
 ];
 
-/// Why runs should not be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incompatibility {
-    /// In words, with the runs and what differs.
     pub text: String,
-    /// Whether it is one run's alone, which could be left out.
+    /// Whether it concerns one run, which could be excluded.
     pub is_of_one: bool,
-    /// Whether it is that a measurement cannot be trusted.
     pub is_invalid: bool,
 }
 
@@ -52,7 +48,7 @@ impl Incompatibility {
     }
 }
 
-/// Everything that speaks against comparing these runs, each kind once, with the first run that shows it.
+/// All reasons, each kind once with the first run that shows it.
 #[must_use]
 pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibility> {
     let runs: Vec<&ComparedRun> = baseline.runs.iter().chain(&candidate.runs).collect();
@@ -66,7 +62,7 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
             .map(Incompatibility::new)
     };
     found.extend(different(tool));
-    // A load that differs makes a plan that does.
+    // A different load also makes the plan different.
     found.extend(different(load).or_else(|| different(plan)));
     found.extend(different(data));
     found.extend(different(generator));
@@ -74,7 +70,7 @@ pub fn incompatibilities(baseline: &Side, candidate: &Side) -> Vec<Incompatibili
     found
 }
 
-/// What is wrong with a run whatever it is compared with: behind its name.
+/// A fault of a run on its own.
 pub(crate) fn fault(summary: &Summary, run: Option<&Run>) -> Option<String> {
     let how = match summary.run.state {
         RunState::Complete => None,
@@ -116,8 +112,8 @@ fn in_itself(run: &ComparedRun) -> Option<Incompatibility> {
     Some(Incompatibility::of_one(format!("{} {how}", run.name)))
 }
 
-/// What runs must have in common to be compared, as texts that are the same where [`hindrances`] would find no difference: for whoever
-/// keeps figures longer than records. In the order in which differences are told.
+/// Properties that comparable runs share, as texts, for an index without records. In the order of
+/// [`hindrances`].
 #[must_use]
 pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, String)> {
     let of = &summary.run;
@@ -141,7 +137,6 @@ pub fn fingerprint(summary: &Summary, run: &Run, plan: &Value) -> Vec<(String, S
     facets.map(|(what, is)| (what.to_owned(), is)).collect()
 }
 
-/// What is to be known of runs that may be compared.
 pub(super) fn remarks(baseline: &Side, candidate: &Side) -> Vec<String> {
     let runs = baseline.runs.iter().chain(&candidate.runs);
     let reported = runs.filter_map(|run| {
@@ -192,7 +187,7 @@ fn load(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
 }
 
 fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
-    // A record without its plan is compared by what its manifest says.
+    // Without a stored plan the manifest is compared.
     if first.plan.is_null() || other.plan.is_null() {
         return None;
     }
@@ -204,9 +199,9 @@ fn plan(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
     ))
 }
 
-/// The data that a test reads: of the same name, and not the same.
+/// Data files with equal names and different content.
 fn data(first: &ComparedRun, other: &ComparedRun) -> Option<String> {
-    // The first one is the test itself, whose plan is compared.
+    // The first file is the test, whose plan is compared.
     let files = |run: &ComparedRun| {
         let manifest = &run.run.as_ref()?.manifest;
         Some(
@@ -261,8 +256,8 @@ fn host(run: &Run) -> String {
     format!("{cpus}{cpu}{limit}")
 }
 
-/// A plan as far as it changes what is measured: its target and places in files left out, and what was hidden made alike, because each
-/// run hides it in its own way. `path` says where in the plan it stands.
+/// The plan without target and file positions, with redactions made equal. `path` is the position
+/// in the plan.
 fn meant(plan: &Value, target: &str, path: &str) -> Value {
     match plan {
         Value::Object(members) => {
@@ -274,7 +269,7 @@ fn meant(plan: &Value, target: &str, path: &str) -> Value {
             kept.collect()
         }
         Value::Array(items) => {
-            // Nothing in a list is left out but places.
+            // In lists only positions are dropped.
             let items = items
                 .iter()
                 .map(|item| meant(item, target, &format!("{path}[]")));
@@ -297,7 +292,7 @@ fn place(path: &str, name: &str) -> String {
     }
 }
 
-/// The text with everything that was hidden replaced by the same word.
+/// Replaces redaction marks by one word.
 fn unhidden(text: &str) -> String {
     const OPEN: &str = "‹redacted:";
     let mut out = String::new();
@@ -313,7 +308,6 @@ fn unhidden(text: &str) -> String {
     out + rest
 }
 
-/// The first place at which two values differ, and what stands there.
 fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
     match (a, b) {
         _ if a == b => None,
@@ -340,7 +334,6 @@ fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)
     }
 }
 
-/// A value, short enough for a line.
 fn shown(value: &Value) -> String {
     const LONGEST: usize = 60;
     let text = value.to_string();

@@ -1,5 +1,5 @@
-//! What is compared: a figure of a run, named as criteria name theirs, and its value. A percentile that lies among requests without
-//! an answer, or has too few samples beyond it, has none.
+//! Figures to compare, named as in criteria. A percentile among the unanswered, or with too few
+//! samples, has no value.
 
 use measure::TimeKind;
 use plan::{
@@ -15,33 +15,28 @@ use analysis::{
     summary::Row,
 };
 
-/// A figure to be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// As it is written.
     pub text: String,
-    /// Which figure.
     pub metric: Metric,
-    /// Of which label, scenario or group; none: of all requests.
+    /// `None` means all requests.
     pub of: Option<String>,
 }
 
-/// How values are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureUnit {
-    /// Nanoseconds; less is better.
+    /// Less is better.
     Nanoseconds,
-    /// A share of requests; less is better.
+    /// Share of requests; less is better.
     Share,
-    /// Per second; more is better.
+    /// More is better.
     PerSecond,
 }
 
-/// Reads a figure: `p99`, `iteration p95 of "checkout"`, `errors of "*/orders"` (where that is one row), `rate`.
+/// Parses `p99`, `iteration p95 of "checkout"`, `errors of "*/orders"` (if it is one row), `rate`.
 ///
-/// # Errors
-/// When the text names none, or one that runs cannot be compared by.
+/// # Errors Unknown or not comparable.
 pub fn read(text: &str) -> Result<Subject, GrammarError> {
     let (metric, of) = parse_subject(text)?;
     let fault = match &metric {
@@ -65,22 +60,20 @@ pub fn read(text: &str) -> Result<Subject, GrammarError> {
     })
 }
 
-/// Why a percentile of few requests has no value.
 const TOO_FEW: &str = "has too few requests beyond it";
 
-/// Those that a row has; others are computed from the record, where there is one.
+/// In rows; others come from the record.
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 fn is_kept(q: f64) -> bool {
     QUANTILES.iter().any(|kept| is(*kept, q))
 }
 
-/// Whether two shares are the same, however they were written.
 fn is(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
-/// The time that a report of the first run would speak of first: which, and of what.
+/// Headline time of the first run, and its label.
 pub(super) fn headline(baseline: &Side) -> (SpanFilter, Option<String>) {
     let Some(first) = baseline.runs.first() else {
         return (SpanFilter::Response, None);
@@ -93,14 +86,14 @@ pub(super) fn headline(baseline: &Side) -> (SpanFilter, Option<String>) {
             let row = summary.headline_stats().filter(|_| is_one_of_several);
             (SpanFilter::Iteration, row.map(|(row, _)| row.text.clone()))
         }
-        // What another tool calls a time is called so; of a closed loop it is the service's.
+        // For a closed loop the service time; imported times keep their name.
         TimeKind::Service if summary.run.imported_from.is_none() => (SpanFilter::Service, None),
         _ => (SpanFilter::Response, None),
     }
 }
 
-/// What is judged where nobody says: the middle and the tail of the headline time, errors, and in closed loops the rate. Few, because
-/// each figure more takes from what can be said of the others.
+/// Default figures: median and tail of the headline time, errors, and the rate in closed loops.
+/// Each further figure weakens the others.
 pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     let (span, of) = headline(baseline);
     let mut subjects = vec![of_time(span, 0.5, of.clone()), of_time(span, 0.99, of)];
@@ -109,8 +102,8 @@ pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
         subjects.insert(0, plain("rate", Metric::Rate, None));
     }
     subjects.push(plain("errors", Metric::Errors, None));
-    // What no run tells can never be shown: it would keep a verdict away for good. A percentile with too few requests beyond it is
-    // another matter: it stays, and is inconclusive by its name. Without it a tail that got worse would pass.
+    // A figure that no run reports is dropped. A percentile with too few samples stays and is
+    // inconclusive, otherwise a worse tail would pass.
     let runs = || baseline.runs.iter().chain(&candidate.runs);
     subjects.retain(|subject| {
         runs().any(|run| subject.value(run).is_some() || subject.missing(run) == TOO_FEW)
@@ -118,7 +111,7 @@ pub(super) fn usual(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     subjects
 }
 
-/// What is asked for and no run, or not every run, has a row for: a line about the first.
+/// A message about the first figure that some run has no row for.
 #[must_use]
 pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Option<String> {
     let mut runs = baseline.runs.iter().chain(&candidate.runs);
@@ -137,7 +130,7 @@ pub fn without_row(subject: &Subject, baseline: &Side, candidate: &Side) -> Opti
     })
 }
 
-/// Median and tail of each endpoint that both sides have, where there are several.
+/// Median and tail of each endpoint that both sides have.
 pub(super) fn of_endpoints(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     let (Some(first), Some(second)) = (baseline.runs.first(), candidate.runs.first()) else {
         return Vec::new();
@@ -164,7 +157,6 @@ pub(super) fn of_endpoints(baseline: &Side, candidate: &Side) -> Vec<Subject> {
     subjects.collect()
 }
 
-/// A percentile of a time.
 pub(super) fn of_time(span: SpanFilter, q: f64, of: Option<String>) -> Subject {
     let name = format!("p{}", record::units::decimal(q * 100.0));
     let before = match span {
@@ -188,13 +180,12 @@ fn plain(name: &str, metric: Metric, of: Option<String>) -> Subject {
     Subject { text, metric, of }
 }
 
-/// A name as it is asked for.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 impl Subject {
-    /// The same, of one kind of time on both sides: where some runs have response times and others none, of service times.
+    /// The same kind of time on both sides: service time if a run has no response time.
     pub(super) fn alike(self, baseline: &Side, candidate: &Side) -> Subject {
         let Metric::Time(SpanFilter::Response, stat) = self.metric else {
             return self;
@@ -212,7 +203,6 @@ impl Subject {
         }
     }
 
-    /// How its values are to be read.
     #[must_use]
     pub fn unit(&self) -> FigureUnit {
         match self.metric {
@@ -222,10 +212,10 @@ impl Subject {
         }
     }
 
-    /// Which time of this row it is of; none of what is no time.
+    /// `None` if it is not a time.
     pub(super) fn kind_in(&self, row: &Row) -> Option<TimeKind> {
         match self.metric {
-            // In a closed loop nothing is due before it is sent.
+            // A closed loop has no response time.
             Metric::Time(SpanFilter::Response, _) if row.response.is_none() => {
                 Some(TimeKind::Service)
             }
@@ -238,7 +228,6 @@ impl Subject {
         }
     }
 
-    /// The rows among which it is one.
     fn rows<'a>(&self, entrant: &'a ComparedRun) -> &'a [Row] {
         let summary = &entrant.summary;
         match self.metric {
@@ -248,7 +237,7 @@ impl Subject {
         }
     }
 
-    /// Those that its name fits: a row that is called exactly so, else all that the pattern fits.
+    /// A row with this exact name, otherwise all that match the pattern.
     fn fitting<'a>(&self, of: &str, rows: &'a [Row]) -> impl Iterator<Item = &'a Row> {
         let is_exact = rows.iter().any(|row| row.text == of);
         rows.iter().filter(move |row| {
@@ -260,12 +249,12 @@ impl Subject {
         })
     }
 
-    /// The row that it is of; none where there is none, or several.
+    /// `None` without a row, or with several.
     pub(super) fn row<'a>(&self, entrant: &'a ComparedRun) -> Option<&'a Row> {
         let summary = &entrant.summary;
         let rows = self.rows(entrant);
         let Some(of) = &self.of else {
-            // Of what spans requests there is no row of all; one scenario, or group, is all of them.
+            // Without a name, the only scenario or group.
             return match (self.metric.over_requests(), rows) {
                 (Some(_), [one]) => Some(one),
                 (Some(_), _) => None,
@@ -277,7 +266,6 @@ impl Subject {
         fitting.next().is_none().then_some(row)
     }
 
-    /// Why a run has no value of it.
     pub(super) fn missing(&self, entrant: &ComparedRun) -> &'static str {
         let Some(row) = self.row(entrant) else {
             return "has no such row, or several";
@@ -302,7 +290,7 @@ impl Subject {
         }
     }
 
-    /// Whether a row has too few requests for this percentile: of other tools' files it is left out then.
+    /// Imported percentiles are omitted for few requests.
     fn has_few(&self, row: &Row) -> bool {
         const ENOUGH_BEYOND: f64 = 10.0;
         match self.metric {
@@ -311,7 +299,6 @@ impl Subject {
         }
     }
 
-    /// Its value in a run.
     pub(super) fn value(&self, entrant: &ComparedRun) -> Option<f64> {
         let row = self.row(entrant)?;
         match self.metric {
@@ -331,7 +318,7 @@ impl Subject {
     }
 }
 
-/// The statistics of a time; where only service times are known, those are what was asked for as response times of a closed loop.
+/// In a closed loop, service time replaces response time.
 fn stats(row: &Row, span: SpanFilter) -> Option<&Stats> {
     match span {
         SpanFilter::Response => row.response.as_ref().or(row.service.as_ref()),
@@ -349,7 +336,6 @@ fn of_stats(stats: &Stats, stat: Stat) -> Option<f64> {
     }
 }
 
-/// A percentile that the row has.
 fn kept(stats: &Stats, q: f64) -> Option<&Figure> {
     let figures = [&stats.p50, &stats.p90, &stats.p95, &stats.p99, &stats.p999];
     let mut kept = QUANTILES.into_iter().zip(figures);

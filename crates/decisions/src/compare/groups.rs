@@ -1,6 +1,5 @@
-//! Several runs against several: each run is one value. Times and rates are compared by their ratio, shares of errors by their
-//! difference; the estimate is the median of all differences, the interval that of the rank-sum test, and of several judged figures
-//! the p-values are Holm's.
+//! Compares groups of runs, one value per run. Times and rates as ratios, error shares as
+//! differences. Median of differences, rank-sum interval, Holm's p-values.
 
 use plan::mutant::{self, Mutant};
 use statistics::{Tails, adjusted, hodges_lehmann, mann_whitney};
@@ -9,7 +8,7 @@ use super::{
     Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Side, Subject, judge, text,
 };
 
-/// Compares these figures, which count as one family.
+/// The figures count as one family.
 pub(super) fn compare_groups(
     baseline: &Side,
     candidate: &Side,
@@ -70,7 +69,6 @@ fn compared(
     compared
 }
 
-/// One figure alone, of runs of which nothing else is known: the distance, and what follows.
 #[must_use]
 pub fn one_figure(
     unit: FigureUnit,
@@ -84,7 +82,7 @@ pub fn one_figure(
     Some((change, outcome))
 }
 
-/// The distance between what is known of every run; none where something is not.
+/// The change; `None` if a value is missing.
 pub(super) fn change(
     unit: FigureUnit,
     baseline: &[Option<f64>],
@@ -93,7 +91,7 @@ pub(super) fn change(
 ) -> Option<Change> {
     let values = || baseline.iter().chain(candidate);
     if unit != FigureUnit::Share && values().all(|value| *value == Some(0.0)) {
-        // Whole milliseconds of a tool that has no finer ones.
+        // Whole milliseconds of a coarse tool.
         let zeros = [baseline, candidate].map(|side| vec![Some(0.0); side.len()]);
         return change(FigureUnit::Share, &zeros[0], &zeros[1], asked);
     }
@@ -106,7 +104,7 @@ pub(super) fn change(
         (first, second) = (first.repeat(4), second.repeat(4));
     }
     let shift = hodges_lehmann(&first, &second, asked.confidence)?;
-    // As bad as the first group by all of the margin.
+    // Exactly the margin worse.
     let margin = match unit {
         FigureUnit::Nanoseconds => asked.margin.ln_1p(),
         FigureUnit::PerSecond => (-asked.margin).ln_1p(),
@@ -120,7 +118,7 @@ pub(super) fn change(
     } else {
         upper
     };
-    // Too few runs can never have a small one: then the interval says what there is to say.
+    // Too few runs cannot reach a small p-value; then the interval decides.
     let is_enough = shift.confidence >= asked.confidence;
     let p_value = |p: f64| is_enough.then_some(p);
     Some(Change {
@@ -132,7 +130,7 @@ pub(super) fn change(
     })
 }
 
-/// Where distances are differences: logarithms of times and rates, shares as they are. None of what has no logarithm.
+/// Logarithms of times and rates; shares unchanged. `None` without a logarithm.
 fn scale(unit: FigureUnit, value: f64) -> Option<f64> {
     match unit {
         FigureUnit::Share => Some(value),
@@ -140,7 +138,6 @@ fn scale(unit: FigureUnit, value: f64) -> Option<f64> {
     }
 }
 
-/// A distance as it is told.
 pub(super) fn unscale(unit: FigureUnit, distance: f64) -> f64 {
     match unit {
         FigureUnit::Share => distance,
@@ -163,7 +160,6 @@ mod tests {
         hint_decides: false,
     };
 
-    /// Runs of which a figure varies by so much from one to the next.
     fn runs(random: &mut Rng, n: usize, mean: f64, variation: f64) -> Vec<Option<f64>> {
         let mut run = || {
             let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -193,7 +189,7 @@ mod tests {
             let (low, high) = change.interval.unwrap();
             held += usize::from(low <= 0.0 && 0.0 <= high);
         }
-        // Exact: 1 of 31.5 runs of the test; 100 of 2000 would be 5 %.
+        // Exact: 1 of 31.5 runs; 5 % would be 100 of 2000.
         assert!((40..=100).contains(&alarms), "{alarms} of 2000");
         assert_eq!(regressions, 0);
         assert!(held >= 1900, "{held} of 2000");

@@ -1,23 +1,21 @@
-//! When two sides that are run in pairs are looked at, and how sure each look must be. Who looks after each pair and ends at the first
-//! difference finds one by chance sooner or later; so the looks are few, named beforehand, and share what may be found by chance. Who runs
-//! the pairs is elsewhere.
+//! Interim analyses of paired runs. They are few and planned, and share the false-positive rate.
 
 use super::{CONFIDENCE, Comparison, FigureOutcome};
 
-/// So few pairs tell chance from change.
+/// Minimum number of pairs.
 pub const FEWEST: u32 = 4;
-/// The pairs after which is looked; the last look is at the end. Four pairs cannot be as sure as one look of several must be.
+/// Numbers of pairs at interim analyses; the last one is at the end. Four pairs cannot reach the
+/// confidence of one among several.
 const PLANNED: [u32; 5] = [5, 7, 10, 14, 20];
 
-/// The looks at pairs as they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterimPlan {
-    /// The pairs after which is looked, in order.
+    /// Numbers of pairs, ascending.
     pub after: Vec<u32>,
 }
 
 impl InterimPlan {
-    /// Those of so many pairs at most.
+    /// For at most this many pairs.
     #[must_use]
     pub fn new(most: u32) -> InterimPlan {
         let planned = PLANNED.into_iter().filter(|pairs| *pairs < most);
@@ -26,33 +24,34 @@ impl InterimPlan {
         }
     }
 
-    /// How sure a look after so many pairs must be; none where no look is planned.
+    /// Confidence required after `pairs` pairs; `None` if no analysis is planned.
     #[must_use]
     pub fn confidence_after(&self, pairs: u32) -> Option<f64> {
         let is_planned = self.after.contains(&pairs);
         is_planned.then(|| 1.0 - self.each())
     }
 
-    /// The same of a look that is the last one because there is no time for more pairs: it has what the looks that never come would have had.
+    /// Confidence for a final analysis that comes early for lack of time: it uses what the
+    /// remaining ones would have had.
     #[must_use]
     pub fn confidence_at_end(&self, pairs: u32) -> f64 {
         let before = self.after.iter().filter(|after| **after < pairs).count();
         1.0 - (1.0 - CONFIDENCE - self.each() * before as f64)
     }
 
-    /// What each look may find by chance.
+    /// False-positive rate of each analysis.
     fn each(&self) -> f64 {
         (1.0 - CONFIDENCE) / self.after.len().max(1) as f64
     }
 }
 
-/// Whether more pairs are not needed: something has regressed, or everything that is judged is known.
+/// Whether the result is final: a regression, or all figures known.
 #[must_use]
 pub fn is_decided(comparison: &Comparison) -> bool {
     !comparison.method.is_hint() && comparison.verdict != FigureOutcome::Inconclusive
 }
 
-/// Whether the first side goes first in a pair: A B, B A, A B, …, or the other way round.
+/// Order within pairs: A B, B A, A B, …, or the reverse.
 #[must_use]
 pub fn is_a_first(pair: u32, seed: u64) -> bool {
     (u64::from(pair) ^ seed) & 1 == 0
@@ -69,7 +68,6 @@ mod tests {
 
     const PAIRS: u32 = 10;
 
-    /// What the last look of a simulated comparison of one figure says.
     struct InterimResult {
         pairs: u32,
         is_different: bool,
@@ -87,7 +85,7 @@ mod tests {
         }
     }
 
-    /// Runs of both sides, of which a figure varies by 2 % from one to the next, looked at as planned.
+    /// Values vary by 2 % between runs.
     fn simulated(random: &mut Rng, by: f64) -> InterimResult {
         let looks = InterimPlan::new(PAIRS);
         let [mut a, mut b] = [Vec::new(), Vec::new()];
@@ -126,7 +124,7 @@ mod tests {
             .iter()
             .filter(|seen| seen.outcome == FigureOutcome::Regressed);
         assert_eq!(regressed.count(), 0);
-        // Nothing is gained by looking before the end unless it often ends there.
+        // Interim analyses pay only if they often end early.
         let early = seen.iter().filter(|seen| seen.pairs < PAIRS).count();
         assert!(early >= 800, "{early} of 1000");
     }
@@ -154,7 +152,7 @@ mod tests {
                 let before = before.count() as f64 * looks.each();
                 assert!((before + last - 0.05).abs() < 1e-12, "{most} {pairs}");
             }
-            // A look that could never show anything is none.
+            // An analysis must be able to show something.
             for pairs in &looks.after {
                 let least = statistics::smallest_p(*pairs as usize, *pairs as usize);
                 assert!(least <= looks.each(), "{most}: after {pairs}");

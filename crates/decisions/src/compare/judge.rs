@@ -1,12 +1,12 @@
-//! What follows from a distance and its interval: a figure has regressed where the whole interval lies beyond the margin, has not
-//! where all of it lies before that, and nothing is shown between. Of several figures the p-values count among all of them.
+//! Judges a change by its interval: a regression if all of it is beyond the margin, none if all is
+//! before, otherwise inconclusive. p-values count among all figures.
 
 use super::{CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit};
 
-/// An interval that is less sure says nothing, whoever would have it decide.
+/// Minimum confidence of an interval.
 const LEAST: f64 = 0.9 - 1e-9;
 
-/// How much worse, in the terms of the change, is no regression yet.
+/// In units of the change.
 pub(super) fn margin(unit: FigureUnit, asked: &CompareConfig) -> f64 {
     match unit {
         FigureUnit::Share => asked.error_margin,
@@ -14,7 +14,7 @@ pub(super) fn margin(unit: FigureUnit, asked: &CompareConfig) -> f64 {
     }
 }
 
-/// The interval turned so that more is worse.
+/// Turned so that larger is worse.
 pub(super) fn worsening(unit: FigureUnit, (low, high): (f64, f64)) -> (f64, f64) {
     match unit {
         FigureUnit::PerSecond => (-high, -low),
@@ -22,7 +22,7 @@ pub(super) fn worsening(unit: FigureUnit, (low, high): (f64, f64)) -> (f64, f64)
     }
 }
 
-/// The same of one look among several, which may find less by chance than one alone.
+/// The confidence for one of several analyses.
 pub(super) fn least(asked: &CompareConfig) -> f64 {
     if asked.confidence > CONFIDENCE {
         asked.confidence - 1e-9
@@ -31,7 +31,6 @@ pub(super) fn least(asked: &CompareConfig) -> f64 {
     }
 }
 
-/// What follows from a change.
 pub(super) fn outcome(unit: FigureUnit, change: &Change, asked: &CompareConfig) -> FigureOutcome {
     let Some(interval) = change
         .interval
@@ -43,7 +42,7 @@ pub(super) fn outcome(unit: FigureUnit, change: &Change, asked: &CompareConfig) 
     let margin = margin(unit, asked);
     let is_shown = |p: Option<f64>| p.is_none_or(|p| p <= 1.0 - asked.confidence);
     if low > margin {
-        // Of several figures one may lie there by chance.
+        // Of several figures one may be beyond by chance.
         return if is_shown(change.p_beyond_margin) {
             FigureOutcome::Regressed
         } else {

@@ -1,5 +1,4 @@
-//! What is not like the rest: a run that lies far from the others of its group, and a stretch of a run that lies far from the rest of
-//! it. Neither is left out of anything; both are named, because a pause that a machine made is no property of what was tested.
+//! Finds outlying runs and periods. They are reported, not excluded.
 
 use measure::TimeKind;
 use record::units;
@@ -8,12 +7,11 @@ use statistics::{median, outliers};
 use super::{ComparedRun, Side, figure};
 use analysis::figures::Sampled;
 
-/// More of a run than this share cannot be unlike the rest of it.
+/// Maximum share of a run that can be outlying.
 const MOST: f64 = 1.0 / 3.0;
-/// A stretch is named when it is so many times as slow, or as fast, as the rest.
+/// Minimum factor.
 const MUCH: f64 = 2.0;
 
-/// Sentences about runs and stretches that are unlike the others.
 pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
     let (span, headline) = figure::headline(baseline);
     let mut reported = Vec::new();
@@ -29,7 +27,7 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
         }
         let subject = figure::of_time(span, 0.99, headline.clone());
         let values = side.runs.iter().map(|run| subject.value(run));
-        // Of a run of which it is not known nothing is said.
+        // Skipped if a value is unknown.
         let Some(values) = values.collect::<Option<Vec<f64>>>() else {
             continue;
         };
@@ -60,7 +58,6 @@ pub(super) fn find(baseline: &Side, candidate: &Side) -> Vec<String> {
     reported
 }
 
-/// The longest stretch of a run that is unlike the rest of it.
 fn stretch(entrant: &ComparedRun) -> Option<String> {
     let run = entrant.run.as_ref()?;
     let kind = if entrant.summary.all.response.is_some() {

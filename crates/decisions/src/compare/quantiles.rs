@@ -1,32 +1,26 @@
-//! The whole distribution of the headline time, quantile by quantile: p50 and p99 may move in opposite directions, and a mean of both
-//! would hide it. For looking at: nothing of it is judged.
+//! Compares the distribution of the headline time by quantile. Not judged.
 
 use measure::TimeKind;
 use serde::Serialize;
 
 use super::{Change, Compared, FigureOutcome, Side, Subject, figure, middle};
 
-/// The quantiles that are looked at.
 const LOOKED_AT: [f64; 11] = [
     0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999,
 ];
 
-/// A quantile of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Quantile {
-    /// Which, as a share.
     pub share: f64,
-    /// The middle of the first group's runs, in nanoseconds.
+    /// Median over runs.
     pub baseline_ns: f64,
-    /// The middle of the second's.
+    /// Median over runs.
     pub candidate_ns: f64,
-    /// How far the second lies from the first.
     pub change: Change,
-    /// What would follow if it were judged, alone.
+    /// As if judged alone.
     pub outcome: FigureOutcome,
 }
 
-/// Those that are known of every run, and what they are of.
 pub(super) fn compare_quantiles(
     baseline: &Side,
     candidate: &Side,

@@ -1,5 +1,4 @@
-//! One run against one: a hint. Each is resampled from its own windows of time, which tells how chancy its figure is while the run
-//! lasted, and nothing of how one run differs from the next of the same thing. What was never recorded is a figure alone.
+//! Compares one run with one, as a hint: resampling shows variation within a run, not between runs.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -12,18 +11,16 @@ use super::{
     groups, judge, text,
 };
 
-/// Two runs.
 pub(super) struct Pair<'a> {
     sides: [&'a Side; 2],
-    /// What was drawn last of each: figures of one row come one after the other.
+    /// Cached resamples of the last row.
     drawn: [RefCell<Option<DrawnRows>>; 2],
 }
 
-/// What was drawn of a row, and of which of its times; nothing where there is too little to draw from.
+/// `None` with too few windows.
 type DrawnRows = ((LabelId, Option<TimeKind>), Option<Rc<BootstrapSamples>>);
 
 impl<'a> Pair<'a> {
-    /// The first run of each side.
     pub fn new(baseline: &'a Side, candidate: &'a Side) -> Pair<'a> {
         Pair {
             sides: [baseline, candidate],
@@ -31,7 +28,6 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Compares these figures.
     pub fn compare(&self, subjects: &[Subject], asked: &CompareConfig) -> Vec<Compared> {
         let [Some(first), Some(second)] = self.sides.map(|side| side.runs.first()) else {
             return Vec::new();
@@ -67,7 +63,7 @@ impl<'a> Pair<'a> {
     ) -> Option<Change> {
         let unit = subject.unit();
         let [first, second] = [values[0]?, values[1]?];
-        // Nothing has no ratio but to itself.
+        // No ratio to zero.
         if unit != FigureUnit::Share && first != second && (first <= 0.0 || second <= 0.0) {
             return None;
         }
@@ -87,7 +83,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Where the distance of resamples lies; none where there are too few windows, or where it lies beyond what was answered.
+    /// `None` with too few windows, or among the unanswered.
     fn interval(&self, subject: &Subject, runs: [&ComparedRun; 2]) -> Option<(f64, f64)> {
         let figures = |side: usize| {
             self.drawn(side, subject, runs[side])?
@@ -104,7 +100,7 @@ impl<'a> Pair<'a> {
         let mut distances: Vec<f64> = distances.collect::<Option<_>>()?;
         distances.sort_by(f64::total_cmp);
         let outside = ((1.0 - CONFIDENCE) / 2.0 * distances.len() as f64) as usize;
-        // A time is known as well as a row of the grid is high.
+        // Times are as exact as the grid.
         let blur = match subject.unit() {
             FigureUnit::Nanoseconds => bootstrap::blur(),
             FigureUnit::Share | FigureUnit::PerSecond => 0.0,

@@ -1,4 +1,4 @@
-//! What a comparison says in words: changes with their intervals, what follows, and how far to believe it.
+//! Text of comparisons.
 
 use record::units;
 
@@ -6,7 +6,6 @@ use super::{
     Change, CompareConfig, Compared, FigureOutcome, FigureUnit, Method, Side, Subject, judge,
 };
 
-/// A value of a figure.
 #[must_use]
 pub fn value(unit: FigureUnit, value: f64) -> String {
     match unit {
@@ -16,7 +15,7 @@ pub fn value(unit: FigureUnit, value: f64) -> String {
     }
 }
 
-/// A change with its interval: `+8.1 %  (95 %: +6.2 to +9.9)`, of shares `+0.30 points  (95 %: +0.21 to +0.42)`.
+/// `+8.1 %  (95 %: +6.2 to +9.9)`; shares `+0.30 points  (95 %: +0.21 to +0.42)`.
 #[must_use]
 pub fn change(unit: FigureUnit, change: &Change) -> String {
     let estimate = format!("{} {}", signed(unit, change.estimate), unit_of(unit));
@@ -38,7 +37,7 @@ fn unit_of(unit: FigureUnit) -> &'static str {
     }
 }
 
-/// In percent, or in percentage points, with its sign.
+/// Percent or percentage points, signed.
 fn signed(unit: FigureUnit, value: f64) -> String {
     let text = unsigned(unit, value.abs());
     let is_nothing = text.chars().all(|c| c == '0' || c == '.');
@@ -60,7 +59,7 @@ fn unsigned(unit: FigureUnit, value: f64) -> String {
     }
 }
 
-/// The same, rounded up: what is no larger than this is no larger than what is told.
+/// Rounded up.
 fn at_most(unit: FigureUnit, value: f64) -> String {
     let step = match unit {
         FigureUnit::Share => 1e-4,
@@ -69,13 +68,12 @@ fn at_most(unit: FigureUnit, value: f64) -> String {
     unsigned(unit, (value / step - 1e-9).ceil() * step)
 }
 
-/// How large a change is, without its sign: `7.1 %`, of shares `0.30 points`.
+/// `7.1 %`; shares `0.30 points`.
 #[must_use]
 pub fn amount(unit: FigureUnit, change: f64) -> String {
     format!("{} {}", unsigned(unit, change.abs()), unit_of(unit))
 }
 
-/// What follows of a figure.
 pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
     let unit = compared.unit;
     let bound = judge::margin(unit, asked);
@@ -91,7 +89,7 @@ pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
     }
     let (low, high) = judge::worsening(unit, interval);
     match compared.outcome {
-        // Without a p-value it is a hint, and hints raise no alarm.
+        // Without a p-value it is a hint, which raises no alarm.
         FigureOutcome::Regressed if change.p.is_none() => beyond(unit, asked),
         FigureOutcome::Regressed => format!("REGRESSED {}", beyond(unit, asked)),
         FigureOutcome::Improved => "improved".to_owned(),
@@ -121,7 +119,6 @@ pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
     }
 }
 
-/// A figure that is shown and not judged raises no alarm.
 pub(super) fn looked_at(mut compared: Compared, asked: &CompareConfig) -> Compared {
     if compared.outcome == FigureOutcome::Regressed {
         compared.text = beyond(compared.unit, asked);
@@ -146,7 +143,6 @@ fn without_zeros(unit: FigureUnit, value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Why a figure cannot be compared.
 pub(super) fn unknown(subject: &Subject, baseline: &Side, candidate: &Side) -> String {
     let mut runs = baseline.runs.iter().chain(&candidate.runs);
     match runs.find(|run| subject.value(run).is_none()) {
@@ -155,7 +151,6 @@ pub(super) fn unknown(subject: &Subject, baseline: &Side, candidate: &Side) -> S
     }
 }
 
-/// How it was compared, and what that is worth.
 pub(super) fn method(
     baseline: &Side,
     candidate: &Side,
@@ -187,7 +182,6 @@ pub(super) fn method(
     }
 }
 
-/// All of it in a sentence.
 pub(super) fn sentence(
     judged: &[Compared],
     verdict: FigureOutcome,
@@ -218,7 +212,7 @@ pub(super) fn sentence(
     }
 }
 
-/// The margins of what is judged: `5 %`, `5 % (errors: 0.1 points)`.
+/// `5 %`, `5 % (errors: 0.1 points)`.
 #[must_use]
 pub fn margins(judged: &[Compared], asked: &CompareConfig) -> String {
     let is_there = |is_share: bool| {

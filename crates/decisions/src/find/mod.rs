@@ -1,6 +1,6 @@
-//! The load line of a service, the highest load at which everything that is asked for holds: how it is searched ([`search`]), and what a
-//! probe's record says (`probe`), what came of it (`answer`, `above`), and what a sweep over users says ([`sweep`]);
-//! [`simulated`] are services to prove it with.
+//! Search for the load line, the highest load at which all criteria hold: [`search`] plans probes,
+//! `probe` evaluates them, `answer` and `above` describe results, [`sweep`] handles users,
+//! [`simulated`] has test services.
 
 mod overload;
 mod probe;

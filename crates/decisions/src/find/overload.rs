@@ -1,6 +1,5 @@
-//! What happens above the load line, in words, of the probes that failed there: errors, latency that grows without bound, or one that
-//! rises while the service keeps up. A resource is named only where what was measured beside the load shows it. Which probes failed, and
-//! what was asked, is `answer`'s.
+//! Describes what happens above the load line: errors, latency without bound, or rising latency.
+//! Resources are named only with evidence.
 
 use plan::criteria::{Metric, parse_criterion};
 use record::units;
@@ -8,17 +7,17 @@ use record::units;
 use super::result::ProbeRow;
 use analysis::saturation::THREADS;
 
-/// A service that answers this share of what comes keeps up, and one that answers less than the other does not.
+/// Share of answered requests from which a service keeps up.
 const KEEPS_UP: f64 = 0.97;
 const FALLS_BEHIND: f64 = 0.95;
-/// Levels so far apart, with answers so near each other, tell that these do not grow any more.
+/// Levels this far apart with similar throughput show saturation.
 const APART: f64 = 1.1;
 const FLAT: f64 = 1.1;
-/// What takes at most so many times as long as where everything held is answered as soon as there.
+/// Service times up to this factor count as equal.
 const AS_SOON: f64 = 1.3;
 
-/// What happens in the probes that failed, the lowest first, beside those that held; `level` is the lowest that failed in words, `fails`
-/// what does not hold there.
+/// `rows` failed, lowest first; `held` passed. `level` is the lowest that failed, `fails` its
+/// criteria.
 pub(super) fn describe(
     (rows, held): (&[&ProbeRow], &[&ProbeRow]),
     slos: &[String],
@@ -44,7 +43,7 @@ pub(super) fn describe(
         (_, Some(unbounded)) if !keeps_up => format!("latency grows without bound: {unbounded}"),
         (_, unbounded) if keeps_up => {
             let above = unbounded.map_or_else(String::new, |above| format!("; far above, {above}"));
-            // What fails may be another figure: of the server's, or of the generator's.
+            // The failure may be a metric of server or generator.
             let rises = if is_late(nearest, slos) {
                 "latency rises but "
             } else {
@@ -56,11 +55,10 @@ pub(super) fn describe(
     })
 }
 
-/// That errors are what fails: those of the most frequent cause.
 fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
     let cause = row.cause.as_ref()?;
     let mut failing = failing(row, slos);
-    // Of a percentile, what is never answered lies beyond every bound.
+    // Unanswered requests exceed every percentile's bound.
     let is_it = failing.any(|(metric, beyond)| {
         metric == Metric::Errors || (cause.class != "failed" && cause.share * 2.0 >= beyond)
     });
@@ -76,7 +74,7 @@ fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
     })
 }
 
-/// What is beyond its bound, and by what share of what was counted for it.
+/// Exceeded criteria with their share of violations.
 fn failing<'a>(row: &'a ProbeRow, slos: &'a [String]) -> impl Iterator<Item = (Metric, f64)> + 'a {
     slos.iter().zip(&row.beyond).filter_map(|(slo, beyond)| {
         let criterion = parse_criterion(slo).ok()?;
@@ -86,12 +84,11 @@ fn failing<'a>(row: &'a ProbeRow, slos: &'a [String]) -> impl Iterator<Item = (M
     })
 }
 
-/// Whether a time is what fails.
 fn is_late(row: &ProbeRow, slos: &[String]) -> bool {
     failing(row, slos).any(|(metric, _)| matches!(metric, Metric::Time(..)))
 }
 
-/// Whether requests wait for a connection of the test's rather than for the service, which answers as soon as where everything held.
+/// Whether requests wait for the test's own connections while the service stays fast.
 fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
     let below = held.iter().filter_map(|row| row.service).max();
     let known = row.wait.zip(row.service).zip(below);
@@ -100,7 +97,7 @@ fn is_held_up_by_us(row: &ProbeRow, held: &[&ProbeRow]) -> bool {
     })
 }
 
-/// What says that latency grows without bound; none where nothing does.
+/// Evidence of unbounded latency, if any.
 fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     let after: Vec<(&ProbeRow, f64, f64)> = rows
         .iter()
@@ -121,7 +118,7 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
     );
     let is_flat = most(&came) >= APART * least(&came) && most(&answered) <= FLAT * least(&answered);
     let grows = after.iter().find(|(row, ..)| row.grows.is_some());
-    // What held was answered as well, and may have been more.
+    // Probes that held were answered too, and may have had more load.
     let held_most = |of: fn(&ProbeRow) -> Option<f64>| {
         held.iter().filter_map(|row| of(row)).fold(0.0, f64::max)
     };
@@ -158,7 +155,6 @@ fn unbounded(rows: &[&ProbeRow], held: &[&ProbeRow]) -> Option<String> {
 }
 
 impl ProbeRow {
-    /// Whether as much was answered as came, as far as is known.
     fn keeps_up(&self) -> bool {
         let known = self.came.zip(self.answered);
         self.grows.is_none() && known.is_some_and(|(came, answered)| answered >= KEEPS_UP * came)

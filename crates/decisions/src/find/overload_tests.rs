@@ -1,4 +1,4 @@
-//! Each sentence about what happens above the load line, of probes that show it, and none that they do not show.
+//! Sentences about overload, with and without evidence.
 
 use super::*;
 use crate::find::{Cause, search::ProbeReason};
@@ -6,7 +6,7 @@ use analysis::saturation::Reached;
 
 const SLOS: [&str; 2] = ["p99 < 200ms", "errors < 1%"];
 
-/// A probe that failed: its level, what came and what was answered, and the shares beyond both bounds.
+/// Level, arrivals and responses, shares beyond both bounds.
 fn row(level: f64, (came, answered): (f64, f64), beyond: [f64; 2]) -> ProbeRow {
     ProbeRow {
         level,
@@ -60,7 +60,6 @@ fn said(rows: &[ProbeRow]) -> String {
     described(rows, &[], &SLOS)
 }
 
-/// The same beside probes that held.
 fn described(rows: &[ProbeRow], held: &[ProbeRow], slos: &[&str]) -> String {
     let (rows, held): (Vec<&ProbeRow>, Vec<&ProbeRow>) =
         (rows.iter().collect(), held.iter().collect());
@@ -83,7 +82,7 @@ fn answers_that_do_not_grow_with_what_comes_are_an_overload() {
         said(&rows),
         "latency grows without bound: answers never exceed 418/s however many arrive"
     );
-    // Of one alone it is known what comes and what goes, and no more.
+    // One probe shows only its own rates.
     assert_eq!(
         said(&rows[..1]),
         "latency grows without bound: of 425/s that arrive 410/s are answered"
@@ -122,7 +121,7 @@ fn a_service_that_answers_what_comes_keeps_up_whatever_it_takes() {
 fn what_is_not_known_is_not_claimed() {
     let mut short = row(420.0, (420.0, 395.0), [0.4, 0.0]);
     let plain = "`p99 < 200ms` is 240 ms at 420/s";
-    // A few seconds in which latency rose look like that as well.
+    // A few seconds of rising latency look like that too.
     assert_eq!(said(&[short.clone()]), plain);
     (short.came, short.answered) = (None, None);
     assert_eq!(said(&[short]), plain);
@@ -148,11 +147,11 @@ fn errors_are_told_by_what_they_are() {
         of("timeout", "no answer in time"),
         "timeouts: 12.0 % at 420/s: no answer in time"
     );
-    // What has no answer is beyond every percentile's bound.
+    // Unanswered requests exceed every percentile.
     let refused = row(420.0, (420.0, 370.0), [0.12, 0.0]);
     let refused = with_cause(refused, "refused", "connection refused", 0.12);
     assert!(said(&[refused]).starts_with("errors: 12.0 % are not answered"));
-    // A few errors beside latency are not what fails.
+    // A few errors next to latency are not the cause.
     let slow = row(420.0, (420.0, 420.0), [0.4, 0.001]);
     let slow = with_cause(slow, "failed", "status 503", 0.001);
     assert!(said(&[slow]).starts_with("latency rises"));
@@ -199,7 +198,7 @@ fn a_service_is_not_blamed_for_the_tests_own_connections() {
         reported.contains("one of the test's own connections"),
         "{reported}"
     );
-    // Behind a service that is busy they wait too, and are answered later.
+    // With a busy service they wait too and are answered later.
     rows[0].service = Some(120_000_000);
     let reported = described(&rows, &held, &SLOS);
     assert!(

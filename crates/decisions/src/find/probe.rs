@@ -1,5 +1,4 @@
-//! What a probe's record says of what is asked for: how much lies beyond each bound, second by second. What a search makes of it is
-//! `search`'s.
+//! Evaluates a probe: violations of each criterion by second.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ use analysis::{
     verdict::{Judgement, Subject, bound, kind_of},
 };
 
-/// The share of samples that may lie beyond a criterion's bound, where it is a question of that: of percentiles and of shares of errors.
+/// Allowed share of violations, for percentiles and error shares.
 #[must_use]
 pub fn allowed(criterion: &Criterion) -> Option<f64> {
     if !matches!(criterion.op, Op::Less | Op::LessOrEqual) {
@@ -33,7 +32,7 @@ pub fn allowed(criterion: &Criterion) -> Option<f64> {
     (share > 0.0 && share < 1.0).then_some(share)
 }
 
-/// What a probe counted for each criterion: of those that are no question of shares, one sample that says what the verdict says.
+/// Violations by criterion. Other criteria count as one sample with the verdict.
 #[must_use]
 pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<ViolationTally> {
     let judged = |criterion: &Criterion| {
@@ -50,7 +49,7 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Viol
             seconds: match judged(criterion).map(|judged| (judged.judgement, judged.margin)) {
                 Some((Judgement::Pass, _)) => vec![(1.0, 0.0)],
                 Some((Judgement::Fail, _)) => vec![(1.0, 1.0)],
-                // What is not sure is what it looks like.
+                // An inconclusive result counts by its tendency.
                 Some((Judgement::Inconclusive, Some(margin))) => {
                     vec![(1.0, f64::from(u8::from(margin < 0.0)))]
                 }
@@ -61,7 +60,7 @@ pub fn tallies(run: &Run, summary: &Summary, criteria: &[Criterion]) -> Vec<Viol
     criteria.iter().map(tally).collect()
 }
 
-/// What was answered well per second while a phase of this name went on; none where no whole second of it is known.
+/// Successful responses per second in a phase; `None` without a whole second.
 #[must_use]
 pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     let index = run.manifest.phases_named(phase).next()?;
@@ -79,18 +78,17 @@ pub fn throughput(run: &Run, phase: &str) -> Option<f64> {
     (ns > 0).then(|| ok as f64 * 1e9 / ns as f64)
 }
 
-/// What came and what was answered while a phase of this name went on, in which so many iterations arrive per second; none of users, and
-/// where no whole second of it is known.
+/// Arrivals and responses in a phase with this planned rate; `None` for users or without a whole
+/// second.
 #[must_use]
 pub fn flow(run: &Run, phase: &str, planned: f64) -> Option<Flow> {
     let index = run.manifest.phases_named(phase).next()?;
     steady::of_phase(run, &moments::collect(run), index as usize, planned)
 }
 
-/// For each second, how many there were, and how many of them lie beyond what is allowed.
+/// Samples and violations by second.
 type Sums = BTreeMap<u64, (f64, f64)>;
 
-/// Samples and exceedances, second by second.
 fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
     let Ok(subject) = Subject::from_criterion(run, criterion) else {
         return Vec::new();
@@ -102,7 +100,6 @@ fn seconds(run: &Run, criterion: &Criterion) -> Vec<(f64, f64)> {
     sums.into_values().collect()
 }
 
-/// Samples, and those that took longer than the bound.
 fn slow_ones(run: &Run, subject: &Subject, kind: TimeKind, bound: u64) -> Sums {
     let mut sums = Sums::new();
     let of_kind = run.totals.windows.iter();
@@ -116,7 +113,6 @@ fn slow_ones(run: &Run, subject: &Subject, kind: TimeKind, bound: u64) -> Sums {
     sums
 }
 
-/// Requests that ended, and those that ended in errors.
 fn failed_ones(run: &Run, subject: &Subject) -> Sums {
     let mut sums = Sums::new();
     let history = &run.totals.history;
@@ -129,7 +125,7 @@ fn failed_ones(run: &Run, subject: &Subject) -> Sums {
         Some(run.manifest.phases.get(index)?.start_ns)
     });
     for (second, point) in curves.into_iter().flat_map(Curve::points) {
-        // A second in which the load still settled is not counted.
+        // Settling seconds are excluded.
         if point.span.0 < from_ns.unwrap_or(0) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What came of a search: the answer with its interval, in figures and in words, and a row for each probe. How it was searched is `search`'s.
+//! Result of a search: figures, text, and a row per probe.
 
 use record::units;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use super::{
 };
 use analysis::{saturation::Reached, summary::Summary};
 
-/// Points of the curve of how sure a level is.
+/// Points of the confidence curve.
 const POINTS: usize = 60;
 
 /// What is searched over.
@@ -163,7 +163,6 @@ pub struct Cause {
 }
 
 impl ProbeRow {
-    /// What a probe's record says of it, beside what it was asked.
     #[must_use]
     pub fn new(summary: &Summary, slos: &[String], level: f64, why: ProbeReason) -> ProbeRow {
         let all = &summary.all;
@@ -207,7 +206,6 @@ impl ProbeRow {
         }
     }
 
-    /// That a backlog grew, in words.
     #[must_use]
     pub fn overload(&self) -> Option<String> {
         let grows = self.grows?;
@@ -219,7 +217,6 @@ impl ProbeRow {
 }
 
 impl Over {
-    /// A level in words.
     #[must_use]
     pub fn level(self, level: f64) -> String {
         match self {
@@ -229,7 +226,6 @@ impl Over {
         }
     }
 
-    /// A level where what it is of is said already.
     fn bare(self, level: f64) -> String {
         match self {
             Over::Rate => units::rate(level),
@@ -239,7 +235,6 @@ impl Over {
 }
 
 impl SearchResult {
-    /// Takes over how the search ended: the answer, or why there is none.
     pub fn end(&mut self, end: &SearchEnd, probes: &[ProbeResult]) {
         let ending = match end {
             SearchEnd::Found(_) => Ending::Found,
@@ -262,7 +257,7 @@ impl SearchResult {
         self.set_ending(ending, probes);
     }
 
-    /// Takes over that it was interrupted, with what is known; behind each probe, as if it were interrupted now.
+    /// Also called after each probe, as if interrupted then.
     pub fn interrupted(&mut self, probes: &[ProbeResult]) {
         self.forget();
         if let Some(crossing) = search::known(probes) {
@@ -271,20 +266,18 @@ impl SearchResult {
         self.set_ending(Ending::Interrupted, probes);
     }
 
-    /// The service no longer answers.
     pub fn died(&mut self, probes: &[ProbeResult]) {
         self.forget();
         self.set_ending(Ending::Died, probes);
     }
 
-    /// It could not go on, for this reason.
     pub fn could_not_go_on(&mut self, why: &str, probes: &[ProbeResult]) {
         self.forget();
         self.set_ending(Ending::CouldNotRun, probes);
         self.sentence = format!("no answer: {why}{}", self.held());
     }
 
-    /// Takes over what a sweep has measured up to now: users, and what they got.
+    /// Takes over the levels of a sweep: users and throughput.
     pub fn swept(&mut self, levels: &[(f64, f64)], seed: u64) {
         self.scaling = sweep::scaling(levels, seed);
         self.ending = Ending::Swept;
@@ -299,7 +292,7 @@ impl SearchResult {
         self.exit_code = if self.scaling.is_some() { 0 } else { 5 };
     }
 
-    /// What was known behind the probe before is not what is known now.
+    /// Clears the results of the previous probe.
     fn forget(&mut self) {
         (self.estimate, self.interval, self.drift) = (None, None, None);
         self.sure.clear();
@@ -324,11 +317,10 @@ impl SearchResult {
             .collect();
     }
 
-    /// The words and the code of how it ended.
     fn set_ending(&mut self, ending: Ending, probes: &[ProbeResult]) {
         self.ending = ending;
         (self.last_pass, self.first_fail) = search::ends(probes);
-        // Of a service that changes it would be about another service.
+        // A changing service has no meaningful overload.
         self.above = self.above_it().filter(|_| ending != Ending::Drifts);
         self.exit_code = match self.ending {
             Ending::Found | Ending::HoldsToMost => 0,
@@ -378,12 +370,11 @@ impl SearchResult {
                 )
             }
             Ending::Interrupted => format!("interrupted: {}", self.so_far()),
-            // They are given theirs where they are told of.
+            // Their text is set elsewhere.
             Ending::Swept | Ending::CouldNotRun => String::new(),
         }
     }
 
-    /// That the service changed, with the probe that says so.
     fn drifts(&self) -> String {
         let again = self
             .probes
@@ -406,7 +397,7 @@ impl SearchResult {
         format!("no answer: it drifts. The service got {word} during the search{contradiction}")
     }
 
-    /// What is known: the answer, or between what it lies.
+    /// The result so far, or its range.
     fn so_far(&self) -> String {
         let level = |level: f64| self.over.level(level);
         match (self.estimate, self.last_pass, self.first_fail) {
@@ -422,19 +413,16 @@ impl SearchResult {
         }
     }
 
-    /// Up to where everything held, to be said behind something else.
     fn held(&self) -> String {
         let held = |level| format!("; everything held at {}", self.over.level(level));
         self.last_pass.map_or_else(String::new, held)
     }
 
-    /// The probes at which something failed, of those that count.
     fn failed(&self) -> impl Iterator<Item = &ProbeRow> {
         let fails = |row: &&ProbeRow| row.spoilt.is_none() && !row.holds;
         self.probes.iter().filter(fails)
     }
 
-    /// How well the answer is known, in brackets.
     fn precision(&self) -> String {
         let bare = |level: f64| self.over.bare(level);
         let mut parts = Vec::new();
@@ -458,7 +446,6 @@ impl SearchResult {
         format!("({})", parts.join("; "))
     }
 
-    /// What fails in a probe.
     fn failing(&self, row: &ProbeRow) -> String {
         let slos = self.slos.iter().zip(&row.measured).zip(&row.beyond);
         let failing = slos.filter_map(|((slo, measured), beyond)| {
@@ -476,7 +463,7 @@ impl SearchResult {
         }
     }
 
-    /// What happens above the load line, of the probes that failed there; none where nothing held below it.
+    /// `None` if nothing held below.
     fn above_it(&self) -> Option<String> {
         let from = self.estimate.or(self.last_pass)?;
         let mut rows: Vec<&ProbeRow> = self.failed().filter(|row| row.level >= from).collect();

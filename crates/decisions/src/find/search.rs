@@ -1,9 +1,8 @@
-//! The search for the highest level of load - a rate, or a number of users - at which everything that is asked for holds: which level is
-//! tried next, and what is known when it ends. A pure function of what the probes so far have seen; who carries them out is another's
-//! affair, and how long they take is told.
+//! Search for the highest level (rate or users) at which all criteria hold. A pure function of the
+//! probes so far.
 //!
-//! First up, twice as high each time, until something does not hold; then between what held and what did not; then around the level that
-//! looks right, from above and from below in an order that nobody knows before, until the answer is as narrow as was asked for.
+//! Doubles the level until it fails, narrows the bracket, then probes around the estimate in a
+//! random order until it is precise enough.
 
 mod drift;
 mod evidence;
@@ -14,50 +13,46 @@ use statistics::{Crossing, crossing};
 
 use drift::Drift;
 
-/// On the way up each level is so many times the one before.
+/// Factor on the way up.
 const UP: f64 = 2.0;
-/// On the way down a level is the one before by so much.
+/// Divisor on the way down.
 const DOWN: f64 = 4.0;
-/// What held and what did not are near each other when the one is less than so many times the other.
+/// Ratio at which held and failed levels are near.
 const NEAR: f64 = 1.25;
-/// Probes around the answer come from above and from below, so many of each at least.
+/// Minimum probes on each side of the estimate.
 const OF_EACH_SIDE: usize = 3;
-/// They are so far from it, as a share: as far as it is uncertain, within these.
+/// Minimum distance of probes from the estimate.
 const CLOSEST: f64 = 0.01;
 const FARTHEST: f64 = 0.05;
-/// So many probes in a row that something else on the generator's machine spoilt are enough.
+/// Consecutive disturbed probes that end a search.
 const DISTURBED: usize = 4;
-/// So many arrivals tell whether a level is plainly too high.
+/// Arrivals that show that a level is clearly too high.
 const A_FEW: f64 = 20.0;
-/// The longest and the shortest of the probes that only ask where to look, in seconds.
+/// Shortest and longest quick probe, in seconds.
 const QUICK: (f64, f64) = (2.0, 5.0);
-/// Where so many times more lie beyond a bound than may, it fails plainly.
+/// Factor beyond the allowed violations of a clear failure.
 const PLAINLY: f64 = 5.0;
 
-/// What is searched, and with what.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchConfig {
-    /// The first level.
     pub from: f64,
-    /// The lowest that is tried.
+    /// Minimum level.
     pub least: f64,
-    /// The highest.
+    /// Maximum level.
     pub most: Option<f64>,
-    /// Half of the answer's interval is to be no larger than this share of it.
+    /// Maximum half-width of the interval, relative.
     pub precision: f64,
-    /// The probing may take so many seconds.
+    /// In seconds.
     pub budget_s: f64,
-    /// The longest probe, in seconds.
     pub probe_s: f64,
-    /// For so long each probe's load goes on before it counts.
+    /// Settling time of each probe.
     pub settle_s: f64,
-    /// Levels are whole numbers.
+    /// Whether levels are whole numbers.
     pub whole: bool,
-    /// Decides the order of what comes from above and from below.
+    /// Determines the order of probes.
     pub seed: u64,
 }
 
-/// Why a level is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeReason {
@@ -65,22 +60,21 @@ pub enum ProbeReason {
     Up,
     /// Nothing has held yet.
     Down,
-    /// It lies between what held and what did not.
+    /// Between held and failed.
     Between,
-    /// It lies near the answer.
+    /// Near the estimate.
     Near,
-    /// It held before, and what was seen since then contradicts it.
+    /// It held before, and later results contradict that.
     Again,
 }
 
 impl ProbeReason {
-    /// Whether the probe goes on for its whole length unless it fails plainly: such probes say how near the answer is.
+    /// Whether the probe runs its whole length unless it fails clearly.
     #[must_use]
     pub fn is_long(self) -> bool {
         matches!(self, ProbeReason::Near | ProbeReason::Again)
     }
 
-    /// In words.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -93,84 +87,70 @@ impl ProbeReason {
     }
 }
 
-/// The next probe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
-    /// The level.
     pub level: f64,
-    /// Why this one.
     pub why: ProbeReason,
-    /// The longest that it takes, without settling.
+    /// Without settling.
     pub seconds: f64,
 }
 
-/// What a probe counted for one of the bounds, in consecutive seconds: samples, and those beyond it.
+/// Samples and violations of a criterion in consecutive seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViolationTally {
-    /// Such a share may lie beyond.
+    /// Allowed share.
     pub allowed: f64,
-    /// Second by second.
     pub seconds: Vec<(f64, f64)>,
 }
 
-/// A probe that is over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeResult {
-    /// Its level.
     pub level: f64,
-    /// Why it was tried.
     pub why: ProbeReason,
-    /// What it took of the budget, settling and draining with it.
+    /// Budget used, including settling and draining.
     pub spent_s: f64,
-    /// By bound.
+    /// By criterion.
     pub tallies: Vec<ViolationTally>,
-    /// Whether a backlog grew in it; none where that cannot be said.
+    /// Whether a backlog grew; `None` if unknown.
     pub grows: Option<bool>,
-    /// Answers per second; `None` where that is not known, and of users.
+    /// Responses per second; `None` if unknown or for users.
     pub answered: Option<f64>,
-    /// Why it does not count, if so.
+    /// Why it is invalid, if so.
     pub spoilt: Option<InvalidProbe>,
 }
 
-/// What spoilt a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidProbe {
-    /// The generator could not send as much as planned.
+    /// The generator could not send the planned load.
     Limited,
-    /// It was held up by something else on its machine: it may go better another time.
+    /// Disturbed by other processes; a retry may work.
     Disturbed,
 }
 
-/// What comes next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchStep {
-    /// A probe.
     Probe(Probe),
-    /// Nothing.
     End(SearchEnd),
 }
 
-/// How the search ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchEnd {
-    /// With an answer.
     Found(Crossing),
-    /// Not even the lowest level holds.
+    /// The lowest level fails.
     NotEvenLowest,
-    /// The highest level that may be tried holds.
+    /// The highest level holds.
     HoldsToMost,
-    /// The generator cannot do more than what held.
+    /// The generator cannot exceed the level that held.
     GeneratorLimited,
-    /// The generator's machine is busy with something else, again and again.
+    /// Repeatedly disturbed.
     GeneratorDisturbed,
-    /// The service changes while it is searched: its load line moved by this, in logarithms.
+    /// The load line moved by this during the search, in logarithms.
     Drifts(f64),
-    /// The budget is spent, and what held and what did not are still far from each other, or there is nothing of one of them.
+    /// The budget is spent without a close bracket.
     OutOfBudget,
 }
 
 impl ViolationTally {
-    /// The share that lies beyond.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let (n, over) = self.sums();
@@ -182,13 +162,13 @@ impl ViolationTally {
         self.seconds.iter().fold((0.0, 0.0), sum)
     }
 
-    /// Whether the bound holds, with 99 % confidence.
+    /// Whether the criterion holds, with 99 % confidence.
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.beyond(self.allowed)
     }
 
-    /// Of an overload hardly any samples are independent, and yet it is plain: as many as say that it fails plainly. None where it does not.
+    /// Weight of a clear failure whose samples are correlated.
     fn as_plain_as_it_is(&self) -> f64 {
         if self.fails_plainly() {
             self.plain()
@@ -197,9 +177,9 @@ impl ViolationTally {
         }
     }
 
-    /// So many independent samples are as sure as one is of what fails plainly.
+    /// Independent samples as certain as one clear failure.
     fn plain(&self) -> f64 {
-        /// Once in a hundred, as a logarithm.
+        /// 1 %, as a logarithm.
         const SURE: f64 = 4.6;
         let share = (self.allowed * PLAINLY).min(0.9);
         let beyond = share * (share / self.allowed).ln();
@@ -207,12 +187,12 @@ impl ViolationTally {
         SURE / (beyond + within)
     }
 
-    /// Whether samples were counted, rather than one look at a condition that is no question of shares.
+    /// Whether samples were counted, and not a single condition.
     fn is_of_shares(&self) -> bool {
         self.sums().0 > 1.0
     }
 
-    /// Whether it fails so plainly that there is no need to go on.
+    /// Whether the probe can end early.
     #[must_use]
     pub fn fails_plainly(&self) -> bool {
         self.beyond((PLAINLY * self.allowed).min(0.9)) == Standing::Above
@@ -220,14 +200,14 @@ impl ViolationTally {
 
     fn beyond(&self, allowed: f64) -> Standing {
         let (n, over) = self.sums();
-        // In a stretch that was quiet by luck both what lies beyond and how it hangs together come out too low.
+        // A lucky quiet period lowers both violations and correlation.
         let doubted = 1.0 + 2.0 * (inflation_of(&self.seconds) - 1.0);
         standing(n as u64, over as u64, doubted, 1.0 - allowed)
     }
 }
 
 impl ProbeResult {
-    /// Whether everything held, as far as was seen. A quick look says that something does not only where it is no chance of a few.
+    /// Whether all criteria held. A quick probe fails only beyond chance.
     #[must_use]
     pub fn holds(&self) -> bool {
         let fails = |tally: &ViolationTally| {
@@ -236,7 +216,7 @@ impl ProbeResult {
             let chance = if self.why.is_long() {
                 0.0
             } else {
-                // Of a few samples, or of the one look of a condition that is no question of shares, at most what leaves a failure possible.
+                // Few samples never exclude a failure.
                 (1.0 + 2.0 * may.sqrt()).min((n - may) / 2.0)
             };
             over > may + chance
@@ -245,14 +225,13 @@ impl ProbeResult {
     }
 }
 
-/// The seed of the probe of this number. Random arrivals of one seed have the same pattern at every rate: probes that share a seed are
-/// not independent, and the interval would be too narrow.
+/// Seed of a probe. With a shared seed, random arrivals have one pattern at all rates, and the
+/// interval is too narrow.
 #[must_use]
 pub fn probe_seed(seed: u64, number: usize) -> u64 {
     Rng::keyed(seed, Purpose::Resampling, 13, number as u64).below(1 << 48)
 }
 
-/// What comes next after these.
 #[must_use]
 pub fn next(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
     let whole = counting(probes);
@@ -291,7 +270,7 @@ pub fn next(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
             SearchStep::End(SearchEnd::HoldsToMost)
         }
         (Some(held), None) => probe(held * UP, ProbeReason::Up, quick(held * UP)),
-        // A service that was cold, or a moment that was bad, is asked once more before anything is made of it.
+        // A cold service or a bad moment gets a second try.
         (None, Some(failed)) if whole.len() == 1 => probe(failed, ProbeReason::Down, quick(failed)),
         (None, Some(failed)) if failed <= asked.least => SearchStep::End(SearchEnd::NotEvenLowest),
         (None, Some(failed)) => probe(failed / DOWN, ProbeReason::Down, quick(failed / DOWN)),
@@ -319,20 +298,19 @@ pub fn next(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchStep {
     }
 }
 
-/// What is known of the answer; `None` before enough was measured near it.
+/// The estimate; `None` with too few probes near it.
 #[must_use]
 pub fn known(probes: &[ProbeResult]) -> Option<Crossing> {
     let whole = counting(probes);
     crossed(&whole).filter(|found| is_measured(&whole, found))
 }
 
-/// How it ends where nothing is left of the budget.
 #[must_use]
 pub fn spent(asked: &SearchConfig, probes: &[ProbeResult]) -> SearchEnd {
     ended(asked, &counting(probes))
 }
 
-/// The highest level at which everything held, and the lowest at which something did not.
+/// Highest level that held, lowest that failed.
 #[must_use]
 pub fn ends(probes: &[ProbeResult]) -> (Option<f64>, Option<f64>) {
     bracket(&counting(probes))
@@ -355,14 +333,13 @@ impl SearchConfig {
         }
     }
 
-    /// Whether there is a level between two.
     fn is_between(&self, held: f64, failed: f64) -> bool {
         !self.whole || failed - held > 1.5
     }
 }
 
-/// The highest level that held, and the lowest that did not. A quick look that others contradict was chance: a failure where the same level held
-/// later, or two that are higher; and what held where two that are lower did not.
+/// Highest level that held, lowest that failed. Quick probes that others contradict are dropped: a
+/// failure if the level held later or two higher ones held; a success if two lower ones failed.
 fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     const CONTRADICTED: usize = 2;
     let is_chance = |number: usize| {
@@ -390,10 +367,10 @@ fn bracket(whole: &[&ProbeResult]) -> (Option<f64>, Option<f64>) {
     (held, failed)
 }
 
-/// Whether enough was measured near the answer: something that failed and something that held, and more than one long probe. An answer
-/// without them would be about levels that were never tried, with an interval that rests on the curve alone.
+/// Whether probes near the estimate held and failed, and more than one was long. Otherwise the
+/// interval depends on the curve only.
 fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
-    /// In logarithms: of any probe, and of long ones.
+    /// In logarithms: for any probe, and for long ones.
     const NEAR_IT: f64 = 0.3;
     const CLOSE: f64 = 0.12;
     const LEAST: usize = 2;
@@ -407,7 +384,7 @@ fn is_measured(whole: &[&ProbeResult], found: &Crossing) -> bool {
     near(true) && near(false) && long.filter(|probe| within(probe, CLOSE)).count() >= LEAST
 }
 
-/// Whether the last two probes were more than the generator could send, at the same level or nearly.
+/// Whether the generator was the limit in the last two probes.
 fn limited(asked: &SearchConfig, probes: &[ProbeResult]) -> bool {
     let [.., before, last] = probes else {
         return false;
@@ -418,7 +395,7 @@ fn limited(asked: &SearchConfig, probes: &[ProbeResult]) -> bool {
         && asked.fitted(last.level) <= asked.fitted(before.level) * 1.1
 }
 
-/// The next level near the answer; none when it is known well enough.
+/// Next level near the estimate; `None` if precise enough.
 fn near(asked: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     let found = crossed(whole)?;
     let (low, high) = found.interval();
@@ -439,7 +416,7 @@ fn near(asked: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     if half <= wanted && above.min(below) >= OF_EACH_SIDE && is_measured(whole, &found) {
         return None;
     }
-    // In pairs, one from above and one from below; the seed says which comes first. What there is too little of comes first of all.
+    // Pairs of one above and one below in random order; the side with too few comes first.
     let pair = (nears.len() / 2) as u64;
     let above_first = Rng::keyed(asked.seed, Purpose::Resampling, 11, pair).unit() < 0.5;
     let from_above = match above.cmp(&below) {
@@ -463,7 +440,6 @@ fn near(asked: &SearchConfig, whole: &[&ProbeResult]) -> Option<f64> {
     )
 }
 
-/// How it ends with what is known.
 fn ended(asked: &SearchConfig, whole: &[&ProbeResult]) -> SearchEnd {
     let (Some(held), Some(failed)) = bracket(whole) else {
         return SearchEnd::OutOfBudget;
@@ -479,14 +455,14 @@ fn ended(asked: &SearchConfig, whole: &[&ProbeResult]) -> SearchEnd {
     found.map_or(SearchEnd::OutOfBudget, SearchEnd::Found)
 }
 
-/// Where the share beyond the bounds crosses what is allowed, but not above what an overloaded service answers.
+/// Level at which violations reach the limit, at most the capacity under overload.
 fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     let (held, failed) = bracket(whole);
     let (held, failed) = (held?.ln(), failed?.ln());
     let capacity = capacity(whole);
     let mut around = (held + failed) / 2.0;
     let mut found = None;
-    // What counts depends on where it is looked for, and it is looked for where something was seen.
+    // Weights depend on the estimate, so it is iterated.
     for _ in 0..4 {
         let crossing = crossing(&evidence::bounds(whole, around), around)?;
         let crossing = match capacity {
@@ -504,12 +480,13 @@ fn crossed(whole: &[&ProbeResult]) -> Option<Crossing> {
     found
 }
 
-/// The rate that the service answers while its backlog grows, as a logarithm with its standard deviation: it cannot bear more. `None`
-/// where no backlog grew, or where it bears more than it answers when overloaded.
+/// Responses per second under a growing backlog, as a logarithm with standard deviation. `None`
+/// without a backlog, or if a higher level held.
 fn capacity(whole: &[&ProbeResult]) -> Option<(f64, f64)> {
-    /// A service that is overloaded answers less than this share of what arrives.
+    /// Share of answered requests below which a service is overloaded.
     const SATURATED: f64 = 0.99;
-    /// It bears more where a level held that is higher than what it answers by this factor; less than that takes longer than a probe.
+    /// Factor above that rate from which a held level disproves it; smaller excesses take longer
+    /// than a probe.
     const MORE: f64 = 1.05;
     let (mut answers, mut seconds) = (0.0, 0.0);
     for probe in whole.iter().filter(|probe| probe.grows == Some(true)) {

@@ -1,4 +1,4 @@
-//! Searches in simulated services whose capacity is known in closed form.
+//! Searches in simulated services with known capacity.
 
 use super::*;
 use crate::find::simulated::{
@@ -6,12 +6,10 @@ use crate::find::simulated::{
     ServiceTime, SimulatedService, config, search,
 };
 
-/// How a search is set up.
 #[derive(Clone, Copy)]
 enum Form {
-    /// As by default.
     Usual,
-    /// A minute of probing, and the time to settle in addition.
+    /// A minute of probing plus settling.
     Short,
 }
 
@@ -56,7 +54,6 @@ fn the_load_line_of_a_known_service_is_found_and_lies_in_the_interval() {
     }
 }
 
-/// The figures that the documents give.
 #[test]
 #[ignore = "thousands of searches take minutes"]
 fn intervals_hold_the_load_lines() {
@@ -85,14 +82,14 @@ fn intervals_hold_the_load_lines() {
 fn a_service_that_gets_slower_has_no_load_line() {
     let slowing = searches(&SLOWING, Form::Usual, 20);
     assert!(slowing.drifted >= 15, "{} of 20", slowing.drifted);
-    // What stays as it is does not drift.
+    // A constant service does not drift.
     for known in [&KNOWN[0], &KNOWN[3], &KNOWN[4], &KNOWN[6]] {
         let found = searches(known, Form::Usual, 10);
         assert!(found.drifted <= 1, "{}: {}", known.name, found.drifted);
     }
 }
 
-/// The share beyond an objective under a steady load of many hours, from probes of ten minutes.
+/// Violations under constant load, from ten-minute probes.
 fn steady_share(known: &KnownLoadLine, rate: f64) -> f64 {
     let (mut count, mut beyond) = (0.0, 0.0);
     for seed in 0..120 {
@@ -126,7 +123,7 @@ fn a_full_pool_is_found_where_it_is_full() {
         let SearchEnd::Found(found) = end else {
             panic!("{end:?}")
         };
-        // 160/s is all it can do. A little above that the queue grows so slowly that the bound is not exceeded within a probe.
+        // Just above 160/s the queue grows too slowly to exceed the bound within a probe.
         let (low, high) = found.interval();
         assert!(
             low.exp() < 162.0 && high.exp() > 158.0,
@@ -139,7 +136,7 @@ fn a_full_pool_is_found_where_it_is_full() {
 
 #[test]
 fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
-    // Of 163/s that come to 160/s each waits 19 ms longer with each second: a quarter of a minute takes none to 2 s.
+    // At 163/s each second adds 19 ms of wait, so 15 s do not reach 2 s.
     for service in [POOL, BUSY_POOL] {
         for (form, off) in [(Form::Usual, 0.05), (Form::Short, 0.10)] {
             for (bound, seed) in (0..10).flat_map(|seed| [(1.0, seed), (2.0, seed)]) {
@@ -158,7 +155,7 @@ fn an_overload_that_is_too_slow_for_the_bound_is_found_by_its_backlog() {
     }
 }
 
-/// Services that take exponential times: one server, four, and as many as the pool has.
+/// Exponential service times: one server, four, and as many as the pool.
 const SLOW: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..KNOWN[0].service
@@ -169,7 +166,7 @@ const EIGHT: SimulatedService = SimulatedService {
     ..BUSY_POOL
 };
 
-/// The share of probes of so many seconds in which a backlog is said to grow.
+/// Share of probes that detect a backlog.
 fn grows(service: SimulatedService, times: f64, seconds: usize, probes: u64) -> f64 {
     let rate = times * service.servers as f64 / service.mean_s;
     let objective = Objective {
@@ -193,7 +190,7 @@ fn a_backlog_that_grows_is_told_from_one_that_is_long() {
             }
         }
     }
-    // Fixed seeds: of each hundred as many as the documents say, and a little less.
+    // Fixed seeds; slightly below the documented numbers.
     assert!(grows(BUSY_POOL, 1.03, 15, 100) > 0.7);
     assert!(grows(BUSY_POOL, 1.05, 8, 100) > 0.7);
     assert!(grows(POOL, 1.03, 5, 20) > 0.99);
@@ -268,7 +265,7 @@ fn a_condition_that_is_no_question_of_shares_fails_by_its_one_look() {
         seconds: vec![(5.0, 5.0)],
     }];
     assert!(!failed.holds());
-    // One of twenty beyond p99 is chance, as long as nobody looks nearer.
+    // One of twenty beyond p99 is chance.
     failed.tallies = vec![ViolationTally {
         allowed: 0.01,
         seconds: vec![(20.0, 1.0)],
@@ -287,7 +284,7 @@ fn a_wrong_first_look_is_asked_again_and_forgotten() {
     assert!(
         matches!(up, SearchStep::Probe(probe) if probe.level == 20.0 && probe.why == ProbeReason::Up)
     );
-    // A failure that two higher levels contradict is none.
+    // Two higher levels contradict the failure.
     let probes = [(10.0, 0.0), (20.0, 0.5), (22.0, 0.0), (24.0, 0.0)];
     let probes = probes.map(|(level, over)| probed(level, over, None));
     let up = next(&asked, &probes);
@@ -308,7 +305,7 @@ fn what_is_known_is_not_lost_where_the_generator_comes_to_its_limit() {
     let limited = [15.0, 15.0].map(|level| probed(level, 0.9, Some(InvalidProbe::Limited)));
     let mut without = probes.clone();
     without.extend(limited.clone());
-    // Quick probes alone are no answer.
+    // Quick probes alone give no answer.
     assert_eq!(
         next(&asked, &without),
         SearchStep::End(SearchEnd::GeneratorLimited)

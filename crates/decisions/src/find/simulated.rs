@@ -1,5 +1,5 @@
-//! Services whose load line is known, loaded in simulated time: the tests of the search and `loadline selftest` check the answers with
-//! them. Nothing is sent and no clock is read. Probes are planned, ended and judged by the code that a real search uses.
+//! Simulated services with a known load line, for tests and `loadline selftest`. Probes are
+//! planned, ended and judged by the real code.
 
 use measure::confidence::Standing;
 use plan::rng::{Purpose, Rng};
@@ -8,69 +8,50 @@ use super::search::{
     ProbeReason, ProbeResult, SearchConfig, SearchEnd, SearchStep, ViolationTally, next, probe_seed,
 };
 
-/// The distribution of how long a request takes once it is being served.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ServiceTime {
-    /// Always the mean.
     Fixed,
-    /// Exponential.
     Exponential,
     /// Lognormal with this standard deviation of the logarithm.
     Lognormal(f64),
 }
 
-/// What a service does with a request that arrives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Discipline {
-    /// It waits in one unbounded queue for the first free server.
+    /// One unbounded FIFO queue.
     Queue,
-    /// It is refused while every server is busy: a limit on connections.
+    /// Refused while all servers are busy.
     Refuse,
-    /// A token bucket of this rate and burst refuses it without a token: a rate limiter that answers 429.
-    TokenBucket {
-        /// Tokens per second.
-        rate: f64,
-        /// The most tokens that are saved up.
-        burst: f64,
-    },
-    /// As `Queue`, but the service time grows by this share with every 1,000 requests: there is no load line.
+    /// Refused without a token, as by a rate limiter.
+    TokenBucket { rate: f64, burst: f64 },
+    /// As `Queue`, with service times that grow by this share per 1,000 requests: no load line.
     Slowing(f64),
 }
 
-/// A simulated service and how requests arrive at it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimulatedService {
-    /// Servers side by side.
     pub servers: usize,
-    /// Mean service time, in seconds.
+    /// In seconds.
     pub mean_s: f64,
-    /// Whether arrivals are random (Poisson); otherwise they are evenly spaced.
+    /// Poisson arrivals; otherwise evenly spaced.
     pub has_random_arrivals: bool,
-    /// How long requests take.
     pub time: ServiceTime,
-    /// What happens to a request that arrives.
     pub discipline: Discipline,
 }
 
-/// What must hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Objective {
-    /// At most this share of the requests may be beyond it.
     pub allowed: f64,
-    /// The longest response time, in seconds; `None` counts refused requests instead.
+    /// In seconds; `None` counts refused requests.
     pub bound_s: Option<f64>,
 }
 
-/// A service with its objective and the rate at which the objective is met exactly.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownLoadLine {
-    /// In words.
     pub name: &'static str,
-    /// The service.
     pub service: SimulatedService,
-    /// What must hold.
     pub objective: Objective,
-    /// The rate up to which it holds.
+    /// Highest rate that meets the objective.
     pub load_line: f64,
 }
 
@@ -86,7 +67,7 @@ const FOUR: SimulatedService = SimulatedService {
     mean_s: 0.010,
     ..ONE
 };
-/// Eight servers of 50 ms each and evenly spaced arrivals: 160/s is the most that they can do.
+/// Eight servers of 50 ms, evenly spaced arrivals: 160/s.
 pub const POOL: SimulatedService = SimulatedService {
     servers: 8,
     mean_s: 0.050,
@@ -94,7 +75,7 @@ pub const POOL: SimulatedService = SimulatedService {
     time: ServiceTime::Fixed,
     discipline: Discipline::Queue,
 };
-/// The same pool with random arrivals.
+/// Random arrivals.
 pub const BUSY_POOL: SimulatedService = SimulatedService {
     has_random_arrivals: true,
     ..POOL
@@ -112,7 +93,7 @@ const REFUSED: Objective = Objective {
     bound_s: None,
 };
 
-/// A pool whose service times grow by 2 % with every 1,000 requests. No rate is its load line.
+/// Service times grow by 2 % per 1,000 requests.
 pub const SLOWING: KnownLoadLine = KnownLoadLine {
     name: "8 × 50 ms, 2 % slower after every 1,000 requests",
     service: SimulatedService {
@@ -122,7 +103,7 @@ pub const SLOWING: KnownLoadLine = KnownLoadLine {
     objective: slower_than(0.01, 0.200),
     load_line: f64::NAN,
 };
-/// The pool with evenly spaced arrivals: above 160/s its backlog grows.
+/// Above 160/s the backlog grows.
 pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
     name: "8 × 50 ms fixed, even arrivals, p99 < 200 ms",
     service: POOL,
@@ -130,8 +111,8 @@ pub const FULL_POOL: KnownLoadLine = KnownLoadLine {
     load_line: 160.0,
 };
 
-/// The known load lines. Closed forms: M/M/1 and M/M/c response times, Erlang's loss formula. The others were computed by simulating a
-/// day of steady load (`the_load_lines_without_a_closed_form_are_right`).
+/// Closed forms (M/M/1, M/M/c, Erlang's loss formula), or simulated over a day of constant load
+/// (`the_load_lines_without_a_closed_form_are_right`).
 pub const KNOWN: [KnownLoadLine; 8] = [
     KnownLoadLine {
         name: "1 × 1 ms exponential, p99 < 20 ms",
@@ -208,19 +189,17 @@ pub const KNOWN: [KnownLoadLine; 8] = [
     },
 ];
 
-/// What a probe counted, second by second.
+/// By second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeCounts {
-    /// Samples, and those beyond the objective.
+    /// Samples and violations.
     pub counted: Vec<(f64, f64)>,
-    /// Arrivals.
     pub came: Vec<f64>,
-    /// Answers.
     pub went: Vec<f64>,
 }
 
 impl ProbeCounts {
-    /// Whether a backlog grew in the first `until` seconds of a load of this rate; `None` where that cannot be decided.
+    /// Whether a backlog grew in the first `until` seconds; `None` if undecided.
     #[must_use]
     pub fn grows(&self, rate: f64, until: usize) -> Option<bool> {
         let growth = statistics::outpaced(rate, &self.came[..until], &self.went[..until]);
@@ -228,7 +207,7 @@ impl ProbeCounts {
     }
 }
 
-/// A search of this budget with probes of this length, both in seconds.
+/// Budget and probe length in seconds.
 #[must_use]
 pub fn config(budget_s: f64, probe_s: f64, seed: u64) -> SearchConfig {
     SearchConfig {
@@ -244,7 +223,6 @@ pub fn config(budget_s: f64, probe_s: f64, seed: u64) -> SearchConfig {
     }
 }
 
-/// The servers of a service while a probe lasts.
 struct Servers {
     free_at: Vec<f64>,
     tokens: f64,
@@ -264,7 +242,7 @@ impl Servers {
         }
     }
 
-    /// When a request that arrives at `at` is answered; `None` where it is refused.
+    /// Time of the response; `None` if refused.
     fn serve(&mut self, discipline: Discipline, at: f64, takes: f64) -> Option<f64> {
         if let Discipline::TokenBucket { rate, burst } = discipline {
             let refilled = self.tokens + (at - self.refilled_at) * rate;
@@ -289,7 +267,7 @@ fn earliest(times: &mut [f64]) -> Option<&mut f64> {
 }
 
 impl SimulatedService {
-    /// What a probe counts of a load of this rate that began `settle_s` before; `served` is how many requests the service has had so far.
+    /// Counts of a probe; `settle_s` of load precede it, and `served` requests before that.
     #[must_use]
     pub fn load(
         self,
@@ -323,7 +301,7 @@ impl SimulatedService {
             if (settle_s..until).contains(&done) {
                 seen.went[(done - settle_s) as usize] += 1.0;
             }
-            // A request belongs to the second in which it was due, as in a real probe; the end of the probe waits for what is in flight.
+            // Requests belong to the second of their intended start; the probe drains.
             if at >= settle_s {
                 let second = (at - settle_s) as usize;
                 seen.came[second] += 1.0;
@@ -338,7 +316,6 @@ impl SimulatedService {
         }
     }
 
-    /// How long the request of this number takes once it is served.
     fn takes(&self, random: &mut Rng, number: f64) -> f64 {
         let mean_s = match self.discipline {
             Discipline::Slowing(share) => self.mean_s * (1.0 + share * number / 1_000.0),
@@ -348,7 +325,7 @@ impl SimulatedService {
             ServiceTime::Fixed => mean_s,
             ServiceTime::Exponential => random.exponential() * mean_s,
             ServiceTime::Lognormal(deviation) => {
-                // Box and Muller: one of the two normal variates is enough.
+                // Box-Muller.
                 let radius = (2.0 * random.exponential()).sqrt();
                 let normal = radius * (std::f64::consts::TAU * random.unit()).cos();
                 mean_s * (deviation * normal - deviation * deviation / 2.0).exp()
@@ -356,8 +333,7 @@ impl SimulatedService {
         }
     }
 
-    /// Throughput of a closed loop of `users` without think time, counted over this many seconds. The users start one after the other within
-    /// the first second; every request takes the mean.
+    /// Throughput of a closed loop without think time. Users start within the first second.
     #[must_use]
     pub fn throughput(self, users: usize, seconds: f64, seed: u64) -> f64 {
         const SETTLED_S: f64 = 2.0;
@@ -380,7 +356,6 @@ impl SimulatedService {
     }
 }
 
-/// Runs a whole search: how it ended, and its probes.
 #[must_use]
 pub fn search(
     service: SimulatedService,
@@ -423,20 +398,19 @@ pub fn search(
     }
 }
 
-/// What came of searches with the seeds from 0.
+/// Results of searches with seeds from 0.
 #[derive(Debug, Clone)]
 pub struct SearchStatistics {
-    /// Searches whose interval holds the load line.
+    /// Intervals that contain the load line.
     pub covered: usize,
-    /// Searches that ended because the service changed.
     pub drifted: usize,
-    /// How far each answer is from the load line, in logarithms, in rising order. Infinite for a search that has no answer or spent more
-    /// than its budget.
+    /// Distances from the load line in logarithms, ascending; infinite without an answer or over
+    /// budget.
     pub errors: Vec<f64>,
 }
 
 impl SearchStatistics {
-    /// Runs this many searches for a known load line; `config` returns the search of each seed.
+    /// `config` returns the search of each seed.
     #[must_use]
     pub fn of_searches(
         known: &KnownLoadLine,
@@ -469,7 +443,7 @@ impl SearchStatistics {
         statistics
     }
 
-    /// The error that this share of the searches stays below.
+    /// Quantile of the errors.
     #[must_use]
     pub fn error(&self, share: f64) -> f64 {
         let last = self.errors.len().saturating_sub(1);

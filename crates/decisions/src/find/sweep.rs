@@ -1,5 +1,4 @@
-//! A sweep over numbers of users: which level is measured next, and what the levels say of how the service scales. How the law is fitted is
-//! `statistics`'.
+//! Sweep over numbers of users: next level, and scaling. `statistics` fits the law.
 
 use record::units;
 use schemars::JsonSchema;
@@ -8,13 +7,12 @@ use statistics::{LEAST_LEVELS, Law, pool, scalability};
 
 use super::Over;
 
-/// Throughput that grew by less than this share has not grown.
+/// Smaller growth of throughput counts as none.
 const GROWS: f64 = 0.03;
-/// So many levels behind one another without growth are enough.
+/// Levels without growth that end a sweep.
 const FLAT: usize = 3;
-/// Points of a drawn curve.
 const POINTS: usize = 80;
-/// It is drawn up to so many times the most users that were measured.
+/// Curves extend to this multiple of the measured users.
 const FARTHEST: f64 = 2.0;
 
 /// How a service scales, as far as a closed sweep tells.
@@ -36,7 +34,7 @@ pub struct Scaling {
     pub curve: Vec<(f64, f64)>,
 }
 
-/// The levels of a sweep: 1, 2, 3, 4, 6, 8, 12, 16, 24, …
+/// 1, 2, 3, 4, 6, 8, 12, 16, 24, …
 #[must_use]
 pub fn level(number: usize) -> f64 {
     match number {
@@ -53,7 +51,7 @@ pub fn level(number: usize) -> f64 {
     }
 }
 
-/// Whether more users would say nothing new: throughput has not grown for a while, and there are levels enough.
+/// Whether throughput has stopped growing over enough levels.
 #[must_use]
 pub fn is_enough(levels: &[(f64, f64)]) -> bool {
     let before = levels.len().saturating_sub(FLAT);
@@ -64,12 +62,11 @@ pub fn is_enough(levels: &[(f64, f64)]) -> bool {
             .all(|(_, x)| *x < best * (1.0 + GROWS))
 }
 
-/// What the levels say; none of too few.
 #[must_use]
 pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
     let found = scalability(levels, seed)?;
     let pool = pool(levels);
-    // A corner is no curve: the law would bend it into a peak that nobody measured.
+    // The law would bend a corner into a peak that was not measured.
     let peak = found.peak.filter(|_| pool.is_none());
     let most = levels.iter().map(|(n, _)| *n).fold(1.0, f64::max);
     let Law {
@@ -92,7 +89,6 @@ pub fn scaling(levels: &[(f64, f64)], seed: u64) -> Option<Scaling> {
 }
 
 impl Scaling {
-    /// What it comes to, in a sentence.
     #[must_use]
     pub fn describe(&self, levels: &[(f64, f64)]) -> String {
         let (most, best) = levels

@@ -1,5 +1,5 @@
-//! A figure over runs that are over: its value in each that can be compared with the newest, and where it went from one level to
-//! another. Runs of another plan, load or machine, and those whose measurement cannot be trusted, stand apart and say why.
+//! A metric over runs that are comparable with the newest, and its shifts. Other runs are listed
+//! with the reason.
 
 use record::units;
 use serde::Serialize;
@@ -8,111 +8,80 @@ use statistics::{LEAST_LEVEL, LEAST_P, TOO_CORRELATED, WINDOW, levels};
 use super::{IndexedRun, RowSubject};
 use crate::compare::{FigureUnit, Subject};
 
-/// A level that is so much higher or lower, as a share, is another one, where nobody says otherwise.
+/// Default relative margin of a shift.
 pub const MARGIN: f64 = 0.03;
 
-/// What is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendConfig {
-    /// The figure.
     pub subject: Subject,
-    /// Levels of times and rates that differ by less, as a share, are one.
     pub margin: f64,
-    /// The same of shares of errors, in themselves.
+    /// Absolute, for error shares.
     pub error_margin: f64,
-    /// Whether runs of another plan, load, version or machine count too.
+    /// Whether to include other plans, loads, versions and machines.
     pub anyway: bool,
 }
 
-/// A figure over runs, oldest first.
+/// Oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricTrend {
-    /// Version of this format.
     pub schema: u32,
-    /// The figure, as it may be asked for.
     pub subject: String,
-    /// How its values are to be read.
     pub unit: FigureUnit,
-    /// Levels that differ by less are one.
     pub margin: f64,
-    /// The runs that count.
     pub values: Vec<TrendPoint>,
-    /// Where the figure went to another level.
     pub shifts: Vec<Shifted>,
-    /// Correlation of neighbouring runs about their level: 0 for independent runs, at most 1.
+    /// Of neighbouring runs: 0 for independent, at most 1.
     pub correlation: f64,
-    /// The runs that do not count, by why.
     pub apart: Vec<Apart>,
-    /// All of it in a sentence.
     pub sentence: String,
-    /// How shifts are told from chance.
     pub method: String,
 }
 
-/// The figure in a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrendPoint {
-    /// The run.
     pub run: String,
-    /// When it began.
     pub began_utc: String,
-    /// What it is called.
     pub name: String,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// Revision of the git repository in which it was started.
     pub revision: Option<String>,
-    /// The value; of runs that do not count there may be none.
+    /// `None` possible for excluded runs.
     pub value: Option<f64>,
-    /// Whether its record is still there.
+    /// Whether its record still exists.
     pub recorded: bool,
 }
 
-/// A shift: the figure went to another level, and stayed there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shifted {
-    /// Where among the values the new level begins.
+    /// Index of the first value of the new level.
     pub at: usize,
-    /// The first run of the new level.
     pub run: String,
-    /// The last one of the level before.
+    /// Last run of the old level.
     pub last_run_before: String,
-    /// The level before: of times and rates the geometric mean of its runs.
+    /// Geometric mean for times and rates.
     pub before: f64,
-    /// The new one.
     pub after: f64,
-    /// How far it is from the one before: as a share, of error shares in itself.
+    /// Relative, or absolute for error shares.
     pub change: f64,
-    /// Whether that is worse.
     pub worse: bool,
-    /// How likely runs of one level differ as much.
+    /// p-value.
     pub p: f64,
 }
 
-/// Runs that do not count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Apart {
-    /// Why.
     pub why: String,
-    /// They.
     pub runs: Vec<TrendPoint>,
 }
 
-/// Why there is no course.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoCourse {
-    /// There are no runs at all.
     NoRuns,
-    /// No run counts, whatever the figure: what is wrong with the newest.
+    /// No run counts: the fault of the newest.
     NoneCounts(String),
-    /// No run that counts has the figure: what the newest has in its place, where it was asked of something.
+    /// No run has the figure: the labels of the newest.
     NoValue(Vec<String>),
 }
 
-/// The course of a figure over these runs, oldest first.
-///
-/// # Errors
-/// When there is nothing to show.
 pub fn course(runs: &[IndexedRun], asked: &TrendConfig) -> Result<MetricTrend, NoCourse> {
     let newest = runs.last().ok_or(NoCourse::NoRuns)?;
     let value = |run: &IndexedRun| known(run, asked);
@@ -154,7 +123,7 @@ pub fn course(runs: &[IndexedRun], asked: &TrendConfig) -> Result<MetricTrend, N
     })
 }
 
-/// The value of the figure, where that has a level: nothing has no ratio to anything.
+/// Zero has no ratio.
 fn known(run: &IndexedRun, asked: &TrendConfig) -> Option<f64> {
     let value = run.value(&asked.subject)?;
     (asked.subject.unit() == FigureUnit::Share || value > 0.0).then_some(value)
@@ -179,7 +148,7 @@ fn why_apart(
     anyway: bool,
 ) -> Option<String> {
     if let Some(fault) = &run.fault {
-        // What it was is the run's own: the kind of it gathers them.
+        // Details belong to a run; the kind groups them.
         let kind = fault.split(':').next().unwrap_or(fault);
         return Some(kind.to_owned());
     }
@@ -187,7 +156,7 @@ fn why_apart(
     let mut different = facets.filter(|(is, wanted)| is != wanted);
     if let Some(((what, is), (_, wanted))) = different.next().filter(|_| !anyway) {
         return Some(match what.as_str() {
-            // Of these only a hash is known.
+            // Only a hash is known.
             "plan" | "data" => format!("another {what}"),
             _ => format!("another {what}: {is}, not {wanted}"),
         });
@@ -197,7 +166,6 @@ fn why_apart(
     })
 }
 
-/// What there is where a figure was looked for; of all requests nothing but they.
 fn rows_of(run: &IndexedRun, asked: &TrendConfig) -> Vec<String> {
     use plan::criteria::{Metric, SpanFilter};
     let of = match asked.subject.metric {
@@ -217,7 +185,7 @@ fn margin(unit: FigureUnit, asked: &TrendConfig) -> f64 {
     }
 }
 
-/// The shifts, and the correlation of neighbouring runs about the levels between them.
+/// Shifts, and autocorrelation around the levels.
 fn shifts(values: &[TrendPoint], unit: FigureUnit, asked: &TrendConfig) -> (Vec<Shifted>, f64) {
     let is_ratio = unit != FigureUnit::Share;
     let series = values.iter().filter_map(|value| value.value);
@@ -345,7 +313,7 @@ mod tests {
         }
     }
 
-    /// So many runs of which the figure varies by 2 %, and is higher by 7 % from the 40th on.
+    /// Varies by 2 %, and 7 % higher from the 40th run on.
     fn sixty(seed: u64) -> Vec<IndexedRun> {
         let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -441,7 +409,7 @@ mod tests {
             course(&sixty(1), &asked("p99 of \"GET /\"")),
             Err(NoCourse::NoValue(Vec::new()))
         );
-        // Of all requests no endpoint is told in the place of what is not kept.
+        // For all requests no endpoint is suggested.
         let mut runs = sixty(1);
         let endpoint = |label: &str| IndexedRow {
             of: RowSubject::Endpoint,

@@ -1,5 +1,5 @@
-//! Runs that are over, as an index keeps them: what each was, how it was judged, and its key figures, also of those whose records are
-//! gone. [`course`] is a figure over many of them. Where the index is and how it is written is `history`'s.
+//! Index of finished runs: facts, results and key figures, also of deleted ones. `history` stores
+//! it.
 
 mod metric_trend;
 mod of_run;
@@ -16,104 +16,72 @@ pub use metric_trend::{
 };
 pub use of_run::index;
 
-/// A run, as the index has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IndexedRun {
-    /// Its folder's name.
     pub run: String,
-    /// When it began, in nanoseconds since 1970.
     pub began_ns: u64,
-    /// The same for people.
     pub began_utc: String,
-    /// What it is called in titles.
     pub name: String,
-    /// Words to find it by.
     pub tags: Vec<String>,
-    /// The base URL.
     pub target: String,
-    /// Revision of the git repository in which it was started.
     pub revision: Option<String>,
-    /// The load in words.
     pub load: String,
-    /// The model of the load.
     pub model: Model,
-    /// Whether it came to its end.
     pub state: RunState,
-    /// From the start to the last completion or the end of the load.
     pub elapsed_ns: u64,
-    /// VALID, DEGRADED or INVALID; none where nothing was measured.
+    /// VALID, DEGRADED or INVALID; `None` without requests.
     pub measurement: Option<String>,
-    /// All criteria together; none without criteria.
     pub criteria: Option<Judgement>,
-    /// What it ended with, by its figures.
     pub exit_code: u8,
-    /// Why it cannot be compared with any other; none where it can.
+    /// Why it cannot be compared; `None` if it can.
     pub fault: Option<String>,
-    /// What others must have in common with it to be compared: what, and what it is.
+    /// Properties that comparable runs share.
     pub likeness: Vec<(String, String)>,
-    /// The time that its report speaks of first, and of what: none of all requests.
+    /// Headline time and label; `None` means all requests.
     pub headline: (SpanFilter, Option<String>),
-    /// Its rows, that of all requests first.
+    /// All requests first.
     pub rows: Vec<IndexedRow>,
-    /// Whether its record is still there. Not kept: whoever reads the index looks.
+    /// Whether its record exists. Not stored.
     pub recorded: bool,
 }
 
-/// What a row is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowSubject {
-    /// All requests.
     All,
-    /// An endpoint.
     Endpoint,
-    /// A scenario's iterations.
     Iteration,
-    /// A group's transactions.
     Transaction,
 }
 
-/// The key figures of all requests, of an endpoint, of what spans requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IndexedRow {
-    /// What it is of.
     pub of: RowSubject,
-    /// Its name; empty of all requests.
     pub label: String,
-    /// Those that ended.
     pub count: u64,
-    /// Their share that failed or had no answer.
     pub error_share: Option<f64>,
-    /// So many per second.
     pub per_second: Option<f64>,
-    /// Its times.
     pub times: Vec<RowTimes>,
 }
 
-/// A time of a row, in nanoseconds. What lies among requests without an answer, or has too few beyond it, is none.
+/// In nanoseconds; `None` among the unanswered or with too few samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowTimes {
-    /// Which time.
     pub span: SpanFilter,
-    /// Its mean.
     pub mean: Option<f64>,
-    /// Its percentiles, as [`QUANTILES`].
+    /// As in [`QUANTILES`].
     pub percentiles: [Option<f64>; 5],
-    /// The largest.
     pub max: Option<f64>,
 }
 
-/// The percentiles that are kept.
 pub const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 impl IndexedRun {
-    /// The row of all requests.
     #[must_use]
     pub fn all(&self) -> Option<&IndexedRow> {
         self.rows.iter().find(|row| row.of == RowSubject::All)
     }
 
-    /// The headline time, with the row that it is of.
     #[must_use]
     pub fn headline_times(&self) -> Option<&RowTimes> {
         let (span, label) = &self.headline;
@@ -127,7 +95,7 @@ impl IndexedRun {
         row.times.iter().find(|times| times.span == *span)
     }
 
-    /// The row that a figure is of; none where there is none, or several.
+    /// `None` without a row, or with several.
     fn row(&self, subject: &Subject) -> Option<&IndexedRow> {
         let of = match subject.metric {
             Metric::Time(SpanFilter::Iteration, _) => RowSubject::Iteration,
@@ -146,7 +114,6 @@ impl IndexedRun {
         one_of(rows().filter(|row| fits(label, &row.label)))
     }
 
-    /// The value of a figure; none where it has none that is kept.
     #[must_use]
     pub fn value(&self, subject: &Subject) -> Option<f64> {
         let row = self.row(subject)?;
@@ -159,14 +126,13 @@ impl IndexedRun {
     }
 }
 
-/// The only one of these.
 fn one_of<'a>(mut rows: impl Iterator<Item = &'a IndexedRow>) -> Option<&'a IndexedRow> {
     let row = rows.next()?;
     rows.next().is_none().then_some(row)
 }
 
 impl IndexedRow {
-    /// A time; where only service times are known, those are what was asked for as response times of a closed loop.
+    /// In a closed loop, service time replaces response time.
     fn time(&self, span: SpanFilter) -> Option<&RowTimes> {
         let of = |span: SpanFilter| self.times.iter().find(|times| times.span == span);
         match span {

@@ -1,4 +1,4 @@
-//! What the index keeps of a run, taken from its record and its summary. Both are without secrets, and nothing else is looked at.
+//! Builds an index entry from record and summary, which hold no secrets.
 
 use plan::criteria::SpanFilter;
 use record::Run;
@@ -11,7 +11,7 @@ use analysis::{
     summary::{self, Summary},
 };
 
-/// A run for the index; `plan` is what it was to do, as its record has it.
+/// `plan` is the plan as recorded.
 #[must_use]
 pub fn index(run: &Run, summary: &Summary, plan: &Value) -> IndexedRun {
     let manifest = &run.manifest;

@@ -1,21 +1,19 @@
-//! The guard: nobody wants more load on a service that fails more than half of what it is asked. It is a stop rule of the house's own
-//! with one more condition, that the load goes up.
+//! Guard: stops a rising load on a service that fails more than half of its requests.
 
 use plan::{Load, StopRule, units::SECOND};
 
-/// The rule, as users write theirs.
 const RULE: &str = "errors > 50% for 10s: stop fail";
-/// How it is told of: with what switches it off.
+/// Text, with how to switch it off.
 pub(super) const TEXT: &str =
     "guard: more than half of the requests fail for 10s and the load goes up (--no-guard goes on)";
 
-/// The rule; none of a load that has no rate.
+/// `None` for loads without a rate.
 pub(super) fn rule(load: &Load) -> Option<StopRule> {
     let is_open = matches!(load, Load::Open { .. });
     plan::criteria::parse_stop(RULE).ok().filter(|_| is_open)
 }
 
-/// Whether the second that comes has more load than the one with which the window began.
+/// Whether the next second has more load than the start of the window.
 pub(super) fn goes_up(load: &Load, now_ns: u64, window_ns: u64) -> bool {
     let before = load.rate_at(now_ns.saturating_sub(window_ns));
     let next = load.rate_at(now_ns + SECOND);

@@ -1,8 +1,7 @@
-//! Stop rules while a run goes on: each keeps what it needs of its window, second by second, and says when its condition has held for all
-//! of it. Who ends the run, and how, is the caller's; what the run is judged by at the end is the verdict's.
+//! Stop rules: each keeps its window by second and fires when its condition held for all of it.
 //!
-//! A condition has held when it holds over the window as a whole and no second of it speaks against that: one bad second does not make ten
-//! bad ones, and seconds with few samples decide nothing by themselves.
+//! The condition must hold over the whole window, and no second may contradict it. Seconds with few
+//! samples decide nothing.
 
 mod guard;
 mod probing;
@@ -25,24 +24,20 @@ use analysis::{
 use probing::Probing;
 use rule_window::RuleWindow;
 
-/// The rules of a run, watching.
 #[derive(Debug)]
 pub struct StopRules {
     rules: Vec<WatchedRule>,
-    /// Whose rate the guard looks at.
+    /// For the guard.
     load: Load,
-    /// Of a probe of a search.
+    /// For a probe of a search.
     probing: Option<Probing>,
 }
 
-/// A rule that fired.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FiredRule {
-    /// The rule.
     pub rule: StopRule,
-    /// As users write it; of the guard, what it is.
     pub text: String,
-    /// What was measured in its window, in words.
+    /// Measured in its window.
     pub measured: String,
 }
 
@@ -50,14 +45,13 @@ pub struct FiredRule {
 struct WatchedRule {
     rule: StopRule,
     is_guard: bool,
-    /// The window, the oldest first.
     seconds: VecDeque<RuleWindow>,
-    /// Since when it has looked without a break.
+    /// Watched without interruption since then.
     from_ns: u64,
 }
 
 impl StopRules {
-    /// None: somebody else watches the run.
+    /// For parts, whose conductor watches the run.
     #[must_use]
     pub fn none() -> StopRules {
         StopRules {
@@ -67,7 +61,7 @@ impl StopRules {
         }
     }
 
-    /// The plan's rules, and the guard where the plan has one.
+    /// The plan's rules, and the guard.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> StopRules {
         let guard = plan.guard.then(|| guard::rule(&plan.load)).flatten();
@@ -80,12 +74,11 @@ impl StopRules {
         }
     }
 
-    /// The load is another one from now on.
     pub fn load_changed(&mut self, load: Load) {
         self.load = load;
     }
 
-    /// The next interval is complete: the first rule that fires by it. `run` has it already.
+    /// Evaluates a finished interval, which `run` includes. Returns the first rule that fires.
     pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<FiredRule> {
         let mut fired = None;
         for watched in &mut self.rules {
@@ -100,7 +93,7 @@ impl StopRules {
     }
 }
 
-/// What MQTT clients counted in an interval, as they report it while the run lasts.
+/// MQTT counts reported during the run.
 fn so_far(interval: &Interval, what: &str) -> u64 {
     let counters = &interval.door.counters;
     counters
@@ -119,7 +112,6 @@ impl WatchedRule {
         }
     }
 
-    /// What was measured if the condition has held for the whole window.
     fn look(&mut self, interval: &Interval, run: &Run) -> Option<String> {
         let Some(subject) = self.subject(interval, run) else {
             self.seconds.clear();
@@ -151,8 +143,8 @@ impl WatchedRule {
         held.then(|| all.describe(when))
     }
 
-    /// Whether the seconds that speak most against the condition do so together, however many they are: where few samples come each of
-    /// them says nothing by itself, and a burst in the others would pass for all of the window.
+    /// Whether the most contradicting seconds together reveal a burst, although each has too few
+    /// samples.
     fn is_a_burst(&self) -> bool {
         let when = &self.rule.when;
         if !rule_window::is_counted(when) {
@@ -170,7 +162,7 @@ impl WatchedRule {
         })
     }
 
-    /// What it is of; none in other phases, and before the label that it names has come up.
+    /// `None` in other phases, or before its label exists.
     fn subject(&self, interval: &Interval, run: &Run) -> Option<Subject> {
         let subject = Subject::from_criterion(run, &self.rule.when).ok()?;
         let of_phase = subject.phases.as_ref();
@@ -270,7 +262,6 @@ impl WatchedRule {
     }
 }
 
-/// What was counted under the subject's labels in its phases.
 fn slot(interval: &Interval, subject: &Subject) -> Slot {
     let mut sum = Slot::default();
     for ((id, phase), slot) in &interval.slots {

@@ -1,5 +1,4 @@
-//! The end of a probe: as soon as it has found out what it is for, the load is taken off the service. What a search makes of it is
-//! `find`'s.
+//! Ends a probe as soon as its result is known.
 
 use measure::{Interval, confidence::Standing};
 use plan::{Criterion, Plan, StopRule, criteria::Ending};
@@ -8,10 +7,9 @@ use record::Run;
 use super::{FiredRule, WatchedRule, rule_window::RuleWindow};
 use crate::find::{ViolationTally, allowed};
 
-/// Nothing is decided in fewer seconds.
+/// Minimum seconds for a result.
 const LEAST: usize = 3;
 
-/// What is watched of a probe.
 #[derive(Debug)]
 pub(super) struct Probing {
     ends: plan::Probing,
@@ -19,7 +17,7 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// Of the plan of a probe that may end before its time.
+    /// For plans of probes that may end early.
     pub fn from_plan(plan: &Plan) -> Option<Probing> {
         let watched = |criterion: &Criterion| {
             WatchedRule::new((
@@ -39,7 +37,7 @@ impl Probing {
         })
     }
 
-    /// The next interval is complete: whether it is found out, and what.
+    /// The result, once it is known.
     pub fn look(&mut self, interval: &Interval, run: &Run) -> Option<FiredRule> {
         for watched in &mut self.watched {
             let subject = watched.subject(interval, run);
@@ -70,11 +68,11 @@ impl Probing {
     }
 }
 
-/// What was seen up to now; none where that is too little, or nothing that can be counted.
+/// `None` with too few or uncountable samples.
 fn tally(watched: &WatchedRule) -> Option<ViolationTally> {
     let last = watched.seconds.len().checked_sub(1)?;
     let counted = |(number, seen): (usize, &RuleWindow)| {
-        // Who is late ends later, or is late still: he counts once.
+        // A late request counts once.
         let seen = if number == last { seen.alone() } else { *seen };
         (seen.n as f64, seen.over as f64)
     };

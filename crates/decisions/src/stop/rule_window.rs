@@ -1,5 +1,4 @@
-//! What a stop rule has seen of one second, or of several together: as much as its condition needs, and no more. Whether it holds, and
-//! whether a second by itself speaks against it. It knows no run; what is measured beside the load is another's.
+//! Observations of a stop rule over one or several seconds.
 
 use measure::{
     confidence::{Standing, standing},
@@ -13,28 +12,26 @@ use plan::{
 
 use analysis::verdict::bound;
 
-/// Fewer samples decide no percentile, no mean and no share.
+/// Minimum samples.
 pub(super) const ENOUGH: u64 = 20;
-/// Standard deviations by which a second's number of answers must lie beyond a rate to speak against it.
+/// Deviations from a rate that contradict it.
 const DEVIATIONS: f64 = 3.0;
 
-/// What was seen of a stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct RuleWindow {
-    /// How long.
     pub ns: u64,
-    /// Samples: of a time, those that ended; of a share, what it is a share of; of a level, looks at it.
+    /// Samples: finished requests, the base of a share, or samples of a level.
     pub n: u64,
-    /// Of them, above the bound of a time, or what the share is of.
+    /// Above the bound, or in the share.
     pub over: u64,
-    /// Requests still under way at its end for longer than the bound of a time: whatever they will take, it is more.
+    /// Requests in flight at its end for longer than the bound.
     pub late: u64,
-    /// Their sum, where a mean is asked for.
+    /// For means.
     pub sum: f64,
 }
 
 impl RuleWindow {
-    /// With what came behind it. Who was late at the end of what came before has ended since, or is late still.
+    /// Appends the next period; late requests are carried over.
     pub fn and(self, next: RuleWindow) -> RuleWindow {
         RuleWindow {
             ns: self.ns + next.ns,
@@ -45,7 +42,7 @@ impl RuleWindow {
         }
     }
 
-    /// A second without those before and behind it: who was late at its end is one of its samples.
+    /// A single second, with late requests as samples.
     pub fn alone(self) -> RuleWindow {
         let (n, over) = self.with_late();
         RuleWindow {
@@ -56,7 +53,7 @@ impl RuleWindow {
         }
     }
 
-    /// Which share of its samples is above the bound; nothing seen is nothing above.
+    /// 0 without samples.
     pub fn share(&self) -> f64 {
         self.over as f64 / self.n.max(1) as f64
     }
@@ -69,12 +66,11 @@ impl RuleWindow {
         self.n as f64 * SECOND as f64 / self.ns.max(1) as f64
     }
 
-    /// Samples, and those above the bound, with who is late.
     fn with_late(&self) -> (u64, u64) {
         (self.n + self.late, self.over + self.late)
     }
 
-    /// Whether the condition holds over all of it; none where there is too little to say.
+    /// `None` with too few samples.
     pub fn holds(&self, when: &Criterion) -> Option<bool> {
         let compared = |value: f64| Some(when.op.holds(value, bound(when)));
         match &when.metric {
@@ -96,7 +92,7 @@ impl RuleWindow {
         }
     }
 
-    /// On which side of the bound a quantile is: counting decides it, without a value.
+    /// Side of a quantile, by counting.
     fn quantile(&self, stat: Stat, op: Op) -> Option<bool> {
         let (n, over) = self.with_late();
         let (q, enough) = match stat {
@@ -108,8 +104,8 @@ impl RuleWindow {
         Some(above == is_upward(op))
     }
 
-    /// Whether this second by itself says that the condition does not hold: samples with 99 % confidence, levels plainly. Where it holds
-    /// only over all, because one second of it was bad, it has not held for all of that time.
+    /// Whether this second alone contradicts the condition: with 99 % confidence for samples,
+    /// clearly for levels.
     pub fn contradicts(&self, when: &Criterion) -> bool {
         let (n, over) = self.with_late();
         let against = if is_upward(when.op) {
@@ -122,7 +118,7 @@ impl RuleWindow {
             (Metric::Time(_, Stat::Quantile(q)), _) => stands(n, over, *q),
             (Metric::LatenessP99, _) => stands(n, over, 0.99),
             (Metric::Errors, Quantity::Share(share)) => stands(self.n, self.over, 1.0 - share),
-            // A number of errors is one over the whole window.
+            // Numbers of errors count over the whole window.
             (Metric::Errors | Metric::Unsent | Metric::Messages(_), _)
                 if !matches!(when.value, Quantity::Share(_)) =>
             {
@@ -134,7 +130,7 @@ impl RuleWindow {
         }
     }
 
-    /// Whether more or fewer came than a Poisson process of the bound's rate would have.
+    /// Beyond chance for a Poisson process of this rate.
     fn is_plainly_beyond(&self, when: &Criterion) -> bool {
         let expected = bound(when) * self.ns as f64 / SECOND as f64;
         let off = DEVIATIONS * expected.sqrt();
@@ -145,7 +141,6 @@ impl RuleWindow {
         }
     }
 
-    /// What was seen, in words.
     pub fn describe(&self, when: &Criterion) -> String {
         use record::units::{count, figure, rate, time};
         let (n, over) = self.with_late();
@@ -193,7 +188,7 @@ impl RuleWindow {
     }
 }
 
-/// Whether samples decide it by being counted: a percentile, or a share.
+/// Whether counting decides: percentiles and shares.
 pub(super) fn is_counted(when: &Criterion) -> bool {
     match &when.metric {
         Metric::Time(_, stat) => matches!(stat, Stat::Quantile(_)),
@@ -230,7 +225,7 @@ mod tests {
         assert_eq!(samples(100, 5).holds(&slow), Some(false));
         assert_eq!(samples(100, 6).holds(&slow), Some(true));
         assert_eq!(samples(19, 19).holds(&slow), None);
-        // Nothing ends any more, and what is under way has been so for longer than that.
+        // Nothing finishes, and requests stay in flight.
         let stuck = RuleWindow {
             late: 20,
             ..samples(0, 0)

@@ -1,18 +1,16 @@
-//! Stop rules on what is measured beside the load: they hold when each sample of their window does. Samples come when their source
-//! looks, not at the ends of intervals.
+//! Stop rules on server metrics: they hold if every sample in the window does.
 
 use plan::{StopRule, criteria::Metric, units::SECOND};
 use record::{Run, server::MetricSeries, units};
 
 use analysis::verdict::server_bounds;
 
-/// A source that has been silent for so long beyond the time between its samples says nothing of now.
+/// A source silent for longer than this beyond its interval is stale.
 const STALE_NS: u64 = 3 * SECOND;
-/// The share of a window of which something must be known.
+/// Minimum known share of a window.
 const KNOWN: f64 = 0.9;
 
-/// What was measured, in words, if the rule's condition has held for its window up to now; `from_ns` is where it began to look. Of several
-/// instances the first of which it has decides: one that gives in is enough.
+/// The measured range, if the condition held since `from_ns`. One instance is enough.
 pub(super) fn held(rule: &StopRule, run: &Run, from_ns: u64, now_ns: u64) -> Option<String> {
     let Metric::Server(name, _) = &rule.when.metric else {
         return None;
@@ -58,7 +56,6 @@ fn one(
     Some(range(&shown(least), &shown(most)))
 }
 
-/// The measured range in words: one value if both ends print the same.
 fn range(least: &str, most: &str) -> String {
     if least == most {
         format!("it was {most}")

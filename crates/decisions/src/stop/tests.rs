@@ -1,4 +1,4 @@
-//! Rules over intervals that are made up here: what fires and when, and that nothing fires on a queue that keeps up.
+//! Stop rules over made-up intervals.
 
 use std::collections::BinaryHeap;
 
@@ -37,7 +37,6 @@ fn run(plan: &Plan) -> Run {
     Run::planned(Manifest::new(plan, started), Vec::new())
 }
 
-/// A second in which so many were answered in so many milliseconds, and so many not at all.
 fn second(number: u64, answered: &[(u64, u64)], lost: u64) -> Interval {
     let mut slot = Slot::default();
     slot.counters.ok = answered.iter().map(|(_, n)| n).sum();
@@ -56,7 +55,6 @@ fn second(number: u64, answered: &[(u64, u64)], lost: u64) -> Interval {
     }
 }
 
-/// The second by whose end a rule fired.
 fn fires(rule: &str, seconds: impl IntoIterator<Item = Interval>) -> Option<u64> {
     let plan = plan(&[rule]);
     let (mut rules, run) = (StopRules::from_plan(&plan), run(&plan));
@@ -77,7 +75,7 @@ fn a_condition_that_holds_from_a_second_on_stops_within_its_window_and_a_second(
         fires("errors > 5% for 5s: stop", (0..90).map(failing_from_30)),
         Some(35)
     );
-    // Few samples a second, all together enough.
+    // Few samples per second, enough together.
     let sparse = |n| second(n, &[(if n < 30 { 20 } else { 3000 }, 4)], 0);
     let fired = fires("p95 > 2s for 10s: stop", (0..90).map(sparse));
     assert!(fired.is_some_and(|second| second <= 40), "{fired:?}");
@@ -100,7 +98,7 @@ fn one_bad_second_is_no_bad_window() {
     );
 }
 
-/// At 80 a second no second alone can say that fewer than 5 % are slow; some of them together can.
+/// At 80/s no single second shows fewer than 5 % slow ones; several together do.
 #[test]
 fn two_bad_seconds_are_no_bad_ten_where_each_has_few_samples() {
     for (rate, bad) in [(20, 1), (20, 2), (80, 2), (80, 3), (80, 5), (200, 7)] {
@@ -174,7 +172,7 @@ fn the_guard_acts_only_where_the_load_goes_up() {
     assert_eq!(fired, Some((39, true)));
 }
 
-/// Answers of a queue with four servers of 100 ms each on the average, at 80 % of what they can do, second by second.
+/// Four servers of 100 ms at 80 % load.
 fn queue(seed: u64, seconds: u64) -> impl Iterator<Item = Interval> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut exponential = move |mean_ns: f64| {
@@ -221,7 +219,7 @@ fn a_queue_that_keeps_up_is_never_stopped() {
     assert_eq!(false_stops(50), 0);
 }
 
-/// Slow; carried out with `--ignored`.
+/// Slow; run with `--ignored`.
 #[test]
 #[ignore = "two thousand runs take a while"]
 fn a_queue_that_keeps_up_is_never_stopped_in_two_thousand_runs() {

@@ -1,6 +1,4 @@
-//! Artillery's figures: its counters, its whole milliseconds to the headers, its sketches, under its own metric names.
-//!
-//! Only the names of errors and endpoints are made here; layout and rounding belong to the renderer.
+//! Artillery's figures under its own metric names: counters, whole milliseconds, sketches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,52 +10,49 @@ use measure::{
 use crate::error_names;
 
 const MS: u64 = 1_000_000;
-/// How the name of a URL that is none begins; the URL follows, so that each may be another one.
+/// Prefix of the error name for an invalid URL, which follows.
 const INVALID_URL: &str = "Invalid URL - ";
-/// So many of these names a worker tells apart.
+/// Maximum number of distinct names of this kind per worker.
 const MOST_URLS: usize = 200;
 
-/// Artillery's accumulator for one worker.
 pub struct Accumulator {
-    /// Names of the scenarios, or their indices as text.
+    /// Names of scenarios, or their indices.
     scenarios: Vec<String>,
-    /// What the figures of endpoints begin with.
     namespace: String,
-    /// Endpoint names by request step; empty where there is none.
+    /// By request step; empty without a name.
     endpoints: Vec<String>,
-    /// Within which a user is satisfied, if anyone wants to know.
+    /// Apdex threshold, if requested.
     apdex_ns: Option<u64>,
-    /// Whether the parts of a request's time are kept.
+    /// Whether parts of request times are kept.
     extended: bool,
-    /// URLs that were none, as far as they are told apart.
     urls: BTreeSet<String>,
     counts: HotCounts,
     part: Tally,
 }
 
-/// Everything counted so often that a map by name would be felt.
+/// Counters too frequent for a map by name.
 #[derive(Default)]
 struct HotCounts {
     created: Vec<u64>,
     requests: u64,
-    /// None before the first body.
+    /// `None` before the first body.
     downloaded: Option<u64>,
-    /// (step, status, last of a chain of redirects) → answers and their sketch.
+    /// By (step, status, last of a redirect chain).
     answers: BTreeMap<(u32, u16, bool), (u64, Sketch)>,
-    /// The same for answers whose endpoint is not said by the step.
+    /// For answers whose endpoint is not determined by the step.
     made: BTreeMap<(String, u16), (u64, Sketch)>,
-    /// What servers said they took, by endpoint.
+    /// Server-reported times by endpoint.
     server: BTreeMap<String, Sketch>,
     completed: u64,
     failed: u64,
     skipped: u64,
     sessions: Sketch,
-    /// Of each answer in whole milliseconds: dns, tcp, tls, total.
+    /// dns, tcp, tls and total in whole milliseconds.
     parts: [Sketch; 4],
     errors: BTreeMap<String, u64>,
-    /// Expectations by kind: those that held, those that failed.
+    /// Held and failed expectations by kind.
     expected: BTreeMap<String, [u64; 2]>,
-    /// Satisfied, tolerated, frustrated; none before the first answer.
+    /// Satisfied, tolerated, frustrated; `None` before the first answer.
     apdex: Option<[u64; 3]>,
     counter_span: Option<(u64, u64)>,
     histogram_span: Option<(u64, u64)>,
@@ -65,8 +60,7 @@ struct HotCounts {
 }
 
 impl HotCounts {
-    /// Counters that are there as soon as one can be counted: Artillery tells of failures when a user has ended, even when none failed, of
-    /// what has come, even if it was nothing, and of all three of Apdex.
+    /// Counters that Artillery shows even when zero.
     fn of_nothing(&self) -> [(&'static str, Option<u64>); 5] {
         let ended = self.completed + self.failed > 0;
         let apdex = self.apdex.map_or([None; 3], |classes| classes.map(Some));
@@ -104,7 +98,6 @@ impl HotCounts {
 }
 
 impl Accumulator {
-    /// An accumulator for scenarios of these names and endpoints by request step.
     #[must_use]
     pub fn new(
         scenarios: Vec<String>,
@@ -123,21 +116,19 @@ impl Accumulator {
         }
     }
 
-    /// Keeps the parts of each request's time too: name, connection, TLS, and all of it.
+    /// Also keeps DNS, connection, TLS and total times.
     #[must_use]
     pub fn extended(mut self, yes: bool) -> Accumulator {
         self.extended = yes;
         self
     }
 
-    /// Begins the figures of endpoints with something else.
     #[must_use]
     pub fn namespace(mut self, namespace: &str) -> Accumulator {
         namespace.clone_into(&mut self.namespace);
         self
     }
 
-    /// The name of a step's endpoint.
     fn endpoint(&self, step: u32) -> Option<&str> {
         let name = self.endpoints.get(step as usize)?;
         (!name.is_empty()).then_some(name)
@@ -157,14 +148,14 @@ impl Accumulator {
             .errors
             .entry(format!("errors.{name}"))
             .or_default() += 1;
-        // The endpoint plugin hears of requests that had no answer; a failed capture comes after one.
+        // `metrics-by-endpoint` counts unanswered requests; a failed capture follows an answer.
         if let Some(endpoint) = step.and_then(|step| self.endpoint(step)) {
             let name = format!("{}.{endpoint}.errors.{name}", self.namespace);
             *self.counts.errors.entry(name).or_default() += 1;
         }
     }
 
-    /// The head of an answer, in whole milliseconds of the wall clock as the original takes them.
+    /// Response head, in whole milliseconds of the wall clock as in the original.
     fn head(&mut self, event: &ResponseCounts<'_>, ms: f64) {
         let own = event.last && event.endpoint.is_none();
         let answers = &mut self.counts.answers;
@@ -188,7 +179,6 @@ impl Accumulator {
     }
 }
 
-/// What is counted of an answer's head.
 struct ResponseCounts<'a> {
     step: u32,
     status: u16,
@@ -215,7 +205,7 @@ impl accumulator::Accumulator for Accumulator {
                 counts.sessions.add(session_ns as f64 / MS as f64);
                 widen(&mut counts.histogram_span, at);
             }
-            // Cut off because the run was stopped: neither completed nor failed, as in the original.
+            // Cut off by the stop: neither completed nor failed, as in the original.
             Event::UserFailed {
                 reason: Reason::Fault(Fault::Unfinished),
                 ..
@@ -260,7 +250,7 @@ impl accumulator::Accumulator for Accumulator {
                     counts.apdex(total_ns, satisfied_ns);
                 }
             }
-            // What the door's hook tells: an expectation by its kind, and whether it held.
+            // From the hook: an expectation's kind and result.
             Event::Told { name, value } => {
                 let counted = match counts.expected.get_mut(name) {
                     Some(counted) => counted,
@@ -271,7 +261,6 @@ impl accumulator::Accumulator for Accumulator {
             Event::Remark { name } => {
                 *counts.errors.entry(format!("errors.{name}")).or_default() += 1;
             }
-            // What a batch driver has to tell.
             _ => return,
         }
         widen(&mut self.counts.counter_span, at);

@@ -1,25 +1,22 @@
-//! How Artillery's plugin `metrics-by-endpoint` names what a request asks for: its path, behind host and port where they are not
-//! the target's, and the request's own name. Text alone; nothing is resolved or sent.
+//! Names of the plugin `metrics-by-endpoint`: host and port if not the target's, path, and request
+//! name.
 
 use serde::{Deserialize, Serialize};
 
-/// The plugin's options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoints {
-    /// What its figures begin with.
+    /// Prefix of figures.
     pub namespace: String,
-    /// A request with a name of its own is called by that alone.
+    /// Whether a request's name replaces its URL.
     pub names_only: bool,
-    /// Names have no query.
     pub strip_query: bool,
-    /// Requests without a name are not counted.
+    /// Whether unnamed requests are excluded.
     pub skip_unnamed: bool,
-    /// Names are made of what the script says, so that requests with other variables are one; otherwise of what was sent.
+    /// Whether names come from templates rather than from sent URLs.
     pub group_dynamic: bool,
 }
 
 impl Default for Endpoints {
-    /// What Artillery does unless a script says otherwise.
     fn default() -> Endpoints {
         Endpoints {
             namespace: "plugins.metrics-by-endpoint".into(),
@@ -32,7 +29,7 @@ impl Default for Endpoints {
 }
 
 impl Endpoints {
-    /// The name of what a request asks for; none if it is not counted.
+    /// `None` if the request is not counted.
     #[must_use]
     pub fn name(&self, target: &str, url: &str, name: Option<&str>) -> Option<String> {
         match name.filter(|name| !name.is_empty()) {
@@ -66,7 +63,7 @@ impl Endpoints {
             place.push('/');
         }
         if authority.is_none() && path.starts_with('/') {
-            // What is asked for lies behind the target's own path.
+            // Relative to the target's path.
             place.push_str(&percent_decoded(split(target).1));
         }
         place.push_str(&percent_decoded(path));
@@ -74,7 +71,7 @@ impl Endpoints {
     }
 }
 
-/// The authority of a URL, if it has one, and everything behind it.
+/// Authority, if any, and the rest.
 fn split(url: &str) -> (Option<&str>, &str) {
     let Some((scheme, rest)) = url.split_once("://") else {
         return (None, url);
@@ -98,7 +95,7 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A text with its `%xx` as the bytes they stand for; one that is no UTF-8 then stays as it is.
+/// Decodes `%xx`; invalid UTF-8 stays encoded.
 #[must_use]
 pub fn percent_decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
@@ -131,7 +128,7 @@ mod tests {
 
     #[test]
     fn as_the_plugin_names_them() {
-        // Checked against the original.
+        // Verified against the original.
         let plain = Endpoints {
             strip_query: false,
             ..Endpoints::default()

@@ -1,4 +1,4 @@
-//! What Artillery calls what went wrong: mostly what Node calls it.
+//! Artillery's error names, mostly Node's.
 
 use measure::{
     Fault,
@@ -6,7 +6,6 @@ use measure::{
     outcome::{Alert, KeptEnd, ProtocolFault, TlsFault},
 };
 
-/// The name of what ended a virtual user.
 #[must_use]
 pub fn error_name<'a>(reason: &Reason<'a>) -> &'a str {
     match reason {
@@ -16,7 +15,6 @@ pub fn error_name<'a>(reason: &Reason<'a>) -> &'a str {
     }
 }
 
-/// The name that Artillery's users know a fault by: mostly Node's.
 fn fault_name(fault: Fault) -> &'static str {
     match fault {
         Fault::ResponseTimeout | Fault::ConnectTimeout | Fault::Unfinished | Fault::Cancelled => {
@@ -40,7 +38,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Tls(TlsFault::NotYetValid) => "CERT_NOT_YET_VALID",
         Fault::Tls(TlsFault::WrongName) => "ERR_TLS_CERT_ALTNAME_INVALID",
         Fault::Tls(TlsFault::Closed) => "ECONNRESET",
-        // The only one that comes when the client has taken the handshake for complete.
+        // The only alert after the client has completed the handshake.
         Fault::Tls(TlsFault::Alert(Alert::CertificateRequired)) => {
             "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED"
         }
@@ -58,14 +56,14 @@ fn fault_name(fault: Fault) -> &'static str {
             "HPE_INVALID_CONSTANT"
         }
         Fault::TooManyRedirects => "ERR_TOO_MANY_REDIRECTS",
-        // Artillery keeps whatever comes; nothing of its own has this name.
+        // Artillery has no size limit and no such name.
         Fault::BodyTooLarge => "EMSGSIZE",
         Fault::Proxy => "ERR_PROXY_CONNECT",
         Fault::BadEncoding => "ERR_READING_RESPONSE_STREAM",
         Fault::NoDescriptors => "EMFILE",
         Fault::NoPorts => "EADDRNOTAVAIL",
         Fault::BadUrl => "ERR_INVALID_URL",
-        // Only where somebody has fixed the list of hosts; nothing of Artillery's own has this name.
+        // Only with a fixed host list; Artillery has no such name.
         Fault::HostNotAllowed => "host not allowed",
         Fault::OutOfMemory => "ENOMEM",
     }

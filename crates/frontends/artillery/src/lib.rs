@@ -1,5 +1,5 @@
-//! Artillery's front door: its command line, scripts, figures and reports as Artillery has them, in one room. [`read`] makes plans
-//! of scripts, [`Accumulator`] counts its figures beside ours, [`print`] says what it would print of them.
+//! Artillery front end: [`read`] makes plans from scripts, [`Accumulator`] counts its figures,
+//! [`print`] renders them.
 
 #![forbid(unsafe_code)]
 

@@ -1,25 +1,23 @@
-//! How Artillery itself ends where it refuses a script: in its words, with its exit codes.
+//! Artillery's messages and exit codes for refused scripts.
 
 use formats::Original;
 
-/// Artillery's code for a preparation that failed.
+/// Exit code of a failed preparation.
 pub const FAILED: u8 = 1;
-/// Artillery's code for a worker that died.
+/// Exit code of a dead worker.
 pub const WORKER_DIED: u8 = 11;
 
-/// Its schema says no.
 #[must_use]
 pub fn validation(message: &str) -> Original {
     Original {
         out: format!("Scenario validation error: {message}\n"),
         err: String::new(),
         code: FAILED,
-        // The original does not say where.
+        // The original has no location.
         explained: true,
     }
 }
 
-/// There is nothing to send requests to.
 #[must_use]
 pub fn no_target() -> Original {
     Original {
@@ -30,7 +28,6 @@ pub fn no_target() -> Original {
     }
 }
 
-/// Its worker would have died of this error.
 #[must_use]
 pub fn worker(error: &str) -> Original {
     Original {

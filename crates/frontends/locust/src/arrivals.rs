@@ -1,19 +1,17 @@
-//! Arrivals at a rate, as the environment asks for them: `50/s`, or phases: `10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 50/s`.
-//! Reads the text; when each arrival is due is the plan's arithmetic.
+//! Parses arrival rates from the environment: `50/s`, or `10/s for 30s, 10/s to 50/s over 1m, pause
+//! for 5s, 50/s`.
 
 use plan::{
     Phase, Shape,
     units::{SECOND, parse_duration, parse_rate},
 };
 
-/// Names them.
 pub(crate) const NAME: &str = "LOADLINE_ARRIVAL_RATE";
 const GRAMMAR: &str = "write 50/s, or phases separated by commas: 10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 50/s";
 
-/// The phases; only the last may leave out how long it is, and goes on until the end.
+/// Only the last phase may omit its length.
 ///
-/// # Errors
-/// One line of what is wrong.
+/// # Errors One line.
 pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let mut phases = Vec::new();
@@ -29,7 +27,7 @@ pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
             None if number + 1 < parts.len() => {
                 return Err(refused("only the last phase goes on to the end".to_owned()));
             }
-            // What is asked for ends before it comes to this.
+            // The test ends before this phase.
             None => duration_ns.saturating_sub(before_ns).max(SECOND),
         };
         before_ns = before_ns.saturating_add(length_ns);
@@ -50,7 +48,6 @@ pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
     }
 }
 
-/// What arrives, and the text of how long.
 fn shape(part: &str) -> Result<(Shape, Option<&str>), String> {
     let rate = |text: &str| parse_rate(text).map_err(|error| error.message);
     if let Some((ramp, length)) = part.split_once(" over ") {
@@ -100,7 +97,7 @@ mod tests {
     fn phases_follow_each_other() {
         let text = "10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 20/s";
         assert_eq!(total(text, 100 * SECOND), 300 + 1800 + 5 * 20);
-        // Longer than the test: its end is Locust's.
+        // Cut off at the end of the test.
         assert_eq!(total("10/s for 30s", 10 * SECOND), 300);
     }
 

@@ -1,5 +1,5 @@
-//! A test that several processes carry out: the one that Locust calls the master divides it, hands the parts out and finishes the record;
-//! each worker carries out its part. How a part comes to a worker, and who is there, is the package's business.
+//! A test of several processes: the master divides it and finishes the record, workers run parts.
+//! The Python package transports the parts.
 
 use std::{
     fs,
@@ -21,31 +21,28 @@ use crate::{
     test::{LOCUST, LocustTest},
 };
 
-/// Workers have their part by then, as a rule. One that comes later begins when it comes.
+/// Workers normally have their part by then; a late one starts on arrival.
 const LEAD_NS: u64 = 250 * MILLISECOND;
 
-/// What all workers are told; each knows its number beside it.
+/// Given to all workers, together with their number.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Handed {
     pub test: LocustTest,
     pub part: RunPartOrder,
-    /// How many there were when the test began.
     pub processes: u64,
-    /// Whose clocks the part's zero is told by.
+    /// Machine whose clock defines the zero.
     machine: String,
 }
 
-/// What tells this machine, since it was started, from all others; empty where the kernel does not say.
+/// Boot identifier of this machine; empty if unavailable.
 fn machine() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 impl Handed {
-    /// As it was written.
     ///
-    /// # Errors
-    /// When it was not written by this version.
+    /// # Errors It is of another version.
     pub fn read(text: &str) -> Result<Handed, Vec<String>> {
         serde_json::from_str(text).map_err(|error| {
             vec![format!(
@@ -54,7 +51,7 @@ impl Handed {
         })
     }
 
-    /// The part of the process of a number; numbers behind the others are of processes that come late.
+    /// Higher numbers are late processes.
     pub fn part_of(&self, number: u64) -> RunPartOrder {
         let mut part = self.part.clone();
         part.share = Share {
@@ -65,7 +62,7 @@ impl Handed {
         part
     }
 
-    /// Whether this is the master's machine, with its clocks, and the run's folder the master's, and no other that has its name.
+    /// Whether this is the master's machine and folder.
     pub fn is_here(&self) -> bool {
         if self.machine != machine() {
             return false;
@@ -75,7 +72,6 @@ impl Handed {
     }
 }
 
-/// The job that all processes of a test have in common.
 pub(crate) fn job(test: &LocustTest, options: EngineOptions) -> Result<Job, Vec<String>> {
     Ok(Job {
         hosts: Hosts::BesideDoor,
@@ -85,7 +81,6 @@ pub(crate) fn job(test: &LocustTest, options: EngineOptions) -> Result<Job, Vec<
     })
 }
 
-/// A test that other processes carry out.
 pub struct Conducting {
     parent: Coordinator,
     test: LocustTest,
@@ -94,10 +89,8 @@ pub struct Conducting {
 }
 
 impl Conducting {
-    /// Begins the record of a test that so many processes are to carry out.
     ///
-    /// # Errors
-    /// Why there is none, a line each.
+    /// # Errors A line for each reason.
     pub fn begin(
         test: LocustTest,
         processes: u64,
@@ -110,7 +103,7 @@ impl Conducting {
                 &"what can be looked at while the test runs is not served by several processes: the report has it all behind the end",
             );
         }
-        // Nobody here sends anything: it is asked for all the same, of a plan that does not say what is sent.
+        // This process sends nothing, but the plan needs a driver.
         let (_, driver) = Bridge::new(1).map_err(|error| refused(error.to_string()))?;
         let options = EngineOptions {
             driver: Some(driver),
@@ -136,14 +129,12 @@ impl Conducting {
         })
     }
 
-    /// What processes are to be told, beside the number of each.
     ///
-    /// # Errors
-    /// When the run's folder is gone.
+    /// # Errors The folder is gone.
     pub fn handed(&self) -> Result<String, String> {
         let mut parts = self.parent.parts();
         let mut part = parts.next().ok_or("a test without processes")?;
-        // Whoever is told may stand in another folder.
+        // Workers may have another working directory.
         part.run = fs::canonicalize(&part.run)
             .map_err(|error| format!("{}: {error}", part.run.display()))?;
         let handed = Handed {
@@ -155,35 +146,34 @@ impl Conducting {
         serde_json::to_string(&handed).map_err(|error| error.to_string())
     }
 
-    /// Whether the process of a number has ended its part; none where it has not begun it.
+    /// Whether a process has ended its part; `None` if not started.
     #[must_use]
     pub fn has_ended(&self, number: u64) -> Option<bool> {
         let manifest = record::read_manifest(&self.folder(number)).ok()?;
         Some(manifest.state != RunState::Running)
     }
 
-    /// Where the process of a number keeps its part.
     #[must_use]
     pub fn folder(&self, number: u64) -> PathBuf {
         self.record.join("parts").join(number.to_string())
     }
 
-    /// Writes down that somebody's requests are not in the record.
+    /// Notes that someone's requests are not recorded.
     pub fn is_unmeasured(&mut self, who: &str) {
         self.parent.remark(EventKind::Unmeasured, who);
     }
 
-    /// Writes down something that everybody who reads the record is told.
+    /// Adds a remark to the record.
     pub fn remark(&mut self, text: &str) {
         self.parent.remark(EventKind::Warning, text);
     }
 
-    /// Writes down what was measured beside the load; about once a second.
+    /// Records server metrics; call about once a second.
     pub fn look(&mut self) {
         self.parent.look();
     }
 
-    /// Reads what all have left, and tells how the test came out.
+    /// Reads all parts and returns the result.
     #[must_use]
     pub fn end(self) -> TestSummary {
         let record = shown(&self.record);

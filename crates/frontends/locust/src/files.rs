@@ -1,9 +1,8 @@
-//! Locustfiles, by their names. Nothing here reads Python: whoever runs one hands it over.
+//! Locustfiles, by name. Does not read Python.
 
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
 
-/// Python files.
 #[derive(Debug)]
 pub struct Locustfiles;
 
@@ -16,7 +15,7 @@ impl TestFileReader for Locustfiles {
         &["py"]
     }
 
-    /// A locustfile is a program: what it asks for is known when it runs.
+    /// A locustfile is a program: its requests are known when it runs.
     fn load(&self, inputs: &Inputs) -> Result<Plan, LoadErrors> {
         let file = inputs.files.first();
         let name = file.map(|file| file.display().to_string());

@@ -1,14 +1,12 @@
-//! Handing a command line over to Locust: the process becomes a Python, so that signals, terminal and exit code are its own. Which Python
-//! that is, `session` finds out.
+//! Replaces this process by Python running Locust, so that signals, terminal and exit code are
+//! Locust's.
 
 use std::{convert::Infallible, os::unix::process::CommandExt, process::Command};
 
 const HOW: &str = "pip install 'loadline[locust]' brings Locust and what it needs";
 
-/// Becomes Python running Locust with these arguments, and these environment variables beside those that are set.
 ///
-/// # Errors
-/// One line of why there is no such Python.
+/// # Errors There is no such Python.
 pub fn become_locust(
     arguments: &[String],
     variables: &[(&str, String)],

@@ -1,8 +1,6 @@
-//! The front door of Locust: the real Locust reads a locustfile, starts users and prints what it prints; its requests are sent and timed
-//! by our engine. [`interpreter`] hands a command line over to the Python package, [`Running`] is what that package holds while a test
-//! runs.
-//!
-//! Python is the crate `loadline-python`'s and the package's; nothing here knows it.
+//! Locust front end: Locust reads the locustfile, runs users and prints; our engine sends and
+//! measures requests. [`interpreter`] starts Locust, [`Running`] is used by the Python package
+//! during a test.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +21,6 @@ pub use files::Locustfiles;
 pub use running::{RunningTest, TestSummary};
 pub use test::{LocustTest, check_wishes};
 
-/// The door, for whoever lists the front doors.
 #[derive(Debug)]
 pub struct Locust;
 
@@ -57,7 +54,7 @@ impl FrontEnd for Locust {
         }
     }
 
-    /// Locust's own tables are not kept.
+    /// Locust's tables are not recorded.
     fn printed(&self, _: &Run) -> String {
         String::new()
     }

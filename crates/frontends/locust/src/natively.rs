@@ -1,12 +1,11 @@
-//! `loadline run locustfile.py`: Loadline's own flags in the words of Locust's command line, whose output and exit codes are the run's.
-//! What Locust has no word for is refused.
+//! `loadline run locustfile.py`: translates flags to Locust's. Flags without an equivalent are
+//! refused.
 
 use plan::units::SECOND;
 use session::{ExternalTool, RunOptions};
 
 use crate::interpreter;
 
-/// Python files behind `loadline run`.
 #[derive(Debug)]
 pub(crate) struct PythonFiles;
 
@@ -20,7 +19,6 @@ impl ExternalTool for PythonFiles {
     }
 }
 
-/// Locust's command line for what Loadline's flags ask for.
 fn command_line(asked: &RunOptions<'_>) -> Result<Vec<String>, String> {
     if let Some(flag) = asked.unfit {
         return Err(format!(
@@ -34,7 +32,7 @@ fn command_line(asked: &RunOptions<'_>) -> Result<Vec<String>, String> {
         say("--host", target.to_owned());
     }
     if let Some(users) = asked.connections {
-        // All of them from the start, as in a closed loop of ours.
+        // All users from the start, as in our closed loop.
         say("--users", users.to_string());
         say("--spawn-rate", users.to_string());
     }

@@ -1,5 +1,4 @@
-//! A test of Locust's while it runs: a session behind a bridge, on a thread of its own. Whoever holds it sends requests over the bridge
-//! and says when the test is over.
+//! A running test: a session behind a bridge, on its own thread.
 
 use std::{
     path::Path,
@@ -23,38 +22,31 @@ use crate::{
     test::LocustTest,
 };
 
-/// What is under way when the test is over has been given up by Locust already.
+/// Locust has already given up requests that are in flight at the end.
 pub(crate) const DRAIN_NS: u64 = SECOND;
 
-/// How a test came out.
 #[derive(Debug, Clone, Default)]
 pub struct TestSummary {
-    /// What there is to say of it, line by line.
     pub lines: Vec<String>,
-    /// Whether a criterion failed or could not be decided.
+    /// Failed or undecided.
     pub failed: bool,
-    /// Where its record is.
     pub record: Option<String>,
 }
 
-/// A test that runs.
 #[derive(Debug)]
 pub struct RunningTest {
     bridge: Arc<Bridge>,
     thread: JoinHandle<TestSummary>,
-    /// Whether tasks are started by a schedule.
+    /// Whether a schedule starts tasks.
     pub has_arrivals: bool,
-    /// Where the record is, from the start.
     pub record: Option<String>,
-    /// Where it can be looked at while it goes on.
     pub live_view: Option<String>,
 }
 
 impl RunningTest {
-    /// Starts it: requests may be sent when this returns. Where somebody watches there is a live view without being asked for.
+    /// Requests may be sent when this returns. A live view is added on a terminal.
     ///
-    /// # Errors
-    /// Why it cannot start, a line each.
+    /// # Errors A line for each reason.
     pub fn begin(
         test: &LocustTest,
         is_watched: bool,
@@ -74,10 +66,9 @@ impl RunningTest {
         })
     }
 
-    /// Starts the part of a test that a master has handed out. Where its folder is not here, the part is kept elsewhere.
+    /// Starts a part. If its folder is elsewhere, it is recorded locally.
     ///
-    /// # Errors
-    /// Why it cannot start, a line each.
+    /// # Errors A line for each reason.
     pub fn begin_part(
         handed: &str,
         number: u64,
@@ -126,7 +117,7 @@ impl RunningTest {
                     began,
                 };
                 if is_part {
-                    // Whoever divided the test finishes it.
+                    // The master finishes the test.
                     if let Err(why) = ready.run(&mut door) {
                         door.not_run(&why);
                     }
@@ -139,7 +130,7 @@ impl RunningTest {
             })
             .map_err(|error| refused(format!("no thread for the test: {error}")))?;
         let Ok(record) = begun.recv() else {
-            // It ended before it began, and its thread knows why.
+            // It ended before it started; the thread has the reason.
             let reported = thread.join().unwrap_or_default();
             return Err(reported.lines);
         };
@@ -152,13 +143,11 @@ impl RunningTest {
         })
     }
 
-    /// The way to the engine.
     #[must_use]
     pub fn bridge(&self) -> &Arc<Bridge> {
         &self.bridge
     }
 
-    /// Ends it, and tells how it came out.
     #[must_use]
     pub fn end(self) -> TestSummary {
         self.bridge.end();
@@ -174,13 +163,12 @@ pub(crate) fn lines(problems: &[Problem]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-/// Nobody but Python prints: what there is to say is kept for it.
+/// Collects messages, since only Python prints.
 struct TestObserver<'t> {
     summary: &'t Mutex<TestSummary>,
     began: Option<mpsc::Sender<Option<String>>>,
 }
 
-/// What a door that finishes a run is told.
 pub(crate) fn finish_with(finish: impl FnOnce(&mut dyn RunObserver)) -> TestSummary {
     let (reported, began) = (Mutex::default(), None);
     finish(&mut TestObserver {
@@ -196,7 +184,7 @@ impl Observer for TestObserver<'_> {
     fn started(&mut self, run: &Run) {
         let place = run.dir.as_ref().map(|dir| dir.display().to_string());
         if let Some(began) = &self.began {
-            // Whoever waits for it cannot have gone.
+            // The receiver is still waiting.
             let _ = began.send(place);
         }
     }
@@ -255,7 +243,7 @@ impl RunObserver for TestObserver<'_> {
     }
 }
 
-/// Requests that did not go over the bridge.
+/// Requests that did not use the bridge.
 fn by_others(summary: &Summary) -> u64 {
     let labels = summary.labels.iter();
     labels
@@ -264,7 +252,7 @@ fn by_others(summary: &Summary) -> u64 {
         .sum()
 }
 
-/// Requests that were given up with their users; the class they are in has others in it.
+/// Requests cancelled with their users; their class includes others.
 fn cancelled(summary: &Summary) -> u64 {
     let given_up = summary
         .errors
@@ -273,7 +261,7 @@ fn cancelled(summary: &Summary) -> u64 {
     given_up.map(|row| row.count).sum()
 }
 
-/// What became of arrivals, and how long the most frequent task took from when it should have started.
+/// Arrivals, and response time of the most frequent task.
 fn arrivals(summary: &Summary) -> Vec<String> {
     let ledger = summary.arrivals.as_ref();
     let Some((ledger, planned)) = ledger.and_then(|all| Some((all, all.planned?))) else {
@@ -295,7 +283,7 @@ fn arrivals(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// What Locust does not say: exact percentiles of what the server did, how long scripts were kept waiting, whether it can be trusted.
+/// Figures that Locust lacks: exact percentiles, script waiting time, validity.
 fn own_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     let requests = &summary.requests;

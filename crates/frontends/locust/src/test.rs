@@ -1,5 +1,4 @@
-//! What is known of a test before it starts, and the plan that it is. Plain data: of a test that several processes carry out all of
-//! them make their plan of the same.
+//! Facts of a test before its start, and its plan. All processes compute the same plan.
 
 use std::path::Path;
 
@@ -8,31 +7,25 @@ use plan::{FirstArrival, Format, Load, Plan, Problem, Work, units::DAY, work::Ex
 use serde::{Deserialize, Serialize};
 use session::rules;
 
-/// Who decides.
 pub(crate) const LOCUST: &str = "locust";
 
-/// What is known of a test before it starts.
+/// Maximum number of users, if known.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LocustTest {
-    /// The base host, as the first user class has it.
     pub target: Option<String>,
-    /// So many users at most, as far as anybody knows.
     pub users: u32,
-    /// For so long, if somebody said so.
     pub duration_ns: Option<u64>,
-    /// The test's files.
     pub files: Vec<String>,
-    /// User classes with their weights, and whatever else tells this test from another.
+    /// User classes with weights, and other properties.
     pub settings: Vec<(String, String)>,
-    /// At which rate tasks are to be started, where they do not follow each other.
+    /// Rate of tasks; `None` for a closed loop.
     #[serde(default)]
     pub arrivals: Option<String>,
-    /// What must hold at its end, as the environment has it.
+    /// Criteria from the environment.
     pub checks: String,
 }
 
 impl LocustTest {
-    /// With what the environment asks for.
     #[must_use]
     pub fn with_environment(self) -> LocustTest {
         LocustTest {
@@ -41,10 +34,8 @@ impl LocustTest {
         }
     }
 
-    /// The plan that it is.
     ///
-    /// # Errors
-    /// What is wrong with what was asked for, a line each.
+    /// # Errors A line for each problem.
     pub fn plan(&self) -> Result<Plan, Vec<String>> {
         let duration_ns = self.duration_ns.unwrap_or(DAY).min(99 * DAY);
         let users = self.users.max(1);
@@ -62,7 +53,7 @@ impl LocustTest {
             .map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
         let target = self.target.clone().unwrap_or_default();
         let mut plan = Plan::new(name, Format(LOCUST), target, load, work);
-        // Time-outs are each request's own.
+        // Each request has its own time limit.
         plan.http.timeouts.total_ns = None;
         plan.http.cookie_jar = false;
         let settings = self.settings.iter();
@@ -80,10 +71,9 @@ impl LocustTest {
     }
 }
 
-/// Whether what the environment asks for can be read: criteria, stop rules, and arrivals.
+/// Checks environment variables for criteria, stop rules and arrivals.
 ///
-/// # Errors
-/// What is wrong with the first that cannot.
+/// # Errors The first problem.
 pub fn check_wishes() -> Result<(), String> {
     let first = |problems: Vec<Problem>| problems[0].message.clone();
     rules::criteria(&rules::checks()).map_err(first)?;

@@ -1,8 +1,7 @@
-//! Keeps what the driver tells at the end of a run, by name, for the record; computes nothing.
+//! Keeps the driver's final counts by name.
 
 use measure::accumulator::{Accumulator, Event, Tally};
 
-/// The accumulator of this door.
 #[derive(Debug, Default)]
 pub struct MqttAccumulator {
     tally: Tally,

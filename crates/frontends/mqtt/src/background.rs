@@ -1,4 +1,4 @@
-//! MQTT clients beside the scenarios of a native plan: who drives them, and what is told of their messages. What they do is the plan's.
+//! MQTT clients alongside the scenarios of a native plan: driver, and ledger of messages.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use session::inputs;
 
 use crate::{accumulator::MqttAccumulator, print, run};
 
-/// What the messages of a run call it: as good as any that no other run at this server has.
+/// A random stamp for the messages of a run.
 #[must_use]
 pub fn any_stamp() -> u32 {
     (inputs::random_seed() >> 8) as u32
 }
 
-/// The same of parts that nobody conducts: what they know of each other is the seed and the moment at which they begin.
+/// Stamp for parts without a conductor, from seed and start.
 #[must_use]
 pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
     ((seed.rotate_left(32) ^ at_ns).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// Who drives the clients of a plan that has some. All processes of a run give its messages the same stamp; of one process it is any.
+/// Driver for the plan's clients, if any. All processes of a run need the same stamp.
 #[must_use]
 pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWork> {
     let background = plan.background.as_ref()?;
@@ -43,12 +43,12 @@ pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWo
     })
 }
 
-/// The ledger of messages for the record: its sentences, and its counts by name.
+/// The ledger of messages: sentences, and counts by name.
 #[must_use]
 pub fn found(run: &Run) -> (Vec<String>, serde_json::Value) {
     let mut reported = print::tally(run);
     if !print::is_whole(run) {
-        // Of the messages of some of the publishers alone: beside all that was received it says nothing.
+        // Incomplete publishers say nothing about expected deliveries.
         reported.counters.remove("expected");
     }
     let ledger = print::ledger(run);

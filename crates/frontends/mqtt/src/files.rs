@@ -1,16 +1,15 @@
-//! The files that a command line names: who clients are, what they send, whom they trust. What is in them is checked here, not used.
+//! Files of the command line: credentials, payloads, certificates. Checks their content.
 
 use std::path::Path;
 
 use plan::mqtt::Credential;
 
-/// A file as text.
 pub(crate) fn text(option: &str, path: &Path) -> Result<String, String> {
     let read = formats::files::read_to_string(path);
     read.map_err(|error| format!("{option} {}: {error}", path.display()))
 }
 
-/// A payload: itself, or with `template://` before it the file that holds it.
+/// Text, or `template://FILE`.
 pub(crate) fn payload(said: &str) -> Result<String, String> {
     match said.strip_prefix("template://") {
         Some(path) => text("-m", Path::new(path)),
@@ -18,7 +17,7 @@ pub(crate) fn payload(said: &str) -> Result<String, String> {
     }
 }
 
-/// Who so many clients are: a row for each, under names of columns.
+/// A row for each client.
 pub(crate) fn credentials(path: &Path, clients: u32) -> Result<Vec<Credential>, String> {
     let reported = |why: String| format!("--credentials {}: {why}", path.display());
     let file = std::fs::File::open(path).map_err(|error| reported(error.to_string()))?;

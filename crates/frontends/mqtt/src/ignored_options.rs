@@ -1,15 +1,12 @@
-//! Options of emqtt-bench that change nothing here: accepted as emqtt-bench spells them, each with a note that says why.
+//! Options of emqtt-bench that have no effect, with notes.
 
-/// How emqtt-bench gives a value to an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OptionValue {
-    /// The value must follow.
     Needed,
     /// `true` or `false` may follow.
     Switch,
 }
 
-/// An option that is accepted and dropped.
 struct Harmless {
     names: &'static [&'static str],
     value: OptionValue,
@@ -69,10 +66,10 @@ const DROPPED: [Harmless; 10] = [
     },
 ];
 
-/// Switches that have a meaning here, where emqtt-bench writes `true` or `false` after them.
+/// Switches that emqtt-bench writes with `true` or `false`.
 const SWITCHES: [&[&str]; 2] = [&["-S", "--ssl"], &["-r", "--retain"]];
 
-/// A command line without the options that change nothing, and a note for each of them.
+/// Removes options without effect and returns a note for each.
 pub(crate) fn taken(arguments: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut rest, mut notes) = (Vec::new(), Vec::new());
     let mut arguments = arguments.iter().peekable();

@@ -1,8 +1,6 @@
-//! The front door of MQTT load: `loadline mqtt conn|pub|sub`, with the option names of emqtt-bench for the same ideas, and
-//! `loadline mqtt` alone, which the binary gives to another load test ([`Mqtt::without_command`]). [`read`] makes a
-//! plan of a command line, [`beside`] has the same clients do their work beside a native plan's scenarios, [`Told`] keeps what the driver has counted, [`print`] says what that means.
-//!
-//! What clients do is the driver's, what packets mean the crate `mqtt`'s.
+//! MQTT front end: `loadline mqtt conn|pub|sub` with emqtt-bench's options; without a subcommand
+//! [`Mqtt::without_command`]. [`read`] makes plans, [`beside`] runs clients alongside scenarios,
+//! [`Told`] keeps counts, [`print`] renders them.
 
 #![forbid(unsafe_code)]
 
@@ -24,10 +22,9 @@ pub use accumulator::MqttAccumulator;
 pub use read::{named_phase, open_load, plan_for};
 pub use run::{RunPrinter, driver_counts, not_a_command, ready};
 
-/// The door, for whoever lists the front doors.
 #[derive(Debug)]
 pub struct Mqtt {
-    /// Runs `loadline mqtt` when no subcommand follows; returns the exit code.
+    /// Runs `loadline mqtt` without a subcommand.
     pub without_command: fn(&[String], &SharedVoice) -> u8,
 }
 
@@ -56,7 +53,6 @@ impl FrontEnd for Mqtt {
     }
 }
 
-/// It has no test files: a command line says everything.
 #[derive(Debug)]
 struct NoFiles;
 

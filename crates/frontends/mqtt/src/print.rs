@@ -1,5 +1,5 @@
-//! The ledger of messages, from the record: what was due, sent, read by the server, delivered, lost; and whether the load was
-//! sustained.
+//! Ledger of messages from the record: due, sent, confirmed, delivered, lost, and whether the load
+//! was sustained.
 
 use std::{fmt::Write, path::Path};
 
@@ -12,26 +12,24 @@ use record::{
 };
 use session::RunOutcome;
 
-/// What the driver has told, of a whole run.
 pub(crate) fn tally(run: &Run) -> Tally {
     let mut all = Tally::default();
     for (_, part) in run.door_parts() {
         all.merge(part);
     }
-    // What was reported while the run lasted is counted again at the end.
+    // Live counts are repeated in the final ones.
     all.counters
         .retain(|name, _| !PROGRESS.contains(&name.as_str()));
     all
 }
 
-/// Whether the server has accepted no connection at all.
+/// Whether the server accepted no connection.
 #[must_use]
 pub fn nobody_came_in(run: &Run) -> bool {
     let reported = tally(run);
     reported.counters.get("connected") == Some(&0)
 }
 
-/// Writes the summary with the ledger in it.
 pub fn write_json(path: &Path, outcome: &RunOutcome<'_>) -> Result<(), String> {
     let mut json = serde_json::to_value(outcome.summary).map_err(|e| e.to_string())?;
     json["mqtt"] = serde_json::json!(tally(outcome.run).counters);
@@ -39,7 +37,7 @@ pub fn write_json(path: &Path, outcome: &RunOutcome<'_>) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Whether every client of the run has told its counts: neither is it one part of several, nor was a process lost.
+/// Whether all clients reported: no partial run and no lost node.
 pub(crate) fn is_whole(run: &Run) -> bool {
     run.manifest.share.is_none()
         && run.missing.is_empty()
@@ -47,7 +45,6 @@ pub(crate) fn is_whole(run: &Run) -> bool {
         && run.lost().next().is_none()
 }
 
-/// What a ledger of some of the clients is one of; nothing of a whole one.
 fn partial(run: &Run) -> &'static str {
     if is_whole(run) {
         ""
@@ -58,7 +55,7 @@ fn partial(run: &Run) -> &'static str {
     }
 }
 
-/// What delivery times between processes hang on, where there are several.
+/// Clock uncertainty of delivery times between processes.
 fn clocks(run: &Run) -> Option<String> {
     (run.manifest.processes.unwrap_or(1) > 1).then(|| {
         let worst = run.nodes.iter().map(|node| node.offset_error_ns).max();
@@ -72,7 +69,6 @@ fn clocks(run: &Run) -> Option<String> {
     })
 }
 
-/// The ledger in lines.
 #[must_use]
 pub fn ledger(run: &Run) -> String {
     let reported = tally(run);
@@ -81,7 +77,6 @@ pub fn ledger(run: &Run) -> String {
     }
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = partial(run).to_owned();
-    // Writing to a string cannot fail.
     let _ = writeln!(
         out,
         "connections: {} accepted ({} of them again), {} refused, {} broken",
@@ -138,7 +133,7 @@ pub fn ledger(run: &Run) -> String {
     out
 }
 
-/// What was planned and never due, and subscriptions that had no answer.
+/// Planned but never due, and subscriptions without a response.
 fn never_due(reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let mut out = String::new();
@@ -170,7 +165,6 @@ fn never_due(reported: &Tally) -> String {
     out
 }
 
-/// What came of what was to be delivered.
 fn deliveries(run: &Run, reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let (expected, received) = (of("expected"), of("received"));
@@ -209,7 +203,7 @@ fn deliveries(run: &Run, reported: &Tally) -> String {
     out
 }
 
-/// Whether the load was sustained, from the whole ledger: due = read + refused + unknown + not sent.
+/// Sustained? due = confirmed + refused + unknown + unsent.
 fn verdict(reported: &Tally) -> String {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
     let (due, in_time) = (of("due"), of("in_time"));
@@ -240,10 +234,10 @@ fn verdict(reported: &Tally) -> String {
     format!("load: not sustained 1s after the load: {rest}")
 }
 
-/// What went wrong with messages although no criterion and no stop rule asks for it.
+/// Failed messages that no criterion or stop rule covers.
 fn unchecked(run: &Run, reported: &Tally) -> Option<String> {
     let of = |name: &str| reported.counters.get(name).copied().unwrap_or(0);
-    // Of a stop rule the manifest has the condition.
+    // The manifest has the conditions of stop rules.
     let conditions = run.manifest.criteria.iter().chain(&run.manifest.stop);
     let checked: Vec<Metric> = conditions
         .filter_map(|text| Some(plan::criteria::parse_criterion(text).ok()?.metric))

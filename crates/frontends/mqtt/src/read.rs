@@ -1,4 +1,4 @@
-//! The command line: emqtt-bench's option names for the same ideas, and our own for what it has not. Makes a plan; runs nothing.
+//! Command line with emqtt-bench's option names where they exist.
 
 use std::path::PathBuf;
 
@@ -215,11 +215,10 @@ pub struct Sub {
     qos: u8,
 }
 
-/// How long clients stay when nobody says.
+/// Default duration.
 const DURATION_NS: u64 = 60 * SECOND;
 
 impl MqttSubcommand {
-    /// What all three take.
     #[must_use]
     pub fn common(&self) -> &Common {
         match self {
@@ -229,7 +228,7 @@ impl MqttSubcommand {
         }
     }
 
-    /// The most messages of all clients together, where no schedule counts them.
+    /// Maximum messages of all clients, without a schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         match self {
@@ -238,10 +237,8 @@ impl MqttSubcommand {
         }
     }
 
-    /// The plan.
     ///
-    /// # Errors
-    /// One line of what cannot be.
+    /// # Errors One line.
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {
@@ -274,15 +271,12 @@ impl MqttSubcommand {
 }
 
 impl Common {
-    /// How long what is under way may go on.
     ///
-    /// # Errors
-    /// One line, when it is no duration.
+    /// # Errors One line, if it is not a duration.
     pub fn drain_ns(&self) -> Result<u64, String> {
         units::parse_duration(&self.drain).map_err(|e| format!("--drain '{}': {e}", self.drain))
     }
 
-    /// Local addresses.
     #[must_use]
     pub fn sources(&self) -> Vec<std::net::IpAddr> {
         self.ifaddr.clone()
@@ -307,7 +301,7 @@ impl Common {
             return Err("-x: sessions of MQTT 3.1.1 have no expiry: use -V 5, or -C false".into());
         }
         let prefix = self.prefix.clone();
-        // Several runs at a time must not take each other's names.
+        // Concurrent runs need different client ids.
         let prefix = prefix.unwrap_or_else(|| format!("loadline-{}", std::process::id()));
         let will = self.will_topic.as_ref().map(|topic| Will {
             topic: topic.clone(),
@@ -360,7 +354,7 @@ impl Common {
         }
     }
 
-    /// Clients that connect, subscribe to something perhaps, and stay.
+    /// Clients that connect, perhaps subscribe, and stay.
     fn connecting(&self, kind: &str, subscribe: Vec<Subscribing>) -> Result<Plan, String> {
         let mut clients = self.clients(kind, self.count)?;
         clients.subscribe = subscribe;
@@ -413,7 +407,7 @@ impl Pub {
             properties: self.properties()?,
             pace: None,
         });
-        // Who receives connects first.
+        // Receivers connect first.
         let mut groups = Vec::new();
         if self.subscribers > 0 {
             groups.push(self.receivers()?);
@@ -450,7 +444,7 @@ impl Pub {
         Ok(properties)
     }
 
-    /// The most messages of all clients together, where no schedule counts them.
+    /// Maximum messages of all clients, without a schedule.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         (self.every_ms == 0 && self.limit > 0).then_some(self.limit)
@@ -467,7 +461,7 @@ impl Pub {
             qos: self.subscribe_qos.unwrap_or(self.qos),
         }];
         receivers.will = None;
-        // Two clients of one identifier throw each other out.
+        // Clients with equal ids disconnect each other.
         for credential in &mut receivers.credentials {
             credential.client_id = None;
         }
@@ -503,7 +497,7 @@ impl Pub {
     }
 }
 
-/// A topic as a filter: any level in which something is filled in stands for all.
+/// Turns a topic into a filter: levels with placeholders become wildcards.
 fn loosened(topic: &str) -> String {
     let levels = topic.split('/');
     let levels: Vec<&str> = levels
@@ -529,7 +523,6 @@ fn phase(text: &str) -> Result<Phase, String> {
     Ok(named_phase(rates, duration_ns, shape))
 }
 
-/// A phase with this name.
 #[must_use]
 pub fn named_phase(name: &str, duration_ns: u64, shape: Shape) -> Phase {
     let mut phase = Phase::new(duration_ns, shape);
@@ -537,7 +530,6 @@ pub fn named_phase(name: &str, duration_ns: u64, shape: Shape) -> Phase {
     phase
 }
 
-/// An open load of these phases.
 #[must_use]
 pub fn open_load(phases: Vec<Phase>) -> Load {
     Load::Open {
@@ -546,7 +538,6 @@ pub fn open_load(phases: Vec<Phase>) -> Load {
     }
 }
 
-/// A plan of MQTT work alone.
 #[must_use]
 pub fn plan_for(load: Load, work: Mqtt) -> Plan {
     let target = work.target();
@@ -582,7 +573,7 @@ mod tests {
     fn publishers_take_turns_at_their_rates_together() {
         let plan = plan_of("pub -c 40 -I 20 -R 100 -t d/%i/x -q 1 -F 0 --duration 10s").unwrap();
         let schedule = plan.schedule(1);
-        // 40 clients × 50/s × 10 s, behind the connects and a second more.
+        // 40 clients × 50/s × 10 s, after the connects and a second.
         assert_eq!(schedule.total(), 20_000);
         let first = schedule.at(0).unwrap().intended_ns;
         assert_eq!(first, 40 * SECOND / 100 + SETTLE_NS);

@@ -1,4 +1,4 @@
-//! `loadline mqtt`: a line per second while it runs, the summary and the ledger of messages behind it, the native exit codes.
+//! `loadline mqtt`: a line per second, then summary and ledger, with native exit codes.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,16 +23,16 @@ use session::{
 
 use crate::{accumulator::MqttAccumulator, ignored_options, print, read::MqttCommand, unsupported};
 
-/// Messages per second that one worker is trusted with.
+/// Messages/s per worker.
 const PER_WORKER: f64 = 150_000.0;
 
-/// Runs the command line, without the program's name.
+/// Runs the command line without the program's name.
 pub fn command(
     arguments: &[String],
     without_command: fn(&[String], &SharedVoice) -> u8,
     voice: &SharedVoice,
 ) -> u8 {
-    // Pepeunit's load test has no word of its own to begin with.
+    // Pepeunit's load test has no subcommand.
     let (first, rest) = arguments
         .split_first()
         .map_or(("", arguments), |(first, rest)| (first.as_str(), rest));
@@ -63,7 +63,6 @@ pub fn command(
     }
 }
 
-/// A command line that is none, or asks for help: one line, and where to find the others.
 pub fn not_a_command(error: &clap::Error, help: &str, voice: &SharedVoice) -> u8 {
     if !error.use_stderr() {
         voice.out(&error.to_string());
@@ -92,7 +91,7 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
         flat_out: matches!(plan.load, Load::Closed { .. }),
         own: Vec::new(),
         seed,
-        // As good as any that no other run at this server has.
+        // Random stamp.
         run: (inputs::random_seed() >> 8) as u32,
         limit: command.what.limit(),
         clients: None,
@@ -114,7 +113,7 @@ fn job(command: &MqttCommand, notes: Vec<String>) -> Result<Job, String> {
     })
 }
 
-/// Members of a shared subscription are one receiver, whose ledger one worker keeps.
+/// One worker keeps the ledger of a shared subscription.
 pub(crate) fn workers(asked: Option<usize>, peak: Option<f64>, work: &plan::mqtt::Mqtt) -> usize {
     if work.shares_subscriptions() {
         return 1;
@@ -138,8 +137,7 @@ fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
 
 /// Prepares a run and prints its notes.
 ///
-/// # Errors
-/// Whatever keeps the run from starting.
+/// # Errors The run cannot start.
 pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),
@@ -157,22 +155,19 @@ pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError
     Ok(ready)
 }
 
-/// What the driver has told of a run.
 #[must_use]
 pub fn driver_counts(run: &Run) -> measure::accumulator::Tally {
     print::tally(run)
 }
 
-/// Shows a run and gives it its code.
 pub struct RunPrinter {
     json: Option<PathBuf>,
     shows: Shows,
-    /// What else was found behind the load, and whether it is a failure.
+    /// Further results, and whether they fail the run.
     found: (String, bool),
 }
 
 impl RunPrinter {
-    /// A printer that also writes the summary to `json`, if given.
     #[must_use]
     pub fn new(json: Option<PathBuf>, voice: &SharedVoice) -> RunPrinter {
         RunPrinter {
@@ -186,7 +181,6 @@ impl RunPrinter {
         }
     }
 
-    /// More is known than the run itself has shown.
     pub fn judge(&mut self, lines: String, is_failure: bool) {
         self.found = (lines, is_failure);
     }
@@ -237,7 +231,7 @@ impl RunObserver for RunPrinter {
         });
         match exit::code(outcome) {
             exit::PASS if !is_written => exit::COULD_NOT_RUN,
-            // However late the machine was: there is nothing that it could have falsified.
+            // Lateness of the machine cannot change this.
             exit::PASS | exit::FAIL | exit::INVALID | exit::INCONCLUSIVE
                 if print::nobody_came_in(outcome.run) =>
             {
@@ -250,7 +244,6 @@ impl RunObserver for RunPrinter {
     }
 }
 
-/// Prints a line per second.
 struct Shows {
     voice: SharedVoice,
     messages: u64,

@@ -1,6 +1,5 @@
-//! Options of emqtt-bench that have no counterpart here: told by name, with what there is instead, before anything else is read.
+//! Options of emqtt-bench that are not supported, with alternatives.
 
-/// Options, and what there is to say of them.
 const KNOWN: [(&[&str], &str); 4] = [
     (&["--ws"], "WebSocket is not spoken, only TCP and TLS"),
     (
@@ -17,7 +16,7 @@ const KNOWN: [(&[&str], &str); 4] = [
     ),
 ];
 
-/// What is to be said of the first option that is emqtt-bench's alone.
+/// Message about the first such option.
 pub(crate) fn first(arguments: &[String]) -> Option<String> {
     arguments.iter().find_map(|argument| {
         let name = argument.split('=').next().unwrap_or_default();

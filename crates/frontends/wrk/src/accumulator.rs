@@ -1,8 +1,8 @@
-//! wrk's and wrk2's figures: whole microseconds, answers of each thread per 100 ms, errors by their four kinds. What the report
-//! makes of them - the correction above all - is the renderer's business.
+//! wrk's and wrk2's figures: whole microseconds, responses per thread and 100 ms, four kinds of
+//! errors.
 //!
-//! The figures of wrk2 begin when a thread has found its sampling interval, ten seconds after the start; what came before is
-//! kept apart, because a short run has nothing else.
+//! wrk2's figures begin after calibration, ten seconds after the start. Earlier ones are kept for
+//! shorter runs.
 
 use measure::{
     Histogram,
@@ -11,40 +11,34 @@ use measure::{
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
-/// How often wrk looks at a thread's rate.
+/// Interval at which wrk samples a thread's rate.
 const TICK_NS: u64 = 100 * MS;
-/// wrk2 calibrates after this long, and for each connection of the thread this much longer.
+/// wrk2's calibration time, plus this much per connection.
 const CALIBRATE_NS: u64 = 10_000 * MS;
 const CALIBRATE_PER_CONNECTION_NS: u64 = 5 * MS;
-/// Rates above this have no cell.
+/// Rates above this are not counted.
 const MAX_RATE: u64 = 10_000_000;
 
-/// What was asked for: kept beside the figures, for whoever renders them.
+/// Requested settings, for rendering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrkSettings {
-    /// Whether it is wrk2's report.
+    /// Whether it is wrk2.
     pub paced: bool,
-    /// Threads as given.
     pub threads: u64,
-    /// Connections as given.
     pub connections: u64,
-    /// The duration as given.
     pub duration_ns: u64,
-    /// Answers that take as long or longer have no latency: they are counted as timeouts.
+    /// Slower responses count as timeouts without a latency.
     pub timeout_ns: u64,
-    /// Whether percentiles are shown.
     pub latency: bool,
-    /// Whether those of uncorrected latency are shown too.
+    /// Whether uncorrected latency is shown too.
     pub uncorrected: bool,
-    /// Whether a batch of pipelined requests has one latency.
+    /// Whether a pipelined batch has one latency.
     pub per_batch: bool,
 }
 
-/// wrk's accumulator for one thread.
 #[derive(Debug)]
 pub struct Accumulator {
     settings: WrkSettings,
-    /// The thread's number.
     thread: u64,
     counters: Counters,
     latency: ThreadLatency,
@@ -61,16 +55,14 @@ struct Counters {
     read: u64,
     write: u64,
     timeout: u64,
-    /// Of them, those whose answer came.
+    /// Timeouts whose response came later.
     late: u64,
 }
 
-/// Latencies of one thread.
 #[derive(Debug)]
 enum ThreadLatency {
-    /// wrk's: a cell for each microsecond.
+    /// wrk: a cell per microsecond.
     Exact(Cells),
-    /// wrk2's.
     Paced(Box<Paced>),
 }
 
@@ -80,7 +72,7 @@ struct Paced {
     corrected: Histogram,
     /// From the first byte written.
     uncorrected: Histogram,
-    /// When the sampling interval is found; none: it has been.
+    /// When calibration is due; `None` afterwards.
     calibrate_at: Option<u64>,
     calibration: Option<Calibration>,
 }
@@ -91,13 +83,12 @@ struct Calibration {
     interval_ms: u64,
 }
 
-/// The thread's rate, sampled at ticks. Seen at the next event behind each: nothing changes in between.
+/// Rate of a thread at ticks, evaluated at the next event after each.
 #[derive(Debug, Default)]
 struct ThreadRate {
-    /// When the stretch under way began.
     since: u64,
     next_tick: u64,
-    /// 0: not yet.
+    /// 0 before calibration.
     every: u64,
     answers: u64,
     samples: Vec<u64>,
@@ -110,7 +101,7 @@ impl ThreadRate {
 
     fn ticks(&mut self, now: u64) {
         while self.every > 0 && self.next_tick <= now {
-            // A tick without an answer is no sample, and the stretch goes on.
+            // Ticks without responses extend the period.
             if self.answers > 0 {
                 let ms = ((self.next_tick - self.since) / MS).max(1);
                 let rate = (self.answers as f64 / ms as f64 * 1000.0) as u64;
@@ -128,7 +119,6 @@ impl ThreadRate {
 }
 
 impl Accumulator {
-    /// The figures of a thread.
     #[must_use]
     pub fn new(settings: WrkSettings, thread: u64) -> Accumulator {
         Accumulator {
@@ -156,7 +146,7 @@ impl Accumulator {
         }
     }
 
-    /// Everything that was due until now, before something new is counted.
+    /// Handles everything due before `now`.
     #[inline]
     fn until(&mut self, now: u64) {
         if let ThreadLatency::Paced(paced) = &mut self.latency
@@ -180,7 +170,7 @@ impl Accumulator {
         self.rate.answers += 1;
         let (response_ns, service_ns) = times;
         match &mut self.latency {
-            // The original has one latency per batch, up to its last answer.
+            // The original has one latency per batch.
             ThreadLatency::Exact(_) if !last => {}
             ThreadLatency::Exact(cells) => {
                 let us = service_ns / US;
@@ -200,7 +190,6 @@ impl Accumulator {
         }
     }
 
-    /// What was asked for, once.
     fn publish(&mut self, part: &mut Tally) {
         if std::mem::replace(&mut self.published, true) {
             return;
@@ -221,7 +210,7 @@ impl Accumulator {
 }
 
 impl Paced {
-    /// Finds the sampling interval and forgets everything so far; none when nothing has been answered yet.
+    /// Calibrates and resets; `None` without responses.
     fn calibrate(&mut self) -> Option<Calibration> {
         let mean = self.corrected.mean().filter(|mean| *mean > 0.0)?;
         let p90_us = self.corrected.quantile(0.9)?;
@@ -303,7 +292,7 @@ impl accumulator::Accumulator for Accumulator {
                     ("latency", &mut paced.corrected),
                     ("uncorrected", &mut paced.uncorrected),
                 ] {
-                    // Until it has calibrated, a thread keeps them: they are reported only if the run ends before that.
+                    // Kept for runs that end before calibration.
                     if early {
                         continue;
                     }
@@ -321,7 +310,7 @@ impl accumulator::Accumulator for Accumulator {
     }
 
     fn finish(&mut self) -> Tally {
-        // A run that was too short to calibrate reports what it has.
+        // Too short to calibrate: reports what there is.
         if let ThreadLatency::Paced(paced) = &mut self.latency {
             paced.calibrate_at = None;
         }
@@ -379,7 +368,6 @@ mod tests {
             (part.counters["requests"], part.counters["errors.timeout"]),
             (3, 2)
         );
-        // Whatever else timed out.
         assert_eq!(part.counters["late"], 1);
         assert_eq!(part.counters["bytes"], 307);
     }
@@ -391,7 +379,7 @@ mod tests {
         for _ in 0..10 {
             door.event(50 * MS, &answer(true, 0, US));
         }
-        // Nothing for most of a second, then ten more: 100/s and 11/s, not 100, 0, 0, …
+        // Nothing for most of a second, then ten: 100/s and 11/s, not 100, 0, 0, …
         for _ in 0..10 {
             door.event(950 * MS, &answer(true, 0, US));
         }
@@ -418,7 +406,7 @@ mod tests {
         assert_eq!(part.firsts["calibration.003.interval_ms"], 14);
         assert_eq!(part.counts["latency"].pairs(), [(2_000, 1)]);
         assert_eq!(part.counts["uncorrected"].pairs(), [(50, 1)]);
-        // A short run has nothing but what came before.
+        // A short run has only early figures.
         let mut short = Accumulator::new(paced, 0);
         short.event(0, &Event::Begin);
         short.event(MS, &answer(true, 5 * US, 4 * US));

@@ -1,4 +1,5 @@
-//! `loadline run SCRIPT.lua --target URL`: a script of wrk's with Loadline's own flags, report and exit codes.
+//! `loadline run SCRIPT.lua --target URL`: a wrk script with Loadline's flags, report and exit
+//! codes.
 
 use std::path::Path;
 
@@ -15,10 +16,9 @@ use crate::{
     test::{Strictness, WrkTest},
 };
 
-/// Connections of a run that says nothing of them: as many as wrk has.
+/// wrk's default.
 const CONNECTIONS: u32 = 10;
 
-/// Scripts behind `loadline run`.
 #[derive(Debug)]
 pub(crate) struct LuaFiles;
 
@@ -41,13 +41,11 @@ impl ScriptLoader for LuaFiles {
     }
 }
 
-/// A script on its way through a run.
 struct Lua {
     command: WrkCommand,
     target: String,
-    /// Once it is ready.
     test: Option<WrkTest>,
-    /// What it died of.
+    /// The script's error, if any.
     trouble: Option<ScriptError>,
 }
 
@@ -72,15 +70,14 @@ impl ScriptRun for Lua {
         lua::flush_output();
         let Some(test) = &self.test else { return };
         self.trouble = test.failure();
-        // A script that did not come back is asked for nothing more; where several processes share the run, one that has died in one of
-        // them has done so for all.
+        // No `done` after a hang, or after an error in any process.
         let manifest = &ended.run.manifest;
         let is_dead = match &ended.error {
             Some(RunError::Stuck(_)) => true,
             Some(_) => manifest.processes.is_some(),
             None => false,
         };
-        // And where nobody sees the whole, nobody has the figures that `done` is given.
+        // Nor in a part, which lacks the whole run's figures.
         let is_part = manifest.share.is_some();
         if self.trouble.is_none() && !is_dead && !is_part {
             let report = WrkReport::from_part(counted, ended.runtime_ns(), &self.target);
@@ -94,7 +91,6 @@ impl ScriptRun for Lua {
     }
 }
 
-/// The command that the flags come to.
 fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     if flags.routed {
         return Err(
@@ -152,7 +148,7 @@ fn command(flags: &RunOptions<'_>) -> Result<WrkCommand, String> {
     })
 }
 
-/// The plan of that command; none where there are not enough descriptors.
+/// `None` with too few descriptors.
 fn plan(command: &WrkCommand, rate: Option<Rate>, insecure: bool) -> Result<Plan, String> {
     let mut plan = command.plan();
     if let Some(rate) = rate {
@@ -171,7 +167,6 @@ fn plan(command: &WrkCommand, rate: Option<Rate>, insecure: bool) -> Result<Plan
     Ok(plan)
 }
 
-/// What kept a script from running, in our own words.
 fn words(trouble: &ScriptError) -> String {
     match trouble {
         ScriptError::Script(message) => format!("the script failed: {message}"),
@@ -183,7 +178,6 @@ fn words(trouble: &ScriptError) -> String {
     }
 }
 
-/// And the code for it.
 fn code(trouble: &ScriptError) -> u8 {
     match trouble {
         ScriptError::Script(_) | ScriptError::Load(_) | ScriptError::Request(_) => exit::BAD_INPUT,

@@ -1,10 +1,9 @@
-//! What a script's `done` sees of a run: the report's own figures, behind the functions that Lua calls.
+//! Figures for a script's `done`.
 
 use script::lua::DistributionFigures;
 
 use crate::print::{PrintedLatency, Spectrum, Statistics, WrkReport};
 
-/// Latency and rates.
 pub fn from_report(report: &WrkReport) -> (DistributionFigures, DistributionFigures) {
     let latency = match &report.latency {
         PrintedLatency::Wrk { shown, .. } => of_statistics(shown),

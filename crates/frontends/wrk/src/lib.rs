@@ -1,8 +1,5 @@
-//! The front door of wrk and wrk2: command lines, scripts, figures and reports as they have them, in one room. [`read`] makes
-//! commands of command lines, [`Accumulator`] counts their figures beside ours, [`print`] says what they would print of them,
-//! [`native`] is what `loadline run SCRIPT.lua` makes of a script.
-//!
-//! Running Lua is the crate `script`'s, sending its requests the batch driver's.
+//! wrk and wrk2 front end: [`read`] parses command lines, [`Accumulator`] counts figures, [`print`]
+//! renders them, [`native`] runs scripts under `loadline run`.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +23,6 @@ pub use script::lua::print_to_stderr;
 pub use scripts::LuaScripts;
 pub use test::{Strictness, WrkTest};
 
-/// The door, for whoever lists the front doors.
 #[derive(Debug)]
 pub struct Wrk;
 

@@ -1,5 +1,5 @@
-//! `loadline wrk`, or a link to us called `wrk` or `wrk2`: their flags, their standard output to the character, their exit codes.
-//! Loadline's own lines go to standard error; the record is kept as for any run.
+//! `loadline wrk`, or links called `wrk` or `wrk2`: their flags, exact standard output and exit
+//! codes. Loadline's messages go to standard error.
 
 use std::{
     path::Path,
@@ -29,17 +29,15 @@ use crate::{
     test::{Strictness, WrkTest},
 };
 
-/// wrk's code for whatever keeps a test from running.
 const FAILED: u8 = 1;
-/// wrk's code for a thread that could not be made.
 const NO_THREAD: u8 = 2;
-/// What is under way at the end may take this long: about as long as wrk's own threads take to notice the end.
+/// Drain time, about as long as wrk's threads take to notice the end.
 const DRAIN_NS: u64 = 100 * MILLISECOND;
 
-/// Runs wrk's command line, without the program's name.
+/// Without the program's name.
 pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u8 {
     let reading = read::read(arguments, persona);
-    // In this order also where both are the same terminal.
+    // In this order on one terminal too.
     if let Some(lines) = reading.err.strip_suffix('\n') {
         voice.say(&lines);
     }
@@ -50,7 +48,7 @@ pub fn command(persona: Persona, arguments: &[String], voice: &SharedVoice) -> u
     execute(&command, voice).unwrap_or_else(|line| last_line(&line, voice))
 }
 
-/// A line for standard error, behind which nothing comes.
+/// The last line on standard error.
 type RunRefusal = String;
 
 fn refusal(trouble: ScriptError) -> RunRefusal {
@@ -61,7 +59,7 @@ fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> 
     let stop = StopHandle::default();
     let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
-    // Before the script, which may look up names of its own.
+    // Before the script, which may resolve names.
     hosts::Hosts::BesideDoor
         .allow(&plan)
         .map_err(|problems| lines(&problems))?;
@@ -101,15 +99,13 @@ fn lines(problems: &[plan::Problem]) -> RunRefusal {
     lines.join("\n")
 }
 
-/// wrk's door: its report behind the run, its codes.
 struct Wrk<'a> {
     command: &'a WrkCommand,
     voice: &'a SharedVoice,
     screen: Screen<'a>,
     test: WrkTest,
-    /// What wrk prints; none where the script died or did not come back.
+    /// `None` if the script failed or hung.
     report: Option<WrkReport>,
-    /// What the script died of.
     trouble: Option<RunRefusal>,
 }
 
@@ -136,7 +132,7 @@ impl RunObserver for Wrk<'_> {
             return;
         }
         if let Some(error @ RunError::Stuck(_)) = &ended.error {
-            // A script whose hooks do not end is asked for no `done`.
+            // A script that hangs gets no `done`.
             self.trouble = Some(format!("loadline: {error}"));
             return;
         }
@@ -149,7 +145,7 @@ impl RunObserver for Wrk<'_> {
         self.report = Some(report);
     }
 
-    /// wrk knows no code for a file that cannot be written: a line has said so.
+    /// wrk has no code for an unwritable file; a message was printed.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         if let Some(report) = &self.report {
             own_lines(outcome.summary, report, outcome.run, self.voice);
@@ -174,14 +170,12 @@ impl RunObserver for Wrk<'_> {
     }
 }
 
-/// Behind this line nothing comes.
 fn last_line(line: &RunRefusal, voice: &SharedVoice) -> u8 {
     lua::flush_output();
     voice.say(line);
     FAILED
 }
 
-/// Counts wrk's own figures in each thread.
 pub fn accumulators(command: &WrkCommand) -> DoorMaker {
     let settings = WrkSettings {
         paced: command.persona == Persona::Wrk2,
@@ -195,17 +189,17 @@ pub fn accumulators(command: &WrkCommand) -> DoorMaker {
     };
     let threads = AtomicU64::new(0);
     Arc::new(move || {
-        // Which thread has which number does not matter; that they differ does.
+        // Thread numbers only need to be distinct.
         let number = threads.fetch_add(1, Ordering::Relaxed);
         Box::new(Accumulator::new(settings, number))
     })
 }
 
-/// What wrk does not say, on standard error: causes of errors, what its correction did, whether the figures can be trusted.
+/// Prints what wrk lacks to standard error: causes of errors, effect of the correction, validity.
 fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoice) {
     say_late(report, voice);
     for row in &summary.errors {
-        // What was under way at the end is nobody's error.
+        // In flight at the end, not an error.
         if row.class != "unfinished" {
             let count = units::count(row.count);
             voice.say(&format_args!("loadline: {count} × {}", row.reason));
@@ -238,7 +232,7 @@ fn own_lines(summary: &Summary, report: &WrkReport, run: &Run, voice: &SharedVoi
     }
 }
 
-/// wrk counts answers that come late as time-outs; the record has them as the answers that they are.
+/// Explains late responses, which wrk counts as timeouts and the record as responses.
 fn say_late(report: &WrkReport, voice: &SharedVoice) {
     let late = report.late;
     if late > 0 {

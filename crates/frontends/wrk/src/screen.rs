@@ -1,5 +1,5 @@
-//! Hears of a run behind wrk's door: prints what wrk prints meanwhile, and keeps wrk's own figures for the report - the record has
-//! them too, but a record that could not be written must not cost anyone the report.
+//! Observer that prints wrk's live output and keeps its figures, in case the record cannot be
+//! written.
 
 use engine::OutputLine;
 use measure::{Interval, accumulator::Tally};
@@ -10,16 +10,13 @@ use session::{Observer, SharedVoice};
 
 use crate::{print, read::WrkCommand};
 
-/// Prints what wrk prints while the test runs.
 pub struct Screen<'a> {
     command: &'a WrkCommand,
     voice: &'a SharedVoice,
-    /// wrk's figures so far.
     pub part: Tally,
 }
 
 impl<'a> Screen<'a> {
-    /// For a command.
     pub fn new(command: &'a WrkCommand, voice: &'a SharedVoice) -> Screen<'a> {
         Screen {
             command,

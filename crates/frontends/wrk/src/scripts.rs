@@ -1,9 +1,8 @@
-//! wrk's scripts among test files: told by their names, and run by themselves, because only running one tells what it sends.
+//! wrk scripts as test files, by name. They run themselves.
 
 use formats::{Inputs, LoadErrors, TestFileReader};
 use plan::Plan;
 
-/// Lua files.
 #[derive(Debug)]
 pub struct LuaScripts;
 

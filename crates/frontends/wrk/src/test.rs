@@ -1,4 +1,4 @@
-//! A wrk command made ready to run: the script's states, the addresses they chose, the engine's driver for each thread.
+//! A wrk command made ready: script states, addresses, and a driver per thread.
 
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
@@ -20,29 +20,26 @@ use session::SharedVoice;
 
 use crate::{figures, print::WrkReport, read::WrkCommand};
 
-/// Whose manners a test has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// A script that does not load is left out; late answers are taken.
+    /// As wrk: broken scripts are skipped, late responses accepted.
     AsWrk,
-    /// A script that does not load is refused; the time-out ends a request.
+    /// Native: broken scripts are refused, the time limit ends requests.
     Native,
 }
 
-/// A command with its states.
 pub struct WrkTest {
     script: Script,
     origin: Origin,
     threads: usize,
-    /// Of all threads, of all processes that share the test.
+    /// Of all threads and processes.
     connections: u64,
     until_ns: u64,
-    /// Late answers and broken scripts are taken as wrk takes them.
+    /// See [`Strictness`].
     as_wrk: bool,
 }
 
 impl WrkTest {
-    /// Loads the script, finds the target, makes the threads' states.
     pub fn ready(
         command: &WrkCommand,
         strictness: Strictness,
@@ -89,12 +86,10 @@ impl WrkTest {
         })
     }
 
-    /// Threads.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// The driver of each thread.
     pub fn driver(&self, plan: &Plan, seed: u64) -> DriverMaker {
         let (sources, origin) = (self.script.sources(), self.origin.clone());
         let (all, until_ns) = (self.connections, self.until_ns);
@@ -125,7 +120,7 @@ impl WrkTest {
         })
     }
 
-    /// Says which hook of the script a thread is in.
+    /// Which hook of the script a thread is in.
     pub fn doing(&self) -> Doing {
         let sources = self.script.sources();
         Arc::new(move |thread| {
@@ -134,12 +129,10 @@ impl WrkTest {
         })
     }
 
-    /// What the script died of while the test ran.
     pub fn failure(&self) -> Option<ScriptError> {
         self.script.failure()
     }
 
-    /// Calls the script's `done`.
     pub fn done(&self, report: &WrkReport) -> Result<(), ScriptError> {
         let errors = &report.errors;
         let summary = Summary {
@@ -157,7 +150,7 @@ impl WrkTest {
     }
 }
 
-/// Makes the turns of a load that has a rate, for each thread its own.
+/// Schedules for loads with a rate, per thread.
 fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send + Sync + use<>> {
     let Load::Open { phases, .. } = &plan.load else {
         return None;
@@ -166,7 +159,7 @@ fn turns_of(plan: &Plan, seed: u64) -> Option<impl Fn() -> Turns + Clone + Send 
     let Shape::Rate(rate) = first.shape else {
         return None;
     };
-    // A schedule has whole arrivals alone: of a rate that does not fill the time with them the last part of one is not sent.
+    // Schedules have whole arrivals, so a fraction of the last one is dropped.
     let in_all = u128::from(rate.count) * u128::from(first.duration_ns);
     let is_whole = in_all.is_multiple_of(rate.per_ns.max(1).into());
     let drawn = (first.arrivals == ArrivalProcess::Poisson || !is_whole).then(|| plan.load.clone());

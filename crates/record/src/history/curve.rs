@@ -1,6 +1,5 @@
-//! A line of points over time that never has more than so many: when there would be one too many, points become twice as wide.
-//! A point that is finished is packed; only the one that is being added to is kept open. Points wider than a second are packed
-//! at a lower resolution: they hold more values, and would take more memory the longer the run.
+//! Points over time with a maximum number: widths double when exceeded. Finished points are packed,
+//! wide ones at lower resolution to limit memory.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +7,24 @@ use measure::{OutcomeClass, Packed, Slot, TimeKind, slot::Counters};
 
 use crate::LabelTotals;
 
-/// Points over time.
 #[derive(Debug, Clone)]
 pub struct Curve {
     most: usize,
-    /// How often the cells of points wider than a second are halved in number.
+    /// Halvings of the cells of points wider than a second.
     halvings: u32,
-    /// The width of a point, in whole seconds of the wall clock.
+    /// In whole seconds of the wall clock.
     width_s: u64,
-    /// By the number of the point: its first second divided by the width.
+    /// By first second divided by width.
     finished: BTreeMap<u64, PackedPoint>,
     open: Option<(u64, Point)>,
 }
 
-/// What was counted in a point.
 #[derive(Debug, Clone, Default)]
 pub struct Point {
-    /// Start and end, in nanoseconds from the start of the test.
     pub span: (u64, u64),
-    /// What was counted.
     pub part: LabelTotals,
 }
 
-/// A point in a few bytes.
 #[derive(Debug, Clone)]
 struct PackedPoint {
     span: (u64, u64),
@@ -39,8 +33,8 @@ struct PackedPoint {
 }
 
 impl Curve {
-    /// A line of at most `most` points. Those wider than a second have their cells halved `halvings` times, which moves a
-    /// percentile by 0.2 % at most for 2, and by 0.8 % for 4.
+    /// At most `most` points. Halving the cells of wide points moves percentiles by at most 0.2 %
+    /// (2 halvings) or 0.8 % (4).
     #[must_use]
     pub fn new(most: usize, halvings: u32) -> Curve {
         Curve {
@@ -52,19 +46,17 @@ impl Curve {
         }
     }
 
-    /// The width of its points, in nanoseconds.
     #[must_use]
     pub fn width_ns(&self) -> u64 {
         self.width_s * 1_000_000_000
     }
 
-    /// The number of the point in which a second of the wall clock lies.
     #[must_use]
     pub fn point_of(&self, second: u64) -> u64 {
         second / self.width_s
     }
 
-    /// The point of an interval that begins in this second of the wall clock, for what was counted in it.
+    /// The point of an interval that starts in this second.
     pub fn reach(&mut self, second: u64, span: (u64, u64)) -> &mut Slot {
         while self.is_elsewhere(second) {
             self.pack();
@@ -82,15 +74,13 @@ impl Curve {
         &mut point.part.slot
     }
 
-    /// Whether another point than this second's is open.
     fn is_elsewhere(&self, second: u64) -> bool {
         let open = self.open.as_ref();
         open.is_none_or(|(open, _)| *open != self.point_of(second))
     }
 
-    /// All points in order, with their numbers.
     pub fn points(&self) -> impl Iterator<Item = (u64, Point)> + '_ {
-        // Of several processes, one after the other, the open one need not be the last.
+        // With several processes the open point need not be the last.
         let before = |number: u64| self.open.as_ref().is_none_or(|(open, _)| number < *open);
         let open = self
             .open
@@ -110,7 +100,6 @@ impl Curve {
         first.chain(open).chain(last)
     }
 
-    /// How often the cells of a point of the present width are halved.
     fn resolution(&self) -> u32 {
         if self.width_s == 1 { 0 } else { self.halvings }
     }
@@ -133,7 +122,7 @@ impl Curve {
             point.part.slot.add(&narrow.part.slot);
         }
         let halvings = self.resolution();
-        // The last one goes on to be added to.
+        // The last point stays open.
         self.open = wider.pop_last();
         let packed = wider
             .iter()
@@ -143,7 +132,6 @@ impl Curve {
 }
 
 impl Point {
-    /// Makes it reach over an interval as well.
     fn cover(&mut self, (from, to): (u64, u64)) {
         if self.span == (0, 0) {
             self.span = (from, to);
@@ -202,7 +190,7 @@ mod tests {
     #[test]
     fn intervals_of_one_second_are_one_point() {
         let mut line = Curve::new(10, 0);
-        // A phase ends in the middle of the second 7 of the wall clock.
+        // A phase ends within second 7 of the wall clock.
         add(&mut line, 7, (S / 2, S), &part(&[5]));
         add(&mut line, 7, (S, 3 * S / 2), &part(&[7]));
         add(&mut line, 8, (3 * S / 2, 5 * S / 2), &part(&[9]));
@@ -250,7 +238,7 @@ mod tests {
             let points: Vec<_> = line.points().collect();
             prop_assert!(points.len() <= 16);
             prop_assert!(seconds.len() < 16 || points.len() >= 8);
-            // Without gaps, in order, from the first to the last.
+            // Without gaps, in order.
             prop_assert_eq!(points.first().map(|(_, p)| p.span.0), Some(0));
             prop_assert_eq!(points.last().map(|(_, p)| p.span.1), Some(seconds.len() as u64 * S));
             prop_assert!(points.windows(2).all(|pair| pair[0].1.span.1 == pair[1].1.span.0));

@@ -1,5 +1,5 @@
-//! The run over time, kept small: what was counted in each of at most 720 points (and, label by label, of at most 60), with whole
-//! distributions, so that percentiles of wider points are computed and never averaged. What is shown of it is `series`' business.
+//! The run over time in at most 720 points (60 per label), with distributions, so that percentiles
+//! are never averaged.
 
 mod curve;
 
@@ -11,17 +11,14 @@ pub use curve::{Curve, Point};
 
 use crate::{IntervalRecord, LabelTotals};
 
-/// Points of a chart.
 pub const POINTS: usize = 720;
-/// Points of a sparkline.
 pub const SPARK_POINTS: usize = 60;
 
-/// Resolution of points that are wider than a second, of all requests and of a label ([`Curve::new`]). A label's are drawn as
-/// sparklines, and a run may have a thousand labels.
+/// Resolution of wide points, for all requests and for a label ([`Curve::new`]). A run may have a
+/// thousand labels.
 const HALVINGS_OF_ALL: u32 = 2;
 const HALVINGS_OF_LABEL: u32 = 4;
 
-/// What a chart of all requests is drawn from.
 const OF_ALL: [TimeKind; 6] = [
     TimeKind::Lateness,
     TimeKind::Wait,
@@ -30,19 +27,14 @@ const OF_ALL: [TimeKind; 6] = [
     TimeKind::Connect,
     TimeKind::Tls,
 ];
-/// What a label's sparkline, and a criterion on it, is drawn from.
 const OF_LABEL: [TimeKind; 3] = [TimeKind::Service, TimeKind::Response, TimeKind::Iteration];
 
-/// A run over time.
 #[derive(Debug, Clone)]
 pub struct History {
-    /// Where the run's zero lies on the wall clock: points are cut at its whole seconds.
+    /// Points are cut at whole seconds of the wall clock.
     zero_wall_ns: u64,
-    /// All requests.
     pub all: Curve,
-    /// All iterations together.
     pub iterations: Curve,
-    /// By label, requests and iterations.
     pub labels: BTreeMap<LabelId, Curve>,
 }
 
@@ -53,7 +45,6 @@ impl Default for History {
 }
 
 impl History {
-    /// The history of a run that starts at this moment of the wall clock.
     #[must_use]
     pub fn new(zero_wall_ns: u64) -> History {
         History {
@@ -64,16 +55,16 @@ impl History {
         }
     }
 
-    /// The second of the wall clock, counted from its zero, in which a moment of the run lies.
+    /// Second of the wall clock of a moment.
     #[must_use]
     pub fn second(&self, at_ns: u64) -> u64 {
         (self.zero_wall_ns + at_ns) / 1_000_000_000
     }
 
-    /// Adds an interval; `labels` says which of its labels count iterations.
+    /// `labels` identify iterations.
     pub fn add(&mut self, frame: &IntervalRecord, labels: &[Label]) {
         let second = self.second(frame.span.0);
-        // An interval in which nothing was counted is a point all the same: of nothing.
+        // An empty interval is a point too.
         self.all.reach(second, frame.span);
         self.iterations.reach(second, frame.span);
         for ((id, _), part) in &frame.parts {
@@ -93,7 +84,7 @@ impl History {
     }
 }
 
-/// Adds a part's counters and these kinds of its times. Failures by reason are in the totals.
+/// Failures by reason are in the totals.
 fn add(point: &mut Slot, part: &LabelTotals, kinds: &[TimeKind]) {
     point.counters.add(&part.slot.counters);
     for kind in kinds {

@@ -1,7 +1,6 @@
-//! Keeps secrets out of everything that is written: values known to be secret wherever they occur, and whatever stands under
-//! a name like `Authorization` or `token`. A secret is shown as `‹redacted:6 hex›`, the same within a run, so that one credential
-//! can be told from another; the mark is salted, so that nobody can try passwords against it. This module decides what is hidden;
-//! it writes nothing.
+//! Hides secrets in everything that is written: known values, and values of names such as
+//! `Authorization` or `token`. Shown as `‹redacted:6 hex›`, equal within a run and salted against
+//! guessing.
 
 mod scan;
 mod tree;
@@ -13,18 +12,16 @@ use sha2::{Digest, Sha256};
 
 use values::Values;
 
-/// What makes the marks of a run its own: drawn at random for each run, the same in all its parts, and never written down.
+/// Salt of the marks: random per run, shared by its parts, never written.
 #[derive(Clone, Copy, Default)]
 pub struct Salt([u8; 16]);
 
 impl Salt {
-    /// Of random bytes.
     #[must_use]
     pub fn new(random: [u8; 16]) -> Salt {
         Salt(random)
     }
 
-    /// How a secret is shown.
     fn hidden(self, secret: &str) -> String {
         if secret.is_empty() || secret.starts_with(MARK) {
             return secret.to_owned();
@@ -43,7 +40,6 @@ impl std::fmt::Debug for Salt {
     }
 }
 
-/// Hides secrets in texts, command lines and JSON.
 #[derive(Debug, Default)]
 pub struct Redactor {
     names: SecretNames,
@@ -52,7 +48,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Knows the plan's secrets, whatever the plan holds under secret names, and names that the user added.
+    /// Knows the plan's secrets, secret names, and `extra_names`.
     #[must_use]
     pub fn new(plan: &Plan, extra_names: &[String], salt: Salt) -> Redactor {
         let extra = extra_names.iter().chain(&plan.secret_names);
@@ -75,7 +71,7 @@ impl Redactor {
         }
     }
 
-    /// Knows no plan: hides what stands under secret names, these among them, and what looks like a secret.
+    /// Without a plan: secret names and typical secrets.
     #[must_use]
     pub fn of_names(names: &[String], salt: Salt) -> Redactor {
         Redactor {
@@ -87,24 +83,22 @@ impl Redactor {
         }
     }
 
-    /// Hides a value that became known while the test runs, from now on and in all its forms.
+    /// Hides a value learned during the test, in all forms.
     pub fn learn(&mut self, secret: &str) {
         self.values.learn(secret, self.salt);
     }
 
-    /// A text without its secrets.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         scan::hide(&self.values.hide(text), &self.names, self.salt)
     }
 
-    /// Whether a text contains a value that is known to be secret.
     #[must_use]
     pub fn has_secret(&self, text: &str) -> bool {
         self.values.hide(text) != text
     }
 
-    /// A text without its secrets and without those that are known of it alone: a virtual user's are not kept.
+    /// Also hides a virtual user's secrets, which are not stored.
     #[must_use]
     pub fn text_without(&self, text: &str, secrets: &[String]) -> String {
         let mut own = Values::default();
@@ -114,7 +108,7 @@ impl Redactor {
         self.text(&own.hide(text))
     }
 
-    /// A command line without its secrets: `--token X`, `--token=X`, and what any text may hold.
+    /// `--token X`, `--token=X`, and secrets in any text.
     #[must_use]
     pub fn command(&self, arguments: &[String]) -> Vec<String> {
         let mut hide_next = false;
@@ -140,15 +134,15 @@ impl Redactor {
         arguments.iter().map(hide).collect()
     }
 
-    /// A JSON tree without its secrets, in keys and values.
+    /// Keys and values.
     #[must_use]
     pub fn json(&self, value: &Value) -> Value {
         tree::hide(self, value, false)
     }
 }
 
-/// So many values of a table's secret columns are looked for everywhere, each in all its forms: a hundredth of a second and
-/// some megabytes per hundred. Beyond that, names alone protect.
+/// Limit for values of secret columns, since each takes time and memory; beyond it names alone
+/// protect.
 const MAX_COLUMN_VALUES: usize = 1_000;
 
 fn collect_columns(plan: &Plan, names: &SecretNames, found: &mut Vec<String>) {
@@ -166,10 +160,8 @@ fn collect_columns(plan: &Plan, names: &SecretNames, found: &mut Vec<String>) {
     }
 }
 
-/// The names whose values are secret.
 #[derive(Debug, Default)]
 struct SecretNames {
-    /// In lower case.
     extra: Vec<String>,
 }
 
@@ -178,7 +170,7 @@ impl SecretNames {
         plan::is_secret_name(name) || self.extra.contains(&name.to_lowercase())
     }
 
-    /// `--secret NAME` takes a name, which is no secret itself.
+    /// `--secret NAME` takes a name.
     fn is_secret_flag(&self, name: &str) -> bool {
         name != "secret" && self.is_secret(name)
     }

@@ -1,12 +1,11 @@
-//! Secrets in free text, found by the name before them: `token=…` in queries and flags, `Authorization: …` in headers,
-//! `"password":"…"` in JSON, `user:password@` in URLs, `Bearer …`. Templates (`{{ token }}`) are no secrets and stay.
+//! Finds secrets by the name before them: queries, flags, headers, JSON, URLs, `Bearer …`.
+//! Templates are kept.
 
 use super::{MARK, Salt, SecretNames};
 
-/// From where to where, in bytes.
+/// Byte range.
 type Span = (usize, usize);
 
-/// A text without the secrets that names give away.
 pub(super) fn hide(text: &str, names: &SecretNames, salt: Salt) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
@@ -19,7 +18,6 @@ pub(super) fn hide(text: &str, names: &SecretNames, salt: Salt) -> String {
     out
 }
 
-/// The secrets that names give away.
 pub(super) fn collect(text: &str, names: &SecretNames, found: &mut Vec<String>) {
     found.extend(
         spans(text, names)
@@ -28,7 +26,7 @@ pub(super) fn collect(text: &str, names: &SecretNames, found: &mut Vec<String>) 
     );
 }
 
-/// Where the secrets stand, in order and without overlaps.
+/// Ordered, without overlaps.
 fn spans(text: &str, names: &SecretNames) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
@@ -57,7 +55,7 @@ fn spans(text: &str, names: &SecretNames) -> Vec<Span> {
     spans
 }
 
-/// A JSON Web Token, whatever its name: three parts in base64url, the first two of which begin as JSON does.
+/// JSON Web Token: three parts in base64url, the first two of JSON.
 fn is_signed_token(word: &str) -> bool {
     let parts: Vec<&str> = word.split('.').collect();
     let is_part = |part: &&str| {
@@ -69,7 +67,7 @@ fn is_signed_token(word: &str) -> bool {
         && parts[..2].iter().all(|part| part.starts_with("eyJ"))
 }
 
-/// The one-time code that signing in hands over in a redirect's URL: `?code=…`.
+/// OAuth code in a redirect: `?code=…`.
 fn is_code_of_redirect(text: &str, start: usize, word: &str) -> bool {
     word == "code"
         && text[..start].ends_with(['?', '&'])
@@ -81,11 +79,11 @@ fn is_word(c: char) -> bool {
 }
 
 fn is_secret_value(value: &str) -> bool {
-    // Hints on what to export have `…` in the place of a value.
+    // Export hints use `…` as a value.
     !value.is_empty() && value != "…" && !value.starts_with(MARK) && !value.contains("{{")
 }
 
-/// `user:password@` behind `://`.
+/// `user:password@` after `://`.
 fn password_in_url(text: &str, at: usize) -> Option<Span> {
     let end = text[at..]
         .find(|c: char| c.is_whitespace() || "/?#\"'".contains(c))
@@ -95,7 +93,6 @@ fn password_in_url(text: &str, at: usize) -> Option<Span> {
     Some((colon + 1, userinfo))
 }
 
-/// The value that follows a secret name, if one does.
 fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     let (start, end) = word;
     let name = &text[start..end];
@@ -103,7 +100,8 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     let was_quoted = unquoted.len() < text.len() - end;
     let rest = unquoted.trim_start_matches(' ');
     let separator = rest.chars().next()?;
-    // `unknown key: foo` and `api-key.yml: foo` are sentences; `x-api-key: foo` and `"key": "foo"` are not.
+    // `unknown key: foo` and `api-key.yml: foo` are text; `x-api-key: foo` and `"key": "foo"` are
+    // not.
     let last_part = name.rsplit('.').next().unwrap_or(name);
     let is_header = (name.contains(['-', '_']) && names.is_secret(last_part))
         || ["authorization", "cookie"]
@@ -123,13 +121,13 @@ fn value_after(text: &str, word: Span, names: &SecretNames) -> Option<Span> {
     Some(nested_value(text, from).unwrap_or_else(|| bare_value(text, from)))
 }
 
-/// Traces begin the lines of requests with `> ` and those of answers with `< `: a name there is a header's.
+/// Trace lines start with `> ` or `< `; names there are headers.
 fn begins_trace_line(text: &str, start: usize) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
     matches!(line, "> " | "< ")
 }
 
-/// A list or a mapping in JSON, to its closing bracket or to the end of the text.
+/// To the closing bracket or the end.
 fn nested_value(text: &str, from: usize) -> Option<Span> {
     let rest = &text[from..];
     if !rest.starts_with(['[', '{']) || rest.starts_with("{{") {
@@ -149,8 +147,7 @@ fn nested_value(text: &str, from: usize) -> Option<Span> {
     Some((from, text.len()))
 }
 
-/// A value in quotes. The quotes may be escaped, as in JSON that stands in a JSON string: it ends at the next quote that is
-/// escaped as often as the first.
+/// Quotes may be escaped, as in nested JSON: the value ends at a quote with equal escaping.
 fn quoted_value(text: &str, from: usize) -> Option<Span> {
     let escapes = text[from..]
         .bytes()
@@ -178,7 +175,7 @@ fn quoted_value(text: &str, from: usize) -> Option<Span> {
     }))
 }
 
-/// The rest of the line, without the scheme of an Authorization header.
+/// To the end of the line, without the Authorization scheme.
 fn header_value(text: &str, from: usize) -> Span {
     let to = text[from..]
         .find(['\n', '\r', '"'])

@@ -57,7 +57,7 @@ fn marks_are_the_same_within_a_run_and_tell_nothing_outside_it() {
     let (one, other) = (salted(Salt::new([1; 16])), salted(Salt::new([2; 16])));
     let mark = one.text("abc123abc123");
     assert_eq!(one.text("x abc123abc123"), format!("x {mark}"));
-    // By its name, by its value, and learned later: one mark.
+    // One mark by name, by value, and learned later.
     assert_eq!(one.text("pin=abc123abc123"), format!("pin={mark}"));
     let mut learning = Redactor::new(&plan(&[]), &[], Salt::new([1; 16]));
     learning.learn("abc123abc123");

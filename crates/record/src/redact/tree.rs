@@ -1,11 +1,11 @@
-//! Secrets in a JSON tree: under keys with secret names, in `[name, value]` pairs, and in every text. It knows how a plan
-//! writes its templates, so that `{{ token }}` under `Authorization` stays readable while a literal token does not.
+//! Hides secrets in JSON: under secret keys, in `[name, value]` pairs, and in texts. Plan templates
+//! stay readable.
 
 use serde_json::{Map, Value};
 
 use super::{Redactor, SecretNames, scan};
 
-/// A copy without secrets. `secret` says that the tree stands under a secret name.
+/// `secret`: the tree is below a secret name.
 pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
     match value {
         Value::String(text) if secret && !is_template(text) => {
@@ -30,7 +30,7 @@ pub(super) fn hide(redactor: &Redactor, value: &Value, secret: bool) -> Value {
 
 fn hide_map(redactor: &Redactor, map: &Map<String, Value>, secret: bool) -> Map<String, Value> {
     let entry = |(key, item): (&String, &Value)| {
-        // References to variables and functions are not their values.
+        // References are not values.
         let plain = secret && (key == "variable" || key == "call");
         let item = if plain {
             item.clone()
@@ -59,7 +59,6 @@ fn hidden_text(redactor: &Redactor, text: &str) -> String {
     }
 }
 
-/// The scheme of an Authorization header, and what follows it.
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     ["bearer", "basic", "digest", "token", "apikey"]
@@ -75,7 +74,7 @@ fn is_secret_key(names: &SecretNames, key: &str) -> bool {
     key == "basic_auth" || names.is_secret(key)
 }
 
-/// `[name, value]`, the name as text or as a literal template.
+/// The name as text or literal template.
 fn is_pair(items: &[Value]) -> bool {
     items.len() == 2 && pair_name(&items[0]).is_some()
 }
@@ -88,7 +87,6 @@ fn pair_name(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.get("literal")?.as_str())
 }
 
-/// Every secret of the tree that its names give away.
 pub(super) fn collect(value: &Value, names: &SecretNames, found: &mut Vec<String>) {
     walk(value, names, false, found);
 }

@@ -1,5 +1,5 @@
-//! Values known to be secret, found wherever they occur: plain, percent-encoded, JSON-escaped, or in base64 at any offset
-//! (as `user:password` travels in Basic authentication). Longest first, in one pass over the text.
+//! Finds known secrets in all forms: plain, percent-encoded, JSON-escaped, base64 at any offset.
+//! Longest first, in one pass.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,18 @@ use plan::secret::MIN_LENGTH;
 
 use super::Salt;
 
-/// Of a secret of four bytes, so many characters of base64 depend on nothing else.
+/// Base64 characters that depend on a four-byte secret alone.
 const MIN_BASE64: usize = 4;
 
-/// So many forms of values learned last are looked for one by one, before they join the others; of very many, a quarter.
+/// Forms learned recently are searched one by one, up to this number or a quarter of all.
 const MOST_RECENT: usize = 256;
 
-/// The forms of all secret values.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    /// What each form is replaced by.
     forms: BTreeMap<String, String>,
     matcher: Option<AhoCorasick>,
-    /// What the matcher's forms are replaced by, in its order.
     shown: Vec<String>,
-    /// Those that the matcher does not know yet.
+    /// Not in the matcher yet.
     recent: Vec<(String, String)>,
 }
 
@@ -38,7 +35,6 @@ impl Values {
         values
     }
 
-    /// Another value, from now on.
     pub(super) fn learn(&mut self, secret: &str, salt: Salt) {
         self.add(secret, salt);
         if self.recent.len() > MOST_RECENT.max(self.forms.len() / 4) {
@@ -86,7 +82,7 @@ impl Values {
 
 fn forms_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned()];
-    // Encoders disagree about what needs no encoding: nothing but letters, RFC 3986, and JavaScript's two.
+    // Encoders differ: letters only, RFC 3986, and JavaScript's two.
     for kept in ["", "-_.~", "-_.~!*'()", "-_.~!*'();/?:@&=+$,#"] {
         let keep = |byte: u8| byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte);
         for hex in [
@@ -112,7 +108,7 @@ fn forms_of(secret: &str) -> Vec<String> {
         forms.extend(base64_core(secret.as_bytes(), offset));
     }
     forms.retain(|form| form.len() >= MIN_LENGTH);
-    // Longest first: what holds another form is replaced before it.
+    // Longest first, since one form may contain another.
     forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
     forms.dedup();
     forms
@@ -130,7 +126,7 @@ fn percent_encoded(text: &str, keep: impl Fn(u8) -> bool, hex: fn(u8) -> String)
     out
 }
 
-/// The characters of a base64 text that depend on the secret alone when so many bytes stand before it.
+/// Base64 characters that depend only on the secret, at this offset.
 fn base64_core(secret: &[u8], offset: usize) -> Vec<String> {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret);

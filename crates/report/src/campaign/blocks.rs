@@ -1,4 +1,4 @@
-//! What a campaign's report says, block by block, before anybody decides how a block looks.
+//! Content of a campaign's report, independent of its layout.
 
 use analysis::series::Constant;
 use decisions::campaign::{Campaign, Comparison, Planned, StageRow, VolumeRate, recovered};
@@ -94,7 +94,6 @@ pub(super) fn build<'a>(
     blocks
 }
 
-/// What the campaign is for, in its owner's words.
 fn what_for<'a>(about: &About) -> Vec<Block<'a>> {
     let mut blocks: Vec<Block<'_>> = about.objective.iter().cloned().map(Block::Text).collect();
     let rows = about::rows(about);
@@ -124,7 +123,6 @@ fn profile(campaign: &Campaign) -> SheetTable {
     table
 }
 
-/// The stages that repeat another's load.
 fn before_and_after<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     if campaign.comparisons.is_empty() {
         return Vec::new();
@@ -139,7 +137,6 @@ fn before_and_after<'a>(campaign: &Campaign) -> Vec<Block<'a>> {
     blocks
 }
 
-/// A stage beside the one whose load it repeats.
 fn compared(comparison: &Comparison) -> SheetTable {
     let mut table = SheetTable::new(&["", &comparison.before, &comparison.after, "Change"]);
     for figure in &comparison.figures {
@@ -154,10 +151,8 @@ fn compared(comparison: &Comparison) -> SheetTable {
     table
 }
 
-/// A stage with what it plans.
 type Plans<'a> = [(&'a str, &'a Planned)];
 
-/// Arrivals by scenario and requests by endpoint, a column per stage that plans some.
 fn tables(rows: &[StageRow]) -> Vec<SheetTable> {
     let planned = rows
         .iter()
@@ -257,7 +252,6 @@ fn stage_table(rows: &[StageRow]) -> SheetTable {
     table
 }
 
-/// `2026-01-31 12:00:00` of a time in RFC 3339.
 fn clock(utc: &str) -> String {
     utc.replace('T', " ").trim_end_matches('Z').to_owned()
 }
@@ -291,7 +285,7 @@ fn recovery(rows: &[StageRow]) -> SheetTable {
     table
 }
 
-/// What has no chart because it never changed.
+/// Metrics without a chart because they were constant.
 fn throughout(constants: &[Constant]) -> Option<String> {
     let reported = constants.iter();
     let reported: Vec<String> = reported
@@ -300,7 +294,6 @@ fn throughout(constants: &[Constant]) -> Option<String> {
     (!reported.is_empty()).then(|| format!("Constant throughout: {}.", reported.join(", ")))
 }
 
-/// How near the services behind the target came to what was asked of them, if there are some.
 fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
     if rows.iter().all(|row| row.mocks.is_empty()) {
         return Vec::new();
@@ -323,7 +316,6 @@ fn kept(rows: &[StageRow]) -> Vec<Block<'static>> {
     ]
 }
 
-/// What gave in first, stage by stage.
 fn saturated(rows: &[StageRow]) -> Vec<String> {
     let reported = rows.iter().filter_map(|row| {
         let saturation = row.saturation.as_ref()?;
@@ -332,7 +324,6 @@ fn saturated(rows: &[StageRow]) -> Vec<String> {
     reported.collect()
 }
 
-/// What came of the plan, endpoint by endpoint.
 fn endpoints(campaign: &Campaign) -> SheetTable {
     let names = campaign.stages.iter().map(|row| row.name.as_str());
     let heads: Vec<&str> = ["Endpoint"].into_iter().chain(names).collect();

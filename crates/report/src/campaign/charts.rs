@@ -1,4 +1,5 @@
-//! A campaign's charts: all stages on one axis, each metric of the server a chart with its instances as lines.
+//! Charts of a campaign: all stages on one axis, one chart per server metric with a line per
+//! instance.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +12,14 @@ use crate::svg::{
     Axis, AxisUnit, Chart, ChartCurve, DASHED, File, LINES, Scale, plot_height, plot_width,
 };
 
-/// Charts of the server are so many at most: what a page can show.
 const MOST_PANELS: usize = 16;
-/// A chart has so many lines at most; the others are told of.
 const MOST_LINES: usize = LINES.len();
-/// What the machine that generates the load is measured by.
+/// Prefix of the generator's own metrics.
 const OWN: &str = "host.";
 
-/// What a run is in a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSpan {
-    /// The stage's name; none of a look at the service between stages.
+    /// `None` for a cool-down probe between stages.
     pub stage: Option<String>,
 }
 
@@ -33,21 +31,19 @@ struct Placed<'a> {
 
 type Points = Vec<(f64, Option<f64>)>;
 
-/// The axis that all charts of a campaign share.
 struct TimeAxis {
     end_ns: u64,
     marks: Vec<(f64, String)>,
 }
 
 impl TimeAxis {
-    /// Of these runs; none where nothing was recorded.
     fn new(runs: &[(RunSpan, &Page)], placed: &[Placed<'_>]) -> Option<TimeAxis> {
         let ends = placed.iter().filter_map(|run| {
             let last = run.page.series.points.to_ns.last()?;
             Some(run.from_ns + last)
         });
         let marks = runs.iter().zip(placed).map(|((span, _), run)| {
-            // A look between stages is short: its line stands without a word.
+            // A cool-down probe is short, so its mark has no text.
             (run.from_ns as f64, span.stage.clone().unwrap_or_default())
         });
         Some(TimeAxis {
@@ -80,14 +76,12 @@ impl TimeAxis {
     }
 }
 
-/// What is drawn, and what was the same throughout and is only told.
 #[derive(Debug, Default)]
 pub(super) struct Charts {
     pub files: Vec<File>,
     pub constants: Vec<Constant>,
 }
 
-/// The charts of these runs, in the order in which they ran.
 pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
     let placed: Vec<Placed<'_>> = runs
         .iter()
@@ -143,14 +137,12 @@ pub(super) fn draw(runs: &[(RunSpan, &Page)], started_wall_ns: u64) -> Charts {
     Charts { files, constants }
 }
 
-/// Whether a criterion of one of the runs is about a metric.
 fn judged(runs: &[(RunSpan, &Page)], name: &str) -> bool {
     let panels = runs.iter().flat_map(|(_, page)| &page.series.server);
     let mut panels = panels.filter(|panel| panel.name == name);
     panels.any(|panel| panel.limit.is_some())
 }
 
-/// A metric of the server's, its instances as lines.
 fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) -> File {
     let names: Vec<&str> = lines.iter().filter_map(|(of, _)| of.as_deref()).collect();
     let common = common(&names);
@@ -161,7 +153,7 @@ fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) ->
         0 => format!("{name}{by}"),
         more => format!("{name}{by} ({more} more are not shown)"),
     };
-    // The title says of which labels these are the values.
+    // The title names the common labels.
     let short = |of: String| match labels(&of).filter(|_| common.is_some()) {
         Some((_, values)) => values.join(" "),
         None => of,
@@ -194,7 +186,6 @@ fn server(course: &TimeAxis, number: usize, name: &str, (unit, lines): Panel) ->
     }
 }
 
-/// The labels of a `key=value,key=value`, and their values.
 fn labels(name: &str) -> Option<(Vec<&str>, Vec<&str>)> {
     let pairs = name.split(',').map(|pair| pair.split_once('='));
     pairs
@@ -202,7 +193,6 @@ fn labels(name: &str) -> Option<(Vec<&str>, Vec<&str>)> {
         .map(|pairs| pairs.into_iter().unzip())
 }
 
-/// The labels that all names have in common, if they have no others.
 fn common(names: &[&str]) -> Option<String> {
     let mut keys = names.iter().map(|name| labels(name).map(|(keys, _)| keys));
     let first = keys.next()??;
@@ -210,7 +200,7 @@ fn common(names: &[&str]) -> Option<String> {
         .then(|| first.join(", "))
 }
 
-/// The points of all runs, with a gap behind each.
+/// Points of all runs, with a gap after each.
 fn joined(runs: &[Placed<'_>], values: impl Fn(&Columns, usize) -> Option<f64>) -> Points {
     let mut all = Vec::new();
     for run in runs {
@@ -269,12 +259,10 @@ fn latency(runs: &[Placed<'_>]) -> Vec<ChartCurve> {
     curves.collect()
 }
 
-/// The unit, and a line for each of several.
 type Panel = (String, Vec<(Option<String>, Points)>);
-/// By name.
 type Panels = BTreeMap<String, Panel>;
 
-/// The server's metrics, and the CPU of the machine that generated the load.
+/// Metrics of the server, and CPU of the generator.
 fn panels(runs: &[Placed<'_>]) -> Panels {
     let mut panels = Panels::new();
     for run in runs {

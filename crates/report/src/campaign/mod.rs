@@ -1,5 +1,4 @@
-//! A campaign's report: one page and one Markdown file over all stages. Both are laid out from the same blocks; every figure is
-//! `analysis`', none is computed here.
+//! Report of a campaign as a page and as Markdown, from the same blocks.
 
 mod blocks;
 mod charts;
@@ -12,7 +11,6 @@ use crate::sheet::Sheet;
 
 pub use charts::RunSpan;
 
-/// The report of a campaign, with the runs of its stages and of its looks at the service between them.
 #[must_use]
 pub fn sheet(campaign: &Campaign, runs: &[(RunSpan, &Page)]) -> Sheet {
     let charts = charts::draw(runs, campaign.identity.started_wall_ns);

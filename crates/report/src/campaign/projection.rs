@@ -1,4 +1,4 @@
-//! What a campaign means for another service than the one it has loaded: the estimate as a table, and what it stands on.
+//! Estimate for another service, as a table with its assumptions.
 
 use decisions::campaign::Projection;
 

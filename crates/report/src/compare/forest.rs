@@ -1,5 +1,5 @@
-//! The forest plot: a row per figure, a dot where the change is and a line as long as its interval, beside the line of no change and
-//! the margin. The whole distribution is drawn likewise, a row per quantile.
+//! Forest plot: one row per figure with its change and interval, next to no change and the margin.
+//! Quantiles have a plot of their own.
 
 use std::fmt::Write;
 
@@ -8,28 +8,23 @@ use record::units;
 
 use crate::{svg::File, xml::text as escaped};
 
-/// The chart of the whole distribution.
 pub(super) const SHIFT: &str = "quantiles.svg";
 const WIDTH: f64 = 860.0;
-/// Names stand left of this.
 const LEFT: f64 = 250.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 52.0;
 const ROW: f64 = 24.0;
 const BOTTOM: f64 = 40.0;
-/// A change is drawn up to this; what lies beyond ends in an arrow.
+/// Larger changes end in an arrow.
 const MOST: f64 = 1.0;
-/// Letters of a name.
 const LONGEST: usize = 36;
 
-/// A row of the picture.
 struct ForestRow {
     name: String,
     change: Change,
     tone: Tone,
 }
 
-/// What a change is shown as.
 #[derive(Clone, Copy)]
 enum Tone {
     Worse,
@@ -49,7 +44,6 @@ impl Tone {
     }
 }
 
-/// What is judged and the endpoints in one picture, the quantiles in another; neither of nothing.
 pub(super) fn draw(comparison: &Comparison) -> Vec<File> {
     let figures = comparison.judged.iter().chain(&comparison.endpoints);
     let relative = figures.filter(|compared| compared.unit != FigureUnit::Share);
@@ -89,7 +83,6 @@ pub(super) fn draw(comparison: &Comparison) -> Vec<File> {
         .collect()
 }
 
-/// What a quantile is called.
 pub(super) fn name(share: f64) -> String {
     format!("p{}", units::decimal(share * 100.0))
 }
@@ -155,7 +148,7 @@ fn line(out: &mut String, row: &ForestRow, y: f64, x: impl Fn(f64) -> f64, reach
     let (low, high) = change
         .interval
         .unwrap_or((change.estimate, change.estimate));
-    // Told by the shape as well, for who cannot tell the colours.
+    // The shape distinguishes them without colour.
     let (colour, shape) = match row.tone {
         Tone::Unknown => ("#777777", "circle"),
         Tone::Worse => ("#d55e00", "square"),
@@ -207,7 +200,6 @@ fn line(out: &mut String, row: &ForestRow, y: f64, x: impl Fn(f64) -> f64, reach
     add(out, format_args!("{dot} fill=\"{colour}\"/>\n"));
 }
 
-/// A share in per cent without needless digits.
 pub(super) fn percent(share: f64) -> String {
     format!("{} %", units::decimal(share * 100.0))
 }
@@ -217,7 +209,7 @@ fn tick(change: f64) -> String {
     format!("{sign}{}", percent(change))
 }
 
-/// The places that are marked beside the line of no change: the largest round step of which two fit.
+/// Largest round step that fits twice.
 fn step(reach: f64) -> f64 {
     let decade = 10f64.powf((reach / 2.0).log10().floor());
     let mut fits = [5.0, 2.0, 1.0].into_iter().map(|digit| digit * decade);
@@ -233,6 +225,5 @@ fn short(name: &str) -> String {
 }
 
 fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing into a string cannot fail.
     let _ = out.write_fmt(text);
 }

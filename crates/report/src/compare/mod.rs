@@ -1,4 +1,4 @@
-//! A comparison's report: one page and one Markdown file. Every figure is `analysis`', none is computed here.
+//! Report of a comparison as a page and as Markdown.
 
 mod forest;
 
@@ -11,7 +11,6 @@ use crate::{
     svg,
 };
 
-/// The report of a comparison.
 #[must_use]
 pub fn sheet(comparison: &Comparison) -> Sheet {
     let charts = forest::draw(comparison);
@@ -78,7 +77,6 @@ fn blocks<'a>(comparison: &Comparison, charts: &'a [svg::File]) -> Vec<Block<'a>
     blocks
 }
 
-/// A hint judges nothing.
 fn judgement(comparison: &Comparison) -> Option<Judgement> {
     (!comparison.method.is_hint()).then_some(match comparison.verdict {
         FigureOutcome::Improved | FigureOutcome::NoRegression => Judgement::Pass,

@@ -1,4 +1,4 @@
-//! A campaign on the console: a row per stage, then what came of it in sentences. Figures are `analysis`'.
+//! Terminal output of a campaign: a row per stage, then conclusions.
 
 use analysis::verdict::Judgement;
 use decisions::campaign::{Campaign, Comparison, StageRow};
@@ -17,13 +17,11 @@ const HEADS: [&str; 8] = [
     "lasted",
 ];
 
-/// The end of a campaign as it is written where there is no terminal.
 #[must_use]
 pub fn campaign_text(campaign: &Campaign) -> String {
     campaign_in(campaign, Columns::MOST)
 }
 
-/// The end of a campaign, as the terminal shows it.
 #[must_use]
 pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
     let mut rows: Vec<[String; 8]> = vec![HEADS.map(str::to_owned)];
@@ -42,7 +40,6 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
             .zip(&widths)
             .enumerate()
             .map(|(column, (cell, width))| {
-                // Words on the left, figures on the right.
                 if column < 2 {
                     format!("{cell:<width$}")
                 } else {
@@ -85,7 +82,7 @@ pub fn campaign_in(campaign: &Campaign, columns: Columns) -> String {
     text
 }
 
-/// A stage beside the one whose load it repeats, in one sentence: what changed, without the verdicts, which are in the table.
+/// One sentence about what changed between two stages with the same load.
 fn comparison_line(comparison: &Comparison) -> Option<String> {
     let changed = comparison.figures.iter().filter_map(|figure| {
         let (before, after) = (figure.before.as_ref()?, figure.after.as_ref()?);
@@ -96,7 +93,7 @@ fn comparison_line(comparison: &Comparison) -> Option<String> {
         ))
     });
     let changed: Vec<String> = changed.collect();
-    // Where no figure can be held against another there is nothing to say.
+    // Without comparable figures there is nothing to report.
     (!changed.is_empty()).then(|| {
         format!(
             "{} beside {}: {}. One run of each.",

@@ -1,13 +1,11 @@
-//! A comparison on the console: what is judged, line by line, then how far to believe it, then all of it in a sentence.
+//! Terminal output of a comparison.
 
 use decisions::compare::{Comparison, FigureOutcome, Method, change, middle, value};
 
 use super::text::{Columns, cut, wrap};
 
-/// A name is no longer than this.
 const LONGEST: usize = 40;
 
-/// A comparison, ending with a line feed.
 #[must_use]
 pub fn comparison_in(comparison: &Comparison, columns: Columns) -> String {
     let rows = comparison.judged.iter().map(|compared| {
@@ -27,7 +25,6 @@ pub fn comparison_in(comparison: &Comparison, columns: Columns) -> String {
     for (name, change, what) in &rows {
         let begin = format!("{name:<names$} {change:<changes$}   ");
         let one = format!("{begin}{what}");
-        // What does not fit beside it stands below it.
         if one.chars().count() <= columns.count() {
             text += one.trim_end();
         } else {
@@ -53,7 +50,6 @@ pub fn comparison_in(comparison: &Comparison, columns: Columns) -> String {
     text
 }
 
-/// What the figures were, in a line.
 fn sides(comparison: &Comparison) -> String {
     let of = |values: &[Option<f64>], unit| {
         middle(values).map_or_else(|| "–".to_owned(), |middle| value(unit, middle))

@@ -1,13 +1,11 @@
-//! The end of a search on the console: the load line, and what happens above it. Figures are `analysis`'.
+//! Terminal output of a search.
 
 use decisions::find::{Ending, SearchResult};
 
 use super::text::{Columns, wrap};
 
-/// Where the text of a line begins.
 const INDENT: usize = 16;
 
-/// The end of a search, ending with a line feed.
 #[must_use]
 pub fn found_in(found: &SearchResult, columns: Columns) -> String {
     let line =

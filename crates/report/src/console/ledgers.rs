@@ -1,4 +1,4 @@
-//! The two ledgers as sums that a reader can check, and a loud word when one does not add up.
+//! Ledgers as sums, with a warning if one does not add up.
 
 use analysis::summary::{ArrivalLedger, Requests, Summary};
 
@@ -8,7 +8,6 @@ use super::text::{Columns, wrap};
 
 const WARNING: &str = "  DOES NOT ADD UP";
 
-/// Both ledgers.
 pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = summary.arrivals.as_ref().map(arrivals).unwrap_or_default();
     if summary.run.imported_from.is_none() || summary.all.reports("errors") {

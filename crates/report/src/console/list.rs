@@ -1,4 +1,4 @@
-//! Runs in a list, newest first: what came of each in figures, below that what it was. Figures are `analysis`'.
+//! Terminal list of runs, newest first.
 
 use analysis::verdict::Judgement;
 use decisions::run_index::{IndexedRun, QUANTILES};
@@ -15,12 +15,9 @@ const HEADS: [&str; 7] = [
     "p95",
     "p99",
 ];
-/// What a place without a figure has.
 const NONE: &str = "–";
-/// Digits of a revision: enough to find it.
 const REVISION: usize = 7;
 
-/// The list, ending with a line feed.
 #[must_use]
 pub fn list_in(runs: &[IndexedRun], columns: Columns) -> String {
     let cells: Vec<[String; 7]> = runs.iter().map(cells).collect();
@@ -32,7 +29,6 @@ pub fn list_in(runs: &[IndexedRun], columns: Columns) -> String {
     let line = |cells: &[String; 7]| {
         let cells = cells.iter().zip(widths).enumerate();
         let cells = cells.map(|(column, (cell, width))| {
-            // Words on the left, figures on the right.
             if column < 2 {
                 format!("{cell:<width$}")
             } else {
@@ -74,13 +70,11 @@ fn cells(run: &IndexedRun) -> [String; 7] {
     ]
 }
 
-/// Where a percentile stands among those that are kept.
 fn place(q: f64) -> usize {
     let is_it = |kept: &f64| (kept - q).abs() < 1e-9;
     QUANTILES.iter().position(is_it).unwrap_or(0)
 }
 
-/// What came of it: whether the measurement can be trusted goes first where it cannot.
 fn verdict(run: &IndexedRun) -> String {
     let criteria = run.criteria.map(|criteria| match criteria {
         Judgement::Pass => "PASS",
@@ -91,7 +85,6 @@ fn verdict(run: &IndexedRun) -> String {
         (Some("INVALID"), _) => "INVALID".to_owned(),
         (None, _) => "nothing".to_owned(),
         (_, Some(criteria)) => criteria.to_owned(),
-        // Nothing was to be judged.
         (Some(measurement), None) => measurement.to_owned(),
     }
 }

@@ -1,5 +1,4 @@
-//! The summary as text for a terminal: at most as wide as that, no colours, every figure from [`Summary`]. This module lays out;
-//! it computes nothing and prints nothing.
+//! Terminal text of a summary, uncoloured and within the given width.
 
 mod campaign;
 mod compare;
@@ -41,13 +40,11 @@ pub use text::Columns;
 pub use trend::course_in;
 pub use trial::{is_through, trial_in};
 
-/// The text of a summary as it is written where there is no terminal, ending with a line feed.
 #[must_use]
 pub fn summary_text(summary: &Summary) -> String {
     summary_in(summary, Columns::MOST)
 }
 
-/// The text of a summary, ending with a line feed.
 #[must_use]
 pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     let summary = &*printable::names(summary);
@@ -103,7 +100,6 @@ pub fn summary_in(summary: &Summary, columns: Columns) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-/// The ledgers as sums, a line each.
 #[must_use]
 pub fn ledgers_text(summary: &Summary) -> String {
     ledgers::render(summary, Columns::MOST)
@@ -122,13 +118,13 @@ fn identity(summary: &Summary, columns: Columns) -> String {
     let cut = run.record_ends_ns.map_or_else(String::new, |ns| {
         format!(" · the record ends at {}", units::duration(ns))
     });
-    // A URL as the test is its own name.
+    // A URL given as the test is its own name.
     let what = if run.target.is_empty() || run.name.starts_with(&run.target) {
         run.name.clone()
     } else {
         format!("{} → {}", run.name, run.target)
     };
-    // Not every file of another tool says when it was written.
+    // Imported files may have no timestamp.
     let when = if run.started_wall_ns > 0 {
         format!(" · {when} UTC")
     } else {
@@ -141,7 +137,6 @@ fn identity(summary: &Summary, columns: Columns) -> String {
     )
 }
 
-/// A line per criterion: the verdict, the criterion, what was measured, and why.
 #[must_use]
 pub fn criteria(criteria: &[Judged]) -> String {
     criteria_in(criteria, Columns::MOST)
@@ -176,7 +171,6 @@ fn criteria_in(criteria: &[Judged], columns: Columns) -> String {
     criteria.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The 95 % intervals of the headline percentiles: of iterations where an iteration is more than a request, else of requests.
 fn confidence(summary: &Summary) -> Vec<String> {
     let whole = summary.iterations.iter().map(|row| row.count).sum::<u64>();
     let of_requests = whole == 0 || whole == summary.all.count;
@@ -260,7 +254,7 @@ fn facts(summary: &Summary, columns: Columns) -> String {
         .join("\n")
 }
 
-/// What a first sample says beside what its line has said already: the label, and the reason.
+/// The part of a first sample that its line does not show yet.
 fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
     let line = detail.lines().next().unwrap_or_default();
     let rest = line.strip_prefix(label).unwrap_or(line);
@@ -268,7 +262,6 @@ fn news<'a>(detail: &'a str, label: &str, reason: &str) -> &'a str {
     rest.trim_matches([' ', ':'])
 }
 
-/// The beginning of a text of several lines, in one of so many characters at most.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
@@ -279,9 +272,8 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     head + "…"
 }
 
-/// How far what was answered stands from the edge.
 const INDENT: usize = 6;
-/// Of so many other endpoints it is told what the same cause was there.
+/// Endpoints listed with the same cause.
 const ELSEWHERE: usize = 3;
 
 fn errors(summary: &Summary, columns: Columns) -> String {
@@ -309,12 +301,12 @@ fn errors(summary: &Summary, columns: Columns) -> String {
             format!("{:INDENT$}{line}", "")
         };
         let answered = |first: &FirstError| {
-            // Its line breaks stand as escapes here.
+            // Line breaks are escaped here.
             let body = first.body.as_ref()?.replace("\\n", " ");
             Some(below(&format!("answered {body}")))
         };
         lines.extend(row.first.as_ref().and_then(answered));
-        // What a check or a capture found elsewhere is another story under the same name.
+        // A check or capture may have found other values elsewhere.
         let elsewhere = row.by_label.iter().filter_map(|part| part.first.as_ref());
         let elsewhere: Vec<&FirstError> = elsewhere
             .filter(|first| !first.found.is_empty() && Some(*first) != row.first.as_ref())

@@ -1,11 +1,11 @@
-//! One line about the newest second, for watching a run.
+//! One line about the newest second.
 
 use measure::{Interval, TimeKind, label, summary::KindTimes, summary::Quantile};
 
 use record::units::{count, duration, rate, time};
 
-/// Elapsed and total time; of the newest second rate, percentiles, requests in flight and errors. Once
-/// the load has ended, what the run waits for.
+/// Elapsed and total time; rate, percentiles, requests in flight and errors of the newest second.
+/// After the load, what the run waits for.
 #[must_use]
 pub fn progress_line(interval: &Interval, load_end_ns: u64, errors_so_far: u64) -> String {
     let all = interval.label(label::ALL);

@@ -1,5 +1,5 @@
-//! The terminal's view of a running test: a screen of at most sixteen lines as a pure function of a [`ScreenModel`] and a width. It knows
-//! styles by what they mean; which colours they have, and where the screen stands, is for whoever prints it.
+//! Terminal view of a running test: at most sixteen lines, as a pure function of a [`ScreenModel`]
+//! and a width. The caller chooses colours and position.
 
 use analysis::{
     summary::Figure,
@@ -13,36 +13,23 @@ use super::{
     text::cut,
 };
 
-/// Narrower terminals cut lines off.
 const NARROWEST: usize = 40;
-/// Wider ones leave the rest empty: eyes do not travel so far.
 const WIDEST: usize = 120;
-/// So many nodes have a line.
 const NODES: usize = 8;
-/// Where what is said of a key begins.
 const KEY: usize = 11;
 
-/// What a piece of text means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextStyle {
-    /// Nothing special.
     Plain,
-    /// The title.
     Title,
-    /// What names the figures beside it.
     Key,
-    /// As it should be.
     Good,
-    /// Not decided.
     Unsure,
-    /// Not as it should be.
     Bad,
 }
 
-/// A line: pieces of text with their styles.
 pub type StyledLine = Vec<(TextStyle, String)>;
 
-/// The screen's lines, none wider than `width`.
 #[must_use]
 pub fn screen(model: &ScreenModel, width: usize) -> Vec<StyledLine> {
     let width = width.min(WIDEST);
@@ -64,14 +51,12 @@ pub fn screen(model: &ScreenModel, width: usize) -> Vec<StyledLine> {
     lines.into_iter().map(|line| fit(line, width)).collect()
 }
 
-/// The text alone.
 #[must_use]
 pub fn plain(line: &StyledLine) -> String {
     let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
     text.trim_end().to_owned()
 }
 
-/// What is run and, as far as there is room, with which load.
 fn title(model: &ScreenModel, room: usize) -> StyledLine {
     let title = cut(&model.title, room);
     let left = room.saturating_sub(title.chars().count() + 3);
@@ -83,7 +68,6 @@ fn title(model: &ScreenModel, room: usize) -> StyledLine {
     vec![(TextStyle::Title, title), (TextStyle::Plain, load)]
 }
 
-/// The beginning of a text that has no room: of a load it says most.
 fn begun(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
@@ -92,7 +76,7 @@ fn begun(text: &str, room: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// How far the run is: in words, as a bar, and in which phase.
+/// Progress in words, as a bar, and the phase.
 fn progress(model: &ScreenModel, room: usize) -> StyledLine {
     let whole = |ns: u64| units::duration((ns + 500_000_000) / 1_000_000_000 * 1_000_000_000);
     let elapsed = whole(model.elapsed_ns);
@@ -125,7 +109,6 @@ fn progress(model: &ScreenModel, room: usize) -> StyledLine {
     ]
 }
 
-/// The nodes, as many as there is room for.
 fn nodes(model: &ScreenModel) -> Vec<StyledLine> {
     let shown = model.nodes.iter().take(NODES);
     let mut lines: Vec<StyledLine> = shown
@@ -172,7 +155,7 @@ fn requests(model: &ScreenModel, room: usize) -> StyledLine {
     line
 }
 
-/// A bar per figure, the newest at the right; as many of them as there is room for.
+/// A bar per figure, newest at the right, as many as fit.
 fn sparkline(figures: &[f64], room: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let shown = &figures[figures.len().saturating_sub(room)..];
@@ -184,7 +167,6 @@ fn sparkline(figures: &[f64], room: usize) -> String {
     shown.iter().map(bar).collect()
 }
 
-/// Percentiles now and so far, below each other.
 fn times(model: &ScreenModel) -> [StyledLine; 2] {
     let name = match model.time {
         "response" => "Response",
@@ -217,7 +199,6 @@ fn errors(model: &ScreenModel) -> StyledLine {
     vec![key("Errors"), (TextStyle::Bad, text)]
 }
 
-/// The busiest labels; figures at the right edge.
 fn labels(model: &ScreenModel, room: usize) -> Vec<StyledLine> {
     if model.labels.is_empty() {
         return Vec::new();
@@ -251,7 +232,6 @@ fn labels(model: &ScreenModel, room: usize) -> Vec<StyledLine> {
 fn generator(model: &ScreenModel) -> StyledLine {
     let mut line = vec![key("Generator")];
     let Some((verdict, lateness)) = &model.measurement else {
-        // Its first moments decide nothing.
         line.push((TextStyle::Plain, "too early to tell".to_owned()));
         return line;
     };
@@ -267,7 +247,7 @@ fn generator(model: &ScreenModel) -> StyledLine {
     line
 }
 
-/// Those that fail first: a line has room for a few only.
+/// Failing criteria come first.
 fn criteria(criteria: &[Judged]) -> StyledLine {
     let mut sorted: Vec<&Judged> = criteria.iter().collect();
     sorted.sort_by_key(|judged| match judged.judgement {
@@ -301,7 +281,7 @@ fn keyed(name: &str, text: String) -> StyledLine {
     vec![key(name), (TextStyle::Plain, text)]
 }
 
-/// A line of at most so many characters; what the terminal would obey instead of showing it is replaced.
+/// Cuts a line and escapes control characters.
 fn fit(line: StyledLine, width: usize) -> StyledLine {
     let mut left = width;
     let whole: usize = line.iter().map(|(_, text)| text.chars().count()).sum();

@@ -1,5 +1,4 @@
-//! What the terminal's view of a running test shows: a few figures of the interval just past and of the run so far, cheap enough to be
-//! computed every second. How they are laid out is `screen`'s business.
+//! Figures of the terminal view, computed every second.
 
 use crate::nodes;
 use measure::{
@@ -17,77 +16,61 @@ use analysis::{
     verdict::{self, Judged},
 };
 
-/// Causes of errors that are shown.
 const CAUSES: usize = 3;
-/// Labels that are shown.
 const LABELS: usize = 5;
-/// Seconds of the sparkline.
 const PAST: usize = 60;
 
-/// The figures of one moment.
 #[derive(Debug, Clone, Default)]
 pub struct ScreenModel {
-    /// What is run, and against what.
     pub title: String,
-    /// The load in words.
     pub load: String,
-    /// How far the run is, in nanoseconds from its start.
+    /// From the run's start.
     pub elapsed_ns: u64,
-    /// When the load ends; 0: that is not known.
+    /// 0 if unknown.
     pub end_ns: u64,
-    /// The phase, where there are several: its name, its number from 1, how many there are.
+    /// Name, number from 1, and count; `None` with one phase.
     pub phase: Option<(String, usize, usize)>,
-    /// Arrivals planned; none in a closed loop.
+    /// `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Arrivals that were due, were started, were skipped by the plan's cap.
+    /// Due, started, skipped.
     pub arrivals: (u64, u64, u64),
-    /// Requests begun.
     pub issued: u64,
-    /// Requests that ended.
     pub ended: u64,
-    /// Of them, those that failed or had no complete answer.
+    /// Failed or unanswered.
     pub errors: u64,
-    /// Their most frequent causes.
     pub causes: Vec<(u64, String)>,
-    /// Requests and virtual users under way.
+    /// Requests and virtual users in flight.
     pub under_way: (u64, u64),
-    /// Requests that ended per second, of the intervals past; the last one is now.
+    /// Finished requests per second by interval; the last is the newest.
     pub rates: Vec<f64>,
-    /// Which time the percentiles are of.
     pub time: &'static str,
-    /// p50, p95, p99 and the largest of the interval just past; none of nothing.
+    /// p50, p95, p99 and maximum of the newest interval.
     pub now: Option<[Figure; 4]>,
-    /// The same of the run so far, those with too few samples left out.
+    /// Of the run, without those with too few samples.
     pub so_far: Option<[Figure; 4]>,
-    /// The busiest labels.
     pub labels: Vec<Busy>,
-    /// The measurement so far: its verdict; its lateness p99 where something was due.
+    /// Verdict and p99 lateness so far.
     pub measurement: Option<(String, Option<u64>)>,
-    /// The busiest worker's share of a core in the interval just past, spinning left out.
+    /// CPU share of the busiest worker in the newest interval, without spinning.
     pub cpu: f64,
-    /// A line for each node, where several machines carry it out.
+    /// A line per node.
     pub nodes: Vec<String>,
-    /// The criteria, as if the run ended now.
+    /// As if the run ended now.
     pub criteria: Vec<Judged>,
 }
 
-/// One of the busiest labels.
 #[derive(Debug, Clone)]
 pub struct Busy {
-    /// Its name.
     pub text: String,
-    /// Requests that ended.
     pub count: u64,
-    /// Per second, in the interval just past.
+    /// In the newest interval.
     pub per_second: f64,
-    /// Of all, those that failed or had no complete answer.
+    /// Failed or unanswered.
     pub errors: u64,
-    /// 95th percentile of the service time.
     pub p95: Option<Figure>,
 }
 
 impl ScreenModel {
-    /// The model at the end of an interval; without one, before the start.
     #[must_use]
     pub fn new(run: &Run, interval: Option<&Interval>) -> ScreenModel {
         let mut model = ScreenModel::planned(run);
@@ -185,7 +168,6 @@ fn per_second(n: u64, (from, to): (u64, u64)) -> f64 {
     figures::per_second(n, to.saturating_sub(from))
 }
 
-/// Most frequent first.
 fn causes(all: &LabelTotals) -> Vec<(u64, String)> {
     let failed = all.failures.iter().map(|(reason, n)| (*n, reason.clone()));
     let faults = all.slot.counters.faults.0.iter();
@@ -197,7 +179,7 @@ fn causes(all: &LabelTotals) -> Vec<(u64, String)> {
     causes
 }
 
-/// The labels with most requests. Distributions are added up for these alone.
+/// The labels with the most requests. Merges distributions for these only.
 fn busiest(run: &Run, interval: &Interval) -> Vec<Busy> {
     let ended = |id: LabelId| {
         let parts = run.totals.parts.range((id, 0)..=(id, u32::MAX));

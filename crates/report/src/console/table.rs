@@ -1,5 +1,4 @@
-//! The table of labels: requests, errors, rate and percentiles. Columns are as wide as what stands in them; the labels get
-//! what is left of the line.
+//! Table of labels. Columns fit their content; labels get the rest of the line.
 
 use analysis::summary::{Figure, Row, Stats, Summary};
 use record::units;
@@ -9,16 +8,15 @@ use super::text::{Columns, cut, wrap};
 const HEADS: [&str; 9] = [
     "requests", "errors", "rps", "p50", "p90", "p95", "p99", "p99.9", "max",
 ];
-/// So many rows tell their intervals.
+/// Maximum number of rows with intervals.
 const MOST_THIN: usize = 6;
 const MIN_LABEL: usize = 12;
-/// Rather than to cut labels below this, columns are left out, in this order.
+/// Columns are dropped before labels get shorter than this.
 const GOOD_LABEL: usize = 20;
 const LEFT_OUT: [usize; 3] = [7, 4, 2];
 const RESPONSE: &str = "  response";
 const UNPAUSED: &str = "  without pauses";
 
-/// The table, with its footnotes.
 pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     let mut lines = vec![TableLine {
         label: match &summary.run.imported_from {
@@ -69,7 +67,7 @@ pub(super) fn render(summary: &Summary, columns: Columns) -> String {
     text + &thin(summary, columns)
 }
 
-/// What is known of percentiles that few samples lie beyond, row by row.
+/// Intervals of percentiles with few samples, by row.
 fn thin(summary: &Summary, columns: Columns) -> String {
     let rows = summary.request_rows().into_iter();
     let rows = rows
@@ -105,7 +103,6 @@ fn thin(summary: &Summary, columns: Columns) -> String {
     text
 }
 
-/// The percentiles of few samples that have an interval.
 fn intervals(stats: &Stats) -> Vec<String> {
     let figures = [
         ("p50", stats.p50),
@@ -160,7 +157,7 @@ impl TableLine {
     }
 }
 
-/// A percentile. That it is no less than the largest is said in fewer words: that one ends the line.
+/// A bound equal to the maximum is shortened.
 fn percentile(figure: Figure, max: Figure) -> String {
     let largest = max.ns.or(max.at_least_ns);
     match figure.thin {
@@ -171,7 +168,7 @@ fn percentile(figure: Figure, max: Figure) -> String {
     }
 }
 
-/// The table, and the heads of the columns for which there is no room.
+/// The table, and heads of dropped columns.
 fn layout(lines: &[TableLine], columns: Columns) -> (String, Vec<&'static str>) {
     let width = |text: &str| text.chars().count();
     let widths: [usize; 9] = std::array::from_fn(|i| {

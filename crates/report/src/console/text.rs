@@ -1,33 +1,28 @@
-//! Fitting text into the terminal's width: cutting in the middle and wrapping at spaces. Widths are counted in characters.
+//! Cuts and wraps text, counted in characters.
 
-/// Columns that a text for terminals keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns(usize);
 
 impl Columns {
-    /// The most: longer lines are hard to read, however wide the terminal is. Also what is written where there is none.
+    /// Maximum width, and the width without a terminal.
     pub const MOST: Columns = Columns(100);
-    /// Less than this is not kept to: figures would not fit.
+    /// Minimum width.
     const LEAST: usize = 72;
 
-    /// Of a terminal.
     #[must_use]
     pub fn new(terminal: usize) -> Columns {
         Columns(terminal.clamp(Columns::LEAST, Columns::MOST.0))
     }
 
-    /// Beside something that takes so many.
     pub(super) fn less(self, taken: usize) -> Columns {
         Columns(self.0.saturating_sub(taken))
     }
 
-    /// How many.
     pub(super) fn count(self) -> usize {
         self.0
     }
 }
 
-/// A text of at most so many characters, its middle replaced by `…` if need be.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -40,7 +35,6 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// A text in lines of at most so many columns, the second and later ones indented.
 pub(crate) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut rest = text;
@@ -54,7 +48,7 @@ pub(crate) fn wrap(text: &str, indent: usize, columns: Columns) -> String {
                 .char_indices()
                 .nth(room + 1)
                 .map_or(rest.len(), |(at, _)| at);
-            // A word longer than a line is cut where the line ends.
+            // A word longer than a line is cut.
             let hard = rest
                 .char_indices()
                 .nth(room)

@@ -1,4 +1,4 @@
-//! A figure over runs on the console: a chart of dots, the shifts, and which runs stand apart. Figures are `analysis`'.
+//! Terminal output of a metric over runs: dot chart, shifts, excluded runs.
 
 use decisions::{
     compare::value,
@@ -7,14 +7,10 @@ use decisions::{
 
 use super::text::{Columns, cut, wrap};
 
-/// Rows of the chart.
 const HEIGHT: usize = 10;
-/// So many columns a run has at most.
 const WIDEST: usize = 3;
-/// So many runs that stand apart are named.
 const MOST_NAMED: usize = 3;
 
-/// The text, ending with a line feed.
 #[must_use]
 pub fn course_in(course: &MetricTrend, columns: Columns) -> String {
     let mut text = format!("\n{}\n\n{}\n\n", course.subject, chart(course, columns));
@@ -32,7 +28,7 @@ pub fn course_in(course: &MetricTrend, columns: Columns) -> String {
     text + &wrap(&course.sentence, 0, columns) + "\n"
 }
 
-/// A dot per run, the oldest on the left; where there are more runs than columns, several share one. Below it the changes by number.
+/// A dot per run, oldest left; several runs may share a column. Changes are numbered below.
 fn chart(course: &MetricTrend, columns: Columns) -> String {
     let values: Vec<f64> = course.values.iter().filter_map(|run| run.value).collect();
     let (low, high) = range(&values);
@@ -40,7 +36,6 @@ fn chart(course: &MetricTrend, columns: Columns) -> String {
     let margin = top.chars().count().max(bottom.chars().count());
     let room = columns.count().saturating_sub(margin + 2);
     let runs = values.len().max(1);
-    // Few runs do not stick together.
     let apart = (room / runs).clamp(1, WIDEST);
     let width = room.min(runs * apart);
     let column = |run: usize| run * width / runs;
@@ -75,7 +70,7 @@ fn chart(course: &MetricTrend, columns: Columns) -> String {
     if !course.shifts.is_empty() {
         let mut marks = vec![' '; width];
         for (number, changed) in course.shifts.iter().enumerate() {
-            // Of what is told below by more digits there is no room here.
+            // Numbers of several digits do not fit.
             marks[column(changed.at)] = u32::try_from(number + 1)
                 .ok()
                 .and_then(|number| char::from_digit(number, 10))

@@ -1,4 +1,4 @@
-//! What one iteration came to, behind its steps: whether it went through, what it is judged by, and nothing statistical.
+//! Result of a single iteration.
 
 use analysis::summary::Summary;
 use record::units;
@@ -9,7 +9,6 @@ use super::{
 };
 use crate::printable;
 
-/// The text, ending with a line feed.
 #[must_use]
 pub fn trial_in(summary: &Summary, columns: Columns) -> String {
     let summary = &*printable::names(summary);
@@ -31,7 +30,7 @@ pub fn trial_in(summary: &Summary, columns: Columns) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-/// Whether the iteration, and every request of it, came to a good end.
+/// Whether the iteration and all its requests succeeded.
 #[must_use]
 pub fn is_through(summary: &Summary) -> bool {
     let requests = &summary.requests;

@@ -1,5 +1,4 @@
-//! A run over time as CSV: a row per interval and label, streamed from the record. Columns are described in `docs/reference/exports.md`;
-//! their units are in their names.
+//! Intervals of a run as CSV, streamed from the record. See `docs/reference/exports.md`.
 
 use std::{
     collections::BTreeSet,
@@ -17,17 +16,15 @@ use record::{IntervalRecord, LabelTotals, Run, utc};
 
 use analysis::figures::Sampled;
 
-/// The first row.
 const HEADER: &str = "time_s,length_s,wall_utc,phase,group,label,planned,started,skipped,sent,done,ok,failed,no_answer,\
     service_p50_ms,service_p95_ms,service_p99_ms,service_max_ms,\
     response_p50_ms,response_p95_ms,response_p99_ms,response_max_ms,\
     iteration_p50_ms,iteration_p95_ms,iteration_p99_ms,iteration_max_ms,\
     in_flight_mean,in_flight_max,users_mean,connections_open,lateness_p99_ms,bytes_out,bytes_in";
 
-/// Writes a run's finished intervals; false when the run has no record to read them from.
+/// Writes all finished intervals. Returns false without a record.
 ///
-/// # Errors
-/// Those of the writer.
+/// # Errors Those of the writer.
 pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     let Some(frames) = run.frames() else {
         return Ok(false);
@@ -36,7 +33,7 @@ pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     let paced = paced(run);
     for frame in frames {
         let ids: BTreeSet<LabelId> = frame.parts.keys().map(|(id, _)| *id).collect();
-        // All requests have a row even where nothing happened: a gap would look like a missing record.
+        // All requests always have a row: a gap would look like missing data.
         for id in [label::ALL]
             .into_iter()
             .chain(ids.into_iter().filter(|id| *id != label::ALL))
@@ -56,7 +53,7 @@ pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Labels of which the schedule set every intended start: only theirs says something of waiting in line.
+/// Labels with scheduled starts; only their response time includes queueing.
 fn paced(run: &Run) -> BTreeSet<LabelId> {
     let labels = run.labels.iter().map(|label| label.id);
     let is_paced = |id: &LabelId| {
@@ -70,7 +67,6 @@ fn paced(run: &Run) -> BTreeSet<LabelId> {
     labels.filter(is_paced).collect()
 }
 
-/// One row.
 struct CsvRow<'a> {
     run: &'a Run,
     frame: &'a IntervalRecord,
@@ -94,7 +90,6 @@ impl CsvRow<'_> {
         cells
     }
 
-    /// Where and when.
     fn place(&self) -> Vec<String> {
         let (from, to) = self.frame.span;
         let manifest = &self.run.manifest;
@@ -150,8 +145,8 @@ impl CsvRow<'_> {
         ]
     }
 
-    /// p50, p95, p99 and the largest, in milliseconds. One that falls among requests without an answer has no number, unless all
-    /// of them were given up for taking too long: then it is the time after which they were.
+    /// p50, p95, p99 and maximum in milliseconds. Empty if among unanswered requests, unless all
+    /// timed out: then their time limit.
     fn times(&self, kind: TimeKind, wanted: bool) -> [String; 4] {
         let sampled = Sampled::from_totals(self.part, kind);
         [0.5, 0.95, 0.99, 1.0].map(|q| {
@@ -161,7 +156,6 @@ impl CsvRow<'_> {
         })
     }
 
-    /// What is known of the run as a whole.
     fn levels(&self) -> [String; 5] {
         let run = &self.frame.run;
         let mean = |gauge: Gauge| match gauge.samples {
@@ -179,7 +173,6 @@ impl CsvRow<'_> {
         ]
     }
 
-    /// A cell that only the row of all requests has.
     fn of_all(&self, cell: String) -> String {
         if self.id == label::ALL {
             cell
@@ -198,7 +191,7 @@ impl CsvRow<'_> {
     }
 }
 
-/// Nanoseconds with so many digits behind the point, exactly: 9 are seconds, 6 are milliseconds.
+/// Exact nanoseconds with 9 (seconds) or 6 (milliseconds) decimals.
 fn fixed(ns: u64, digits: u32) -> String {
     let unit = 10_u64.pow(digits);
     format!(
@@ -209,7 +202,7 @@ fn fixed(ns: u64, digits: u32) -> String {
     )
 }
 
-/// A text as a cell. Spreadsheets take what begins with certain characters for a formula: an apostrophe makes it text.
+/// Escapes a cell. An apostrophe prevents spreadsheets from reading a formula.
 fn quoted(text: &str) -> String {
     let guarded = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}")

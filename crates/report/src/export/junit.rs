@@ -1,9 +1,7 @@
-//! JUnit XML: a test suite for the run, a test case for each criterion, and one for the measurement itself. It judges nothing.
+//! JUnit XML: a test case per criterion, and one for the measurement.
 //!
-//! In JUnit a *failure* is an assertion that was evaluated and is false; an *error* is a test that could not come to a result.
-//! So FAIL is a failure (look at the server); INCONCLUSIVE, INVALID, and a FAIL under INVALID that need not stand are errors (look at the
-//! test): every one of them makes a
-//! build red, as the exit code does, and the two numbers say where to look. `skipped` would let an undecided criterion pass.
+//! FAIL is a *failure*. INCONCLUSIVE, INVALID, and a FAIL that may be the generator's are *errors*:
+//! the result is unknown. Both fail a build, as the exit code does; `skipped` would not.
 
 use std::fmt::Write as _;
 
@@ -14,7 +12,6 @@ use analysis::{
 };
 use record::units;
 
-/// The text of the file.
 #[must_use]
 pub fn junit(summary: &Summary) -> String {
     let invalid = summary
@@ -45,13 +42,11 @@ pub fn junit(summary: &Summary) -> String {
     suite.text(&cases)
 }
 
-/// A suite of test cases, as a file.
 pub(super) struct Suite<'a> {
     pub name: &'a str,
     pub elapsed_ns: u64,
     pub timestamp: String,
     pub properties: Vec<(&'static str, String)>,
-    /// What was said beside it.
     pub said: String,
 }
 
@@ -102,9 +97,9 @@ pub(super) struct Case {
 
 pub(super) enum CaseResult {
     Passed,
-    /// It does not hold: why, in a line.
+    /// The reason in one line.
     Failure(String),
-    /// It could not be told: the sort of trouble, and why, in a line.
+    /// Kind, and reason in one line.
     Error(&'static str, String),
 }
 
@@ -158,7 +153,7 @@ fn criterion(judged: &Judged) -> Case {
     }
 }
 
-/// Whether the figures can be trusted at all. It carries the run's time, so that the cases' times add up to the suite's.
+/// Test case of the measurement. It has the run's duration, so that times add up.
 fn measurement(summary: &Summary) -> Case {
     let requests = &summary.requests;
     let outcome = match &summary.measurement {
@@ -201,12 +196,12 @@ fn properties(summary: &Summary) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Dots part packages in what reads this: a name's own would tear it to pieces.
+/// JUnit readers split class names at dots.
 fn class_name(run: &str) -> String {
     format!("loadline.{}", run.replace('.', "_"))
 }
 
-/// The start in UTC, in whole seconds and without a zone: all that the format's schema allows.
+/// UTC in whole seconds without a zone, as the schema requires.
 pub(super) fn timestamp(utc: &str) -> String {
     utc.split(['.', 'Z']).next().unwrap_or_default().to_owned()
 }

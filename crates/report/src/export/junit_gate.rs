@@ -1,5 +1,5 @@
-//! A gate as JUnit XML: a test case for each figure that was compared, for each criterion of the runs, and for the measurement. It judges
-//! nothing; what is a failure and what an error is as in `junit`.
+//! Gate as JUnit XML: a test case per compared figure, per criterion, and for the measurement.
+//! Failures and errors as in `junit`.
 
 use analysis::verdict::Judgement;
 use decisions::{
@@ -9,15 +9,14 @@ use decisions::{
 
 use super::junit::{Case, CaseResult, Suite, timestamp};
 
-/// What a comparison ends with that has decided nothing.
+/// Exit code of an inconclusive comparison.
 const OPEN: u8 = 5;
 
-/// The text of the file.
 #[must_use]
 pub fn junit_gate(gate: &Gate) -> String {
     let comparison = gate.comparison.as_ref();
     let judged = comparison.map_or(&[][..], |comparison| &comparison.judged[..]);
-    // What only hints decides nothing, either way, unless that was asked for.
+    // Hints alone decide nothing, unless requested.
     let is_open = comparison
         .is_some_and(|comparison| comparison.method.is_hint() && comparison.exit_code == OPEN);
     let mut cases: Vec<Case> = judged
@@ -79,13 +78,13 @@ fn criterion(one: &Criterion, gate: &Gate) -> Case {
     }
 }
 
-/// Whether the figures can be trusted, and could be compared. It carries the runs' time.
+/// Test case of the measurement, with the duration of the runs.
 fn measurement(gate: &Gate) -> Case {
     let outcome = match gate.verdict {
         GateVerdict::Invalid => CaseResult::Error("invalid", gate.sentence.clone()),
         GateVerdict::Unanswered => CaseResult::Error("no-answer", gate.sentence.clone()),
         GateVerdict::Incomparable => CaseResult::Error("not-compared", gate.sentence.clone()),
-        // A rule that stopped a run: no criterion says so.
+        // Stopped by a rule, which no criterion shows.
         GateVerdict::Failed if gate.runs.iter().any(|run| run.ended_by.is_some()) => {
             CaseResult::Failure(gate.sentence.clone())
         }

@@ -1,5 +1,4 @@
-//! What other tools read of a run: JUnit XML for continuous integration, CSV over time for spreadsheets, Prometheus' text for
-//! monitoring. Pure writers of what the record and the summary hold; formats and columns are described in `docs/reference/exports.md`.
+//! Exports for other tools: JUnit XML, CSV and Prometheus text. See `docs/reference/exports.md`.
 
 mod csv;
 mod junit;

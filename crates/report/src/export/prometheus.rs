@@ -1,5 +1,4 @@
-//! Prometheus' text exposition (version 0.0.4) of a run so far: counters and gauges that only grow or tell the present, and classic
-//! histograms in seconds. Names are described in `docs/reference/exports.md`. How it is served is not its business.
+//! Prometheus text (version 0.0.4) of a run so far. See `docs/reference/exports.md`.
 
 use std::fmt::Write as _;
 
@@ -10,10 +9,10 @@ use measure::{
 
 use record::{IntervalRow, LabelTotals, Model, Run, RunState};
 
-/// What an answer with this text must say that it is.
+/// Content type of the response.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Upper bounds of the histograms' buckets, in nanoseconds.
+/// Upper bounds of buckets, in nanoseconds.
 const BOUNDS_NS: [u64; 20] = [
     25_000,
     50_000,
@@ -37,7 +36,6 @@ const BOUNDS_NS: [u64; 20] = [
     60_000_000_000,
 ];
 
-/// The text for a scrape.
 #[must_use]
 pub fn prometheus(run: &Run) -> String {
     let mut page = Page::default();
@@ -53,14 +51,12 @@ pub fn prometheus(run: &Run) -> String {
 #[derive(Default)]
 struct Page(String);
 
-/// A figure of each worker in an interval.
 type ByWorker = fn(&IntervalRow) -> &Vec<u64>;
 
-/// Labels of a sample: names and values.
 type Tags<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
-    /// Begins a metric: everything of one name must stand together.
+    /// Starts a metric. Samples of one name must be adjacent.
     fn metric(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -76,7 +72,6 @@ impl Page {
         let _ = writeln!(self.0, " {value}");
     }
 
-    /// A metric of one sample.
     fn one(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
         self.metric(name, kind, help);
         self.sample(name, &[], value);
@@ -211,7 +206,7 @@ impl Page {
         );
     }
 
-    /// Only of plans that have some: whoever scrapes others is not told of what they lack.
+    /// Omitted for plans without transactions.
     fn transactions(&mut self, run: &Run) {
         let rows = parts(run, |group| group == LabelGroup::Transaction);
         if rows.is_empty() {
@@ -246,7 +241,7 @@ impl Page {
         }
     }
 
-    /// A histogram per row, of as many values as ended: one that has no answer is longer than every bound.
+    /// Histogram per row. Unanswered requests exceed every bound.
     fn durations(
         &mut self,
         metric: &str,
@@ -272,7 +267,7 @@ impl Page {
         }
     }
 
-    /// The lines of one histogram; the distributions hold what is below the last bound, `count` and `sum` are of everything.
+    /// Lines of one histogram; `count` and `sum` include values above the last bound.
     fn buckets(
         &mut self,
         metric: &str,
@@ -382,8 +377,8 @@ impl Page {
     }
 }
 
-/// What was counted under each name of these groups, in the order of the labels' numbers; labels that are shown alike are one. All
-/// requests together are left out: a sum over the labels must not count them twice.
+/// Counts by name, merging labels with equal text. Without the total, which sums over labels would
+/// count twice.
 fn parts(run: &Run, wanted: fn(LabelGroup) -> bool) -> Vec<(String, LabelTotals)> {
     let mut parts: Vec<(String, LabelTotals)> = Vec::new();
     let labels = run.labels.iter();
@@ -397,7 +392,6 @@ fn parts(run: &Run, wanted: fn(LabelGroup) -> bool) -> Vec<(String, LabelTotals)
     parts
 }
 
-/// Seconds, exactly, without needless digits.
 fn seconds(ns: u128) -> String {
     let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

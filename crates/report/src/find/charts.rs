@@ -1,4 +1,4 @@
-//! The charts of a search, all against the load that was offered: how sure a level is, what came of it, how long it took.
+//! Charts of a search over the offered load.
 
 use decisions::find::{Over, ProbeRow, SearchResult, sweep::Scaling};
 
@@ -14,7 +14,6 @@ const GREY: &str = "#999999";
 
 type Points = Vec<(f64, Option<f64>)>;
 
-/// The charts; none where nothing counts.
 pub(super) fn draw(found: &SearchResult) -> Vec<File> {
     let rows: Vec<&ProbeRow> = found
         .probes
@@ -39,7 +38,6 @@ pub(super) fn draw(found: &SearchResult) -> Vec<File> {
     files
 }
 
-/// Dots, each by itself.
 fn dots<'a>(
     name: &str,
     colour: &'static str,
@@ -100,7 +98,7 @@ fn chart(
     .draw()
 }
 
-/// How sure a level is, with the probes that were near: those that held above, those that failed below.
+/// Confidence by level, with nearby probes.
 fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     let (from, to) = (found.sure[0].0, found.sure[found.sure.len() - 1].0);
     let margin = (to - from) * 0.15;
@@ -131,7 +129,7 @@ fn sure(found: &SearchResult, rows: &[&ProbeRow]) -> File {
     }
 }
 
-/// What users got, and what the law gives them.
+/// Measured throughput and the fitted law.
 fn law(found: &SearchResult, scaling: &Scaling, rows: &[&ProbeRow]) -> File {
     let most = scaling
         .curve

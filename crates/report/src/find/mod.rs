@@ -1,4 +1,4 @@
-//! A search's report: one page and one Markdown file. Every figure is `analysis`', none is computed here.
+//! Report of a search as a page and as Markdown.
 
 mod charts;
 
@@ -12,7 +12,6 @@ use crate::{
     svg,
 };
 
-/// The report of a search.
 #[must_use]
 pub fn sheet(found: &SearchResult) -> Sheet {
     let charts = charts::draw(found);

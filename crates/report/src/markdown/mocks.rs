@@ -1,4 +1,4 @@
-//! How near the services that the plan put behind the target came to what was asked of them: a section of `report.md`.
+//! Section of `report.md` about mocks: requested and actual latency.
 
 use super::{
     sections::section,

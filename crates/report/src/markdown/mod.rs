@@ -1,5 +1,4 @@
-//! `report.md`: the report in the form that teams publish, with tables that GitHub shows and charts beside it. Every figure is the
-//! summary's; this module lays out and computes nothing.
+//! `report.md`: tables for GitHub, and charts in a folder.
 
 mod mocks;
 mod nodes;
@@ -15,19 +14,14 @@ use analysis::page::Page;
 
 use crate::svg;
 
-/// The folder of the charts, beside `report.md`.
 pub const CHARTS: &str = "charts";
 
-/// A report and its charts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The text of `report.md`.
     pub text: String,
-    /// Charts, by name in [`CHARTS`].
     pub charts: Vec<svg::File>,
 }
 
-/// The report of a run.
 #[must_use]
 pub fn render(page: &Page) -> Document {
     let summary = &page.summary;

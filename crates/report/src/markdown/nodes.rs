@@ -1,4 +1,4 @@
-//! How each node of a run did: a section of `report.md`.
+//! Section of `report.md` about nodes.
 
 use super::{
     sections::section,

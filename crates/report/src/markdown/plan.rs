@@ -1,4 +1,4 @@
-//! Plan against achieved, and recovery: the sections of `report.md` that hold the run against the plan's phases and scenarios.
+//! Sections of `report.md` about planned and achieved load, and recovery.
 
 use super::{
     sections::{figure, rates_are, section},

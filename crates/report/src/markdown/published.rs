@@ -1,22 +1,16 @@
-//! The tables of published load-test reports, on demand: requests by endpoint, percentiles as Locust prints them, and the rate of
-//! each endpoint by phase.
+//! Optional tables: requests, percentiles as in Locust, and rates by phase.
 
 use super::table::MarkdownTable;
 use analysis::summary::{Figure, Row, SHARES, Summary};
 use record::units;
 
-/// A table that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
-    /// Requests, failures, mean and rate by endpoint.
     Requests,
-    /// Percentiles in milliseconds by endpoint.
     Percentiles,
-    /// Requests per second by endpoint and phase.
     Rates,
 }
 
-/// A table in Markdown.
 #[must_use]
 pub fn published(summary: &Summary, which: Published) -> String {
     match which {
@@ -36,7 +30,7 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-/// A cell; a dash where the tool that measured did not tell.
+/// A dash if the tool did not report the figure.
 fn marked(row: &Row, figure: &str, text: String) -> String {
     if row.reports(figure) {
         text
@@ -102,7 +96,7 @@ fn percentiles(summary: &Summary) -> MarkdownTable {
     table
 }
 
-/// A column per phase; of a run without phases the whole run's.
+/// A column per phase, or one for the whole run.
 fn rates(summary: &Summary) -> MarkdownTable {
     let whole = |row: &Row| vec![marked(row, "per_second", units::rate(row.per_second))];
     if summary.phases.len() < 2 {

@@ -1,4 +1,4 @@
-//! What saturated first: the section of `report.md` that ranks the resources which reached their limits.
+//! Section of `report.md` about the first bottleneck.
 
 use super::{sections::section, table::MarkdownTable};
 use analysis::summary::Summary;
@@ -37,7 +37,6 @@ pub fn saturation(summary: &Summary) -> String {
     section("What saturated first", &format!("{sentence}\n\n{table}"))
 }
 
-/// As exact as looks are.
 fn whole_seconds(ns: u64) -> u64 {
     (ns + SECOND / 2) / SECOND * SECOND
 }

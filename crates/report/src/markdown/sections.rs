@@ -1,4 +1,4 @@
-//! The sections of `report.md`, in the order in which they are read. A section without anything to say is empty.
+//! Sections of `report.md`, in order. A section without content is empty.
 
 use super::table::{MarkdownTable, escaped};
 use crate::{about, console};
@@ -12,7 +12,7 @@ use record::{
     units::{self, count},
 };
 
-/// What every achieved rate is by.
+/// The period that achieved rates refer to.
 pub(super) fn rates_are(summary: &Summary) -> String {
     format!(
         "Achieved rates are by {}, from the start to the last completion or the end of the load; those of a phase by its own length, the \
@@ -75,7 +75,7 @@ pub fn head(summary: &Summary) -> String {
     }
     let when = run.started_utc.replace('T', " ");
     let when = when.split('.').next().unwrap_or_default();
-    // Not every file of another tool says where it went or when it was written.
+    // Imported files may have no target or timestamp.
     let what = [
         (!run.target.is_empty()).then(|| escaped(&run.target)),
         (run.started_wall_ns > 0).then(|| format!("{when} UTC")),
@@ -281,7 +281,7 @@ pub fn latency(summary: &Summary) -> String {
     section("Latency", &parts.join("\n\n"))
 }
 
-/// The most of an answer that a line of the report holds, in characters.
+/// Maximum characters of a response excerpt.
 const EXCERPT: usize = 200;
 
 pub fn errors(summary: &Summary) -> String {
@@ -332,7 +332,7 @@ pub fn errors(summary: &Summary) -> String {
     section("Errors", &format!("{table}{samples}"))
 }
 
-/// What the first error of a cause expected and was answered instead: a list item.
+/// Expected and actual value of the first error, as a list item.
 fn sample(row: &ErrorRow) -> Option<String> {
     let first = row.first.as_ref()?;
     let answered = first
@@ -407,7 +407,6 @@ pub fn conclusions(summary: &Summary) -> String {
     section("Conclusions", &lines.collect::<String>())
 }
 
-/// A conclusion, on a line.
 fn concluded(conclusion: &Conclusion) -> String {
     let sign = match conclusion.tone {
         Tone::Good => "✓",
@@ -427,7 +426,6 @@ pub fn assumptions(summary: &Summary) -> String {
     )
 }
 
-/// What the test is for, in its owner's words.
 pub fn about(about: Option<&About>) -> String {
     let Some(about) = about else {
         return String::new();

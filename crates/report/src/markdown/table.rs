@@ -1,16 +1,14 @@
-//! Tables in GitHub's Markdown: aligned, so that they can be read in the file as well.
+//! Aligned tables in GitHub Markdown.
 
-/// A table with its head.
 pub struct MarkdownTable {
     rows: Vec<Vec<String>>,
-    /// By column: whether it holds figures, which stand on the right.
     figures: Vec<bool>,
-    /// Whether characters that mean something in Markdown stay as they are.
+    /// Whether Markdown characters are kept.
     plain: bool,
 }
 
 impl MarkdownTable {
-    /// A table with these columns. The first is text; the others are figures, unless their head begins with `<`.
+    /// Columns are numbers, except the first and those whose head begins with `<`.
     pub fn new(heads: &[&str]) -> MarkdownTable {
         let is_figure = |(i, head): (usize, &&str)| i > 0 && !head.starts_with('<');
         let names = heads
@@ -23,7 +21,7 @@ impl MarkdownTable {
         }
     }
 
-    /// The same for a terminal: what is in the cells stands there as it is, but for what would move the cursor.
+    /// Like `new`, for a terminal: escapes only control characters.
     pub fn as_text(heads: &[&str]) -> MarkdownTable {
         MarkdownTable {
             plain: true,
@@ -31,7 +29,6 @@ impl MarkdownTable {
         }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let plain = self.plain;
         let shown = |cell: String| {
@@ -44,14 +41,12 @@ impl MarkdownTable {
         self.rows.push(cells.into_iter().map(shown).collect());
     }
 
-    /// Whether it has rows.
     pub fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 }
 
-/// Columns are aligned up to this width: the name of one row is no reason to fill all others with blanks, and beyond 65,535
-/// there is no padding at all.
+/// Columns are padded up to this width. Format widths are limited to 65,535.
 const MOST_PADDED: usize = 200;
 
 impl std::fmt::Display for MarkdownTable {
@@ -91,7 +86,7 @@ impl std::fmt::Display for MarkdownTable {
     }
 }
 
-/// Text that is nothing but text in Markdown, in a table or outside of one. What stands between two backticks is code.
+/// Escapes text for Markdown. Text between two backticks is code.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -106,8 +101,8 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// What stands before, within and behind the first two backticks. Code that is empty, begins or ends with a space or a backslash, or
-/// has a bar in it would be another one in some place.
+/// Text before, within and after the first two backticks. `None` for code that Markdown would
+/// render differently.
 pub fn code_span(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('`')?;
     let (code, after) = rest.split_once('`')?;

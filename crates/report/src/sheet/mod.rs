@@ -1,5 +1,4 @@
-//! A report that is read from top to bottom: what it says, block by block, before anybody decides how a block looks; then as a page that
-//! needs nothing else, and as Markdown that GitHub shows. What is said is decided by whoever makes the blocks.
+//! Reports for reading top to bottom: blocks, rendered as a page and as Markdown.
 
 mod page;
 mod paper;
@@ -9,22 +8,16 @@ use decisions::campaign::StageVerdict;
 
 use crate::svg;
 
-/// The folder of the charts, beside `report.md`.
 pub const CHARTS: &str = "charts";
 
-/// A report in all its forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sheet {
-    /// `report.html`, with its charts in it.
     pub page: String,
-    /// `report.md`.
     pub markdown: String,
-    /// The charts that it shows, for [`CHARTS`].
     pub charts: Vec<svg::File>,
 }
 
 impl Sheet {
-    /// The report of these blocks; `title` is the page's in the browser.
     pub(crate) fn new(title: &str, blocks: &[Block<'_>], charts: Vec<svg::File>) -> Sheet {
         Sheet {
             page: page::render(title, blocks),
@@ -34,11 +27,9 @@ impl Sheet {
     }
 }
 
-/// A part of a report.
 pub(crate) enum Block<'a> {
     Title(String),
     Heading(&'static str),
-    /// The verdict, which is to be seen first.
     Verdict(Option<Judgement>, String),
     Text(String),
     List(Vec<String>),
@@ -46,11 +37,11 @@ pub(crate) enum Block<'a> {
     Chart(&'a svg::File),
 }
 
-/// A table. The first column is text, the others are figures unless their heads begin with `<`.
+/// Columns are numbers, except the first and those whose head begins with `<`.
 pub(crate) struct SheetTable {
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// Where the first cell of a row leads to.
+    /// Link of the first cell of a row.
     pub links: Vec<Option<String>>,
 }
 
@@ -69,7 +60,6 @@ impl SheetTable {
     }
 }
 
-/// How a verdict is written where it stands alone.
 fn word(verdict: Option<Judgement>) -> Option<&'static str> {
     Some(match verdict? {
         Judgement::Pass => "PASS",
@@ -78,7 +68,6 @@ fn word(verdict: Option<Judgement>) -> Option<&'static str> {
     })
 }
 
-/// Whether a cell is a verdict, and which.
 fn is_verdict(cell: &str) -> Option<&'static str> {
     let is = |verdict: StageVerdict| verdict.word() == cell;
     if is(StageVerdict::Pass) {

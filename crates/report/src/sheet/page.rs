@@ -1,4 +1,4 @@
-//! A report as one page that needs nothing else: no script, no other file.
+//! Renders a report as a self-contained page without scripts.
 
 use std::fmt::Write;
 
@@ -44,7 +44,7 @@ pub(super) fn render(title: &str, blocks: &[Block<'_>]) -> String {
     )
 }
 
-/// A text in which what stands between two backticks is code.
+/// Text between two backticks is code.
 fn prose(all: &str) -> String {
     let mut out = String::with_capacity(all.len());
     let mut rest = all;
@@ -56,7 +56,6 @@ fn prose(all: &str) -> String {
 }
 
 fn add(out: &mut String, block: &Block<'_>) {
-    // Writing into a string cannot fail.
     let _ = match block {
         Block::Title(title) => writeln!(out, "<h1>{}</h1>", text(title)),
         Block::Heading(heading) => writeln!(out, "<h2>{heading}</h2>"),

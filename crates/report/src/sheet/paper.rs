@@ -1,4 +1,4 @@
-//! A report as Markdown that GitHub shows.
+//! Renders a report as GitHub Markdown.
 
 use super::{Block, CHARTS, SheetTable, word};
 use crate::markdown::table::{self, escaped};
@@ -30,9 +30,8 @@ fn block(block: &Block<'_>) -> String {
     }
 }
 
-/// A table, and what its rows lead to below it.
 fn grid(grid: &SheetTable) -> String {
-    // The mark of a column of text stays what it is.
+    // `<` in a Markdown head stays.
     let heads = grid.heads.iter().map(|head| match head.strip_prefix('<') {
         Some(head) => format!("<{}", escaped(head)),
         None => escaped(head),

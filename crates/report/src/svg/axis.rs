@@ -1,28 +1,21 @@
-//! Axes: from values to pixels, and where the ticks stand. Arithmetic only.
+//! Axes: pixels and ticks.
 
 use record::units;
 
-/// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly, from zero on.
     Linear,
-    /// By powers of ten.
     Log,
 }
 
-/// What the values are, which decides how a tick is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AxisUnit {
-    /// Nanoseconds.
     Time,
-    /// Plain numbers.
     Number,
-    /// A share of all, as 1/(1 − share).
+    /// 1/(1 − share).
     Nines,
 }
 
-/// An axis of so many pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     scale: Scale,
@@ -33,7 +26,6 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis that holds all of these values.
     #[must_use]
     pub fn over(
         values: impl Iterator<Item = f64>,
@@ -72,7 +64,6 @@ impl Axis {
         }
     }
 
-    /// An axis from exactly here to there.
     #[must_use]
     pub fn exactly(low: f64, high: f64, unit: AxisUnit, pixels: f64) -> Axis {
         let high = if high <= low { low + 1.0 } else { high };
@@ -85,7 +76,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies, in pixels from the axis' beginning; values beyond its ends lie on them.
+    /// Pixels from the start of the axis; values outside are clamped.
     #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.scale {
@@ -98,7 +89,6 @@ impl Axis {
         share.clamp(0.0, 1.0) * self.pixels
     }
 
-    /// Ticks in order: the value and its text.
     #[must_use]
     pub fn ticks(&self) -> Vec<(f64, String)> {
         let values: Vec<f64> = match self.scale {
@@ -122,7 +112,7 @@ impl Axis {
     fn text(&self, value: f64) -> String {
         match self.unit {
             AxisUnit::Time => units::duration(value.round() as u64),
-            // A longer label would be cut off at the left edge of the chart.
+            // Longer labels would be cut off.
             AxisUnit::Number if value >= 1e6 => large(value),
             AxisUnit::Number if value >= 1000.0 => units::count(value.round() as u64),
             AxisUnit::Number => units::decimal(value),
@@ -132,7 +122,7 @@ impl Axis {
     }
 }
 
-/// A number of a million or more, in at most nine characters: `200 M`, `1.5 G`.
+/// At most nine characters: `200 M`, `1.5 G`.
 fn large(value: f64) -> String {
     const PREFIXES: [(f64, &str); 5] = [
         (1e18, "E"),
@@ -150,7 +140,7 @@ fn large(value: f64) -> String {
     format!("{} {letter}", units::decimal(scaled))
 }
 
-/// A round step that makes four to eight ticks: 1, 2 or 5 of a power of ten; of times, what people count seconds and minutes in.
+/// Step for four to eight ticks: 1, 2 or 5 times a power of ten, or usual units of time.
 fn step(range: f64, unit: AxisUnit) -> f64 {
     const SECOND: f64 = 1e9;
     let rough = range / 7.0;

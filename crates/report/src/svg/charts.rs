@@ -1,4 +1,4 @@
-//! Which charts stand beside a report in Markdown, and what is in them.
+//! Charts for the Markdown report.
 
 use measure::TimeKind;
 
@@ -15,13 +15,10 @@ const ORANGE: &str = "#e69f00";
 const RED: &str = "#d55e00";
 const BLACK: &str = "#333333";
 
-/// Gaps that are still seen where a line goes up and down.
 pub const DASHED: &str = "7 5";
 
-/// Figures from this many columns of whole numbers.
 type Count = fn(&Columns) -> &Vec<u64>;
 
-/// The charts of a run; none of a run without a point.
 #[must_use]
 pub fn draw(summary: &Summary, series: &Series) -> Vec<File> {
     if series.points.from_ns.is_empty() || summary.requests.issued == 0 {
@@ -41,7 +38,6 @@ pub fn draw(summary: &Summary, series: &Series) -> Vec<File> {
     charts.into_iter().flatten().collect()
 }
 
-/// A chart over time, with phases and the generator's bad moments.
 fn over_time(
     summary: &Summary,
     series: &Series,
@@ -75,7 +71,6 @@ fn over_time(
     }
 }
 
-/// The middle of each point.
 fn moments(points: &Columns) -> impl Iterator<Item = (f64, f64)> + '_ {
     points
         .from_ns
@@ -137,7 +132,6 @@ fn throughput(summary: &Summary, series: &Series) -> File {
     }
 }
 
-/// Looks of lines where there are many of a kind.
 pub const LINES: [(&str, &str); 8] = [
     (BLUE, ""),
     (GREEN, ""),
@@ -149,7 +143,7 @@ pub const LINES: [(&str, &str); 8] = [
     (RED, DASHED),
 ];
 
-/// The look of a class of errors; those behind the eighth share theirs.
+/// Classes after the eighth share a style.
 const ERRORS: [(&str, &str); 8] = [
     (RED, ""),
     (ORANGE, ""),
@@ -161,7 +155,7 @@ const ERRORS: [(&str, &str); 8] = [
     (BLACK, DASHED),
 ];
 
-/// Errors per second, a line per class that came; none of a run without errors.
+/// Errors per second by class; `None` without errors.
 fn errors(summary: &Summary, series: &Series) -> Option<File> {
     let points = &series.points;
     let came = points

@@ -1,5 +1,5 @@
-//! Charts for Markdown: plain SVG files that any page can show. Colours can be told apart by the colour-blind, and lines by their
-//! dashes; every chart has a title and a description for those who do not see it.
+//! SVG charts for Markdown. Colours suit colour blindness, lines have dashes, and each chart has a
+//! title and description.
 
 mod axis;
 mod charts;
@@ -18,73 +18,52 @@ const RIGHT: f64 = 18.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 44.0;
 
-/// A chart's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Its name, without a folder.
     pub name: String,
-    /// What it shows, in a sentence.
     pub description: String,
-    /// Its content.
     pub text: String,
 }
 
-/// A line or an area of a chart.
 pub struct ChartCurve {
-    /// Its name in the legend.
     pub name: String,
-    /// Its colour.
     pub colour: &'static str,
-    /// Its dashes; empty: none.
+    /// Empty means solid.
     pub dashes: &'static str,
-    /// Whether what is under it is filled.
     pub filled: bool,
-    /// Its points; a gap where there is no value.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-/// A stretch of the chart's x axis that is shaded.
 pub struct Shade {
-    /// Where it begins.
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
 }
 
-/// A chart before it is drawn.
 pub struct Chart {
-    /// Its title.
     pub title: String,
-    /// What its y axis says.
     pub y_title: &'static str,
-    /// What its x axis says.
     pub x_title: &'static str,
-    /// Its x axis, `plot_width()` pixels long.
+    /// `plot_width()` pixels long.
     pub x: Axis,
-    /// Its y axis, `plot_height()` pixels long.
+    /// `plot_height()` pixels long.
     pub y: Axis,
-    /// What it shows.
     pub curves: Vec<ChartCurve>,
-    /// Where the generator was late.
+    /// Periods with a late generator.
     pub shades: Vec<Shade>,
-    /// Names at places of the x axis.
     pub marks: Vec<(f64, String)>,
 }
 
-/// Pixels of an x axis.
 #[must_use]
 pub fn plot_width() -> f64 {
     WIDTH - LEFT - RIGHT
 }
 
-/// Pixels of a y axis.
 #[must_use]
 pub fn plot_height() -> f64 {
     HEIGHT - TOP - BOTTOM
 }
 
 impl Chart {
-    /// The chart as SVG.
     #[must_use]
     pub fn draw(&self) -> String {
         let mut out = format!(
@@ -177,7 +156,6 @@ impl Chart {
         );
     }
 
-    /// A path for each stretch without a gap.
     fn curve(&self, out: &mut String, curve: &ChartCurve) {
         let stretches = curve.points.split(|(_, value)| value.is_none());
         for stretch in stretches.filter(|stretch| !stretch.is_empty()) {
@@ -240,13 +218,13 @@ impl Chart {
                 escaped(&self.title)
             ),
         );
-        // A letter is about 6.6 pixels wide at this size, and 7.6 in the title.
+        // About 6.6 pixels per letter, 7.6 in the title.
         let names = self.curves.iter();
         let names: f64 = names
             .map(|curve| curve.name.chars().count() as f64 * 6.6 + 40.0)
             .sum();
         let title = self.title.chars().count() as f64 * 7.6;
-        // What does not fit beside the title stands below it.
+        // The legend moves below a long title.
         let y = if title + names <= plot_width() {
             20.0
         } else {
@@ -295,6 +273,5 @@ impl Chart {
 }
 
 fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing into a string cannot fail.
     let _ = out.write_fmt(text);
 }

@@ -1,4 +1,4 @@
-//! Campaigns: what several runs mean together, and the page and the paper that tell it.
+//! Campaigns with their page and Markdown.
 
 use analysis::{
     page::{self, Page},
@@ -34,7 +34,6 @@ fn page() -> Page {
     page::build(&support::write(&folder.0, &plan))
 }
 
-/// A run whose one criterion passes, or fails with this code.
 fn judged(text: &str, code: u8) -> Page {
     let judgement = if code == 0 {
         Judgement::Pass
@@ -78,12 +77,12 @@ fn cool_down(recovered_ns: Option<u64>) -> CoolDown {
     }
 }
 
-/// Stages that came out so, by what their runs exited with; `None` was not run.
+/// Stages by exit code; `None` did not run.
 fn campaign(codes: &[(&str, Option<u8>)], cool_down: Option<&CoolDown>) -> Campaign {
     of_services(codes, cool_down, &[])
 }
 
-/// The same of stages that load something of their own, and repeat an earlier one there.
+/// Stages with targets of their own that repeat earlier ones.
 fn of_services(
     codes: &[(&str, Option<u8>)],
     cool_down: Option<&CoolDown>,
@@ -254,7 +253,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         .map(|pair| (pair.before.as_str(), pair.after.as_str()))
         .collect();
     assert_eq!(pairs, [("small", "large"), ("stress", "larger")]);
-    // They are the same run here.
+    // The same run in this test.
     let figures = &mended.comparisons[0].figures;
     let requests = figures.iter().find(|figure| figure.name == "Requests");
     assert_eq!(requests.unwrap().change.as_deref(), Some("±0 %"));
@@ -273,7 +272,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         "{:?}",
         not_mended.recommendations
     );
-    // Who was asked nothing, or something else, has mended nothing.
+    // A stage without criteria, or with others, repairs nothing.
     let nothing = of_services(&stages(0), None, &own);
     assert_eq!(nothing.verdict, Some(Judgement::Fail));
     let criteria = ["p95 < 1s", "p95 < 1s", "p95 < 1s", "p99 < 9s"];
@@ -369,7 +368,7 @@ fn page_and_paper_say_the_same() {
         assert!(report.page.contains(text), "the page lacks {text}");
         assert!(report.markdown.contains(text), "the paper lacks {text}");
     }
-    // As the case study has it: 9.79 is shown as 10, 40.28 as 40, 209.8 as 210.
+    // As in the case study: 9.79 is 10, 40.28 is 40, 209.8 is 210.
     let paper: Vec<&str> = report.markdown.split_whitespace().collect();
     let paper = paper.join(" ");
     for row in [

@@ -1,4 +1,4 @@
-//! What rules conclude of summaries in which one figure is another than the sentence of before took for granted.
+//! Conclusions of summaries that break one assumption of a sentence.
 
 use analysis::{
     conclusions,
@@ -14,7 +14,6 @@ fn healthy() -> Summary {
     analysis::summarise(&run(World::Healthy, &[]))
 }
 
-/// The sentence of a kind.
 fn said(summary: &Summary, kind: &str) -> Option<String> {
     let all = conclusions::draw(summary);
     let json = serde_json::to_value(summary).unwrap();
@@ -26,7 +25,7 @@ fn said(summary: &Summary, kind: &str) -> Option<String> {
     found.map(|c| c.text)
 }
 
-/// An endpoint whose percentiles are these, in milliseconds; none where there are too few samples to give one.
+/// Percentiles in milliseconds.
 fn endpoint(summary: &Summary, id: u16, text: &str, [p50, p95]: [Option<u64>; 2]) -> Row {
     let figure = |ms: Option<u64>| match ms {
         Some(ms) => Figure::from_ns(ms * 1_000_000),
@@ -134,7 +133,7 @@ fn course(first: TrendSpan, last: TrendSpan) -> Summary {
 
 #[test]
 fn users_who_gather_are_no_overload() {
-    // The same arrivals, each of which goes on for longer than a quarter of the load: requests grow with the users.
+    // Users accumulate, so requests grow under constant arrivals.
     let gathering = course(stretch(100.0, 10.0), stretch(400.0, 40.0));
     assert_eq!(said(&gathering, "overload"), None);
     let overload = course(stretch(100.0, 10.0), stretch(100.0, 40.0));
@@ -258,7 +257,6 @@ fn a_generator_that_was_not_late_is_not_called_late() {
     );
 }
 
-/// A steady state of which nothing is known but what it was.
 fn steady(behaviour: Behaviour) -> Steady {
     Steady {
         behaviour,
@@ -340,7 +338,7 @@ fn an_overload_is_told_once_whoever_found_it() {
         "{text}"
     );
     assert_eq!(said(&summary, "steady"), None);
-    // Too short to have a course, and it is one all the same.
+    // Too short for a trend.
     summary.trend = None;
     assert_eq!(said(&summary, "overload"), Some(found.sentence));
     assert_eq!(said(&summary, "healthy"), None);

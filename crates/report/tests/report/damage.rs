@@ -1,4 +1,4 @@
-//! Records that do not hold their run: what is left is told as such, and nothing is made of what is missing.
+//! Damaged records: what is left is reported as incomplete.
 
 use std::{
     fs,
@@ -14,10 +14,8 @@ use crate::support::{
     Folder, MS, SECOND, end, intervals, labels, plan, write, writer, writer_of_all, writer_of_part,
 };
 
-/// How far the run went.
 const WHOLE: u64 = 3 * SECOND + 10 * MS;
 
-/// A record of a whole run, changed.
 fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> (Folder, PathBuf) {
     let folder = Folder::new();
     let dir = write(&folder.0, &plan(&["unsent < 1%"])).dir.unwrap();
@@ -28,7 +26,7 @@ fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> (Folder, PathBuf) {
     (folder, dir)
 }
 
-/// The place behind the end line of the interval before the last `n`.
+/// Offset after the end line of the interval before the last `n`.
 fn before_last(content: &[u8], n: usize, end: &str) -> usize {
     let text = std::str::from_utf8(content).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -159,7 +157,7 @@ fn lines_of_the_doors_books_that_cannot_be_read() {
 fn a_disk_that_filled_is_no_damage_and_no_loss_to_the_run_itself() {
     let folder = Folder::new();
     let mut broken = writer(&folder.0, &plan(&["unsent < 1%"]), labels().all());
-    // The disk is full for one file, which is first written in the fourth interval.
+    // The disk is full for a file first written in the fourth interval.
     let dir = broken.dir().unwrap().to_owned();
     std::os::unix::fs::symlink("/dev/full", dir.join("door.jsonl")).unwrap();
     let mut warned = 0;

@@ -1,4 +1,4 @@
-//! What other tools are given of a run: every file is read back by a reader of its own.
+//! Exports, read back by independent parsers.
 
 use std::{collections::BTreeMap, fs};
 
@@ -92,7 +92,6 @@ fn junit_of_a_run_without_criteria_is_its_measurement() {
     assert!(export::junit(&summary).contains(r#"<error type="nothing-measured""#));
 }
 
-/// A table: the cells of each row by the header's names.
 type Table = Vec<BTreeMap<String, String>>;
 
 fn csv_of(run: &Run) -> Table {
@@ -109,7 +108,6 @@ fn csv_of(run: &Run) -> Table {
         .collect()
 }
 
-/// The cells of a line; the names in these tests have no line feeds.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
@@ -155,7 +153,7 @@ fn csv_adds_up_to_the_summary() {
 
     let first = &rows[0];
     assert_eq!(first["time_s"], "0.000000000");
-    // The run starts at .3 of a second of the wall clock, and intervals are cut at whole ones.
+    // The run starts at .3 s of the wall clock; intervals are cut at whole seconds.
     assert_eq!(first["length_s"], "0.700000000");
     assert_eq!(first["wall_utc"], "2026-11-20T13:15:00.300Z");
     assert_eq!(
@@ -163,7 +161,7 @@ fn csv_adds_up_to_the_summary() {
         ("warm", "all")
     );
     let cart = rows.iter().find(|row| row["label"] == "GET /cart").unwrap();
-    // Arrivals belong to the run, not to one of its labels.
+    // Arrivals belong to the run, not to a label.
     assert_eq!(
         (cart["planned"].as_str(), cart["in_flight_max"].as_str()),
         ("", "")
@@ -172,7 +170,7 @@ fn csv_adds_up_to_the_summary() {
     assert!(
         cart["response_p50_ms"].parse::<f64>().unwrap() > cart["service_p50_ms"].parse().unwrap()
     );
-    // Its intended starts are previous answers: they say nothing of waiting in line.
+    // Unscheduled, so there is no response time.
     let order = rows
         .iter()
         .find(|row| row["label"] == "POST /order")
@@ -223,7 +221,7 @@ fn csv_adds_processes_up_and_holds_any_name() {
         .finish(RunState::Complete, end())
         .0;
     let dir = whole.dir.clone().unwrap();
-    // Two processes of the same run; the third label of the second is another's.
+    // Two processes; the third label differs.
     for (number, labels) in [(0, labels().all()), (1, names.all())] {
         let mut writer = writer_of_part(&dir, &plan(&[]), labels, (number, 2));
         for interval in intervals() {
@@ -243,14 +241,12 @@ fn csv_adds_processes_up_and_holds_any_name() {
     assert_eq!(sum(&rows, "GET /cart", "done"), 80);
 }
 
-/// A sample: its name and labels, and its value.
 type Samples = BTreeMap<(String, Tags), f64>;
 
-/// Names and values of labels.
 type Tags = Vec<(String, String)>;
 
-/// Reads Prometheus' text and refuses everything that a server would: names and labels that are none, a type that comes twice or too
-/// late, samples of one name that stand apart or come twice, values that are no numbers.
+/// Strict Prometheus parser: refuses invalid names, labels and numbers, duplicate or late types,
+/// separated or duplicate samples.
 fn scraped(text: &str) -> (Samples, BTreeMap<String, String>) {
     assert!(text.ends_with('\n'));
     let (mut samples, mut types) = (Samples::new(), BTreeMap::new());
@@ -392,7 +388,7 @@ fn prometheus_reads_what_the_summary_says() {
         cpu_ns as f64 / 1e9
     );
     assert_eq!(types["loadline_request_duration_seconds"], "histogram");
-    // Unanswered requests are longer than every bound, and no less counted.
+    // Unanswered requests exceed every bound and are counted.
     let bucket = |le| {
         value(
             "loadline_request_duration_seconds_bucket",

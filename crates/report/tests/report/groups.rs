@@ -1,4 +1,4 @@
-//! Transactions beside iterations: rows of their own wherever a run is told of, and every other figure as it would be without them.
+//! Transactions have rows of their own and change no other figure.
 
 use analysis::{
     series,
@@ -14,11 +14,9 @@ use report::export;
 
 use crate::support::{Folder, MS, SECOND, WALL, end, labels, plan, snapshots, write, writer};
 
-/// The label of the group, behind those of the run made by hand.
+/// Follows the labels of the hand-made run.
 const PAY: u16 = 5;
-/// Of each transaction's time it paused for so long.
 const PAUSE: u64 = 30 * MS;
-/// How long the k-th took.
 const fn took(k: u64) -> u64 {
     40 * MS + k * MS
 }
@@ -29,7 +27,7 @@ fn all_labels() -> Labels {
     labels
 }
 
-/// The same run with a transaction for each arrival; that of every twentieth is given up for taking too long.
+/// One transaction per arrival; every twentieth times out.
 fn with_transactions() -> Vec<Interval> {
     let schedule = plan(&[]).schedule(1);
     let cuts = Cuts::new(WALL, schedule.phase_ends());
@@ -71,7 +69,6 @@ fn run(folder: &Folder, criteria: &[&str]) -> Run {
     writer.finish(RunState::Complete, end()).0
 }
 
-/// What must not know of transactions.
 fn others(summary: &Summary) -> String {
     let rows = |rows: &[analysis::summary::Row]| -> Vec<_> {
         let reported = |row: &analysis::summary::Row| {
@@ -117,13 +114,11 @@ fn transactions_are_counted_beside_everything_else() {
     assert_eq!((&row.service, &row.response), (&None, &None));
     let mean = |stats: &Option<analysis::summary::Stats>| stats.as_ref().unwrap().mean_ns.unwrap();
     assert_eq!(mean(&row.iteration) - mean(&row.unpaused), PAUSE as f64);
-    // Read again it is what it was while the run went on.
     let again = Run::open(run.dir.as_ref().unwrap()).unwrap();
     assert_eq!(
         analysis::summarise(&again).transactions,
         summary.transactions
     );
-    // The row over time: of the time that it shows.
     let series = series::build(&run, &summary);
     let course = series.labels.iter().find(|course| course.id == PAY);
     let course = course.unwrap();
@@ -158,14 +153,14 @@ fn criteria_are_of_transactions_or_of_iterations_and_never_of_both() {
         .unwrap()
         .mean();
     assert_eq!(values[0], mean);
-    // One without an answer ranks above all others.
+    // Unanswered ones rank above all.
     assert_eq!((judged[1].judgement, values[1]), (Judgement::Pass, None));
     assert_eq!(judged[2].judgement, judged[3].judgement);
     assert_eq!(
         (values[2], &judged[2].measured),
         (values[3], &judged[3].measured)
     );
-    // Requests alone: 80 of them, of which 2 failed and 2 had no answer.
+    // Requests only: 80, of which 2 failed and 2 were unanswered.
     assert_eq!(values[4], Some(4.0));
     let of_requests = 80.0 / (3.0 + 0.01);
     assert!(
@@ -227,7 +222,7 @@ fn every_rendering_of_the_crate_has_a_row() {
     assert!(line(
         "loadline_iterations_total{scenario=\"checkout\",outcome=\"ok\"} 36"
     ));
-    // Whoever sums requests up over their labels is not told of what spans them.
+    // Sums over labels exclude transactions.
     assert!(!text.contains("label=\"pay\""));
     assert!(!text.contains("scenario=\"pay\""));
     let without = write(&Folder::new().0, &plan(&[]));
@@ -238,7 +233,7 @@ fn every_rendering_of_the_crate_has_a_row() {
     let rows = csv
         .lines()
         .filter(|line| line.contains(",transaction,pay,"));
-    // In each: nothing sent, and how many ended.
+    // Nothing sent, and the number finished.
     let done = rows.map(|line| {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells[9], "", "{line}");

@@ -1,5 +1,4 @@
-//! A run that lost one of its processes while it went on: what of its arrivals became what, which seconds nobody is judged by, and that it is
-//! said once.
+//! A run with a lost node: its arrivals, excluded seconds and notes.
 
 use std::path::{Path, PathBuf};
 
@@ -15,18 +14,13 @@ use crate::support::{
     self, Every, Folder, MS, SECOND, end, labels, plan, snapshots_of, writer_of_all, writer_of_part,
 };
 
-/// How a run of three loses its last one.
 #[derive(Clone, Copy)]
 struct How {
-    /// Its lease, in nanoseconds from the start.
     lease_ends_ns: u64,
-    /// Others take over.
     taken_over_from_ns: Option<u64>,
-    /// How many of its intervals are on disk.
     recorded: usize,
-    /// Whether it closed its ledger by itself when its lease had ended.
+    /// Whether it closed its ledger at the end of its lease.
     closes: bool,
-    /// Whether anybody tells of it.
     lost: bool,
     ends: RunState,
 }
@@ -46,7 +40,7 @@ fn lost_node(plan: &Plan, how: How) -> NodeLost {
     let lost = NodeLost {
         node: 2,
         name: "worker-c".into(),
-        // The wall clock stands at 0.3 s when it begins.
+        // The wall clock is at 0.3 s.
         recorded_to_ns: 700 * MS,
         lease_ends_ns: how.lease_ends_ns,
         taken_over_from_ns: how.taken_over_from_ns,
@@ -56,7 +50,7 @@ fn lost_node(plan: &Plan, how: How) -> NodeLost {
     lost.counted(&plan.schedule(1), &[(LOST, 0)])
 }
 
-/// Arrivals are 0.1 s apart up to 2 s, then 0.05 s: 40 of them.
+/// Every 0.1 s up to 2 s, then every 0.05 s: 40 arrivals.
 fn lose(folder: &Path, plan: &Plan, how: How) -> PathBuf {
     let schedule = plan.schedule(1);
     let mut whole = writer_of_all(folder, plan, 3);
@@ -125,7 +119,8 @@ fn ledger(summary: &Summary) -> (u64, u64, u64, u64) {
 
 #[test]
 fn every_planned_arrival_is_started_unsent_or_unknown() {
-    // Of its arrivals - 2, 5, 8, 11, 14 and so on, a tenth of a second each - 2 and 5 are on disk, 8 and 11 nobody knows of, 14 nobody sent.
+    // Its arrivals 2, 5, 8, 11, 14, ... are 0.1 s apart: 2 and 5 recorded, 8 and 11 unknown, 14
+    // unsent.
     let (run, reported) = summary(HOW, &[]);
     assert_eq!(ledger(&reported), (40, 37, 1, 2));
     assert_eq!(
@@ -138,10 +133,10 @@ fn every_planned_arrival_is_started_unsent_or_unknown() {
         (loss.from_ns, loss.to_ns, loss.unsent, loss.unknown),
         (700 * MS, 1_500 * MS, 1, 2)
     );
-    // Its part comes in later, but for its last interval: 8 and 11 lie before and behind it.
+    // Its part arrives later without the last interval: 8 and 11 are around it.
     let (_, later) = summary(How { recorded: 2, ..HOW }, &[]);
     assert_eq!(ledger(&later), (40, 39, 1, 0));
-    // It had closed its ledger, and nothing is unknown.
+    // It closed its ledger, so nothing is unknown.
     let closed = How {
         recorded: usize::MAX,
         closes: true,
@@ -150,7 +145,6 @@ fn every_planned_arrival_is_started_unsent_or_unknown() {
     let (run, closed) = summary(closed, &[]);
     assert_eq!(ledger(&closed), (40, 39, 1, 0));
     assert!(run.is_whole());
-    // Nobody took over.
     let (_, left) = summary(
         How {
             taken_over_from_ns: None,
@@ -202,8 +196,7 @@ fn it_is_degraded_with_the_node_named_and_said_once() {
             .text
             .contains("2 unknown")
     );
-    // A process that was killed without a notice: what it sent after its record ends is unknown, and more
-    // than may be.
+    // Killed without notice: everything after its record is unknown.
     let silent = How {
         lost: false,
         taken_over_from_ns: None,
@@ -219,7 +212,7 @@ fn what_the_others_did_not_send_is_held_against_them_all_the_same() {
     let folder = Folder::new();
     let plan = plan(&[]);
     let dir = lose(&folder.0, &plan, HOW);
-    // One of the others was due to start five more.
+    // Another node has five more arrivals due.
     let path = dir.join("parts/0/counters.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     let due = text.find("\"due\":").unwrap();
@@ -270,7 +263,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
             .is_some_and(|reason| reason.contains(without));
         assert_eq!(says_so, is_touched, "{judged:?}");
     }
-    // The interval from 0.7 s to 1.7 s is not among what was judged: of 19 arrivals in the warm-up ten are left out.
+    // 0.7 s to 1.7 s is excluded: ten of 19 arrivals in the warm-up.
     let of_warm = |judged: bool| {
         let wanted = |id, phase| id == 4 && phase == 0;
         let part = if judged {
@@ -293,7 +286,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
         of_warm(true),
         of_warm(false)
     );
-    // A rate is by the time that is left.
+    // Rates refer to the remaining time.
     let value = |text: &str| {
         let mut judged = reported.criteria.iter();
         judged
@@ -305,7 +298,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
     let elapsed = reported.run.elapsed_ns as f64 / 1e9 - 1.0;
     let ended = run.totals.judged(|id, _| id == 0).slot.counters.ended() as f64;
     assert!((value("rate < 1000/s") - ended / elapsed).abs() < 1e-9);
-    // All of it is left out where nobody took over and it was lost at once.
+    // Everything is excluded if lost immediately and not taken over.
     let never = How {
         taken_over_from_ns: None,
         ..HOW
@@ -319,7 +312,7 @@ fn criteria_leave_out_the_seconds_that_it_touched_and_say_so() {
 
 #[test]
 fn a_run_that_ended_early_plans_what_was_due_by_then() {
-    // The others say what was due; of the lost one its event does.
+    // Due arrivals of others are recorded; those of the lost node are in its event.
     let ended = How {
         ends: RunState::Interrupted,
         ..HOW
@@ -334,7 +327,7 @@ fn a_run_that_ended_early_plans_what_was_due_by_then() {
     let (_, unused) = summary(unused, &[]);
     let (planned, started, unsent, unknown) = ledger(&unused);
     assert_eq!((started, unknown), (29, 2));
-    // As many as each of the others had: give or take what one interval has.
+    // An equal share, within one interval.
     assert!(
         planned.abs_diff(40) <= 2 && unsent.abs_diff(9) <= 2,
         "{planned} {unsent}"
@@ -393,7 +386,7 @@ proptest! {
         let recorded = run.processes.iter().find(|process| process.share == LOST).map_or(0, |process| process.due);
         prop_assert_eq!(planned, 40);
         prop_assert_eq!(started, 40 - all + recorded + taken_over);
-        // Of one that closed its ledger everything is known: here it had come to its lease's end by then.
+        // Complete if it closed its ledger: it had reached the end of its lease.
         let is_closed = closes && is_there;
         if !is_closed {
             prop_assert_eq!(unknown, due - recorded);

@@ -1,4 +1,4 @@
-//! The crate from outside: runs are made by hand, written, read back and told of.
+//! Tests through the public API: hand-made runs are written, read and rendered.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod campaign;

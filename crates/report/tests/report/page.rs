@@ -1,11 +1,10 @@
-//! The page's data, and what of it is told once more.
+//! Page data and incremental updates.
 
 use analysis::page;
 use serde_json::Value;
 
 use crate::support::{Folder, plan, write};
 
-/// All lists of figures in a value, with where they stand.
 fn columns(value: &Value, at: &str, found: &mut Vec<(String, Vec<Value>)>) {
     match value {
         Value::Object(members) => {

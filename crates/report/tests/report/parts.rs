@@ -1,4 +1,4 @@
-//! Records of several processes: which belong together, and what is said where one is missing.
+//! Records of several processes: matching and missing parts.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Folder, SECOND, end, labels, plan, writer_of_all, writer_of_part};
 
-/// A run of two processes with half of the arrivals each.
+/// Two processes with half of the arrivals each.
 fn run(folder: &Path, ends: RunState) -> std::path::PathBuf {
     let plan = plan(&[]);
     let whole = writer_of_all(folder, &plan, 2).finish(ends, end()).0;
@@ -66,7 +66,7 @@ fn what_is_of_another_run_is_refused() {
             "{refused}"
         );
     }
-    // Clocks that nobody knows any better may differ as much.
+    // Clocks of unknown accuracy may differ.
     let folder = Folder::new();
     let dir = run(&folder.0, RunState::Complete);
     change(&dir.join("parts/1/manifest.json"), |manifest| {
@@ -113,7 +113,6 @@ fn a_process_without_a_record_is_said_and_its_arrivals_are_unknown() {
         ([0].as_slice(), 2)
     );
     assert_eq!(run.totals.last_end_ns() / SECOND, 3);
-    // What one process alone was to do is its share.
     let part = Run::open(&dir.join("parts/1")).unwrap();
     assert_eq!(part.manifest.load.planned, Some(20));
     let phases = part.manifest.phases.iter();

@@ -1,4 +1,4 @@
-//! Plan against achieved, and how a target came back to rest.
+//! Planned and achieved load, and recovery.
 
 use analysis::{
     page,
@@ -26,7 +26,7 @@ fn a_scenario_is_asked_for_what_its_weight_gives_it() {
     assert_eq!(row.planned_per_second, Some(100.0));
     assert_eq!((row.completed, row.of_plan), (RATE * SECONDS, Some(1.0)));
     assert_eq!((row.failed, row.unfinished), (0, Some(0)));
-    // What came to its end after the load counts, and by the time that it took: every achieved rate is by the same.
+    // Late completions count, and all rates refer to the same period.
     let late = analysis::summarise(&run(World::Overloaded, &[]));
     let seconds = late.run.elapsed_ns as f64 / SECOND as f64;
     assert!(seconds > SECONDS as f64);
@@ -62,7 +62,7 @@ fn what_was_under_way_when_the_load_ended_is_told() {
         .unwrap();
     assert_eq!(recovery.peak, None);
     let after = recovery.after_load.unwrap();
-    // The queue grew by a quarter of 40 s: whoever arrived in the last 8 s of the load waits beyond it.
+    // The queue grew by a quarter of 40 s: arrivals of the last 8 s wait past the end.
     assert_eq!(after.from_ns, SECONDS * SECOND);
     assert!(
         (790..=801).contains(&after.under_way),
@@ -125,7 +125,7 @@ fn a_server_that_stays_slow_behind_a_peak_is_not_called_healthy() {
 #[test]
 fn a_backlog_drains_for_as_long_as_the_arithmetic_says() {
     let (found, kinds) = peak_of(World::Queue { tires: false });
-    // Of 200/s for 10 s a server of 1/7 ms does 143: 571 wait, and are done at 43 a second more than come.
+    // Of 200/s for 10 s a server of 1/7 ms answers 143/s: 571 wait, and 43/s are drained.
     let drain_ns = 40.0 / 3.0 * 1e9;
     let within = |ns: Option<u64>| (ns.unwrap() as f64 / drain_ns - 1.0).abs() < 0.1;
     assert!(within(found.settled_ns), "{:?}", found.settled_ns);

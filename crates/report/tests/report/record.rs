@@ -1,4 +1,4 @@
-//! Writing and reading back.
+//! Writing and reading records.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -14,7 +14,6 @@ use crate::support::{
     writer_of_part,
 };
 
-/// Everything that is counted, in one comparable text.
 pub fn figures(run: &Run) -> String {
     let mut text = String::new();
     for (key, part) in &run.totals.parts {
@@ -101,7 +100,6 @@ fn the_folder_and_its_neighbours() {
     );
 }
 
-/// Copies a folder's files, one of them cut off.
 fn cut_copy(from: &Path, to: &Path, name: &str, length: usize) {
     for entry in fs::read_dir(from).unwrap().flatten() {
         let mut content = fs::read(entry.path()).unwrap();
@@ -112,7 +110,6 @@ fn cut_copy(from: &Path, to: &Path, name: &str, length: usize) {
     }
 }
 
-/// Figures of the run up to so many intervals.
 fn figures_until(intervals: usize) -> String {
     let folder = Folder::new();
     let plan = plan(&[]);
@@ -147,7 +144,7 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
         "door.jsonl",
     ] {
         let content = fs::read_to_string(dir.join(name)).unwrap();
-        // Offsets after which interval i is whole in this file.
+        // Offsets from which interval i is complete.
         let is_end = |line: &str| {
             if name == "counters.jsonl" {
                 line.contains("\"end\":true")
@@ -168,7 +165,7 @@ fn a_record_cut_off_anywhere_keeps_every_finished_interval() {
             holds_intervals,
             name == "counters.jsonl" || name == "intervals.hlog"
         );
-        // Just before, at and behind the end of every interval, and places spread over the whole.
+        // Around the end of every interval, and spread over the file.
         let near = ends
             .iter()
             .flat_map(|end| [end - 1, *end, (end + 1).min(content.len())]);
@@ -216,7 +213,7 @@ fn processes_add_up() {
     let folder = Folder::new();
     let plan = plan(&[]);
     let whole = write(&folder.0.join("whole"), &plan);
-    // A coordinator that counts nothing itself, and two processes with half of the arrivals each.
+    // A coordinator, and two processes with half of the arrivals each.
     let dir = writer_of_all(&folder.0.join("runs"), &plan, 2)
         .finish(RunState::Complete, end())
         .0
@@ -292,7 +289,7 @@ fn a_process_with_other_numbers_for_its_labels() {
             .counters
             .failed
     };
-    // In the part, what is numbered 3 is called GET /cart.
+    // In the part, number 3 is GET /cart.
     assert_eq!((count("GET /cart"), count("POST /order")), (2, 2));
     assert_eq!(run.totals.label(0).slot.counters.issued, 160);
 }
@@ -309,7 +306,7 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
                 ..support::started()
             },
         );
-        // Of a process that is gone: pids end well below this.
+        // No such process.
         manifest.pid = u32::MAX;
         let place = RunLocation::new(Some(folder.0.clone()), 1);
         Writer::create(&place, &manifest, &plan, &[], Redactor::default())
@@ -320,7 +317,7 @@ fn the_newest_fifty_are_kept_and_nothing_else_is_touched() {
         fs::create_dir(folder.0.join(stranger)).unwrap();
     }
     fs::write(folder.0.join("20200101T000000Z-zzzz/manifest.json"), "{}").unwrap();
-    // Still running, as far as anybody knows: this very process writes it.
+    // This process writes it.
     let alive = Manifest::new(
         &plan,
         RunContext {
@@ -381,7 +378,7 @@ fn a_run_goes_on_without_its_record() {
     assert!(error.to_string().contains("--runs"), "{error}");
     let mut memory = Writer::in_memory(&manifest, labels().all(), Redactor::default());
     let mut broken = writer(&folder.0.join("runs"), &plan, labels().all());
-    // The disk is full for one file, which is first written in the fourth interval.
+    // The disk is full for a file first written in the fourth interval.
     std::os::unix::fs::symlink("/dev/full", broken.dir().unwrap().join("door.jsonl")).unwrap();
     let mut warnings = Vec::new();
     for (i, mut interval) in support::intervals().into_iter().enumerate() {

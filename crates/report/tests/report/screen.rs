@@ -1,4 +1,4 @@
-//! The terminal's view of a running test, line by line, at two widths.
+//! The terminal view at two widths.
 
 use measure::Interval;
 use plan::Plan;
@@ -10,7 +10,6 @@ use report::console::{ScreenModel, plain, screen};
 
 use crate::support::{intervals, labels, plan, started};
 
-/// The hand-made run up to the end of an interval, and that interval.
 fn run_until(plan: &Plan, index: u64) -> (Run, Interval) {
     let manifest = Manifest::new(plan, started());
     let mut writer = Writer::in_memory(
@@ -86,6 +85,6 @@ POST /order                                                                     
 Generator  too early to tell
 ";
     assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 120), text);
-    // A wider terminal gets no more.
+    // A wider terminal shows no more.
     assert_eq!(shown(&ScreenModel::new(&run, Some(&interval)), 300), text);
 }

@@ -1,4 +1,4 @@
-//! No file of a record holds a secret, wherever the run meets it and in whatever form.
+//! No file of a record holds a secret, in any form.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,6 @@ use serde_json::json;
 
 use crate::support::{Folder, end, intervals, labels, plan, sample, started};
 
-/// `encodeURIComponent`, near enough.
 fn percent_encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| {
@@ -30,7 +29,6 @@ fn percent_encoded(text: &str) -> String {
         .collect()
 }
 
-/// Everything that must not be found: the secret as it is, and as other formats carry it.
 fn forms(secret: &str) -> Vec<String> {
     let escaped = serde_json::to_string(secret).unwrap();
     let basic = STANDARD.encode(format!("ada:{secret}"));
@@ -50,7 +48,6 @@ fn all_text(dir: &Path) -> String {
         .collect()
 }
 
-/// A plan that holds the secret wherever a plan can.
 fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
     let mut plan = plan(&[]);
     if in_plan_list {
@@ -89,7 +86,7 @@ fn plan_with(secret: &str, in_plan_list: bool) -> Plan {
     plan
 }
 
-/// A run that meets the secret in every place that texts come from; all that it wrote.
+/// Returns everything that a run with the secret in every place wrote.
 fn run_with(secret: &str, in_plan_list: bool, extra: &[String]) -> String {
     let folder = Folder::new();
     let plan = plan_with(secret, in_plan_list);
@@ -166,7 +163,7 @@ proptest! {
     #[test]
     fn no_file_holds_a_secret(secret in "[A-Za-z0-9/+&=?\"\\\\é{} ]{6,24}", listed: bool) {
         prop_assume!(secret.trim() == secret && !secret.contains("{{") && secret.bytes().any(|b| b.is_ascii_uppercase()));
-        // What stands under a secret name is found without being listed.
+        // Secret names are known without a list.
         let text = run_with(&secret, listed, &["pin".into()]);
         for form in forms(&secret) {
             prop_assert!(!text.contains(&form), "{form} in {}", text.lines().find(|line| line.contains(&form)).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The series: as long as they should be, and of the same samples as the summary.
+//! Series: length, and agreement with the summary.
 
 use record::Run;
 
@@ -76,7 +76,6 @@ fn heat_and_density_hold_every_answer() {
                 .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1)
         );
     }
-    // The curve goes through the summary's median and ends at its largest value.
     let stats = summary.all.response.unwrap();
     let curve = &series.distribution[0].curve;
     assert!(curve.contains(&(0.5, stats.p50.ns.unwrap())));
@@ -90,7 +89,7 @@ fn a_lane_shows_when_a_criterion_did_not_hold() {
         &["p95 < 5s", "p95 of \"GET /cart\" < 5s", "unsent < 1%"],
     );
     let (series, summary) = (of(&run), analysis::summarise(&run));
-    // A quarter of what arrives is left: after 20 s the wait is 5 s, for who arrived then and is answered at 25 s.
+    // A quarter of arrivals is unanswered: after 20 s the wait is 5 s.
     let first = summary.criteria[0].first_violation_ns.unwrap();
     assert!((23_000_000_000..27_000_000_000).contains(&first), "{first}");
     let lane = &series.criteria_timeline[0];
@@ -98,7 +97,7 @@ fn a_lane_shows_when_a_criterion_did_not_hold() {
     assert_eq!(lane.last(), Some(&Some(false)));
     assert_eq!(series.criteria_timeline[1][5], Some(true));
     assert_eq!(series.criteria_timeline[1].last(), Some(&Some(false)));
-    // What is unsent is known at the end alone.
+    // Unsent is known at the end only.
     assert!(series.criteria_timeline[2].iter().all(Option::is_none));
     assert_eq!(summary.criteria[2].first_violation_ns, None);
 }

@@ -1,5 +1,4 @@
-//! What a run holds in memory, hour after hour: 2,000 requests a second under 200 names, with a server measured beside them,
-//! under simulated time.
+//! Memory of a long run in simulated time: 2,000 requests/s, 200 labels, with server metrics.
 
 use std::fs;
 
@@ -20,12 +19,10 @@ use crate::support::{SECOND, end, started};
 
 const NAMES: u64 = 200;
 const PER_NAME: u64 = 10;
-/// As many as this machine and one exporter have.
 const METRICS: usize = 30;
 const HOUR_S: u64 = 3_600;
 const MB: u64 = 1_000_000;
 
-/// Anonymous memory of this process, in bytes.
 fn anonymous() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -66,7 +63,7 @@ fn plan(seconds: u64) -> Plan {
     )
 }
 
-/// The interval of a second. Times are spread over two decades, as those of a busy service are.
+/// Times spread over two decades.
 fn interval(second: u64) -> Interval {
     let mut interval = Interval {
         index: second,
@@ -137,7 +134,7 @@ fn look(second: u64) -> SourceReading {
     }
 }
 
-/// Runs so many seconds; returns the memory in use after each of the moments, in bytes, and at the end of the report.
+/// Returns memory in use at these moments and after the report, in bytes.
 fn soak(seconds: u64, moments: &[u64]) -> (Vec<u64>, u64) {
     let plan = plan(seconds);
     let manifest = Manifest::new(&plan, started());
@@ -174,7 +171,7 @@ fn soak(seconds: u64, moments: &[u64]) -> (Vec<u64>, u64) {
 fn a_run_of_an_hour_holds_little_more_than_one_of_five_minutes() {
     let (held, report) = soak(HOUR_S, &[300, 900, HOUR_S]);
     println!("after 5 min, 15 min, 1 h: {held:?}; with the report: {report}");
-    // Points and windows are still filling up with distinct values.
+    // Points and windows still gain distinct values.
     assert!(held[2] <= held[0] + 32 * MB, "{held:?}");
     assert!(report < 400 * MB, "{report}");
 }

@@ -1,4 +1,4 @@
-//! What a report says of a run: four different runs, four different conclusions, and nothing that is not in the summary.
+//! Conclusions of four different runs.
 
 use std::collections::BTreeSet;
 
@@ -162,7 +162,7 @@ fn the_head_has_the_conclusions_that_tell_most_and_repeats_nothing() {
         let kinds: Vec<String> = telling.iter().map(|c| c.kind.clone()).collect();
         (kinds, summary)
     };
-    // What failed is in the sentence already, and stands with the conclusions.
+    // The sentence already names the failure.
     let (kinds, summary) = head(World::Erring, &["errors < 1%", "errors < 2%"]);
     assert_eq!(kinds[0], "errors");
     assert_eq!(summary.conclusions[0].kind, "criteria");
@@ -170,7 +170,7 @@ fn the_head_has_the_conclusions_that_tell_most_and_repeats_nothing() {
         summary.conclusions[0].text,
         "2 of 2 criteria failed: errors < 1%, measured 20.0 % (800 of 4,000); errors < 2%, measured 20.0 % (800 of 4,000)."
     );
-    // Where the measurement is invalid the sentence says that, and criteria are told beside it.
+    // For an invalid measurement the sentence says so, and lists criteria separately.
     let (kinds, summary) = head(World::Starved, &["rate > 1000/s"]);
     assert!(
         summary
@@ -268,7 +268,6 @@ fn published_tables_have_their_heads() {
     assert_eq!(head(markdown::Published::Rates), "endpoint | RPS");
 }
 
-/// The published schema is the one that the code has; `UPDATE_DOCS=1` writes it.
 #[test]
 fn the_published_schema_is_true() {
     let path = concat!(

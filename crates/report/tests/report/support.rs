@@ -1,4 +1,4 @@
-//! A run made by hand: a plan, labels, and intervals from the real recorder.
+//! A hand-made run: plan, labels, and intervals from the recorder.
 
 use std::{
     fs,
@@ -28,7 +28,6 @@ pub const MS: u64 = 1_000_000;
 /// 20 November 2026, 13:15:00.3 UTC.
 pub const WALL: u64 = 1_795_180_500_300_000_000;
 
-/// A folder of its own for a test, removed when the test is over.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -116,7 +115,6 @@ pub fn sample(
     }
 }
 
-/// Counts something of each kind that a record keeps of an accumulator.
 #[derive(Default)]
 pub struct Every(Tally);
 
@@ -142,18 +140,15 @@ impl Accumulator for Every {
     }
 }
 
-/// What one of several workers counts in a run of this plan.
 pub fn snapshots(worker: u64, of: u64) -> Vec<Snapshot> {
     snapshots_with(worker, of, Box::<Every>::default())
 }
 
-/// The same, with another accumulator beside it.
 pub fn snapshots_with(worker: u64, of: u64, door: Box<dyn Accumulator>) -> Vec<Snapshot> {
     let schedule = plan(&[]).schedule(1);
     snapshots_of(worker, schedule.shard(worker, of), door)
 }
 
-/// The same of these arrivals of the plan.
 pub fn snapshots_of(
     worker: u64,
     arrivals: impl Iterator<Item = Arrival>,
@@ -220,12 +215,10 @@ pub fn snapshots_of(
     recorder.take_full()
 }
 
-/// The intervals of a whole run.
 pub fn intervals() -> Vec<Interval> {
     intervals_with(Box::<Every>::default())
 }
 
-/// The same, with another accumulator beside it.
 pub fn intervals_with(door: Box<dyn Accumulator>) -> Vec<Interval> {
     let is_request = |id: u16| id == 2 || id == 3;
     snapshots_with(0, 1, door)
@@ -245,12 +238,10 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// Writes a whole run.
 pub fn write(runs: &Path, plan: &Plan) -> Run {
     write_all(runs, plan, intervals())
 }
 
-/// Writes a run of these intervals.
 pub fn write_all(runs: &Path, plan: &Plan, intervals: Vec<Interval>) -> Run {
     let mut writer = writer(runs, plan, labels().all());
     for interval in intervals {
@@ -272,7 +263,6 @@ pub fn write_all(runs: &Path, plan: &Plan, intervals: Vec<Interval>) -> Run {
     run
 }
 
-/// A writer of the whole of a run that so many processes carry out.
 pub fn writer_of_all(runs: &Path, plan: &Plan, processes: u64) -> Writer {
     let started = RunContext {
         processes: Some(processes),
@@ -284,7 +274,6 @@ pub fn writer_of_all(runs: &Path, plan: &Plan, processes: u64) -> Writer {
     Writer::create(&place, &manifest, plan, labels().all(), redactor).unwrap()
 }
 
-/// A writer of what one of several processes did of a run in that folder.
 pub fn writer_of_part(
     run: &Path,
     plan: &Plan,
@@ -295,7 +284,7 @@ pub fn writer_of_part(
         share: Some(Share { index, of }),
         ..started()
     };
-    // Its marks for secrets are its own.
+    // Its salt is its own.
     let redactor = Redactor::new(plan, &[], Salt::new([index as u8; 16]));
     let manifest = Manifest::new(plan, started);
     Writer::create_part(run, (&manifest, plan), labels, redactor, None).unwrap()

@@ -1,4 +1,4 @@
-//! Summary, verdict and the text made of them.
+//! Summary, verdict and text.
 
 use analysis::{
     summary::Summary,
@@ -11,7 +11,6 @@ use report::console;
 
 use crate::support::{Folder, MS, SECOND, end, intervals, labels, plan, sample, started, write};
 
-/// A run in memory.
 fn in_memory(plan: &Plan, intervals: &[Interval], state: RunState) -> Run {
     let manifest = Manifest::new(plan, started());
     let mut writer = Writer::in_memory(&manifest, labels().all(), Redactor::default());
@@ -21,7 +20,7 @@ fn in_memory(plan: &Plan, intervals: &[Interval], state: RunState) -> Run {
     writer.finish(state, end()).0
 }
 
-/// One interval of requests `GET /cart` that all end in the same way, a millisecond apart, each taking so long.
+/// Requests `GET /cart`, a millisecond apart, all with this result and duration.
 fn alike(n: u64, took_ns: u64, ended: RequestOutcome) -> Interval {
     let mut recorder = Recorder::new(0, Cuts::new(0, &[2 * SECOND, 3 * SECOND]), 5, None);
     for i in 0..n {
@@ -124,7 +123,7 @@ fn requests_without_an_answer_are_slower_than_any_bound() {
         Some("no answer")
     );
 
-    // One in a hundred is refused before anything is written, and is still part of the service times.
+    // One in a hundred fails before the first byte and still counts.
     let mixed = [
         alike(990, 2 * MS, RequestOutcome::Ok),
         alike(10, 2 * MS, RequestOutcome::Unanswered(Fault::Refused)),
@@ -268,7 +267,7 @@ fn a_killed_run_has_requests_under_way() {
         "{text}"
     );
     assert!(text.contains("its first 2 s"), "{text}");
-    // The same figures at the end of a whole run are a fault, and it is said.
+    // At the end of a complete run this is a fault.
     let run = in_memory(&plan(&[]), &intervals, RunState::Complete);
     let text = console::summary_text(&analysis::summarise(&run));
     assert_eq!(text.matches("DOES NOT ADD UP").count(), 2, "{text}");
@@ -330,7 +329,6 @@ fn progress() {
     );
 }
 
-/// Messages of QoS 0 are answered by nobody, and written with no time: that is none, not the shortest of all.
 #[test]
 fn what_is_not_answered_has_no_service_time() {
     for (took_ns, is_shown) in [(0, false), (5 * MS, true)] {

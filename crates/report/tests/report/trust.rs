@@ -1,5 +1,4 @@
-//! What is said of a measurement that went wrong: closed loops that were held up, criteria that stand all the same, phases that are
-//! judged by themselves, and how young a run may be to be stamped.
+//! Judgement of flawed measurements: stalled closed loops, robust criteria, phases, young runs.
 
 use analysis::verdict::{Judgement, Measurement};
 use measure::{Intended, Interval, Recorder, cuts::Cuts, sample::RequestOutcome};
@@ -14,7 +13,7 @@ use crate::support::{MS, SECOND, WALL, end, labels, plan, sample, started};
 
 const US: u64 = 1_000;
 
-/// So many requests a second, each of which is late, and takes so long; looks of the worker that come late by so much.
+/// Rate, lateness, duration and stall of each request.
 struct Told {
     seconds: u64,
     each_second: u64,
@@ -102,7 +101,7 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
     let healthy = measurement(&HEALTHY.run(&closed(&[]), &HostSample::default()));
     assert_eq!(healthy.verdict, "VALID", "{healthy:?}");
     assert!(healthy.reasons[0].starts_with("stall p99 40.0 µs"));
-    // One second in five is gone; the figures of the requests show nothing of it.
+    // One second in five is stolen, which requests do not show.
     let stolen = Told {
         stall_ns: |look| {
             if look % 500 < 90 {
@@ -113,7 +112,7 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
         },
         ..HEALTHY
     };
-    // The look at the host's counters was held up as well: two seconds' worth of theft stand in one interval.
+    // The host sample was late too: two seconds of steal are in one interval.
     let host = HostSample {
         steal_ns: vec![1_900 * MS],
         throttled_ns: 0,
@@ -126,7 +125,7 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
         reason.starts_with("the hypervisor took 95.0 % of the CPU") && reason.contains("stall p99"),
         "{reason}"
     );
-    // Of an open run its lateness decides: what nobody was kept waiting by is no effect.
+    // In an open run lateness decides.
     let open = measurement(&stolen.run(&plan(&[]), &host));
     assert_eq!(open.verdict, "VALID", "{open:?}");
 }
@@ -175,7 +174,7 @@ fn no_share_of_the_time_is_above_one() {
 
 #[test]
 fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
-    // Three milliseconds late, once in six: a p95 of 25 ms against 150 ms is decided all the same.
+    // Three milliseconds late, once in six: 25 ms against 150 ms is still decided.
     let late = Told {
         late_ns: |k| {
             if k.is_multiple_of(6) { 3 * MS } else { 20 * US }
@@ -212,7 +211,7 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
             (Pass, Some(true)),
             (Pass, Some(true)),
             (Pass, Some(false)),
-            // A look a second cannot tell the difference.
+            // Sampling once a second cannot show the difference.
             (Pass, Some(true)),
         ],
         "{:?}",
@@ -232,7 +231,6 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
         analysis::summarise(&later.run(&plan(&criteria), &HostSample::default()));
     let server = &summary_of_later.criteria[7];
     assert_eq!((server.judgement, server.stands), (Pass, Some(false)));
-    // The stamp stays.
     assert_eq!(summary.exit_code, 4);
     let reported: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();
     assert_eq!(
@@ -245,7 +243,6 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
             "what the generator did wrong could have changed it: requests may be off by up to 3.06 ms"
         )
     );
-    // Of a valid measurement nothing needs to be said.
     let summary = analysis::summarise(&HEALTHY.run(&plan(&criteria), &HostSample::default()));
     assert!(
         summary
@@ -257,7 +254,7 @@ fn a_criterion_stands_when_nothing_that_the_generator_did_could_change_it() {
 
 #[test]
 fn what_touched_few_requests_cannot_have_moved_the_others() {
-    // A quarter of a second was lost, once in ten seconds: that is nothing to a median, and all to a p99.
+    // A quarter second in ten matters to p99, not to the median.
     let held_up = Told {
         late_ns: |k| {
             if k % 2000 < 50 {
@@ -295,7 +292,7 @@ fn what_touched_few_requests_cannot_have_moved_the_others() {
 
 #[test]
 fn harm_counts_where_it_was_done() {
-    // All of it in the first of two phases, and little of the whole run.
+    // All in the first of two phases.
     let held_up = Told {
         late_ns: |k| if k < 400 { 60 * MS } else { 20 * US },
         took_ns: |k| 20 * MS + k % 100 * 50 * US,
@@ -319,7 +316,7 @@ fn harm_counts_where_it_was_done() {
         .collect();
     assert_eq!(
         stands,
-        // Of one label nobody knows when its requests were sent; what is of the generator itself needs no word.
+        // Send times of one label are unknown; generator metrics need no note.
         [Some(false), Some(true), Some(true), Some(true), None],
         "{:?}",
         summary.criteria
@@ -328,7 +325,7 @@ fn harm_counts_where_it_was_done() {
 
 #[test]
 fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
-    // Two phases: the first calm but drifting, the second a peak in which everything takes a hundred times as long.
+    // A calm phase with drift, then a peak a hundred times slower.
     let reported = Told {
         seconds: 6,
         each_second: 200,
@@ -342,9 +339,9 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
     let run = reported.run(&plan(&criteria), &HostSample::default());
     let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].judgement, Judgement::Pass, "{judged:?}");
-    // Close by, the drift of the peak does count.
+    // Near the bound the drift of the peak matters.
     assert_eq!(judged[1].judgement, Judgement::Inconclusive, "{judged:?}");
-    // The largest of a closed loop's samples is a tenth of the limit.
+    // The maximum is a tenth of the limit.
     let reported = Told {
         seconds: 3,
         took_ns: |k| 7 * MS + (k / 200) * MS + k % 7 * 300 * US,
@@ -360,7 +357,7 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
 #[test]
 fn lateness_belongs_to_the_phase_of_what_was_late() {
     let mut recorder = Recorder::new(0, Cuts::new(WALL, &[2 * SECOND, 3 * SECOND]), 5, None);
-    // Due in the first phase, taken up in the second.
+    // Due in the first phase, started in the second.
     let intended = Intended::scheduled(2 * SECOND - MS);
     let mut late = sample(2, intended, MS, RequestOutcome::Ok, Some(200));
     for moment in [&mut late.started_ns, &mut late.done_ns] {
@@ -385,7 +382,7 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
     let judged = analysis::summarise(&run).criteria;
     assert_eq!(judged[0].measured.as_deref(), Some("50.0 ms"), "{judged:?}");
     assert_eq!(judged[1].measured, None, "{judged:?}");
-    // The interval in which it was taken up is late, whatever phase it belongs to.
+    // The interval of the start is late, whatever its phase.
     let rows: Vec<_> = run.totals.rows.values().collect();
     assert!(
         rows.iter()

@@ -1,5 +1,5 @@
-//! Four runs that are alike but for what happened: a healthy one, an overloaded one, one full of errors, and one whose generator
-//! was starved. 100 arrivals a second for 40 s, one request each.
+//! Four runs of 100 arrivals/s for 40 s: healthy, overloaded, failing, and with a starved
+//! generator.
 
 use measure::{
     Failure, Fault, Intended, Recorder, Sample, cuts::Cuts, label::LabelGroup,
@@ -15,22 +15,19 @@ use record::{
 
 use super::support::{MS, SECOND, WALL, started};
 
-/// How long the load goes on.
 pub const SECONDS: u64 = 40;
-/// Arrivals per second.
 pub const RATE: u64 = 100;
 
-/// When a peak begins and ends, in seconds, and its arrivals per second.
+/// Start and end in seconds, arrivals per second.
 const PEAK: (u64, u64, u64) = (16, 24, 125);
-/// The peak of a queue: twice the arrivals, which are 0.7 of what its one server can do.
+/// Twice the arrivals, which are 0.7 of the server's capacity.
 const FLOOD: (u64, u64, u64) = (10, 20, 200);
 const QUEUE_SERVICE_NS: u64 = 7 * MS;
-/// What a tired server needs for each: more than the time between two arrivals.
+/// Service time of a tired server, above the arrival interval.
 const TIRED_NS: u64 = 10 * MS + MS / 10;
-/// It is tired from so long a wait on.
+/// Wait from which it is tired.
 const TIRING_NS: u64 = 2 * SECOND;
 
-/// What happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum World {
     Healthy,
@@ -41,16 +38,11 @@ pub enum World {
     Once,
     NeverAnswered,
     Killed,
-    /// The load has a peak; answers are slow from its start to this second.
     Peak(u64),
-    /// The load has a flood; one server, first come, first served. One that tires does not come back.
-    Queue {
-        tires: bool,
-    },
+    Queue { tires: bool },
 }
 
 impl World {
-    /// The peak of its load: from and to in seconds, arrivals per second.
     fn peak(self) -> Option<(u64, u64, u64)> {
         match self {
             World::Peak(_) => Some(PEAK),
@@ -60,7 +52,6 @@ impl World {
     }
 }
 
-/// When an arrival should start.
 fn intended(world: World, k: u64) -> u64 {
     let even = |k: u64| k * SECOND / RATE;
     let Some((from, to, rate)) = world.peak() else {
@@ -71,7 +62,7 @@ fn intended(world: World, k: u64) -> u64 {
     even(k - in_peak) + in_peak * SECOND / rate
 }
 
-/// One answer: how late the generator was, how long the request waited and took, and how it ended.
+/// Lateness, wait, duration and outcome.
 struct Answer {
     late_ns: u64,
     wait_ns: u64,
@@ -89,7 +80,7 @@ fn answer(world: World, k: u64) -> Answer {
             service_ns = 5 * quick;
         }
         World::Peak(_) | World::Queue { .. } => {}
-        // A queue that grows by a quarter of what arrives.
+        // The queue grows by a quarter of the arrivals.
         World::Overloaded => wait_ns = k * SECOND / RATE / 4,
         World::Erring if k.is_multiple_of(5) => {
             ended = RequestOutcome::Failed(Failure::Status(503))
@@ -149,7 +140,6 @@ fn plan(world: World, criteria: &[&str]) -> Plan {
     plan
 }
 
-/// When each request ends, and how.
 fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
     let mut free_ns = 0;
     let mut ends: Vec<(u64, Sample)> = (0..arrivals)
@@ -190,7 +180,6 @@ fn ends(world: World, arrivals: u64) -> Vec<(u64, Sample)> {
     ends
 }
 
-/// The run of a world.
 pub fn run(world: World, criteria: &[&str]) -> Run {
     let plan = plan(world, criteria);
     let mut labels = measure::Labels::default();
@@ -216,7 +205,7 @@ pub fn run(world: World, criteria: &[&str]) -> Run {
     let last = ends
         .last()
         .map_or(SECONDS * SECOND, |(done_ns, _)| *done_ns);
-    // Events in the order of time: arrivals, ends, and a look at the requests under way each 10 ms.
+    // In order of time: arrivals, ends, and a sample every 10 ms.
     let (mut next_arrival, mut next_end, mut under_way) = (0u64, 0usize, 0u64);
     let mut at = 0;
     while at < last + 10 * MS {

@@ -1,5 +1,5 @@
-//! What a run has so far, as the CSV that `--export csv` writes at its end: read from the record piece by piece on a thread of its own,
-//! no faster than it is taken. The columns are `report`'s.
+//! Streams the intervals so far as CSV, read from the record on a thread of its own and no faster
+//! than the client reads.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -18,12 +18,12 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::state::LatestState;
 
-/// Of a piece of it.
+/// Bytes per piece.
 const PIECE: usize = 64 * 1024;
-/// Pieces that may wait to be taken.
+/// Pieces that may be queued.
 const PIECES: usize = 4;
 
-/// The answer: all intervals that are finished.
+/// The response: all finished intervals.
 pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Response {
     let mut states = newest.watch();
     let Some(state) = newest.newer(&mut states, None).await else {
@@ -40,7 +40,7 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
         let mut out = BufWriter::with_capacity(PIECE, Pieces(&sender));
         let written = export::csv(&state.run, &mut out).and_then(|_| out.flush());
         if let Err(why) = written {
-            // Cut off rather than ended: what came is not all.
+            // The connection is cut, because the CSV is incomplete.
             let _ = sender.blocking_send(Err(why));
         }
         drop(seat);
@@ -56,7 +56,7 @@ pub async fn stream(newest: &Arc<LatestState>, seat: OwnedSemaphorePermit) -> Re
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// Hands over what is written to it, and waits until there is room.
+/// A writer that sends pieces and blocks while the queue is full.
 struct Pieces<'a>(&'a mpsc::Sender<io::Result<Bytes>>);
 
 impl Write for Pieces<'_> {

@@ -1,5 +1,5 @@
-//! The live view's stream of server-sent events to one page: first the whole page, then what is new after each interval, behind
-//! each of them what the newest interval was like (`now`), at last `end`. What a page has is known from what it was sent; nothing is queued for it.
+//! Server-sent events of the live view for one page: first the whole page, then changes and `now`
+//! after each interval, finally `end`. Nothing is queued per page.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -9,20 +9,21 @@ use tokio::sync::watch;
 
 use super::state::{LatestState, LiveState};
 
-/// The share of a core that computing pages may take: after a page that took `t`, the next one is due `t` times this later.
+/// Limits the CPU share of computing pages: after a page that took `t`, the next one waits this
+/// many times `t`.
 const REST: u64 = 50;
-/// Intervals come about so far apart: less of a rest than this is none.
+/// Time between intervals; a shorter rest is skipped.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// What one page has been sent.
+/// State of one page.
 struct Watcher {
     newest: Arc<LatestState>,
     states: watch::Receiver<Option<Arc<LiveState>>>,
     sent: Option<SentState>,
-    /// What is still to be told of the state that was sent.
+    /// `now` of the sent state is still to be sent.
     now: Option<Arc<LiveState>>,
     stage: StreamStage,
-    /// Held for as long as the page listens.
+    /// Held while the page is connected.
     _seat: tokio::sync::OwnedSemaphorePermit,
 }
 
@@ -36,7 +37,7 @@ struct SentState {
 
 enum StreamStage {
     Following,
-    /// The last figures are sent; `end`, with where the report will be, is still to come.
+    /// The last figures are sent; `end` with the report's location follows.
     Told(Arc<LiveState>),
     Done,
 }
@@ -82,20 +83,20 @@ impl Watcher {
         Some(self.event(&state))
     }
 
-    /// A long run takes longer to compute: it is shown less often instead of taking the cores that it measures with.
+    /// Longer runs cost more to compute and are updated less often.
     async fn rest(&self) {
         let cpu_ns = self.sent.map_or(0, |sent| sent.cpu_ns);
         let rest_ns = cpu_ns.saturating_mul(REST);
         if rest_ns > INTERVAL_NS {
             let rest = Duration::from_nanos(rest_ns - INTERVAL_NS);
-            // Nobody is kept waiting for the end.
+            // The end interrupts the rest.
             let _ = tokio::time::timeout(rest, self.newest.ended()).await;
         }
     }
 
     fn event(&mut self, state: &LiveState) -> Event {
         let (width_ns, points) = state.extent();
-        // Everything is finished but the last point, which goes on growing.
+        // All points are final except the last, which still grows.
         let known = self
             .sent
             .filter(|sent| sent.width_ns == width_ns && sent.points > 0 && sent.points <= points);

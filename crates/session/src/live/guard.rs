@@ -1,5 +1,5 @@
-//! Who may talk to the live view and the endpoint. A page of another site can make a browser send requests to this machine, under its
-//! own name (the Origin tells) or, by having that name resolve to 127.0.0.1, under ours (the Host tells). This knows no routes.
+//! Protects the live view and the endpoint against other sites: requests under their name
+//! (`Origin`), or DNS rebinding (`Host`).
 
 use axum::{
     extract::{Request, State},
@@ -8,17 +8,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Names by which a server may be called.
+/// Accepted host names of a server.
 #[derive(Debug, Clone)]
 pub struct AllowedNames {
     hosts: Vec<String>,
     port: u16,
-    /// Whether another port is taken for ours: where a tunnel may have changed it.
+    /// Accepts any port, because a tunnel may have changed it.
     any_port: bool,
 }
 
 impl AllowedNames {
-    /// This machine's, at this very port.
+    /// This machine's names, with this port.
     pub fn exactly(port: u16) -> AllowedNames {
         AllowedNames {
             hosts: vec!["127.0.0.1".into(), "localhost".into()],
@@ -27,7 +27,7 @@ impl AllowedNames {
         }
     }
 
-    /// This machine's, at any port.
+    /// This machine's names, with any port.
     pub fn of_this_machine(port: u16) -> AllowedNames {
         let mut names = AllowedNames::exactly(port);
         names.hosts.push("[::1]".into());
@@ -54,7 +54,7 @@ impl AllowedNames {
             let first = values
                 .next()
                 .map(|value| value.to_str().unwrap_or_default());
-            // Two of them are one too many to know which is meant.
+            // Duplicate headers are ambiguous.
             if values.next().is_some() {
                 Some("")
             } else {
@@ -71,7 +71,7 @@ impl AllowedNames {
     }
 }
 
-/// Lets through what comes from this machine under its own name.
+/// Lets requests pass that come from this machine under its own name.
 pub async fn local(State(names): State<AllowedNames>, request: Request, next: Next) -> Response {
     if names.allow(request.headers()) {
         next.run(request).await
@@ -82,7 +82,7 @@ pub async fn local(State(names): State<AllowedNames>, request: Request, next: Ne
     }
 }
 
-/// Whether a request that changes something was meant: sent by our own page, or by a program that says so.
+/// Whether a changing request was sent by our page, or by a program that declares it.
 pub fn is_meant(headers: &HeaderMap) -> bool {
     let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
     // An Origin that came this far is our own.

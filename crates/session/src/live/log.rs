@@ -1,5 +1,4 @@
-//! What a run said while it went on, for the live view: the test's own lines, the run's remarks, and what is in its events. The newest
-//! lines are kept, and how many are gone; it is no record.
+//! Log of the live view: the test's output, remarks and events. Only the newest lines are kept.
 
 use std::{
     collections::VecDeque,
@@ -13,12 +12,12 @@ use serde::Serialize;
 
 use crate::messages::{MessageSink, SharedVoice};
 
-/// So many lines are kept and shown.
+/// Number of lines that are kept.
 const MOST_LINES: usize = 200;
-/// Longer ones are cut: what a test prints may be whole answers.
+/// Longer lines are cut: a test may print whole responses.
 const LONGEST: usize = 500;
 
-/// The lines. Copies hold the same.
+/// The log. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Log {
     zero_ns: u64,
@@ -41,16 +40,16 @@ pub struct LogEntry {
     text: String,
 }
 
-/// The newest lines, the oldest of them first.
+/// The newest lines, oldest first.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NewestLines {
     lines: Vec<LogEntry>,
-    /// So many older ones are not among them.
+    /// Number of older lines that were dropped.
     left_out: usize,
 }
 
 impl Log {
-    /// A log of a run that begins at that moment.
+    /// A log for a run that starts at this moment.
     pub fn from(zero: Zero) -> Log {
         Log {
             zero_ns: zero.monotonic_ns,
@@ -58,13 +57,13 @@ impl Log {
         }
     }
 
-    /// A line of the test's own.
+    /// Adds a line that the test printed.
     pub fn line(&self, line: &OutputLine) {
         match line {
             OutputLine::Log { text, .. } | OutputLine::Trace(text) | OutputLine::Text(text) => {
                 self.add("message", text);
             }
-            // Remarks are events; the others are no lines.
+            // Remarks arrive as events; the others are not logged.
             OutputLine::Step(_)
             | OutputLine::Error(_)
             | OutputLine::Secret(_)
@@ -72,7 +71,7 @@ impl Log {
         }
     }
 
-    /// A voice that is heard here too.
+    /// A message sink that also writes to this log.
     pub fn overhear(&self, voice: &SharedVoice) -> SharedVoice {
         Arc::new(Overheard {
             log: self.clone(),
@@ -80,7 +79,7 @@ impl Log {
         })
     }
 
-    /// What was said and what happened, in the order of time.
+    /// Lines and events, ordered by time.
     pub fn with(&self, events: &[Event]) -> NewestLines {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = events.len().saturating_sub(MOST_LINES);
@@ -135,7 +134,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Says everything to a voice, and notes what is meant for people.
+/// Forwards messages to a sink and logs those meant for people.
 struct Overheard {
     log: Log,
     voice: SharedVoice,
@@ -166,7 +165,7 @@ impl MessageSink for Overheard {
         self.voice.document(text);
     }
 
-    // It must wait for nobody, so not for the log either.
+    // Must not block, so it is not logged.
     fn last_words(&self, line: &dyn Display) {
         self.voice.last_words(line);
     }

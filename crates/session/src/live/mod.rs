@@ -1,6 +1,6 @@
-//! What can be looked at while a run goes on: the live view in a browser (`--ui`) and Prometheus' endpoint (`--export prometheus`), on
-//! a thread of low priority with a runtime of its own. Nothing is computed while nobody looks, the run never waits for anybody, and
-//! the process is held for at most a second after the run to tell that it is over.
+//! Live view in a browser (`--ui`) and Prometheus endpoint (`--export prometheus`), on a
+//! low-priority thread with its own runtime. Nothing is computed without clients, and the run never
+//! waits. After the run the process waits at most a second to send its end.
 
 mod csv;
 mod events;
@@ -29,25 +29,24 @@ pub(crate) use steer::Steering;
 
 use crate::{exports::Exports, messages::SharedVoice};
 
-/// For so long pages are told that the run is over.
+/// How long clients may take to receive the end of the run.
 const GRACE: Duration = Duration::from_secs(1);
-/// Below the collector's: a page comes late before a record does.
+/// Lower priority than the collector: a page may be late, a record may not.
 const NICENESS: i32 = 15;
 
 /// What is to be looked at.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
-    /// The live view, at this port; 0 takes a free one.
+    /// Port of the live view; 0 takes a free one.
     pub view: Option<u16>,
-    /// Prometheus' endpoint, at this address.
+    /// Address of the Prometheus endpoint.
     pub metrics: Option<SocketAddr>,
 }
 
-/// What the environment asks for, behind a door whose flags are another tool's: `LOADLINE_EXPORT`, `LOADLINE_UI` and
-/// `LOADLINE_UI_PORT`.
+/// Reads `LOADLINE_EXPORT`, `LOADLINE_UI` and `LOADLINE_UI_PORT`, for front ends with the original
+/// tool's flags.
 ///
-/// # Errors
-/// A line about what cannot be read, or could not be written at the end.
+/// # Errors A line about an invalid value, or a file that cannot be written.
 pub fn beside_a_door() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
@@ -63,17 +62,16 @@ pub fn beside_a_door() -> Result<(Exports, LiveOptions), String> {
     Ok((exports, LiveOptions { view, metrics }))
 }
 
-/// The ports that a run will be looked at, taken before it begins.
+/// Listening ports, taken before the run.
 pub(crate) struct Bound {
     view: Option<LiveView>,
     metrics: Option<TcpListener>,
 }
 
-/// Where the live view will be.
 struct LiveView {
     listener: TcpListener,
     port: u16,
-    /// What the address has in it that cannot be guessed.
+    /// The secret part of the address.
     token: String,
 }
 
@@ -95,8 +93,7 @@ impl LiveView {
 impl Bound {
     /// Takes the ports.
     ///
-    /// # Errors
-    /// A line about the port that cannot be had.
+    /// # Errors A line about the port that is not available.
     pub fn bind(wanted: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {
@@ -105,12 +102,12 @@ impl Bound {
         })
     }
 
-    /// Where the live view will be.
+    /// URL of the live view.
     pub fn view(&self) -> Option<String> {
         self.view.as_ref().map(LiveView::address)
     }
 
-    /// Says where they are, and begins to answer. What cannot be had any more is told: the run goes on without.
+    /// Reports the addresses and starts serving. Failures are warnings; the run continues.
     pub fn serve(
         self,
         (zero, steering): (Zero, Steering),
@@ -169,7 +166,7 @@ pub(crate) struct Live {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A server that will begin with the runtime.
+/// A server that starts with the runtime.
 struct LiveServer {
     listener: TcpListener,
     routes: Router,
@@ -197,7 +194,7 @@ impl Live {
         }
     }
 
-    /// The voice, overheard: what it says is in the live view's log as well.
+    /// A message sink that also writes to the live view's log.
     pub fn overheard(&self, voice: &SharedVoice) -> SharedVoice {
         if self.thread.is_some() {
             self.newest.log().overhear(voice)
@@ -206,7 +203,7 @@ impl Live {
         }
     }
 
-    /// The run is over: tells everyone who listens, and nobody for longer than [`GRACE`].
+    /// Sends the end of the run to all clients, within [`GRACE`].
     pub fn end(self, run: &Run) {
         if let Some(thread) = self.thread {
             self.newest.over(run);
@@ -229,17 +226,17 @@ fn local(listener: &TcpListener) -> Result<SocketAddr, String> {
     listener.local_addr().map_err(|why| why.to_string())
 }
 
-/// What cannot be guessed: 128 bits in hex.
+/// 128 random bits in hex.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Answers until the run is over.
+/// Serves until the run has ended.
 fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice) {
     let thread = rustix::thread::gettid();
-    // Not being allowed to is no reason to stop.
+    // Continues at normal priority.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -261,14 +258,14 @@ fn work(servers: Vec<LiveServer>, newest: &Arc<LatestState>, voice: &SharedVoice
         };
         let _ = tokio::time::timeout(GRACE, all).await;
     });
-    // Whoever still fetches the CSV holds nobody up.
+    // CSV downloads in progress are cut off.
     runtime.shutdown_background();
 }
 
-/// Answers on one port; comes back when the run is over and everyone who was listening has been told.
+/// Serves one port until the run has ended and clients have been notified.
 async fn serve(server: LiveServer, newest: Arc<LatestState>, voice: SharedVoice) {
     let listener = match tokio::net::TcpListener::from_std(server.listener) {
-        // Small events at once, instead of waiting for more to send.
+        // Sends small events without delay.
         Ok(listener) => listener.tap_io(|stream| drop(stream.set_nodelay(true))),
         Err(why) => return voice.warning(&format_args!("no live view: {why}")),
     };

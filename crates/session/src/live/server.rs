@@ -1,5 +1,4 @@
-//! The routes of the live view and of Prometheus' endpoint. What they answer with is made elsewhere; the run hears of nothing but
-//! the stop button and the load that is asked for.
+//! Routes of the live view and of the Prometheus endpoint.
 
 use std::sync::Arc;
 
@@ -22,12 +21,12 @@ use super::{
     state::LatestState,
 };
 
-/// So many pages may listen at a time.
+/// Maximum number of connected pages.
 const SEATS: usize = 16;
-/// So many may fetch the CSV at a time: it is read from the record.
+/// Maximum number of CSV downloads, which read the record.
 const CSV_SEATS: usize = 2;
 
-/// What the live view's routes know.
+/// State of the live view's routes.
 #[derive(Clone)]
 struct ServedView {
     newest: Arc<LatestState>,
@@ -36,7 +35,7 @@ struct ServedView {
     csv_seats: Arc<Semaphore>,
 }
 
-/// The live view's routes, below its token: who does not know it finds nothing.
+/// The live view's routes, below its secret token.
 pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) -> Router {
     let seats = Arc::new(Semaphore::new(SEATS));
     let view = ServedView {
@@ -55,7 +54,7 @@ pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) 
         .route(&format!("{home}run.csv"), get(so_far))
         .route(&format!("{home}stop"), post(stop_run))
         .route(&format!("{home}load"), post(change_load))
-        // Browsers ask for it on their own; a page whose console shows an error looks broken.
+        // Browsers request it; a 404 would appear in the console.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .fallback(nothing_here)
         .layer(middleware::map_response(private))
@@ -66,7 +65,7 @@ pub fn view(newest: Arc<LatestState>, stop: StopHandle, token: &str, port: u16) 
         .with_state(view)
 }
 
-/// Prometheus' endpoint. Whoever listens beyond this machine was asked to, and goes by names that we cannot know.
+/// The Prometheus endpoint. Beyond loopback any host name is accepted.
 pub fn metrics(newest: Arc<LatestState>, port: u16, on_loopback: bool) -> Router {
     let routes = Router::new()
         .route("/metrics", get(scrape))
@@ -126,7 +125,7 @@ async fn change_load(
     } else {
         Err("the test was asked to stop: nothing begins any more".to_owned())
     };
-    // A refusal is an answer: a browser would call another status an error of the page's.
+    // A refusal is still status 200: browsers log other statuses as errors.
     let changed = said.is_ok();
     let text = said.unwrap_or_else(|why| why);
     Json(json!({"changed": changed, "text": text})).into_response()
@@ -148,7 +147,7 @@ async fn scrape(State(newest): State<Arc<LatestState>>) -> Response {
     }
 }
 
-/// Nobody keeps, frames or passes on what is shown here; the token in the address least of all.
+/// Adds headers against caching, framing and leaking the token by referrer.
 async fn private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [

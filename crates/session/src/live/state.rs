@@ -1,6 +1,5 @@
-//! How the run's newest figures get from the collector, which must never wait, to whoever looks at them. The collector copies the run
-//! only when somebody waits for it; everything that is computed from the copy is computed on the watchers' own thread, once for all of
-//! them, and only the newest copy is kept: who is slow misses some.
+//! Passes the newest state from the collector to live clients. The collector copies the run only if
+//! a client waits. Results are computed once on the clients' thread, and slow clients skip states.
 
 use std::{
     collections::BTreeMap,
@@ -21,41 +20,39 @@ use tokio::sync::watch;
 
 use super::{log::Log, steer::Steering};
 
-/// Where the newest copy is.
+/// The newest state.
 #[derive(Debug)]
 pub struct LatestState {
     states: watch::Sender<Option<Arc<LiveState>>>,
-    /// Intervals that the run has finished.
+    /// Number of finished intervals.
     intervals: AtomicU64,
-    /// The newest second, which is what watchers are shown.
+    /// The newest second, shown to clients.
     recent: Mutex<Recent>,
-    /// Watchers that wait for the next copy.
+    /// Number of clients that wait for the next state.
     waiting: AtomicUsize,
-    /// What was said meanwhile.
     log: Log,
-    /// What may be changed.
     steering: Steering,
 }
 
 /// The run at the end of an interval.
 #[derive(Debug)]
 pub struct LiveState {
-    /// So many intervals were finished.
+    /// Number of finished intervals.
     pub number: u64,
-    /// Whether it is over.
+    /// Whether the run has ended.
     pub over: bool,
     /// All of it.
     pub run: Run,
-    /// The interval that had ended; none before the first.
+    /// The interval that ended; `None` before the first.
     interval: Option<Arc<Interval>>,
     log: Log,
     steering: Steering,
     page: OnceLock<Worked>,
-    /// What was written for watchers that know the points up to the key.
+    /// Updates for clients that have the points up to the key.
     ticks: Mutex<BTreeMap<usize, Arc<str>>>,
 }
 
-/// The page of a state, and what it took to make it.
+/// The page of a state, and the CPU time to compute it.
 #[derive(Debug)]
 struct Worked {
     page: Page,
@@ -65,7 +62,7 @@ struct Worked {
 }
 
 impl LatestState {
-    /// Nothing yet; what is said of the run will be in `log`, and what may be changed of it is asked of `steering`.
+    /// An empty state for this log and load control.
     pub fn with(log: Log, steering: Steering) -> LatestState {
         LatestState {
             states: watch::Sender::new(None),
@@ -129,8 +126,8 @@ impl LatestState {
         self.states.subscribe()
     }
 
-    /// The run as it is, once it is further than `than`: at the end of the interval under way, at the latest. None when it will
-    /// never be.
+    /// The state after `than`, at the latest when the current interval ends. `None` if there will
+    /// be none.
     pub async fn newer(
         &self,
         states: &mut watch::Receiver<Option<Arc<LiveState>>>,
@@ -150,7 +147,7 @@ impl LatestState {
         }
     }
 
-    /// Comes back when the run is over, or will never be.
+    /// Returns when the run has ended or will not take place.
     pub async fn ended(&self) {
         let mut states = self.states.subscribe();
         let over = |state: &Option<Arc<LiveState>>| state.as_ref().is_some_and(|state| state.over);
@@ -164,17 +161,17 @@ impl LiveState {
         Arc::clone(&self.worked().text)
     }
 
-    /// As JSON, what the newest interval was like, the log, and what may be changed.
+    /// Newest interval, log and load control, as JSON.
     pub fn now(&self) -> Arc<str> {
         Arc::clone(&self.worked().now)
     }
 
-    /// The width and the number of the series' points.
+    /// Width and number of the chart points.
     pub fn extent(&self) -> (u64, usize) {
         self.worked().page.extent()
     }
 
-    /// As JSON, what is new for a page that has the points up to this one.
+    /// Changes for a client that has the points up to `from`, as JSON.
     pub fn tick(&self, from: usize) -> Arc<str> {
         let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         let text = ticks.entry(from).or_insert_with(|| {
@@ -186,7 +183,7 @@ impl LiveState {
         Arc::clone(text)
     }
 
-    /// As JSON, where the run's record and its report will be once they are written; nowhere when nothing could be written.
+    /// Locations of record and report, as JSON, if they were written.
     pub fn end(&self) -> String {
         let dir = self.run.dir.as_deref().map(|dir| {
             let whole = std::path::absolute(dir);
@@ -222,7 +219,7 @@ impl LiveState {
     }
 }
 
-/// Counts a watcher as waiting until it is dropped: also when it goes away meanwhile.
+/// Counts a client as waiting until dropped.
 struct PendingState<'a>(&'a AtomicUsize);
 
 impl PendingState<'_> {

@@ -1,5 +1,5 @@
-//! What the live view may change of the load: which figure, what it is, and why not. How workers come to agree on it is the engine's, what
-//! becomes of it in the record is written elsewhere.
+//! Load changes from the live view: validation and current values. Workers apply them in the
+//! engine.
 
 use engine::{
     LoadControl, Zero,
@@ -10,27 +10,27 @@ use plan::{Load, Plan, units};
 use record::units as words;
 use serde_json::{Value, json};
 
-/// So often a change is tried that comes too late.
+/// Attempts for a change that comes too late.
 const TRIES: usize = 5;
 
-/// The load of a run, for whoever wants another one.
+/// Load control for the live view.
 #[derive(Debug, Clone)]
 pub struct Steering(SteeringKind);
 
 #[derive(Debug, Clone)]
 enum SteeringKind {
     Course(LoadControl, Zero),
-    /// It cannot be changed at all, for this reason.
+    /// The load cannot be changed, for this reason.
     Fixed(String),
 }
 
 impl Steering {
-    /// Of a load that may be changed.
+    /// For a load that can be changed.
     pub fn new(course: LoadControl, zero: Zero) -> Steering {
         Steering(SteeringKind::Course(course, zero))
     }
 
-    /// Of a load that may not: behind another tool's door, of one process of several, or one that drives itself.
+    /// For a load that cannot: front ends, parts of a run, and external drivers.
     pub fn fixed(door: &str, plan: &Plan, is_part: bool) -> Steering {
         let tool = match door {
             "artillery" => Some("Artillery's"),
@@ -55,7 +55,7 @@ impl Steering {
         Steering(SteeringKind::Fixed(why))
     }
 
-    /// For the page: what can be changed now, what it is and at most; or why nothing can.
+    /// State for the page: what can be changed, value and maximum, or why nothing can.
     pub fn shown(&self) -> Value {
         match &self.0 {
             SteeringKind::Fixed(why) => json!({"what": null, "why": why}),
@@ -72,10 +72,9 @@ impl Steering {
         }
     }
 
-    /// Changes the load to what a page asks for, `rate=80/s` or `users=20`; answers what will be.
+    /// Changes the load (`rate=80/s` or `users=20`) and returns the new value.
     ///
-    /// # Errors
-    /// One line of why it stays as it is.
+    /// # Errors One line that says why it stays unchanged.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
         let (course, zero) = match &self.0 {
             SteeringKind::Course(course, zero) => (course, *zero),
@@ -83,7 +82,7 @@ impl Steering {
         };
         let wanted = read(wanted)?;
         let clock = Clock::system(zero);
-        // This thread is the last to get a turn: what comes too late once need not do so again.
+        // This thread has the lowest priority, so a change may be too late once.
         let tries = (0..TRIES).map(|_| course.change(wanted, || clock.now()));
         let mut tries = tries.skip_while(|change| *change == Err(ChangeRefusal::TooLate));
         let change = tries.next().unwrap_or(Err(ChangeRefusal::TooLate));

@@ -1,10 +1,10 @@
-//! What a Prometheus answers: series of moments and values, how often it scrapes. JSON in, figures out; nothing here asks anybody.
+//! Parses Prometheus responses: series and scrape intervals.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A series: its labels, and values by moment, in milliseconds since 1970.
+/// Labels, and values by milliseconds since 1970.
 pub(super) struct AnsweredSeries {
     labels: BTreeMap<String, String>,
     values: Vec<(u64, f64)>,
@@ -14,7 +14,7 @@ pub(super) struct AnsweredSeries {
 pub(super) type Steps = BTreeMap<u64, Vec<(String, f64)>>;
 
 impl AnsweredSeries {
-    /// Its labels as the name of one of several; empty where it has none.
+    /// Its labels as the name of an instance; empty without labels.
     pub fn instance(&self) -> String {
         let pairs = self.labels.iter().filter(|(name, _)| *name != "__name__");
         let pairs: Vec<String> = pairs
@@ -23,7 +23,7 @@ impl AnsweredSeries {
         pairs.join(",")
     }
 
-    /// Whether it may be of a target: nothing of what both say is different.
+    /// Whether it may belong to a target: no common label differs.
     fn may_be_of(&self, target: &Value) -> bool {
         ["job", "instance"].into_iter().all(|name| {
             let own = self.labels.get(name);
@@ -35,7 +35,7 @@ impl AnsweredSeries {
     }
 }
 
-/// The series of an answer: of a vector one value each, of a matrix several; a scalar is a series without labels.
+/// Series of a response; a scalar is a series without labels.
 pub(super) fn series(data: &Value) -> Result<Vec<AnsweredSeries>, String> {
     let kind = data.get("resultType").and_then(Value::as_str);
     let result = data.get("result").ok_or("its answer is no Prometheus'")?;
@@ -66,7 +66,7 @@ fn one(series: &Value) -> AnsweredSeries {
     }
 }
 
-/// A moment and a value, which is a text: it may be `NaN` or `+Inf`.
+/// A moment and a value; the value is text such as `NaN` or `+Inf`.
 fn point(pair: &Value) -> Option<(u64, f64)> {
     let at = pair.get(0)?.as_f64()?;
     let value = match pair.get(1)?.as_str()? {
@@ -77,7 +77,7 @@ fn point(pair: &Value) -> Option<(u64, f64)> {
     Some(((at * 1e3).round() as u64, value))
 }
 
-/// The value of an answer that is one number.
+/// The value of a response that is one number.
 pub(super) fn scalar(data: &Value) -> Option<f64> {
     series(data)
         .ok()?
@@ -87,7 +87,7 @@ pub(super) fn scalar(data: &Value) -> Option<f64> {
         .map(|(_, value)| *value)
 }
 
-/// The same by moment. Of more series than are kept the first are.
+/// The values by moment, of the first `most` series.
 pub(super) fn steps(all: &[AnsweredSeries], most: usize) -> Result<Steps, String> {
     let mut steps = Steps::new();
     for one in all.iter().take(most) {
@@ -105,7 +105,7 @@ pub(super) fn steps(all: &[AnsweredSeries], most: usize) -> Result<Steps, String
     Ok(steps)
 }
 
-/// The longest interval at which targets are scraped that a series may be of.
+/// The longest scrape interval of targets that a series may belong to.
 pub(super) fn interval_of_targets(data: &Value, series: &[AnsweredSeries]) -> Option<u64> {
     let targets = data.get("activeTargets")?.as_array()?;
     let is_asked =
@@ -116,7 +116,7 @@ pub(super) fn interval_of_targets(data: &Value, series: &[AnsweredSeries]) -> Op
         .max()
 }
 
-/// The longest interval of a configuration, as a Prometheus writes its own: one line of YAML each.
+/// The longest interval in a configuration, one line of YAML each.
 pub(super) fn interval_of_config(yaml: &str) -> Option<u64> {
     let lines = yaml.lines().filter_map(|line| {
         line.trim()

@@ -1,4 +1,4 @@
-//! Sources that are asked: a URL, a Redis, a command. What they answer is read elsewhere; one that is down is a gap.
+//! Sources that are polled: a URL, a Redis server, a command. A source that is down is a gap.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -15,19 +15,18 @@ use crate::{
     bounded::{self, Deadline, said},
 };
 
-/// Behind so long a wait a look is a gap.
+/// A poll that takes longer is a gap.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Of one source so many metrics are kept.
+/// Metrics kept per source.
 const MOST: usize = 200;
-/// The largest answer of a URL.
+/// Maximum response of a URL.
 const MOST_ANSWER: usize = 16 << 20;
-/// The largest answer of a Redis, and the most that is read of a command's output.
+/// Maximum response of Redis or output of a command.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The most that is read of what a command says on standard error.
+/// Maximum standard error of a command.
 const MOST_ERRORS: u64 = 4 << 10;
 
-/// How a source is asked.
 enum EndpointQuery {
     Url {
         base: Base,
@@ -40,18 +39,18 @@ enum EndpointQuery {
     Command(String),
 }
 
-/// A source that is asked once a second.
+/// A source that is polled once a second.
 pub(super) struct Endpoint {
     source: MetricSource,
     asked: EndpointQuery,
     names: ExporterNames,
-    /// What it said when it was asked first.
+    /// Metrics of its first response.
     known: Vec<Descriptor>,
     has_answered: bool,
 }
 
 impl Endpoint {
-    /// What a URL answers.
+    /// A URL that returns metrics.
     pub fn url(source: MetricSource, url: &str) -> Result<Endpoint, String> {
         let (base, path) = Base::of_url(url)?;
         let base = base.patient_for(PATIENCE).at_most(MOST_ANSWER);
@@ -75,7 +74,7 @@ impl Endpoint {
         Endpoint::new(source, EndpointQuery::Redis { address, password })
     }
 
-    /// What a command writes.
+    /// A command that prints metrics.
     pub fn command(source: MetricSource, line: &str) -> Endpoint {
         Endpoint::new(source, EndpointQuery::Command(line.to_owned()))
     }
@@ -90,7 +89,7 @@ impl Endpoint {
         }
     }
 
-    /// Asks for the first time; how many metrics there are beyond those that are kept, or why there are none.
+    /// Polls for the first time. Returns the number of metrics over the limit.
     pub fn probe(&mut self) -> Result<usize, String> {
         let all = self.ask()?;
         self.has_answered = true;
@@ -103,8 +102,8 @@ impl Endpoint {
         Ok(too_many)
     }
 
-    /// The patterns of `only` and `counters` that no metric of the first answer matches. Empty while
-    /// nothing has been answered.
+    /// Patterns of `only` and `counters` that match no metric of the first response. Empty before a
+    /// response.
     pub fn unmatched(&self) -> Vec<&str> {
         if !self.has_answered {
             return Vec::new();
@@ -176,7 +175,7 @@ fn body(base: &Base, path: &str) -> Result<String, String> {
     String::from_utf8(answer.body).map_err(|_| "its answer is no text".to_owned())
 }
 
-/// What INFO says.
+/// Reads Redis INFO.
 fn info(address: &str, password: Option<&str>) -> Result<String, String> {
     let failed = |why: std::io::Error| format!("{address}: {}", said(&why));
     let (host, port) = address.rsplit_once(':').unwrap_or((address, "6379"));
@@ -213,8 +212,8 @@ fn info(address: &str, password: Option<&str>) -> Result<String, String> {
     Err("its answer is no Redis'".to_owned())
 }
 
-/// What a command writes. It is ended when it takes too long: by `timeout`, which outlives whoever waits.
-/// One that writes more than is read is ended by the next that it writes.
+/// Runs a command and returns its output. `timeout` ends a slow one, even after this process ended.
+/// Output over the limit ends it with its next write.
 fn output(line: &str) -> Result<String, String> {
     let failed = |why: std::io::Error| format!("`{line}`: {why}");
     let seconds = PATIENCE.as_secs().to_string();

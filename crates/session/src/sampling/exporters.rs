@@ -1,5 +1,5 @@
-//! Plain names for what usual exporters say of a process: `event-loop-lag-p99` beside `nodejs_eventloop_lag_p99_seconds`, whatever the
-//! runtime. What an exporter says itself stays as it is; a name that it has already is not given again.
+//! Runtime-independent names for metrics of common exporters: `event-loop-lag-p99` for
+//! `nodejs_eventloop_lag_p99_seconds`. Existing names are kept and not replaced.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use record::server::{Descriptor, MetricReading};
 enum Aggregate {
     Sum,
     Most,
-    /// One for each value of a label.
+    /// One per value of a label.
     Each(&'static str),
 }
 
-/// What becomes of the number.
+/// How a number is converted.
 #[derive(Clone, Copy)]
 enum NumberUse {
-    /// A level, in this unit.
+    /// A level in this unit.
     Level(&'static str),
-    /// Of what only grows, growth per second times this, in this unit.
+    /// A counter's growth per second times a factor, in this unit.
     Growth(f64, &'static str),
 }
 
-/// A name, and what it is made of: the first of the metrics that is there, where a label has a value if one is named.
+/// A name, and the metrics it comes from: the first that exists, filtered by label.
 struct Rule {
     name: &'static str,
     use_as: NumberUse,
@@ -33,8 +33,8 @@ struct Rule {
 
 const HEAP: Option<(&str, &str)> = Some(("area", "heap"));
 
-/// The names: prom-client of Node.js, Micrometer and client_java (with jmx_exporter) of the JVM, and what all client libraries say of a
-/// process.
+/// Rules for prom-client (Node.js), Micrometer and client_java (JVM), and the process metrics of
+/// all client libraries.
 const RULES: [Rule; 15] = [
     Rule {
         name: "cpu",
@@ -145,14 +145,14 @@ const RULES: [Rule; 15] = [
     },
 ];
 
-/// Gives the names, and remembers what grows.
+/// Adds the names, and keeps counters for growth.
 #[derive(Default)]
 pub(super) struct ExporterNames {
     before: BTreeMap<String, (f64, u64)>,
 }
 
 impl ExporterNames {
-    /// What was read, with plain names before it. The moment is any clock's that goes on.
+    /// Returns the readings with added names. `now_ns` is of any monotonic clock.
     pub fn given(&mut self, readings: Vec<MetricReading>, now_ns: u64) -> Vec<MetricReading> {
         let mut named: Vec<MetricReading> = Vec::new();
         for rule in &RULES {
@@ -183,7 +183,7 @@ impl ExporterNames {
                     let seconds = now_ns.saturating_sub(at).max(1) as f64 / 1e9;
                     (value - before) * scale / seconds
                 });
-                // Less than before: it was started anew.
+                // The counter was reset.
                 (
                     unit,
                     grown.filter(|grown| *grown >= 0.0).unwrap_or(f64::NAN),
@@ -205,7 +205,7 @@ impl Rule {
             let fits = |reading: &&MetricReading| {
                 let wanted =
                     label.is_none_or(|(name, value)| label_of(reading, name) == Some(value));
-                // A JVM says -1 of what has no bound.
+                // The JVM reports -1 for an unlimited pool.
                 reading.of.metric == *metric && wanted && reading.value >= 0.0
             };
             let all: Vec<&MetricReading> = readings.iter().filter(fits).collect();
@@ -229,7 +229,7 @@ impl Rule {
     }
 }
 
-/// The value of a label: `heap` of `area` in `area=heap,id=Eden`.
+/// Value of a label: `heap` for `area` in `area=heap,id=Eden`.
 fn label_of<'a>(reading: &'a MetricReading, name: &str) -> Option<&'a str> {
     let labels = reading.of.instance.as_deref()?.split(',');
     let mut pairs = labels.filter_map(|label| label.split_once('='));
@@ -242,7 +242,7 @@ fn label_of<'a>(reading: &'a MetricReading, name: &str) -> Option<&'a str> {
 mod tests {
     use super::{super::exposition, *};
 
-    /// As prom-client 15 writes its default metrics, in part; the second time a second later.
+    /// Default metrics of prom-client 15, in part, twice a second apart.
     const NODE: &str = r#"# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
 # TYPE process_cpu_seconds_total counter
 process_cpu_seconds_total CPU
@@ -268,7 +268,7 @@ nodejs_gc_duration_seconds_sum{kind="minor"} GC
 nodejs_gc_duration_seconds_count{kind="minor"} 2
 nodejs_gc_duration_seconds_sum{kind="major"} 0.5
 "#;
-    /// As Micrometer writes them of a JVM with G1 and Hikari, in part.
+    /// Micrometer's metrics of a JVM with G1 and Hikari, in part.
     const MICROMETER: &str = r#"# TYPE jvm_memory_used_bytes gauge
 jvm_memory_used_bytes{area="heap",id="G1 Eden Space"} 20.0
 jvm_memory_used_bytes{area="heap",id="G1 Old Gen"} 30.0
@@ -293,7 +293,7 @@ hikaricp_connections_max{pool="main"} 10.0
 # TYPE hikaricp_connections_pending gauge
 hikaricp_connections_pending{pool="main"} 3.0
 "#;
-    /// As client_java (before 1.0) writes them, by itself or as jmx_exporter.
+    /// Metrics of client_java (before 1.0) or jmx_exporter.
     const CLIENT_JAVA: &str = r#"# TYPE jvm_memory_bytes_used gauge
 jvm_memory_bytes_used{area="heap",} 50.0
 jvm_memory_bytes_used{area="nonheap",} 70.0
@@ -306,7 +306,7 @@ jvm_gc_collection_seconds_count{gc="PS Scavenge",} 3
 jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
 "#;
 
-    /// What the plain names are at the second of two looks, a second apart.
+    /// The added names at the second of two polls, a second apart.
     fn readings(text: &str, [cpu, gc]: [[&str; 2]; 2]) -> BTreeMap<String, (f64, String)> {
         let mut names = ExporterNames::default();
         let mut reported = BTreeMap::new();
@@ -396,7 +396,7 @@ jvm_gc_collection_seconds_sum{gc="PS Scavenge",} GC
             assert!(given.len() > 1000);
         }
         let each = (engine::clock::thread_cpu_ns() - before) / 20;
-        // That much would be half a core at a look a second; even unoptimised a look takes a small part of it.
+        // Half a core at one poll a second; unoptimised code takes a small part of it.
         assert!(each < 500_000_000, "{each} ns");
     }
 

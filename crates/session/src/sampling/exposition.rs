@@ -1,11 +1,10 @@
-//! What an endpoint says of itself, in the forms that servers have for it: Prometheus and OpenMetrics text, JSON, nginx's stub status.
-//! Text in, readings out; nothing here asks anybody.
+//! Parses metrics: Prometheus and OpenMetrics text, JSON, nginx stub status.
 
 use plan::server::MetricSource;
 use record::server::{Descriptor, MetricReading};
 use serde_json::Value;
 
-/// The readings of an answer, in whatever form it is.
+/// Parses readings in any format.
 pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
@@ -18,7 +17,7 @@ pub(super) fn read(text: &str) -> Result<Vec<MetricReading>, String> {
     }
 }
 
-/// Only what is wanted, and what the user says of it.
+/// Selects the wanted readings and applies the user's settings.
 pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec<MetricReading> {
     let wanted = readings
         .into_iter()
@@ -39,8 +38,8 @@ pub(super) fn wanted(readings: Vec<MetricReading>, source: &MetricSource) -> Vec
         .collect()
 }
 
-/// Prometheus' text format 0.0.4, and OpenMetrics, which is told apart nowhere that matters here. Buckets and quantiles are left out: the
-/// times that users wait are measured by the load.
+/// Parses Prometheus text format 0.0.4 and OpenMetrics. Skips buckets and quantiles: the load
+/// measures response times.
 fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
     let mut counters = std::collections::BTreeSet::new();
     let mut gauges = std::collections::BTreeSet::new();
@@ -69,7 +68,7 @@ fn prometheus(text: &str) -> Result<Vec<MetricReading>, String> {
         let base = ["_total", "_sum", "_count"].into_iter();
         let base = base.filter_map(|end| name.strip_suffix(end));
         let is_counter = counters.contains(name)
-            // Some name levels so, and say that they are.
+            // Some gauges end in `_total` and are declared as gauges.
             || name.ends_with("_total") && !gauges.contains(name)
             || base.into_iter().any(|base| counters.contains(base));
         let of = if is_counter {
@@ -98,7 +97,7 @@ fn joined(labels: &[(String, String)]) -> String {
     all.join(",")
 }
 
-/// A line's name, labels and value; a time behind it is the server's own, and not used.
+/// Name, labels and value of a line; the server's timestamp is ignored.
 #[allow(clippy::type_complexity, reason = "three things of one line")]
 fn sample(line: &str) -> Option<(&str, Vec<(String, String)>, f64)> {
     let end = line.find(['{', ' ', '\t'])?;
@@ -116,7 +115,7 @@ fn sample(line: &str) -> Option<(&str, Vec<(String, String)>, f64)> {
     (!name.is_empty()).then_some((name, labels, value))
 }
 
-/// Labels up to the closing brace, and what is behind it. Values may hold braces, commas, and quotes behind a backslash.
+/// Labels up to the closing brace, and the rest. Values may hold braces, commas and escaped quotes.
 fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     let mut labels = Vec::new();
     loop {
@@ -142,7 +141,7 @@ fn labels(mut rest: &str) -> Option<(Vec<(String, String)>, &str)> {
     }
 }
 
-/// Every number of a JSON answer, by its path; of lists, by the place, as several of one metric. Booleans are 0 and 1.
+/// All numbers of a JSON response by path; list elements are instances. Booleans are 0 and 1.
 fn json(value: &Value) -> Vec<MetricReading> {
     let mut readings = Vec::new();
     walk(value, "", None, &mut readings);
@@ -216,7 +215,7 @@ fn nginx(text: &str) -> Vec<MetricReading> {
     ]
 }
 
-/// What of a Redis' INFO only ever grows; all else that is a number is a level.
+/// Counters in Redis INFO; all other numbers are levels.
 const REDIS_SUMS: [&str; 12] = [
     "total_connections_received",
     "total_commands_processed",
@@ -252,7 +251,7 @@ pub(super) fn redis(text: &str) -> Vec<MetricReading> {
         .collect()
 }
 
-/// Lines `NAME VALUE`, as commands write them.
+/// Parses lines `NAME VALUE`, as commands print.
 pub(super) fn lines(text: &str) -> Result<Vec<MetricReading>, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines

@@ -1,5 +1,4 @@
-//! This machine, as Linux tells of it in /proc: CPU, memory, load, network, context switches. Of all its processes; what the generator
-//! itself takes is in the workers' figures.
+//! Samples this machine from /proc: CPU, memory, load, network, context switches.
 
 use std::fs;
 
@@ -7,13 +6,13 @@ use record::server::{Descriptor, MetricReading};
 
 use super::Sampler;
 
-/// Interfaces of this machine with itself, and all others together.
+/// Loopback, and all other interfaces together.
 const INSTANCES: [&str; 2] = ["lo", "others"];
 
 /// Measures this machine.
 #[derive(Debug, Default)]
 pub struct Host {
-    /// Ticks of all CPUs so far: busy, and all.
+    /// CPU ticks: busy and total.
     before: Option<(u64, u64)>,
 }
 
@@ -78,10 +77,10 @@ fn read(path: &str) -> Result<String, String> {
 }
 
 impl Host {
-    /// The share of all CPUs that was busy since the look before: neither idle nor waiting for a disk.
+    /// CPU share since the last sample that was neither idle nor waiting for a disk.
     fn busy(&mut self, stat: &str) -> Option<f64> {
         let line = stat.lines().find(|line| line.starts_with("cpu "))?;
-        // Time of guests is in that of their hosts already.
+        // Guest time is included in user time.
         let ticks: Vec<u64> = line
             .split_whitespace()
             .skip(1)
@@ -98,7 +97,7 @@ impl Host {
     }
 }
 
-/// The number behind a word at the beginning of a line.
+/// The number after a word at the start of a line.
 fn number(text: &str, word: &str) -> Option<f64> {
     let mut lines = text.lines();
     let rest = lines.find_map(|line| line.strip_prefix(word)?.strip_prefix([' ', ':']))?;
@@ -109,14 +108,14 @@ fn first_number(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// The share of the memory that is not there for whoever asks for some.
+/// Share of memory that is not available.
 fn used(meminfo: &str) -> Option<f64> {
     let all = number(meminfo, "MemTotal").filter(|all| *all > 0.0)?;
     let available = number(meminfo, "MemAvailable")?;
     Some((all - available) * 100.0 / all)
 }
 
-/// Bytes received and sent so far, by instance.
+/// Bytes received and sent, by instance.
 fn traffic(net: &str) -> [(&'static str, f64, f64); 2] {
     let mut all = INSTANCES.map(|instance| (instance, 0.0, 0.0));
     for line in net.lines() {
@@ -163,7 +162,7 @@ mod tests {
             said = host.look().unwrap();
         }
         let each = (engine::clock::thread_cpu_ns() - before) / 20;
-        // Once a second, that is half a percent of a core; it takes a fiftieth of that.
+        // Once a second that is half a percent of a core; actual use is a fiftieth.
         assert!(each < 5_000_000, "{each} ns");
         let promised = host.metrics();
         let said: Vec<_> = said.into_iter().map(|reading| reading.of).collect();

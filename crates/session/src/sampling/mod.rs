@@ -1,5 +1,5 @@
-//! Samplers: what measures something beside the load - this machine, later a server - on threads of its own and of low priority, with
-//! moments on the run's clock. What they read goes to the collector, which writes it; nobody ever waits for them.
+//! Samplers: measure the machine and servers on low-priority threads, on the run's clock. The
+//! collector receives the readings and never waits.
 
 mod answers;
 mod endpoints;
@@ -35,35 +35,33 @@ use record::{
 
 use crate::messages::SharedVoice;
 
-/// Below everything else of ours.
+/// Lowest priority of our threads.
 const NICENESS: i32 = 19;
-/// Behind so short a time a last look says nothing.
+/// Minimum time since the previous sample for a last sample.
 const LEAST_NS: u64 = SECOND / 4;
-/// For so long the end of a run waits for its last looks.
+/// How long the end of a run waits for last samples.
 const LAST: Duration = Duration::from_millis(200);
 
-/// No name of a metric with its instance is longer, in bytes.
+/// Maximum length of a metric name with instance, in bytes.
 const LONGEST_NAME: usize = 1024;
-/// Characters that are kept of why a look failed.
+/// Characters kept of a failure's reason.
 const LONGEST_REASON: usize = 300;
 
 /// A source of measurements.
 pub trait Sampler: Send {
-    /// Its name: the first part of its metrics' names.
+    /// Its name: the first part of metric names.
     fn source(&self) -> &str;
-    /// What it will measure, as far as that is known before.
+    /// Metrics that are known before the run.
     fn metrics(&self) -> Vec<Descriptor>;
-    /// Whether that is all it will measure; else names may come up later.
+    /// Whether these are all; otherwise metrics may appear later.
     fn is_all_known(&self) -> bool {
         true
     }
-    /// Reads everything once: about once a second, and at the end. The first look may have less to say.
+    /// Takes a sample of everything, about once a second and at the end.
     ///
-    /// # Errors
-    /// Why there is nothing: a gap, of which one warning tells, however often it happens.
+    /// # Errors Why there is no sample: a gap. Only the first gap is reported.
     fn look(&mut self) -> Result<Vec<MetricReading>, String>;
-    /// What there is to write down at a moment: one look, of now. Whoever asks somebody with a clock of his own has others to tell of,
-    /// or none.
+    /// The readings at a moment. Sources with their own clock return several or none.
     fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {
         let look = SourceReading {
             at_ns: now.at_ns,
@@ -72,24 +70,24 @@ pub trait Sampler: Send {
         };
         vec![look]
     }
-    /// The time between its samples, where that is not the second between looks.
+    /// Time between samples, if it is not a second.
     fn step_ns(&self) -> Option<u64> {
         None
     }
 }
 
-/// When somebody looks.
+/// The moment of a sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// In nanoseconds from the start of the test.
     pub at_ns: u64,
-    /// The same by this machine's clock, in nanoseconds since 1970.
+    /// This machine's clock, in nanoseconds since 1970.
     pub wall_ns: u64,
-    /// Whether nobody looks again.
+    /// Whether this is the last sample.
     pub is_last: bool,
 }
 
-/// A stop rule that a source could never decide in time, if it is one: fewer than two of its samples fall into the rule's window.
+/// Finds stop rules whose window holds fewer than two samples of a source.
 pub(crate) fn too_short(rule: &StopRule, samplers: &[Box<dyn Sampler>]) -> Option<String> {
     let Metric::Server(name, _) = &rule.when.metric else {
         return None;
@@ -111,13 +109,14 @@ pub(crate) fn too_short(rule: &StopRule, samplers: &[Box<dyn Sampler>]) -> Optio
     })
 }
 
-/// What is measured where nobody asks for more: the machine that generates the load.
+/// Default samplers: the load generator's machine.
 #[must_use]
 pub fn usual() -> Vec<Box<dyn Sampler>> {
     vec![Box::new(Host::default())]
 }
 
-/// Who looks at what a plan names; what there is to say of those that answer nothing yet, and of those that have too much to say.
+/// Samplers for the plan's sources, with warnings about sources without a response or with too many
+/// metrics.
 pub(crate) fn samplers(
     sources: &[MetricSource],
     voice: &SharedVoice,
@@ -185,7 +184,7 @@ fn sampler(source: MetricSource, voice: &SharedVoice) -> Result<Box<dyn Sampler>
     Ok(Box::new(endpoint))
 }
 
-/// A sampler that has looked for the first time: what is not there is said before the first request.
+/// Polls once before the run and reports missing sources.
 fn looked_at_once(mut sampler: impl Sampler + 'static, voice: &SharedVoice) -> Box<dyn Sampler> {
     if let Err(why) = sampler.look() {
         voice.warning(&format_args!(
@@ -196,7 +195,7 @@ fn looked_at_once(mut sampler: impl Sampler + 'static, voice: &SharedVoice) -> B
     Box::new(sampler)
 }
 
-/// A database that has been asked for the first time.
+/// Polls a database for the first time.
 fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sampler>, String> {
     let name = database.source().to_owned();
     match database.probe() {
@@ -209,7 +208,7 @@ fn asked_once(mut database: Postgres, voice: &SharedVoice) -> Result<Box<dyn Sam
     Ok(Box::new(database))
 }
 
-/// A question to a Prometheus that has been asked for the first time. One that it does not understand is refused.
+/// Sends a Prometheus query for the first time. An invalid query is an error.
 fn question(
     source: MetricSource,
     (url, query): (&str, &str),
@@ -223,7 +222,7 @@ fn question(
     Ok(Box::new(asked))
 }
 
-/// What samplers will measure.
+/// Metrics that the samplers will produce.
 pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> ServerMetrics {
     let mut server = ServerMetrics::default();
     for sampler in samplers {
@@ -234,17 +233,17 @@ pub(crate) fn declared(samplers: &[Box<dyn Sampler>]) -> ServerMetrics {
     server
 }
 
-/// The samplers of a run at work.
+/// Running samplers.
 pub(crate) struct Sampling {
     looks: Receiver<SourceReading>,
-    /// The samplers work for as long as these are held.
+    /// The samplers run while these are held.
     go_on: Vec<Sender<()>>,
-    /// Sources whose failure has been told.
+    /// Sources whose failure has been reported.
     warned: BTreeSet<String>,
 }
 
 impl Sampling {
-    /// Begins to look, on a thread for each source: one that hangs holds up no other.
+    /// Starts a thread for each source, so that one that hangs does not delay others.
     pub fn begin(samplers: Vec<Box<dyn Sampler>>, zero: Zero) -> Sampling {
         let (sender, looks) = channel();
         let mut go_on = Vec::new();
@@ -256,7 +255,7 @@ impl Sampling {
             match begun {
                 Ok(_) => go_on.push(held),
                 Err(why) => {
-                    // Heard by the collector as any other failure.
+                    // Handled as any other failure.
                     let _ = sender.send(SourceReading {
                         at_ns: 0,
                         source,
@@ -272,12 +271,12 @@ impl Sampling {
         }
     }
 
-    /// What has been read since it was last asked.
+    /// Readings since the last call.
     pub fn take(&mut self) -> Vec<SourceReading> {
         self.looks.try_iter().collect()
     }
 
-    /// Ends it, with what each source has to say at last.
+    /// Stops the samplers and returns their last readings.
     pub fn end(&mut self) -> Vec<SourceReading> {
         self.go_on.clear();
         let mut last = Vec::new();
@@ -287,7 +286,7 @@ impl Sampling {
         last
     }
 
-    /// The warning that a look deserves: the first failure of each source.
+    /// The warning for a source's first failure.
     pub fn warning(&mut self, look: &SourceReading) -> Option<String> {
         let why = look.readings.as_ref().err()?;
         let first = self.warned.insert(look.source.clone());
@@ -301,8 +300,8 @@ impl Sampling {
     }
 }
 
-/// A look without what no reader needs: names that are longer than any metric's, and readings beyond those of any
-/// source. Names are kept once each, so a source that invents new ones would take memory and disk without end.
+/// Drops names that are too long and excess readings. Names are kept in memory, so a source that
+/// invents names would take memory and disk without limit.
 fn bounded(mut look: SourceReading) -> SourceReading {
     let fits = |reading: &MetricReading| {
         let instance = reading.of.instance.as_deref().unwrap_or_default();
@@ -324,7 +323,8 @@ fn bounded(mut look: SourceReading) -> SourceReading {
     look
 }
 
-/// Looks at whole seconds of the wall clock, where intervals are cut, until nobody holds the other end.
+/// Samples at whole seconds of the wall clock, where intervals are cut, until the other end is
+/// dropped.
 fn work(
     mut sampler: Box<dyn Sampler>,
     clock: &Clock,
@@ -332,7 +332,7 @@ fn work(
     stop: &Receiver<()>,
 ) {
     let thread = rustix::thread::gettid();
-    // Not being allowed to is no reason to stop.
+    // Continues at normal priority.
     let _ = rustix::process::setpriority_process(Some(thread), NICENESS);
     let mut look = |at_ns, is_last| {
         let now = Moment {

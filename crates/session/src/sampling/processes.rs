@@ -1,4 +1,5 @@
-//! Processes and control groups of this machine, as Linux tells of them: CPU, memory, threads, descriptors, context switches.
+//! Samples processes and control groups from /proc: CPU, memory, threads, descriptors, context
+//! switches.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -9,17 +10,16 @@ use super::Sampler;
 
 /// Kernel ticks are hundredths of a second to user space on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// The kernel's pages where nobody says otherwise.
+/// Default page size of the kernel.
 const PAGE: f64 = 4096.0;
 
-/// Seconds of CPU that have grown since the look before, by the time between: cores.
 #[derive(Debug, Default)]
 struct Cores {
     before: Option<(f64, u64)>,
 }
 
 impl Cores {
-    /// None at first, and where there is less than before: somebody has ended.
+    /// CPU cores used since the last sample.
     fn share(&mut self, seconds: f64) -> f64 {
         let now = engine::clock::monotonic_ns();
         let before = self.before.replace((seconds, now));
@@ -28,8 +28,8 @@ impl Cores {
     }
 }
 
-/// Context switches of all threads. The kernel counts them per thread and forgets those of a thread that ended, so that a plain sum would
-/// fall: what each thread added since the last look is summed instead.
+/// Context switches of all threads, as the sum of increments: the kernel drops the counts of
+/// threads that ended.
 #[derive(Debug, Default)]
 struct Switches {
     by_thread: BTreeMap<(u32, u32), f64>,
@@ -37,11 +37,11 @@ struct Switches {
 }
 
 impl Switches {
-    /// Returns the total so far, with the counts of these threads (process, thread).
+    /// Returns the total, with the counts of these threads (process, thread).
     fn add(&mut self, threads: BTreeMap<(u32, u32), f64>) -> f64 {
         for (thread, count) in &threads {
             let before = self.by_thread.get(thread).copied().unwrap_or(0.0);
-            // A number that was given to another thread begins at 0.
+            // A reused thread number starts at 0.
             self.total += if *count < before {
                 *count
             } else {
@@ -53,7 +53,6 @@ impl Switches {
     }
 }
 
-/// Context switches of each thread of a process.
 fn switches(pid: u32) -> BTreeMap<(u32, u32), f64> {
     let threads = fs::read_dir(format!("/proc/{pid}/task"));
     let threads = threads.into_iter().flatten().flatten();
@@ -70,7 +69,7 @@ fn switches(pid: u32) -> BTreeMap<(u32, u32), f64> {
         .collect()
 }
 
-/// Looks at processes: by name all that have it, together.
+/// Processes with one name, together.
 pub(super) struct Processes {
     source: MetricSource,
     cores: Cores,
@@ -86,7 +85,7 @@ impl Processes {
         }
     }
 
-    /// Which they are now: a process that is started anew has another number.
+    /// Current process ids; a restarted process has another.
     fn pids(&self) -> Result<Vec<u32>, String> {
         let found = match &self.source.place {
             MetricLocation::Pid(pid) => vec![*pid],
@@ -121,7 +120,7 @@ impl Sampler for Processes {
         let mut is_there = false;
         let mut threads = BTreeMap::new();
         for pid in self.pids()? {
-            // One that has just ended is none.
+            // The process has ended.
             let Some(figures) = figures(pid) else {
                 continue;
             };
@@ -146,7 +145,7 @@ impl Sampler for Processes {
     }
 }
 
-/// CPU is in cores: 1 is one core, always busy.
+/// CPU is in cores.
 fn descriptors() -> Vec<Descriptor> {
     vec![
         Descriptor::gauge("cpu", ""),
@@ -161,7 +160,7 @@ fn descriptors() -> Vec<Descriptor> {
 fn figures(pid: u32) -> Option<Vec<(&'static str, f64)>> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).ok();
     let stat = read("stat")?;
-    // The name, in brackets, may hold anything.
+    // The name in parentheses may hold anything.
     let after = stat.rsplit_once(')')?.1;
     let fields: Vec<&str> = after.split_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
@@ -183,7 +182,7 @@ fn by_name(name: &str) -> Vec<u32> {
         if comm.trim_end() == name {
             return true;
         }
-        // The kernel keeps fifteen bytes of a name; scripts have that of what runs them.
+        // The kernel keeps 15 bytes of a name, and the interpreter's for scripts.
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         words
@@ -198,7 +197,7 @@ fn all_pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Who has a listening socket with this port open: by the socket's number in the tables of the kernel.
+/// Processes that listen on this port, by the inode of the socket.
 fn by_port(port: u16) -> Result<Vec<u32>, String> {
     let mut sockets = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -223,7 +222,7 @@ fn by_port(port: u16) -> Result<Vec<u32>, String> {
     Ok(all_pids().filter(has).collect())
 }
 
-/// The number of a listening socket of this port.
+/// Inode of a listening socket of this port.
 fn listener(line: &str, port: u16) -> Option<u64> {
     const LISTENING: &str = "0A";
     let fields: Vec<&str> = line.split_whitespace().collect();
@@ -232,7 +231,7 @@ fn listener(line: &str, port: u16) -> Option<u64> {
     is_it.then(|| fields.get(9)?.parse().ok()).flatten()
 }
 
-/// Looks at a control group of version 2.
+/// A control group of version 2.
 pub(super) struct Cgroup {
     source: MetricSource,
     folder: String,

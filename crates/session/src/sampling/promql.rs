@@ -1,5 +1,5 @@
-//! A question to a Prometheus, asked again and again while the run lasts: samples keep the moments of Prometheus' own clock, at steps no
-//! finer than it scrapes. What its answers say is `answers`'s.
+//! Repeats a Prometheus query during the run. Samples keep the timestamps of Prometheus, at steps
+//! no finer than its scrape interval.
 
 use std::time::Duration;
 
@@ -13,46 +13,44 @@ use serde_json::Value;
 use super::{Moment, Sampler, answers, exposition};
 use crate::blocking_http::{Base, BlockingRequest};
 
-/// Behind so long a wait a question has no answer.
+/// A query that takes longer has no response.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What was scraped so long ago can be asked for.
+/// Samples of this age are complete.
 const SETTLED_NS: u64 = SECOND;
-/// Where nobody says how often it scrapes: as its own examples do.
+/// Default scrape interval, as in Prometheus' examples.
 const USUAL_NS: u64 = 15 * SECOND;
-/// Of one question so many series are kept.
+/// Series kept per query.
 const MOST: usize = 200;
-/// A Prometheus answers at most 11,000 points.
+/// Prometheus returns at most 11,000 points.
 const MOST_STEPS: u64 = 10_000;
-/// The largest answer: 200 series of as many steps as are asked for take less.
+/// Maximum response; 200 series of all steps take less.
 const MOST_ANSWER: usize = 8 << 20;
-/// The metric's name; a question has no other.
+/// The metric's name; query results have none.
 const METRIC: &str = "value";
 
-/// A question.
 pub(super) struct Promql {
     source: MetricSource,
     base: Base,
-    /// What stands before `/api`.
+    /// Path before `/api`.
     prefix: String,
     query: String,
     step_ns: u64,
-    /// The last step that was told of, in nanoseconds since 1970; before the first, when the run began.
+    /// The last step that was reported, in nanoseconds since 1970; initially the start of the run.
     told_to: Option<u64>,
-    /// When the run's clock began, by this machine's: taken once, so that steps stay as far apart as they are.
+    /// Wall-clock time of the run's zero, taken once so that steps stay equidistant.
     began: u64,
     known: Vec<Descriptor>,
 }
 
-/// Why there is no answer.
 enum QueryError {
-    /// The question is none.
+    /// The query is invalid.
     Question(String),
-    /// Whatever else.
+    /// Any other failure.
     Now(String),
 }
 
 impl Promql {
-    /// A question to the Prometheus at a URL.
+    /// A query to the Prometheus at a URL.
     pub fn new(source: MetricSource, url: &str, query: &str) -> Result<Promql, String> {
         let (base, prefix) = Base::of_url(url)?;
         Ok(Promql {
@@ -67,10 +65,9 @@ impl Promql {
         })
     }
 
-    /// Asks for the first time: what there is to say of it before the run.
+    /// Sends the query before the run and returns warnings.
     ///
-    /// # Errors
-    /// That the question is none.
+    /// # Errors The query is invalid.
     pub fn probe(&mut self) -> Result<Vec<String>, String> {
         let query = format!("query={}", encoded(&self.query));
         let data = match self.ask("query", &query) {
@@ -113,7 +110,7 @@ impl Promql {
         Ok(remarks)
     }
 
-    /// How often it scrapes what the answer is of; of all it scrapes the longest, where the answer does not say what it is of.
+    /// Scrape interval of the series; the longest of all targets if the series has no labels.
     fn scrape_interval(&self, series: &[answers::AnsweredSeries]) -> Option<u64> {
         let targets = self.ask("targets", "state=active").ok();
         let of_targets = targets.and_then(|data| answers::interval_of_targets(&data, series));
@@ -123,7 +120,7 @@ impl Promql {
         })
     }
 
-    /// That its clock and ours are far apart, if they are.
+    /// Warns if its clock and ours differ.
     fn clock(&self) -> Option<String> {
         let before = engine::clock::wall_ns();
         let data = self.ask("query", "query=time()").ok()?;
@@ -163,7 +160,7 @@ impl Promql {
         }
     }
 
-    /// The steps that are over and not told yet.
+    /// Complete steps that are not reported yet.
     fn due(&self, now: &Moment, told_to: u64) -> Option<(u64, u64)> {
         let settled = if now.is_last { 0 } else { SETTLED_NS };
         let to = now.wall_ns.saturating_sub(settled) / self.step_ns * self.step_ns;
@@ -201,7 +198,7 @@ impl Sampler for Promql {
     }
 
     fn look(&mut self) -> Result<Vec<MetricReading>, String> {
-        // It has moments of its own to tell of.
+        // The samples have their own timestamps.
         Ok(Vec::new())
     }
 
@@ -212,7 +209,7 @@ impl Sampler for Promql {
             readings,
         };
         let Some(told_to) = self.told_to else {
-            // From here on something is known: the first sample stands for the time since.
+            // The first sample covers the time since this moment.
             let begun = look(now.at_ns, Ok(Vec::new()));
             self.told_to = Some(now.wall_ns);
             self.began = now.wall_ns.saturating_sub(now.at_ns);
@@ -224,7 +221,7 @@ impl Sampler for Promql {
         let began = self.began;
         let at = |wall_ns: u64| wall_ns.saturating_sub(began);
         match self.steps(due) {
-            // Just behind what was told last: what comes later may still be answered.
+            // Just after the last reported step, since later steps may still be answered.
             Err(why) => vec![look(at(told_to) + 1, Err(why))],
             Ok(steps) => {
                 let reported =
@@ -307,7 +304,7 @@ mod tests {
         assert_eq!(due(105, 101, true), Some((105 * SECOND, 105 * SECOND)));
         assert_eq!(due(117, 105, false), Some((110 * SECOND, 115 * SECOND)));
         assert_eq!(due(117, 115, true), None);
-        // Somebody who was away for days asks for what will be answered.
+        // After days of absence the number of steps is limited.
         let (from, to) = due(1_000_000, 5, false).unwrap();
         assert_eq!((to - from) / asked.step_ns, MOST_STEPS);
     }

@@ -1,4 +1,4 @@
-//! Runs conducted as a library does it: one after the other in one process, stopped by whoever conducts them, looked at meanwhile.
+//! Runs tests through the library: in sequence in one process, stopped and observed by the caller.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use session::{
     exit, prepare,
 };
 
-/// A folder for records that goes when this goes.
+/// A temporary folder for records.
 struct Runs(PathBuf);
 
 impl Runs {
@@ -34,12 +34,12 @@ impl Drop for Runs {
     }
 }
 
-/// Asks for an end once so much of the run is over, and has the native codes.
+/// Stops the run after a while and uses native exit codes.
 #[derive(Default)]
 struct Conductor {
     stop: Option<(StopHandle, Cause)>,
     window: RecentIntervals,
-    /// Requests that ended, as the window had them when the first interval was over.
+    /// Finished requests in the window after the first interval.
     seen: Option<u64>,
     order: Vec<&'static str>,
 }
@@ -130,7 +130,7 @@ fn two_runs_in_one_process_and_the_second_is_stopped_with_a_cause() {
     let run = Run::find(&runs.0, "last").unwrap();
     assert_eq!(run.manifest.state, RunState::Complete);
     assert_eq!(analysis::summarise(&run).requests.issued, 50);
-    // On a machine without a free moment a measurement may be invalid, and the code says so.
+    // A busy machine may make the measurement invalid.
     assert!([exit::PASS, exit::INVALID].contains(&code), "{code}");
 
     let stop = StopHandle::default();

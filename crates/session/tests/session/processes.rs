@@ -1,4 +1,4 @@
-//! One run in several real processes: each is this test's binary again, which is told its part on its standard input.
+//! One run in several processes: each is this test's binary, with its part on standard input.
 
 use std::{
     io::{Read, Write},
@@ -23,7 +23,8 @@ use session::{Coordinator, Job, RunPartOrder, divide, prepare};
 
 use crate::{Conductor, Runs, at_a_rate, voice};
 
-/// Requests that nobody sends, by users that whoever drives them has dealt out: of process `n`, ten for each process up to it.
+/// A driver that assigns users itself and sends nothing: process `n` gets ten for each process up
+/// to it.
 struct Dealt(u64);
 
 impl Driver for Dealt {
@@ -52,7 +53,7 @@ impl Driver for Dealt {
     }
 }
 
-/// The same job in each process; `number` is the process's, of a test whose users are dealt out.
+/// The job of each process; `number` is set if users are assigned.
 fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
     let mut plan: Plan = at_a_rate(target, seconds);
     let mut options = EngineOptions {
@@ -67,7 +68,7 @@ fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
     Job::new("run", plan, options)
 }
 
-/// What a process is told.
+/// Input of a process.
 type Told = (RunPartOrder, String, u64, bool);
 
 #[test]
@@ -75,7 +76,7 @@ type Told = (RunPartOrder, String, u64, bool);
 fn one_process() {
     let mut reported = String::new();
     std::io::stdin().read_to_string(&mut reported).unwrap();
-    // Nobody has started it who had anything to say.
+    // Not started by the test.
     let Ok((part, target, seconds, dealt)) = serde_json::from_str::<Told>(&reported) else {
         return;
     };
@@ -84,7 +85,7 @@ fn one_process() {
     ready.unwrap().run(&mut Conductor::default()).unwrap();
 }
 
-/// Processes that end when this goes.
+/// Processes that are killed on drop.
 struct Processes(Vec<Child>);
 
 impl Processes {
@@ -150,7 +151,7 @@ fn processes_share_arrivals_and_one_finishes_for_all() {
     assert_eq!((arrivals.planned, arrivals.started), (Some(50), 50));
     assert_eq!((summary.requests.ok, ended.run.processes.len()), (50, 3));
     assert!(summary.notes.is_empty(), "{:?}", summary.notes);
-    // The machine is looked at once, not by each of them.
+    // The coordinator alone samples the machine.
     let series = &ended.run.server.series;
     assert!(!series.is_empty() && series.iter().all(|series| series.source == "host"));
     let mut door = Conductor::default();
@@ -188,7 +189,6 @@ fn whoever_deals_out_users_takes_on_a_process_more_and_names_what_is_not_in_the_
     assert_eq!((summary.requests.issued, run.processes.len()), (60, 3));
     assert_eq!(summary.notes, ["the fourth is somebody else's"]);
     let measurement = summary.measurement.unwrap();
-    // A machine that is late makes it worse, and leaves the reason there.
     assert_ne!(measurement.verdict, "VALID");
     assert!(measurement.reasons.contains(&summary.notes[0]));
 }
@@ -227,17 +227,18 @@ fn killed_process_is_named_and_what_it_may_have_sent_is_unknown() {
             .line()
             .contains("1 of 2 processes did not carry out their part")
     );
-    // Whoever reads the record later is told the same.
+    // Later readers get the same results.
     let again = Run::find(&runs.0, "last").unwrap();
     assert_eq!(again.lost().count(), 1);
 }
 
-/// Until the record of this part tells of arrivals: a process that comes late writes intervals in which nothing was due to be started yet.
+/// Waits for arrivals in the record of this part; a late process first records intervals without
+/// arrivals.
 fn until_arrivals_are_told(part: &Path) {
     let until = clock::monotonic_ns() + 30 * SECOND;
     while clock::monotonic_ns() < until {
         let counters = std::fs::read_to_string(part.join("counters.jsonl")).unwrap_or_default();
-        // A line that is being written is not yet one.
+        // The last line may be incomplete.
         let lines = counters
             .lines()
             .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());

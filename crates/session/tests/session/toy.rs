@@ -1,5 +1,5 @@
-//! A protocol and a front door that the house does not know, built outside of it: what docs/how-to/extend-loadline.md names, and nothing else. If
-//! this no longer compiles, that page is no longer true.
+//! A protocol and a front end built only with what docs/how-to/extend-loadline.md names. If this
+//! does not compile, that page is wrong.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -32,9 +32,10 @@ use session::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-// ---- the protocol: one line out, one line in ------------------------------------------------------------------------------
+// The protocol: one line out, one line in.
 
-/// Sends `TOPIC\n` at each arrival over one connection, and waits for a line. One driver per worker.
+/// Sends `TOPIC\n` at each arrival over one connection, and waits for a line. One driver per
+/// worker.
 struct Ping {
     schedule: Schedule,
     to: SocketAddr,
@@ -52,7 +53,6 @@ impl Driver for Ping {
                 if slept.await.is_err() {
                     break;
                 }
-                // A name that nobody knew before the run.
                 let topic = format!("topic/{}", arrival.number % 2);
                 ping(&worker, &mut stream, &topic, arrival.intended_ns).await;
             }
@@ -104,7 +104,7 @@ async fn ping(
     worker.record(&sample, String::new);
 }
 
-// ---- the front door: a file, a command, a report of its own ---------------------------------------------------------------
+// The front end: a file, a command, a report.
 
 /// Reads `.ping` files: `ADDRESS RATE SECONDS`.
 struct Files;
@@ -207,7 +207,6 @@ impl FrontEnd for Toy {
     }
 }
 
-/// One run behind it.
 #[derive(Default)]
 struct Pinged {
     intervals: usize,
@@ -234,7 +233,7 @@ impl RunObserver for Pinged {
     }
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         assert!(self.intervals > 0);
-        // Its tool has an idea of its own of what a success is.
+        // The front end has its own definition of success.
         if outcome.summary.requests.ok == outcome.summary.requests.issued {
             exit::PASS
         } else {
@@ -243,9 +242,9 @@ impl RunObserver for Pinged {
     }
 }
 
-// ---- and a run through it ------------------------------------------------------------------------------------------------
+// A run through it.
 
-/// Answers each line of one connection; counts them.
+/// Answers and counts the lines of one connection.
 fn server() -> (SocketAddr, Arc<Mutex<u64>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -273,7 +272,7 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
     let file = folder.0.join("test.ping");
     std::fs::write(&file, format!("{address} 50 1")).expect("a file");
 
-    // The line that the command line has for it.
+    // How the command line registers it.
     let doors: [&dyn FrontEnd; 1] = [&Toy {
         runs: runs.0.clone(),
     }];
@@ -293,7 +292,7 @@ fn a_protocol_and_a_door_from_outside_come_to_a_report() {
     let summary = analysis::summarise(&run);
     assert_eq!((summary.requests.issued, summary.requests.ok), (50, 50));
     assert_eq!(*counted.lock().expect("no panic"), 50);
-    // Names that came up while it ran have rows, and the row of all is their sum although none of them is HTTP.
+    // Labels that appeared during the run have rows, and the total is their sum.
     let rows: Vec<(&str, u64)> = summary
         .labels
         .iter()

@@ -1,4 +1,4 @@
-//! The policy Aggregation: one number per node and window, windows being aligned to UTC; seen once the window is over.
+//! Policy Aggregation: a number per node and window, aligned to UTC, visible after the window.
 
 use super::{
     config::AggregateFunction,
@@ -11,7 +11,6 @@ pub(crate) struct Aggregation {
     function: AggregateFunction,
     open: Option<OpenWindow>,
     fresh: Vec<ClosedWindow>,
-    /// Oldest first.
     pub seen: Vec<ClosedWindow>,
 }
 
@@ -73,7 +72,6 @@ impl Aggregation {
         open.most = open.most.max(number);
     }
 
-    /// Computes the window that is open, if it is over.
     pub fn close(&mut self, rules: RuleSet, now_ms: u64) {
         let window_ms = self.window_ms;
         let is_over = |open: &mut OpenWindow| now_ms >= open.start_ms + window_ms;

@@ -1,10 +1,9 @@
-//! What a pipe is told to do, read from its YAML and checked as the platform does: what does not fit together is refused with one line.
+//! Configuration of a pipe, from YAML, validated as by the platform.
 
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::yaml;
 
-/// A pipe's configuration.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
@@ -15,7 +14,6 @@ pub(crate) struct Config {
     pub processing_policy: Policy,
 }
 
-/// When it works.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ActivePeriod {
@@ -41,7 +39,6 @@ pub(crate) enum Period {
     DateRange,
 }
 
-/// What messages are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum Input {
     Text,
@@ -57,7 +54,6 @@ impl Input {
     }
 }
 
-/// Which messages pass.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Filters {
@@ -72,11 +68,11 @@ pub(crate) struct Filters {
     pub threshold_min: Option<i64>,
     #[serde(default)]
     pub threshold_max: Option<i64>,
-    /// Seconds between messages that pass; 0: none.
+    /// 0 disables.
     pub max_rate: u32,
     #[serde(default)]
     pub last_unique_check: bool,
-    /// Bytes; 0: any.
+    /// 0 means any.
     pub max_size: usize,
 }
 
@@ -100,7 +96,6 @@ pub(crate) enum Threshold {
     Range,
 }
 
-/// What becomes of those that pass.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Transformations {
@@ -127,7 +122,6 @@ pub(crate) struct Policy {
     pub aggregation_functions: Option<AggregateFunction>,
 }
 
-/// What is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum PolicyKind {
     LastValue,
@@ -155,13 +149,11 @@ impl AggregateFunction {
     }
 }
 
-/// Seconds that a window may have.
 const WINDOWS_S: [u32; 14] = [
     60, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 14400, 21600, 28800, 43200, 86400,
 ];
 
 impl Config {
-    /// Reads one.
     pub fn read(text: &str) -> Result<Config, String> {
         let document = yaml::read(text)?;
         let config: Config = serde_json::from_value(document).map_err(|error| error.to_string())?;
@@ -169,7 +161,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What a node does before it was told anything.
+    /// Default of a new node.
     pub fn of_the_house() -> Config {
         Config {
             active_period: ActivePeriod {

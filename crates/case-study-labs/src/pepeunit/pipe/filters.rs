@@ -1,5 +1,4 @@
-//! Whether a message goes through a pipe, and what becomes of it: period, filters, transformations, in this order. Pure but for what a
-//! node remembers of the message before.
+//! Filters and transforms a message: period, filters, transformations, in this order.
 
 use super::{
     config::{
@@ -8,14 +7,14 @@ use super::{
     rules::{BrokenRule, RuleSet},
 };
 
-/// What a node remembers.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
     passed_ms: Option<u64>,
     last: Option<String>,
 }
 
-/// What came through, or which rule held it back.
+///
+/// # Errors The rule that dropped it.
 pub(crate) fn pass(
     config: &Config,
     rules: RuleSet,
@@ -76,7 +75,6 @@ fn is_active(period: &ActivePeriod, now_ms: u64) -> bool {
     }
 }
 
-/// The number that a message is, where numbers are wanted.
 fn number(filters: &Filters, text: &str) -> Result<Option<f64>, &'static str> {
     if filters.type_input_value == Input::Text {
         return Ok(None);
@@ -124,7 +122,7 @@ fn turned(how: &Transformations, rules: RuleSet, text: &str, number: f64) -> Str
         (None, Some(decimals)) => format!("{number:.decimals$}"),
         (Some(ratio), decimals) => {
             let decimals = decimals.unwrap_or(6);
-            // Six decimals first, as the platform has it.
+            // Six decimals first, as on the platform.
             let six = format!("{:.6}", number * ratio);
             let six = six.parse::<f64>().unwrap_or(number * ratio);
             format!("{six:.decimals$}")
@@ -132,7 +130,7 @@ fn turned(how: &Transformations, rules: RuleSet, text: &str, number: f64) -> Str
     }
 }
 
-/// A part of a text as Python cuts it.
+/// As Python slices.
 fn sliced(how: &Transformations, rules: RuleSet, text: &str) -> String {
     if rules.lacks(BrokenRule::TransformSlice) {
         return text.to_owned();

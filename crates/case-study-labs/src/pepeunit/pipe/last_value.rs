@@ -1,11 +1,10 @@
-//! The policy LastValue: a node's newest value, seen when it was flushed.
+//! Policy LastValue: the newest flushed value.
 
 use super::rules::{BrokenRule, RuleSet};
 
 #[derive(Debug, Default)]
 pub(crate) struct LastValue {
     fresh: Option<(String, u64)>,
-    /// The value, and when it came.
     pub seen: Option<(String, u64)>,
 }
 

@@ -1,5 +1,5 @@
-//! A node's pipe: what comes in is filtered, turned and kept by one of four policies, and becomes visible when it is flushed. A state
-//! machine over the platform's time in milliseconds; it reads no clock and knows neither MQTT nor REST.
+//! A node's pipe: filters, transforms and stores messages by one of four policies; visible after a
+//! flush. A state machine on the platform's time in milliseconds.
 
 mod aggregation;
 pub(super) mod config;
@@ -22,7 +22,7 @@ use n_records::NRecords;
 use rules::RuleSet;
 use time_window::TimeWindow;
 
-/// How often a pipe puts its house in order, in milliseconds of the platform's time.
+/// Maintenance intervals.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turns {
     pub flush_ms: u64,
@@ -43,12 +43,10 @@ pub(crate) struct Pipe {
     pub counts: PipeCounts,
 }
 
-/// What a pipe counts for itself.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct PipeCounts {
     pub came: u64,
     pub passed: u64,
-    /// By the rule that held them back.
     pub filtered: BTreeMap<&'static str, u64>,
 }
 
@@ -60,7 +58,7 @@ enum PipeState {
     Aggregation(Aggregation),
 }
 
-/// A buffer of so many rows is flushed at once.
+/// Rows that trigger a flush.
 const FULL: usize = 1000;
 
 impl Pipe {
@@ -97,7 +95,6 @@ impl Pipe {
         self.config.processing_policy.kind
     }
 
-    /// A message comes in.
     pub fn take(&mut self, payload: &[u8], now_ms: u64) {
         self.counts.came += 1;
         let passed = filters::pass(&self.config, self.rules, &mut self.before, payload, now_ms);
@@ -127,7 +124,6 @@ impl Pipe {
         }
     }
 
-    /// Does what was due by now: windows close, buffers are flushed, what is too much or too old goes.
     pub fn go_on(&mut self, now_ms: u64) {
         if now_ms >= self.flushed_ms + self.turns.flush_ms {
             self.flush(now_ms);
@@ -156,7 +152,6 @@ impl Pipe {
         }
     }
 
-    /// The newest value and when it came, of LastValue.
     pub fn last(&self) -> Option<(&str, u64)> {
         match &self.kept {
             PipeState::Last(last) => last.seen.as_ref().map(|(state, at)| (state.as_str(), *at)),
@@ -164,7 +159,6 @@ impl Pipe {
         }
     }
 
-    /// How many rows there are to be seen, and some of them, newest first, as the platform shows them.
     pub fn rows(&self, node: &str, offset: usize, limit: usize) -> (usize, Vec<Value>) {
         let input = self.config.filters.type_input_value.name();
         match &self.kept {
@@ -222,7 +216,6 @@ fn page<'a, T: 'a>(
     rows.skip(offset).take(limit).map(row).collect()
 }
 
-/// A moment as the platform writes it.
 pub(super) fn moment(ms: u64) -> String {
     let at = jiff::Timestamp::from_millisecond(i64::try_from(ms).unwrap_or(i64::MAX));
     at.map(|at| format!("{at:.3}")).unwrap_or_default()

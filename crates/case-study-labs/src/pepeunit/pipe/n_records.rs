@@ -1,4 +1,4 @@
-//! The policy NRecords: a node's newest records, seen when they were flushed; what is too much goes at the next cleaning.
+//! Policy NRecords: the newest flushed records; excess ones go at the next cleaning.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,6 @@ use super::rules::{BrokenRule, RuleSet};
 pub(crate) struct NRecords {
     most: usize,
     fresh: Vec<Record>,
-    /// Oldest first.
     pub seen: VecDeque<Record>,
 }
 
@@ -27,7 +26,6 @@ impl NRecords {
         }
     }
 
-    /// How many are kept, as each record says.
     pub fn most(&self, rules: RuleSet) -> usize {
         if rules.lacks(BrokenRule::NRecordsCount) {
             return self.most + 1;

@@ -1,4 +1,4 @@
-//! The policy TimeWindow: a row per message, seen when it was flushed, until its window is over and a while more.
+//! Policy TimeWindow: a row per message, visible after a flush until some time after its window.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,6 @@ pub(crate) struct TimeWindow {
     window_ms: u64,
     taken: u64,
     fresh: Vec<WindowRow>,
-    /// Oldest first.
     pub seen: VecDeque<WindowRow>,
 }
 
@@ -54,7 +53,7 @@ impl TimeWindow {
         self.seen.extend(self.fresh.drain(..));
     }
 
-    /// Rows go when they have been over for a while: expiry is lazy.
+    /// Expiry is lazy.
     pub fn clean(&mut self, now_ms: u64, lazy_ms: u64) {
         while self
             .seen

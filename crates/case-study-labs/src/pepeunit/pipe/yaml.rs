@@ -1,9 +1,8 @@
-//! A small document of YAML as JSON: mappings, lists, scalars as YAML 1.2 resolves them. No anchors, no tags, one document.
+//! A small YAML subset: maps, lists, scalars. No anchors or tags.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
-/// Containers within containers.
 const DEEPEST: usize = 16;
 
 enum Open {
@@ -11,7 +10,6 @@ enum Open {
     Mapping(Map<String, Value>, Option<String>),
 }
 
-/// Reads it.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut open: Vec<Open> = Vec::new();
     let mut whole = None;

@@ -1,5 +1,3 @@
-//! The lab `fhir`: create, read, update, delete, and every refusal with its OperationOutcome; searches have a file of their own.
-
 mod search;
 
 use lab::{Lab, LabOptions};
@@ -232,7 +230,6 @@ fn refuses_with_an_outcome() {
             .header("allow"),
         Some("GET,HEAD,PUT,DELETE")
     );
-    // One byte over the limit: the lab reads it all before it refuses, so the answer cannot be lost in a reset.
     let huge = " ".repeat((2 << 20) + 1);
     let mut other = connect(&lab);
     assert_outcome(&other.request("POST", PATIENTS, &huge), 413);
@@ -277,7 +274,6 @@ fn a_seed_gives_the_same_ids_and_a_file_keeps_its_patients() {
     let mut client = connect(&memory);
     assert_eq!(create(&mut client, "A", &[])["id"], a["id"]);
     assert_eq!(create(&mut client, "B", &[])["id"], b["id"]);
-    // A client has taken the seed's first id for its own, so the second is drawn.
     let other = Lab::start_from(
         case_study_labs::LABS,
         "fhir",

@@ -1,12 +1,9 @@
-//! Search by name: what matches, in which order, how many at a time, and what a bundle says about it.
-
 use serde_json::json;
 
 use super::{FHIR_JSON, PATIENTS, assert_outcome, connect, create};
 use crate::client::Client;
 use crate::start;
 
-/// Total and families of the page.
 pub fn search(client: &mut Client, query: &str) -> (u64, Vec<String>) {
     let answer = client.get(&format!("{PATIENTS}{query}"));
     assert_eq!(

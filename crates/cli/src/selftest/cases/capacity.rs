@@ -1,5 +1,4 @@
-//! Whether a search finds the load line where the closed form has it, and its interval holds it: searches of simulated services, nothing
-//! is sent.
+//! Searches of simulated services: answers and intervals against known load lines.
 
 use std::thread;
 
@@ -9,13 +8,13 @@ use decisions::find::simulated::{
 
 use super::super::{Assertion, Depth};
 
-/// The share of intervals that hold the load line, at least: what the interval claims.
+/// Minimum coverage of intervals.
 const COVERED: f64 = 0.95;
-/// The error of half of the answers, at most.
+/// Maximum median error.
 const ERROR: f64 = 0.03;
-/// The share of searches of a service that gets slower which have no answer, at least.
+/// Minimum share of drifting searches without an answer.
 const DRIFTS: f64 = 0.8;
-/// A search by default: the seconds of all of it, and of a probe.
+/// Default search: seconds in total, and per probe.
 const USUAL: (f64, f64) = (300.0, 15.0);
 
 pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
@@ -38,7 +37,7 @@ pub fn load_lines(depth: Depth) -> Result<Vec<Assertion>, String> {
             holds: found.covered as u64 >= least,
         });
     }
-    // A pool without chance has no closed form: it is found where it is full.
+    // The deterministic pool has no closed form: it is found where it is full.
     let name = format!("{}: {}/s", FULL_POOL.name, FULL_POOL.load_line);
     findings.push(near(&name, &searches(&FULL_POOL, 10)));
     let slowing = searches(&SLOWING, depth.searches);
@@ -66,14 +65,13 @@ fn near(name: &str, found: &SearchStatistics) -> Assertion {
     }
 }
 
-/// So many of the intervals must hold the truth. Of a thousand the share itself is asked for; of fewer, as many as intervals that hold it
-/// in just that share have in 97.5 of 100 batteries: below that is no chance.
+/// Minimum coverage count: the share itself for a thousand, otherwise the 2.5 % quantile.
 fn least(searches: u64) -> u64 {
     if searches >= 1_000 {
         return (COVERED * searches as f64).ceil() as u64;
     }
     let n = searches as f64;
-    // The binomial distribution, from none up.
+    // Binomial distribution, from 0.
     let mut share = (1.0 - COVERED).powf(n);
     let (mut below, mut count) = (share, 0);
     while below <= 0.025 && count < searches {
@@ -91,7 +89,7 @@ mod tests {
 
     #[test]
     fn of_few_searches_fewer_intervals_must_hold_the_truth() {
-        // From tables of the binomial distribution.
+        // From binomial tables.
         assert_eq!([25, 100, 1_000].map(least), [21, 90, 950]);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether runs that are alike are told apart by chance only, and those that are not are: groups of runs that are computed, no run is made.
+//! False positives and detection of comparisons, on computed groups of runs.
 
 use decisions::compare::{
     CONFIDENCE, Change, CompareConfig, FigureOutcome, FigureUnit, one_figure,
@@ -8,17 +8,15 @@ use statistics::outliers;
 
 use super::super::{Assertion, Depth};
 
-/// Comparisons of each kind.
 const COMPARISONS: u64 = 100;
-/// Runs of each side.
 const RUNS: usize = 5;
-/// As much a figure varies from run to run.
+/// Variation between runs.
 const VARIATION: f64 = 0.02;
-/// What the figure is, in nanoseconds: the p99 of a service that takes 100 ms at most.
+/// p99 in nanoseconds.
 const USUAL_NS: f64 = 1e8;
-/// The p99 of a run that was paused for half a minute.
+/// p99 of a run paused for half a minute.
 const PAUSED_NS: f64 = 3e10;
-/// What `loadline compare` asks for unless it is told otherwise, and one figure of it.
+/// Default settings of `loadline compare`.
 const ASKED: CompareConfig = CompareConfig {
     subjects: Vec::new(),
     margin: 0.05,
@@ -67,7 +65,6 @@ fn compared(baseline: &[f64], candidate: &[f64]) -> Result<(Change, FigureOutcom
         .ok_or_else(|| "figures that are known could not be compared".to_owned())
 }
 
-/// Whether it is shown that there is a difference, whichever.
 fn is_different(change: &Change) -> bool {
     change.p.is_some_and(|p| p <= 1.0 - CONFIDENCE)
 }

@@ -1,11 +1,10 @@
-//! Whether a shift in a history of runs is found where it is, and nowhere else: histories that are computed, no run is made.
+//! Detection of shifts in computed histories.
 
 use plan::rng::{Purpose, Rng};
 use statistics::change_points;
 
 use super::super::{Assertion, Depth};
 
-/// What `loadline history` asks for unless it is told otherwise.
 const MARGIN: f64 = decisions::run_index::MARGIN;
 
 pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
@@ -48,7 +47,7 @@ pub fn shifts(_: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-/// Logarithms of a figure that varies by 2 % from run to run, and is higher by 7 % from a run on.
+/// Logarithms with 2 % variation, and 7 % higher from `step` on.
 fn history(seed: u64, runs: usize, step: Option<usize>) -> Vec<f64> {
     let mut random = Rng::keyed(seed, Purpose::Sampling, 0, 0);
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -59,7 +58,7 @@ fn history(seed: u64, runs: usize, step: Option<usize>) -> Vec<f64> {
     values.collect()
 }
 
-/// A flat history in which each run remembers a share of what the run before it was off by.
+/// A flat history with correlated neighbours.
 fn correlated(seed: u64, runs: usize, memory: f64) -> Vec<f64> {
     let mut value = 0.0;
     let values = history(seed, runs + 50, None).into_iter().map(|new| {

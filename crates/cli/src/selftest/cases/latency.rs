@@ -1,5 +1,4 @@
-//! What the server did to its requests, against what is reported of it: stalls, caps on connections, independent slow requests,
-//! queues.
+//! Reported latency against stalls, connection limits, slow requests and queues of the server.
 
 use super::{
     super::{
@@ -18,9 +17,8 @@ const PERCENTILES: [(f64, &str); 5] = [
     (0.999, "p99.9"),
 ];
 
-/// Every percentile against the value computed from the server's own log. What a witness saw on the generator's core may lie
-/// between the two: where the answers to a stall come all at once, one late wake-up is in all of them. A short battery has
-/// shorter stalls, and runs where others work: what it looks for is off by a hundred milliseconds and more.
+/// Percentiles against the server's log, with tolerance for lateness of the machine seen by a
+/// witness.
 fn against_the_log(name: &str, results: &Results, depth: Depth) -> Vec<Assertion> {
     let slack_ms: f64 = if depth.microseconds { 5.0 } else { 20.0 };
     within_of_the_log(name, results, results.worst_wake_ms.max(slack_ms))
@@ -34,7 +32,7 @@ fn within_of_the_log(name: &str, results: &Results, slack_ms: f64) -> Vec<Assert
         results.summary.requests.ok,
     )];
     for (q, percentile) in PERCENTILES {
-        // A percentile with too few samples beyond it is not reported: there is nothing to compare.
+        // Percentiles with too few samples are not reported.
         let measured = results.response_ms(q);
         if measured.is_nan() {
             continue;
@@ -67,7 +65,7 @@ pub fn stall_of_three_seconds(depth: Depth) -> Result<Vec<Assertion>, String> {
     stall(depth, 3.0)
 }
 
-/// Seconds between stalls: a short battery has shorter ones, so that there is more than one to see.
+/// Seconds between stalls, so that a short battery has several.
 fn period(depth: Depth) -> f64 {
     if depth.seconds >= 20 {
         10.0
@@ -94,17 +92,15 @@ fn stall(depth: Depth, seconds: f64) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// Quantile(q) = S − (1−q) × D / n × (1 − λ / μ), for n stalls of length S that ended within D seconds, arrivals at rate λ and
-/// a backlog that is worked off at rate μ: everyone who arrived in a stall waited for its end and then for the backlog. Without
-/// a cap the server releases all at once, and the last factor is 1. What the machine did to the server outside its stalls is in
-/// the server's log, and no closed form knows of it: it moves the bounds, not the figure. A machine that was late itself
-/// has no closed form.
+/// Quantile(q) = S − (1−q) × D / n × (1 − λ / μ) for n stalls of length S within D seconds, arrival
+/// rate λ, drain rate μ: arrivals in a stall wait for its end and the backlog. Uncapped, the last
+/// factor is 1. Other delays of the server come from its log and widen the bounds.
 fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<Assertion> {
     let zero = results.run.manifest.start.monotonic_ns;
     let end = zero + experiment.seconds * 1_000_000_000;
     let stalls = &results.truth.stalls;
     let whole = |(begin, stop): &(u64, u64)| *begin >= zero && *stop <= end;
-    // A stall that the run's end cuts off belongs to no closed form.
+    // A stall cut off by the end has no closed form.
     if stalls.iter().all(|stall| !whole(stall))
         || stalls.iter().any(|stall| !whole(stall) && stall.0 < end)
     {
@@ -140,7 +136,7 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<As
         let (low, high) = (low - slack(low) - hold_up, high + slack(high) + hold_up);
         Assertion::between(what, low, high, measured).excused(results.machine_was_late)
     };
-    // Uncapped, everyone in a stall waits for half of it on the average: S² / 2 per stall and second of arrivals.
+    // Uncapped, the mean wait in a stall is half of it: S² / 2 per stall and second of arrivals.
     let mean = length * length / 2.0 * number / duration_ms + results.service_s() * 1e3;
     let of_all = within(
         format!("{name}mean, closed form"),
@@ -163,13 +159,13 @@ fn closed_form(name: &str, results: &Results, experiment: &Experiment) -> Vec<As
     percentiles.chain(uncapped).collect()
 }
 
-/// A request that waited longer than this outside a stall and its backlog met something that no closed form knows of.
+/// Waits above this outside of stalls are disturbances.
 const DISTURBED_NS: u64 = 5_000_000;
 
-/// How the server worked off what had waited for the ends of its stalls, by its own log.
+/// How the server drained backlogs after stalls, from its log.
 struct Backlog {
     per_second: f64,
-    /// When each was worked off.
+    /// When each was drained.
     ends: Vec<u64>,
     longest_gap_ms: f64,
 }
@@ -200,11 +196,11 @@ impl Backlog {
     }
 }
 
-/// Requests that met neither a stall nor its backlog and waited all the same.
+/// Requests that waited outside of stalls and backlogs.
 struct Disturbed {
     /// Of all requests.
     share: f64,
-    /// What they add to the mean of all.
+    /// Contribution to the overall mean.
     mean_ms: f64,
 }
 
@@ -241,7 +237,7 @@ pub fn caps(depth: Depth) -> Result<Vec<Assertion>, String> {
         connections,
         ..Experiment::default()
     };
-    // Side by side: the same machine at the same moment.
+    // Concurrently, on one machine.
     let running =
         [(Some(2), "2: "), (Some(10), "10: "), (None, "any: ")].map(|(connections, name)| {
             let experiment = experiment(connections);
@@ -265,7 +261,7 @@ pub fn independent_slow(depth: Depth) -> Result<Vec<Assertion>, String> {
     };
     let results = experiment.run()?;
     let mut findings = against_the_log("", &results, depth);
-    // What a short battery runs beside may cost milliseconds; had the slow ones slowed down the others, it would be hundreds.
+    // Disturbances cost milliseconds; slow requests that delay others would cost hundreds.
     let undisturbed_ms = if depth.microseconds { 2.0 } else { 10.0 };
     findings.push(Assertion::at_most(
         "p50",
@@ -302,7 +298,7 @@ pub fn exponential(depth: Depth) -> Result<Vec<Assertion>, String> {
         });
         p99.push(results.response_ms(0.99));
     }
-    // In theory 9.21 against 5.78 ms. What one run shows lies around it; that the one is clearly above the other does not.
+    // Theory: 9.21 and 5.78 ms. One run varies, but the order must hold.
     findings.push(Assertion {
         what: "p99, Poisson above even".into(),
         expected: "yes".into(),

@@ -1,4 +1,4 @@
-//! Whether both ledgers add up, and to the server's counts, when things go wrong.
+//! Ledgers under failures: they add up, and match the server's counts.
 
 use super::{
     super::{
@@ -32,7 +32,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
         unanswered,
         class(&never, "timeout"),
     ));
-    // A percentile among requests without an answer is a lower bound.
+    // Among unanswered requests a percentile is a lower bound.
     findings.push(Assertion::same(
         "never answered: p90 is at least the time-out",
         true,
@@ -70,7 +70,7 @@ pub fn ledgers(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// A generator that is kept from running past the end of its load never sends the rest, and says so.
+/// A generator stopped past the end of its load reports the unsent rest.
 fn overrun() -> Result<Vec<Assertion>, String> {
     let experiment = Experiment {
         rate: 500,

@@ -1,5 +1,3 @@
-//! The cases of the battery.
-
 mod capacity;
 mod comparisons;
 mod history;
@@ -12,7 +10,6 @@ mod verdicts;
 
 use super::Case;
 
-/// All cases, in the order in which they run.
 pub const ALL: &[Case] = &[
     Case {
         id: "T1",

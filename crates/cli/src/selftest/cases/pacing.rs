@@ -1,4 +1,4 @@
-//! Whether arrivals come when they should, and whether histograms hold what they are given.
+//! Timing of arrivals, and content of histograms.
 
 use super::super::{
     Assertion, Depth,
@@ -10,7 +10,7 @@ use super::super::{
 pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
     let mut findings = Vec::new();
     for rate in [1_000, 10_000] {
-        // The bare loop waits awake for each deadline, and so does a worker without slack.
+        // Both the bare loop and a worker without slack spin before each deadline.
         let pairs = Pairs::measure(rate, "0", depth)?;
         let seconds = pairs.seconds * pairs.runs.len() as u64;
         let count = pairs.runs.iter().map(|run| run.count).sum::<u64>();
@@ -19,8 +19,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
             rate * seconds,
             count,
         ));
-        // A short run is over before a single hiccup of the machine has become a thousandth of it, and a busy machine may not
-        // have a core for ten thousand a second; that all of them come is asked of it nevertheless.
+        // Short runs and busy machines may be less exact, but all arrivals must come.
         let tolerance = if depth.microseconds { 0.001 } else { 0.01 };
         if depth.microseconds || rate == 1_000 {
             findings.push(actual_rate(&pairs, rate, tolerance));
@@ -33,7 +32,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
         }
         let p50 = pairs.median_bare(0.5);
         if !depth.microseconds && rate == 1_000 {
-            // Half a millisecond at the median is no noise on any machine: it would be another kind of timer.
+            // Half a millisecond at the median indicates a wrong timer.
             let what = format!("{rate}/s: lateness p50, coarsely");
             findings.push(Assertion::at_most(
                 what,
@@ -61,7 +60,7 @@ pub fn pacing(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// The default slack adds itself to the lateness and nothing else.
+/// The default slack adds only itself to the lateness.
 fn with_slack(depth: Depth) -> Result<Assertion, String> {
     let pairs = Pairs::measure(10_000, "100us", depth)?;
     Ok(Assertion::at_most(
@@ -71,16 +70,14 @@ fn with_slack(depth: Depth) -> Result<Assertion, String> {
     ))
 }
 
-/// Runs and bare loops in turns: what disturbs the machine for a moment disturbs one of them, and the medians are of the others.
+/// Runs and bare loops alternate, and medians exclude disturbances.
 struct Pairs {
-    /// Length of each.
     seconds: u64,
     runs: Vec<Paced>,
-    /// Lateness of each bare loop, sorted, in nanoseconds.
+    /// Sorted, in nanoseconds.
     bare: Vec<Vec<u64>>,
 }
 
-/// What is asked of one run.
 struct Paced {
     count: u64,
     rate: f64,
@@ -91,7 +88,7 @@ struct Paced {
 
 impl Pairs {
     fn measure(rate: u64, pacing_slack: &'static str, depth: Depth) -> Result<Pairs, String> {
-        // At the lower rate a hundredth of a run is soon a handful of requests, and the run's own beginning most of them.
+        // At the lower rate the start of a run has more weight.
         let (number, seconds) = match (depth.microseconds, rate) {
             (false, _) => (1, 2),
             (true, 10_000..) => (5, 2),
@@ -103,7 +100,7 @@ impl Pairs {
             let results = Experiment {
                 rate,
                 seconds,
-                // As many as a URL gets. A connection of its own for each arrival would measure what connecting costs.
+                // As for a URL. A connection per arrival would measure connecting.
                 connections: Some(100),
                 witness: false,
                 pacing_slack,
@@ -129,7 +126,6 @@ impl Pairs {
         median(self.runs.iter().map(of).collect())
     }
 
-    /// Of the bare loops' quantiles, in milliseconds.
     fn median_bare(&self, q: f64) -> f64 {
         let loops = self.bare.iter();
         median(loops.map(|loops| quantile(loops, q) as f64 / 1e6).collect())
@@ -141,7 +137,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The rate between the first and the last arrival, by the server's log.
+/// Between first and last arrival, from the server's log.
 fn rate_at_server(results: &Results) -> f64 {
     let arrivals = || results.truth.requests.values().map(|(arrival, _)| *arrival);
     let (first, last) = (arrivals().min().unwrap_or(0), arrivals().max().unwrap_or(0));
@@ -158,8 +154,8 @@ fn actual_rate(pairs: &Pairs, rate: u64, tolerance: f64) -> Assertion {
     }
 }
 
-/// How much later against the plan the last tenth of the requests came to the server than the first tenth, in milliseconds: by
-/// the least delayed of each, so that a hiccup of the machine does not count and a schedule that slips a little each time does.
+/// Delay of the last tenth relative to the first, by the least delayed of each, in milliseconds:
+/// shows a slipping schedule, not a hiccup.
 fn drift_ms(results: &Results) -> f64 {
     let delays = results.delays();
     let tenth = (delays.len() / 10).max(1);
@@ -172,7 +168,7 @@ fn drift_ms(results: &Results) -> f64 {
     }
 }
 
-/// Lateness of a loop that does nothing but wait, sorted: what this machine can do at this moment.
+/// Sorted lateness of a waiting loop: the limit of this machine.
 pub fn bare_loop(rate: u64, seconds: u64) -> Vec<u64> {
     let _core = OnCore::number(1);
     let mut lateness = engine::clock::bare_timer_loop(1_000_000_000 / rate, rate * seconds);

@@ -1,5 +1,4 @@
-//! Whether a sweep over users finds the peak that a law of scaling has, tells of none where it has none, and knows a pool: levels that are
-//! computed or simulated, nothing is sent.
+//! Sweeps on computed or simulated levels: peak, no peak, pool.
 
 use decisions::find::{
     simulated::POOL,
@@ -10,12 +9,11 @@ use statistics::Law;
 
 use super::super::{Assertion, Depth};
 
-/// Sweeps of each kind.
 const SWEEPS: u64 = 100;
 const USERS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0];
-/// As much a level is off.
+/// Relative noise of levels.
 const NOISE: f64 = 0.02;
-/// A law whose throughput peaks, and one whose does not.
+/// A law with a peak, and one without.
 const PEAKS: Law = Law {
     one: 100.0,
     serial: 0.05,
@@ -25,9 +23,9 @@ const GROWS: Law = Law {
     crosstalk: 0.0,
     ..PEAKS
 };
-/// Users at the peak, and what they get: √((1 − s) / k), and the law there.
+/// Users and throughput at the peak: √((1 − s) / k), and the law there.
 const PEAK: (f64, f64) = (21.8, 739.8);
-/// What eight places that take 50 ms each do at most.
+/// Eight slots of 50 ms.
 const PLATEAU: f64 = 160.0;
 
 pub fn peaks(_: Depth) -> Result<Vec<Assertion>, String> {
@@ -55,7 +53,7 @@ pub fn peaks(_: Depth) -> Result<Vec<Assertion>, String> {
 }
 
 pub fn pool_of_eight(_: Depth) -> Result<Vec<Assertion>, String> {
-    /// Levels of a sweep, up to 24 users, and for how long each counts.
+    /// Levels up to 24 users, and their duration.
     const LEVELS: usize = 9;
     const COUNTED_S: f64 = 15.0;
     let levels: Vec<(f64, f64)> = (0..LEVELS)

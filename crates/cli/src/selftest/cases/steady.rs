@@ -1,5 +1,4 @@
-//! Whether a service that warms up, drifts, shifts, stays as it is or is overloaded is told to do so: runs that are computed, second by
-//! second, nothing is sent.
+//! Steady-state results of computed runs: warm-up, drift, shift, steady, overload.
 
 use analysis::steady::{
     Behaviour, Steady,
@@ -9,7 +8,7 @@ use plan::units::SECOND;
 
 use super::super::{Assertion, Depth};
 
-/// Runs of each kind that has to be told every time, and of the one that may seem otherwise now and then.
+/// Runs of each kind.
 const RUNS: u64 = 20;
 const FLAT: u64 = 40;
 const TWO_MINUTES: u64 = 120;
@@ -65,7 +64,7 @@ pub fn courses(_: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-/// In how many runs of this course something is told.
+/// Number of runs with this result.
 fn count(
     runs: u64,
     seconds: u64,

@@ -1,4 +1,4 @@
-//! Whether the measurement verdict finds out what is wrong with the generator, and nothing else.
+//! Whether the measurement verdict detects generator faults, and only those.
 
 use super::super::{
     Assertion, Depth,
@@ -55,7 +55,7 @@ pub fn verdicts(depth: Depth) -> Result<Vec<Assertion>, String> {
     Ok(findings)
 }
 
-/// A closed loop has no lateness: what the generator lacked shows in by how much it came too late to look around.
+/// A closed loop has no lateness: faults appear as stalls.
 fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
     let (healthy, stolen, neighbours) = depth.closed;
     let closed = Experiment {
@@ -73,7 +73,7 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
         let results = results?;
         Ok(verdict(&results) == "INVALID" && results.exit == Some(4))
     })?;
-    // A busy neighbour on the same core takes what it gets: sometimes little. Where it moved the figures, it must be said.
+    // A neighbour may take little CPU; if figures moved, that must be reported.
     let unsaid = count(neighbours, || {
         let running = closed.start()?;
         let neighbour = Neighbour::on_core(1);
@@ -95,9 +95,9 @@ fn closed_loops(depth: Depth) -> Result<Vec<Assertion>, String> {
     ])
 }
 
-/// A reported p99 this far above the server's own has moved.
+/// Relative deviation of p99 that counts as moved.
 const MOVED: f64 = 0.05;
-/// And by so many milliseconds at least, twice what no verdict is made of.
+/// And at least this many milliseconds.
 const MOVED_MS: f64 = 2.0;
 
 fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<usize, String> {
@@ -108,14 +108,13 @@ fn count(runs: usize, mut run: impl FnMut() -> Result<bool, String>) -> Result<u
     Ok(hits)
 }
 
-/// How many of some runs came out well, of those that say anything.
 #[derive(Default)]
 struct RunVerdicts {
     well: usize,
     decided: usize,
-    /// Runs during which the machine itself was late: they were rightly flagged, and say nothing.
+    /// Runs with a late machine, rightly flagged.
     excused: usize,
-    /// What was said of those that did not come out well.
+    /// Verdicts of other runs.
     blamed: Vec<String>,
 }
 
@@ -136,14 +135,13 @@ impl RunVerdicts {
             what: what.to_owned(),
             expected: self.decided.to_string(),
             measured: format!("{}{remarks}", self.well),
-            // A busy machine is no reason to fail a short battery; a long one must have told something.
+            // A busy machine does not fail a short battery; a long one needs results.
             holds: self.well == self.decided && (self.decided > 0 || !depth.microseconds),
         }
     }
 }
 
-/// Repeats an experiment that should come out well. A run that does not is judged by its witness: if that was late too, the
-/// machine was not healthy, and the run was rightly flagged.
+/// Repeats an experiment. If it fails while the witness was late too, the flag was right.
 fn on_a_healthy_machine(runs: usize, experiment: &Experiment) -> Result<RunVerdicts, String> {
     let mut reported = RunVerdicts::default();
     for _ in 0..runs {
@@ -169,7 +167,6 @@ fn reasons(results: &Results) -> String {
     )
 }
 
-/// That a run on a healthy machine is VALID.
 pub fn validity(name: &str, results: &Results) -> Assertion {
     Assertion::same(format!("{name}measurement"), "VALID", verdict(results))
         .excused(results.machine_was_late)

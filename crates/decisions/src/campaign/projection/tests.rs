@@ -10,7 +10,6 @@ fn scaling(tested: (u32, f64), meant: (u32, f64)) -> Scaling {
     Scaling { tested, meant }
 }
 
-/// What the study of the check-in has asked.
 fn usual() -> Scaling {
     scaling((6, 0.0), (16, 0.35))
 }
@@ -152,7 +151,6 @@ fn the_highest_load_that_was_sustained_counts() {
     assert_eq!(projection(usual(), &rows).estimate.unwrap().held, "0.5x");
 }
 
-/// Why these stages say nothing of what is meant.
 fn refused(scaling: Scaling, rows: &[StageRow]) -> String {
     let reported = projection(scaling, rows);
     assert_eq!(
@@ -228,7 +226,7 @@ fn nothing_is_estimated_that_was_not_measured() {
 #[test]
 fn nothing_is_estimated_far_from_what_was_tested() {
     let rows = half_and_whole();
-    // Four times what was tested is the most, by what is left and by instances.
+    // At most four times the tested capacity, by remaining share and by instances.
     assert!(
         projection(scaling((6, 0.0), (24, 0.0)), &rows)
             .estimate

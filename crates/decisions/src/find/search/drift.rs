@@ -1,48 +1,44 @@
-//! Whether the service changes while it is searched: then there is no load line. Probes near the answer that held and later ones that
-//! failed lower are compared, and what held before is probed again before anything is concluded.
+//! Detects a service that changes during the search. Later failures below earlier successes trigger
+//! a repeated probe.
 
 use statistics::{Movement, Observation, movement};
 
 use super::{ProbeReason, ProbeResult};
 
-/// How much better a moving load line must explain the probes before a level that held is probed again, as a logarithm of likelihoods.
+/// Log-likelihood gain of a moving load line that triggers a repeat.
 const SUSPECTED: f64 = 1.5;
-/// And before the search ends with it.
+/// Gain that ends the search.
 const SURE: f64 = 5.0;
-/// And before a search that is over has no answer because of it.
+/// Gain that withholds the answer of a finished search.
 const LIKELY: f64 = 3.0;
-/// A level that held is probed again after this many long probes in any case.
+/// Long probes after which a held level is always repeated.
 const UNTIL_AGAIN: usize = 5;
-/// Suspicions are checked at most this often, with this many long probes between them.
+/// Maximum repeats for suspicion, and minimum distance.
 const MOST_AGAIN: usize = 5;
 const BETWEEN_AGAIN: usize = 2;
-/// A load line that moved by less than this, in logarithms, is not a drift.
+/// Smaller changes in logarithms are ignored.
 const LEAST: f64 = 0.06;
-/// A service that changed answers less than this share of what it answered before, by more than this many deviations.
+/// Throughput ratio of a changed service, with this many deviations.
 const KEEPS_UP: f64 = 0.95;
 const DEVIATIONS: f64 = 3.5;
-/// Levels that differ by less than this share are the same.
+/// Relative difference of equal levels.
 const SAME_LEVEL: f64 = 0.01;
 
-/// What the probes so far say of a drift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Drift {
-    /// Nothing.
     None,
-    /// Earlier and later probes contradict each other: this level held before and is to be probed again.
+    /// Results contradict each other; this level is to be repeated.
     Suspected {
-        /// The level.
         level: f64,
-        /// Where the search ends now: by how much the load line moved, if that is likely.
+        /// The likely shift, if the search ends now.
         likely: Option<f64>,
     },
-    /// The load line probably moved by this, in logarithms: not enough to end a search, too much for an answer.
+    /// Too uncertain to end a search, too likely for an answer.
     Likely(f64),
-    /// It moved by this.
     Sure(f64),
 }
 
-/// Compares the probes that count, in the order in which they were made.
+/// Compares valid probes in order.
 pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
     let moves = moves(whole, around);
     let moves = moves.filter(|moves| moves.by.abs() >= LEAST && moves.evidence >= SUSPECTED);
@@ -63,7 +59,7 @@ pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
     if let Some(by) = fell {
         return Drift::Sure(by);
     }
-    // Once in every search, and whenever a falling load line explains the probes better than one that stays.
+    // Once per search, and whenever a falling load line fits better.
     let since = again.last().map_or(0, |number| number + 1);
     let count = whole[since..]
         .iter()
@@ -82,8 +78,7 @@ pub(super) fn drift(whole: &[&ProbeResult], around: f64) -> Drift {
     }
 }
 
-/// By how much a service answers less in the probe of this number than where the same level held before, in logarithms; `None` where
-/// it answers as much, within chance.
+/// Drop of throughput compared to the same level before, in logarithms; `None` within chance.
 fn fell_by(whole: &[&ProbeResult], number: usize) -> Option<f64> {
     let rate = |probe: &ProbeResult| {
         let seconds = probe.tallies.first()?.seconds.len() as f64;
@@ -102,7 +97,7 @@ fn fell_by(whole: &[&ProbeResult], number: usize) -> Option<f64> {
 }
 
 impl Drift {
-    /// By how much the load line moved, where a search that is over has no answer because of it.
+    /// The shift of a finished search without an answer.
     pub(super) fn at_the_end(self) -> Option<f64> {
         match self {
             Drift::None => None,
@@ -112,7 +107,7 @@ impl Drift {
     }
 }
 
-/// Each probe near the answer is one sample that held or failed.
+/// Each probe near the estimate is one sample.
 fn moves(whole: &[&ProbeResult], around: f64) -> Option<Movement> {
     let total: f64 = whole.iter().map(|probe| probe.spent_s).sum();
     let mut now = 0.0;
@@ -132,7 +127,7 @@ fn moves(whole: &[&ProbeResult], around: f64) -> Option<Movement> {
     movement(&looks, 0.5, around)
 }
 
-/// The highest level that held in a long probe of which no probe since then, at about this level, has shown what it does now.
+/// The highest held level that later probes have not confirmed.
 fn highest_held(whole: &[&ProbeResult]) -> Option<f64> {
     let held = whole.iter().enumerate().filter(|(number, probe)| {
         let known_now = |other: &&ProbeResult| {

@@ -1,5 +1,5 @@
-//! What probes are worth as evidence: how many independent samples tell as much as what a probe saw of each bound, and what a backlog that
-//! grew says of the probes around it. Where the answer lies, and what is probed next, is not its business.
+//! Evidence of probes: effective number of independent samples, and conclusions from a growing
+//! backlog.
 
 use measure::confidence::inflation_of;
 use plan::mutant::{self, Mutant};
@@ -7,11 +7,11 @@ use statistics::{Observation, Observations};
 
 use super::{ProbeResult, ViolationTally};
 
-/// Probes show only a part of how strongly samples are correlated, because a burst is rare and may be longer than a probe. What they show
-/// counts this many times. Simulated, so that intervals hold the load lines of `simulated::KNOWN` in 95 of 100 searches.
+/// Probes show only part of the correlation, since bursts are rare and long. Simulated, so that
+/// intervals contain the load lines of `simulated::KNOWN` in 95 of 100 searches.
 const DOUBT: f64 = 2.5;
 
-/// The looks of each bound, with as many samples as independent ones would tell as much.
+/// Effective samples of each criterion.
 pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
     let grew = Grew::from_probes(whole);
     let count = whole.iter().map(|probe| probe.tallies.len()).max();
@@ -60,15 +60,14 @@ pub(super) fn bounds(whole: &[&ProbeResult], around: f64) -> Vec<Observations> {
         .collect()
 }
 
-/// Where a backlog grew. That fails whatever bound plainly: it is only a question of time. For the answer it fails one of them, else it
-/// would count several times.
+/// A growing backlog is a clear failure. It counts for one criterion only.
 struct Grew {
     lowest: Option<f64>,
 }
 
 impl Grew {
     fn from_probes(whole: &[&ProbeResult]) -> Grew {
-        /// Of a service that keeps up it is said so seldom that it takes as many others, higher and without one, not to believe it.
+        /// Contradicting higher probes without a backlog that make it implausible.
         const CONTRADICTED: usize = 2;
         let grew = whole.iter().filter(|probe| probe.grows == Some(true));
         let mut levels: Vec<f64> = grew.map(|probe| probe.level).collect();
@@ -85,20 +84,19 @@ impl Grew {
         }
     }
 
-    /// Whether it grew in this probe; what fails above where it grew fails for the same reason.
+    /// Whether a backlog grew; failures above one have the same cause.
     fn is_overload(&self, probe: &ProbeResult) -> bool {
         self.lowest.is_some_and(|lowest| probe.level >= lowest) && !probe.holds()
     }
 
-    /// A look that was too short to see it, where it had to be seen.
+    /// Whether a probe was too short to show a backlog.
     fn contradicts(&self, probe: &ProbeResult) -> bool {
         let is_quick = !probe.why.is_long() && probe.grows != Some(true) && probe.holds();
         is_quick && self.lowest.is_some_and(|lowest| probe.level >= lowest)
     }
 }
 
-/// How samples hang together: the more the busier the service is, so that what was seen of it at each level is put together as a line of
-/// the level. Of one probe alone it would be a guess.
+/// Correlation of samples as a function of level, because busier services correlate more.
 struct Together {
     around: f64,
     log_inflation: f64,
@@ -106,13 +104,13 @@ struct Together {
 }
 
 impl Together {
-    /// Levels that tell of each other, in logarithms.
+    /// Levels that inform each other, in logarithms.
     const ALIKE: f64 = 0.2;
-    /// The slope that is assumed before anything was measured, with its weight, and the steepest that is believed.
+    /// Prior slope with weight, and maximum slope.
     const SLOPE: f64 = 10.0;
     const EXPECTED: f64 = 0.3;
     const STEEPEST: f64 = 15.0;
-    /// The inflation that is assumed, with its weight: a probe without a single sample beyond the bound says nothing about it.
+    /// Prior inflation with weight.
     const ASSUMED: f64 = 10.0;
     const WEIGHT: f64 = 3.0;
 
@@ -137,9 +135,9 @@ impl Together {
             xx += weight * (at - x) * (at - x);
             xy += weight * (at - x) * (log - y);
         }
-        // It never hangs together less where the service is busier.
+        // Correlation does not decrease with load.
         let slope = (xy / xx).clamp(0.0, Self::STEEPEST);
-        // The mean itself and not that of the logarithms: most probes see less of it than there is.
+        // Mean rather than mean of logarithms: most probes see less than there is.
         let inflations = seen
             .iter()
             .map(|(at, log, weight)| weight * (log - slope * at).exp());

@@ -1,21 +1,18 @@
-//! The flags of `artillery run` that are about other people's machines: where the load runs, and where results are sent. Loads
-//! run here; results stay here.
+//! Flags about Artillery's cloud. Loads run on this machine, and results are not sent.
 
 use session::SharedVoice;
 
 use super::flags::RunFlags;
 
-/// Artillery's code for a preparation that failed.
+/// Artillery's exit code for a failed preparation.
 const FAILED: u8 = 1;
-/// Artillery's code for a missing key of its service.
+/// Artillery's exit code for a missing API key.
 const NO_KEY: u8 = 7;
-/// So many tags may be set.
 const MOST_TAGS: usize = 10;
 
-/// Looks at the flags before anything else happens.
+/// Checks the flags first.
 ///
-/// # Errors
-/// The exit code, if the run cannot be what they ask for; why has been said.
+/// # Errors The exit code; the reason has been printed.
 pub fn check(
     args: &RunFlags,
     environment: &[(String, String)],
@@ -42,7 +39,7 @@ pub fn check(
     check_record(args, environment, voice)
 }
 
-/// `NAME:VALUE,…`: what is neither is passed over with a warning.
+/// `NAME:VALUE,…`; warns about anything else.
 fn check_tags(tags: &str, voice: &SharedVoice) -> Result<(), u8> {
     let tags: Vec<&str> = tags.split(',').map(str::trim).collect();
     let is_tag = |tag: &&str| {
@@ -63,7 +60,7 @@ fn check_tags(tags: &str, voice: &SharedVoice) -> Result<(), u8> {
     Ok(())
 }
 
-/// Results are not sent anywhere; a key that is missing is an error all the same, because it is one in pipelines.
+/// Results are not sent, but a missing key is still an error, as in pipelines.
 fn check_record(
     args: &RunFlags,
     environment: &[(String, String)],

@@ -1,4 +1,4 @@
-//! The environment that a script sees: the process's own, and what `--dotenv` adds to it.
+//! Environment of a script: the process's own and `--dotenv`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use session::inputs;
 
 use session::SharedVoice;
 
-/// The environment, with the variables of a file that it does not have yet. A file that cannot be read is only told.
+/// Adds variables of a file that are not set yet. An unreadable file is a warning.
 pub fn with(file: Option<&Path>, voice: &SharedVoice) -> Vec<(String, String)> {
     let mut environment = inputs::environment();
     let Some(file) = file else {
@@ -30,7 +30,6 @@ pub fn with(file: Option<&Path>, voice: &SharedVoice) -> Vec<(String, String)> {
     environment
 }
 
-/// A variable that is there and not empty.
 pub fn get<'e>(environment: &'e [(String, String)], name: &str) -> Option<&'e str> {
     environment
         .iter()

@@ -1,4 +1,4 @@
-//! Artillery's command line. Only what is said; what it means is decided by the commands.
+//! Artillery's command line.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `loadline artillery …`: Artillery's command line, and what becomes of it.
+//! `loadline artillery …`: commands of Artillery.
 
 mod about;
 mod cloud;
@@ -27,7 +27,6 @@ use crate::{
 };
 use flags::{ArtilleryCommand, Flags};
 
-/// The door, for whoever lists the front doors.
 #[derive(Debug)]
 pub struct Artillery;
 
@@ -57,9 +56,9 @@ impl FrontEnd for Artillery {
         match Flags::try_parse_from(arguments) {
             Ok(flags) => command(flags, voice),
             Err(error) => {
-                // What cannot be said to a closed terminal cannot be said.
+                // Ignores a closed terminal.
                 let _ = error.print();
-                // Help goes to standard output and is no failure.
+                // Help is printed to standard output with success.
                 if error.use_stderr() {
                     FAILED
                 } else {
@@ -76,7 +75,7 @@ impl FrontEnd for Artillery {
         }
     }
 
-    /// Where the run differs on purpose from what Artillery would have done.
+    /// Deliberate differences from Artillery.
     fn remarks(&self) -> String {
         let mut out = String::from("\nOther than in Artillery, where a script comes upon it\n");
         for difference in DIFFERENCES {

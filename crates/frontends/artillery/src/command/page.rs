@@ -1,5 +1,5 @@
-//! `artillery report FILE`: a page from a report file of Artillery's. Standard output says where it is, as Artillery does; the
-//! summary that the file holds goes to standard error.
+//! `artillery report FILE`: creates a page from Artillery's report file. Its location goes to
+//! standard output, the summary to standard error.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use session::SharedVoice;
 
 use super::terminal;
 
-/// Writes the page of a report file; beside it, unless a place is named.
+/// The page is next to the file unless a path is given.
 pub fn command(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> u8 {
     match page(file, output, voice) {
         Ok(()) => 0,
@@ -28,7 +28,7 @@ fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(),
     let text = String::from_utf8_lossy(&bytes);
     let reported = rerendered(&text, &Zone::of_machine(), terminal::columns())
         .map_err(|error| format!("{name}{error}"))?;
-    // A file of Artillery 1 has other fields: what the terminal shows of it is what is understood of it.
+    // Artillery 1 has other fields: only what the terminal shows is understood.
     let import = import::read(&text)
         .or_else(|_| import::read(&reported))
         .map_err(|unknown| format!("{name}: {unknown}"))?;
@@ -38,7 +38,7 @@ fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(),
         path.push(".html");
         path.into()
     });
-    // The original writes over its own report; nobody who asked for a page wants to lose the figures.
+    // The original would overwrite its own report.
     let place = |path: &Path| path.canonicalize().ok();
     if place(&output).is_some() && place(&output) == place(file) {
         return Err(format!(

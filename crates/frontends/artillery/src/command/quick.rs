@@ -1,4 +1,4 @@
-//! `artillery quick URL`: a script of one line, made of flags.
+//! `artillery quick URL`: a script built from flags.
 
 use serde_json::json;
 
@@ -8,10 +8,9 @@ use session::SharedVoice;
 
 use super::flags::Quick;
 
-/// The script, as JSON.
+/// Returns the script as JSON.
 ///
-/// # Errors
-/// The exit code, if there is no such load; why has been said.
+/// # Errors The exit code; the reason has been printed.
 pub fn script(args: &Quick, voice: &SharedVoice) -> Result<String, u8> {
     for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
         if given.is_some() {
@@ -41,7 +40,7 @@ pub fn script(args: &Quick, voice: &SharedVoice) -> Result<String, u8> {
         }
     }
     let get = json!({ "get": { "url": target } });
-    // A loop that counts to nothing has no end.
+    // A loop with count 0 is endless.
     let flow = if args.num > 1 {
         json!([{ "loop": [get], "count": args.num }])
     } else {

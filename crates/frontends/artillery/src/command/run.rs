@@ -1,5 +1,5 @@
-//! `loadline artillery run`: Artillery's flags, its standard output to the character, its exit codes. Loadline's own lines go
-//! to standard error; the record is kept as for any run.
+//! `loadline artillery run`: Artillery's flags, exact standard output and exit codes. Loadline's
+//! messages go to standard error.
 
 use std::{
     path::{Path, PathBuf},
@@ -28,7 +28,6 @@ use crate::{
     refusal::FAILED,
 };
 
-/// Runs a script.
 pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
     let environment = environment::with(args.dotenv.as_deref(), voice);
     if let Err(code) = cloud::check(args, &environment, voice) {
@@ -42,7 +41,7 @@ pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
     let test_id = environment::get(&environment, "ARTILLERY_TEST_RUN_ID").map(ToOwned::to_owned);
     manner.run(test_id, |test_id| {
         let mut plan = crate::load(given(args, environment, test_id))?;
-        // What Artillery would show in its service, the record shows.
+        // Shown in the record instead of Artillery's service.
         plan.name = args.name.clone().unwrap_or(plan.name);
         for (what, text) in [("note", &args.note), ("tags", &args.tags)] {
             plan.notes.extend(text.as_ref().map(|text| Note {
@@ -54,7 +53,6 @@ pub fn run(args: &RunFlags, voice: &SharedVoice) -> u8 {
     })
 }
 
-/// Runs a script of one line, made of flags.
 pub fn run_quick(args: &Quick, voice: &SharedVoice) -> u8 {
     let script = match quick::script(args, voice) {
         Ok(script) => script,
@@ -78,7 +76,6 @@ pub fn run_quick(args: &Quick, voice: &SharedVoice) -> u8 {
     })
 }
 
-/// What a run prints and writes.
 #[derive(Clone, Copy)]
 struct Manner<'a> {
     output: Option<&'a Path>,
@@ -112,7 +109,7 @@ impl Manner<'_> {
                 return FAILED;
             }
         };
-        // The original finds out when the figures are there to be lost; its code is the same.
+        // The original notices after the run; the exit code is the same.
         let tried = output.as_deref().map_or(Ok(()), exports::can_be_written);
         if let Err(line) = tried {
             voice.error(&line);
@@ -130,7 +127,7 @@ impl Manner<'_> {
     }
 }
 
-/// Artillery's own warnings go where Artillery prints them, and ours to standard error.
+/// Artillery's warnings go to its place, ours to standard error.
 fn tell_note(note: &Note, voice: &SharedVoice) {
     match &note.at {
         None if note.text.starts_with("WARNING") => voice.out(&format!("{}\n", note.text)),
@@ -164,9 +161,9 @@ fn given(args: &RunFlags, environment: Vec<(String, String)>, test_id: &str) -> 
     }
 }
 
-/// Says why nothing was loaded, in the original's words where it has some.
+/// Prints why the run was refused, in Artillery's words if possible.
 fn refused(errors: &LoadErrors, voice: &SharedVoice) -> u8 {
-    // Artillery's own warnings come before whatever it then dies of; ours would only distract from the refusal.
+    // Artillery prints its warnings before it fails; ours are omitted.
     let warnings = errors.notes.iter();
     warnings
         .filter(|note| note.text.starts_with("WARNING"))
@@ -225,7 +222,7 @@ fn execute(
             return FAILED;
         }
     };
-    // Artillery waits for its virtual users without a limit.
+    // Artillery waits for virtual users without a limit.
     let options = EngineOptions {
         seed,
         drain_ns: None,
@@ -252,7 +249,7 @@ fn execute(
     }
 }
 
-/// Where the JSON report goes: a file, or a new one in a folder that exists.
+/// Path of the JSON report: a file, or a new file in an existing folder.
 fn output_path(named: &Path) -> Result<PathBuf, String> {
     if named.is_dir() {
         let zone = Zone::of_machine();
@@ -272,7 +269,6 @@ fn output_path(named: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Makes the accumulator of each worker: which scenario and which endpoint each figure belongs to.
 fn accumulators(
     plan: &Plan,
     plugins: &Plugins,

@@ -1,4 +1,4 @@
-//! What Artillery prints of a run, while it goes on and behind it, and the code that it ends with.
+//! Artillery's output during and after a run, and its exit code.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,17 @@ use crate::{
     refusal::{FAILED, WORKER_DIED},
 };
 
-/// Artillery's code for answers that were not as expected.
+/// Artillery's exit code for failed expectations.
 const UNEXPECTED: u8 = 21;
 
-/// Artillery's door: its console behind the run, its file, its codes.
 pub struct Behind {
     screen: Screen,
-    /// Where its own report goes.
     output: Option<PathBuf>,
-    /// What the original would end with.
+    /// Exit code of the original.
     code: u8,
 }
 
 impl Behind {
-    /// For a run that this screen hears of.
     pub fn new(screen: Screen, output: Option<PathBuf>) -> Behind {
         Behind {
             screen,
@@ -87,7 +84,7 @@ impl RunObserver for Behind {
             }
         }
         let outcome = console.outcome();
-        // Plugins print their results even with `--quiet`.
+        // Plugins print even with `--quiet`.
         voice.out(&outcome.text);
         if self.code == exit::PASS {
             self.code = match &outcome {
@@ -98,7 +95,7 @@ impl RunObserver for Behind {
         }
     }
 
-    /// What Artillery does not say, on standard error, and the code.
+    /// Prints what Artillery lacks to standard error and returns the exit code.
     fn code(&mut self, outcome: &RunOutcome<'_>) -> u8 {
         let voice = self.screen.voice.clone();
         if let Some(stopped) = &outcome.summary.run.stopped {
@@ -145,7 +142,6 @@ fn new_console(run: &Run, plugins: &Plugins) -> Console {
     )
 }
 
-/// Prints what Artillery prints while the test runs.
 pub struct Screen {
     voice: SharedVoice,
     quiet: bool,
@@ -154,7 +150,6 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// For a script of these plugins.
     pub fn new(voice: SharedVoice, quiet: bool, plugins: Plugins) -> Screen {
         Screen {
             voice,
@@ -164,7 +159,6 @@ impl Screen {
         }
     }
 
-    /// How expectations are printed, if anybody asked for them.
     fn print(&self) -> Option<Print> {
         self.plugins.expect.and_then(|expect| expect.print)
     }
@@ -190,7 +184,7 @@ impl Observer for Screen {
     fn line(&mut self, line: &OutputLine) {
         match line {
             OutputLine::Log { text, .. } => self.voice.out(&format!("{text}\n")),
-            // What a script prints itself is no part of the console that `--quiet` silences.
+            // A script's own output is not silenced by `--quiet`.
             OutputLine::Trace(text) | OutputLine::Text(text) => self.voice.out(text),
             OutputLine::Error(reason) => {
                 if let Some(print) = self.print() {

@@ -1,6 +1,4 @@
-//! The terminal's width, as far as Artillery's console knows widths.
-
-/// The width of Artillery's console: its own, or that of a narrower terminal.
+/// Artillery's width, or that of a narrower terminal.
 #[must_use]
 pub fn columns() -> usize {
     const USUAL: usize = 79;

@@ -1,5 +1,4 @@
-//! The checks of the plugin `expect`, one function each: what they compare, and how they say what they found. All that a virtual
-//! user would have to expand has been expanded before.
+//! Checks of the plugin `expect`, with their messages. Templates are already expanded.
 
 use engine::hook::Inspection;
 use query::{
@@ -12,22 +11,18 @@ use serde_json::Value;
 
 use super::{JmesWord, results::ExpectedCheck};
 
-/// The headers in which caches say whether they had the answer.
+/// Headers with cache status.
 const CACHE_HEADERS: [&str; 3] = ["cf-cache-status", "x-cache", "x-vercel-cache"];
-/// Types of which the plugin parses the body.
+/// Media types with a parsed body.
 const JSON_TYPES: [&str; 3] = [
     "application/json",
     "application/problem+json",
     "application/ld+json",
 ];
 
-/// The body as the plugin sees it.
 pub enum ExpectBody {
-    /// Its type says JSON, and it is.
     Json(Value),
-    /// Its type says JSON, and it is not.
     Broken,
-    /// Anything else.
     Text,
 }
 
@@ -42,7 +37,7 @@ pub fn finding(kind: &str, ok: bool, expected: Option<Value>, got: Option<Value>
     }
 }
 
-/// Compared as numbers, `"200"` too.
+/// Compares as numbers, also `"200"`.
 fn is_one_of(status: u16, wanted: Option<&Value>) -> bool {
     let status = f64::from(status);
     let same = |value: &Value| match value {
@@ -104,7 +99,7 @@ pub fn jmespath(
     let expected = Some(description.unwrap_or(path.text()).into());
     let (kind, got) = match word {
         JmesWord::Jmespath => ("jmespath", Some(path.text().into())),
-        // The plugin forgets to say what it looked for under this name.
+        // The plugin omits the expression in messages for this name.
         JmesWord::Jpath => ("jpath", None),
     };
     match body {
@@ -143,7 +138,7 @@ pub fn content_type(
         ExpectBody::Json(value) if value.is_object() || value.is_array() => {
             return finding("contentType", true, wanted, Some("json".into()));
         }
-        // A body of `null` is as good as none.
+        // A `null` body counts as none.
         ExpectBody::Broken | ExpectBody::Json(Value::Null) => {
             "could not parse response body as JSON".to_owned()
         }
@@ -214,7 +209,7 @@ pub fn cdn(hit: bool, seen: &Inspection<'_>) -> ExpectedCheck {
     finding("cdnHit", ok, Some(expected.into()), Some(got.into()))
 }
 
-/// Headers of which Node keeps the first and forgets the others.
+/// Headers of which Node keeps only the first.
 const ONCE: [&str; 12] = [
     "age",
     "content-length",
@@ -230,7 +225,7 @@ const ONCE: [&str; 12] = [
     "user-agent",
 ];
 
-/// The answer's headers as Node has them: names once, in lower case, values joined.
+/// Headers as in Node: lower-case names, joined values.
 pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut joined: Vec<(String, String)> = Vec::new();
     for (name, value) in headers {
@@ -243,16 +238,15 @@ pub fn node_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     joined
 }
 
-/// Puts the value of a header that comes again behind what is known of it.
 fn join(name: &str, known: &mut String, value: &str) {
     if !ONCE.contains(&name) {
-        // A list in JavaScript, printed with bare commas.
+        // JavaScript prints lists with bare commas.
         known.push_str(if name == "set-cookie" { "," } else { ", " });
         known.push_str(value);
     }
 }
 
-/// A header by its name in lower case: another spelling names nothing, as in Node.
+/// Exact lower-case name, as in Node.
 fn node_header(seen: &Inspection<'_>, name: &str) -> Option<String> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return None;

@@ -1,5 +1,5 @@
-//! The door's hook behind answers: looks at them as the plugin `expect` does, and names what was asked for as
-//! `metrics-by-endpoint` does where that takes what was sent. Counting is the accumulator's business.
+//! Hook for responses: evaluates `expect`, and names endpoints by sent URLs for
+//! `metrics-by-endpoint`.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use super::{
 };
 use crate::{endpoints::Endpoints, plugins::Plugins, print::judged_text};
 
-/// The kind of failure under which the ledger counts answers that were not as expected.
+/// Failure kind in the ledger.
 const KIND: &str = "expect";
-/// So much of a body is shown.
+/// Maximum bytes of a body that are shown.
 const SHOWN: usize = 512;
-/// Variables that every virtual user has in Artillery, in its order.
+/// Artillery's built-in variables, in order.
 const BUILT_IN: [&str; 5] = [
     "target",
     "$environment",
@@ -33,10 +33,9 @@ const BUILT_IN: [&str; 5] = [
     "$scenarioFile",
 ];
 
-/// The hooks of a plan of this door's; none where nothing is looked at.
+/// Hooks of a plan; `None` if there is nothing to do.
 ///
-/// # Errors
-/// One line, when the plan's settings are not this door's.
+/// # Errors One line, for settings of another front end.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     let plugins = Plugins::from_settings(&plan.door_settings)?;
     let hook = Hook {
@@ -47,7 +46,7 @@ pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     Ok(looks.then(|| Arc::new(hook) as Arc<dyn Hooks>))
 }
 
-/// What a script's plugins want of requests and answers. It keeps nothing from one answer to the next: all workers' are the same.
+/// Stateless, so that all workers share it.
 #[derive(Clone)]
 struct Hook {
     expect: Option<Expect>,
@@ -59,7 +58,7 @@ impl HookInterest for Hook {
         let expectations = expectations(request);
         let expects = !expectations.is_empty();
         let is = |asked: fn(&Expect) -> bool| self.expect.as_ref().is_some_and(asked);
-        // Every answer has its line of JSON; otherwise a step without expectations is nobody's business.
+        // JSON output has a line per answer; otherwise only steps with expectations matter.
         let answers = is(|e| e.print == Some(Print::Json)) || expects && self.expect.is_some();
         Interest {
             headers: expects,
@@ -72,7 +71,6 @@ impl HookInterest for Hook {
         }
     }
 
-    /// What is shown of an exchange are all variables.
     fn reads_all_variables(&self) -> bool {
         self.expect.is_some_and(|expect| expect.prints_exchange())
     }
@@ -89,7 +87,7 @@ impl Hooks for Hook {
 }
 
 impl AnswerHook for Hook {
-    /// The name of what is asked for, where it is made of what was sent and that is not the same each time.
+    /// Endpoint name, if it depends on the sent URL.
     fn call(&mut self, asked: &mut RequestContext<'_>) -> Option<String> {
         let naming = self.endpoints.as_ref()?;
         let step = asked.step;
@@ -161,7 +159,7 @@ fn unexpected(
             let name = step.spec.name.as_deref();
             let named = name.filter(|_| expect.names_only);
             let url = &step.spec.url_text;
-            // As the file has it: what the templates made of it would be a name of its own for each user.
+            // As in the file: expanded templates would give each user a name.
             let shown = match named {
                 Some(name) => name.to_owned(),
                 None if url.starts_with('/') => format!("{base}{url}"),
@@ -217,7 +215,7 @@ fn finding(
     }
 }
 
-/// The exchange, where the request is there to be shown.
+/// The exchange, if it is to be shown.
 fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
     let is_json = matches!(
         answered.step.spec.body,
@@ -242,8 +240,7 @@ fn exchange(sent: &Built, answered: &mut ResponseContext<'_, '_>) -> Exchange {
     }
 }
 
-/// What the record keeps of a check that failed. Values stay out of it where they may be anything that a variable or an answer
-/// holds: nobody can tell which of them are secret.
+/// Text for the record, without values, which may be secret.
 fn describe(finding: &ExpectedCheck) -> String {
     let anything = ["equals", "matchesRegexp"].contains(&finding.kind.as_str())
         || finding.kind.starts_with("header ");

@@ -1,46 +1,38 @@
-//! What a script says the plugin `expect` shall do with what it finds. Plain data.
+//! Options of the plugin `expect`.
 
 use serde::{Deserialize, Serialize};
 
-/// What the plugin `expect` does with what it finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
-    /// How it is printed; natively not at all.
+    /// `None` for native runs.
     pub print: Option<Print>,
-    /// What a failed expectation does.
     pub on_failure: OnFailure,
-    /// Whether errors name requests by their names alone.
+    /// Whether errors use request names only.
     pub names_only: bool,
 }
 
-/// How expectations are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Print {
-    /// A block for every answer; with the whole exchange where one failed.
+    /// A block per answer, with the exchange on failure.
     Pretty,
-    /// Such a block only where one failed.
+    /// Only for failures.
     PrettyError,
-    /// A line of JSON for every answer.
+    /// A JSON line per answer.
     Json,
-    /// Nothing.
     Silent,
 }
 
-/// What a failed expectation does beside being counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// Nothing.
+    /// Only counted.
     Counted,
-    /// The request has failed.
     FailsRequest,
-    /// The virtual user ends with an error.
     FailsUser,
 }
 
 impl Expect {
-    /// Whether something is printed of an answer with so many checks, of which some failed or none.
     #[must_use]
     pub fn prints(&self, checks: usize, failed: bool) -> bool {
         match self.print {
@@ -51,7 +43,6 @@ impl Expect {
         }
     }
 
-    /// Whether a failure is printed with request, answer and variables.
     #[must_use]
     pub fn prints_exchange(&self) -> bool {
         matches!(self.print, Some(Print::Pretty | Print::PrettyError))

@@ -1,5 +1,4 @@
-//! What the plugins `ensure` and `apdex` say after the summary: checks on Artillery's own figures of the whole run, and the
-//! Apdex score. Only the figures that its console and file show are used.
+//! Output of `ensure` and `apdex`, from Artillery's figures.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +11,15 @@ use super::{
     number,
 };
 
-/// Checks and score as text, and whether a strict check failed.
 pub struct CheckReport {
-    /// To be printed behind everything else.
     pub text: String,
-    /// Whether the run fails.
     pub failed: bool,
-    /// Whether an answer was not as expected.
     pub unexpected: bool,
 }
 
-/// Judges the whole run.
 pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport {
     let mut figures = figures(metrics);
-    // Conditions may speak of the score, which is no metric.
+    // Conditions may use the score, which is not a metric.
     if let Some(score) = apdex_score(&figures).filter(|_| plugins.apdex_ms.is_some()) {
         figures.insert("apdex".to_owned(), score);
     }
@@ -37,7 +31,7 @@ pub(super) fn evaluate(plugins: &Plugins, metrics: &Metrics<'_>) -> CheckReport 
     let mut text = String::new();
     if !checks.is_empty() {
         text.push_str("\nChecks:\n");
-        // Those that hold come first, as in the original.
+        // Passed checks first, as in the original.
         for check in checks
             .iter()
             .filter(|c| c.holds)
@@ -70,7 +64,7 @@ struct CheckLine {
 
 type MetricFigures = BTreeMap<String, f64>;
 
-/// Every figure by name: counters, rates, and `histogram.aggregation`.
+/// Counters, rates, and `histogram.aggregation`.
 fn figures(metrics: &Metrics<'_>) -> MetricFigures {
     let mut figures = MetricFigures::new();
     for (name, metric) in metrics.sorted() {
@@ -88,7 +82,7 @@ fn figures(metrics: &Metrics<'_>) -> MetricFigures {
 }
 
 fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
-    // A figure that never occurred fails its check: there is nothing that could be below the bound.
+    // A missing figure fails its check.
     let below = |name: &str, bound: f64| figures.get(name).is_some_and(|value| *value < bound);
     let strict = |text: String, holds: bool| CheckLine {
         text,
@@ -104,7 +98,7 @@ fn judged(ensure: &Ensure, figures: &MetricFigures) -> Vec<CheckLine> {
         let count = |name: &str| figures.get(name).copied().unwrap_or(0.0);
         let created = count("vusers.created");
         let rate = (created - count("vusers.completed")) / created * 100.0;
-        // Printed with `<`, judged with `<=`, as the original does.
+        // Printed as `<`, evaluated as `<=`, as in the original.
         checks.push(strict(
             format!("maxErrorRate < {}", number::decimal(most)),
             rate <= most,

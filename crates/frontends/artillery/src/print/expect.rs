@@ -1,5 +1,5 @@
-//! What the plugin `expect` prints of an answer: a block of lines, with the whole exchange where a check failed, or a line of
-//! JSON. It is printed as it is, secrets included, because that is what the script asked for; nothing of it is recorded.
+//! Output of the plugin `expect`: a block with the exchange on failure, or JSON. Printed with
+//! secrets, as requested; never recorded.
 
 use query::value::{self, string_of};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::expect::{
     results::{Exchange, ExpectedAnswer},
 };
 
-/// The text for one answer; empty where nothing is to be said.
+/// Empty if nothing is printed.
 #[must_use]
 pub fn judged_text(judged: &ExpectedAnswer, print: Print) -> String {
     let mut text = String::new();
@@ -27,7 +27,6 @@ pub fn judged_text(judged: &ExpectedAnswer, print: Print) -> String {
     text
 }
 
-/// The text for what ended a virtual user.
 #[must_use]
 pub fn error_text(error: &str, print: Print) -> String {
     match print {
@@ -39,7 +38,7 @@ pub fn error_text(error: &str, print: Print) -> String {
 fn line(judged: &ExpectedAnswer) -> String {
     let mut object = Map::new();
     let set = |name: &str, value: Option<Value>, object: &mut Map<String, Value>| {
-        // What is undefined is left out, as JavaScript does.
+        // JavaScript omits undefined.
         object.extend(value.map(|value| (name.to_owned(), value)));
     };
     set("name", judged.name.clone().map(Value::from), &mut object);

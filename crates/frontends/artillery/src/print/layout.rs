@@ -1,4 +1,4 @@
-//! The console's layout to the character: rules, headings, and a dotted line per figure.
+//! Exact console layout.
 
 use report::printable;
 
@@ -7,9 +7,8 @@ use super::{
     number::decimal,
 };
 
-/// The statistics that the console shows of a histogram, in order.
 const SHOWN: [&str; 6] = ["min", "max", "mean", "median", "p95", "p99"];
-/// Longer labels are cut to this length and three dots.
+/// Longer labels are cut and get three dots.
 const MAX_LABEL: usize = 76;
 
 pub(super) struct Layout<'a> {
@@ -18,7 +17,6 @@ pub(super) struct Layout<'a> {
 }
 
 impl Layout<'_> {
-    /// The report of a period, with the empty lines behind it.
     pub(super) fn period(&self, end: &str, metrics: &Metrics<'_>) -> String {
         let width = decimal(metrics.width_ms() as f64 / 1000.0);
         let heading = format!("Metrics for period to: {end}");
@@ -32,12 +30,10 @@ impl Layout<'_> {
         format!("{rule}\n{heading} (width: {width}s)\n{rule}\n\n{lines}\n\n")
     }
 
-    /// The report of the whole run.
     pub(super) fn summary(&self, time: &str, metrics: &Metrics<'_>) -> String {
         self.summary_of(time, &shown(metrics))
     }
 
-    /// The report of figures in the order in which they are given.
     pub(super) fn summary_of(&self, time: &str, figures: &[(String, ShownMetric)]) -> String {
         let heading = format!("Summary report @ {time}");
         let rule = "-".repeat(heading.chars().count());
@@ -57,7 +53,7 @@ impl Layout<'_> {
             match figure {
                 ShownMetric::Value(value) => self.line(&format!("{name}:"), value, &mut out),
                 ShownMetric::Statistics(statistics) => {
-                    // Only what has a figure beside it is cut.
+                    // Only labels with a value are cut.
                     out.push_str(&format!("{name}:\n"));
                     for (of, value) in statistics {
                         self.line(&format!("  {of}:"), value, &mut out);
@@ -75,11 +71,8 @@ impl Layout<'_> {
     }
 }
 
-/// A figure as text.
 pub(super) enum ShownMetric {
-    /// A count, or a rate with its unit.
     Value(String),
-    /// Statistics of a histogram, by name.
     Statistics(Vec<(String, String)>),
 }
 

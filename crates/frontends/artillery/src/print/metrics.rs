@@ -1,19 +1,16 @@
-//! The metrics of a stretch of time by name: counters, the request rate, and the statistics of each histogram.
+//! Metrics of a period by name: counters, rate, histogram statistics.
 
 use measure::accumulator::{Sketch, Tally};
 
 use super::number::rounded;
 
-/// Counter of requests, and the name of their rate.
 const REQUESTS: &str = "http.requests";
 const REQUEST_RATE: &str = "http.request_rate";
 
-/// The metrics of a stretch of time.
 pub(super) struct Metrics<'a> {
     part: &'a Tally,
 }
 
-/// One metric.
 pub(super) enum Metric<'a> {
     Counter(u64),
     Rate(u64),
@@ -25,7 +22,7 @@ impl<'a> Metrics<'a> {
         Metrics { part }
     }
 
-    /// All metrics in the order of the console: by the code units of their names.
+    /// By UTF-16 code units of names.
     pub(super) fn sorted(&self) -> Vec<(&'a str, Metric<'a>)> {
         let counters = self
             .part
@@ -46,7 +43,7 @@ impl<'a> Metrics<'a> {
         all
     }
 
-    /// Requests per second between the first and the last one, at least a second apart.
+    /// Requests/s between first and last, over at least a second.
     pub(super) fn rates(&self) -> Vec<(&'static str, u64)> {
         let (Some(requests), Some(first), Some(last)) = (
             self.part.counters.get(REQUESTS),
@@ -59,7 +56,7 @@ impl<'a> Metrics<'a> {
         vec![(REQUEST_RATE, (requests * 1000 + ms / 2) / ms)]
     }
 
-    /// Counters in the order in which a run usually meets them first, which is that of the file.
+    /// In the file's order, which is that of first use.
     pub(super) fn counters(&self) -> Vec<(&'a str, u64)> {
         let mut counters: Vec<(&str, u64)> = self
             .part
@@ -78,7 +75,7 @@ impl<'a> Metrics<'a> {
             .map(|(name, sketch)| (name.as_str(), sketch))
     }
 
-    /// First or last moment of a kind of metric, in milliseconds since 1970.
+    /// First or last moment of a kind, in milliseconds since 1970.
     pub(super) fn at(&self, first: bool, kind: &str) -> Option<u64> {
         if first {
             self.part.firsts.get(kind).copied()
@@ -87,7 +84,7 @@ impl<'a> Metrics<'a> {
         }
     }
 
-    /// The first moment of any metric. (A rate is never alone: the same moment is a counter's.)
+    /// A rate has the moment of its counter.
     pub(super) fn first_at(&self) -> Option<u64> {
         self.at(true, "counter")
             .into_iter()
@@ -95,7 +92,6 @@ impl<'a> Metrics<'a> {
             .min()
     }
 
-    /// The last moment of any metric.
     pub(super) fn last_at(&self) -> Option<u64> {
         self.at(false, "counter")
             .into_iter()
@@ -103,7 +99,6 @@ impl<'a> Metrics<'a> {
             .max()
     }
 
-    /// Between the first and the last metric, in milliseconds.
     pub(super) fn width_ms(&self) -> u64 {
         self.last_at()
             .unwrap_or(0)
@@ -134,7 +129,6 @@ fn rank(name: &str) -> usize {
     }
 }
 
-/// The statistics of a histogram, rounded as shown: name and value.
 pub(super) fn statistics(sketch: &Sketch) -> [(&'static str, f64); 11] {
     let quantile = |q| rounded(sketch.quantile(q));
     [

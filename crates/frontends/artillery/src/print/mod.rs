@@ -1,5 +1,5 @@
-//! What Artillery prints and writes to `-o`, to the character, from the figures of its front door. Natively measured figures
-//! play no part here, and nothing here flows back: the two have different definitions.
+//! Exact console output and `-o` file from the front end's figures, which have other definitions
+//! than native ones.
 
 mod checks;
 mod expect;
@@ -25,14 +25,12 @@ pub use rerender::{RerenderError, rerendered};
 pub use test_run_id::test_run_id;
 pub use zone::Zone;
 
-/// How the console is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// Columns: 79, or the terminal's if fewer (at least 50).
+    /// 79, or a narrower terminal's width, at least 50.
     pub width: usize,
-    /// Metrics whose name contains one of these are not shown, beside those that the script hides; files have them.
+    /// Substrings of metric names that are hidden on the console.
     pub hidden: Vec<String>,
-    /// Print nothing but what is asked for.
     pub quiet: bool,
 }
 
@@ -46,7 +44,7 @@ impl Default for PrintOptions {
     }
 }
 
-/// The console of one run: fed with intervals, gives back the text to print.
+/// Console of one run: receives intervals, returns text.
 pub struct Console {
     zone: Zone,
     options: PrintOptions,
@@ -57,7 +55,6 @@ pub struct Console {
 }
 
 impl Console {
-    /// A console for a run that starts.
     #[must_use]
     pub fn new(
         manifest: &Manifest,
@@ -77,7 +74,6 @@ impl Console {
         }
     }
 
-    /// What is printed when the load starts.
     #[must_use]
     pub fn begin(&self) -> String {
         let first = self
@@ -87,12 +83,12 @@ impl Console {
         self.spoken(first.unwrap_or_default())
     }
 
-    /// Takes an interval; gives back what is to be printed now: phases that changed, a period that is complete.
+    /// Returns the text for a finished interval: phases and complete periods.
     pub fn interval(&mut self, interval: &Interval) -> String {
         self.take(interval.span, &interval.door)
     }
 
-    /// What is printed when the last virtual user has finished, at this wall-clock time: the last period and the summary.
+    /// Returns the last period and the summary.
     pub fn finish(&mut self, now_wall_ns: u64) -> String {
         let mut text = self
             .periods
@@ -110,19 +106,16 @@ impl Console {
         self.spoken(text)
     }
 
-    /// The content of the file that `-o` names.
     #[must_use]
     pub fn json(&self) -> String {
         json::render(&self.periods)
     }
 
-    /// What is printed when that file has been written.
     #[must_use]
     pub fn log_file(&self, path: &str) -> String {
         self.spoken(format!("Log file: {path}\n"))
     }
 
-    /// What the script's plugins say of the whole run, behind everything else.
     #[must_use]
     pub fn outcome(&self) -> CheckReport {
         let outcome = checks::evaluate(&self.plugins, &Metrics::from_tally(self.periods.total()));
@@ -132,10 +125,9 @@ impl Console {
         }
     }
 
-    /// Everything that was printed in a run, from its record; the console is then as after [`Console::finish`].
+    /// Output of a recorded run.
     ///
-    /// # Errors
-    /// One line, when what the record keeps for this door was not written by it.
+    /// # Errors One line, for settings of another front end.
     pub fn replay(
         run: &Run,
         zone: Zone,

@@ -1,19 +1,17 @@
-//! Numbers as Artillery writes them: one decimal, halves rounded up, whole numbers without decimals.
+//! Number format: one decimal, halves rounded up.
 
 use serde_json::Value;
 
-/// Rounded to one decimal, halves up, as JavaScript's `Math.round` does.
+/// As JavaScript's `Math.round`.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 10.0 + 0.5).floor() / 10.0
 }
 
-/// The shortest text of a number.
 pub(super) fn decimal(value: f64) -> String {
-    // Rust writes whole floats without a point, and others in the shortest digits that read back the same.
+    // Rust prints whole floats without a point, and the shortest exact digits.
     format!("{value}")
 }
 
-/// A number in JSON, whole ones without a point.
 pub(super) fn json(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9e15 {
         Value::from(value as i64)
@@ -22,7 +20,7 @@ pub(super) fn json(value: f64) -> Value {
     }
 }
 
-/// `1 minute, 5 seconds`: higher units only once they are not zero.
+/// `1 minute, 5 seconds`; larger units only if not zero.
 pub(super) fn total_time(ms: u64) -> String {
     let seconds = ms / 1000;
     let parts = [

@@ -1,20 +1,15 @@
-//! Periods: ten seconds of wall-clock time each, aligned to whole tens, merged from intervals. The first and the last are
-//! usually partial.
+//! Ten-second periods of wall-clock time, merged from intervals.
 
 use measure::accumulator::Tally;
 
-/// Length of a period, in milliseconds.
 pub(super) const LENGTH_MS: u64 = 10_000;
 
-/// One period.
 #[derive(Debug, Clone)]
 pub(super) struct Period {
-    /// Start, in milliseconds since 1970.
     pub start_ms: u64,
     pub part: Tally,
 }
 
-/// All periods of a run.
 pub(super) struct Periods {
     wall_start_ns: u64,
     complete: Vec<Period>,
@@ -32,7 +27,7 @@ impl Periods {
         }
     }
 
-    /// Adds an interval; gives back the periods that are complete with it. Periods in which nothing was recorded are none.
+    /// Returns the periods that are complete. Empty periods are omitted.
     pub(super) fn push(&mut self, span: (u64, u64), part: &Tally) -> Vec<Period> {
         let ms = |ns: u64| (self.wall_start_ns + ns) / 1_000_000;
         let start_ms = ms(span.0) / LENGTH_MS * LENGTH_MS;
@@ -59,7 +54,6 @@ impl Periods {
         done
     }
 
-    /// Closes the period under way, if there is one.
     pub(super) fn finish(&mut self) -> Option<Period> {
         let period = self.current.take()?;
         self.complete.push(period.clone());

@@ -1,5 +1,4 @@
-//! A report file of Artillery's, told again: the figures of its aggregate in the console's layout. It reads what Artillery 2
-//! writes, and the older shape of Artillery 1, whose figures get the names that they have today. Nothing is computed anew.
+//! Renders a report file of Artillery 2 or 1 in the console's layout.
 
 use serde_json::{Map, Value};
 
@@ -9,17 +8,16 @@ use super::{
     number::{decimal, rounded},
 };
 
-/// Why a file cannot be told again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RerenderError {
-    /// It is no JSON: line, column and what the reader says.
+    /// Line, column and message.
     NotJson(usize, usize, String),
-    /// It is JSON, and something else.
+    /// JSON of another kind.
     NotAReport(&'static str),
 }
 
 impl std::fmt::Display for RerenderError {
-    /// To be put right behind the file's name.
+    /// Follows the file's name.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RerenderError::NotJson(line, column, why) => {
@@ -35,10 +33,8 @@ impl std::fmt::Display for RerenderError {
 
 impl std::error::Error for RerenderError {}
 
-/// The summary of a report file.
 ///
-/// # Errors
-/// When the text is no such file.
+/// # Errors The text is not a report.
 pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, RerenderError> {
     let report: Value = serde_json::from_str(text).map_err(|error| {
         let why = error.to_string();
@@ -67,7 +63,7 @@ pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, Reren
         width: width.clamp(50, 79),
         hidden: &[],
     };
-    // What is beyond every calendar is no time.
+    // Dates out of range are ignored.
     let time = at_ms.filter(|ms| (0.0..1e13).contains(ms));
     let time = time.map_or_else(
         || "unknown time".to_owned(),
@@ -94,7 +90,7 @@ fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderErro
             ShownMetric::Value(format!("{}/sec", text(value))),
         ));
     }
-    // Both hold the same; the older of them was once alone.
+    // Both hold the same data; older files have one.
     let summaries = if aggregate.contains_key("summaries") {
         section(aggregate, "summaries")?
     } else {
@@ -111,7 +107,7 @@ fn newer(aggregate: &Map<String, Value>) -> Result<RenderedFigures, RerenderErro
     Ok(figures)
 }
 
-/// A part of the aggregate; one that is not there has nothing in it.
+/// A missing section is empty.
 fn section<'a>(
     aggregate: &'a Map<String, Value>,
     key: &str,
@@ -135,7 +131,7 @@ fn summary(statistics: &Map<String, Value>) -> ShownMetric {
     )
 }
 
-/// Artillery 1: fields of their own instead of counters.
+/// Artillery 1 has fields instead of counters.
 fn older(aggregate: &Map<String, Value>) -> RenderedFigures {
     let mut figures = RenderedFigures::new();
     for (key, name) in [
@@ -145,7 +141,7 @@ fn older(aggregate: &Map<String, Value>) -> RenderedFigures {
         ("requestsCompleted", "http.responses"),
     ] {
         let value = aggregate.get(key).filter(|value| value.is_number());
-        // Nothing skipped was nothing to tell.
+        // Zero skipped was not reported.
         if let Some(value) = value.filter(|n| key != "scenariosAvoided" || n.as_f64() != Some(0.0))
         {
             figures.push((name.to_owned(), ShownMetric::Value(text(value))));
@@ -196,7 +192,7 @@ fn members<'a>(
         .flatten()
 }
 
-/// When it was written, in milliseconds: as a number, or as a date in the file's own words.
+/// In milliseconds, from a number or a date.
 fn at_of_older(aggregate: &Map<String, Value>) -> Option<f64> {
     match aggregate.get("timestamp")? {
         Value::Number(ms) => ms.as_f64(),

@@ -1,8 +1,7 @@
-//! The identifier in the first line of every run: `t`, 4 characters, `_`, 29 characters, `_`, 4 characters.
+//! Run identifier: `t`, 4 characters, `_`, 29 characters, `_`, 4 characters.
 
 const ALPHABET: &[u8; 27] = b"3456789abcdefghjkmnpqrtwxyz";
 
-/// An identifier made of random bits, 64 at a time.
 pub fn test_run_id(mut bits: impl FnMut() -> u64) -> String {
     let mut characters = |n: usize| -> String {
         let letter = |_| char::from(ALPHABET[(bits() % ALPHABET.len() as u64) as usize]);

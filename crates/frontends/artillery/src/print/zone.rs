@@ -1,28 +1,26 @@
-//! The time of day as Artillery writes it: `12:33:20(+0000)`, in the machine's zone.
+//! Time of day as in Artillery: `12:33:20(+0000)`.
 
 use jiff::{
     Timestamp,
     tz::{Offset, TimeZone},
 };
 
-/// A time zone.
 #[derive(Debug, Clone)]
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// The machine's; UTC where it says none.
     #[must_use]
     pub fn of_machine() -> Zone {
         Zone(TimeZone::try_system().unwrap_or(TimeZone::UTC))
     }
 
-    /// A fixed distance from UTC, in seconds; UTC itself when it is none that exists.
+    /// Offset in seconds; UTC if invalid.
     #[must_use]
     pub fn fixed(seconds: i32) -> Zone {
         Zone(Offset::from_seconds(seconds).map_or(TimeZone::UTC, TimeZone::fixed))
     }
 
-    /// The time of day of a moment, in nanoseconds since 1970.
+    /// Nanoseconds since 1970.
     pub(super) fn time(&self, wall_ns: u64) -> String {
         let moment = Timestamp::from_nanosecond(i128::from(wall_ns)).unwrap_or_default();
         moment
@@ -31,7 +29,7 @@ impl Zone {
             .to_string()
     }
 
-    /// The moment as part of a file's name: `YYYYMMDD_HHmmss`.
+    /// `YYYYMMDD_HHmmss`.
     #[must_use]
     pub fn file_stamp(&self, wall_ns: u64) -> String {
         let moment = Timestamp::from_nanosecond(i128::from(wall_ns)).unwrap_or_default();

@@ -1,13 +1,9 @@
-//! Where Loadline does something else than Artillery, on purpose: plain data, from which the page and the report's card are made.
+//! Deliberate differences from Artillery, for the documentation page.
 
-/// A difference from the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
-    /// Of what.
     pub topic: &'static str,
-    /// What Artillery does.
     pub original: &'static str,
-    /// What Loadline does.
     pub ours: &'static str,
 }
 
@@ -19,7 +15,6 @@ const fn differ(topic: &'static str, original: &'static str, ours: &'static str)
     }
 }
 
-/// All of them.
 pub const DIFFERENCES: &[Difference] = &[
     differ("`arrivalRate: 900` for 60 s", "54,005 arrivals", "54,000"),
     differ(
@@ -171,7 +166,7 @@ pub const DIFFERENCES: &[Difference] = &[
     differ("Ctrl-C", "no summary, no `-o` file", "both, then exit 130"),
 ];
 
-/// As a table for the page.
+/// Table for the page.
 #[must_use]
 pub fn table() -> String {
     let mut out = String::from("| | Artillery | Loadline |\n|---|---|---|\n");

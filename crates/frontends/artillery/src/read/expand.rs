@@ -1,7 +1,7 @@
-//! The first of Artillery's two template passes: the `config` tree is expanded once, before the run, with what is known then.
+//! First template pass: expands `config` once before the run.
 //!
-//! What a virtual user would know (its variables, its captures) is undefined here. Only default headers and cookies keep such
-//! templates for the second pass, which helps scripts that log in first and never worked as their authors meant.
+//! Values of virtual users are undefined here. Only default headers and cookies keep such templates
+//! for the second pass.
 
 use plan::{
     Template,
@@ -16,14 +16,13 @@ use formats::{
     findings::Findings,
 };
 
-/// What is known before the run.
 pub(super) struct KnownValues {
     variables: Map<String, Value>,
     rng: Rng,
 }
 
 impl KnownValues {
-    /// Random values of the configuration are constants of the run; they follow from its id.
+    /// Random values are constants of the run, derived from its id.
     pub fn new(variables: Map<String, Value>, test_id: &str) -> KnownValues {
         let seed = test_id
             .bytes()
@@ -41,21 +40,19 @@ impl KnownValues {
     }
 }
 
-/// Expands the configuration.
 pub(super) fn config(config: &Node, known: &mut KnownValues, findings: &mut Findings) -> Node {
     let mut pass = FirstPass { known, findings };
     pass.node(config, ExpandScope::Config)
         .unwrap_or_else(|| config.clone())
 }
 
-/// How much of the tree's meaning the pass must know.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExpandScope {
     Config,
     Defaults,
-    /// Default headers and cookies: what is not known stays.
+    /// Default headers and cookies: unknown values stay.
     Kept,
-    /// The environments: merged already, never looked at again.
+    /// Environments: already merged.
     Left,
 }
 
@@ -76,7 +73,7 @@ struct FirstPass<'a> {
 }
 
 impl FirstPass<'_> {
-    /// The node with its templates expanded; none if it became undefined, and then its key goes with it.
+    /// `None` if undefined; then its key is dropped.
     fn node(&mut self, node: &Node, place: ExpandScope) -> Option<Node> {
         let data = match &node.data {
             _ if place == ExpandScope::Left => node.data.clone(),

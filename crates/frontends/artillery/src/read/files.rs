@@ -1,4 +1,4 @@
-//! Reads scripts: YAML, of which JSON is a part, whatever the file is called; one laid over the other.
+//! Reads YAML or JSON scripts and merges them.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use formats::{
     open,
 };
 
-/// Step 1: every file over the one before it, `--config` last.
+/// Step 1: each file over the previous, `--config` last.
 pub(super) fn read_files(
     inputs: &ArtilleryInputs,
     read: ReadFile<'_>,

@@ -1,19 +1,16 @@
-//! What a script is read with: what any reader is given, and the flags that only Artillery has.
+//! Inputs of a script, with Artillery's own flags.
 
 use std::{ops::Deref, path::PathBuf};
 
 use formats::Inputs;
 
-/// What `artillery run` is given beside what any reader is.
 #[derive(Clone, Default)]
 pub struct ArtilleryInputs {
-    /// What any reader is given.
     pub inputs: Inputs,
-    /// `--config`: merged last.
+    /// Merged last.
     pub config: Option<PathBuf>,
-    /// `--overrides`: a JSON object.
+    /// JSON object.
     pub overrides: Option<String>,
-    /// `--payload`.
     pub payload: Option<PathBuf>,
 }
 

@@ -1,13 +1,13 @@
-//! Artillery's own validation, with its words: the first problem that its schema library would report, and where it stands.
+//! Artillery's schema validation in its words: the first problem with its location.
 //!
-//! Two things that Artillery's engine can do and its schema forbids are let through: `think` with `jitter`, `parallel` with
-//! `limit`. What Artillery accepts and Loadline does not is the translation's business.
+//! Accepts two things that the engine supports and the schema forbids: `think` with `jitter`,
+//! `parallel` with `limit`.
 
 use serde_json::Value;
 
 use formats::document::{Mark, Node, NodeData};
 
-/// The message, without quotes around it, the place, and what to do where people are known to slip.
+/// Message, location, and advice for common mistakes.
 #[derive(Debug)]
 pub(super) struct Invalid {
     pub message: String,
@@ -17,7 +17,6 @@ pub(super) struct Invalid {
 
 type Checked = Result<(), Invalid>;
 
-/// Checks a prepared script.
 pub(super) fn validate(root: &Node) -> Checked {
     if let Some(config) = root.get("config") {
         self::config(config)?;
@@ -67,7 +66,6 @@ fn scenario(node: &Node, path: &str) -> Checked {
     flow(node, path)
 }
 
-/// `flow` of a scenario, or of `before` and `after`.
 fn flow(node: &Node, path: &str) -> Checked {
     let engine = node.get("engine").and_then(Node::as_str);
     let known_engine = matches!(engine, None | Some("http" | "ws" | "socketio"));
@@ -85,7 +83,7 @@ fn flow(node: &Node, path: &str) -> Checked {
     }
     for (i, item) in items.iter().enumerate() {
         match &item.data {
-            // A list of steps, usually an alias: Artillery flattens one level.
+            // Artillery flattens one level.
             NodeData::List(inner) => inner
                 .iter()
                 .try_for_each(|step| self::step(step, &format!("{path}[{i}]"), engine))?,
@@ -202,12 +200,11 @@ fn invalid(mark: Mark, path: &str, what: &str) -> Checked {
     })
 }
 
-/// The same fault with advice.
 fn advised(checked: Checked, advice: &'static str) -> Checked {
     checked.map_err(|invalid| Invalid { advice, ..invalid })
 }
 
-/// Under which name people write steps that call them something else.
+/// Other keys that people use for the flow.
 fn misnamed_flow(scenario: &Node) -> &'static str {
     const NAMES: [(&str, &str); 3] = [
         ("requests", "rename `requests` to `flow`"),
@@ -241,7 +238,6 @@ fn array<'a>(node: &'a Node, path: &str) -> Result<&'a [Node], Invalid> {
     }
 }
 
-/// A value, or a list of them.
 fn single(node: &Node, path: &str, check: impl Fn(&Node, &str) -> Checked) -> Checked {
     match node.as_list() {
         Some(items) => items

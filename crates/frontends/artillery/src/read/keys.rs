@@ -1,68 +1,42 @@
-//! The allow-list: every key that Artillery knows, level by level, and what becomes of it here. Plain data, from which checks
-//! and documentation are made; a key that is not in it is one that Artillery ignores too.
+//! All keys of Artillery scripts with their support. Checks and documentation use it. Artillery
+//! ignores other keys.
 
-/// Where a key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyLevel {
-    /// The script itself.
     Root,
-    /// `config`
     Config,
-    /// `config.http`
     Http,
-    /// `config.http.defaults` (and the older `config.defaults`)
     Defaults,
-    /// `config.tls`
     Tls,
-    /// An item of `config.phases`
     Phase,
-    /// An item of `config.payload`
     Payload,
-    /// `options` of a payload
     CsvOptions,
-    /// `config.plugins`
     Plugins,
-    /// An item of `scenarios`
     Scenario,
-    /// A step's own key
     Step,
-    /// `config.http.cookieJarOptions`
     CookieJar,
-    /// A part of `formData`
     FormData,
-    /// Beside `parallel`
     Parallel,
-    /// Beside `loop`
     Loop,
-    /// Beside `think`
     Think,
-    /// Inside a request
     Request,
-    /// Inside `capture`
     Capture,
-    /// Inside `match`
     Match,
 }
 
-/// What becomes of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// It works.
     Yes,
-    /// It is refused; the text says what to do.
+    /// With advice.
     No(&'static str),
-    /// It is read over with a note; the text says why.
+    /// Ignored with this note.
     Noted(&'static str),
 }
 
-/// One known key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    /// Where it stands.
     pub level: KeyLevel,
-    /// Its name.
     pub name: &'static str,
-    /// What becomes of it.
     pub support: Support,
 }
 
@@ -94,7 +68,6 @@ const NO_JS: &str =
     "JavaScript hooks are not supported yet: replace them by templates, captures and variables";
 const NO_WS: &str = "the engines ws and socketio are not supported yet: keep these scenarios in a script of their own";
 
-/// Every key that Artillery knows.
 pub const KEYS: &[Key] = &[
     yes(KeyLevel::Root, "config"),
     yes(KeyLevel::Root, "scenarios"),
@@ -349,7 +322,7 @@ pub const KEYS: &[Key] = &[
     yes(KeyLevel::Match, "index"),
 ];
 
-/// Where each level stands, in the page's words and order.
+/// Levels in the page's order.
 const LEVELS: &[(KeyLevel, &str)] = &[
     (KeyLevel::Root, "The script"),
     (KeyLevel::Config, "`config`"),
@@ -381,7 +354,7 @@ const LEVELS: &[(KeyLevel, &str)] = &[
     (KeyLevel::Match, "`match`"),
 ];
 
-/// The whole list as a table for the page: what is supported, refused with which advice, and read over with which note.
+/// Table for the page.
 #[must_use]
 pub fn table() -> String {
     let mut out = String::from("| where | supported | refused | noted |\n|---|---|---|---|\n");
@@ -411,7 +384,7 @@ pub fn table() -> String {
     out
 }
 
-/// Keys with the same reason together.
+/// Groups keys with one reason.
 fn reasons(level: KeyLevel, reason: impl Fn(Support) -> Option<&'static str>) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for key in at_level(level) {
@@ -430,12 +403,10 @@ fn reasons(level: KeyLevel, reason: impl Fn(Support) -> Option<&'static str>) ->
     groups.iter().map(group).collect::<Vec<_>>().join("; ")
 }
 
-/// The keys of a level.
 pub fn at_level(level: KeyLevel) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.level == level)
 }
 
-/// A known key.
 pub fn find(level: KeyLevel, name: &str) -> Option<&'static Key> {
     at_level(level).find(|key| key.name == name)
 }

@@ -1,18 +1,15 @@
-//! lodash's `merge`, which is how Artillery lays one file, one environment, one `--overrides` over another: mappings key by key,
-//! lists index by index, everything else replaced.
+//! lodash's `merge`: maps by key, lists by index, other values replaced.
 
 use formats::document::{Entry, Node, NodeData};
 
-/// What becomes of a list that lies on another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lists {
-    /// Index by index; what the upper list lacks stays.
+    /// By index.
     ByIndex,
-    /// The upper list replaces the lower value.
+    /// Replaced.
     Replaced,
 }
 
-/// Lays `upper` over `lower`.
 pub(super) fn merge(lower: &mut Node, upper: &Node, lists: Lists) {
     match (&mut lower.data, &upper.data) {
         (NodeData::Map(entries), NodeData::Map(upper)) => {
@@ -34,7 +31,7 @@ pub(super) fn merge(lower: &mut Node, upper: &Node, lists: Lists) {
                 }
             }
         }
-        // A mapping over a list reaches its items by their numbers.
+        // A map over a list uses its keys as indexes.
         (NodeData::List(items), NodeData::Map(upper)) => merge_numbered(items, upper, lists),
         _ => *lower = upper.clone(),
     }
@@ -45,7 +42,7 @@ fn merge_numbered(items: &mut Vec<Node>, upper: &[Entry], lists: Lists) {
         match entry.key.parse::<usize>() {
             Ok(i) if i < items.len() => merge(&mut items[i], &entry.value, lists),
             Ok(i) if i == items.len() => items.push(entry.value.clone()),
-            // A named property of a list is never looked at by Artillery.
+            // Artillery never reads named properties of a list.
             _ => {}
         }
     }
@@ -66,7 +63,7 @@ mod tests {
 
     #[test]
     fn as_lodash_merges() {
-        // Checked against lodash.
+        // Verified against lodash.
         let by_index = |lower, upper| merged(lower, upper, Lists::ByIndex);
         assert_eq!(
             by_index("{a: {b: 1, c: 2}}", "{a: {c: 3}, d: 4}"),

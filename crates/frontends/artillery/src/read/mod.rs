@@ -1,5 +1,5 @@
-//! Artillery scripts: read, merge and expand them as Artillery does ([`prepare`]), check them with its schema ([`joi`]), and
-//! translate them ([`translate`]) by the allow-list in [`keys`].
+//! Artillery scripts: [`prepare`] reads, merges and expands them, [`joi`] validates, [`translate`]
+//! converts by [`keys`].
 
 pub mod differences;
 mod expand;
@@ -24,7 +24,7 @@ use formats::{
     findings::Findings,
 };
 
-/// Artillery's scripts among test files: a mapping with `scenarios` or `config`.
+/// A map with `scenarios` or `config`.
 #[derive(Debug)]
 pub struct ArtilleryScripts;
 
@@ -36,7 +36,7 @@ impl TestFileReader for ArtilleryScripts {
     fn detects(&self, file: &FileSample<'_>) -> bool {
         match file.root() {
             Some(root) => root.get("scenarios").is_some() || root.get("config").is_some(),
-            // What is broken still goes to the reader that it was meant for, because that one says where.
+            // Broken files still go to this reader, which reports the location.
             None => file.is_broken() && file.has_suffix(&["yml", "yaml", "json"]),
         }
     }
@@ -50,28 +50,23 @@ impl TestFileReader for ArtilleryScripts {
     }
 }
 
-/// Loads a script with its configuration, environment and tables.
 ///
-/// # Errors
-/// Every problem of the script, or the first one in Artillery's own words.
+/// # Errors All problems, or the first in Artillery's words.
 pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(&given.into(), &|path| noting.read(path))?;
     Ok(noting.apply(plan))
 }
 
-/// Translates one script's text without touching any file: for tests and fuzzing.
+/// Translates text without reading files, for tests and fuzzing.
 ///
-/// # Errors
-/// As [`load`]; a table that the script names is a problem.
+/// # Errors As [`load`]; tables are a problem.
 pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_text(Inputs::default(), name, text)
 }
 
-/// Loads a script that is no file, under a name for messages.
 ///
-/// # Errors
-/// As [`load`].
+/// # Errors As [`load`].
 pub fn load_text(inputs: Inputs, name: &str, text: &str) -> Result<Plan, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],

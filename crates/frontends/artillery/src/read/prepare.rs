@@ -1,5 +1,5 @@
-//! Artillery's preparation, one function per step and in its order: files, environment, target, `-k`, payload paths, overrides,
-//! variables, and the first template pass. Its result is the script as it will be validated and translated.
+//! Artillery's preparation, step by step in its order: files, environment, target, `-k`, payloads,
+//! overrides, variables, first template pass.
 
 use std::{
     collections::BTreeSet,
@@ -22,22 +22,20 @@ use formats::{
     open::option_object,
 };
 
-/// A script after preparation.
 pub(super) struct Script {
     pub root: Node,
-    /// The first file, absolute.
+    /// Absolute.
     pub path: PathBuf,
-    /// What `$dirname` is: the folder of `--config`, else of the script, as the user named it.
+    /// `$dirname`: folder of `--config` or of the script, as given.
     pub dirname: String,
-    /// The variables that `--variables` set.
     pub cli_variables: Map<String, Value>,
-    /// The lists of environment variables, as the script sees them.
+    /// Environment variables as the script sees them.
     pub process_env: Value,
-    /// What of the environment the script names, its configuration included, which is expanded before it is translated.
+    /// Environment variables that the script uses.
     pub env_used: BTreeSet<String>,
 }
 
-/// Runs all steps; none if nothing sensible is left to look at.
+/// `None` if nothing is left to check.
 pub(super) fn prepare(
     inputs: &ArtilleryInputs,
     read: ReadFile<'_>,
@@ -76,7 +74,7 @@ pub(super) fn prepare(
     ))
 }
 
-/// The names of environment variables in texts that speak of the environment.
+/// Environment variables named in texts.
 fn env_used(root: &Node, inputs: &ArtilleryInputs) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     let mut open = vec![root];
@@ -96,7 +94,7 @@ fn env_used(root: &Node, inputs: &ArtilleryInputs) -> BTreeSet<String> {
     used
 }
 
-/// Whether anybody ever named a target, so that one that vanished while it was expanded is told apart.
+/// Whether a target was set before expansion.
 fn has_target(root: &Node, inputs: &ArtilleryInputs) -> bool {
     let config = root.get("config");
     let environment = || {
@@ -124,7 +122,7 @@ fn ensure_config(root: &mut Node) {
     }
 }
 
-/// Step 2: the environment over the configuration, lists index by index.
+/// Step 2: environment over configuration, lists by index.
 fn merge_environment(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(name) = &inputs.environment else {
         return;
@@ -145,7 +143,6 @@ fn merge_environment(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut F
     }
 }
 
-/// Step 3.
 fn set_target(root: &mut Node, inputs: &ArtilleryInputs) {
     if let (Some(target), Some(config)) = (&inputs.target, root.get_mut("config")) {
         let mark = config.mark;
@@ -153,7 +150,6 @@ fn set_target(root: &mut Node, inputs: &ArtilleryInputs) {
     }
 }
 
-/// Step 4.
 fn set_insecure(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(config) = root.get_mut("config").filter(|_| inputs.insecure) else {
         return;
@@ -175,7 +171,7 @@ fn set_insecure(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findin
     }
 }
 
-/// Step 5a: one payload becomes a list of one, and `-p` names its file.
+/// Step 5a: a single payload becomes a list; `-p` sets its file.
 fn list_payloads(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let Some(payload) = root
         .get_mut("config")
@@ -219,7 +215,7 @@ fn list_payloads(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findi
     payload.data = NodeData::List(vec![one]);
 }
 
-/// Step 5b: paths are relative to the script, whichever file they stand in.
+/// Step 5b: paths are relative to the script.
 fn resolve_payload_paths(root: &mut Node, script: &Path) {
     let payloads = root
         .get_mut("config")
@@ -239,7 +235,6 @@ fn resolve_payload_paths(root: &mut Node, script: &Path) {
     }
 }
 
-/// Step 7a.
 fn apply_overrides(
     root: &mut Node,
     inputs: &ArtilleryInputs,
@@ -253,7 +248,6 @@ fn apply_overrides(
     Some(())
 }
 
-/// Step 7b.
 fn apply_variables(
     root: &mut Node,
     inputs: &ArtilleryInputs,
@@ -278,7 +272,7 @@ fn apply_variables(
     }
 }
 
-/// Plugins that the environment names, beside those of the script.
+/// Plugins from environment variables.
 fn add_plugins(root: &mut Node, inputs: &ArtilleryInputs, findings: &mut Findings) {
     let mut environment = inputs.process_env.iter();
     let named = environment.find(|(name, text)| name == "ARTILLERY_PLUGINS" && !text.is_empty());
@@ -309,7 +303,6 @@ fn empty_map(mark: Mark) -> Node {
     }
 }
 
-/// Step 8.
 fn expand_config(mut script: Script, inputs: &ArtilleryInputs, findings: &mut Findings) -> Script {
     let mut variables = Map::new();
     variables.insert(
@@ -331,7 +324,6 @@ fn expand_config(mut script: Script, inputs: &ArtilleryInputs, findings: &mut Fi
     script
 }
 
-/// Step 9.
 fn check_target(script: Script, had_target: bool, findings: &mut Findings) -> Script {
     let has_target = script
         .root

@@ -1,4 +1,4 @@
-//! The parts of the reader that are no business of its callers: the schema's words, the CSV cast, the order of preparation.
+//! Internals of the reader: schema messages, CSV cast, preparation order.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use formats::document::{self, Dialect};
 
 #[test]
 fn the_schema_speaks_as_the_original_does() {
-    // [script, first message of Artillery 2.0.21's own schema or null]
+    // [script, first message of Artillery 2.0.21's schema or null]
     let vectors: Value = serde_json::from_str(include_str!("../../tests/golden/joi.json")).unwrap();
     for vector in vectors.as_array().unwrap() {
         let script = vector[0].as_str().unwrap();

@@ -1,5 +1,3 @@
-//! Which files are scripts of Artillery's.
-
 use std::path::Path;
 
 use formats::{TestFileReader, detect, native::Plans};

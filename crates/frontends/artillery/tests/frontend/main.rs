@@ -1,4 +1,4 @@
-//! The door from outside: scripts in, plans or problems out; figures in, Artillery's reports out.
+//! The front end through its public API: scripts to plans or problems, figures to reports.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod detect;

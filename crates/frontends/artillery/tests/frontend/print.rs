@@ -1,5 +1,5 @@
-//! Artillery's own transcripts, rebuilt from the figures in its JSON files: the text must come out to the character, and the
-//! file key by key. Two differences are wanted: our request rate has another definition, and the stray null is left out.
+//! Artillery's transcripts rebuilt from its JSON files. Differences: the definition of the request
+//! rate, and a stray null.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,6 @@ use crate::made::{Folder, SECOND, WALL, end, intervals_with, plan, started, writ
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
 
-/// A sketch that shows the statistics of a summary.
 fn sketch(summary: &Value) -> Sketch {
     let figure = |name: &str| summary[name].as_f64().unwrap();
     let (count, min, max) = (figure("count"), figure("min"), figure("max"));
@@ -68,7 +67,6 @@ fn key_shown_as(shown: f64) -> i64 {
         .unwrap_or_else(|| panic!("no key is shown as {shown}"))
 }
 
-/// The door's figures of a period.
 fn part(period: &Value) -> Tally {
     let at = |name: &str| period[name].as_u64();
     let mut part = Tally::default();
@@ -87,7 +85,7 @@ fn part(period: &Value) -> Tally {
             part.lasts.insert(kind.into(), last);
         }
     }
-    // The moments of the requests are not in the file: such that the rate comes out.
+    // Request moments are not in the file; chosen to give the rate.
     let (requests, rate) = (
         part.counters["http.requests"],
         period["rates"]["http.request_rate"].as_u64().unwrap(),
@@ -102,7 +100,6 @@ fn part(period: &Value) -> Tally {
 struct Golden {
     out: String,
     json: Value,
-    /// What our console prints for the same figures, and its file.
     ours: (String, Value),
 }
 
@@ -167,7 +164,7 @@ fn golden(name: &str, phases: Vec<Phase>, start_ms: u64, now_ms: u64, hidden: bo
     }
 }
 
-/// The lines about phases, and everything else that a report says, without what scripts and plugins print between.
+/// Lines about phases, and the report without output of scripts and plugins.
 fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
     let phases = text
         .lines()
@@ -201,7 +198,7 @@ fn phase(name: Option<&str>, seconds: u64) -> Phase {
     }
 }
 
-/// Compares line by line; answers the labels of the lines that differ.
+/// Labels of differing lines.
 fn differing(golden: &Golden) -> Vec<&str> {
     let (their_phases, theirs) = split(&golden.out);
     let (our_phases, ours) = split(&golden.ours.0);
@@ -216,7 +213,6 @@ fn differing(golden: &Golden) -> Vec<&str> {
         .collect()
 }
 
-/// Keys in order, arrays by element, kinds of values.
 fn shape(value: &Value, path: &str, out: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
@@ -276,7 +272,6 @@ fn nobody_answers() {
     assert_eq!(differing(&golden), [""; 0]);
     check_json(&golden);
     assert_eq!(golden.ours.1["aggregate"], golden.json["aggregate"]);
-    // Nothing of a plain run is left out or added, from the first phase to the end.
     let theirs = golden
         .out
         .split_once('\n')
@@ -324,7 +319,7 @@ fn two_phases_over_a_period_border() {
         1_795_178_002_900,
         true,
     );
-    // The request rate of the whole differs by definition, and statistics of the whole are rebuilt from those of the parts.
+    // Only the overall rate and statistics merged from periods differ.
     assert_eq!(differing(&golden), ["http.request_rate", "mean", "median"]);
     check_json(&golden);
 }
@@ -343,7 +338,6 @@ fn capped_and_paused() {
     check_json(&golden);
 }
 
-/// What counts beside the recorder in runs made by hand.
 fn accumulator() -> Box<dyn accumulator::Accumulator> {
     let endpoints = ["", "", "/cart", "/order"].map(str::to_owned);
     let scenarios = vec!["checkout".to_owned()];
@@ -386,7 +380,7 @@ fn settings_of_older_records_and_of_none_are_read() {
     let run = write_all(&folder.0, &plan(&[]), intervals_with(accumulator()));
     let mut json = serde_json::to_value(&run.manifest).unwrap();
     assert_eq!(json.get("door_settings"), None);
-    // Where they stood before they were any door's.
+    // The old location of plugin settings.
     json["plugins"] = serde_json::json!({
         "ensure": null, "apdex_ms": 50.0, "extended_metrics": false, "endpoints": null, "hidden": ["h"], "expect": null,
     });

@@ -1,7 +1,7 @@
-//! Numbers with 64 significant bits, as C's `long double` has on x86-64: wrk divides in them, and a figure such as 2.065 is
-//! printed as 2.07 or 2.06 by their last bit. Division and printing only.
+//! Numbers with 64 significant bits, as x86-64's `long double`, which wrk divides in: the last bit
+//! decides whether 2.065 prints as 2.07 or 2.06.
 
-/// A number that is not negative: mantissa × 2^exponent, the mantissa's highest bit set, or 0.
+/// mantissa × 2^exponent, highest bit set, or 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extended {
     mantissa: u64,
@@ -9,7 +9,6 @@ pub(super) struct Extended {
 }
 
 impl Extended {
-    /// The value of a number that is not negative.
     pub(super) fn from_f64(value: f64) -> Extended {
         let bits = value.to_bits();
         let fraction = bits & ((1 << 52) - 1);
@@ -30,7 +29,7 @@ impl Extended {
         }
     }
 
-    /// Divided by a whole number, rounded to the nearest.
+    /// Rounds to nearest.
     pub(super) fn divided_by(self, divisor: u32) -> Extended {
         if self.mantissa == 0 {
             return self;
@@ -55,7 +54,7 @@ impl Extended {
         }
     }
 
-    /// As `%.nf` prints it, with 0 or 2 decimals: exactly halves go to the even digit.
+    /// `%.nf` with 0 or 2 decimals; ties to even.
     pub(super) fn print(self, decimals: usize) -> String {
         let scale = if decimals == 0 { 1 } else { 100 };
         let scaled = u128::from(self.mantissa) * scale;
@@ -84,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_last_bit_decides_about_halves() {
-        // As printf("%.2Lf", n / 1000.0L) prints them.
+        // As printf("%.2Lf", n / 1000.0L).
         for (n, text) in [
             (2065.0, "2.07"),
             (1575.0, "1.58"),

@@ -1,11 +1,9 @@
-//! Where a server refuses some of what it is asked: how many it answered and how fast, apart from how many it refused and how
-//! fast. From the record's native figures; wrk itself throws the two together.
+//! Accepted and refused responses apart, from native figures. wrk combines them.
 
 use measure::{OutcomeClass, TimeKind, label};
 
 use record::{Run, units};
 
-/// Answers by whether they were refusals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goodput {
     accepted: Side,
@@ -21,7 +19,7 @@ struct Side {
 }
 
 impl Goodput {
-    /// Of a run in which some answers were refusals; none where none were.
+    /// `None` if nothing was refused.
     #[must_use]
     pub fn from_run(run: &Run, runtime_ns: u64) -> Option<Goodput> {
         let all = run.totals.label(label::ALL);
@@ -41,7 +39,6 @@ impl Goodput {
         })
     }
 
-    /// A line for each side.
     #[must_use]
     pub fn lines(&self) -> [String; 2] {
         let line = |name: &str, side: &Side| {

@@ -1,4 +1,4 @@
-//! The report's figures as JSON: exact, as measured and as wrk shows them, side by side.
+//! The figures as JSON: exact, and as wrk shows them.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const PERCENTILES: [(&str, f64); 6] = [
 ];
 
 impl WrkReport {
-    /// The figures; times in microseconds.
+    /// Times in microseconds.
     #[must_use]
     pub fn json(&self) -> Value {
         let latency = match &self.latency {

@@ -1,5 +1,4 @@
-//! What wrk and wrk2 print, to the character, from the figures of their front door. Corrected values are made here, for this
-//! report and the script's `done` alone; what is recorded stays as it was measured.
+//! Exact output of wrk and wrk2. Corrected latencies exist only here and in `done`.
 
 mod extended;
 mod goodput;
@@ -15,55 +14,40 @@ use record::Run;
 pub use spectrum::Spectrum;
 pub use statistics::Statistics;
 
-/// Everything that the report of a run shows.
 #[derive(Debug, Clone)]
 pub struct WrkReport {
-    /// As given.
     settings: PrintSettings,
     url: String,
-    /// Answers.
     pub requests: u64,
-    /// Bytes read.
     pub bytes: u64,
     /// From the start to the end.
     pub runtime_us: u64,
-    /// By kind.
     pub errors: Errors,
-    /// Of the time-outs, those whose answer came after all.
+    /// Timeouts whose response came later.
     pub late: u64,
-    /// Latency.
     pub latency: PrintedLatency,
-    /// Rates of single threads, sampled.
+    /// Sampled rates of threads.
     pub rate: Statistics,
     calibrations: Vec<(u64, u64)>,
 }
 
-/// Errors by the kinds that wrk tells apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// No connection.
     pub connect: u64,
-    /// Reading failed, or it was no answer.
+    /// Including invalid responses.
     pub read: u64,
-    /// Writing failed.
     pub write: u64,
-    /// Statuses above 399.
+    /// Above 399.
     pub status: u64,
-    /// Too slow.
     pub timeout: u64,
 }
 
-/// Latency by whose definition it is.
 #[derive(Debug, Clone)]
 pub enum PrintedLatency {
-    /// wrk's.
     Wrk {
-        /// As it was measured.
         measured: Statistics,
-        /// As wrk shows it.
         shown: Statistics,
     },
-    /// wrk2's.
     Wrk2 {
         /// From the planned start.
         corrected: Spectrum,
@@ -99,7 +83,6 @@ impl PrintSettings {
     }
 }
 
-/// The first lines, printed when the test starts.
 #[must_use]
 pub fn heading(url: &str, duration_ns: u64, threads: u64, connections: u64) -> String {
     format!(
@@ -108,7 +91,7 @@ pub fn heading(url: &str, duration_ns: u64, threads: u64, connections: u64) -> S
     )
 }
 
-/// The lines of the threads that found their sampling interval, in the order of the threads.
+/// Lines of calibrated threads, in order.
 #[must_use]
 pub fn calibrations(part: &Tally) -> String {
     let line = |(mean_us, interval_ms): &(u64, u64)| {
@@ -134,7 +117,7 @@ fn calibrations_of(part: &Tally) -> Vec<(u64, u64)> {
 }
 
 impl WrkReport {
-    /// The report of a run. The URL is the one that was typed; the record's own has no secrets.
+    /// `url` is as typed; the record's is redacted.
     #[must_use]
     pub fn from_run(run: &Run, url: Option<&str>) -> WrkReport {
         let mut part = Tally::default();
@@ -146,7 +129,6 @@ impl WrkReport {
         WrkReport::from_part(part, runtime_ns, url.unwrap_or(&run.manifest.target))
     }
 
-    /// The report of these figures.
     #[must_use]
     pub fn from_part(mut part: Tally, runtime_ns: u64, url: &str) -> WrkReport {
         let settings = PrintSettings::from_tally(&part);
@@ -190,7 +172,6 @@ impl WrkReport {
         }
     }
 
-    /// Everything that was printed, from the first line on.
     #[must_use]
     pub fn replay(&self) -> String {
         let settings = &self.settings;
@@ -212,7 +193,6 @@ impl WrkReport {
         text
     }
 
-    /// What is printed at the end.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n".to_owned();
@@ -286,7 +266,7 @@ impl WrkReport {
         ));
     }
 
-    /// By how much wrk's correction moved the 99th percentile, if by more than a tenth: measured and shown, in microseconds.
+    /// Change of p99 by wrk's correction, if over a tenth: measured and shown, in microseconds.
     #[must_use]
     pub fn moved_p99(&self) -> Option<(u64, u64)> {
         let PrintedLatency::Wrk { measured, shown } = &self.latency else {

@@ -1,14 +1,13 @@
-//! HdrHistogram's figures and its table of percentiles, as wrk2 prints them. Over the cells of the layout that `measure` has:
-//! 3 digits, in microseconds.
+//! HdrHistogram's figures and percentile table as in wrk2: 3 digits, microseconds.
 
 use measure::{accumulator::ValueCounts, histogram};
 
 use super::units;
 
-/// Ticks until half of what remains.
+/// Ticks per half distance.
 const TICKS: f64 = 5.0;
 
-/// A distribution of microseconds in HdrHistogram's cells, each named by its lowest value.
+/// Cells are named by their lowest value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spectrum {
     cells: ValueCounts,
@@ -16,32 +15,30 @@ pub struct Spectrum {
 }
 
 impl Spectrum {
-    /// Over these cells.
     #[must_use]
     pub fn new(cells: ValueCounts) -> Spectrum {
         let count = cells.count();
         Spectrum { cells, count }
     }
 
-    /// How many values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The lowest value of the lowest cell; of nothing the largest number there is.
+    /// Lowest value of the lowest cell; the maximum integer if empty.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.cells.pairs().first().map_or(u64::MAX, |pair| pair.0)
     }
 
-    /// The lowest value of the highest cell.
+    /// Lowest value of the highest cell.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.cells.pairs().last().map_or(0, |pair| pair.0)
     }
 
-    /// (value that stands for the cell, count).
+    /// (Median of the cell, count).
     fn medians(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let pairs = self.cells.pairs().iter();
         pairs.map(|(low, n)| {
@@ -50,7 +47,7 @@ impl Spectrum {
         })
     }
 
-    /// The mean; 0 of nothing.
+    /// 0 if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
@@ -59,7 +56,7 @@ impl Spectrum {
         self.medians().map(|(value, n)| value * n).sum::<f64>() / self.count as f64
     }
 
-    /// The standard deviation; 0 of nothing.
+    /// 0 if empty.
     #[must_use]
     pub fn stdev(&self) -> f64 {
         if self.count == 0 {
@@ -73,7 +70,7 @@ impl Spectrum {
         (sum / self.count as f64).sqrt()
     }
 
-    /// Per cent of the values within one standard deviation; not a number of nothing.
+    /// Percentage within one standard deviation; NaN if empty.
     #[must_use]
     pub fn within_stdev(&self) -> f64 {
         let (mean, stdev) = (self.mean(), self.stdev());
@@ -86,7 +83,7 @@ impl Spectrum {
         n as f64 / self.count as f64 * 100.0
     }
 
-    /// The highest value of the cell that a percentile falls into; 0 of nothing.
+    /// Highest value of the cell; 0 if empty.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let wanted = ((p.min(100.0) / 100.0 * self.count as f64 + 0.5) as u64).max(1);
@@ -100,13 +97,12 @@ impl Spectrum {
         0
     }
 
-    /// The value at an index of the table's own order, and how often it came.
+    /// Value at an index of the table, with its count.
     #[must_use]
     pub fn nth(&self, n: usize) -> Option<(u64, u64)> {
         self.cells.pairs().get(n.checked_sub(1)?).copied()
     }
 
-    /// Percentiles, table and footer.
     #[must_use]
     pub fn text(&self, title: &str) -> String {
         let mut text = format!("  Latency Distribution (HdrHistogram - {title})\n");
@@ -138,7 +134,7 @@ impl Spectrum {
         text
     }
 
-    /// A line per tick: ticks are five times as dense with every half of the remainder.
+    /// Ticks are five times as dense for each half of the rest.
     fn table(&self, text: &mut String) {
         let mut line = |value: u64, percentile: f64, seen: u64| {
             let part = percentile / 100.0;
@@ -157,7 +153,7 @@ impl Spectrum {
                 line(last, next, seen);
                 let halvings = (100.0 / (100.0 - next)).log2() as i32 + 1;
                 next += 100.0 / (TICKS * 2f64.powi(halvings));
-                // The last cell's ticks would never end: it is told once more, as all there is.
+                // The last cell would have endless ticks: it has one more line.
                 if seen == self.count {
                     break;
                 }

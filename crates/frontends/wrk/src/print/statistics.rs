@@ -1,8 +1,7 @@
-//! wrk's statistics over counts of whole numbers, as it computes them, and the correction that it applies to its latencies.
+//! wrk's statistics, and its correction of latencies.
 
 use measure::accumulator::ValueCounts;
 
-/// Figures of a distribution.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statistics {
     counts: ValueCounts,
@@ -10,44 +9,40 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Over these counts.
     #[must_use]
     pub fn new(counts: ValueCounts) -> Statistics {
         let count = counts.count();
         Statistics { counts, count }
     }
 
-    /// How many values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many different values.
     #[must_use]
     pub fn distinct(&self) -> usize {
         self.counts.pairs().len()
     }
 
-    /// The nth different value from below, from 1, and how often it came.
+    /// The nth distinct value, from 1, with its count.
     #[must_use]
     pub fn nth(&self, n: usize) -> Option<(u64, u64)> {
         self.counts.pairs().get(n.checked_sub(1)?).copied()
     }
 
-    /// The smallest; of nothing the largest number there is.
+    /// Maximum integer if empty.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.counts.pairs().first().map_or(u64::MAX, |pair| pair.0)
     }
 
-    /// The largest.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.counts.pairs().last().map_or(0, |pair| pair.0)
     }
 
-    /// The mean; 0 of nothing.
+    /// 0 if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
@@ -60,7 +55,7 @@ impl Statistics {
         sum as f64 / self.count as f64
     }
 
-    /// The standard deviation of a sample; 0 of fewer than two.
+    /// Sample standard deviation; 0 for fewer than two.
     #[must_use]
     pub fn stdev(&self) -> f64 {
         if self.count < 2 {
@@ -72,7 +67,7 @@ impl Statistics {
         (sum / (self.count - 1) as f64).sqrt()
     }
 
-    /// Per cent of the values within one standard deviation; not a number of nothing.
+    /// Percentage within one standard deviation; NaN if empty.
     #[must_use]
     pub fn within_stdev(&self) -> f64 {
         let (mean, stdev) = (self.mean(), self.stdev());
@@ -84,7 +79,7 @@ impl Statistics {
         n as f64 / self.count as f64 * 100.0
     }
 
-    /// The value at a percentile, by wrk's rank; 0 of nothing.
+    /// By wrk's rank; 0 if empty.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let rank = (p / 100.0 * self.count as f64 + 0.5).round() as u64;
@@ -98,15 +93,15 @@ impl Statistics {
         0
     }
 
-    /// As wrk corrects its latencies after a run: for each value of twice the expected interval or more, as many made-up ones
-    /// at every whole interval below it. An interval of 0, for which the original would never end, corrects nothing.
+    /// wrk's correction: adds values at each interval below those of twice the interval or more. An
+    /// interval of 0, endless in the original, changes nothing.
     #[must_use]
     pub fn corrected(&self, expected: u64) -> Statistics {
         let max = self.max();
         if expected == 0 || self.count == 0 || max < expected.saturating_mul(2) {
             return self.clone();
         }
-        // By remainder, from above: what is made up at a value is what came, and was made up, an interval above it.
+        // By remainder, from above: added values come from all values an interval above.
         let mut came = vec![0u64; max as usize + 1];
         for (value, n) in self.counts.pairs() {
             came[*value as usize] = *n;
@@ -124,7 +119,7 @@ impl Statistics {
     }
 }
 
-/// The interval that the correction expects: that at which each connection would have been answered, in whole microseconds.
+/// Expected interval between responses per connection, in microseconds.
 #[must_use]
 pub fn expected_us(runtime_us: u64, requests: u64, connections: u64) -> Option<u64> {
     let per_connection = requests.checked_div(connections)?;
@@ -155,7 +150,7 @@ mod tests {
 
     #[test]
     fn pipelining_halves_its_latency() {
-        // A constant batch of 1600 us: the more answers a batch has, the lower the figure and the more values.
+        // A batch of 1600 us: more responses per batch give a lower figure and more values.
         for (depth, mean, times) in [
             (4, 1200.0, 3),
             (8, 1000.0, 7),

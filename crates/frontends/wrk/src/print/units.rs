@@ -1,9 +1,8 @@
-//! wrk's figures with their units, to the character: which unit is chosen, how many digits, how wide.
+//! Exact formatting with units.
 
 use super::extended::Extended;
 
-/// A ladder of units: the value goes up a rung while it is 0.85 of the next one or more. The last rung is never reached: the
-/// original stops one short.
+/// Units go up from 0.85 of the next one. The last is never reached, as in the original.
 struct PercentileRow {
     step: u32,
     names: &'static [&'static str],
@@ -31,7 +30,7 @@ impl PercentileRow {
         self.from(Extended::from_f64(value), value, decimals)
     }
 
-    /// Of a number that is also known by its nearest double, which is good enough to compare with.
+    /// `amount` is the nearest double, for comparisons.
     fn from(&self, mut exact: Extended, mut amount: f64, decimals: usize) -> String {
         let mut rung = 0;
         while rung + 2 < self.names.len() && amount >= f64::from(self.step) * 0.85 {
@@ -43,7 +42,7 @@ impl PercentileRow {
     }
 }
 
-/// A number as C prints it: not a number has a sign there.
+/// C prints NaN with a sign.
 pub(super) fn number(value: f64, decimals: usize) -> String {
     if value.is_nan() {
         return "-nan".into();
@@ -51,7 +50,7 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Microseconds; from a second on, seconds and minutes.
+/// Microseconds to minutes.
 pub(super) fn time_us(us: f64) -> String {
     if us >= 1_000_000.0 {
         let seconds = Extended::from_f64(us).divided_by(1_000_000);
@@ -61,23 +60,21 @@ pub(super) fn time_us(us: f64) -> String {
     }
 }
 
-/// The length of a test, in whole units.
+/// Whole units.
 pub(super) fn duration(seconds: u64) -> String {
     SECONDS.format(seconds as f64, 0)
 }
 
-/// A rate.
 pub(super) fn metric(value: f64) -> String {
     METRIC.format(value, 2)
 }
 
-/// Bytes, without their B.
+/// Without the B.
 pub(super) fn binary(bytes: f64) -> String {
     BINARY.format(bytes, 2)
 }
 
-/// A figure in its column: right-aligned, with blanks behind so that the digits of figures with shorter units line up, and
-/// cut where it is too wide.
+/// Right-aligned with trailing blanks for shorter units; cut if too wide.
 pub(super) fn column(text: &str, width: usize) -> String {
     let letters = text
         .bytes()

@@ -1,5 +1,4 @@
-//! wrk's and wrk2's command lines: options, units and the URL, with their quirks. A command line becomes a [`Command`], or
-//! the texts to print instead. Lua scripts are not read here: running one is the only way to know what it says.
+//! Command lines of wrk and wrk2: options, units and URL. Scripts are not read here.
 
 mod options;
 mod plan;
@@ -12,60 +11,45 @@ use std::path::PathBuf;
 use options::{ScannedOption, Spec};
 pub use url::{UrlParts, parts};
 
-/// Whose command line it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persona {
-    /// wrk: as fast as the answers come.
     Wrk,
-    /// wrk2: at a rate.
     Wrk2,
 }
 
-/// What a command line asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WrkCommand {
-    /// Whose it is.
     pub persona: Persona,
-    /// The URL as written.
     pub url: String,
-    /// Its parts.
     pub parts: UrlParts,
-    /// Threads.
     pub threads: u64,
-    /// Connections of all threads together, as written: what does not divide by the threads is left out.
+    /// As given; the remainder of the division by threads is dropped.
     pub connections: u64,
-    /// Length of the test.
     pub duration_ns: u64,
-    /// The Lua script.
     pub script: Option<PathBuf>,
-    /// Headers in the order given; of equal names the last counts.
+    /// The last of equal names counts.
     pub headers: Vec<(String, String)>,
-    /// Percentiles are shown.
     pub latency: bool,
-    /// wrk2: those of uncorrected latency too.
     pub uncorrected: bool,
-    /// wrk2: whole batches are timed.
     pub batch_latency: bool,
-    /// When an answer is too late.
     pub timeout_ns: u64,
-    /// wrk2: requests per second, all connections together.
+    /// Requests/s of all connections.
     pub rate: Option<u64>,
-    /// At a rate: requests are due at random moments, a Poisson process, rather than evenly.
+    /// Poisson instead of even arrivals.
     pub at_random: bool,
-    /// Ours: where exact figures are written.
+    /// Our own option: exact figures.
     pub json: Option<PathBuf>,
-    /// Everything on the command line that is no option, the URL first.
+    /// All operands, the URL first.
     pub arguments: Vec<String>,
 }
 
 impl WrkCommand {
-    /// Connections that are opened: the same number in each thread.
     #[must_use]
     pub fn connections_per_thread(&self) -> u64 {
         self.connections / self.threads.max(1)
     }
 
-    /// A header's name and value; none of what wrk drops: a colon must be there, and a blank behind the first one.
+    /// `None` for headers that wrk drops: a colon and a blank after it are required.
     #[must_use]
     pub fn header(text: &str) -> Option<(String, String)> {
         let (name, rest) = text.split_once(':')?;
@@ -74,20 +58,18 @@ impl WrkCommand {
     }
 }
 
-/// What a command line comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadOutcome {
-    /// For standard output, before anything else.
+    /// For standard output, first.
     pub out: String,
-    /// For standard error.
     pub err: String,
-    /// What to run; none: the texts are all there is, and the exit code is 1.
+    /// `None` if only texts are printed, with exit code 1.
     pub command: Option<WrkCommand>,
 }
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Reads a command line without the program's name. A rate, or another option that only wrk2 has, makes it one of wrk2's.
+/// Without the program's name. Options of wrk2, such as a rate, select wrk2.
 #[must_use]
 pub fn read(arguments: &[String], named: Persona) -> ReadOutcome {
     let scanned = options::scan(arguments, &SPECS);
@@ -133,7 +115,7 @@ const fn long_only(letter: char, long: &'static str, value: bool) -> Spec {
     }
 }
 
-/// `-h` is none of the short options; `-r` once was one, and is refused without a word.
+/// `-h` is missing, and `-r` is refused silently, as in the original.
 const SPECS: [Spec; 15] = [
     spec('c', "connections", true),
     spec('d', "duration", true),
@@ -157,7 +139,6 @@ const SPECS: [Spec; 15] = [
     },
 ];
 
-/// The options so far.
 struct CommandOptions {
     threads: u64,
     connections: u64,
@@ -193,7 +174,7 @@ impl Default for CommandOptions {
 }
 
 impl CommandOptions {
-    /// Takes an option; false when usage is all that is left to say.
+    /// Returns false if usage is to be printed.
     fn take(&mut self, found: &ScannedOption, persona: Persona, reading: &mut ReadOutcome) -> bool {
         let (letter, value) = match found {
             ScannedOption::Option(letter, value) => (*letter, value.as_deref().unwrap_or_default()),
@@ -229,7 +210,7 @@ impl CommandOptions {
             'U' => (self.latency, self.uncorrected) = (true, true),
             'B' => self.batch_latency = true,
             'j' => self.json = Some(value.into()),
-            // Says it and goes on, as the original does.
+            // Continues, as in the original.
             'v' => reading.out.push_str(&usage::version(persona)),
             _ => return false,
         }

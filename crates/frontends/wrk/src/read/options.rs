@@ -1,39 +1,29 @@
-//! The option scanner: what glibc's `getopt_long` does with a command line, because scripts depend on it. Options may stand
-//! anywhere, `--` ends them, short ones may be joined with each other and with their values, long ones may be abbreviated.
-//! It knows no option's meaning.
+//! Emulates glibc's `getopt_long`: options anywhere, `--`, joined short options, abbreviated long
+//! ones.
 
-/// An option that may be given.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spec {
-    /// Its letter; it identifies the option.
+    /// Identifies the option.
     pub letter: char,
-    /// Whether the letter works as a short option.
+    /// Whether it works as a short option.
     pub short: bool,
-    /// Its long name.
     pub long: Option<&'static str>,
-    /// Whether a value follows.
     pub value: bool,
 }
 
-/// Something found on the command line, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ScannedOption {
-    /// An option, with its value if it takes one.
     Option(char, Option<String>),
-    /// Something that cannot be understood, in the C library's words.
+    /// In the C library's words.
     Wrong(String),
 }
 
-/// What a command line consists of.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Scanned {
-    /// Options, and what is wrong, in order.
     pub found: Vec<ScannedOption>,
-    /// Everything that is no option, in order.
     pub operands: Vec<String>,
 }
 
-/// Takes a command line (without the program's name) apart.
 pub(super) fn scan(arguments: &[String], specs: &[Spec]) -> Scanned {
     let mut scanned = Scanned::default();
     let mut rest = arguments.iter();
@@ -78,7 +68,7 @@ fn long_option(text: &str, specs: &[Spec], rest: &mut Rest<'_>) -> ScannedOption
     }
 }
 
-/// The option that a long name, or the beginning of one, means.
+/// By long name or prefix.
 fn find<'a>(name: &str, specs: &'a [Spec]) -> Result<&'a Spec, String> {
     let begin = |spec: &&&Spec| spec.long.is_some_and(|long| long.starts_with(name));
     let fitting: Vec<&Spec> = specs.iter().filter(|spec| begin(&spec)).collect();
@@ -202,7 +192,7 @@ mod tests {
         let scanned = scan(&["-L", "-", "--", "-t", "x"]);
         assert_eq!(scanned.found, [option('L', None)]);
         assert_eq!(scanned.operands, ["-", "-t", "x"]);
-        // A value is a value whatever it looks like.
+        // A value may look like an option.
         assert_eq!(scan(&["-t", "--"]).found, [option('t', Some("--"))]);
     }
 

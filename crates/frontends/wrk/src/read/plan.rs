@@ -1,5 +1,4 @@
-//! A wrk command as a plan: what the record keeps and the engine prepares. The bytes that are sent come from elsewhere: from the
-//! script, or from the command's URL and headers.
+//! A wrk command as a plan. The request bytes come from the script, or from URL and headers.
 
 use plan::{
     ArrivalProcess, FirstArrival, Format, Load, Note, Phase, Plan, PoolPolicy, Rate, Shape,
@@ -9,7 +8,6 @@ use plan::{
 use super::{Persona, WrkCommand};
 
 impl WrkCommand {
-    /// How the requests of a rate are spread.
     #[must_use]
     pub fn arrivals(&self) -> ArrivalProcess {
         if self.at_random {
@@ -19,7 +17,6 @@ impl WrkCommand {
         }
     }
 
-    /// The plan of this command.
     #[must_use]
     pub fn plan(&self) -> Plan {
         let connections = self.connections_per_thread().saturating_mul(self.threads);
@@ -35,13 +32,13 @@ impl WrkCommand {
                 }
             }
         };
-        // Where the file lies is the record's affair, not the title's.
+        // The title has no folders.
         let script = self.script.as_ref().map(|path| {
             let name = path.file_name().unwrap_or(path.as_os_str());
             name.to_string_lossy().into_owned()
         });
         let (method, name) = match &script {
-            // What a script sends, it alone knows.
+            // Only the script knows its requests.
             Some(script) => ("", format!("requests of {script}")),
             None => ("GET", self.parts.path.clone()),
         };
@@ -52,7 +49,7 @@ impl WrkCommand {
         let title = script.unwrap_or_else(|| self.url.clone());
         let mut plan = Plan::new(title, Format("wrk"), self.url.clone(), load, batch);
         plan.http.timeouts = Timeouts {
-            // No time at all cannot be enforced: everything would be late, nothing could be answered.
+            // A limit of zero cannot be enforced.
             total_ns: Some(self.timeout_ns).filter(|ns| *ns > 0),
             headers_ns: None,
             idle_ns: None,

@@ -1,4 +1,4 @@
-//! Numbers on wrk's command line: whole ones, with a unit of thousands or of time, read as the C library's `sscanf` reads them.
+//! Numbers on wrk's command line, parsed as by `sscanf`.
 
 const METRIC: Units = Units {
     step: 1000,
@@ -11,16 +11,16 @@ const TIME: Units = Units {
 
 struct Units {
     step: u64,
-    /// In lower case; the first is worth 1, each further one a step more.
+    /// Lower case; the first is 1, each further one a step more.
     names: &'static [&'static str],
 }
 
-/// A count, such as `12` or `2k`.
+/// `12` or `2k`.
 pub(super) fn metric(text: &str) -> Option<u64> {
     scan(text, &METRIC)
 }
 
-/// Seconds, such as `30`, `30s`, `5m` or `2h`.
+/// `30`, `30s`, `5m` or `2h`.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     scan(text, &TIME)
 }
@@ -28,7 +28,7 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
 fn scan(text: &str, units: &Units) -> Option<u64> {
     let (number, rest) = whole(text)?;
     let rest = rest.trim_start_matches(is_blank);
-    // Two characters at most, and nothing behind a blank, is what the original looks at.
+    // The original reads two characters, up to a blank.
     let unit: String = rest.chars().take(2).take_while(|c| !is_blank(*c)).collect();
     if unit.is_empty() {
         return Some(number);
@@ -43,7 +43,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
-/// An unsigned number as C reads it: blanks and a sign before it, a negative one wrapped round.
+/// As in C: leading blanks and sign; negative numbers wrap.
 fn whole(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start_matches(is_blank);
     let (negative, digits) = match text.strip_prefix('-') {
@@ -57,7 +57,7 @@ fn whole(text: &str) -> Option<(u64, &str)> {
     if digits.is_empty() {
         return None;
     }
-    // Too many digits hold at the largest number, without a sign.
+    // Overflow gives the maximum, without sign.
     let number = match digits.parse::<u64>() {
         Ok(number) if negative => number.wrapping_neg(),
         Ok(number) => number,

@@ -1,20 +1,16 @@
-//! A URL as wrk takes it apart: scheme, host, port and path are slices of the text, nothing is decoded or put in order.
+//! URL parts as in wrk: slices, without decoding.
 
-/// The parts of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlParts {
-    /// As written.
     pub scheme: String,
     /// Without brackets.
     pub host: String,
-    /// As written, if there is one.
     pub port: Option<String>,
-    /// From the path to the end of the text, query and fragment included; `/` where there is no path.
+    /// With query and fragment; `/` without a path.
     pub path: String,
 }
 
 impl UrlParts {
-    /// Whether TLS is spoken.
     #[must_use]
     pub fn tls(&self) -> bool {
         self.scheme
@@ -22,14 +18,13 @@ impl UrlParts {
             .is_some_and(|begin| begin.eq_ignore_ascii_case("https"))
     }
 
-    /// The name or number of the port, for the resolver.
     #[must_use]
     pub fn service(&self) -> &str {
         self.port.as_deref().unwrap_or(&self.scheme)
     }
 }
 
-/// Takes a URL apart; none when it has no scheme or host, or something that no URL has.
+/// `None` without scheme or host, or if invalid.
 #[must_use]
 pub fn parts(text: &str) -> Option<UrlParts> {
     if text.bytes().any(|b| b <= b' ' || b == 0x7f) {
@@ -94,7 +89,7 @@ mod tests {
         for (text, host, port, path) in [
             ("http://h", "h", None, "/"),
             ("http://h:81/a?b=c#d", "h", Some("81"), "/a?b=c#d"),
-            // Without a path there is none, and the query is lost, as in the original.
+            // Without a path the query is lost, as in the original.
             ("http://h?x=1", "h", None, "/"),
             ("https://[::1]:1/", "::1", Some("1"), "/"),
             ("http://u:p@h/../x", "h", None, "/../x"),

@@ -1,4 +1,4 @@
-//! What `--help` and a wrong command line print: the options of wrk and of wrk2 in the order of the originals, in our words.
+//! Usage text of wrk and wrk2, in the original order of options.
 
 use super::Persona;
 
@@ -58,7 +58,6 @@ const WRK2: &[(&str, &str)] = &[
     ("", "together; must be given"),
 ];
 
-/// The usage text.
 pub(super) fn text(persona: Persona) -> String {
     let options = match persona {
         Persona::Wrk => WRK,
@@ -80,7 +79,6 @@ pub(super) fn text(persona: Persona) -> String {
     text
 }
 
-/// What `-v` prints: the version whose behaviour this is, and who behaves so.
 pub(super) fn version(persona: Persona) -> String {
     let of = match persona {
         Persona::Wrk => "4.1.0",
@@ -96,7 +94,6 @@ pub(super) fn version(persona: Persona) -> String {
 mod tests {
     use super::*;
 
-    /// The options of a text, in order.
     fn options(text: &str) -> Vec<&str> {
         text.split(|c: char| c.is_whitespace() || c == ',')
             .filter(|word| word.starts_with('-') && word.len() > 1)

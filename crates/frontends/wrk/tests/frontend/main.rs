@@ -1,4 +1,4 @@
-//! The door from outside: figures in, wrk's and wrk2's reports out, to the character.
+//! The front end through its public API: exact reports from figures.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use frontend_wrk::print::{Spectrum, WrkReport};
@@ -66,7 +66,6 @@ Transfer/sec:    406.89KB
 "
     );
     assert_eq!(report.moved_p99(), None);
-    // Nothing measured is told as the original tells it.
     let nothing = WrkReport::from_part(part_of_nothing(), 1_000_000_000, "http://h/").text();
     assert!(
         nothing.contains("    Latency     0.00us    0.00us   0.00us    -nan%\n"),
@@ -84,7 +83,7 @@ fn part_of_nothing() -> Tally {
 
 #[test]
 fn the_correction_is_told_when_it_moved_the_99th_percentile() {
-    // One stall of a second among two thousand answers: wrk makes up a thousand more between.
+    // One stall of a second among two thousand responses: wrk adds a thousand.
     let mut stalled = part(false, &[(100, 19_900), (1_000_000, 12)], &[]);
     stalled.counters.insert("requests".into(), 19_912);
     let report = WrkReport::from_part(stalled, 14_000_000_000, "http://h/");
@@ -93,7 +92,7 @@ fn the_correction_is_told_when_it_moved_the_99th_percentile() {
     assert!(shown > 10_000, "{shown}");
 }
 
-/// The lines of a table of percentiles, and the cells that they tell of.
+/// Lines of a percentile table, and its cells.
 fn table(text: &str) -> (Vec<&str>, ValueCounts) {
     let lines: Vec<&str> = text
         .lines()
@@ -106,7 +105,7 @@ fn table(text: &str) -> (Vec<&str>, ValueCounts) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ms: f64 = words[0].parse().unwrap();
         let seen: u64 = words[2].parse().unwrap();
-        // The table has the highest value of a cell; cells go by their lowest.
+        // The table shows highest values, cells use lowest.
         let high = (ms * 1000.0).round() as u64;
         let low = if high < 2048 { high } else { high - 1 };
         if seen > before {
@@ -126,7 +125,7 @@ fn the_spectrum_is_hdr_histograms() {
     for golden in [RATE_LATENCY, SHORT, UNCORRECTED, second] {
         let (lines, cells) = table(golden);
         assert!(lines.len() > 40);
-        // What lies between the lines is unknown, and does not matter to them.
+        // Values between lines are unknown and irrelevant.
         let text = Spectrum::new(cells).text("Recorded Latency");
         assert_eq!(table(&text).0, lines);
         for line in golden

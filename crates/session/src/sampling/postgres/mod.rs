@@ -1,5 +1,5 @@
-//! What a PostgreSQL says of one database: its counters, its sessions, its locks, its connections. One connection is kept open for as
-//! long as the run lasts, and opened anew when it is lost. The protocol is `wire`'s.
+//! Samples a PostgreSQL database: counters, sessions, locks, connections. Keeps one connection and
+//! reopens it when lost.
 
 mod wire;
 
@@ -11,7 +11,7 @@ use wire::{Connection, TextRow};
 
 use super::{Sampler, exposition};
 
-/// Behind so long a wait a look is a gap.
+/// A poll that takes longer is a gap.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The columns of `COUNTERS`, in order: name and unit.
@@ -42,12 +42,12 @@ const SESSIONS: [&str; 5] = [
 const LOCKS: [&str; 2] = ["locks-granted", "locks-waiting"];
 /// The columns of `CONNECTIONS`, in order.
 const CONNECTIONS: [&str; 2] = ["connections-used", "connections-max"];
-/// Share of the blocks that were found in its own memory, since the look before.
+/// Share of blocks found in shared buffers since the last sample.
 const HIT_SHARE: &str = "hit-share";
-/// Sessions that work and wait, by what for.
+/// Number of waiting sessions, by wait event.
 const WAITING: &str = "waiting";
 
-/// One transaction, so that all is of one moment; it ends by itself where the server is too busy to answer.
+/// One transaction, so all values are of one moment. It times out if the server is too busy.
 const QUESTION: &str = "BEGIN READ ONLY; SET LOCAL statement_timeout = 1500;
 SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_returned, tup_fetched, tup_inserted, tup_updated, tup_deleted,
   deadlocks, conflicts, temp_bytes, temp_files FROM pg_stat_database WHERE datname = current_database();
@@ -63,17 +63,16 @@ SELECT count(*) FILTER (WHERE granted), count(*) FILTER (WHERE NOT granted) FROM
 SELECT sum(numbackends), current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
   - coalesce(current_setting('reserved_connections', true)::int, 0) FROM pg_stat_database;
 COMMIT";
-/// Where in the answers the statements begin that select.
+/// Index of the first result with rows.
 const FIRST: usize = 2;
 
-/// A database that is looked at.
 pub(super) struct Postgres {
     source: MetricSource,
     database: Database,
     connection: Option<Connection>,
-    /// Kinds of waiting that came up: one that nobody does any more is nought.
+    /// Wait events seen; those without sessions report 0.
     kinds: Vec<String>,
-    /// Blocks found and read at the look before.
+    /// Blocks found and read at the last sample.
     before: Option<(f64, f64)>,
 }
 
@@ -89,7 +88,7 @@ impl Postgres {
         })
     }
 
-    /// Whether it answers, and what there is to say of it before the run.
+    /// Polls before the run and returns a warning, if any.
     pub fn probe(&mut self) -> Result<Option<String>, String> {
         let readings = self.ask()?;
         let mut hidden = readings.iter().filter(|one| one.of.metric == "hidden");
@@ -103,7 +102,7 @@ impl Postgres {
     }
 
     fn ask(&mut self) -> Result<Vec<MetricReading>, String> {
-        // A server that ends idle connections, or has been started anew, is asked once more at once.
+        // Retries once: the server may have closed an idle connection or restarted.
         let had_one = self.connection.is_some();
         let answers = match self.answers() {
             Err(why) if had_one && why != "no answer in time" => self.answers(),
@@ -128,7 +127,7 @@ impl Postgres {
     }
 
     fn answers(&mut self) -> Result<Vec<Vec<TextRow>>, String> {
-        // Whatever went wrong, the connection is in no known state behind it.
+        // After an error the connection's state is unknown.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => Connection::open(&self.database, PATIENCE)?,
@@ -162,7 +161,7 @@ impl Postgres {
         }
     }
 
-    /// By kind, how many wait. A kind that came up once has a figure at every look behind it.
+    /// Number of waiting sessions by wait event, including 0 for earlier ones.
     fn waits(&mut self, rows: &[TextRow]) -> Vec<MetricReading> {
         let count = |row: &TextRow| row.get(1).cloned().flatten()?.parse::<f64>().ok();
         let by_kind = |kind: &str| {
@@ -198,7 +197,7 @@ impl Sampler for Postgres {
     }
 
     fn is_all_known(&self) -> bool {
-        // Kinds of waiting come up.
+        // Wait events appear later.
         false
     }
 
@@ -207,7 +206,7 @@ impl Sampler for Postgres {
     }
 }
 
-/// The numbers of the one row that there is.
+/// Numbers of the only row.
 fn numbers(rows: &[TextRow]) -> Vec<f64> {
     let row = rows.first().map_or(&[][..], Vec::as_slice);
     let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());

@@ -1,4 +1,4 @@
-//! A connection to a PostgreSQL, blocking and bounded in time: log in, ask, read rows of text. What is asked is not known here.
+//! Blocking PostgreSQL connection with time limits: login, queries, rows of text.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -24,33 +24,32 @@ use tokio_rustls::rustls::{ClientConnection, StreamOwned, pki_types::ServerName}
 
 use crate::bounded::{self, Bounded, Deadline, said};
 
-/// No message of what is asked here is as long.
+/// Maximum length of a message.
 const LONGEST: i32 = 1 << 20;
-/// All rows of an answer together are no larger.
+/// Maximum size of all rows of a response.
 const MOST_BYTES: usize = 4 << 20;
-/// What a row takes beside its text.
+/// Memory of a row in addition to its text.
 const ROW_BYTES: usize = 64;
-/// As the server's own views name us.
+/// Our name in the server's views.
 const NAME: &str = "loadline";
 
-/// Whatever bytes go over.
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
-/// A row: the text of each column, none for null.
+/// Text of each column; `None` for null.
 pub(super) type TextRow = Vec<Option<String>>;
 
-/// A connection over which somebody has logged in.
+/// A connection after login.
 pub(super) struct Connection {
     stream: Box<dyn Stream>,
     came: BytesMut,
     patience: Duration,
-    /// When whatever goes on now must be done.
+    /// Deadline of the current exchange.
     deadline: Deadline,
 }
 
 impl Connection {
-    /// Connects and logs in. Neither takes longer than that, nor does any question later.
+    /// Connects and logs in. The limit also holds for each later query.
     pub fn open(database: &Database, patience: Duration) -> Result<Connection, String> {
         let deadline = Deadline::default();
         deadline.set(patience);
@@ -64,7 +63,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Asks for several things at once; the rows of all of them in order, by statement.
+    /// Runs several statements and returns their rows, by statement.
     pub fn ask(&mut self, statements: &str) -> Result<Vec<Vec<TextRow>>, String> {
         self.begin();
         self.send(|out| frontend::query(statements, out))?;
@@ -167,7 +166,7 @@ impl Connection {
     fn next(&mut self) -> Result<Message, String> {
         let mut piece = [0; 8192];
         loop {
-            // A message says itself how long it is: memory is not lent to whoever claims anything.
+            // A message states its length: memory is not reserved on its word.
             let head = Header::parse(&self.came).map_err(|_| STRANGE)?;
             if head.is_some_and(|head| head.len() > LONGEST) {
                 return Err(STRANGE.to_owned());
@@ -204,7 +203,7 @@ fn stream(database: &Database, deadline: &Deadline) -> Result<Box<dyn Stream>, S
     encrypted(tcp, host, database.tls)
 }
 
-/// Asks whether the server encrypts, and does so if it does.
+/// Requests TLS and uses it if the server agrees.
 fn encrypted(
     mut tcp: Bounded<TcpStream>,
     host: &str,
@@ -216,7 +215,7 @@ fn encrypted(
     tcp.write_all(&out)
         .and_then(|()| tcp.read_exact(&mut answer))
         .map_err(|why| match why.kind() {
-            // Whoever does not know what it is asked hangs up.
+            // Servers that do not understand the request close the connection.
             ErrorKind::UnexpectedEof => STRANGE.to_owned(),
             _ => said(&why),
         })?;
@@ -248,7 +247,7 @@ fn row(body: &DataRowBody) -> Result<TextRow, String> {
     ranges.collect().map_err(|_| STRANGE.to_owned())
 }
 
-/// What the server says of why not.
+/// The server's error message.
 fn refusal(body: &ErrorResponseBody) -> String {
     let message = body.fields().find_map(|field| {
         let is_message = field.type_() == b'M';
@@ -268,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that says this, in pieces of this length, hears nothing and hangs up.
+    /// A server that sends this in pieces of this length, then closes.
     struct Canned {
         says: Vec<u8>,
         at: usize,
@@ -347,14 +346,12 @@ mod tests {
     }
 
     proptest! {
-        /// However the bytes are cut, the rows are those that were sent.
         #[test]
         fn rows_come_as_they_were_sent(all in statements(), piece in 1_usize..40) {
             let read = connection(answer(&all), piece).ask("select").unwrap();
             prop_assert_eq!(read, all);
         }
 
-        /// An answer that breaks off is an error and no shorter answer.
         #[test]
         fn what_breaks_off_is_no_answer(all in statements(), cut in 0.0_f64..1.0) {
             let mut says = answer(&all);
@@ -368,7 +365,6 @@ mod tests {
             prop_assert!(log_in(says, piece).is_err());
         }
 
-        /// Messages in their frames, with anything in them.
         #[test]
         fn no_message_is_too_strange(
             all in proptest::collection::vec((any::<u8>(), proptest::collection::vec(any::<u8>(), 0..40)), 0..8),
@@ -380,7 +376,6 @@ mod tests {
             let _ = log_in(says, 9);
         }
 
-        /// One byte of a good answer is another: no panic, and never rows out of nothing.
         #[test]
         fn a_byte_may_be_wrong(all in statements(), at in any::<proptest::sample::Index>(), byte in any::<u8>()) {
             let mut says = answer(&all);

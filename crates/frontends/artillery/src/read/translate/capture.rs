@@ -1,4 +1,4 @@
-//! `capture` and `match`: what is taken out of an answer, and what it must equal.
+//! `capture` and `match`.
 
 use plan::{
     Template,
@@ -62,7 +62,7 @@ impl Translator<'_> {
         }
         let from = self.source(spec)?;
         let says_no = spec.get("strict").and_then(Node::as_bool) == Some(false);
-        // Only captures follow the default; a failed match is strict unless it says otherwise itself.
+        // Only captures use the default; a match is strict unless it sets `strict`.
         let strict = if equals.is_some() || spec.get("strict").is_some() {
             !says_no
         } else {
@@ -146,7 +146,7 @@ impl Translator<'_> {
         None
     }
 
-    /// Notes that a path cannot be read. The test runs anyway, as in Artillery.
+    /// Notes an invalid path. The test still runs, as in Artillery.
     fn failing_path(&mut self, path: &Node, offset: usize, why: &str) {
         let text = format!(
             "`{}` is not a valid {why}; the capture fails, as in Artillery",
@@ -155,7 +155,7 @@ impl Translator<'_> {
         self.findings.note(path.mark_at(offset), text);
     }
 
-    /// A template; where nothing in it is templated, it is read now, so that its faults have places.
+    /// Constant templates are parsed now, for locations.
     fn checked(
         &mut self,
         node: &Node,

@@ -1,4 +1,4 @@
-//! `config.plugins.expect` and the `expect` of requests: which checks, and what becomes of them.
+//! `config.plugins.expect`, and `expect` of requests.
 
 use plan::{Extension, Template};
 use query::jmespath::JmesPath;
@@ -11,16 +11,13 @@ use formats::{
     nearest::hint,
 };
 
-/// What the plugin does, and what it adds to requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectPlugin {
-    /// For the plan.
     pub options: Expect,
-    /// Whether a request without expectations expects a 200.
+    /// Whether requests without expectations expect a 200.
     pub default_200: bool,
 }
 
-/// The plugin's options.
 const OPTIONS: [&str; 6] = [
     "outputFormat",
     "formatter",
@@ -43,7 +40,7 @@ impl Translator<'_> {
             }
         }
         let option = |name: &str| entry.value.get(name).filter(|node| node.is_truthy());
-        // Only these two mean yes.
+        // Only these two values are true.
         let yes = |name: &str| {
             option(name)
                 .is_some_and(|node| node.as_bool() == Some(true) || node.as_str() == Some("true"))
@@ -83,7 +80,6 @@ impl Translator<'_> {
         }
     }
 
-    /// The expectations of a request, as the plan keeps them.
     pub(super) fn extension(&mut self, request: &Node) -> Option<Extension> {
         let found = self.expectations(request);
         expect::keep(found).unwrap_or_else(|why| {
@@ -93,7 +89,7 @@ impl Translator<'_> {
         })
     }
 
-    /// The expectations of a request: a mapping of checks, or a list of mappings with one each.
+    /// A map of checks, or a list of maps with one each.
     fn expectations(&mut self, request: &Node) -> Vec<Expectation> {
         let entry = request.entry("expect");
         let Some(plugin) = self.expect else {
@@ -130,7 +126,7 @@ impl Translator<'_> {
         found
     }
 
-    /// An item of the list: its first key is the check.
+    /// The first key is the check.
     fn listed(&mut self, item: &Node) -> Option<Expectation> {
         let Some(first) = item.entries().first() else {
             let text = format!(
@@ -198,7 +194,7 @@ impl Translator<'_> {
         })
     }
 
-    /// A status or a list of them; what is no number never holds.
+    /// Values that are not numbers never match.
     fn statuses(&mut self, node: &Node) -> Template {
         for one in node.as_list().unwrap_or(std::slice::from_ref(node)) {
             let text = one.text();

@@ -1,5 +1,5 @@
-//! `formData`: the parts of a multipart body. Files are read here, before the run; one that is not there fails its request. One
-//! that values of the run name is read by the engine when it is sent - never one that an answer names.
+//! `formData`: multipart parts. Files are read before the run; a missing one fails its request.
+//! Files named by variables are read when sent, but never if a response sets the name.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ impl Translator<'_> {
         parts
     }
 
-    /// An answer must not choose which of this machine's files it is sent.
+    /// A response must not choose files of this machine.
     pub(super) fn check_uploads(&mut self) {
         loop {
             let before = self.captured.len();
@@ -92,7 +92,7 @@ impl Translator<'_> {
             }),
             Err(why) => {
                 self.missing_files.push(format!("{text}: {why}"));
-                // Stands where the file would: the request never goes out.
+                // Placeholder; the request is never sent.
                 Some(PartContent::Text(Template::from("")))
             }
         }

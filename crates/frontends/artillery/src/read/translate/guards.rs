@@ -1,4 +1,4 @@
-//! What may keep a request from being sent: `ifTrue` and `probability`; and how far it follows redirects.
+//! `ifTrue`, `probability`, and redirect limits.
 
 use query::{
     filtrex::{Expression, NameSource},
@@ -10,7 +10,7 @@ use super::{Translator, to_number};
 use formats::document::Node;
 
 impl Translator<'_> {
-    /// An expression over variables. One that cannot be read never keeps a request from being sent, as in the original.
+    /// An invalid expression never skips the request, as in the original.
     pub(super) fn condition(&mut self, node: &Node) -> Option<Expression> {
         let Some(text) = node.as_str() else {
             let text = format!(
@@ -46,7 +46,6 @@ impl Translator<'_> {
         }
     }
 
-    /// A percentage.
     pub(super) fn probability(&mut self, node: &Node) -> Option<f64> {
         let percent = to_number(node);
         let is_number = node

@@ -1,4 +1,4 @@
-//! `config.http`, `config.tls`, `config.defaults` and `config.target`: how requests travel.
+//! `config.http`, `config.tls`, `config.defaults` and `config.target`.
 
 use plan::{
     CookiePrefixes, CookieRules, Http, PoolPolicy, Scenario, Step, Template,
@@ -42,20 +42,19 @@ impl Translator<'_> {
         if let Some(tls) = config.get("tls").filter(|node| node.is_truthy()) {
             self.map(tls, "tls");
             self.check_keys(tls, KeyLevel::Tls);
-            // Node.js refuses a bad certificate unless it is told `false`.
+            // As in Node.js, any value except `false` verifies.
             http.verify_tls = tls
                 .get("rejectUnauthorized")
                 .is_none_or(|node| node.as_bool() != Some(false));
             http.tls = self.tls(tls);
         }
-        // Node's client says nothing of the protocol either.
+        // Node's client sends no ALPN.
         http.tls.no_alpn = !self.inputs.native;
         http.proxies = self.proxies();
         self.read_defaults(in_http("defaults"), config.get("defaults"));
         http
     }
 
-    /// Whether the parts of each request's time are counted: the script says so, or the environment does.
     pub(super) fn extended_metrics(&mut self, config: &Node) -> bool {
         let says = config
             .get("http")
@@ -66,7 +65,7 @@ impl Translator<'_> {
             .any(|(name, value)| name == "ARTILLERY_EXTENDED_HTTP_METRICS" && !value.is_empty())
     }
 
-    /// What the jar takes, as tough-cookie names it.
+    /// As tough-cookie's options.
     fn cookie_rules(&mut self, node: &Node) -> CookieRules {
         let mut rules = cookie_rules();
         self.map(node, "cookieJarOptions");
@@ -94,7 +93,7 @@ impl Translator<'_> {
     fn timeout(&mut self, node: &Node, http: &mut Http) {
         let seconds = to_number(node);
         match nanoseconds(seconds) {
-            // As in JavaScript, 0 is no value at all.
+            // 0 is falsy in JavaScript.
             Some(0) => {}
             Some(ns) => {
                 if seconds >= 1000.0 {
@@ -115,7 +114,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `http.defaults`; the older `defaults` fills in what is absent there, key by key.
+    /// The older `defaults` fills missing keys.
     fn read_defaults(&mut self, new: Option<&Node>, old: Option<&Node>) {
         for node in [new, old]
             .into_iter()
@@ -150,7 +149,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Header names in lower case, a later spelling of a name replacing an earlier one in its place.
+    /// Lower-case names; later spellings replace earlier ones in place.
     pub(super) fn headers(&mut self, node: &Node) -> Vec<(String, Template)> {
         let mut headers: Vec<(String, Template)> = Vec::new();
         for entry in self.map(node, "headers") {
@@ -209,7 +208,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The target, if anything needs it to be a good one.
+    /// `None` if it is invalid or unused.
     pub(super) fn target<'s>(
         &mut self,
         config: &Node,
@@ -258,7 +257,6 @@ fn needs_target(steps: &[Step]) -> bool {
     })
 }
 
-/// A step's cookies as Artillery treats them, whatever the options say.
 pub(super) fn cookie_rules() -> CookieRules {
     CookieRules {
         local: true,

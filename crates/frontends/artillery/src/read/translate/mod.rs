@@ -1,5 +1,5 @@
-//! From a prepared script to a [`Plan`]. Each part of the script has a file of its own; this one holds what they share: the
-//! check of keys against the allow-list, and templates with their places.
+//! Translates a prepared script to a [`Plan`]. Shared parts: key checks and templates with
+//! locations.
 
 mod capture;
 mod expect;
@@ -38,40 +38,37 @@ use formats::{
     templates::Templates,
 };
 
-/// What the parts share while they translate.
 struct Translator<'a> {
     findings: &'a mut Findings,
     inputs: &'a ArtilleryInputs,
     read: ReadFile<'a>,
-    /// The script's folder, to which the files that it names are relative.
+    /// Base of relative file names.
     folder: PathBuf,
     /// Whether virtual users share connections.
     pooled: bool,
-    /// Files of the request at hand that could not be read, and why.
+    /// Unreadable files of the current request, with reasons.
     missing_files: Vec<String>,
-    /// Files that values of the run name: by which variables, and where.
+    /// Files named by variables, with locations.
     uploads: Vec<(Vec<String>, Mark)>,
-    /// Variables whose values come from answers.
+    /// Variables captured from responses.
     captured: BTreeSet<String>,
-    /// Variables that hold elements of another variable's list.
+    /// Variables that iterate over another variable's list.
     loops_over: Vec<(String, String)>,
     defaults: Defaults,
     templates: Templates,
-    /// What the plugin `expect` is to do, where the script has it.
     expect: Option<expect::ExpectPlugin>,
 }
 
-/// What `http.defaults` (or the older `defaults`) says.
+/// `http.defaults`, or the older `defaults`.
 #[derive(Default)]
 struct Defaults {
-    /// None if there are no default headers at all, which is when Artillery names itself as the user agent.
+    /// `None` without default headers; then Artillery's user agent is sent.
     headers: Option<Vec<(String, Template)>>,
     cookies: Vec<(String, Template)>,
     lenient_captures: bool,
     jitter: Option<Jitter>,
 }
 
-/// Translates; what is wrong is in the findings afterwards.
 pub(super) fn translate(
     script: &Script,
     inputs: &ArtilleryInputs,
@@ -134,7 +131,6 @@ pub(super) fn translate(
 }
 
 impl Translator<'_> {
-    /// Every key of a mapping against the allow-list.
     fn check_keys(&mut self, node: &Node, level: KeyLevel) {
         for entry in node.entries() {
             let name = entry.key.as_str();
@@ -149,7 +145,7 @@ impl Translator<'_> {
                 Some(Support::Noted(why)) => self
                     .findings
                     .note(entry.key_mark, format!("`{name}` has no effect: {why}")),
-                // By convention, `x-…` holds anchors.
+                // `x-…` keys hold anchors.
                 None if level == KeyLevel::Root && name.starts_with("x-") => {}
                 None => {
                     let hint = hint(name, keys::at_level(level).map(|key| key.name));
@@ -162,7 +158,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Its functions are refused where steps name them. Artillery loads it in any case, and dies where it is not there.
+    /// Functions are refused where used. Artillery fails if the file is missing.
     fn processor(&mut self, config: &Node) {
         let Some(node) = config.get("processor").filter(|node| node.is_truthy()) else {
             return;
@@ -186,7 +182,6 @@ impl Translator<'_> {
             .fatal(refusal::worker(&message), Some(node.mark), advice);
     }
 
-    /// A mapping's entries, or a problem.
     fn map<'n>(&mut self, node: &'n Node, what: &str) -> &'n [formats::document::Entry] {
         if !node.is_map() {
             self.findings.problem(
@@ -202,7 +197,7 @@ impl Translator<'_> {
     }
 }
 
-/// Lodash's `toNumber`.
+/// lodash's `toNumber`.
 fn to_number(node: &Node) -> f64 {
     match node.as_scalar() {
         Some(Value::Number(n)) => n.as_f64().unwrap_or(f64::NAN),
@@ -213,7 +208,7 @@ fn to_number(node: &Node) -> f64 {
     }
 }
 
-/// A duration of so many seconds; none if it is negative or beyond every plan.
+/// `None` if negative or too large.
 fn nanoseconds(seconds: f64) -> Option<u64> {
     let ns = (seconds * plan::units::SECOND as f64).round();
     (0.0..=plan::units::MAX_DURATION as f64)
@@ -221,7 +216,6 @@ fn nanoseconds(seconds: f64) -> Option<u64> {
         .then_some(ns as u64)
 }
 
-/// What the load is before anything else is known.
 fn no_load() -> Load {
     Load::Open {
         phases: Vec::new(),
@@ -229,7 +223,7 @@ fn no_load() -> Load {
     }
 }
 
-/// Artillery's way with connections, whatever the script says about them.
+/// Artillery's connection behaviour.
 fn artillery_http() -> Http {
     use plan::{PoolPolicy, Timeouts, units::SECOND};
     Http {

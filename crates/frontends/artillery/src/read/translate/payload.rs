@@ -1,4 +1,4 @@
-//! `config.payload`: tables, one row of which each virtual user is given, read as csv-parse reads them.
+//! `config.payload`: tables, parsed as by csv-parse.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::Translator;
 use crate::read::keys::KeyLevel;
 use formats::{document::Node, open, table::TableOptions};
 
-/// What `loadAll` puts into the variable that `name` names.
+/// Value of the variable that `name` sets with `loadAll`.
 enum Whole {
     Table(String),
-    /// With `order`, a virtual user gets one row, as the list of its cells.
+    /// With `order`: one row as a list.
     Row(String),
 }
 
@@ -89,7 +89,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Which row, and the variable that gets the whole table or the whole row.
     fn order(&mut self, node: &Node) -> (RowOrder, Option<Whole>) {
         let order = node.get("order");
         let load_all = node.get("loadAll").filter(|all| all.is_truthy());

@@ -1,5 +1,4 @@
-//! `config.phases`: which arrivals when. Artillery's readings of numbers and durations, with its error words; the arithmetic of
-//! arrivals is `plan::schedule`'s.
+//! `config.phases`, with Artillery's parsing and messages.
 
 use plan::{
     ArrivalProcess, FirstArrival, Load, Phase, Rate, Shape,
@@ -61,7 +60,7 @@ impl Translator<'_> {
         let ramp = self.rate(node, "rampTo")?;
         let count = self.count(node)?;
         let arrivals = self.arrivals(node, mode)?;
-        // Which of several keys counts, in the order in which Artillery looks.
+        // Precedence of keys as in Artillery.
         let (duration, shape) = match (pause, count, rate, ramp) {
             (Some(pause), ..) => (Some(pause), Shape::Pause),
             (None, Some(count), ..) => (duration, Shape::Count(count)),
@@ -108,7 +107,7 @@ impl Translator<'_> {
         None
     }
 
-    /// The outer option is empty after a problem, the inner one if the key is not there.
+    /// Outer `None` after a problem, inner `None` if absent.
     fn duration(&mut self, phase: &Node, key: &str) -> Option<Option<(u64, String)>> {
         let Some(node) = phase.get(key) else {
             return Some(None);
@@ -210,7 +209,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whole numbers are seconds, everything else is the `ms` package's grammar.
+/// Whole numbers are seconds; otherwise the grammar of `ms`.
 fn seconds(node: &Node) -> Option<f64> {
     let n = to_number(node);
     if n.is_finite() && n.fract() == 0.0 {

@@ -1,7 +1,5 @@
-//! `config.plugins`: which of them may be there.
-//!
-//! Plugins that only send results elsewhere are noted, those that Artillery itself would not find get its warning, and the run goes
-//! on; those that shape traffic are refused until they are supported. What the others judge or show goes into the plan.
+//! `config.plugins`: publishing plugins are noted, unknown ones get Artillery's warning, and those
+//! that shape traffic are refused.
 
 use super::Translator;
 use crate::{
@@ -13,10 +11,9 @@ use formats::{
     nearest::hint,
 };
 
-/// Milliseconds within which a user is satisfied, unless the script says otherwise.
+/// Default threshold in milliseconds.
 const APDEX_MS: f64 = 500.0;
 
-/// The options of `metrics-by-endpoint`.
 const ENDPOINT_OPTIONS: [&str; 6] = [
     "useOnlyRequestNames",
     "stripQueryString",
@@ -49,7 +46,7 @@ impl Translator<'_> {
         }
         for entry in self.map(plugins, "plugins") {
             let name = entry.key.as_str();
-            // Whatever the plugin is.
+            // For any plugin.
             if entry.value.get("suppressOutput").and_then(Node::as_bool) == Some(true) {
                 wanted.hidden.push(format!("plugins.{name}"));
             }
@@ -104,7 +101,7 @@ impl Translator<'_> {
             entry.key_mark,
             format!("the plugin `{name}` has no effect: plugins of others are not supported"),
         );
-        // Artillery's own words, where it does not find one.
+        // Artillery's message for missing plugins.
         let words = [
             format!("WARNING: Could not load plugin: {name} warn"),
             format!(
@@ -116,13 +113,12 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether the environment has something to say under this name.
     fn says(&self, name: &str) -> bool {
         let mut environment = self.inputs.process_env.iter();
         environment.any(|(known, value)| known == name && !value.is_empty())
     }
 
-    /// Its functions come in; their options are not there yet.
+    /// Its functions are supported, its options not yet.
     fn fake_data(&mut self, config: &Node, entry: &Entry) {
         self.templates.fake_data = true;
         let own = config.get("fake-data").filter(|node| node.is_truthy());
@@ -135,7 +131,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `config.ensure` if it is there, else what stands under the plugin itself.
+    /// `config.ensure`, otherwise the plugin's options.
     fn ensure(&mut self, config: &Node, entry: &Entry) -> Ensure {
         let own = config.get("ensure").filter(|node| node.is_truthy());
         let mut ensure = Ensure::default();
@@ -159,7 +155,7 @@ impl Translator<'_> {
         ensure
     }
 
-    /// A list of one-key maps. A map in its place is ignored by Artillery without a word; it is honoured here.
+    /// A list of one-key maps. Artillery ignores a map; it is accepted here.
     fn thresholds(&mut self, node: &Node, ensure: &mut Ensure) {
         if node.is_map() {
             let text = "`thresholds` is a list of one-key maps in Artillery, which ignores this map; it is checked here";
@@ -198,7 +194,7 @@ impl Translator<'_> {
             .unwrap_or(APDEX_MS)
     }
 
-    /// A number, or a text that is one.
+    /// A number, or numeric text.
     fn number(&mut self, node: &Node) -> Option<f64> {
         let number = node.as_scalar().and_then(|value| match value {
             serde_json::Value::Number(n) => n.as_f64(),
@@ -212,7 +208,7 @@ impl Translator<'_> {
         number
     }
 
-    /// Always counted; shown when the script names it and does not say otherwise.
+    /// Always counted; shown unless disabled.
     fn metrics_by_endpoint(&mut self, entry: &Entry) -> Endpoints {
         for option in entry.value.entries() {
             if !ENDPOINT_OPTIONS.contains(&option.key.as_str()) {

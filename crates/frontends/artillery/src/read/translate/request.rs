@@ -1,4 +1,4 @@
-//! A request step: URL, headers as Artillery's HTTP client writes them, body, cookies, and faults that must wait for their turn.
+//! A request step: URL, headers, body, cookies, and faults that occur when it is sent.
 
 use plan::{
     Request, Template,
@@ -31,7 +31,7 @@ impl Translator<'_> {
             return None;
         }
         self.check_keys(node, KeyLevel::Request);
-        // Artillery's client prefers `uri`, where its schema lets it through.
+        // Artillery's client prefers `uri`.
         let Some(url) = node
             .get("uri")
             .or_else(|| node.get("url"))
@@ -83,7 +83,7 @@ impl Translator<'_> {
         Some(request)
     }
 
-    /// What Artillery only finds out when the request's turn comes, and counts as an error then.
+    /// Faults that Artillery finds and counts when the request is due.
     fn late_fault(
         &mut self,
         method: &str,
@@ -140,7 +140,7 @@ impl Translator<'_> {
         pairs
     }
 
-    /// JSON goes before text, text before a form; what JavaScript takes for false is not there.
+    /// JSON before text before form; falsy values are absent.
     fn body(&mut self, node: &Node) -> RequestBody {
         let truthy = |key: &str| node.get(key).filter(|value| value.is_truthy());
         for key in ["json", "body", "form"] {
@@ -176,7 +176,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Names are not templated; a list becomes one text with commas, as in Artillery's client.
+    /// Names are not templates; lists are joined by commas.
     fn form(&mut self, node: &Node) -> Vec<(Template, Template)> {
         let mut pairs = Vec::new();
         for entry in self.map(node, "form") {
@@ -199,7 +199,7 @@ impl Translator<'_> {
         pairs
     }
 
-    /// In the order in which Artillery's client writes them. The engine adds Host, content-length and cookies.
+    /// In the order of Artillery's client. The engine adds Host, content-length and cookies.
     fn request_headers(
         &mut self,
         node: Option<&Node>,
@@ -225,7 +225,7 @@ impl Translator<'_> {
         let content_type = match body {
             RequestBody::Json(_) => Some("application/json"),
             RequestBody::Form(_) => Some("application/x-www-form-urlencoded"),
-            // A multipart body's type names its boundary: the engine sets it.
+            // The engine sets the multipart boundary.
             RequestBody::Text(_) | RequestBody::Multipart(_) | RequestBody::None => None,
         };
         let ours = [
@@ -244,7 +244,6 @@ impl Translator<'_> {
         headers
     }
 
-    /// The step's cookies over the default ones.
     fn cookies(&mut self, node: Option<&Node>) -> Vec<(String, Template)> {
         let mut cookies = self.defaults.cookies.clone();
         if let Some(node) = node.filter(|node| node.is_truthy()) {
@@ -276,7 +275,7 @@ impl Translator<'_> {
     }
 }
 
-/// Artillery's schema takes the texts for booleans too.
+/// The schema also accepts text.
 fn flag(node: &Node, key: &str, default: bool) -> bool {
     match node.get(key).and_then(Node::as_scalar) {
         Some(Value::Bool(yes)) => *yes,
@@ -286,7 +285,7 @@ fn flag(node: &Node, key: &str, default: bool) -> bool {
     }
 }
 
-/// The path with its query, as written; the whole URL where it does not begin with the target.
+/// Path with query, or the whole URL outside of the target.
 fn label(url: &str, qs: Option<&Node>) -> String {
     let entries = qs.map(Node::entries).unwrap_or_default();
     if entries.is_empty() {

@@ -1,4 +1,4 @@
-//! `scenarios`: names, weights, and which one `--scenario-name` chooses.
+//! `scenarios`: names, weights, and `--scenario-name`.
 
 use plan::{Scenario, Template, Variable};
 use query::value;
@@ -29,7 +29,7 @@ impl Translator<'_> {
         let mut scenarios = Vec::new();
         for (i, item) in items.iter().enumerate() {
             let name = item.get("name").and_then(Node::as_str).map(str::to_owned);
-            // One that was not chosen keeps its place, because nameless scenarios are counted by it, and nothing else.
+            // Others keep their index, which names nameless scenarios.
             scenarios.push(match chosen {
                 Some(chosen) if chosen != i => Scenario {
                     name,
@@ -64,7 +64,6 @@ impl Translator<'_> {
         scenarios
     }
 
-    /// `before` or `after`: steps that are carried out once.
     pub(super) fn setup_or_teardown(
         &mut self,
         root: &Node,
@@ -80,7 +79,7 @@ impl Translator<'_> {
         })
     }
 
-    /// The steps of a scenario; `other` is one that could be run instead.
+    /// `other` could be run instead.
     fn scenario(&mut self, node: &Node, config: &Node, other: Option<&str>) -> Vec<plan::Step> {
         self.check_keys(node, KeyLevel::Scenario);
         if let Some(engine) = other_engine(node, config) {
@@ -100,7 +99,7 @@ impl Translator<'_> {
             .unwrap_or_default()
     }
 
-    /// How `--scenario-name`, a flag of Artillery's door, chooses a scenario for the HTTP engine, in a script that has others.
+    /// Suggests `--scenario-name` for a script with other engines.
     fn supported(&self, items: &[Node], config: &Node) -> Option<String> {
         let (fine, others): (Vec<&Node>, Vec<&Node>) = items
             .iter()
@@ -119,7 +118,7 @@ impl Translator<'_> {
         })
     }
 
-    /// `--scenario-name`: exactly one must have the name, or match it as a regular expression.
+    /// Exactly one must have or match the name.
     fn chosen(&mut self, items: &[Node]) -> Result<Option<usize>, ()> {
         let Some(wanted) = &self.inputs.scenario_name else {
             return Ok(None);
@@ -139,7 +138,7 @@ impl Translator<'_> {
         Err(())
     }
 
-    /// JavaScript's `parseInt` of the weight; templates see what is the same for every virtual user.
+    /// JavaScript's `parseInt`; templates see constants only.
     fn weight(&mut self, item: &Node, variables: &[(String, Variable)]) -> u32 {
         let Some(node) = item.get("weight") else {
             return 1;
@@ -199,18 +198,16 @@ impl Translator<'_> {
     }
 }
 
-/// The engine of a scenario, if it is another one than HTTP.
 fn other_engine<'n>(scenario: &'n Node, config: &'n Node) -> Option<&'n Node> {
     let engine = scenario.get("engine").or_else(|| config.get("engine"));
     engine.filter(|engine| engine.is_truthy() && engine.as_str() != Some("http"))
 }
 
-/// The scenarios that have the name, or match it as a regular expression.
 fn matching(items: &[Node], wanted: &str) -> Vec<usize> {
     let regex = Regex::new(wanted).ok();
     let fits = |item: &Node| {
         let name = item.get("name").and_then(Node::as_str);
-        // JavaScript matches a missing name as the text `undefined`.
+        // JavaScript matches a missing name as `undefined`.
         name == Some(wanted)
             || regex
                 .as_ref()

@@ -1,4 +1,4 @@
-//! Steps: which kind each is, and the kinds that send nothing: loops, think times, lines to print.
+//! Kinds of steps, and those without requests: loops, think times, logs.
 
 use plan::{
     Step, Template,
@@ -17,7 +17,7 @@ use formats::{
 };
 
 impl Translator<'_> {
-    /// A list of steps; one that is a list itself (usually an alias) is flattened.
+    /// Nested lists are flattened.
     pub(super) fn steps(&mut self, node: &Node) -> Vec<Step> {
         let Some(items) = node.as_list() else {
             self.findings
@@ -42,7 +42,7 @@ impl Translator<'_> {
             );
             return None;
         };
-        // The kinds in the order in which Artillery looks for them; after those the first key is a method.
+        // Artillery's precedence; otherwise the first key is a method.
         let kind = ["loop", "parallel", "think", "log", "function"]
             .iter()
             .find_map(|kind| node.entry(kind))
@@ -93,7 +93,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether a step does one thing only: Artillery would run one of several and forget the others.
+    /// Whether a step has one action: Artillery runs one of several.
     fn has_other_keys(&mut self, node: &Node, kind: &Entry, level: KeyLevel) -> bool {
         let is_step = |name: &str| {
             keys::find(KeyLevel::Step, name).is_some()
@@ -181,7 +181,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `count`; what JavaScript takes for false is for ever.
+    /// Falsy means endless.
     fn loop_count(&mut self, node: Option<&Node>) -> LoopCount {
         let Some(node) = node.filter(|node| node.is_truthy()) else {
             return LoopCount::Fixed(LoopRange::from_value(Some(&json!(-1))));
@@ -190,7 +190,7 @@ impl Translator<'_> {
         if let Template::Literal(Value::Number(n)) = &mut template
             && let Some(whole) = n.as_f64().map(f64::ceil).and_then(value::number)
         {
-            // 2.5 passes are three: the third begins at 2.
+            // 2.5 passes are three.
             *n = whole;
         }
         match template {
@@ -242,8 +242,8 @@ impl Translator<'_> {
         Some(Think { time, jitter })
     }
 
-    /// Whole numbers are seconds, text is the `ms` package's grammar; a bare fraction means seconds too, which Artillery
-    /// once did and now reads as milliseconds.
+    /// Whole numbers are seconds, text uses the grammar of `ms`; fractions are seconds, as in
+    /// earlier versions of Artillery.
     fn think_time(&mut self, node: &Node) -> Option<u64> {
         let text = node.text();
         let seconds = to_number(node);

@@ -1,4 +1,4 @@
-//! Through whom and under which certificates requests travel: `config.tls`, and the environment's proxies.
+//! `config.tls` and proxies from the environment.
 
 use plan::{Proxies, Proxy, Tls};
 
@@ -9,7 +9,7 @@ use super::Translator;
 use formats::document::Node;
 
 impl Translator<'_> {
-    /// Certificates and keys: PEM text as Node.js takes it, or a file of it beside the script.
+    /// PEM text, or a file next to the script.
     pub(super) fn tls(&mut self, node: &Node) -> Tls {
         let authorities = self.pem(node, "ca");
         let (certificate, key) = (self.pem(node, "cert"), self.pem(node, "key"));
@@ -40,7 +40,7 @@ impl Translator<'_> {
 
     fn pem(&mut self, tls: &Node, key: &str) -> Option<String> {
         let node = tls.get(key).filter(|node| node.is_truthy())?;
-        // Several authorities may come as a list.
+        // Several authorities may be a list.
         let items = node.as_list().unwrap_or(std::slice::from_ref(node));
         let texts: Option<Vec<String>> =
             items.iter().map(|item| self.pem_text(item, key)).collect();
@@ -72,7 +72,8 @@ impl Translator<'_> {
         }
     }
 
-    /// HTTP_PROXY alone is for both schemes, HTTPS_PROXY for its own; in capitals only, as the original reads them.
+    /// Upper-case variables only, as in the original. HTTP_PROXY covers both schemes without
+    /// HTTPS_PROXY.
     pub(super) fn proxies(&mut self) -> Proxies {
         let plain = self.proxy("HTTP_PROXY");
         let tls = self.proxy("HTTPS_PROXY").or_else(|| plain.clone());

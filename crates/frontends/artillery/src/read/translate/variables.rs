@@ -1,4 +1,4 @@
-//! Variables: those of the configuration, Artillery's built-in ones where they are used, and those that nobody ever sets.
+//! Variables of the configuration, built-in ones, and unset ones.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::Translator;
 use crate::read::prepare::Script;
 use formats::document::Node;
 
-/// What Artillery gives to every virtual user. `$uuid` is its own, and the engine's to make.
+/// `$uuid` comes from the engine.
 const BUILT_IN: &[&str] = &[
     "target",
     "$environment",
@@ -21,7 +21,7 @@ const BUILT_IN: &[&str] = &[
 ];
 
 impl Translator<'_> {
-    /// `config.variables`: a list gives each virtual user one of its elements.
+    /// A list gives each user one element.
     pub(super) fn config_variables(&mut self, config: &Node) -> Vec<(String, Variable)> {
         let Some(node) = config.get("variables").filter(|node| node.is_truthy()) else {
             return Vec::new();
@@ -51,7 +51,7 @@ impl Translator<'_> {
         variables
     }
 
-    /// All variables in the order in which they are set: built-in ones, then those of the configuration.
+    /// Built-in ones first, then the configuration's.
     pub(super) fn variables(
         &mut self,
         script: &Script,
@@ -69,7 +69,7 @@ impl Translator<'_> {
             .is_some_and(|plugin| plugin.options.prints_exchange());
         for name in BUILT_IN {
             let shown = shows_all && !matches!(*name, "$env" | "$processEnvironment");
-            // A column of the same name is set later and wins.
+            // A column of that name is set later.
             if (shown || self.templates.uses_root(name)) && !columns.contains(name) {
                 variables.extend(
                     self.built_in(name, script)

@@ -1,4 +1,4 @@
-//! The case studies' own scripts, and those of which the original's transcripts are kept.
+//! Scripts of the case studies and of transcripts.
 
 use super::{plan, rate};
 use crate::support::phases;

@@ -1,5 +1,3 @@
-//! `config`: phases, connections, variables, tables.
-
 use frontend_artillery::refusal;
 use plan::{
     ArrivalProcess, FirstArrival, Load, PoolPolicy, Rate, RowOrder, Shape, Variable,
@@ -181,7 +179,6 @@ fn phases_that_are_skipped_or_wrong() {
             "test.yml:2:3: no phase has arrivals: give `phases` at least one with `arrivalRate` or `arrivalCount`"
         ]
     );
-    // A misspelt key of a phase is told with the nearest one.
     let plan = plan(&config(
         "phases: [ { duration: 5, arrivalRate: 1, maxVuser: 3 } ]",
     ));

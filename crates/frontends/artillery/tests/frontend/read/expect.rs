@@ -1,5 +1,3 @@
-//! The plugin `expect`: its options, and every form of a check.
-
 use formats::Inputs;
 use frontend_artillery::{
     expect::{self, Expect, Expectation, JmesWord, OnFailure, Print},

@@ -1,5 +1,3 @@
-//! Artillery scripts.
-
 mod cases;
 mod config;
 mod expect;
@@ -16,7 +14,6 @@ pub fn plan(text: &str) -> Plan {
     translate_text("test.yml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// A script with these steps.
 pub fn flow(steps: &str) -> String {
     format!(
         "config: {{ target: 'http://x' }}\nscenarios:\n  - flow:\n{}",
@@ -24,7 +21,6 @@ pub fn flow(steps: &str) -> String {
     )
 }
 
-/// A script with this configuration (after the target) and one GET.
 pub fn config(lines: &str) -> String {
     format!(
         "config:\n  target: http://x\n{}scenarios:\n  - flow:\n      - get: {{ url: / }}\n",
@@ -49,12 +45,10 @@ fn indented_by(text: &str, by: usize) -> String {
         .collect()
 }
 
-/// A rate as readers make it.
 pub fn rate(per_second: f64) -> plan::Rate {
     plan::Rate::from_f64(per_second).unwrap_or_else(|| panic!("{per_second}"))
 }
 
-/// Notes as the user sees them.
 pub fn notes(plan: &Plan) -> Vec<String> {
     plan.notes
         .iter()
@@ -65,7 +59,6 @@ pub fn notes(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// What a plan keeps of its script's plugins.
 pub fn plugins(plan: &Plan) -> Plugins {
     Plugins::from_settings(&plan.door_settings).unwrap_or_else(|why| panic!("{why}"))
 }

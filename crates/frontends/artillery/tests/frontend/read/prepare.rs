@@ -1,5 +1,3 @@
-//! The order of preparation: files, environment, target, overrides, variables, the first template pass.
-
 use formats::Inputs;
 use frontend_artillery::{ArtilleryInputs, load, refusal};
 use plan::{Shape, Variable};
@@ -161,7 +159,7 @@ scenarios:
         value("mixed"),
         Some(Variable::Constant(json!("xundefined")))
     );
-    // Only what the scenarios name of the environment gets into the plan.
+    // Only variables that scenarios use are in the plan.
     assert_eq!(
         value("$env"),
         Some(Variable::Constant(json!({"RATE": "4"})))
@@ -182,7 +180,7 @@ scenarios:
             .starts_with("7:11: {{ captured }} is not known when Artillery reads `config`")),
         "{reported:?}"
     );
-    // The same run id draws the same values.
+    // One run id draws the same values.
     assert_eq!(ok(inputs.clone()).variables, plan.variables);
     assert_ne!(
         ok(Inputs {
@@ -347,7 +345,7 @@ fn a_processor_that_no_step_names_is_noted() {
 #[test]
 fn the_order_of_the_steps() {
     let folder = Folder::new("order");
-    // Environment, then --target, then --overrides, then --variables.
+    // Order: environment, --target, --overrides, --variables.
     let mut given = ArtilleryInputs::from(Inputs {
         environment: Some("staging".into()),
         target: Some("http://flag".into()),

@@ -1,5 +1,3 @@
-//! What is refused, where, and in which words.
-
 use frontend_artillery::{
     read::{differences, keys},
     refusal, translate_text,
@@ -121,7 +119,7 @@ fn no_target() {
     let errors = errors(include_str!("../../golden/no-target.yml"));
     assert_eq!(errors.original, Some(refusal::no_target()));
     assert_eq!(lines(&errors).len(), 1);
-    // One that vanished while it was expanded is the schema's affair.
+    // The schema reports a target that became undefined.
     let errors =
         super::errors("config: { target: '{{ $env.NOWHERE }}' }\nscenarios: [ { flow: [] } ]");
     assert_eq!(
@@ -165,7 +163,7 @@ fn file_types() {
     assert_eq!(errors("").original, Some(refusal::no_target()));
 }
 
-/// `UPDATE_DOCS=1 cargo test -p formats` writes what this compares.
+/// `UPDATE_DOCS=1 cargo test -p formats` updates it.
 #[test]
 fn the_page_is_made_from_the_list() {
     let path = concat!(
@@ -193,7 +191,7 @@ fn the_page_is_made_from_the_list() {
     }
 }
 
-/// Scripts that are nearly right, so that translation gets far.
+/// Almost valid scripts.
 fn nearly_a_script() -> impl Strategy<Value = String> {
     let scalar = prop_oneof![
         Just("1".to_owned()),
@@ -252,7 +250,7 @@ proptest! {
     }
 }
 
-/// What people are known to write, and the line that helps them.
+/// Common mistakes, with advice.
 #[test]
 fn slips_of_public_scripts() {
     for (text, line) in [
@@ -313,7 +311,6 @@ fn slips_of_public_scripts() {
     }
 }
 
-/// Every kind of message of the schema, with the place that the original does not tell.
 #[test]
 fn validation_has_places() {
     for (text, line) in [

@@ -1,5 +1,3 @@
-//! Requests: what goes onto the wire, what is taken out of the answer.
-
 use plan::{
     Template,
     scenario::{CaptureSource, RegexGroup, RequestBody},
@@ -9,7 +7,6 @@ use serde_json::json;
 use super::{config, errors, flow, notes, plan};
 use crate::support::{header, lines, requests, shown};
 
-/// The headers of the only request, in order.
 fn headers(text: &str) -> Vec<String> {
     let plan = plan(text);
     requests(&plan)[0]
@@ -108,7 +105,7 @@ fn default_headers_and_cookies() {
             .collect::<Vec<_>>(),
         ["c={{sid}}"]
     );
-    // The older spelling counts where the newer one says nothing.
+    // The older key is the default.
     let text = config(
         "defaults: { headers: { user-agent: me } }\nhttp: { defaults: { strictCapture: false } }",
     );
@@ -268,7 +265,7 @@ fn captures_and_matches() {
         [false, true, true]
     );
     let refused = |keys: &str| lines(&errors(&flow(&format!("- get: {{ url: /, {keys} }}"))));
-    // Paths that cannot be read fail their captures, as in Artillery.
+    // Invalid paths fail their captures, as in Artillery.
     let noted = |keys: &str| plan(&flow(&format!("- get: {{ url: /, {keys} }}"))).notes;
     assert_eq!(
         noted("capture: { json: '$.a[', as: x }")[0].text,

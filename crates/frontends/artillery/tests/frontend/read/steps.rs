@@ -1,5 +1,3 @@
-//! Steps that are no requests, scenarios, and templates that go nowhere.
-
 use plan::{
     Step, Template,
     scenario::{Jitter, Loop, LoopCount, LoopRange, Over, ThinkTime},
@@ -94,7 +92,7 @@ fn thinks() {
         think("1\n  jitter: 300").jitter,
         Some(Jitter::Absolute(300 * MILLISECOND))
     );
-    // Said once, however often it is written.
+    // Reported once.
     let plan = plan(&flow("- think: 0.5\n- think: 0.25"));
     assert_eq!(
         notes(&plan),
