@@ -128,8 +128,8 @@ def main() -> None:
             worker = int(Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()[0])
             tools = ((LOADLINE, "--version"), ("wrk", "-v"), ("nginx", "-v"), ("openssl", "version"))
             print("# " + ", ".join(version(*tool) for tool in tools))
-            kept = ", core 1 kept awake" if awake else ""
-            print(f"# {arguments.pairs} pairs of {arguments.seconds} s{kept}", flush=True)
+            suffix = ", core 1 kept awake" if awake else ""
+            print(f"# {arguments.pairs} pairs of {arguments.seconds} s{suffix}", flush=True)
             for kind, scheme in (("tls", "https"), ("plain", "http")):
                 for body, path in (("12 B", "/"), ("1 KB", "/files/1k"), ("100 KB", "/files/100k")):
                     if arguments.only in f"{kind}, {body}":

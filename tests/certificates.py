@@ -1,4 +1,4 @@
-"""Certificates for TLS tests: an authority, two servers, one self-signed, one expired, one client."""
+"""TLS certificates: an authority, two servers, one self-signed, one expired, one client."""
 
 from __future__ import annotations
 

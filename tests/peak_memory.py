@@ -6,7 +6,7 @@ from conftest import LOADLINE
 
 
 def peak_mb(loadline, *args: object) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Runs the command as the only child of a small process, which prints the child's peak memory."""
+    """Runs the command as the only child of a process that prints the child's peak memory."""
     code = (
         "import resource, subprocess, sys;"
         "ended = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL);"

@@ -21,11 +21,11 @@ class Conductor:
     """A started helper process, and the frames received from it."""
 
     def __init__(self, folder: Path, python: list[str] | None = None, env: dict[str, str] | None = None) -> None:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "LOADLINE"))}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "LOADLINE"))}
         self.process = subprocess.Popen(
             [*(python or [sys.executable]), "-m", "loadline.ray"],
             cwd=folder,
-            env={**kept, **(env or {})},
+            env={**inherited, **(env or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -17,10 +17,10 @@ class Cluster:
     def __init__(self, nodes: int, env: dict[str, str]) -> None:
         # Ray puts sockets into this folder; their paths must be short.
         self._folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
         self._process = subprocess.Popen(
             [sys.executable, Path(__file__).parent / "cluster_ray/start_cluster.py", str(nodes)],
-            env={**kept, "RAY_TMPDIR": self._folder, **env},
+            env={**inherited, "RAY_TMPDIR": self._folder, **env},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,5 +1,5 @@
-// Builds the report into one file that needs nothing else: every script and style is put into the HTML. What the page
-// holds is decided in src/; this file only packs it.
+// Builds the report into one file without dependencies: every script and style is put into the
+// HTML.
 
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";

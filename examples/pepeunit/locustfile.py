@@ -1,4 +1,7 @@
-"""Pepeunit's busiest addresses: the page, the metrics by REST, and the same counts by GraphQL. Each user asks once a second."""
+"""Pepeunit's busiest addresses: the page, the metrics by REST, and the same counts by GraphQL.
+
+Each user asks once a second.
+"""
 
 from locust import HttpUser, constant, task
 

@@ -1,4 +1,6 @@
-"""Create short links; follow every tenth one through the redirect, and compare its destination with the stored one."""
+"""Create short links; follow every tenth one through the redirect, and compare its destination with
+the stored one.
+"""
 
 import os
 import uuid

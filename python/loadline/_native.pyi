@@ -1,4 +1,4 @@
-"""The engine, as far as the package uses it. Times are seconds unless a name says otherwise."""
+"""The extension module. Times are in seconds unless their name says otherwise."""
 
 from os import PathLike
 
@@ -7,7 +7,7 @@ __version__: str
 def now_ns() -> int: ...
 def check_wishes() -> None: ...
 
-#: Of a test: its target, its users, how long it lasts, its files, whatever tells it from others, and its arrivals.
+#: A test: target, number of users, duration, files, distinguishing options, and arrival rate.
 Facts = tuple[str | None, int, float | None, list[str], list[tuple[str, str]], str | None]
 
 class Division:

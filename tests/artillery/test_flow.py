@@ -147,8 +147,8 @@ def test_failed_before_prevents_the_load(loadline):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("door", [["artillery", "run"], ["run"]])
-def test_signal_during_before_ends_the_test(loadline, door, number, code):
+@pytest.mark.parametrize("command", [["artillery", "run"], ["run"]])
+def test_signal_during_before_ends_the_test(loadline, command, number, code):
     asked = threading.Event()
 
     def serve(connection):
@@ -159,7 +159,7 @@ def test_signal_during_before_ends_the_test(loadline, door, number, code):
     with fake_servers.FakeServer(serve) as peer:
         flows = "before: { flow: [ { get: { url: /b } } ] }\nscenarios: [ { flow: [ { get: { url: / } } ] } ]"
         script = loadline.write("s.yml", ONE.format(url=peer.url, rest=flows, count=1, more=""))
-        process = loadline.start(*door, script)
+        process = loadline.start(*command, script)
         assert asked.wait(20)
         process.send_signal(number)
         _, err = process.communicate(timeout=20)

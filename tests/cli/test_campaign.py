@@ -67,12 +67,12 @@ def test_campaign_runs_every_stage_and_writes_one_report(loadline, start_lab):
     assert [row["name"] for row in rows] == ["half", "whole"], run.stderr
     assert [row["requests"] for row in rows] == [20, 40]
     assert [row["planned"]["arrivals_per_second"] for row in rows] == [10.0, 20.0]
-    looks = rows[1]["cool_down"]["runs"]
-    assert looks
+    polls = rows[1]["cool_down"]["runs"]
+    assert polls
     assert rows[0]["cool_down"] is None
     # The target received the requests of all runs together.
     folder = campaign_folder(loadline)
-    records = [Path(row["report"]).parent for row in rows] + [Path(name) for name in looks]
+    records = [Path(row["report"]).parent for row in rows] + [Path(name) for name in polls]
     summaries = [json.loads((folder / record / "summary.json").read_text()) for record in records]
     assert lab.stats()["received"]["total"] == sum(summary["requests"]["issued"] for summary in summaries)
     page = (folder / "report.html").read_text()
@@ -337,10 +337,10 @@ stages:
     loadline.write("mixed.yml", plan)
     run = loadline("campaign", "mixed.yml")
     assert campaign_report(loadline)["stages"][0]["requests"] > 0, run.stderr
-    kept = [path for path in (loadline.folder / ".loadline").rglob("*") if path.is_file()]
-    assert any(path.name == "output.txt" for path in kept)
+    files = [path for path in (loadline.folder / ".loadline").rglob("*") if path.is_file()]
+    assert any(path.name == "output.txt" for path in files)
     for secret in (b"hunter-2", b"k3y-in-clear"):
-        assert not [path for path in kept if secret in path.read_bytes()]
+        assert not [path for path in files if secret in path.read_bytes()]
 
 
 def test_embedded_target_lives_as_long_as_the_campaign(loadline):
@@ -415,8 +415,8 @@ def test_cool_down_polls_the_service_of_its_stage(loadline):
     # is judged by its own times.
     assert (first, slow) == (None, None), run.stderr
     assert again["bound_ns"] > 15_000_000
-    (looks,) = again["runs"][:1]
-    manifest = json.loads((campaign_folder(loadline) / looks / "summary.json").read_text())
+    (polls,) = again["runs"][:1]
+    manifest = json.loads((campaign_folder(loadline) / polls / "summary.json").read_text())
     assert manifest["all"]["service"]["p50"]["ns"] >= 10_000_000
 
 

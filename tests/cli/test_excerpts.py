@@ -40,9 +40,9 @@ def run_and_read_all(loadline, *flags: str, excerpts: str = "", env: dict[str, s
 
 
 def test_excerpts_are_stored_by_default(loadline) -> None:
-    shown, kept = run_and_read_all(loadline)
+    shown, stored = run_and_read_all(loadline)
     assert "Lovelace" in shown
-    assert "Lovelace" in kept
+    assert "Lovelace" in stored
     assert "left out of the record" not in shown
 
 
@@ -51,8 +51,8 @@ def test_record_without_excerpts_contains_no_response_text(loadline, way) -> Non
     flags = ("--no-excerpts",) if way == "flag" else ()
     excerpts = "excerpts: false\n" if way == "plan" else ""
     env = {"LOADLINE_EXCERPTS": "off"} if way == "environment" else None
-    shown, kept = run_and_read_all(loadline, *flags, excerpts=excerpts, env=env)
-    for text in (shown, kept):
+    shown, stored = run_and_read_all(loadline, *flags, excerpts=excerpts, env=env)
+    for text in (shown, stored):
         assert "lovelace" not in text.lower()
         # Failures, their numbers and places are still reported.
         assert "check json" in text
@@ -71,17 +71,17 @@ scenarios:
         run = loadline("artillery", "run", path, env={"LOADLINE_EXCERPTS": "off"})
     assert run.returncode == 0, run.stderr
     folder = (loadline.folder / ".loadline/runs/last").resolve()
-    kept = [path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()]
-    assert not any("lovelace" in text.lower() for text in kept)
+    stored = [path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file()]
+    assert not any("lovelace" in text.lower() for text in stored)
     wrong = loadline("artillery", "run", path, env={"LOADLINE_EXCERPTS": "no"})
     assert "LOADLINE_EXCERPTS is `on` or `off`, not `no`" in wrong.stderr
     assert wrong.returncode != 0
 
 
 def test_once_prints_excerpts_on_the_terminal_only(loadline) -> None:
-    shown, kept = run_once_and_read_all(loadline)
+    shown, stored = run_once_and_read_all(loadline)
     assert "Lovelace" in shown
-    assert "Lovelace" not in kept
+    assert "Lovelace" not in stored
 
 
 def run_once_and_read_all(loadline) -> tuple[str, str]:

@@ -148,18 +148,18 @@ def test_init_recorded_id_is_captured_from_the_new_response(loadline, start_lab)
     patient = {"resourceType": "Patient", "name": [{"family": "Chalmers"}]}
     bearer = {"Authorization": "Bearer demo"}
     at = f"{lab.url}/fhir/R4/Patient"
-    gone = "0f4d4b1c-77aa-4ad0-9c1e-5b8f2ad9a001"
+    recorded_id = "0f4d4b1c-77aa-4ad0-9c1e-5b8f2ad9a001"
     text = har(
-        har_entry(0, "POST", at, 201, {"resourceType": "Patient", "id": gone}, patient, bearer),
-        har_entry(20, "GET", f"{at}/{gone}", 200, patient, None, bearer),
-        har_entry(40, "PUT", f"{at}/{gone}", 200, patient, {**patient, "id": gone}, bearer),
+        har_entry(0, "POST", at, 201, {"resourceType": "Patient", "id": recorded_id}, patient, bearer),
+        har_entry(20, "GET", f"{at}/{recorded_id}", 200, patient, None, bearer),
+        har_entry(40, "PUT", f"{at}/{recorded_id}", 200, patient, {**patient, "id": recorded_id}, bearer),
     )
     loadline.write("clinic.har", text)
     made = init(loadline, "clinic.har")
     assert "export TOKEN=…" in made.stderr
     plan = (loadline.folder / "clinic.yml").read_text()
     assert "demo" not in plan
-    assert gone not in plan
+    assert recorded_id not in plan
     ran = loadline("run", "clinic.yml", "--once", env={"TOKEN": "demo"})
     assert ran.returncode == 0, ran.stdout + ran.stderr
     # A PUT is sent only on request.

@@ -84,6 +84,6 @@ def test_killed_run_keeps_every_finished_interval(loadline, start_lab, moment):
 @pytest.mark.long
 def test_killed_run_at_twenty_random_moments_keeps_every_finished_interval(loadline, start_lab):
     moments = random.Random(20).sample(range(1200, 6000), 20)
-    # Each run sends a few requests per second, so four at once leave the machine idle.
+    # Each run sends a few requests per second, so four in parallel leave the machine idle.
     with ThreadPoolExecutor(4) as side_by_side:
         list(side_by_side.map(lambda moment: killed_run(loadline, start_lab, moment), moments))

@@ -35,8 +35,8 @@ def test_checkin_lab_agrees_with_the_run_and_shows_instances(loadline: Loadline,
     assert summary["requests"]["ok"] == summary["requests"]["issued"] == counted["answered"]["total"] == 60
     assert counted["checkin"].pop("pool_wait")["taken_up"] == 60
     assert counted["checkin"] == {"sessions": 12, "check_ins": 0, "pre_check_ins": 12, "demographics": 12}
-    looks = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
-    named = {f"{look['source']}.{name}" for look in map(json.loads, looks) for name in look.get("metrics", {})}
+    lines = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
+    named = {f"{sample['source']}.{name}" for sample in map(json.loads, lines) for name in sample.get("metrics", {})}
     for instance in range(3):
         assert f"puma.worker_status.last_status.backlog{{{instance}}}" in named
         assert f"puma.worker_status.last_status.pool_capacity{{{instance}}}" in named

@@ -214,11 +214,11 @@ def test_load_of_compatibility_commands_cannot_be_changed(loadline, target):
         f"config: {{ target: '{target.url}', phases: [{{ duration: 60, arrivalRate: 5 }}] }}\n"
         "scenarios: [{ flow: [{ get: { url: / } }] }]\n",
     )
-    doors = {
+    commands = {
         "Artillery's": ("artillery", "run", script),
         "wrk's": ("wrk", "-t1", "-c1", "-d60s", target.url),
     }
-    for tool, command in doors.items():
+    for tool, command in commands.items():
         with running_view(loadline, *command, env={**os.environ, "LOADLINE_UI": "1"}) as view:
             why = f"the load is {tool}: its schedule is its own, and cannot be changed here"
             assert change(view, "rate=80") == (False, why)

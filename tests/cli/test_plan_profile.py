@@ -163,9 +163,9 @@ def test_profile_wrong_flags_are_refused(loadline):
     assert run.returncode == 2
     assert "--latency '3', column 1: `3` has no unit" in run.stderr
     assert loadline("plan").returncode == 2
-    gone = loadline("plan", "gone.yml")
-    assert gone.returncode == 2
-    assert "gone.yml" in gone.stderr
+    missing = loadline("plan", "gone.yml")
+    assert missing.returncode == 2
+    assert "gone.yml" in missing.stderr
 
 
 def example_plans() -> list[Path]:

@@ -1,4 +1,4 @@
-"""The first bottleneck: named for a service that reports its limits, and never guessed otherwise."""
+"""The first bottleneck is named for a service that reports its limits, and never guessed."""
 
 import json
 import threading

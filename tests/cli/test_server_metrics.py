@@ -72,11 +72,11 @@ class Redis(socketserver.ThreadingTCPServer):
 
 
 def panels(loadline) -> dict[str, list]:
-    looks = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
+    lines = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
     named: dict[str, list] = {}
-    for look in map(json.loads, looks):
-        for key, value in look.get("metrics", {}).items():
-            named.setdefault(f"{look['source']}.{key}", []).append(value)
+    for sample in map(json.loads, lines):
+        for key, value in sample.get("metrics", {}).items():
+            named.setdefault(f"{sample['source']}.{key}", []).append(value)
     return named
 
 

@@ -36,8 +36,8 @@ def test_setup_login_is_sent_once_and_its_token_is_shared(loadline):
     assert last == ("POST", "/logout", "Bearer t0k3n-of-mine")
     assert [label["text"] for label in loadline.summary()["labels"]] == ["GET /orders"]
     assert loadline.summary()["requests"]["issued"] == 20
-    kept = b"".join(path.read_bytes() for path in (loadline.folder / ".loadline").rglob("*") if path.is_file())
-    assert b"t0k3n-of-mine" not in kept
+    written = b"".join(path.read_bytes() for path in (loadline.folder / ".loadline").rglob("*") if path.is_file())
+    assert b"t0k3n-of-mine" not in written
 
 
 def test_once_shows_steps_of_setup_scenario_and_teardown(loadline):

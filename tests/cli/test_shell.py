@@ -43,8 +43,8 @@ def test_user_flag_is_basic_authentication_and_not_recorded(loadline, echo):
     host, asked = echo
     assert loadline("run", f"http://{host}/", "--once", "-u", "me:s3cr3t-of-mine").returncode == 0
     assert asked.pop().headers["authorization"] == "Basic bWU6czNjcjN0LW9mLW1pbmU="
-    kept = loadline.folder / ".loadline"
-    for path in kept.rglob("*"):
+    records = loadline.folder / ".loadline"
+    for path in records.rglob("*"):
         if path.is_file():
             assert b"s3cr3t-of-mine" not in path.read_bytes(), path
 

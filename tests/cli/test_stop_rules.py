@@ -108,13 +108,13 @@ def test_environment_sets_criteria_of_compatibility_commands(loadline, start_lab
 scenarios:
   - flow: [{{ get: {{ url: / }} }}]
 """)
-    doors = [("artillery", "run", script), ("wrk", "-t1", "-c2", "-d2s", lab.url)]
-    for door in doors:
-        failing = loadline(*door, env={"LOADLINE_CHECK": "service p50 < 20ms; errors < 1%"})
+    commands = [("artillery", "run", script), ("wrk", "-t1", "-c2", "-d2s", lab.url)]
+    for command in commands:
+        failing = loadline(*command, env={"LOADLINE_CHECK": "service p50 < 20ms; errors < 1%"})
         assert failing.returncode == 1, failing.stderr
         assert "FAIL          service p50 < 20ms  measured 5" in failing.stderr
         assert [judged["judgement"] for judged in loadline.summary()["criteria"]] == ["FAIL", "PASS"]
-        wrong = loadline(*door, env={"LOADLINE_CHECK": "p50 < 20"})
+        wrong = loadline(*command, env={"LOADLINE_CHECK": "p50 < 20"})
         assert wrong.returncode != 0
         assert "LOADLINE_CHECK 'p50 < 20', column 7: " in wrong.stderr
 

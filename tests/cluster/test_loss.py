@@ -71,8 +71,8 @@ def test_killed_node_is_reported_and_the_others_take_over(loadline):
     late = range(RATE * (SECONDS - 5), RATE * SECONDS)
     assert all(number in seen for number in late)
     # The node's own record settles what was unknown, except the interval of its death.
-    kept = next((loadline.folder / ".loadline/runs/.nodes").iterdir())
-    ran = loadline("merge", loadline.folder / ".loadline/runs/last", kept, "--json", "merged.json")
+    node_record = next((loadline.folder / ".loadline/runs/.nodes").iterdir())
+    ran = loadline("merge", loadline.folder / ".loadline/runs/last", node_record, "--json", "merged.json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     merged = json.loads((loadline.folder / "merged.json").read_text())["arrivals"]
     of_a_second = RATE / 3 + 1

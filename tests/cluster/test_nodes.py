@@ -53,8 +53,8 @@ def test_three_nodes_send_each_arrival_of_the_plan_once(loadline):
     report = Path(loadline.folder / report_folder(ran))
     assert "## Nodes" in (report / "report.md").read_text()
     # Nodes delete their own records after the conductor has received them.
-    kept = loadline.folder / ".loadline/runs/.nodes"
-    assert not kept.exists() or not any(kept.iterdir())
+    node_records = loadline.folder / ".loadline/runs/.nodes"
+    assert not node_records.exists() or not any(node_records.iterdir())
 
 
 def report_folder(ran) -> str:
@@ -141,9 +141,9 @@ def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadli
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in nodes), "the nodes' end", 8)
         seen = count_ids(peer)
     runs = loadline.folder / ".loadline/runs"
-    kept = list((runs / ".nodes").iterdir())
-    assert len(kept) == 1
-    ran = loadline("merge", runs / "last", kept[0], "--json", "merged.json")
+    node_records = list((runs / ".nodes").iterdir())
+    assert len(node_records) == 1
+    ran = loadline("merge", runs / "last", node_records[0], "--json", "merged.json")
     assert ran.returncode == 3, ran.stdout + ran.stderr
     assert "the run ended early: its conductor is gone" in ran.stderr
     merged = json.loads((loadline.folder / "merged.json").read_text())

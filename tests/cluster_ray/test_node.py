@@ -56,8 +56,8 @@ def test_node_program_finds_its_files_and_environment(fake_program, monkeypatch)
     assert not [name for name in info["environment"] if name.startswith("RAY_")]
     folder = Path(info["folder"])
     assert (folder / "tests/data/rows.csv").read_bytes() == b"a\n\xff\n"
-    kept = [path for path in folder.rglob("*") if path.is_file() and b"of the plan's" in path.read_bytes()]
-    assert not kept
+    leaked = [path for path in folder.rglob("*") if path.is_file() and b"of the plan's" in path.read_bytes()]
+    assert not leaked
     started.node.release()
     assert_gone(info["pid"], info["folder"])
 

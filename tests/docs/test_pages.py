@@ -1,4 +1,6 @@
-"""The documents hold together: links lead somewhere, each page says its kind, table cells stay short."""
+"""The documents hold together: links lead somewhere, each page says its kind, table cells stay
+short.
+"""
 
 import re
 import subprocess

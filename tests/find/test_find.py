@@ -1,4 +1,4 @@
-"""`loadline find`: searches on known services, failing services and dying services; and refusals."""
+"""`loadline find`: searches on known, failing and dying services; and refusals."""
 
 from __future__ import annotations
 

@@ -112,16 +112,16 @@ def test_case_passes_without_a_mutant(case):
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("sin", MUTANTS)
-def test_mutant_is_found_by_its_case(sin):
-    case = MUTANTS[sin]
-    sinful = run_case(case, "--once", LOADLINE_MUTANT=sin)
-    assert sinful.returncode == 1, sinful.stdout + sinful.stderr
-    assert f"FAIL  {case}" in sinful.stdout
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutant_is_found_by_its_case(mutant):
+    case = MUTANTS[mutant]
+    run = run_case(case, "--once", LOADLINE_MUTANT=mutant)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert f"FAIL  {case}" in run.stdout
 
 
-# At full length what hangs on seconds; at the usual length what hangs on a calm machine. The microseconds of T4 and T5 are
-# asserted by whoever runs `loadline selftest` on a machine of their own: a shared one may lose them to its neighbours.
+# Cases that depend on seconds run at full length, cases that need a calm machine at the usual one.
+# The microseconds of T4 and T5 are checked by `loadline selftest` on a dedicated machine only.
 @pytest.mark.proof
 @pytest.mark.parametrize("cases", ["--full T1 T1b T2 T3", "T6 T19 T20", "T11 T12 T13 T14 T15 T16"])
 def test_selftest_passes_at_full_length(loadline, cases):

@@ -1,4 +1,4 @@
-"""Files of a record that are missing, empty, or not regular files are reported as damage by name."""
+"""Missing, empty or irregular files of a record are reported as damage by name."""
 
 import os
 import subprocess

@@ -36,10 +36,10 @@ pytestmark = pytest.mark.long
 
 def _run(command: list[object], folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Runs a command without this checkout's environment."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LOADLINE", "VIRTUAL_ENV"))}
-    kept["PATH"] = f"{folder}/env/bin:/usr/bin:/bin"
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LOADLINE", "VIRTUAL_ENV"))}
+    inherited["PATH"] = f"{folder}/env/bin:/usr/bin:/bin"
     done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=kept, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+        list(map(str, command)), cwd=folder, env=inherited, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
     )
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done

@@ -151,7 +151,7 @@ def test_live_page_follows_a_test_to_its_end(event_server: EventServer, browser,
     assert event_server.stops == 1
 
     wire.put(("end", {"record": "/runs/one", "report": "/runs/one/report.html"}))
-    page.get_by_text("The test is over.").wait_for()
+    page.get_by_text("The test has ended.").wait_for()
     assert page.get_by_text("/runs/one/report.html", exact=True).is_visible()
     assert stop.is_hidden()
     assert page.locator("[data-chart=requests] canvas").is_visible()
@@ -259,21 +259,21 @@ def test_live_bar_shows_progress_and_the_newest_second(watched) -> None:
         *("Rate", "1,234/s", "answered"),
         *("In flight", "17", "requests"),
         *("p95", "≥ 10.0 s", "response time"),
-        *("Errors", "12 (0.968 %)", "40 so far"),
+        *("Errors", "12 (0.968 %)", "40 in total"),
     ]
     # Without a planned end there is no bar, closed loops show users, and no data shows no
     # percentile.
     nothing = {"p95": None, "ended": 0, "errors": 0, "error_share": None, "answered_per_second": 0}
     wire.put(("now", newest_second(32, end_ns=0, closed=True, users=5, **nothing)))
-    page.get_by_text("32 s so far").wait_for()
+    page.get_by_text("32 s elapsed").wait_for()
     assert page.get_by_role("progressbar").count() == 0
     text = " ".join(page.get_by_label("The newest second").inner_text().split())
-    assert text == "Rate 0/s answered Users 5 running p95 – response time Errors – 40 so far"
+    assert text == "Rate 0/s answered Users 5 in flight p95 – response time Errors – 40 in total"
     page.mouse.wheel(0, 4000)
-    assert page.get_by_text("32 s so far").is_visible()
+    assert page.get_by_text("32 s elapsed").is_visible()
     assert page.locator(".live-bar").bounding_box()["y"] == 0
     wire.put(("now", newest_second(70)))
-    page.get_by_text("the load is over").wait_for()
+    page.get_by_text("the load has ended").wait_for()
 
 
 def test_live_tabs_of_errors_and_log_keep_their_scroll_position(watched) -> None:
@@ -341,6 +341,6 @@ def test_live_page_stays_after_the_server_has_gone(event_server: EventServer, wa
     page.get_by_text("31 s of 1 min").wait_for()
     event_server.close()
     # The browser retries a few times, some seconds apart.
-    page.get_by_text("nobody answers", exact=True).wait_for(timeout=60_000)
+    page.get_by_text("unreachable", exact=True).wait_for(timeout=60_000)
     assert page.get_by_text("31 s of 1 min").is_visible()
     assert page.get_by_role("heading", level=1).is_visible()

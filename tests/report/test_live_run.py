@@ -57,7 +57,7 @@ def test_real_run_is_followed_and_stopped_from_its_page(loadline, start_lab, bro
         page.get_by_role("tabpanel", name="Log").get_by_text("the live view changed the rate from 200/s to 350/s").wait_for()
         page.get_by_role("button", name="Stop the test").click()
         page.get_by_role("button", name="Stop", exact=True).click()
-        page.get_by_text("The test is over.").wait_for()
+        page.get_by_text("The test has ended.").wait_for()
         report = Path(page.locator(".live-bar .path").inner_text())
         assert report.is_absolute()
         page.get_by_text("the live view's stop button").first.wait_for()

@@ -13,11 +13,11 @@ from databases import PASSWORD
 
 def server_samples(loadline, source: str) -> list[dict]:
     lines = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
-    return [look for look in map(json.loads, lines) if look["source"] == source]
+    return [sample for sample in map(json.loads, lines) if sample["source"] == source]
 
 
 def values(loadline, source: str, metric: str) -> list[float]:
-    return [look["metrics"][metric] for look in server_samples(loadline, source) if metric in look.get("metrics", {})]
+    return [sample["metrics"][metric] for sample in server_samples(loadline, source) if metric in sample.get("metrics", {})]
 
 
 def test_postgres_figures_show_the_load_of_a_service(loadline, postgres, serve):
@@ -73,7 +73,7 @@ def test_lost_postgres_connection_is_reopened(loadline, postgres, serve):
     # The machine may be busy here.
     assert run.returncode == 0, said
     assert first != second
-    assert not [look for look in server_samples(loadline, "db") if "gap" in look]
+    assert not [sample for sample in server_samples(loadline, "db") if "gap" in sample]
 
 
 def test_postgres_by_unix_socket_with_limited_rights(loadline, postgres, serve):
@@ -117,7 +117,7 @@ def test_postgres_tls_is_used_if_available(loadline, postgres, serve, certificat
     assert wait_until(lambda: postgres.query(mine), "the connection of the run") == encrypted
     said = run.communicate(timeout=30)
     assert run.returncode == 0, said
-    assert not [look for look in server_samples(loadline, "db") if "gap" in look]
+    assert not [sample for sample in server_samples(loadline, "db") if "gap" in sample]
 
 
 def test_postgres_without_tls_is_refused_if_tls_is_required(loadline, start_lab):

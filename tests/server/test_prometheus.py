@@ -8,10 +8,10 @@ import pytest
 def values(loadline, source: str) -> dict[str, list[tuple[int, float]]]:
     lines = (loadline.folder / ".loadline/runs/last/server.jsonl").read_text().splitlines()
     found: dict[str, list[tuple[int, float]]] = {}
-    for look in map(json.loads, lines):
-        if look["source"] == source:
-            for key, value in look.get("metrics", {}).items():
-                found.setdefault(key, []).append((look["t"], value))
+    for sample in map(json.loads, lines):
+        if sample["source"] == source:
+            for key, value in sample.get("metrics", {}).items():
+                found.setdefault(key, []).append((sample["t"], value))
     return found
 
 

@@ -1,4 +1,4 @@
-// Starts the page: reads the data that the report put into it, or follows a running test where there is none yet.
+// Starts the page: reads the data in it, or follows a running test.
 
 import "./charts/crisp";
 import "uplot/dist/uPlot.min.css";
@@ -14,11 +14,11 @@ import { Lazy } from "./charts/lazy";
 import { h } from "./dom/el";
 import { bar } from "./live/bar";
 import { type Connection, follow } from "./live/follow";
-import { told } from "./live/told";
+import { activity } from "./live/activity";
 import { view } from "./page";
 import { paper } from "./paper";
 import { header } from "./sections/header";
-import { adopted } from "./state/adopted";
+import { withoutGaps } from "./state/imported";
 import { Shared } from "./state/shared";
 import { choose, onSystemTheme, recall, theme } from "./state/theme";
 import type { Page } from "./types";
@@ -56,7 +56,7 @@ function themeButton(): HTMLElement {
   return button;
 }
 
-/** The data in the page; null: a test is still running; undefined: there is none. */
+/** The data in the page; null means that a test is running, undefined that there is none. */
 function data(): Page | null | undefined {
   try {
     return JSON.parse(document.getElementById("page")?.textContent ?? "") as Page | null;
@@ -80,11 +80,11 @@ function start(app: HTMLElement): void {
   paper(env, remake);
   if (page) {
     app.replaceChildren(shown.el, spoken);
-    shown.show(adopted(page));
+    shown.show(withoutGaps(page));
     return;
   }
   const live = bar();
-  const beneath = told();
+  const beneath = activity();
   app.replaceChildren(live.el, beneath.el, spoken);
   follow({
     connection: (now, ending) => {

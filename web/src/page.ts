@@ -1,5 +1,4 @@
-// The page: header, sections in their order, table of contents, and the strip that shows the zoom. It decides the order and
-// nothing else.
+// The page: header, sections in order, table of contents, and the zoom strip.
 
 import { moment } from "./charts/axes";
 import type { Env } from "./charts/env";
@@ -62,7 +61,7 @@ export function view(env: Env, header: Header): View {
       env.shared.take(page);
       header.update(page);
       for (const section of sections) section.update(page);
-      // Another tool's file tells nothing of these.
+      // Imported runs have no data for these sections.
       const untold = page.summary.run.imported_from ? ["concurrency", "generator"] : [];
       for (const section of sections) if (untold.includes(section.id)) section.el.hidden = true;
       const shown = sections.filter((section) => !section.el.hidden);
@@ -77,7 +76,7 @@ export function view(env: Env, header: Header): View {
   };
 }
 
-/** Marks the section that is being read in the table of contents. */
+/** Highlights the current section in the table of contents. */
 function follow(sections: Section[], contents: HTMLElement): void {
   const mark = (id: string) => {
     for (const link of contents.querySelectorAll("a")) {
@@ -95,7 +94,7 @@ function follow(sections: Section[], contents: HTMLElement): void {
   for (const section of sections) observer.observe(section.el);
 }
 
-/** Which stretch every chart shows, with the way back; only while it is not the whole run. */
+/** The range that every chart shows, with a way back. Hidden while the whole run is shown. */
 function zoomStrip(env: Env): HTMLElement {
   const text = h("span", {});
   const undo = h("button", { type: "button", onclick: () => env.shared.zooms((zoom) => zoom.undo()) }, "back");

@@ -1,11 +1,11 @@
-// Printing: on paper the page is light and as wide as A4, and every chart is drawn, seen or not.
+// Printing: the page is light and as wide as A4, and every chart is drawn.
 
 import type { Env } from "./charts/env";
 
 /** The width of A4 in CSS pixels, without margins of 12 mm. */
 const WIDTH = 700;
 
-/** Prepares for paper before printing, and for the screen afterwards. */
+/** Prepares the page for printing, and for the screen afterwards. */
 export function paper(env: Env, remake: () => void): void {
   const change = (print: boolean) => {
     if (print === (env.paper !== null)) return;

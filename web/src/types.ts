@@ -1,36 +1,39 @@
-// The page's data, as the report writes it: `summary.json`, `series.json` and the manifest, in one object. The record's
-// schema is the only thing that the page shares with the rest; units are in the names (`_ns`: nanoseconds from the start).
+// Types of the page's data, as written by the report: `summary.json`, `series.json` and the
+// manifest in one object. Units are in the names (`_ns`: nanoseconds from the start).
 
-/** Everything the page is given. */
+/** All data of the page. */
 export interface Page {
   summary: Summary;
   series: Series;
   manifest: Manifest;
 }
 
-/** What is known of a percentile that few samples lie beyond; neither `ns` nor `at_least_ns`: its rank falls among missing answers. */
+/**
+ * A percentile with few samples beyond. Without `ns` and `at_least_ns` its rank falls among missing
+ * responses.
+ */
 export interface Thin {
   ns?: number;
   at_least_ns?: number;
   low_ns?: number;
   high_ns?: number;
-  /** The largest of the sample, where there is no upper bound. */
+  /** The largest sample, if there is no upper bound. */
   largest_ns?: number;
 }
 
 /** A figure of a distribution: exactly one of the first three is set, or `too_few`. */
 export interface Figure {
   ns?: number;
-  /** The rank falls among requests that were given up for taking too long. */
+  /** The rank falls among requests that timed out. */
   at_least_ns?: number;
-  /** The rank falls among requests without an answer. */
+  /** The rank falls among unanswered requests. */
   no_answer?: boolean;
-  /** So many samples rank higher. */
+  /** Number of samples with a higher rank. */
   beyond: number;
-  /** Fewer than ten samples lie beyond it: it may be chance. */
+  /** Fewer than ten samples lie beyond: it may be chance. */
   too_few?: boolean;
   thin?: Thin;
-  /** The tool that measured did not give it; only of imported runs. */
+  /** The tool that measured did not report it; only in imported runs. */
   not_given?: boolean;
 }
 
@@ -47,7 +50,7 @@ export interface Stats {
   max: Figure;
 }
 
-/** A label's row: an endpoint, a scenario's iterations, a group's transactions, or all requests (id 0). */
+/** A row: an endpoint, a scenario's iterations, a group's transactions, or all requests (id 0). */
 export interface Row {
   id: number;
   group: "request" | "iteration" | "transaction" | "mqtt" | "custom";
@@ -57,11 +60,11 @@ export interface Row {
   error_share: number | null;
   per_second: number;
   service: Stats | null;
-  /** Only where the schedule set the intended start of every request. */
+  /** Only if the schedule set the intended start of every request. */
   response: Stats | null;
   /** Of an iteration or a transaction. */
   iteration: Stats | null;
-  /** The same without its pauses, where it has some. */
+  /** The iteration without its pauses, if it has any. */
   unpaused?: Stats;
   codes: Record<string, number>;
   none: Record<string, number>;
@@ -72,24 +75,24 @@ export interface Row {
 export interface Judged {
   text: string;
   judgement: "PASS" | "FAIL" | "INCONCLUSIVE";
-  /** In words with its unit. */
+  /** In words, with its unit. */
   measured: string | null;
   value: number | null;
-  /** Distance from the bound as a share of it; positive on the side that holds. */
+  /** Distance from the bound as a share of it; positive if the criterion holds. */
   margin: number | null;
   reason: string | null;
-  /** When the criterion first did not hold for a point of the series, judged alone; null: never, or it cannot be judged so. */
+  /** First chart point at which the criterion failed on its own; null: never, or not applicable. */
   first_violation_ns: number | null;
 }
 
 export interface Measurement {
   verdict: "VALID" | "DEGRADED" | "INVALID";
   reasons: string[];
-  /** Stretches in which the generator was late. */
+  /** Periods in which the generator was late. */
   late_ns: [number, number][];
   first_bad_ns: number | null;
   lateness_p99_ns: number | null;
-  /** 99th percentile of by how much a worker came too late to look around. */
+  /** 99th percentile of the stall. */
   stall_p99_ns: number | null;
   /** Share of the plan that was sent; null in a closed loop. */
   sent: number | null;
@@ -104,10 +107,10 @@ export interface Arrivals {
   started: number;
   skipped: number;
   unsent: number | null;
-  /** Of a lost process: nobody knows whether they were sent. */
+  /** Arrivals of a lost process that may or may not have been sent. */
   unknown?: number;
   completed: number;
-  /** Of them, those that ended where the plan has some leave. */
+  /** Of the completed ones, those that ended with a planned exit. */
   left?: number;
   failed: number;
   abandoned: number;
@@ -126,39 +129,39 @@ export interface Requests {
   adds_up: boolean;
 }
 
-/** Whether the service settled under a load that stayed the same, and from when on. */
+/** Whether the service reached a steady state under constant load, and when. */
 export interface Steady {
   behaviour: "steady" | "warming_up" | "drifting" | "shifting" | "overload" | "unknown";
-  /** The same in words. */
+  /** In words. */
   sentence: string;
   from_ns: number;
   to_ns: number;
-  /** The end of the warm-up; null: it never settled, or that cannot be said. */
+  /** The end of the warm-up; null if it was not reached or is unknown. */
   settled_ns: number | null;
 }
 
-/** Which of the resources that were measured during the load reached their limits. */
+/** Which measured resources reached their limits. */
 export interface Saturation {
   /** In the order in which they did. */
   reached: Reached[];
-  /** Index into `reached`; null: nothing did, or nobody can tell which was first. */
+  /** Index into `reached`; null if none did, or the first is unknown. */
   first: number | null;
-  /** The same in words. */
+  /** In words. */
   sentence: string;
-  /** Resources whose limits are known. */
+  /** Resources with known limits. */
   watched: string[];
 }
 
-/** A route of a service that the plan put behind its target: what was asked of it, and what it did. */
+/** A route of a mock: configured and served times. */
 export interface MockRow {
   mock: string;
   route: string;
   received: number;
-  /** Answers by status. */
+  /** Responses by status. */
   codes: Record<string, number>;
   resets: number;
   silent: number;
-  /** The recorded requests that its times are taken from. */
+  /** The recorded requests that define its times. */
   from?: string;
   times: { what: string; asked_ns: number | null; due_ns: number; served_ns: number }[];
   off: number | null;
@@ -179,49 +182,49 @@ export interface Reached {
   cause: string | null;
 }
 
-/** How the target came back to rest. */
+/** How the target recovered. */
 export interface Recovery {
   after_load: AfterLoad | null;
   peak: Peak | null;
 }
 
-/** What was left when the load ended. */
+/** Requests left at the end of the load. */
 export interface AfterLoad {
   from_ns: number;
-  /** Requests under way at that moment. */
+  /** Requests in flight at that time. */
   under_way: number;
   /** From then to the last completion. */
   drained_ns: number;
-  /** Requests that ended after it, and those of them in error. */
+  /** Requests that ended later, and those of them with errors. */
   ended: number;
   errors: number;
   p95: Figure | null;
 }
 
-/** How fast answers were after the phase with the highest load, beside how fast they were before it. */
+/** Response times after the phase with the highest load, compared with before. */
 export interface Peak {
   /** Index into `summary.phases`. */
   phase: number;
   end_ns: number;
-  /** Requests begun in it and answered in it, per second. */
+  /** Requests started and answered in it, per second. */
   issued_per_second: number;
   answered_per_second: number;
-  /** Requests under way at its end. */
+  /** Requests in flight at its end. */
   under_way: number;
   before: Figure;
-  /** A p95 and a share of errors up to these are as before. */
+  /** Bounds of p95 and share of errors that count as recovered. */
   bound_ns: number;
   error_bound: number;
-  /** 0: at once. Null: it was not as before for 10 s, or that cannot be said. */
+  /** 0 means immediately. Null: not recovered for 10 s, or unknown. */
   settled_ns: number | null;
-  /** Until no more requests were under way than before. */
+  /** Until at most as many requests were in flight as before. */
   drained_ns: number | null;
   looked_ns: number;
   slow_to_the_end: boolean;
   is_metastable: boolean;
 }
 
-/** A scenario's plan against what came of it. */
+/** Plan and result of a scenario. */
 export interface ScenarioRow {
   id: number | null;
   name: string;
@@ -231,11 +234,11 @@ export interface ScenarioRow {
   planned: number | null;
   planned_per_hour: number | null;
   planned_per_second: number | null;
-  /** Iterations that ended, in whatever way. */
+  /** Iterations that ended, with any result. */
   ended: number;
   completed: number;
   failed: number;
-  /** Still under way when the run ended; null while it goes on. */
+  /** Still in flight at the end of the run; null during the run. */
   unfinished: number | null;
   completed_per_hour: number;
   completed_per_second: number;
@@ -243,7 +246,7 @@ export interface ScenarioRow {
   of_plan: number | null;
 }
 
-/** A phase's plan against what came of it. */
+/** Plan and result of a phase. */
 export interface PhaseRow {
   /** Its name, or its number from 1. */
   name: string;
@@ -255,12 +258,12 @@ export interface PhaseRow {
   planned: number | null;
   /** Arrivals started whose intended start is in the phase; null in a closed loop. */
   started: number | null;
-  /** Requests that ended, of those intended in the phase. */
+  /** Ended requests whose intended start is in the phase. */
   requests: number;
   errors: number;
-  /** Requests by the phase's length. */
+  /** Requests divided by the phase's length. */
   per_second: number;
-  /** Response, iteration or service time, whichever is the run's headline. */
+  /** Response, iteration or service time, whichever is the headline. */
   p95: Figure | null;
   p99: Figure | null;
 }
@@ -270,9 +273,9 @@ export interface FirstError {
   label: number;
   reason: string;
   detail: string;
-  /** Of what was looked for in the answer, what is not as it has to be. */
+  /** Expected and actual values of failed checks. */
   found?: string[];
-  /** The beginning of the answer's body. */
+  /** The beginning of the response body. */
   body?: string;
   status: number | null;
   intended_ns: number;
@@ -282,14 +285,17 @@ export interface FirstError {
 
 export interface ErrorRow {
   reason: string;
-  /** `failed` (an answer came), or the class of the missing answer: timeout reset refused tls dns protocol generator unfinished. */
+  /**
+   * `failed` (answered), or the class of the missing response: timeout reset refused tls dns
+   * protocol generator unfinished.
+   */
   class: string;
   count: number;
   labels: number[];
-  /** The same label by label. */
+  /** By label. */
   by_label?: { label: number; count: number; first: FirstError | null }[];
   first: FirstError | null;
-  /** The end of the last second in which it came. */
+  /** The end of the last second in which it occurred. */
   last_ns: number | null;
 }
 
@@ -300,14 +306,14 @@ export interface Deciding {
   note: string | null;
 }
 
-/** A sentence that a rule wrote, with the figures that it stands on. */
+/** A sentence written by a rule, with the figures that support it. */
 export interface Conclusion {
-  /** `finding` (what was seen), `cause`, `limit`, `advice`. */
+  /** `finding` (an observation), `cause`, `limit`, `advice`. */
   kind: string;
   /** `good`, `neutral`, `bad`. */
   tone: "good" | "neutral" | "bad";
   text: string;
-  /** Where its figures stand in summary.json: `all.service.p99`. */
+  /** Paths of its figures in summary.json: `all.service.p99`. */
   figures: string[];
 }
 
@@ -321,30 +327,32 @@ export interface Summary {
     started_wall_ns: number;
     state: "running" | "complete" | "interrupted";
     ended_by: string | null;
-    /** The stop rule that ended it, with what was measured. */
+    /** The stop rule that ended the run, with the measured value. */
     stopped?: { at_ns: number; text: string };
     model: "open" | "closed" | "once";
     load: string;
     elapsed_ns: number;
-    /** The tool that measured, where it was not Loadline: its times stand as service times. */
+    /** The tool that measured, if it was not Loadline. Its times are service times. */
     imported_from?: string | null;
     version: string;
-    /** None of imported runs. */
+    /** Missing in imported runs. */
     workers?: number;
     seed?: number;
-    /** Where a record ends that does not hold its run: all figures are of what is before that. */
+    /** Where an incomplete record ends. All figures describe the time before. */
     record_ends_ns?: number | null;
   };
-  /** The first thing to read: PASS, FAIL, INCONCLUSIVE (all criteria together), or null without criteria. */
+  /** The verdict of all criteria together: PASS, FAIL, INCONCLUSIVE, or null without criteria. */
   verdict: {
     criteria: "PASS" | "FAIL" | "INCONCLUSIVE" | null;
     /** One sentence. */
     sentence: string;
-    /** The figures that decided it: of criteria, and of the generator where the measurement is invalid. */
+    /**
+     * The figures that decided it: of criteria, or of the generator if the measurement is invalid.
+     */
     figures: Deciding[];
-    /** What everybody looks for first. */
+    /** Key figures. */
     glance?: Deciding[];
-    /** Which conclusions tell most: places in `conclusions`. */
+    /** The most important conclusions, as indices into `conclusions`. */
     telling?: number[];
   };
   criteria: Judged[];
@@ -354,7 +362,7 @@ export interface Summary {
   requests: Requests;
   phases: PhaseRow[];
   scenarios: ScenarioRow[];
-  /** Records of before have none. */
+  /** Missing in records of older versions. */
   steady?: Steady | null;
   recovery: Recovery | null;
   saturation?: Saturation | null;
@@ -384,16 +392,16 @@ export interface Summary {
   connections_opened: number;
   errors: ErrorRow[];
   conclusions: Conclusion[];
-  /** What was taken for granted, a sentence each. */
+  /** Assumptions, one sentence each. */
   assumptions: string[];
   notes: string[];
   record: string | null;
 }
 
-/** A column: a value per point; null where there is none. */
+/** A column with a value per point, or null. */
 export type Column = (number | null)[];
 
-/** p50, p95, p99 and the largest of a time, in nanoseconds. */
+/** p50, p95, p99 and maximum of a time, in nanoseconds. */
 export interface Times {
   p50: Column;
   p95: Column;
@@ -401,7 +409,7 @@ export interface Times {
   max: Column;
 }
 
-/** One metric of something beside the load; of several of a kind, one. */
+/** One series of a server metric. */
 export interface Panel {
   name: string;
   of?: string | null;
@@ -417,8 +425,9 @@ export interface Constant {
 }
 
 /**
- * The run over time: at most 720 points of `width_ns` each. All columns are as long as `from_ns`. Points are cut at whole seconds of
- * the wall clock, so that the first and the last are shorter; rates are the count by the point's own length.
+ * The run over time: at most 720 points of `width_ns` each. All columns are as long as `from_ns`.
+ * Points are cut at whole seconds of the wall clock, so the first and the last are shorter; rates
+ * are the count divided by the point's own length.
  */
 export interface Series {
   schema: number;
@@ -428,22 +437,22 @@ export interface Series {
     to_ns: number[];
     /** Index into `summary.phases` of the phase at the point's start. */
     phase: number[];
-    /** Arrivals due, by the plan (0 in a closed loop). */
+    /** Arrivals due by the plan (0 in a closed loop). */
     due: number[];
     started: number[];
     skipped: number[];
-    /** Requests begun; ended with the right answer, a wrong one, none. */
+    /** Requests started; ended ok, failed, or unanswered. */
     issued: number[];
     ok: number[];
     failed: number[];
     none: number[];
-    /** Answers by the status' class. */
+    /** Responses by status class. */
     status_1xx: number[];
     status_2xx: number[];
     status_3xx: number[];
     status_4xx: number[];
     status_5xx: number[];
-    /** Requests that failed or had no answer, by class; a request is in exactly one. */
+    /** Failed and unanswered requests by class. A request is in exactly one. */
     errors: Record<string, number[]>;
     bytes_out: number[];
     bytes_in: number[];
@@ -452,49 +461,52 @@ export interface Series {
     iteration: Times;
     lateness: Times;
     wait: Times;
-    /** Requests under way, by samples: mean and largest. */
+    /** Requests in flight, by samples: mean and maximum. */
     in_flight: Column;
     in_flight_max: Column;
-    /** The same by Little's law: requests ended × the time that each was under way for, by the point's length. */
+    /** By Little's law: ended requests × their time in flight, divided by the point's length. */
     littles_law: Column;
     users: Column;
     connections_open: number[];
     connections_opened: number[];
-    /** Shares of a core, a column per worker: work without spinning; spinning; ready to run and waiting for a CPU; steal. */
+    /**
+     * Shares of a core, a column per worker: work without spinning; spinning; ready but waiting for
+     * a CPU; steal.
+     */
     worker_cpu: Column[];
     worker_spin: Column[];
     worker_waiting: Column[];
     worker_steal: Column[];
-    /** The longest time by which a worker came too late to look, in nanoseconds. */
+    /** The longest stall of a worker, in nanoseconds. */
     stall_ns: number[];
-    /** Share of the time for which the control group kept the generator from running. */
+    /** Share of time in which the control group throttled the generator. */
     throttled: number[];
   };
-  /** Where the latency of answers lies over time. Column i covers points i × every up to (i + 1) × every. */
+  /** Latency distribution over time. Column i covers points i × every up to (i + 1) × every. */
   heat: {
-    /** `response`, `iteration` or `service`: the run's headline. */
+    /** `response`, `iteration` or `service`: the headline time. */
     time: string;
     every: number;
     /** Rows: values from `bounds_ns[r]` up to `bounds_ns[r + 1]`. */
     bounds_ns: number[];
-    /** Per column: [row, count, row, count, …], only rows that hold something. */
+    /** Per column: [row, count, row, count, …], without empty rows. */
     columns: number[][];
   };
   /** The whole run's distribution. */
   distribution: {
-    /** What it is of: `response`, `iteration`, `service`. */
+    /** The kind of time: `response`, `iteration`, `service`. */
     time: string;
     count: number;
     unanswered: number;
     /** [share of all at or below, nanoseconds], up to the last answered one. */
     curve: [number, number][];
-    /** [from, to, count] in nanoseconds, logarithmic cells, only those that hold something. */
+    /** [from, to, count] in nanoseconds, logarithmic cells, without empty ones. */
     density: [number, number, number][];
   }[];
-  /** By label: its course in at most 60 points, and what its row opens to. */
+  /** By label: its series of at most 60 points, and its details. */
   labels: {
     id: number;
-    /** The time that its percentiles are of; null where nobody answers. */
+    /** The kind of time of its percentiles; null without responses. */
     time: string | null;
     from_ns: number[];
     to_ns: number[];
@@ -503,11 +515,11 @@ export interface Series {
     p50: Column;
     p95: Column;
     p99: Column;
-    /** How it is spread over the whole run: [from, to, count], only cells that hold something. */
+    /** Distribution over the whole run: [from, to, count], without empty cells. */
     density: [number, number, number][];
-    /** What was measured of it beside the times of its row. */
+    /** Times measured in addition to those of its row. */
     times: { time: string; count: number; p50: Figure; p95: Figure; p99: Figure; max: Figure }[];
-    /** By phase of the load, where there are several: of what was intended in it. */
+    /** By phase, if there are several: requests intended in it. */
     phases?: {
       phase: number;
       count: number;
@@ -517,11 +529,14 @@ export interface Series {
       p99: Figure | null;
     }[];
   }[];
-  /** In the order of `summary.criteria`: for each point whether the criterion held for it alone; null: it cannot be said. */
+  /**
+   * In the order of `summary.criteria`: whether the criterion held for each point alone; null:
+   * unknown.
+   */
   criteria_timeline: (boolean | null)[][];
-  /** Present where something was measured during the load: a column per series, in the order of points. */
+  /** Server metrics, a column per series, in the order of points. */
   server?: Panel[];
-  /** Of these what never changed. */
+  /** Metrics that never changed. */
   constants?: Constant[];
 }
 
@@ -538,7 +553,7 @@ export interface Manifest {
   command: string[];
   door: string;
   stop: string[];
-  /** What the test is for, in its owner's words. */
+  /** The purpose of the test, as its owner wrote it. */
   about?: About;
   start: { utc: string; wall_ns: number };
   end: { ns: number; reason: string | null } | null;
@@ -558,45 +573,51 @@ export interface Manifest {
   };
 }
 
-/** What the live view is sent once a second: `series.points` and `criteria_timeline` hold only the points from index `from` on. */
+/**
+ * Sent to the live view once a second: `series.points` and `criteria_timeline` have only the points
+ * from index `from` on.
+ */
 export interface Tick {
   summary: Summary;
   series: Series;
   from: number;
 }
 
-/** What the live view is sent beside that: what the newest interval was like, and the log. */
+/** Also sent to the live view: the newest interval and the log. */
 export interface Now {
   newest: Newest;
-  /** The newest lines, the oldest of them first; so many older ones are left out. */
+  /** The newest lines, oldest first, and the number of omitted older ones. */
   log: { lines: LogLine[]; left_out: number };
   load: Steering;
 }
 
-/** What may be changed of a running test's load: its rate per second or its users, what they are and at most; or why nothing may. */
+/**
+ * What may be changed of a running test's load: rate or users, with current value and maximum; or
+ * the reason why nothing may.
+ */
 export type Steering = { what: "rate" | "users"; value: number; most: number } | { what: null; why: string };
 
 export interface Newest {
-  /** The interval's start and end; the end is how far the test is. */
+  /** The interval's start and end; the end is the progress of the test. */
   span_ns: [number, number];
-  /** When the load ends; 0: that is not known. */
+  /** When the load ends; 0 means unknown. */
   end_ns: number;
-  /** Where there are several. */
+  /** If there are several. */
   phase: { name: string; number: number; of: number } | null;
   closed: boolean;
-  /** Null before there was an interval. */
+  /** Null before the first interval. */
   answered_per_second: number | null;
   /** At the interval's end. */
   in_flight: number;
   users: number;
-  /** What the percentile is of: `response`, `iteration`, `service`. */
+  /** The time of the percentile: `response`, `iteration`, `service`. */
   time: string;
   p95: Figure | null;
   ended: number;
   errors: number;
   error_share: number | null;
   errors_so_far: number;
-  /** Those that came last first. */
+  /** The most recent ones first. */
   kinds: NewestError[];
   kinds_left_out: number;
 }
@@ -614,12 +635,12 @@ export interface NewestError {
 
 export interface LogLine {
   at_ns: number;
-  /** `message` (the test's own), `remark`, `warning`, `error`, `phase`, `load`, `stop`. */
+  /** `message` (of the test), `remark`, `warning`, `error`, `phase`, `load`, `stop`. */
   kind: string;
   text: string;
 }
 
-/** How a node of a run did that several machines carry out. */
+/** The result of one node of a distributed run. */
 export interface NodeRow {
   node: number;
   name: string;

@@ -1,4 +1,4 @@
-// What charts are made of: drawings and planes from pages, axes, stacks.
+// Drawings and planes from pages, axes, stacks.
 
 import { describe, expect, test } from "vitest";
 import { above, below, linearEnds, logEnds, logTicks, moment } from "../src/charts/axes";
@@ -78,7 +78,7 @@ describe("drawings", () => {
     expect(serverPanel(run, "host.cpu")).toBeNull();
   });
 
-  test("several of one metric are lines of one panel, with a bound that one of them has", () => {
+  test("series of one metric share a panel and the bound of one of them", () => {
     const run = page("healthy");
     const values = run.series.points.from_ns.map((_, i) => i);
     const panel = (of: string, limit: number | null) => ({ name: "puma.backlog", of, unit: "", limit, values });
@@ -88,7 +88,7 @@ describe("drawings", () => {
     expect(drawing?.level?.value).toBe(50);
   });
 
-  test("the headline is solid, service time beside it dotted", () => {
+  test("headline time is solid, service time dotted", () => {
     const lines = latency(page("overloaded"))?.lines ?? [];
     expect(lines.filter((l) => l.style === "line").map((l) => l.name)).toEqual([
       "response max",
@@ -100,11 +100,11 @@ describe("drawings", () => {
     expect(latency(page("closed"))?.lines.every((l) => l.name.startsWith("service") && l.style === "line")).toBe(true);
   });
 
-  test("late stretches are shaded in seconds", () => {
+  test("late periods are shaded, in seconds", () => {
     expect(latency(page("generator-limited"))?.shaded).toEqual([[50, 90]]);
   });
 
-  test("the warm-up before a steady state is told apart from it", () => {
+  test("warm-up is marked before a steady state", () => {
     const run = page("healthy");
     const steady = { behaviour: "steady" as const, sentence: "It was.", from_ns: 2e9, to_ns: 60e9, settled_ns: 12e9 };
     run.summary.steady = steady;
@@ -117,7 +117,7 @@ describe("drawings", () => {
     expect(latency(run)?.warmUp).toBeUndefined();
   });
 
-  test("outcomes are stacked, the highest first, and speak for themselves", () => {
+  test("outcomes are stacked, highest first, with their own values", () => {
     const drawing = throughput(page("erroring"));
     expect(drawing?.lines.map((l) => l.name)).toEqual(["no answer", "failed", "answered well"]);
     const [top, base] = [drawing?.lines[0], drawing?.lines.at(-1)];
@@ -125,7 +125,7 @@ describe("drawings", () => {
     expect(base?.drawn).toEqual(base?.column);
   });
 
-  test("an answer that a check refused is drawn as failed, whatever its status", () => {
+  test("response refused by a check is drawn as failed with any status", () => {
     const run = page("healthy");
     const { points } = run.series;
     points.failed = points.ok;
@@ -135,7 +135,7 @@ describe("drawings", () => {
     expect(errors(run)?.lines.map((l) => l.name)).toEqual(["check or capture"]);
   });
 
-  test("what is given up is no answer, in every chart that speaks of throughput", () => {
+  test("cancelled request is unanswered in every throughput chart", () => {
     const run = page("overloaded");
     const { points } = run.series;
     points.none = points.issued.map((n) => n - 1);
@@ -147,21 +147,21 @@ describe("drawings", () => {
     expect(Math.max(...dots.map((n) => n ?? 0))).toBeLessThan(3);
   });
 
-  test("what is dashed has gaps that are longer than its line is wide", () => {
+  test("dashed line has gaps longer than its width", () => {
     const line = { name: "planned", colour: "ink", column: [1, 2], style: "dotted" } as const;
     const series = lineSeries({ ...line, column: [1, 2] }, { get: () => "", faded: () => "" } as never, true);
     expect(series.dash?.[1]).toBeGreaterThan(2 * (series.width ?? 0));
     expect(series.cap).toBeUndefined();
   });
 
-  test("the plan is a line where an arrival is a request, else a chart of its own", () => {
+  test("plan is a line if an arrival is a request, otherwise a chart", () => {
     expect(requests(page("overloaded"))?.lines.map((l) => l.name)).toContain("planned");
     expect(arrivals(page("overloaded"))).toBeNull();
     expect(requests(page("healthy"))?.lines.map((l) => l.name)).not.toContain("planned");
     expect(arrivals(page("healthy"))?.lines.map((l) => l.name)).toContain("planned");
   });
 
-  test("many workers become the busiest and the mean", () => {
+  test("many workers are drawn as maximum and mean", () => {
     expect(cpu(page("huge"))?.lines.map((l) => l.name)).toEqual([
       "work, busiest",
       "work, mean",
@@ -171,7 +171,7 @@ describe("drawings", () => {
     expect(cpu(page("closed"))?.lines.map((l) => l.name)).toContain("work, worker 2");
   });
 
-  test("a heat map covers the run and reads its cells", () => {
+  test("heat map covers the run and reads its cells", () => {
     const run = page("huge");
     const drawing = heat(run);
     expect(drawing?.cells?.columns[0]?.from).toBe(0);
@@ -185,21 +185,21 @@ describe("drawings", () => {
 });
 
 describe("planes", () => {
-  test("a curve stretches its nines and stays left of one in n", () => {
+  test("curve stretches its nines and ends at one in n", () => {
     const run = page("overloaded");
     const plane = curve(run);
     expect(plane?.xs.every((x, i, all) => i === 0 || x > (all[i - 1] ?? 0))).toBe(true);
     expect(Math.max(...(plane?.xs ?? []))).toBeLessThanOrEqual(run.series.distribution[0]?.count ?? 0);
   });
 
-  test("a density is a share of all, answered or not", () => {
+  test("density is a share of all requests, including unanswered ones", () => {
     const plane = density(page("erroring"));
     const total = (plane?.traces[0]?.column ?? []).reduce<number>((n, share) => n + (share ?? 0), 0);
     expect(total).toBeGreaterThan(0.8);
     expect(total).toBeLessThan(1);
   });
 
-  test("dots know their point in time", () => {
+  test("dots have their point in time", () => {
     const run = page("healthy");
     const plane = offered(run);
     expect(plane?.points?.length).toBe(120);
@@ -208,7 +208,7 @@ describe("planes", () => {
   });
 });
 
-test("neighbouring moments that agree are one stretch", () => {
+test("neighbouring points with equal values are one period", () => {
   expect(stretches([true, true, false, null], [0, 1, 2, 3], [1, 2, 3, 4])).toEqual([
     [0, 2, true],
     [2, 3, false],

@@ -1,13 +1,13 @@
-// The runs that the page is tested with: one of each kind that a user may have, always the same.
+// The runs that the page is tested with: one of each kind, deterministic.
 
 import type { Page, Row, Summary } from "../src/types";
 import { criteria, errors, interval, manifest, phases, scenarios } from "./parts";
-import { course, quantile, row, type Shape, series, stats } from "./synthetic";
+import { labelSeries, quantile, row, type Shape, series, stats } from "./synthetic";
 
 interface Recipe extends Partial<Shape> {
   name: string;
   labels: string[];
-  /** Scenarios; none: every request is an arrival, or the loop is closed. */
+  /** Scenarios; if missing, every request is an arrival, or the loop is closed. */
   iterations?: string[];
   model?: "open" | "closed";
   state?: Summary["run"]["state"];
@@ -65,7 +65,7 @@ function page(recipe: Recipe): Page {
         : {};
     if (none > 0) made.none = { timeout: Math.round(none * part) };
     if (headline === "response") made.response = stats(response * (0.6 + 0.2 * i), made.count, Math.round(none * part));
-    run.labels.push(course(run, made.id, part, service * (0.6 + 0.2 * i)));
+    run.labels.push(labelSeries(run, made.id, part, service * (0.6 + 0.2 * i)));
     return made;
   });
   const all = row(0, "request", "all requests", issued, failed + none, shape.seconds);
@@ -73,7 +73,7 @@ function page(recipe: Recipe): Page {
   if (headline === "response" && issued > 0) all.response = stats(response, issued, none);
   all.codes = issued > none ? { "200": ok, ...(failed > 0 ? { "503": failed } : {}) } : {};
   if (none > 0) all.none = { timeout: none };
-  run.labels.push(course(run, 0, 1, service));
+  run.labels.push(labelSeries(run, 0, 1, service));
   const iterations = (recipe.iterations ?? []).map((text, i): Row => {
     const made = row(
       900 + i,
@@ -85,7 +85,7 @@ function page(recipe: Recipe): Page {
     );
     made.iteration = stats(response * shape.steps * (1 + i * 0.2), made.count);
     made.bytes_in = made.bytes_out = 0;
-    run.labels.push(course(run, made.id, 1 / shape.steps, service));
+    run.labels.push(labelSeries(run, made.id, 1 / shape.steps, service));
     return made;
   });
 
@@ -254,7 +254,7 @@ function page(recipe: Recipe): Page {
   return { summary, series: run, manifest: manifest(summary) };
 }
 
-/** What is slow from the 45th second on. */
+/** The slowdown from the 45th second on. */
 const overload = (t: number) => (t < 45 ? 0 : Math.min((t - 45) * 9e6, 420e6));
 
 export const fixtures: Record<string, () => Page> = {
@@ -369,7 +369,7 @@ export const fixtures: Record<string, () => Page> = {
     }),
   "all-errors": () =>
     page({
-      name: "nobody listens",
+      name: "unreachable",
       labels: SHOP.slice(0, 2),
       criteria: "FAIL",
       none: () => 1,

@@ -1,4 +1,4 @@
-// What the bar of a running test says.
+// Texts in the bar of a running test.
 
 import { describe, expect, test } from "vitest";
 import { clock, figures, progress } from "../src/live/words";
@@ -29,21 +29,21 @@ const value = (name: string, change: Partial<Newest> = {}) =>
   figures(newest(change)).find((shown) => shown.name === name)?.value;
 
 describe("how far the test is", () => {
-  test("in its phase, of the planned time", () => {
+  test("progress names the phase and the planned time", () => {
     expect(progress(newest())).toEqual({ text: "31 s of 2 min", share: 31 / 120 });
     const phase = { name: "", number: 2, of: 3 };
     expect(progress(newest({ phase })).text).toBe("phase 2 of 3 · 31 s of 2 min");
     expect(progress(newest({ phase: { ...phase, name: "peak" } })).text).toBe("peak (phase 2 of 3) · 31 s of 2 min");
   });
 
-  test("without a planned end there is no share", () => {
-    expect(progress(newest({ end_ns: 0 }))).toEqual({ text: "31 s so far, no end is planned", share: null });
+  test("progress without a planned end has no share", () => {
+    expect(progress(newest({ end_ns: 0 }))).toEqual({ text: "31 s elapsed, no planned end", share: null });
   });
 
-  test("behind the load's end it is waited for what is under way", () => {
+  test("progress after the load mentions requests in flight", () => {
     const late = progress(newest({ span_ns: [130 * SECOND, 131 * SECOND] }));
     expect(late.share).toBe(1);
-    expect(late.text).toContain("the load is over");
+    expect(late.text).toContain("the load has ended");
     expect(progress(newest({ span_ns: [120 * SECOND, 120.4 * SECOND] })).share).toBe(1);
   });
 });
@@ -55,7 +55,7 @@ describe("the newest second", () => {
     expect(value("Errors", { errors: 13, error_share: 0.25 })).toBe("13 (25.0 %)");
   });
 
-  test("nothing is made up where there is no answer", () => {
+  test("missing answers give dashes", () => {
     expect(value("p95", { p95: null })).toBe("–");
     expect(value("p95", { p95: { at_least_ns: 10 * SECOND, beyond: 20 } })).toBe("≥ 10.0 s");
     expect(value("p95", { p95: { no_answer: true, beyond: 20 } })).toBe("no answer");
@@ -66,7 +66,7 @@ describe("the newest second", () => {
   });
 });
 
-test("moments are minutes and seconds from the start", () => {
+test("times are minutes and seconds from the start", () => {
   expect([0, 9.96 * SECOND, 62.5 * SECOND, 3600 * SECOND].map(clock)).toEqual([
     "0:00.0",
     "0:09.9",

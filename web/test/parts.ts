@@ -1,4 +1,5 @@
-// The parts of a fixture's summary that follow from its figures: criteria, phases, errors, intervals, and the manifest.
+// The parts of a fixture's summary that follow from its figures: criteria, phases, errors,
+// intervals, and the manifest.
 
 import type { ErrorRow, Judged, Page, PhaseRow, Row, ScenarioRow, Summary } from "../src/types";
 import { quantile, type Shape } from "./synthetic";
@@ -57,7 +58,7 @@ export function phases(shape: Shape, headline: string, open: boolean, issued: nu
   ];
 }
 
-/** A row per scenario, as if every arrival had come to its end. */
+/** A row per scenario, as if every arrival had completed. */
 export function scenarios(iterations: Row[], open: boolean, seconds: number): ScenarioRow[] {
   return iterations.map((row) => {
     const rate = row.count / Math.max(seconds, 1);
@@ -85,7 +86,7 @@ export function interval(response: number, time: string, percentile: "p50" | "p9
   return { of: "all requests", time, percentile, ns, low_ns, high_ns, samples: 10_400, effective: 6_200, rough: false };
 }
 
-/** A cause's count, all of it under its first label. */
+/** A cause's count, all under its first label. */
 function byLabel(ids: number[], count: number, first: ErrorRow["first"]): ErrorRow["by_label"] {
   return ids.slice(0, 1).map((label) => ({ label, count, first }));
 }

@@ -1,4 +1,4 @@
-// Zoom, cursor keys, sorting, and the merging of a running test's seconds.
+// Zoom, cursor keys, sorting, and merging the seconds of a running test.
 
 import { describe, expect, test } from "vitest";
 import { press as key } from "../src/charts/keys";
@@ -22,7 +22,7 @@ describe("zoom", () => {
     return zoom;
   };
 
-  test("goes in, back, and out again", () => {
+  test("zooms in, back, and out", () => {
     const zoom = fresh();
     expect(zoom.to(40, 20)).toBe(true);
     expect(zoom.range).toEqual([20, 40]);
@@ -34,7 +34,7 @@ describe("zoom", () => {
     expect([zoom.undo(), zoom.reset()]).toEqual([false, false]);
   });
 
-  test("stays within the run, and refuses less than a point", () => {
+  test("zoom stays within the run and refuses less than a point", () => {
     const zoom = fresh();
     expect(zoom.to(-50, 30)).toBe(true);
     expect(zoom.range).toEqual([0, 30]);
@@ -45,7 +45,7 @@ describe("zoom", () => {
     expect(zoom.zoomed).toBe(false);
   });
 
-  test("by a factor keeps the moment in its place", () => {
+  test("zoom by a factor keeps the time at its position", () => {
     const zoom = fresh();
     zoom.by(0.5, 50);
     expect(zoom.range).toEqual([25, 75]);
@@ -57,7 +57,7 @@ describe("zoom", () => {
     expect(zoom.zoomed).toBe(false);
   });
 
-  test("a run that grows is shown whole unless a stretch was chosen", () => {
+  test("growing run is shown whole unless a range was selected", () => {
     const zoom = fresh();
     zoom.whole(0, 101, 1);
     expect(zoom.range).toEqual([0, 101]);
@@ -66,7 +66,7 @@ describe("zoom", () => {
     expect(zoom.range).toEqual([10, 20]);
   });
 
-  test("a run without length has one all the same", () => {
+  test("run without length gets a minimal one", () => {
     const zoom = new Zoom();
     zoom.whole(0, 0, 0);
     expect(zoom.range).toEqual([0, 1]);
@@ -80,10 +80,10 @@ describe("the shared cursor", () => {
     return made;
   };
 
-  test("moves by keys within what is shown", () => {
+  test("cursor keys stay within the visible range", () => {
     const s = shared();
-    let told = 0;
-    s.onCursor(() => told++);
+    let calls = 0;
+    s.onCursor(() => calls++);
     key("ArrowRight", false, s);
     expect(s.cursor).toBe(0);
     key("ArrowLeft", false, s);
@@ -97,7 +97,7 @@ describe("the shared cursor", () => {
     expect(s.cursor).toBe(39);
     key("Home", false, s);
     expect(s.cursor).toBe(30);
-    expect(told).toBe(5);
+    expect(calls).toBe(5);
   });
 
   test("plus, minus and Escape zoom", () => {
@@ -113,7 +113,7 @@ describe("the shared cursor", () => {
     expect(key("a", false, s)).toBe(false);
   });
 
-  test("a shorter page takes back a cursor that it does not have", () => {
+  test("shorter page resets a cursor beyond its end", () => {
     const s = shared();
     s.cursor = 100;
     s.take(page("single"));
@@ -122,7 +122,7 @@ describe("the shared cursor", () => {
 });
 
 describe("sorting", () => {
-  test("a heading turns, turns round, and is let go", () => {
+  test("heading sorts, reverses, and resets", () => {
     const first = press(null, "p99", "descending");
     expect(first).toEqual({ column: "p99", direction: "descending" });
     const second = press(first, "p99", "descending");
@@ -131,7 +131,7 @@ describe("sorting", () => {
     expect(press(second, "name", "ascending")).toEqual({ column: "name", direction: "ascending" });
   });
 
-  test("numbers by size, names by their numbers, equals as they were", () => {
+  test("numbers sort by size, names naturally, equal rows keep their order", () => {
     const rows = [
       { name: "GET /10", n: 1 },
       { name: "GET /9", n: 3 },
@@ -148,7 +148,7 @@ describe("sorting", () => {
 });
 
 describe("merging a second", () => {
-  /** The whole page's points from `from` on, as a tick has them. */
+  /** The page's points from `from` on, as in a tick. */
   const panels = (whole: Page, from: number, to?: number) =>
     (whole.series.server ?? []).map((panel) => ({ ...panel, values: panel.values.slice(from, to) }));
 
@@ -184,7 +184,7 @@ describe("merging a second", () => {
     expect(merge(early, tick(whole, 61))).toBeNull();
   });
 
-  test("a panel that comes later has nothing before", () => {
+  test("new panel has no earlier values", () => {
     const one = page("healthy");
     const next = tick(page("healthy"), 100);
     next.series.server = [{ name: "host.cpu", unit: "%", limit: null, values: new Array(20).fill(5) }];
@@ -192,7 +192,7 @@ describe("merging a second", () => {
     expect(merged?.series.server?.[0]?.values.slice(98, 102)).toEqual([null, null, 5, 5]);
   });
 
-  test("a worker that comes later has nothing before", () => {
+  test("new worker has no earlier values", () => {
     const one = page("healthy");
     const next = tick(page("healthy"), 100);
     next.series.points.worker_cpu.push(new Array(20).fill(0.5));

@@ -1,4 +1,4 @@
-// A run out of a formula: pages whose columns fit together, without randomness. Which runs there are is fixtures.ts's.
+// Runs computed from formulas: consistent pages without randomness. fixtures.ts defines the runs.
 
 import type { Column, Figure, Row, Series, Stats, Times } from "../src/types";
 
@@ -213,8 +213,8 @@ function distribution(
   return { time, count, unanswered, curve, density };
 }
 
-/** A label's course, as a share of the run's. */
-export function course(run: Series, id: number, part: number, median: number): Series["labels"][number] {
+/** A label's series, as a share of the run's. */
+export function labelSeries(run: Series, id: number, part: number, median: number): Series["labels"][number] {
   const { points } = run;
   const n = points.from_ns.length;
   const size = Math.max(1, Math.ceil(n / 60));

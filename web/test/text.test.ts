@@ -1,4 +1,4 @@
-// Figures in words, and the places of figures in the summary.
+// Figures in words, and paths of figures in the summary.
 
 import { expect, test } from "vitest";
 import { figure, headline, margin, rank, rowTime } from "../src/text/figures";
@@ -22,7 +22,7 @@ test("a figure is a time, a bound, a missing answer or a dash", () => {
   expect(figure(null)).toBe("–");
 });
 
-test("a percentile of few samples stands with its interval", () => {
+test("percentile of few samples has an interval", () => {
   const few = (thin: Figure["thin"]) => figure({ beyond: 3, too_few: true, thin });
   const ms = 1_000_000;
   expect(few({ ns: 312 * ms, low_ns: 280 * ms, high_ns: 401 * ms })).toBe("312 ms? (280–401)");
@@ -71,7 +71,7 @@ test("a run's headline follows its model", () => {
   expect(rowTime(summary("empty").all)).toBeNull();
 });
 
-test("a figure's place becomes its name and its value", () => {
+test("path of a figure becomes its name and value", () => {
   const s = summary("overloaded");
   expect(chip(s, "all.response.p99")).toEqual({
     name: "all requests response p99",
@@ -87,15 +87,15 @@ test("a figure's place becomes its name and its value", () => {
   expect(chip(s, "")).toBeNull();
 });
 
-test("what stands between two backticks is code, as in report.md", () => {
-  const told = (text: string) => spans(text).map(({ text, code }) => (code ? `<${text}>` : text));
-  expect(told("`a_b > 1`: no_where")).toEqual(["<a_b > 1>", ": no_where"]);
-  expect(told("`a` b `c`")).toEqual(["<a>", " b ", "<c>"]);
+test("text between two backticks is code, as in report.md", () => {
+  const marked = (text: string) => spans(text).map(({ text, code }) => (code ? `<${text}>` : text));
+  expect(marked("`a_b > 1`: no_where")).toEqual(["<a_b > 1>", ": no_where"]);
+  expect(marked("`a` b `c`")).toEqual(["<a>", " b ", "<c>"]);
   for (const text of ["one ` alone", "``", "`a|b`", "``x``", "` a`", ""])
-    expect(told(text)).toEqual(text === "" ? [] : [text]);
+    expect(marked(text)).toEqual(text === "" ? [] : [text]);
 });
 
-test("a value is in a sentence as a whole", () => {
+test("value is found in a sentence only as a whole", () => {
   expect(says("3 of 34 failed, p99 1.30 s.", "3")).toBe(true);
   expect(says("3 of 34 failed, p99 1.30 s.", "1.30 s")).toBe(true);
   expect(says("34 of 1,334 failed, p99 1.3 s.", "3")).toBe(false);

@@ -1,4 +1,4 @@
-// The same cases as in the `report` crate's units.rs, and the roundings in which the two languages differ.
+// The cases of the `report` crate's units.rs, and the roundings in which the two languages differ.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { bytes, count, decimal, duration, rate, share, time, times } from "../sr
 
 const SECOND = 1e9;
 
-test("the cases that Rust is tested with as well", () => {
+test("cases shared with the Rust tests", () => {
   const path = new URL("../../crates/record/src/units_cases.json", import.meta.url);
   const cases = JSON.parse(readFileSync(path, "utf8")) as Record<string, [number, string][]>;
   const functions: Record<string, (value: number) => string> = { time, count, decimal, rate, share, bytes };
@@ -47,13 +47,13 @@ test("durations, counts, rates, shares, bytes, decimals", () => {
   expect([200, 0.5, 5 / 3].map(decimal)).toEqual(["200", "0.5", "1.667"]);
 });
 
-test("exactly half-way goes to the even digit, as in Rust", () => {
+test("exact ties round to even, as in Rust", () => {
   expect(time(412_500)).toBe("412 µs");
   expect(time(413_500)).toBe("414 µs");
   expect(rate(2.125)).toBe("2.12");
   expect(rate(2.375)).toBe("2.38");
   expect(decimal(0.0625)).toBe("0.062");
-  // Not half-way, only close to it.
+  // Close to a tie, but not one.
   expect(time(412_501)).toBe("413 µs");
   expect(rate(1.005)).toBe("1.00");
 });

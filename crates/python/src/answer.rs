@@ -12,7 +12,7 @@ const BY_RULE: Failure = Failure::Check("script");
 const UNREPORTED: Failure = Failure::Check("unreported");
 
 /// An answer, or why there is none. Whoever leaves it unsettled has it counted as unreported.
-#[pyclass(module = "loadline._native")]
+#[pyclass(name = "Answer", module = "loadline._native")]
 pub struct PyResponse {
     bridge: Arc<Bridge>,
     #[pyo3(get)]

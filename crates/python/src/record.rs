@@ -11,7 +11,7 @@ use pyo3::{
 use record::{RecordError, Run};
 
 /// A run's record.
-#[pyclass(module = "loadline._native", frozen)]
+#[pyclass(name = "Record", module = "loadline._native", frozen)]
 pub struct PyRecord {
     run: Run,
 }

@@ -15,7 +15,7 @@ use pyo3::{
 use crate::{answer::PyResponse, log::voice};
 
 /// A test that runs: from its making to `end`.
-#[pyclass(module = "loadline._native", frozen)]
+#[pyclass(name = "Run", module = "loadline._native", frozen)]
 pub struct PyRun {
     bridge: Arc<Bridge>,
     state: std::sync::Mutex<RunHandleState>,

@@ -235,7 +235,7 @@ def _is_plain_pool(pool_manager) -> bool:
 
 
 def _shared(pool_manager):
-    """Returns the engine session that all users of a pool manager share, and its connection limit."""
+    """Returns the engine session of a pool manager, shared by its users, and its limit."""
     shared = getattr(pool_manager, "_loadline", None)
     if shared is None:
         limits = pool_manager.connection_pool_kw
@@ -451,7 +451,7 @@ class HttpSession(Events, stock.HttpSession):
 
 
 def _limits(timeout) -> tuple[float | None, float | None] | None:
-    """Returns the connect and read timeouts in seconds, or None if requests must handle the value."""
+    """Returns connect and read timeouts in seconds, or None if requests must handle the value."""
     if timeout is None:
         return None, None
     pair = timeout if isinstance(timeout, tuple) and len(timeout) == 2 else (timeout, timeout)

@@ -1,6 +1,7 @@
 """Checks that Locust and its HTTP clients have versions that are known to work.
 
-Loadline replaces internals of theirs, for which they make no promise, so each version is tried before it is named here.
+Loadline replaces internals of theirs, for which they make no promise, so each version is tried
+before it is named here.
 """
 
 from importlib import metadata

@@ -112,8 +112,8 @@ class Node:
         except OSError as error:
             return name, f"its files cannot be written: {error}"
         # Ray's environment variables, including its token, are not passed to the program.
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
-        variables = {**kept, **environment, ENDS_WITH: str(os.getpid())}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
+        variables = {**inherited, **environment, ENDS_WITH: str(os.getpid())}
         is_started = threading.Event()
         threading.Thread(
             target=self._attend, args=([binary, *arguments], where, variables, is_started), name="program", daemon=True

@@ -133,7 +133,9 @@ class Member:
             self._pipe.send_control(lost=self.number, why=why, **({} if code is None else {"code": code}))
 
     def flush(self, until: float) -> None:
-        """Waits until the node has everything that was sent to it, or until the monotonic time ``until``."""
+        """Waits until the node has everything that was sent to it, or until the monotonic time
+        ``until``.
+        """
         with self._changed:
             self._changed.wait_for(
                 lambda: self._is_over or not (self._waiting or self._is_writing), max(0.0, until - time.monotonic())

@@ -1,12 +1,14 @@
-// Where the ticks of an axis stand, and where its ends are. Pure: numbers in, numbers out.
+// Positions of axis ticks and the ends of axes. Pure functions on numbers.
 
-/** Steps of time that people count in, in seconds. */
+/** Steps of a time axis in seconds. */
 export const TIME_STEPS = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
   14400, 21600, 43200, 86400,
 ];
 
-/** A moment of the run in seconds, as short as the step allows: `90 s`, `12:30`, `1:02:30`. */
+/**
+ * Formats a time of the run in seconds, as short as the step allows: `90 s`, `12:30`, `1:02:30`.
+ */
 export function moment(seconds: number, step: number): string {
   if (seconds <= 120 && step < 60) {
     const digits = step < 1 ? Math.min(3, Math.ceil(-Math.log10(step))) : 0;
@@ -18,14 +20,14 @@ export function moment(seconds: number, step: number): string {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(rest)}` : `${minutes}:${pad(rest)}`;
 }
 
-/** The greatest of 1, 2, 5 × 10ⁿ that is not above `value`. */
+/** The greatest of 1, 2, 5 × 10ⁿ that is at most `value`. */
 export function below(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value) + 1e-9);
   const digit = value / decade;
   return (digit >= 5 ? 5 : digit >= 2 ? 2 : 1) * decade;
 }
 
-/** The least of 1, 2, 5 × 10ⁿ that is not below `value`. */
+/** The least of 1, 2, 5 × 10ⁿ that is at least `value`. */
 export function above(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value) + 1e-9);
   const digit = value / decade;
@@ -43,7 +45,7 @@ export function logEnds(least: number | null, greatest: number | null): [number,
   return [low, high];
 }
 
-/** Ticks of a logarithmic axis with room for `room` of them: 1, 2, 5, or powers of ten, or every so many powers. */
+/** Ticks of a logarithmic axis, at most `room`: 1, 2, 5, or powers of ten, or every nth power. */
 export function logTicks(low: number, high: number, room: number): number[] {
   const first = Math.floor(Math.log10(low) + 1e-9);
   const last = Math.ceil(Math.log10(high) - 1e-9);
@@ -59,7 +61,7 @@ export function logTicks(low: number, high: number, room: number): number[] {
   return ticks;
 }
 
-/** Ends of a linear axis that begins at nought. */
+/** Ends of a linear axis that starts at zero. */
 export function linearEnds(greatest: number | null): [number, number] {
   return [0, greatest === null || !(greatest > 0) ? 1 : greatest * 1.06];
 }

@@ -1,11 +1,11 @@
-// Paints a heat map's cells and the criteria timeline onto a chart's canvas.
+// Draws the cells of a heat map and the criteria timeline on a chart's canvas.
 
 import uPlot from "uplot";
 import type { Colours } from "./colours";
 import type { Cells, Timeline } from "./drawing";
 import { hatch } from "./marks";
 
-/** How full a cell looks: one request is to be seen beside a million. */
+/** Opacity of a cell. One request must be visible next to a million. */
 export function fullness(n: number, most: number): number {
   return most <= 1 ? 1 : Math.log(n) / Math.log(most);
 }
@@ -34,7 +34,10 @@ export function cells(u: uPlot, { bounds, columns, most }: Cells, colours: Colou
   ctx.restore();
 }
 
-/** Per criterion a lane: a quiet band where it holds, full and hatched where it does not, a thin line where nothing can be said. */
+/**
+ * Draws one row per criterion: a quiet band if it holds, full and hatched if it fails, a thin line
+ * if it cannot be judged.
+ */
 export function timeline(u: uPlot, { rows, from, to }: Timeline, colours: Colours): void {
   const { ctx, bbox } = u;
   const ratio = uPlot.pxRatio;
@@ -61,7 +64,7 @@ export function timeline(u: uPlot, { rows, from, to }: Timeline, colours: Colour
   ctx.restore();
 }
 
-/** Neighbours that say the same, as one. */
+/** Joins neighbours with equal values. */
 export function stretches(row: (boolean | null)[], from: number[], to: number[]): [number, number, boolean | null][] {
   const all: [number, number, boolean | null][] = [];
   row.forEach((held, i) => {

@@ -1,5 +1,5 @@
-// The style sheet's colours for canvases, which do not know custom properties, and the heat map's scale. Asked for again
-// after every change of theme.
+// Colours of the style sheet for canvases, which cannot read custom properties, and the heat map's
+// scale. Read again after every change of theme.
 
 const STEPS_LIGHT = ["#e4eef8", "#b5d2ec", "#7bb0dc", "#3d88c4", "#12609f", "#082f57"];
 const STEPS_DARK = ["#16324d", "#1d527f", "#2a78b5", "#5aa6dd", "#a5d3f4", "#f2f9ff"];
@@ -8,7 +8,7 @@ export class Colours {
   #probe: HTMLElement | null = null;
   #known = new Map<string, string>();
 
-  /** The colour behind `--name`, as `rgb(…)`. */
+  /** Returns the colour of `--name` as `rgb(…)`. */
   get(name: string): string {
     const known = this.#known.get(name);
     if (known) return known;
@@ -23,7 +23,7 @@ export class Colours {
     return colour;
   }
 
-  /** The same, let through. */
+  /** Returns the colour with reduced opacity. */
   faded(name: string, opacity: number): string {
     const parts = this.get(name).match(/[\d.]+/g) ?? ["0", "0", "0"];
     return `rgba(${parts.slice(0, 3).join(", ")}, ${opacity})`;
@@ -42,7 +42,7 @@ export class Colours {
     return Number(background[0]) > 127 ? STEPS_LIGHT : STEPS_DARK;
   }
 
-  /** The theme has changed. */
+  /** Must be called after a change of theme. */
   forget(): void {
     this.#known.clear();
   }

@@ -1,6 +1,6 @@
-// Makes canvases fine enough for paper. uPlot draws as finely as the screen it is opened on and cannot be told otherwise, and a
-// report that is printed from a coarse screen would look torn: so the page reports two dots per pixel at least. It must be
-// imported before uPlot, which asks once.
+// Makes canvases fine enough for printing. uPlot uses the screen's pixel ratio and has no option
+// for it, so the page reports at least two dots per pixel. Must be imported before uPlot, which
+// reads the ratio once.
 
 const own = window.devicePixelRatio;
 Object.defineProperty(window, "devicePixelRatio", { configurable: true, get: () => Math.max(2, own) });

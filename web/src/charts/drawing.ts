@@ -1,9 +1,9 @@
-// What a chart over time is to show, as plain data: prepared in data/, tested without a browser, painted here in charts/.
+// What a chart over time shows, as plain data. Prepared in data/ and drawn in charts/.
 
 import { bytes, count, decimal, duration, rate, share, time } from "../text/units";
 import type { Column } from "../types";
 
-/** The names of the style sheet's chart colours. */
+/** Names of the style sheet's chart colours. */
 export type Colour = "blue" | "sky" | "green" | "orange" | "red" | "purple" | "grey" | "ink";
 
 export type Unit = "time" | "rate" | "count" | "share" | "bytes" | "number";
@@ -11,26 +11,26 @@ export type Unit = "time" | "rate" | "count" | "share" | "bytes" | "number";
 export interface Line {
   name: string;
   colour: Colour;
-  /** The values that the legend reads out. */
+  /** Values in the legend. */
   column: Column;
-  /** The values that are drawn, where they differ: the height of a stack. */
+  /** Values drawn, if they differ: the height of a stack. */
   drawn?: Column;
   style: "line" | "dotted" | "area" | "stack" | "none";
-  /** Not shown until asked for. */
+  /** Hidden until selected. */
   hidden?: boolean;
-  /** What the legend reads out instead of the value; `y` is the height of the pointer. */
+  /** Text of the legend instead of the value; `y` is the height of the pointer. */
   say?: (index: number, y: number | null) => string;
 }
 
-/** Coloured cells behind a chart: a heat map. */
+/** Coloured cells of a heat map. */
 export interface Cells {
   bounds: number[];
-  /** From, to in seconds, and [row, count, …] as the record has it. */
+  /** Start and end in seconds, and [row, count, …] as in the record. */
   columns: { from: number; to: number; cells: number[] }[];
   most: number;
 }
 
-/** Rows of yes, no and unknown. */
+/** Rows of true, false and unknown. */
 export interface Timeline {
   rows: (boolean | null)[][];
   from: number[];
@@ -41,11 +41,11 @@ export interface Drawing {
   unit: Unit;
   log?: boolean;
   lines: Line[];
-  /** Stretches in seconds in which the generator was late. */
+  /** Periods in seconds in which the generator was late. */
   shaded?: [number, number][];
-  /** From and to in seconds: the warm-up before a steady state. */
+  /** Start and end in seconds of the warm-up before a steady state. */
   warmUp?: [number, number];
-  /** A line across, with a name. */
+  /** A horizontal line with a name. */
   level?: { name: string; value: number };
   cells?: Cells;
   timeline?: Timeline;
@@ -53,7 +53,7 @@ export interface Drawing {
   ends?: [number, number];
 }
 
-/** A value as the legend reads it out. */
+/** Formats a value for the legend. */
 export function say(unit: Unit, value: number): string {
   switch (unit) {
     case "time":
@@ -71,7 +71,7 @@ export function say(unit: Unit, value: number): string {
   }
 }
 
-/** A value as an axis says it: round, and therefore short. */
+/** Formats a value for an axis: round, and therefore short. */
 export function tick(unit: Unit, value: number): string {
   const tidy = Number(value.toPrecision(6));
   switch (unit) {

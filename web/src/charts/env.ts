@@ -1,4 +1,4 @@
-// What every chart needs from the page around it. Made once, in main.
+// What every chart needs from the page. Created once, in main.
 
 import type { Shared } from "../state/shared";
 import type { Colours } from "./colours";
@@ -8,10 +8,10 @@ export interface Env {
   shared: Shared;
   colours: Colours;
   lazy: Lazy;
-  /** Said by screen readers. */
+  /** Text for screen readers. */
   announce: (text: string) => void;
-  /** Called when every chart must be made anew: another theme, or paper instead of a screen. */
+  /** Calls back when every chart must be recreated: for another theme, or for printing. */
   onRemake: (listener: () => void) => void;
-  /** On paper charts are this wide; null: as wide as their place. */
+  /** Width of charts on paper; null means the width of their container. */
   paper: number | null;
 }

@@ -1,5 +1,5 @@
-// What stands around a chart: its title, what the cursor is at, how to read it, the legend, and the place for the plot, which takes
-// the keyboard. What is drawn there is the chart's own affair.
+// The frame of a chart: title, time at the cursor, note, legend, and a container for the plot that
+// handles keys.
 
 import type uPlot from "uplot";
 import { h } from "../dom/el";
@@ -8,7 +8,7 @@ import { Legend } from "./legend";
 export interface Titled {
   id: string;
   title: string;
-  /** A line under the title: how to read it. */
+  /** A line below the title that explains how to read the chart. */
   note?: string;
 }
 
@@ -16,7 +16,7 @@ export interface Handlers {
   key: (event: KeyboardEvent) => void;
   /** The pointer left. */
   leave: () => void;
-  /** The place may have another width. */
+  /** The container may have changed its width. */
   resize: () => void;
 }
 
@@ -24,7 +24,7 @@ export class Frame {
   readonly el: HTMLElement;
   readonly place: HTMLElement;
   readonly legend = new Legend();
-  /** What the cursor is at. */
+  /** The time or value at the cursor. */
   readonly moment = h("span", { class: "moment" });
 
   constructor(spec: Titled, help: string, height: number, on: Handlers) {
@@ -51,17 +51,17 @@ export class Frame {
     new ResizeObserver(() => on.resize()).observe(this.place);
   }
 
-  /** The width that there is for the plot. */
+  /** The available width of the plot. */
   get width(): number {
     return Math.max(this.place.clientWidth, 120);
   }
 
-  /** Whether the pointer is on the plot: uPlot also calls when it is drawn anew. */
+  /** Whether the pointer is on the plot. uPlot also reports pointers while redrawing. */
   get isPointedAt(): boolean {
     return this.place.matches(":hover");
   }
 
-  /** Gives a plot the width that it should have, if it is to be seen. */
+  /** Resizes a visible plot to the given width. */
   fit(plot: uPlot | null, width: number, height: number): void {
     if (plot && this.place.clientWidth > 0 && width !== plot.width) plot.setSize({ width, height });
   }

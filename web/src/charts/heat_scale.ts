@@ -1,4 +1,4 @@
-// The heat map's legend: which colour means how many.
+// The legend of the heat map: colours and their counts.
 
 import { heat } from "../data/latency";
 import { fill, h } from "../dom/el";

@@ -1,11 +1,12 @@
-// What keys do on a chart over time: arrows move the cursor, + and - zoom around it, Escape shows the whole run.
+// Keys on a chart over time: arrows move the cursor, + and - zoom around it, Escape shows the whole
+// run.
 
 import type { Shared } from "../state/shared";
 
 export const KEYS_HELP =
   "Arrow keys move the cursor, plus and minus zoom, Backspace goes back, Escape shows the whole run.";
 
-/** Does what the key says; false when it says nothing to us. */
+/** Handles a key. Returns false if the key has no function. */
 export function press(key: string, large: boolean, shared: Shared): boolean {
   const [first, last] = shared.visible();
   const at = shared.cursor;

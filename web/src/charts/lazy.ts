@@ -1,5 +1,5 @@
-// Draws what is seen first. Charts that come into view are drawn at once, the others when the browser has nothing to do, and
-// all of them before the page is printed.
+// Draws visible charts first: charts in view immediately, others when the browser is idle, and all
+// before printing.
 
 export interface Drawable {
   readonly el: HTMLElement;
@@ -13,8 +13,8 @@ export class Lazy {
   #idle = false;
   #observer = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: "300px" });
 
-  /** `chart` has something new to show. */
-  ask(chart: Drawable): void {
+  /** Requests a drawing of `chart`. */
+  request(chart: Drawable): void {
     this.#waiting.set(chart.el, chart);
     if (!this.#known.has(chart.el)) {
       this.#known.add(chart.el);
@@ -23,7 +23,7 @@ export class Lazy {
     this.#later();
   }
 
-  /** Draws everything now. */
+  /** Draws everything immediately. */
   all(): void {
     for (const element of [...this.#waiting.keys()]) this.#draw(element);
   }
@@ -36,7 +36,7 @@ export class Lazy {
     }
   }
 
-  /** Near ones first; one per step, so that nobody waits for us. */
+  /** Draws one chart per idle period, nearest first, to keep the page responsive. */
   #later(): void {
     if (this.#idle || this.#waiting.size === 0) return;
     this.#idle = true;

@@ -1,4 +1,5 @@
-// The legend above a chart: a button per line that shows and hides it, and what the line says at the cursor.
+// The legend of a chart: a button per line that shows and hides it, and the line's value at the
+// cursor.
 
 import { fill, h } from "../dom/el";
 import type { Colour } from "./drawing";
@@ -6,10 +7,10 @@ import type { Colour } from "./drawing";
 export interface Entry {
   name: string;
   colour: Colour | "";
-  /** How the sample beside the name looks. */
+  /** Style of the sample next to the name. */
   sample: "line" | "dotted" | "area" | "area faint" | "dot" | "late" | "none";
   shown: boolean;
-  /** Null: it cannot be hidden. */
+  /** Null means that the line cannot be hidden. */
   toggle: (() => void) | null;
 }
 
@@ -19,7 +20,6 @@ export class Legend {
   #names: string[] = [];
   #key = "";
 
-  /** Shows these entries. */
   show(entries: Entry[]): void {
     const key = JSON.stringify(entries);
     if (key === this.#key) return;
@@ -29,7 +29,7 @@ export class Legend {
     fill(this.el, ...entries.map((entry, i) => item(entry, this.#values[i] ?? null)));
   }
 
-  /** All of it in a sentence. */
+  /** Returns all entries in one sentence. */
   text(): string {
     return this.#names
       .map((name, i) => [name, this.#values[i]?.textContent ?? ""])
@@ -38,7 +38,7 @@ export class Legend {
       .join(", ");
   }
 
-  /** What each entry says at the cursor; empty when nobody points. */
+  /** Sets the values at the cursor; empty without a pointer. */
   say(texts: string[]): void {
     this.#values.forEach((value, i) => {
       const text = texts[i] ?? "";

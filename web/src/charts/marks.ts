@@ -1,10 +1,11 @@
-// Painted under the lines of a chart over time: phases, stretches in which the generator was late, a warm-up, a limit.
+// Marks below the lines of a chart over time: phases, periods of a late generator, a warm-up, a
+// limit.
 
 import uPlot from "uplot";
 import type { PhaseRow } from "../types";
 import type { Colours } from "./colours";
 
-/** Borders between phases, and their names above the chart where it has room for them. */
+/** Draws borders between phases, and their names above the chart where they fit. */
 export function phases(u: uPlot, rows: PhaseRow[], named: boolean, colours: Colours): void {
   if (rows.length === 0) return;
   const { ctx } = u;
@@ -36,7 +37,7 @@ export function phases(u: uPlot, rows: PhaseRow[], named: boolean, colours: Colo
   ctx.restore();
 }
 
-/** Stretches shaded and hatched. */
+/** Draws shaded and hatched periods. */
 export function shaded(u: uPlot, ranges: [number, number][], colours: Colours, colour = "orange"): void {
   for (const [start, end] of ranges) {
     const from = Math.max(u.valToPos(start, "x", true), u.bbox.left);
@@ -45,7 +46,7 @@ export function shaded(u: uPlot, ranges: [number, number][], colours: Colours, c
   }
 }
 
-/** A rectangle with slanted lines. */
+/** Fills a rectangle with diagonal lines. */
 export function hatch(
   ctx: CanvasRenderingContext2D,
   x: number,
@@ -67,7 +68,7 @@ export function hatch(
   ctx.lineWidth = ratio;
   ctx.beginPath();
   const gap = 6 * ratio;
-  // Lines stand at fixed places, so that rectangles side by side look like one.
+  // Lines are at fixed positions, so that adjacent rectangles look like one.
   for (let at = Math.floor((x - height) / gap) * gap; at < x + width; at += gap) {
     ctx.moveTo(at, y + height);
     ctx.lineTo(at + height, y);
@@ -76,7 +77,7 @@ export function hatch(
   ctx.restore();
 }
 
-/** A line across with its name. */
+/** Draws a horizontal line with its name. */
 export function level(u: uPlot, name: string, value: number, colours: Colours): void {
   const y = u.valToPos(value, "y", true);
   const { ctx } = u;
@@ -99,7 +100,7 @@ export function level(u: uPlot, name: string, value: number, colours: Colours): 
   ctx.restore();
 }
 
-/** The text, cut where it does not fit; nothing where hardly anything would be left. */
+/** Returns the text, shortened to fit, or null if almost nothing would be left. */
 function fitting(ctx: CanvasRenderingContext2D, text: string, width: number): string | null {
   if (ctx.measureText(text).width <= width) return text;
   for (let length = text.length - 1; length >= 3; length--) {

@@ -1,11 +1,14 @@
-// Lines of small still pictures: coordinates of a tenth of a pixel, and gaps where there is no value. No axes, no meaning.
+// Paths of small still pictures: coordinates in tenths of a pixel, with gaps for missing values.
 
-/** To a tenth: what is finer is not seen and makes the page larger. */
+/** Rounds to a tenth. More digits are invisible and enlarge the page. */
 export function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** The path through the points; null is a gap. `dot` is drawn where a point begins a line, that one that stands alone is seen. */
+/**
+ * Returns the path through the points; null is a gap. `dot` is added where a point starts a line,
+ * so that a single point is visible.
+ */
 export function polyline(points: ([number, number] | null)[], dot = ""): string {
   let path = "";
   let pen = "M";

@@ -1,5 +1,5 @@
-// A chart whose x is not time: bars and curves of a distribution, or dots, one per point in time. Dots take part in the shared
-// cursor and fade outside the shared zoom.
+// A chart whose x is not time: bars and curves of a distribution, or dots, one per chart point.
+// Dots follow the shared cursor and fade outside the shared zoom.
 
 import uPlot from "uplot";
 import type { Axis, Plane, Trace } from "../data/planes";
@@ -34,14 +34,14 @@ export class PlaneChart {
     });
     env.shared.onZoom(() => this.#plot?.redraw(false));
     env.shared.onCursor(() => this.#follow());
-    env.onRemake(() => this.#plot && env.lazy.ask(this));
+    env.onRemake(() => this.#plot && env.lazy.request(this));
   }
 
   get el(): HTMLElement {
     return this.#frame.el;
   }
 
-  /** Takes a page; true when there is something to show. */
+  /** Updates the data. Returns true if there is something to show. */
   update(page: Page): boolean {
     const plane = this.prepare(page);
     this.#plane = plane;
@@ -57,7 +57,7 @@ export class PlaneChart {
         toggle: null,
       })),
     );
-    this.env.lazy.ask(this);
+    this.env.lazy.request(this);
     return true;
   }
 
@@ -114,7 +114,7 @@ export class PlaneChart {
     return { label: trace.name, stroke, paths: () => null, points: { show: false } };
   }
 
-  /** A bar per cell: filled for the first distribution, an outline for the others. */
+  /** Draws a bar per cell: filled for the first distribution, outlined for others. */
   #bars(u: uPlot): void {
     const plane = this.#plane;
     if (!plane?.spans) return;
@@ -147,7 +147,7 @@ export class PlaneChart {
     ctx.restore();
   }
 
-  /** A dot per point in time, faded outside the zoom; the one under the cursor has a ring. */
+  /** Draws a dot per chart point, faded outside the zoom, with a ring at the cursor. */
   #dots(u: uPlot): void {
     const plane = this.#plane;
     if (!plane?.points) return;
@@ -176,12 +176,12 @@ export class PlaneChart {
     ctx.restore();
   }
 
-  /** The pointer chooses. */
+  /** Handles pointer moves. */
   #point(u: uPlot): void {
     if (this.#frame.isPointedAt) this.#choose((u.cursor.left ?? -1) >= 0 ? (u.cursor.idx ?? null) : null);
   }
 
-  /** Of dots everybody's cursor follows, of others the legend alone speaks. */
+  /** Moves the shared cursor for dots; otherwise only updates the legend. */
   #choose(index: number | null): void {
     const points = this.#plane?.points;
     this.#chosen = index;
@@ -189,7 +189,7 @@ export class PlaneChart {
     else this.#speak(index);
   }
 
-  /** The shared cursor moved. */
+  /** Handles moves of the shared cursor. */
   #follow(): void {
     const plane = this.#plane;
     if (!plane?.points) return;

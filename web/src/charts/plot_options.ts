@@ -1,5 +1,5 @@
-// uPlot's options in the page's style: axes with few, round ticks, room for them that is the same in every chart (so that the
-// moments of all charts stand above each other), and lines.
+// uPlot options in the page's style: few round ticks, equal axis widths in every chart so that
+// times align, and lines.
 
 import uPlot from "uplot";
 import type { Shared } from "../state/shared";
@@ -10,7 +10,7 @@ import { type Drawing, type Line, tick } from "./drawing";
 export const FONT = "11px system-ui, sans-serif";
 const LEFT = 66;
 
-/** x is the shared zoom; y begins at nought, or is logarithmic. */
+/** x is the shared zoom; y starts at zero or is logarithmic. */
 export function scales(drawing: () => Drawing, shared: Shared): uPlot.Scales {
   return {
     x: { time: false, range: () => [...shared.zoom.range] },
@@ -25,7 +25,7 @@ export function scales(drawing: () => Drawing, shared: Shared): uPlot.Scales {
   };
 }
 
-/** Time below, values at the left. */
+/** Time at the bottom, values at the left. */
 export function axes(drawing: Drawing, colours: Colours): uPlot.Axis[] {
   const x: uPlot.Axis = {
     ...look(colours),
@@ -52,7 +52,7 @@ function valueAxis(drawing: Drawing, colours: Colours): uPlot.Axis {
   return { ...look(colours), size: LEFT, space: 34, ...ticks(drawing.unit, drawing.log ?? false) };
 }
 
-/** Ticks of an axis of values. */
+/** Options for the ticks of a value axis. */
 export function ticks(unit: Drawing["unit"], log: boolean): Partial<uPlot.Axis> {
   const values: uPlot.Axis.DynamicValues = (_u, splits) => splits.map((value) => tick(unit, value));
   if (!log) return { values };
@@ -76,7 +76,7 @@ export function look(colours: Colours): uPlot.Axis {
   };
 }
 
-/** A line, an area, or nothing but a place for the cursor. */
+/** Options for a line, an area, or a series only for the cursor. */
 export function lineSeries(line: Line, colours: Colours, show: boolean): uPlot.Series {
   const stroke = colours.get(line.colour);
   const column = line.drawn ?? line.column;
@@ -85,12 +85,12 @@ export function lineSeries(line: Line, colours: Colours, show: boolean): uPlot.S
     show,
     stroke,
     width: line.style === "stack" ? 1 : 1.75,
-    // A value without neighbours is no line: it is drawn as a dot.
+    // A value without neighbours is drawn as a dot.
     points: { show: true, size: 5, fill: stroke, filter: () => lonely(column) },
   };
   switch (line.style) {
     case "dotted":
-      // Long gaps: round dots run into one another where a line goes up and down from point to point.
+      // Long dashes: dots would merge where a line rises and falls at every point.
       return { ...base, dash: [6, 6], width: 1.5 };
     case "area":
       return { ...base, width: 1, fill: colours.faded(line.colour, 0.28) };
@@ -103,7 +103,7 @@ export function lineSeries(line: Line, colours: Colours, show: boolean): uPlot.S
   }
 }
 
-/** Places whose neighbours have no value. */
+/** Returns the indices whose neighbours have no value. */
 export function lonely(column: (number | null)[]): number[] {
   const has = (i: number) => (column[i] ?? null) !== null;
   return column.map((_, i) => i).filter((i) => has(i) && !has(i - 1) && !has(i + 1));

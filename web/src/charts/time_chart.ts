@@ -1,5 +1,5 @@
-// A chart over time. All of them share one cursor and one zoom; what a chart shows is a Drawing, prepared elsewhere. It is drawn
-// when the page finds time for it and redrawn when its data, the theme or its width changes.
+// A chart over time. All of them share one cursor and one zoom. A chart shows a Drawing, is drawn
+// when the page is idle, and redrawn when its data, theme or width changes.
 
 import uPlot from "uplot";
 import type { Column, Page } from "../types";
@@ -15,7 +15,7 @@ import { axes, lineSeries, scales } from "./plot_options";
 
 export interface TimeSpec extends Titled {
   height?: number;
-  /** Names of the phases above the chart. */
+  /** Show phase names above the chart. */
   phases?: boolean;
   draw: (page: Page) => Drawing | null;
 }
@@ -49,19 +49,19 @@ export class TimeChart {
     return this.#frame.el;
   }
 
-  /** Takes a page; true when there is something to show. */
+  /** Updates the data. Returns true if there is something to show. */
   update(page: Page): boolean {
     this.#page = page;
     this.#drawing = this.spec.draw(page);
     this.#frame.el.hidden = this.#drawing === null;
     if (this.#drawing) {
       this.#entries(this.#drawing);
-      this.env.lazy.ask(this);
+      this.env.lazy.request(this);
     }
     return this.#drawing !== null;
   }
 
-  /** Draws what was last taken. */
+  /** Draws the current data. */
   draw(): void {
     const drawing = this.#drawing;
     if (!drawing || this.#frame.el.hidden) return;
@@ -109,7 +109,7 @@ export class TimeChart {
     return [this.env.shared.xs, ...columns] as [number[], ...Column[]];
   }
 
-  /** What lies beneath the lines. */
+  /** Draws the marks below the lines. */
   #under(u: uPlot): void {
     const drawing = this.#drawing;
     if (!drawing) return;
@@ -169,7 +169,7 @@ export class TimeChart {
     this.#cursor();
   }
 
-  /** The pointer is here: everybody's cursor follows. */
+  /** Moves the shared cursor to the pointer. */
   #point(u: uPlot): void {
     if (!this.#frame.isPointedAt) return;
     const inside = (u.cursor.left ?? -1) >= 0;
@@ -192,7 +192,7 @@ export class TimeChart {
     this.#speak();
   }
 
-  /** The values at the cursor, in the legend. */
+  /** Updates the values in the legend. */
   #speak(): void {
     const { cursor, xs } = this.env.shared;
     const texts = (this.#drawing?.lines ?? []).map((line) => {
@@ -224,6 +224,6 @@ export class TimeChart {
   #remake(): void {
     if (!this.#plot) return;
     this.#shape = "";
-    this.env.lazy.ask(this);
+    this.env.lazy.request(this);
   }
 }

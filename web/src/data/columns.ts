@@ -1,8 +1,9 @@
-// Small arithmetic on columns: rates, sums, stacks. Percentiles are never computed here; the record has them.
+// Arithmetic on columns: rates, sums, stacks. Percentiles are never computed here; they come from
+// the record.
 
 import type { Column, Page, Series } from "../types";
 
-/** The points' own lengths in seconds; a point without length has none. */
+/** Returns the lengths of the points in seconds, null for a point without length. */
 function lengths(points: Series["points"]): (number | null)[] {
   return points.from_ns.map((from, i) => {
     const length = ((points.to_ns[i] ?? from) - from) / 1e9;
@@ -10,7 +11,7 @@ function lengths(points: Series["points"]): (number | null)[] {
   });
 }
 
-/** Counts by the point's own length. */
+/** Divides counts by the length of their point. */
 export function perSecond(page: Page, counts: number[]): Column {
   const seconds = lengths(page.series.points);
   return counts.map((n, i) => {
@@ -19,7 +20,7 @@ export function perSecond(page: Page, counts: number[]): Column {
   });
 }
 
-/** Several columns, point by point; null where none has a value. */
+/** Adds columns point by point; null if none has a value. */
 export function sum(...columns: Column[]): Column {
   const longest = columns.reduce((a, b) => (b.length > a.length ? b : a), []);
   return longest.map((_, i) => {
@@ -28,22 +29,22 @@ export function sum(...columns: Column[]): Column {
   });
 }
 
-/** Each column on top of those before it. */
+/** Stacks each column on the previous ones. */
 export function stack(columns: Column[]): Column[] {
   return columns.map((_, i) => sum(...columns.slice(0, i + 1)));
 }
 
-/** On a logarithmic axis nothing can be nought. */
+/** Replaces zeros by null, because a logarithmic axis has no zero. */
 export function positive(column: Column): Column {
   return column.map((value) => (value !== null && value > 0 ? value : null));
 }
 
-/** Whether there is anything to see. */
+/** Returns whether any column has a value. */
 export function some(...columns: Column[]): boolean {
   return columns.some((column) => column.some((value) => value !== null));
 }
 
-/** Whether there is anything but nought. */
+/** Returns whether the column has a value other than zero. */
 export function any(column: Column): boolean {
   return column.some((value) => value !== null && value !== 0);
 }

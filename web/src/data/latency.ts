@@ -1,4 +1,5 @@
-// Latency over time: the headline's percentiles as lines, service time dotted beside them, and the heat map of the same time.
+// Latency over time: percentiles of the headline time as lines, service time dotted, and the heat
+// map.
 
 import type { Colour, Drawing, Line } from "../charts/drawing";
 import { headline } from "../text/figures";
@@ -13,7 +14,7 @@ const FIGURES: [keyof Times, string, Colour][] = [
   ["p50", "p50", "blue"],
 ];
 
-/** Percentiles of the headline (solid) and of service time (dotted). */
+/** Percentiles of the headline time (solid) and of service time (dotted). */
 export function latency(page: Page): Drawing | null {
   const kind = headline(page.summary);
   const lines = percentiles(kind, page.series.points[kind], "line");
@@ -24,14 +25,14 @@ export function latency(page: Page): Drawing | null {
   return { unit: "time", log: true, lines: shown, shaded: late(page), ...(warm ? { warmUp: warm } : {}) };
 }
 
-/** What was before a steady state, in seconds; null where it was there from the beginning, or never. */
+/** Returns the warm-up in seconds, or null if there is none. */
 export function warmUp(page: Page): [number, number] | null {
   const { steady } = page.summary;
   if (!steady || steady.settled_ns === null || steady.settled_ns <= steady.from_ns) return null;
   return [steady.from_ns / 1e9, steady.settled_ns / 1e9];
 }
 
-/** Stretches in which the generator was late, in seconds. */
+/** Periods of a late generator, in seconds. */
 export function late(page: Page): [number, number][] {
   return (page.summary.measurement?.late_ns ?? []).map(([from, to]) => [from / 1e9, to / 1e9]);
 }
@@ -42,12 +43,12 @@ function percentiles(kind: string, times: Times, style: "line" | "dotted"): Line
     colour,
     column: positive(times[figure]),
     style,
-    // Eight lines are too many to begin with.
+    // Eight lines would be too many at first.
     hidden: style === "dotted" && (figure === "max" || figure === "p95"),
   }));
 }
 
-/** Where answers lie: time across, their latency upwards, how many as colour. */
+/** Distribution over time: latency upwards, counts as colours. */
 export function heat(page: Page): Drawing | null {
   const { heat, points } = page.series;
   if (heat.columns.every((cells) => cells.length === 0) || heat.bounds_ns.length < 2) return null;
@@ -80,7 +81,7 @@ export function heat(page: Page): Drawing | null {
   };
 }
 
-/** The axis covers the rows that hold something. */
+/** Limits the axis to rows with counts. */
 function usedRows(bounds: number[], columns: number[][]): [number, number] {
   let least = bounds.length;
   let greatest = 0;

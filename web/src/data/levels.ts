@@ -1,5 +1,4 @@
-// What is under way, and how the generator fares: concurrency against Little's law, lateness, CPU, stalls, what was measured during the load
-// measurements.
+// Levels over time: concurrency with Little's law, lateness, CPU, stalls, and server metrics.
 
 import type { Colour, Drawing, Line } from "../charts/drawing";
 import { decimal } from "../text/units";
@@ -20,7 +19,7 @@ export function concurrency(page: Page): Drawing | null {
   return { unit: "count", lines: lines.filter((line) => some(line.column)) };
 }
 
-/** How late the generator was. */
+/** Lateness of the generator. */
 export function lateness(page: Page): Drawing | null {
   const times = page.series.points.lateness;
   if (!some(times.p50, times.p99, times.max)) return null;
@@ -34,7 +33,7 @@ export function lateness(page: Page): Drawing | null {
 
 const WORKER_COLOURS: Colour[] = ["blue", "orange", "green", "purple"];
 
-/** Shares of a core that the workers took: work, and spinning apart. */
+/** CPU of the workers as shares of a core: work and spinning separately. */
 export function cpu(page: Page): Drawing | null {
   const { worker_cpu: work, worker_spin: spin } = page.series.points;
   if (!some(...work)) return null;
@@ -42,7 +41,7 @@ export function cpu(page: Page): Drawing | null {
   return { unit: "share", lines, shaded: late(page) };
 }
 
-/** Shares of the time for which workers were kept from running. */
+/** Shares of time in which workers were prevented from running. */
 export function kept(page: Page): Drawing | null {
   const { worker_waiting: waiting, worker_steal: steal, throttled } = page.series.points;
   if (!some(...waiting, ...steal) && !any(throttled)) return null;
@@ -51,7 +50,7 @@ export function kept(page: Page): Drawing | null {
   return { unit: "share", lines, shaded: late(page) };
 }
 
-/** The longest time by which a worker came too late to look. */
+/** The longest stall of a worker. */
 export function stalls(page: Page): Drawing | null {
   const { stall_ns: stall } = page.series.points;
   if (!any(stall)) return null;
@@ -59,9 +58,10 @@ export function stalls(page: Page): Drawing | null {
   return { unit: "time", log: true, lines: [line], shaded: late(page) };
 }
 
-/** A line per worker; of more than four, the greatest and the mean. */
+/** One line per worker; with more than four, the maximum and the mean. */
 function perWorker(name: string, columns: Column[], style: "line" | "dotted"): Line[] {
-  // What is dotted stands beside something solid of the same worker; a single worker need not share its colour.
+  // A dotted line accompanies a solid one of the same worker. A single worker needs no shared
+  // colour.
   const only: Colour = style === "line" ? "blue" : "orange";
   if (!some(...columns)) return [];
   if (columns.length <= WORKER_COLOURS.length) {
@@ -85,7 +85,7 @@ function perWorker(name: string, columns: Column[], style: "line" | "dotted"): L
 
 const PANEL_COLOURS: Colour[] = ["blue", "orange", "green", "purple", "sky", "red"];
 
-/** One of the metrics measured during the load, each of several a line. Where nothing was known there is a gap. */
+/** One server metric, with a line per series and gaps for missing values. */
 export function serverPanel(page: Page, name: string): Drawing | null {
   const panels = (page.series.server ?? []).filter((panel) => panel.name === name && some(panel.values));
   const [first] = panels;
@@ -107,7 +107,7 @@ export function serverPanel(page: Page, name: string): Drawing | null {
   };
 }
 
-/** Per criterion a lane: holds, does not, cannot be said. */
+/** One row per criterion: holds, fails, cannot be judged. */
 export function timeline(page: Page): Drawing | null {
   const { criteria_timeline: rows, points } = page.series;
   if (rows.length === 0 || points.from_ns.length === 0 || rows.every((row) => row.every((held) => held === null)))

@@ -1,4 +1,4 @@
-// Charts whose x is not time: the distribution, the percentile curve, and one measured thing against another.
+// Charts whose x is not time: the distribution, the percentile curve, and scatter plots.
 
 import type { Colour, Unit } from "../charts/drawing";
 import { headline } from "../text/figures";
@@ -10,7 +10,7 @@ export interface Axis {
   name: string;
   unit: Unit;
   log?: boolean;
-  /** Where the ticks stand and what they say, where the unit does not know. */
+  /** Positions and texts of ticks, if the unit does not define them. */
   ticks?: { value: number; text: string }[];
 }
 
@@ -28,15 +28,15 @@ export interface Plane {
   traces: Trace[];
   /** Left and right end of each bar. */
   spans?: [number, number][];
-  /** Of dots: the point over time that each stands for. */
+  /** For dots: the chart point of each. */
   points?: number[];
-  /** What the legend says of the x under the pointer. */
+  /** Text of the legend for the x below the pointer. */
   say: (index: number) => string;
 }
 
 const COLOURS: Record<string, Colour> = { response: "blue", iteration: "blue", service: "orange" };
 
-/** How answers are spread: share of all per logarithmic cell. */
+/** Distribution of responses: share of all per logarithmic cell. */
 export function density(page: Page): Plane | null {
   const all = page.series.distribution.filter((d) => d.density.length > 0 && d.count > 0);
   if (all.length === 0) return null;
@@ -72,11 +72,11 @@ export function density(page: Page): Plane | null {
   };
 }
 
-/** Time by percentile; the axis is stretched so that each further nine takes as much room as the one before. */
+/** Time by percentile. The axis is stretched so that each further nine takes equal room. */
 export function curve(page: Page): Plane | null {
   const all = page.series.distribution.filter((d) => d.curve.length > 1);
   if (all.length === 0) return null;
-  // The last of n answers stands at one in n: further right there is nothing.
+  // The last of n responses is at 1/n; there is nothing to its right.
   const place = (d: Series["distribution"][number], p: number) =>
     Math.min(1 / (1 - Math.min(p, 1)), Math.max(d.count, 1));
   const places = new Set<number>();
@@ -107,7 +107,7 @@ export function curve(page: Page): Plane | null {
   };
 }
 
-/** p95 of the headline by the rate at which requests were sent, a dot per point in time. */
+/** p95 of the headline time by request rate, one dot per chart point. */
 export function offered(page: Page): Plane | null {
   const kind = headline(page.summary);
   const sent = perSecond(page, page.series.points.issued);
@@ -120,7 +120,7 @@ export function offered(page: Page): Plane | null {
   );
 }
 
-/** Requests answered per second by requests in flight, a dot per point in time. */
+/** Responses per second by requests in flight, one dot per chart point. */
 export function saturation(page: Page): Plane | null {
   const { points } = page.series;
   const answered = perSecond(page, sum(points.ok, points.failed) as number[]);

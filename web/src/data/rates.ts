@@ -1,14 +1,14 @@
-// What goes over the wire per second: the plan against what was sent and completed, answers by class, connections.
+// Rates over time: plan, requests sent and completed, responses by class, connections.
 
 import type { Colour, Drawing, Line } from "../charts/drawing";
 import type { Page } from "../types";
 import { any, perSecond, stack, sum } from "./columns";
 
-/** Requests sent and ended per second; with the plan's line where every arrival is one request. */
+/** Requests sent and ended per second, with the plan if every arrival is one request. */
 export function requests(page: Page): Drawing | null {
   const { points } = page.series;
   if (!any(points.issued) && !any(points.none)) return null;
-  // What was given up did not come back: a server that lets requests run into their time-out does not keep up.
+  // Cancelled requests are not answered: a server that lets requests time out does not keep up.
   const answered = perSecond(page, sum(points.ok, points.failed) as number[]);
   const lines: Line[] = [
     { name: "requests sent", colour: "sky", column: perSecond(page, points.issued), style: "area" },
@@ -21,7 +21,7 @@ export function requests(page: Page): Drawing | null {
   return { unit: "rate", lines };
 }
 
-/** Arrivals started against the plan, where an arrival is more than one request. */
+/** Arrivals started and planned, if an arrival is more than one request. */
 export function arrivals(page: Page): Drawing | null {
   const { points } = page.series;
   if (oneEach(page) || !any(points.due)) return null;
@@ -40,12 +40,14 @@ export function arrivals(page: Page): Drawing | null {
   return { unit: "rate", lines };
 }
 
-/** Where the schedule set the intended start of every request, planned arrivals are planned requests. */
+/**
+ * Planned arrivals are planned requests if the schedule sets the intended start of every request.
+ */
 function oneEach(page: Page): boolean {
   return page.summary.all.response !== null && any(page.series.points.due);
 }
 
-/** What became of requests, one on top of the other. An answer that a check refused is a failure, whatever its status. */
+/** Results of requests, stacked. A response that a check refuses is a failure with any status. */
 export function throughput(page: Page): Drawing | null {
   const { points } = page.series;
   return stacked(page, [
@@ -65,7 +67,7 @@ const ERRORS: Record<string, Colour> = {
   reset: "green",
 };
 
-/** Errors by class, one on top of the other. */
+/** Errors by class, stacked. */
 export function errors(page: Page): Drawing | null {
   const classes = Object.entries(page.series.points.errors ?? {});
   const rank = (name: string) => {
@@ -91,7 +93,7 @@ function stacked(page: Page, classes: [string, Colour, number[]][]): Drawing | n
     drawn: tops[i] ?? [],
     style: "stack",
   }));
-  // The highest first: what is painted later covers it from below.
+  // Highest first, because later areas cover the lower part.
   return { unit: "rate", lines: lines.reverse() };
 }
 

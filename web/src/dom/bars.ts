@@ -1,8 +1,8 @@
-// Small bars inside tables. They repeat a figure that stands beside them in words.
+// Small bars inside tables, next to the figure that they show.
 
 import { h, svg } from "./el";
 
-/** A margin between −100 % and +100 %, to the left and right of the bound. */
+/** A margin between −100 % and +100 %, to the left or right of the bound. */
 export function fullMargin(margin: number): HTMLElement {
   const length = Math.min(Math.abs(margin), 1) * 48;
   const bar = svg("rect", {

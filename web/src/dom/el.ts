@@ -1,10 +1,12 @@
-// Makes elements. Text only ever becomes a text node: a label that looks like markup stays a label. Nothing here knows what a
-// report is.
+// Creates elements. Text always becomes a text node, so a label with markup stays text.
 
 export type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | ((event: Event) => void)>;
 
-/** An element with attributes (`onclick` and the like are listeners; false and null are left out) and children. */
+/**
+ * Creates an element with attributes and children. `onclick` and the like are listeners; false and
+ * null are omitted.
+ */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -16,7 +18,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The same for SVG. */
+/** Creates an SVG element. */
 export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   setAttributes(element, attributes);
@@ -24,7 +26,7 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: Child
   return element;
 }
 
-/** Replaces what is in `parent`; the focus returns to the element with the same `data-key`. */
+/** Replaces the children of `parent`. The focus returns to the element with the same `data-key`. */
 export function fill(parent: Element, ...children: Child[]): void {
   const active = document.activeElement;
   const key = active && parent.contains(active) ? active.getAttribute("data-key") : null;

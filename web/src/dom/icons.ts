@@ -1,4 +1,4 @@
-// The few pictograms of the page, as SVG: no font needs to have them. They never stand alone; a word says the same.
+// The icons of the page as SVG, independent of fonts. An icon always accompanies a word.
 
 import { svg } from "./el";
 
@@ -12,7 +12,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A pictogram in a disc of the text's colour. */
+/** An icon in a disc of the text's colour. */
 export function icon(name: IconName): SVGElement {
   return svg(
     "svg",
@@ -22,7 +22,7 @@ export function icon(name: IconName): SVGElement {
   );
 }
 
-/** The mark: a disc and the line to which it may be loaded. */
+/** The logo: a disc and a load line. */
 export function mark(): SVGElement {
   return svg(
     "svg",

@@ -1,4 +1,4 @@
-// Sentences as elements: what is code in them looks like code.
+// Sentences as elements, with code formatted as code.
 
 import { spans } from "../text/spans";
 import { type Child, h } from "./el";

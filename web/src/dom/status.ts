@@ -1,4 +1,4 @@
-// How a state is shown: a pictogram, a colour and always the word itself.
+// Shows a state as an icon, a colour and the word.
 
 import { h } from "./el";
 import { type IconName, icon } from "./icons";
@@ -14,7 +14,7 @@ const STATES: Record<string, [Tone, IconName]> = {
   INVALID: ["bad", "bad"],
 };
 
-/** A state in capitals, as the verdicts have it. */
+/** A state in capitals, as in verdicts. */
 export function state(word: string): HTMLElement {
   const [tone, name] = STATES[word] ?? (["neutral", "none"] as const);
   return badge(word, tone, name);
@@ -24,7 +24,7 @@ export function badge(text: string, tone: Tone, name: IconName): HTMLElement {
   return h("span", { class: `badge ${tone}` }, icon(name), text);
 }
 
-/** Whether a ledger balances. */
+/** Whether a ledger adds up. */
 export function balance(addsUp: boolean): HTMLElement {
   return addsUp ? badge("adds up", "good", "good") : badge("does not add up", "bad", "bad");
 }

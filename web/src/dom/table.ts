@@ -1,16 +1,16 @@
-// Plain tables in a frame that scrolls sideways where they are too wide. Sorting is the endpoint table's own affair.
+// Plain tables in a frame that scrolls sideways if necessary. Sorting is in the endpoint table.
 
 import { type Child, h } from "./el";
 
 export interface Column {
   name: string;
-  /** Numbers stand to the right. */
+  /** Numbers are right-aligned. */
   number?: boolean;
-  /** What the heading means, for those who ask. */
+  /** Explanation of the heading, as a tooltip. */
   title?: string;
 }
 
-/** A table with a heading row; `name` is what a screen reader calls it. */
+/** Creates a table with a heading row; `name` is for screen readers. */
 export function table(name: string, columns: Column[], rows: Child[][], kind = ""): HTMLElement {
   const head = columns.map((c) => h("th", { scope: "col", class: c.number && "number", title: c.title }, c.name));
   const body = rows.map((cells) =>
@@ -27,12 +27,12 @@ export function table(name: string, columns: Column[], rows: Child[][], kind = "
   return scroller(name, h("table", { class: kind }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)));
 }
 
-/** A frame for what may be too wide; it takes the focus, so that keys can scroll it. */
+/** A scrollable frame that takes the focus, so that keys can scroll it. */
 export function scroller(name: string, content: HTMLElement): HTMLElement {
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, content);
 }
 
-/** Names with values, as a list of definitions. */
+/** Names with values, as a definition list. */
 export function facts(items: [string, Child][], kind = "facts"): HTMLElement {
   return h("dl", { class: kind }, ...items.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }

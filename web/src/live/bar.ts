@@ -1,5 +1,5 @@
-// The bar of a running test, always in sight: how far it is, the figures of its newest second, whether the page is up to date, and the
-// buttons that change its load and stop it. When the test is over it says where the report is.
+// The bar of a running test: progress, figures of the newest second, connection state, and the
+// buttons that change the load and stop the test. After the test it links to the report.
 
 import { fill, h } from "../dom/el";
 import { badge } from "../dom/status";
@@ -18,7 +18,7 @@ export interface Bar {
 
 export function bar(): Bar {
   const text = h("span", { class: "connection", role: "status" });
-  const csv = h("a", { class: "button", href: "run.csv", download: true, title: "What there is so far" }, "CSV");
+  const csv = h("a", { class: "button", href: "run.csv", download: true, title: "The data until now" }, "CSV");
   const ends = stop();
   const steers = steer();
   const place = h("span", { class: "place" });
@@ -31,7 +31,7 @@ export function bar(): Bar {
   });
   const done = h("div", {});
   track.append(done);
-  const course = h("div", { class: "course", hidden: true }, place, track);
+  const progressBar = h("div", { class: "progress", hidden: true }, place, track);
   const list = h("dl", { class: "now", "aria-label": "The newest second", hidden: true });
   const tools = h("span", { class: "live-tools" }, csv, steers.button, ends.button);
   const el = h(
@@ -41,7 +41,7 @@ export function bar(): Bar {
     tools,
     steers.result,
     ends.result,
-    course,
+    progressBar,
     list,
     steers.dialog,
     ends.dialog,
@@ -56,7 +56,7 @@ export function bar(): Bar {
       if (now === "ended") {
         ends.over();
         steers.over();
-        for (const gone of [csv, course, list]) gone.hidden = true;
+        for (const gone of [csv, progressBar, list]) gone.hidden = true;
       }
       fill(text, ...words(now, ending));
     },
@@ -73,7 +73,7 @@ export function bar(): Bar {
         track.setAttribute("aria-valuenow", `${Math.floor(share * 100)}`);
       }
       fill(list, ...figures(newest).map(item));
-      course.hidden = false;
+      progressBar.hidden = false;
       list.hidden = false;
     },
   };
@@ -91,23 +91,20 @@ function words(now: Connection, ending: Ending | null): (HTMLElement | string)[]
     case "live":
       return [badge("live", "good", "good")];
     case "lost":
-      return [
-        badge("connection lost", "bad", "bad"),
-        "What is shown is as old as the last second that arrived. Trying again.",
-      ];
+      return [badge("connection lost", "bad", "bad"), "The page shows the last second that arrived. Reconnecting."];
     case "gone":
       return [
-        badge("nobody answers", "bad", "bad"),
-        "The test is over, or its machine cannot be reached. What had arrived is kept here; the record of the run tells the rest.",
+        badge("unreachable", "bad", "bad"),
+        "The test has ended, or its machine cannot be reached. This page keeps the data it received; the record of the run has the rest.",
       ];
     case "ended":
       return [badge("ended", "neutral", "none"), ...over(ending)];
   }
 }
 
-/** A page from the network may not link a file: its path is there to be copied. */
+/** A page from the network may not link to a file, so its path is shown for copying. */
 function over(ending: Ending | null): (HTMLElement | string)[] {
-  const said = "The test is over. These are its last figures; ";
+  const said = "The test has ended. These are its last figures; ";
   const path = ending?.report;
   if (!path) return [h("span", {}, `${said}it has no record.`)];
   const copy = h("button", { type: "button" }, "Copy the path");

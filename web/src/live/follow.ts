@@ -1,13 +1,13 @@
-// Follows a running test: a whole page at first, then what each second adds, and what the newest second was like. Tells the bar what is
-// going on; a lost connection leaves on the page what was there.
+// Follows a running test: first a whole page, then each second's additions and the newest second.
+// Reports the connection state to the bar; after a lost connection the page keeps its data.
 
 import { merge } from "../state/merge";
 import type { Now, Page, Tick } from "../types";
 
-/** `lost`: it is being tried again; `gone`: that has failed several times; `ended`: the test said that it is over. */
+/** `lost`: reconnecting; `gone`: several attempts failed; `ended`: the test reported its end. */
 export type Connection = "connecting" | "live" | "lost" | "gone" | "ended";
 
-/** What a test says when it is over: where its record and its report are. */
+/** What a test reports at its end: where its record and its report are. */
 export interface Ending {
   record: string | null;
   report: string | null;
@@ -19,10 +19,12 @@ export interface Follower {
   now: (now: Now) => void;
 }
 
-/** So many vain tries in a row, a few seconds apart: nobody is there any more. */
+/**
+ * Number of failed attempts in a row, a few seconds apart, after which the server counts as gone.
+ */
 const VAIN = 3;
 
-/** Opens the stream of events beside the page. */
+/** Opens the stream of events. */
 export function follow(follower: Follower): void {
   let page: Page | null = null;
   let vain = 0;
@@ -40,7 +42,7 @@ export function follow(follower: Follower): void {
     if (!page) return;
     const merged = merge(page, read<Tick>(event));
     if (merged) return show(merged);
-    // Seconds in between are missing: begin again with a whole page.
+    // Seconds are missing, so start again with a whole page.
     source.close();
     follow(follower);
   });
@@ -50,7 +52,8 @@ export function follow(follower: Follower): void {
     const { record = null, report = null } = read<Partial<Ending>>(event);
     follower.connection("ended", { record, report });
   });
-  // The browser tries again by itself, unless it was turned away; a new connection begins with a whole page.
+  // The browser reconnects by itself unless it was refused; a new connection starts with a whole
+  // page.
   source.addEventListener("error", () => {
     vain += 1;
     const gone = vain > VAIN || source.readyState === EventSource.CLOSED;

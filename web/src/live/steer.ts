@@ -1,5 +1,5 @@
-// The button that changes the rate or the users of a running test, and the question before it: what there is, what is wanted, what a
-// change does. Escape and "Leave it" leave the load alone; a refusal stands where the number was written.
+// The button and dialog that change the rate or users of a running test: current value, wanted
+// value, and effect. Escape and "Leave it" change nothing; a refusal is shown at the input.
 
 import { fill, h } from "../dom/el";
 import { count, rate } from "../text/units";
@@ -7,26 +7,26 @@ import type { Steering } from "../types";
 
 export interface Steer {
   readonly button: HTMLButtonElement;
-  /** The question, for somewhere in the page. */
+  /** The dialog, to be placed in the page. */
   readonly dialog: HTMLDialogElement;
-  /** What came of it. */
+  /** The result of the change. */
   readonly result: HTMLElement;
-  /** What may be changed by now. */
+  /** Updates what may be changed. */
   show(load: Steering): void;
-  /** There is nothing to change any more. */
+  /** Disables the button at the end of the test. */
   over(): void;
 }
 
-/** What the figure is called, and how it is written. */
+/** Name and format of the figure. */
 const KINDS = {
   rate: { name: "Arrivals per second", title: "Change the rate", show: (value: number) => `${rate(value)}/s` },
   users: { name: "Users", title: "Change the number of users", show: (value: number) => count(value) },
 };
 
 const DOES = {
-  rate: "From half a second ahead on, arrivals come at the new rate, up to the end of the phase. What was due before stays as it was.",
+  rate: "The new rate applies from half a second ahead until the end of the phase. Earlier arrivals do not change.",
   users:
-    "From half a second ahead on there are so many, up to the end of the phase. Who is one too many carries the iteration under way to its end.",
+    "The new number applies from half a second ahead until the end of the phase. Surplus users finish their current iteration.",
 };
 
 export function steer(): Steer {
@@ -70,7 +70,7 @@ export function steer(): Steer {
         text,
         h("p", {}, now),
         h("p", {}, DOES[load.what]),
-        h("p", {}, "The report says what was changed, and when."),
+        h("p", {}, "The report lists every change with its time."),
       );
       name.textContent = kind.name;
       value.value = String(load.value);
@@ -100,7 +100,7 @@ export function steer(): Steer {
     dialog,
     result,
     show(now) {
-      // Whoever is about to write a figure goes on with the question that was asked.
+      // Updates do not change an open dialog.
       if (!dialog.open) load = now;
       button.hidden = false;
     },
@@ -118,7 +118,7 @@ function sentence(text: string): string {
 
 interface Answer {
   changed: boolean;
-  /** What will be, or why it stays as it is. */
+  /** The effect, or the reason of a refusal. */
   text: string;
 }
 
@@ -128,6 +128,6 @@ async function ask(wanted: string): Promise<Answer> {
     if (answer.ok) return (await answer.json()) as Answer;
     return { changed: false, text: (await answer.text()).trim() || String(answer.status) };
   } catch {
-    return { changed: false, text: "nobody answers" };
+    return { changed: false, text: "no response from the test" };
   }
 }

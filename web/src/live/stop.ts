@@ -1,14 +1,14 @@
-// The button that ends the test, and the question before it: what happens, what is kept. Escape and "Carry on" leave the test alone.
+// The button and dialog that stop the test. Escape and "Carry on" change nothing.
 
 import { h } from "../dom/el";
 
 export interface Stop {
   readonly button: HTMLButtonElement;
-  /** The question, for somewhere in the page. */
+  /** The dialog, to be placed in the page. */
   readonly dialog: HTMLDialogElement;
-  /** What came of it. */
+  /** The result of the request. */
   readonly result: HTMLElement;
-  /** There is nothing to stop any more. */
+  /** Disables the button at the end of the test. */
   over(): void;
 }
 
@@ -27,9 +27,9 @@ export function stop(): Stop {
       h(
         "p",
         {},
-        "No new work begins. What is under way may still end, for as long as the plan lets it; then the report is written.",
+        "No new work starts. Requests in flight may finish within the plan's drain time. Then the report is written.",
       ),
-      h("p", {}, "Everything measured so far is kept. The report says that the test was ended early, by this button."),
+      h("p", {}, "All results are kept. The report says that this button ended the test early."),
     ),
     h("div", { class: "answers" }, carryOn, confirm),
   );
@@ -62,7 +62,7 @@ async function ask(button: HTMLButtonElement, result: HTMLElement): Promise<void
       : `It was not stopped: ${said || answer.status}`;
     button.disabled = answer.ok;
   } catch {
-    result.textContent = "It was not stopped: nobody answers.";
+    result.textContent = "The test was not stopped: it does not respond.";
     button.disabled = false;
   }
 }

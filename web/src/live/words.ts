@@ -1,4 +1,4 @@
-// What the bar of a running test says, in words: how far it is, and the figures of its newest second. Pure text, no elements.
+// Texts in the bar of a running test: progress and figures of the newest second.
 
 import { figure, NONE, thin } from "../text/figures";
 import { count, duration, rate, share } from "../text/units";
@@ -6,20 +6,21 @@ import type { Newest } from "../types";
 
 const SECOND = 1e9;
 
-/** How far the test is. */
+/** Progress of the test. */
 export interface Progress {
   text: string;
-  /** Of the planned time, between 0 and 1; null where no end is planned. */
+  /** Share of the planned time, between 0 and 1; null without a planned end. */
   share: number | null;
 }
 
 export function progress(newest: Newest): Progress {
   const elapsed = newest.span_ns[1];
   const { end_ns: end, phase } = newest;
-  if (end === 0) return { text: `${whole(elapsed)} so far, no end is planned`, share: null };
+  if (end === 0) return { text: `${whole(elapsed)} elapsed, no planned end`, share: null };
   const of = `${whole(elapsed)} of ${whole(end)}`;
-  // The last interval ends where the load does, or in the second behind it.
-  if (elapsed > end + SECOND) return { text: `${of}: the load is over, what is under way may still end`, share: 1 };
+  // The last interval ends with the load, or in the second after it.
+  if (elapsed > end + SECOND)
+    return { text: `${of}: the load has ended, requests in flight may still finish`, share: 1 };
   const place = phase && (phase.name === "" ? `phase ${phase.number} of ${phase.of}` : named(phase));
   return { text: place ? `${place} · ${of}` : of, share: Math.min(elapsed / end, 1) };
 }
@@ -28,12 +29,12 @@ function named(phase: { name: string; number: number; of: number }): string {
   return `${phase.name} (phase ${phase.number} of ${phase.of})`;
 }
 
-/** Whole seconds: what comes once a second has no others. */
+/** Formats whole seconds, because updates come once a second. */
 function whole(ns: number): string {
   return duration(Math.round(ns / SECOND) * SECOND);
 }
 
-/** A figure with its name and what it is of. */
+/** A figure with its name and unit. */
 export interface Shown {
   name: string;
   value: string;
@@ -43,7 +44,7 @@ export interface Shown {
 
 export function figures(newest: Newest): Shown[] {
   const level: Shown = newest.closed
-    ? { name: "Users", value: count(newest.users), note: "under way" }
+    ? { name: "Users", value: count(newest.users), note: "running" }
     : { name: "In flight", value: count(newest.in_flight), note: "requests" };
   const answered = newest.answered_per_second;
   return [
@@ -53,18 +54,18 @@ export function figures(newest: Newest): Shown[] {
     {
       name: "Errors",
       value: newest.error_share === null ? NONE : `${count(newest.errors)} (${share(newest.error_share)})`,
-      note: `${count(newest.errors_so_far)} so far`,
+      note: `${count(newest.errors_so_far)} in total`,
       bad: newest.errors > 0,
     },
   ];
 }
 
-/** Of so few that it may be chance, it stands without its interval: there is no room for it. */
+/** A percentile of few samples has no interval here, for lack of room. */
 function percentile({ p95 }: Newest): string {
   return p95?.thin ? thin(p95.thin) : figure(p95);
 }
 
-/** A moment of the log: `1:02.5`, minutes and seconds from the start. */
+/** Formats a time of the log: `1:02.5`, minutes and seconds from the start. */
 export function clock(ns: number): string {
   const tenths = Math.floor(ns / 1e8);
   const [minutes, seconds] = [Math.floor(tenths / 600), (tenths % 600) / 10];

@@ -1,4 +1,4 @@
-// What the test is for, in its owner's words: nothing of it is measured.
+// The purpose of the test, as its owner wrote it.
 
 import { type Child, h } from "../dom/el";
 import { facts } from "../dom/table";
@@ -30,7 +30,7 @@ function rows(about: About): [string, Child][] {
   ];
 }
 
-/** A record is a file that anybody may write: only links to pages are links. */
+/** Only URLs of pages become links, because anyone can write a record. */
 function link(url: string): Child {
   return /^https?:\/\//.test(url) ? h("a", { href: url, rel: "noreferrer" }, url) : url;
 }

@@ -1,5 +1,4 @@
-// What the report concludes, each sentence with the figures that it stands on; what was taken for granted; what the reader should
-// know besides.
+// The report's conclusions with their figures, its assumptions, and further notes.
 
 import { type Child, h } from "../dom/el";
 import type { IconName } from "../dom/icons";
@@ -9,7 +8,7 @@ import { chip, says } from "../text/paths";
 import type { Conclusion, Page } from "../types";
 import { type Section, section } from "./section";
 
-/** How good news, bad news and others look. */
+/** Style of good, bad and neutral conclusions. */
 export const TONES: Record<Conclusion["tone"], [Tone, IconName]> = {
   good: ["good", "good"],
   neutral: ["neutral", "none"],
@@ -31,7 +30,7 @@ function sentences(page: Page): Child {
 function item(page: Page, conclusion: Conclusion): HTMLElement {
   const chips = conclusion.figures
     .map((path) => chip(page.summary, path))
-    // What the sentence says itself is no news beside it.
+    // Figures already in the sentence are not repeated.
     .filter((found) => found !== null)
     .filter((found) => !says(conclusion.text, found.value))
     .map(({ name, value }) => h("span", { class: "chip" }, `${name} `, h("b", {}, value)));

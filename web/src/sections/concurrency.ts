@@ -1,5 +1,5 @@
-// What was under way: requests against Little's law, users, connections and what they cost; then latency and throughput against
-// the load that was offered.
+// Concurrency: requests compared with Little's law, users, connections and their cost; then latency
+// and throughput by load.
 
 import type { Env } from "../charts/env";
 import { PlaneChart } from "../charts/plane_chart";
@@ -16,7 +16,7 @@ import { type Section, section } from "./section";
 
 export function concurrency(env: Env): Section {
   const charts = [
-    new TimeChart(env, { id: "concurrency", title: "Under way", draw: drawConcurrency, phases: true }),
+    new TimeChart(env, { id: "concurrency", title: "In flight", draw: drawConcurrency, phases: true }),
     new TimeChart(env, { id: "connections", title: "Connections", draw: connections, height: 190 }),
   ];
   return section("concurrency", "Concurrency", (page) => ({ above: [levels(page)], below: [costs(page)] }), charts);
@@ -27,13 +27,13 @@ export function offeredLoad(env: Env): Section {
     new PlaneChart(env, {
       id: "offered",
       title: "Latency against offered load",
-      note: "A dot per moment: p95 by requests sent per second.",
+      note: "One dot per point in time: p95 by requests sent per second.",
       draw: offered,
     }),
     new PlaneChart(env, {
       id: "saturation",
       title: "Throughput against concurrency",
-      note: "A dot per moment: requests answered per second by requests in flight.",
+      note: "One dot per point in time: responses per second by requests in flight.",
       draw: saturation,
     }),
   ];

@@ -1,4 +1,4 @@
-// The criteria: what was asked, what was observed, how much room was left, and when each one held.
+// The criteria: bound, measured value, margin, and when each one held.
 
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
@@ -27,7 +27,7 @@ export function criteria(env: Env): Section {
   const chart = new TimeChart(env, {
     id: "criteria-timeline",
     title: "When each criterion held",
-    note: "Each moment judged alone. Quiet band: holds · full and hatched: does not hold · thin line: cannot be said.",
+    note: "Each point in time is judged alone. Quiet band: holds · full and hatched: fails · thin line: unknown.",
     draw: timeline,
     height: 150,
   });

@@ -1,4 +1,4 @@
-// The columns of the endpoint table: what each shows and by what it sorts. The table itself is in endpoints.ts.
+// Columns of the endpoint table: their cells and sort keys. The table is in endpoints.ts.
 
 import { type Child, h } from "../dom/el";
 import type { Direction } from "../state/sort";
@@ -10,7 +10,7 @@ export interface EndpointColumn {
   key: string;
   name: string;
   title?: string;
-  /** What the first press of its heading does: figures are looked at from the top. */
+  /** The sort direction of the first click: figures start with the highest. */
   first: Direction;
   order: (row: Row) => number | string;
   cell: (row: Row) => Child;
@@ -26,7 +26,10 @@ const PERCENTILES: [Percentile, string][] = [
   ["max", "max"],
 ];
 
-/** All but the name and the picture; `service`: some row's percentiles are of response time, so service time stands beside it. */
+/**
+ * All columns except the name and the picture. `service` adds service time, for rows with response
+ * times.
+ */
 export function columns(service: boolean): EndpointColumn[] {
   const all: EndpointColumn[] = [
     number("count", "requests", (row) => row.count, count),
@@ -57,7 +60,7 @@ export function columns(service: boolean): EndpointColumn[] {
     ),
     {
       ...number("bytes", "received", (row) => row.bytes_in, bytes, "bytes received, heads and bodies"),
-      // Bytes are counted with requests.
+      // Bytes are counted per request.
       cell: (row) => (spansRequests(row) ? NONE : bytes(row.bytes_in)),
     },
   ];
@@ -67,14 +70,14 @@ export function columns(service: boolean): EndpointColumn[] {
       name: "service p99",
       title: "p99 of service time: first byte written to last byte read",
       first: "descending",
-      order: (row) => rank(beside(row)?.p99),
-      cell: (row) => cell(beside(row)?.p99),
+      order: (row) => rank(serviceTime(row)?.p99),
+      cell: (row) => cell(serviceTime(row)?.p99),
     });
   }
   return all;
 }
 
-/** A percentile; one that few samples lie beyond is grey, its interval below it. */
+/** A percentile. With few samples it is grey, with its interval below. */
 function cell(value: Figure | null | undefined): Child {
   if (!value?.thin) return figure(value);
   const interval = bounds(value.thin);
@@ -86,8 +89,8 @@ function cell(value: Figure | null | undefined): Child {
   );
 }
 
-/** Service time, where it is not what the row shows anyway. */
-function beside(row: Row): Stats | null {
+/** The service time, unless the row shows it anyway. */
+function serviceTime(row: Row): Stats | null {
   return rowTime(row)?.kind === "service" ? null : row.service;
 }
 

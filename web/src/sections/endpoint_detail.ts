@@ -1,21 +1,21 @@
-// What a row of the endpoint table opens to: its percentiles over time, how its time is spread and what it is made of, each phase
-// of the load, its codes, and its errors with what was expected and what came instead. Figures are the record's.
+// The details of a row in the endpoint table: percentiles over time, distribution, parts of its
+// time, phases, status codes, and errors with expected and actual values.
 
-import { course as drawCourse, LINES, spread } from "../charts/course";
+import { LINES, percentilesOverTime, distribution } from "../charts/label_pictures";
 import { type Child, h } from "../dom/el";
 import { table } from "../dom/table";
 import { figure, NONE, rowTime, spansRequests } from "../text/figures";
 import { bytes, count, time } from "../text/units";
 import type { ErrorRow, Page, Row, Series } from "../types";
 
-type Course = Series["labels"][number];
-/** The times that stand in a row. */
+type LabelSeries = Series["labels"][number];
+/** The times of a row. */
 type OfRow = "service" | "response" | "iteration" | "unpaused";
 
-/** What the times are called, and what they are of, in the order in which they happen. */
+/** Names and explanations of the times, in the order in which they happen. */
 const TIMES: Record<string, [string, string]> = {
   connect: ["connect", "opening a connection, where one was opened"],
-  tls: ["TLS handshake", "behind the connect"],
+  tls: ["TLS handshake", "after the connect"],
   first_byte: ["first byte", "from its first byte written to the first byte of the answer"],
   service: ["service time", "from its first byte written to the last byte read"],
   script: ["in the test's hands", "from the call of the test's own code to the answer in its hands"],
@@ -23,13 +23,16 @@ const TIMES: Record<string, [string, string]> = {
   iteration: ["iteration", "from the intended arrival to the last answer"],
   unpaused: ["without its pauses", "the iteration without its think times"],
 };
-/** The same of a transaction. */
+/** Names for transactions. */
 const OF_TRANSACTION: Record<string, [string, string]> = {
   iteration: ["transaction", "from when its first step was due to the end of its last"],
   unpaused: ["without its pauses", "the transaction without its think times"],
 };
 
-/** The details of a row; of all requests together, and of tools that tell no more, there are only codes and errors. */
+/**
+ * The details of a row. For all requests together and for some imported tools there are only codes
+ * and errors.
+ */
 export function detail(page: Page, row: Row): HTMLElement {
   const known = page.series.labels.find((label) => label.id === row.id);
   return h(
@@ -44,8 +47,8 @@ export function detail(page: Page, row: Row): HTMLElement {
   );
 }
 
-function pictures(known: Course, row: Row): Child {
-  const [over, of] = [drawCourse(known, row.text), spread(known, row.text)];
+function pictures(known: LabelSeries, row: Row): Child {
+  const [over, of] = [percentilesOverTime(known, row.text), distribution(known, row.text)];
   if (!over && !of) return null;
   const keys = LINES.map(([name, colour]) => h("span", {}, h("span", { class: `key line ${colour}` }), name));
   const [named] = called(known.time ?? "time", row);
@@ -57,8 +60,8 @@ function pictures(known: Course, row: Row): Child {
   );
 }
 
-/** The row's own figures stand with the parts of them that only its course knows. */
-function times(known: Course, row: Row): Child {
+/** Combines the row's own figures with the parts in its series. */
+function times(known: LabelSeries, row: Row): Child {
   const columns = [
     { name: "time" },
     ...["measured", "p50", "p95", "p99", "max"].map((name) => ({ name, number: true })),
@@ -74,12 +77,12 @@ function times(known: Course, row: Row): Child {
   return h("div", {}, h("h4", {}, "What its time is made of"), table("What its time is made of", columns, rows));
 }
 
-/** What a time of a row is called, and what it is of. */
+/** Returns the name and the explanation of a time. */
 function called(time: string, row: Row): [string, string] {
   return (row.group === "transaction" ? OF_TRANSACTION[time] : undefined) ?? TIMES[time] ?? [time, ""];
 }
 
-function phases(page: Page, known: Course): Child {
+function phases(page: Page, known: LabelSeries): Child {
   if (!known.phases || known.phases.length === 0) return null;
   const columns = [
     { name: "phase" },
@@ -108,12 +111,12 @@ function amounts(row: Row): Child {
   const answered = stats
     ? `${count(stats.count)} measured, ${count(stats.unanswered)} without a complete answer`
     : "nothing measured";
-  // Bytes are counted with requests.
+  // Bytes are counted per request.
   const moved = spansRequests(row) ? "" : ` · sent ${bytes(row.bytes_out)} · received ${bytes(row.bytes_in)}`;
   return h("p", { class: "muted" }, answered + moved);
 }
 
-/** Each cause under this row, the most frequent first, with its first sample. */
+/** Every cause of errors in this row, most frequent first, with its first sample. */
 function errors(page: Page, row: Row): Child {
   const under = (error: ErrorRow) => {
     if (row.id === 0) return { count: error.count, first: error.first };

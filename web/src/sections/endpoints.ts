@@ -1,5 +1,5 @@
-// The endpoint table: a row per label, iterations and transactions in groups of their own, sortable by every column, each row with its course
-// over time and, on demand, its details (endpoint_detail.ts). The record's figures are shown as they are.
+// The endpoint table: a row per label, iterations and transactions in separate groups, sortable by
+// every column, with a history picture and details on demand (endpoint_detail.ts).
 
 import { spark } from "../charts/spark";
 import { type Child, fill, h } from "../dom/el";
@@ -51,9 +51,9 @@ export class Endpoints implements Section {
   update(page: Page): void {
     this.#page = page;
     const { summary } = page;
-    // Some tools tell of all requests alone.
-    const told = summary.all.count > 0 || rowTime(summary.all) !== null;
-    if (summary.labels.length === 0 && summary.iterations.length === 0 && !told) {
+    // Some tools report all requests together only.
+    const hasTotal = summary.all.count > 0 || rowTime(summary.all) !== null;
+    if (summary.labels.length === 0 && summary.iterations.length === 0 && !hasTotal) {
       fill(this.#body, muted("Nothing was requested, so there are no endpoints."));
       return;
     }
@@ -64,12 +64,12 @@ export class Endpoints implements Section {
     const shown = columns(
       [...rows, ...iterations, ...transactions].some((row) => rowTime(row)?.kind !== "service" && row.service !== null),
     );
-    const courses = new Map(page.series.labels.map((course) => [course.id, course]));
+    const seriesById = new Map(page.series.labels.map((label) => [label.id, label]));
     const width = shown.length + 2;
     const tool = summary.run.imported_from ? `as ${summary.run.imported_from} measured it` : null;
     const picture = (row: Row) => {
-      const course = courses.get(row.id);
-      return course ? spark(course, row.text) : null;
+      const label = seriesById.get(row.id);
+      return label ? spark(label, row.text) : null;
     };
     const group = (title: string, members: Row[], total: Row | null, marked: boolean): HTMLElement | null => {
       if (members.length === 0 && !total) return null;
@@ -82,7 +82,7 @@ export class Endpoints implements Section {
         ...lines.flatMap((row) => this.#lines(page, row, shown, picture(row), marked, row === total)),
       );
     };
-    // A journey and, below it, the same without its pauses: a row that is told apart by a number of its own.
+    // An iteration, and below it a row without its pauses. The negative id keeps both apart.
     const unpaused = (row: Row): Row[] =>
       row.unpaused
         ? [row, { ...row, id: -1 - row.id, text: `${row.text}, without its pauses`, iteration: row.unpaused }]
@@ -98,10 +98,10 @@ export class Endpoints implements Section {
       group(`Iterations · ${tool ?? MEANING.iteration}`, iterations.flatMap(unpaused), null, false),
       group(`Transactions · ${tool ?? MEANING.transaction}`, transactions.flatMap(unpaused), null, false),
       ...GROUPS.map(([kind, name]) => {
-        // Where all requests are of one label, its row says what the sum would.
+        // With a single label its row equals the total.
         const [one] = summary.labels;
         const single = one && summary.labels.length === 1 && one.count === summary.all.count && !tool ? one : null;
-        const all = single?.group === kind || (!single && kind === "request" && told);
+        const all = single?.group === kind || (!single && kind === "request" && hasTotal);
         const total = all ? (single ?? summary.all) : null;
         const members = single ? [] : summary.labels.filter((row) => row.group === kind);
         const first = members[0] ?? total;
@@ -141,7 +141,7 @@ export class Endpoints implements Section {
     return h("th", { scope: "col", class: column.key === "name" ? null : "number", "aria-sort": direction }, button);
   }
 
-  /** A row, and its details when it is open. */
+  /** A row, and its details if it is open. */
   #lines(
     page: Page,
     row: Row,
@@ -175,7 +175,10 @@ export class Endpoints implements Section {
   }
 }
 
-/** Whether each iteration is one request counted from when it was due: its row would say what the request's does. */
+/**
+ * Whether each iteration equals one request counted from its due time, so that its row is
+ * redundant.
+ */
 function saysTheSame({ labels, iterations }: Summary): boolean {
   const [request] = labels;
   const [whole] = iterations;

@@ -1,4 +1,4 @@
-// Whether the generator kept up: its lateness, its CPU, what kept it from running; and what was measured of machines beside the load.
+// Whether the generator kept up: lateness, CPU, stalls; and server metrics.
 
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
@@ -15,7 +15,7 @@ export function generator(env: Env): Section {
     new TimeChart(env, {
       id: "lateness",
       title: "Lateness",
-      note: "How long after its moment a worker turned to a request.",
+      note: "How late a worker handled a request.",
       draw: lateness,
       phases: true,
     }),
@@ -34,18 +34,18 @@ function health(page: Page): Child {
   items.push(["busiest worker", `${share(m.cpu)} of a core, without spinning`]);
   items.push(["waiting for a CPU", `${shareOr(m.waiting)} of the time at most`]);
   if (run.workers !== undefined) items.push(["workers", count(run.workers)]);
-  const closed = late ? null : muted("In a closed loop nothing is due at a moment, so there is no lateness.");
+  const closed = late ? null : muted("In a closed loop nothing has a due time, so there is no lateness.");
   return h("div", {}, facts(items, "facts wide"), closed);
 }
 
-/** The machine that generates the load, as samplers call it. */
+/** Prefix of the generator's own machine in metrics. */
 const OWN = "host.";
 
 function firstOwn(place: HTMLElement): Element | null {
   return place.querySelector("[data-source=host]");
 }
 
-/** Panels come and go with the record: as many as it has. */
+/** Creates and removes panels to match the record. */
 export function machines(env: Env): Section {
   const place = h("div", { class: "panels" });
   const charts = new Map<string, TimeChart>();
@@ -66,17 +66,17 @@ export function machines(env: Env): Section {
         const draw = (page: Page) => serverPanel(page, name);
         const chart = new TimeChart(env, { id: `server-${charts.size}`, title, draw, height: 180 });
         charts.set(name, chart);
-        // What was looked at on purpose stands before the machine that is always looked at.
+        // Configured sources come before the generator's machine, which is always sampled.
         if (name.startsWith(OWN)) place.append(chart.el);
         else place.insertBefore(chart.el, firstOwn(place));
         chart.el.dataset.source = name.startsWith(OWN) ? "host" : "";
       }
-      const told = constants.flatMap(({ name, text }, i): Child[] => [
+      const items = constants.flatMap(({ name, text }, i): Child[] => [
         i > 0 && ", ",
         h("code", {}, name),
         ` = ${text}`,
       ]);
-      fill(flat, "Constant throughout: ", ...told, ".");
+      fill(flat, "Constant throughout: ", ...items, ".");
       flat.hidden = constants.length === 0;
       own.hidden = !page.series.server?.some((panel) => panel.name.startsWith(OWN));
       const shown = [...charts.values()].map((chart) => chart.update(page));

@@ -1,4 +1,4 @@
-// The top of the page: what was run, against what, when, and how it ended.
+// The top of the page: test, target, time and end of the run.
 
 import { fill, h } from "../dom/el";
 import { mark } from "../dom/icons";
@@ -11,7 +11,7 @@ export interface Header {
   update(page: Page): void;
 }
 
-/** `tools` are the page's own buttons; `live`: the test is still being watched. */
+/** `tools` are buttons of the page; `live` tells whether the test is still followed. */
 export function header(tools: HTMLElement[], live: () => boolean): Header {
   const text = h("div", {});
   const el = h(
@@ -49,7 +49,7 @@ function ending(page: Page, live: boolean): HTMLElement | null {
     return h("p", { class: "ending" }, badge("not the whole run", "warn", "warn"), text);
   }
   if (state === "running" && !live) {
-    const text = "This run was cut off: its record has no end. What was recorded until then is shown.";
+    const text = "This run was cut off: its record has no end. The page shows the recorded part.";
     return h("p", { class: "ending" }, badge("cut off", "warn", "warn"), text);
   }
   if (state === "interrupted") {

@@ -1,4 +1,4 @@
-// Latency over time, and how answers are spread: the heat map, the distribution and the percentile curve.
+// Latency over time and its distribution: heat map, distribution and percentile curve.
 
 import type { Env } from "../charts/env";
 import { HeatScale } from "../charts/heat_scale";
@@ -15,11 +15,11 @@ import { muted, type Section, section } from "./section";
 
 const MEANING = {
   response:
-    "Response time: from the moment at which a request was due to its last byte. Dotted: service time, from its first byte written.",
+    "Response time: from the time at which a request was due to its last byte. Dotted: service time, from its first byte written.",
   iteration:
-    "Iteration: from the intended arrival of a virtual user to its last answer. Dotted: service time of single requests.",
+    "Iteration: from the intended arrival of a virtual user to its last response. Dotted: service time of single requests.",
   service:
-    "Service time: from the first byte written to the last byte read. A stall of the server is seen once per connection.",
+    "Service time: from the first byte written to the last byte read. A stall of the server is measured once per connection.",
 };
 
 export function latency(env: Env): Section {
@@ -48,7 +48,7 @@ export function distribution(env: Env): Section {
   const map = new TimeChart(env, {
     id: "heat",
     title: "Heat map: where answers lie",
-    note: "Point at a cell to read how many answers lie in it.",
+    note: "Point at a cell to read its number of responses.",
     draw: heat,
     height: 280,
   });
@@ -56,13 +56,13 @@ export function distribution(env: Env): Section {
     new PlaneChart(env, {
       id: "density",
       title: "Distribution",
-      note: "Bars: the headline. Lines: service time beside it.",
+      note: "Bars: the headline time. Lines: service time.",
       draw: density,
     }),
     new PlaneChart(env, {
       id: "curve",
       title: "Percentile curve",
-      note: "Every further nine takes as much room as the one before.",
+      note: "Every further nine takes equal room.",
       draw: curve,
     }),
   ];
@@ -73,7 +73,7 @@ export function distribution(env: Env): Section {
   ]);
 }
 
-/** How far p50 and p99 may be off. */
+/** Confidence intervals of p50 and p99. */
 function confidence(page: Page): Child {
   const rows = page.summary.confidence;
   if (rows.length === 0) return null;
@@ -83,7 +83,7 @@ function confidence(page: Page): Child {
     { name: "estimate", number: true },
     { name: "95 % interval", number: true },
     { name: "samples", number: true },
-    { name: "worth", number: true, title: "so many independent samples would tell as much" },
+    { name: "worth", number: true, title: "number of independent samples with equal precision" },
   ];
   const cells = rows.map((c): Child[] => [
     c.of,

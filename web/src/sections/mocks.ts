@@ -1,4 +1,4 @@
-// How near the services that the plan put behind its target came to what was asked of them: a row for each route that was called.
+// Mocks: configured and served times of every route that was called.
 
 import { type Child, h } from "../dom/el";
 import { table } from "../dom/table";
@@ -14,7 +14,7 @@ const COLUMNS = [
   { name: "Requests", number: true },
   { name: "Answers" },
   ...TIMES.map((name) => ({ name, number: true, title: "asked / served" })),
-  { name: "Off by", number: true, title: "Served against computed, at most of the times shown" },
+  { name: "Off by", number: true, title: "Largest difference between served and computed times" },
   { name: "Utilisation", number: true },
 ];
 const MEANING =
@@ -58,9 +58,9 @@ function off(value: number): string {
   return value > 0 ? `+${size}` : `−${size}`;
 }
 
-/** By how much answers were late: a figure for each mock. */
+/** Lateness of each mock's responses. */
 function lateness(rows: MockRow[]): string {
   const late = new Map(rows.map((one) => [one.mock, one.late_p99_ns]));
-  const told = [...late].flatMap(([mock, ns]) => (ns === null ? [] : [`${mock} ${time(ns)}`]));
-  return told.length > 0 ? `p99 lateness of mock responses: ${told.join(", ")}.` : "";
+  const parts = [...late].flatMap(([mock, ns]) => (ns === null ? [] : [`${mock} ${time(ns)}`]));
+  return parts.length > 0 ? `99 % of the responses were late by at most: ${parts.join(", ")}.` : "";
 }

@@ -1,4 +1,4 @@
-// How each node of a run did that several machines carry out: while it goes on, in its newest interval.
+// The nodes of a distributed run; during the run, their newest interval.
 
 import { type Child } from "../dom/el";
 import { table } from "../dom/table";
@@ -16,11 +16,11 @@ const COLUMNS = [
   { name: "CPU", number: true, title: "The busiest worker, as a share of a core" },
   { name: "Lateness p99", number: true, title: "By the node's own clock" },
   { name: "Response p99", number: true },
-  { name: "Clock", number: true, title: "By how much it may be off from the others'" },
+  { name: "Clock", number: true, title: "Possible offset from the other nodes' clocks" },
 ];
 const MEANING =
   "CPU: the busiest worker, as a share of a core. Lateness is judged by each node's own clock. " +
-  "Clock: by how much it may be off from the others'.";
+  "Clock: possible offset from the other nodes' clocks.";
 
 export function nodes(): Section {
   return section("nodes", "Nodes", (page: Page) => {

@@ -1,4 +1,5 @@
-// Plan against achieved: the phases' table, both ledgers as equations, and what was planned, sent and completed over time.
+// Plan and result: table of phases, both ledgers as equations, and charts of planned, sent and
+// completed requests.
 
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
@@ -91,7 +92,7 @@ function scenarios(page: Page): Child {
   }
   columns.push(
     { name: "failed", number: true, cell: (s) => errors(s.failed) },
-    { name: "under way at the end", number: true, cell: (s) => (s.unfinished === null ? NONE : errors(s.unfinished)) },
+    { name: "in flight at the end", number: true, cell: (s) => (s.unfinished === null ? NONE : errors(s.unfinished)) },
   );
   const rows = scenarios.map((row) => columns.map(({ cell }) => cell(row)));
   return table("Scenarios: plan against achieved", columns, rows);
@@ -99,14 +100,14 @@ function scenarios(page: Page): Child {
 
 function ledgers(page: Page): Child {
   const { arrivals, requests, run } = page.summary;
-  // Another tool may count requests and not say what became of them, or not even count them.
+  // Other tools may count requests without their results, or not at all.
   const counted = Number.isNaN(requests.ok) ? null : requestLedger(requests);
   return h("div", { class: "ledgers" }, arrivals ? arrivalLedger(arrivals, run.state) : null, counted);
 }
 
 function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTMLElement {
-  // A killed run knows no better than one under way.
-  const due = state === "running" ? "due so far" : "due until the stop";
+  // A killed run has only counted arrivals so far, like a running one.
+  const due = state === "running" ? "due until now" : "due until the stop";
   const planned: Term[] = [
     ["started", a.started],
     ["skipped", a.skipped],
@@ -118,7 +119,7 @@ function arrivalLedger(a: Arrivals, state: Page["summary"]["run"]["state"]): HTM
     ["failed", a.failed],
     ["abandoned", a.abandoned],
   ];
-  if (a.under_way > 0) started.push(["under way", a.under_way]);
+  if (a.under_way > 0) started.push(["in flight", a.under_way]);
   return h(
     "div",
     { class: "ledger" },
@@ -135,7 +136,7 @@ function requestLedger(r: Requests): HTMLElement {
     ["failed", r.failed],
     ["no answer", r.none],
   ];
-  if (r.under_way > 0) issued.push(["under way", r.under_way]);
+  if (r.under_way > 0) issued.push(["in flight", r.under_way]);
   const classes = Object.entries(r.none_by_class).map(([name, n]): Term => [name, n]);
   return h(
     "div",

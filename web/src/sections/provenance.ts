@@ -1,4 +1,4 @@
-// Where the figures come from: the command, the machine, the files; enough to run it again.
+// Provenance: command, machine and files; enough to repeat the run.
 
 import { type Child, h } from "../dom/el";
 import { facts, table } from "../dom/table";
@@ -73,7 +73,7 @@ function joined(parts: (string | null | undefined | false)[]): string {
   return parts.filter((part): part is string => typeof part === "string" && part !== "").join(" · ");
 }
 
-/** An argument as a shell would want it. */
+/** Quotes an argument for a shell. */
 function quoted(argument: string): string {
   return /^[\w@%+=:,./‹›{}-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }

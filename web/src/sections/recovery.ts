@@ -1,4 +1,4 @@
-// How the target came back to rest: what was left when the load ended, and how long answers stayed slow after a peak.
+// Recovery: requests left at the end of the load, and how long responses stayed slow after a peak.
 
 import { facts } from "../dom/table";
 import { figure, NONE } from "../text/figures";
@@ -34,14 +34,14 @@ function afterPeak(page: Page, peak: Peak): [string, string][] {
       settled(peak),
     ],
     [
-      "after the peak, until no more requests were in flight than before it",
+      "after the peak, until as few requests were in flight as before it",
       peak.drained_ns === null ? NONE : time(peak.drained_ns),
     ],
   ];
 }
 
 function settled(peak: Peak): string {
-  if (peak.settled_ns === 0) return "at once";
+  if (peak.settled_ns === 0) return "immediately";
   if (peak.settled_ns !== null) return time(peak.settled_ns);
   if (!peak.slow_to_the_end) return NONE;
   const within = `not within ${time(peak.looked_ns)}, when the load ended`;

@@ -1,4 +1,4 @@
-// What saturated first: the resources that reached their limits, in the order in which they did.
+// The first bottleneck: resources that reached their limits, in order.
 
 import { h } from "../dom/el";
 import { prose } from "../dom/prose";
@@ -20,7 +20,7 @@ const COLUMNS = [
 
 export function saturation(): Section {
   return section("saturation", "What saturated first", (page: Page) => {
-    // Records that another version has summed up know nothing of it.
+    // Records of older versions have no such section.
     const found = page.summary.saturation ?? null;
     if (found === null) return { above: [] };
     const sentence = h("p", {}, ...prose(found.sentence));
@@ -41,7 +41,7 @@ function row(one: Reached): string[] {
   ];
 }
 
-/** As exact as looks are. */
+/** Rounded to the sampling interval. */
 function seconds(ns: number): string {
   return duration(Math.round(ns / 1e9) * 1e9);
 }

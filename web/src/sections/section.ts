@@ -1,24 +1,24 @@
-// The frame of a section: a heading, what it holds, and whether it holds anything. The order of sections is page.ts's.
+// The frame of a section: heading, content, and whether there is any. page.ts orders sections.
 
 import { type Child, fill, h } from "../dom/el";
 import type { Page } from "../types";
 
 export interface Section {
   readonly id: string;
-  /** In the table of contents. */
+  /** Title in the table of contents. */
   readonly title: string;
   readonly el: HTMLElement;
-  /** Shows a page; the section hides itself when it has nothing to say. */
+  /** Shows a page. The section hides itself without content. */
   update(page: Page): void;
 }
 
-/** Something inside a section: a chart. True when it has something to show. */
+/** A chart or other part of a section. Returns true if it has something to show. */
 export interface Part {
   readonly el: HTMLElement;
   update(page: Page): boolean;
 }
 
-/** A section of texts and tables, which are written anew for each page, above and below charts, which stay. */
+/** Creates a section. Texts and tables above and below are recreated for each page; charts stay. */
 export function section(
   id: string,
   title: string,
@@ -46,7 +46,7 @@ export function section(
   };
 }
 
-/** A quiet sentence. */
+/** A muted sentence. */
 export function muted(text: string): HTMLElement {
   return h("p", { class: "muted" }, text);
 }

@@ -1,4 +1,4 @@
-// What came back: answers by class over time, bytes, and every error by its cause.
+// Results of requests: responses by class over time, bytes, and every error by cause.
 
 import type { Env } from "../charts/env";
 import { TimeChart } from "../charts/time_chart";
@@ -40,9 +40,9 @@ function errors(page: Page): Child {
   const { errors, all } = page.summary;
   if (errors.length === 0 && all.errors > 0)
     return muted(`${count(all.errors)} requests failed; of their causes nothing is known.`);
-  // Of what another tool did not count, nothing is said.
+  // Nothing is shown that another tool did not count.
   if (errors.length === 0 && !(all.count > 0 && all.errors === 0)) return null;
-  if (errors.length === 0) return muted("No errors: every request was answered as it should be.");
+  if (errors.length === 0) return muted("No errors: every request received the expected response.");
   const names = new Map([...page.summary.labels, ...page.summary.iterations].map((row) => [row.id, row.text]));
   const rows = errors.map((error) => row(error, names, page.summary.requests.issued));
   return h("div", {}, h("h3", {}, "Errors by cause"), table("Errors by cause", COLUMNS, rows, "errors"));
@@ -77,7 +77,7 @@ function row(error: ErrorRow, names: Map<number, string>, issued: number): Child
   ];
 }
 
-/** The first few labels by name, the others by number. */
+/** The first few labels by name, the rest as a number. */
 function where(labels: number[], names: Map<number, string>): Child {
   const texts = labels.map((id) => names.get(id) ?? `label ${id}`);
   const more = texts.length - 3;

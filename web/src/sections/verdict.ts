@@ -1,5 +1,5 @@
-// The first screen: do the criteria hold, can the measurement be trusted, one sentence, the figures that everybody looks for, and the
-// conclusions that tell most.
+// The first screen: criteria, measurement, one sentence, key figures, and the most important
+// conclusions.
 
 import { h } from "../dom/el";
 import { prose } from "../dom/prose";
@@ -16,8 +16,8 @@ export function verdict(): Section {
 
 function headline(page: Page): HTMLElement {
   const { verdict, measurement, run } = page.summary;
-  const none = () => (page.summary.requests.issued > 0 ? "too early" : "nothing measured");
-  const unknown = run.imported_from ? `not told by ${run.imported_from}` : none();
+  const none = () => (page.summary.requests.issued > 0 ? "too early to tell" : "nothing measured");
+  const unknown = run.imported_from ? `not reported by ${run.imported_from}` : none();
   return h(
     "div",
     { class: "headline" },
@@ -59,7 +59,7 @@ function strip(kind: string, figures: Deciding[]): HTMLElement | null {
   return h("dl", { class: kind }, ...shown);
 }
 
-/** The conclusions that tell most; all of them, with their figures, have a section of their own. */
+/** The most important conclusions. All of them are in their own section. */
 function telling(page: Page): HTMLElement | null {
   const { conclusions, verdict } = page.summary;
   const shown = (verdict.telling ?? []).flatMap((at) => conclusions[at] ?? []);
@@ -71,14 +71,14 @@ function telling(page: Page): HTMLElement | null {
   return h("ul", { class: "telling" }, ...shown.map(item));
 }
 
-/** What the measurement's verdict stands on. */
+/** The reasons of the measurement's verdict. */
 function trust(m: Measurement, said: string, closed: boolean): HTMLElement {
   const effect = closed ? `stall p99 ${timeOr(m.stall_p99_ns)}` : `lateness p99 ${timeOr(m.lateness_p99_ns)}`;
   const parts = [effect, `generator CPU ${shareOr(m.cpu)}`];
   if (m.sent !== null) parts.splice(1, 0, `${shareOr(m.sent)} of plan started${late(m)}`);
   const apart = shareOr(m.littles_law === null ? null : Math.abs(m.littles_law));
   if (apart !== NONE) parts.push(`Little's law within ${apart}`);
-  // The reasons of a valid one are these figures.
+  // For a valid measurement these figures are the reasons.
   if (m.verdict === "VALID") return h("p", { class: "muted trust" }, parts.join(" · "));
   const reasons = m.reasons.filter((reason) => !said.includes(reason));
   return h(
@@ -91,7 +91,7 @@ function trust(m: Measurement, said: string, closed: boolean): HTMLElement {
   );
 }
 
-/** When what was sent was sent too late. */
+/** Describes late sending. */
 function late(m: Measurement): string {
   const [first, ...more] = m.late_ns;
   if (!first) return "";

@@ -1,5 +1,5 @@
-// Adds a second of a running test to what the page already has. The points from `from` on are new; everything that is short
-// enough to be sent whole is replaced.
+// Merges a second of a running test into the page. Points from `from` on are new; short data is
+// replaced.
 
 import type { Column, Page, Series, Tick, Times } from "../types";
 
@@ -7,7 +7,7 @@ type Points = Series["points"];
 const TIMES = ["response", "service", "iteration", "lateness", "wait"] as const;
 const WORKERS = ["worker_cpu", "worker_spin", "worker_waiting", "worker_steal"] as const;
 
-/** The page with the tick in it; null when points in between are missing, so that the page must be fetched anew. */
+/** Returns the merged page, or null if points are missing and the page must be fetched again. */
 export function merge(page: Page, tick: Tick): Page | null {
   const had = page.series.points.from_ns.length;
   if (tick.from > had) return null;
@@ -17,7 +17,7 @@ export function merge(page: Page, tick: Tick): Page | null {
   ]);
   const panels = tick.series.server?.map((panel) => {
     const known = page.series.server?.find((other) => other.name === panel.name && other.of === panel.of)?.values;
-    // What is measured for the first time was not measured before.
+    // A new metric has no earlier values.
     const before = known?.slice(0, tick.from) ?? new Array<null>(tick.from).fill(null);
     return { ...panel, values: [...before, ...panel.values] };
   });
@@ -49,14 +49,14 @@ function points(old: Points, fresh: Points, from: number): Points {
     joined[key] = times(old[key], fresh[key]);
   }
   joined.errors = Object.fromEntries(
-    // A class that was not there before has not come before.
+    // A new class has no earlier errors.
     Object.entries(fresh.errors).map(([name, column]) => [
       name,
       join(old.errors[name] ?? new Array(from).fill(0), column),
     ]),
   );
   for (const key of WORKERS) {
-    // A worker that was not there before has no values before.
+    // A new worker has no earlier values.
     const missing: Column = new Array(from).fill(null);
     joined[key] = fresh[key].map((column, i) => join(old[key][i] ?? missing, column));
   }

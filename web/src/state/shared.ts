@@ -1,24 +1,24 @@
-// What all charts over time share: the zoom, and the point under the cursor. Whoever draws subscribes; whoever is used by a
-// hand or a key changes it. It draws nothing.
+// State shared by all charts over time: the zoom and the cursor. Charts subscribe to it; pointer
+// and keys change it.
 
 import type { Page } from "../types";
 import { Zoom } from "./zoom";
 
 type Listener = () => void;
 
-/** So many seconds on either side of the moment at which a stop rule fired are shown first. */
+/** Seconds shown on both sides of a stop rule's time at first. */
 const AROUND_STOP = 60;
 
 export class Shared {
   readonly zoom = new Zoom();
-  /** Middles of the points, in seconds: every chart's x. */
+  /** Middles of the points in seconds, the x of every chart. */
   xs: number[] = [];
   #cursor: number | null = null;
   #taken = false;
   #onZoom = new Set<Listener>();
   #onCursor = new Set<Listener>();
 
-  /** Takes over the points of a page. One whose run was over from the first, by a stop rule, opens around that moment. */
+  /** Takes the points of a page. A finished run that a stop rule ended opens around that time. */
   take(page: Page): void {
     const { from_ns: from, to_ns: to } = page.series.points;
     this.xs = from.map((start, i) => (start + (to[i] ?? start)) / 2e9);
@@ -32,7 +32,7 @@ export class Shared {
     if (this.#cursor !== null && this.#cursor >= this.xs.length) this.#cursor = null;
   }
 
-  /** The index of the point under the cursor. */
+  /** Index of the point at the cursor. */
   get cursor(): number | null {
     return this.#cursor;
   }
@@ -43,7 +43,7 @@ export class Shared {
     for (const listener of this.#onCursor) listener();
   }
 
-  /** Changes the zoom by `change`, and tells everyone if it did. */
+  /** Changes the zoom and notifies subscribers if it changed. */
   zooms(change: (zoom: Zoom) => boolean): void {
     if (!change(this.zoom)) return;
     for (const listener of this.#onZoom) listener();
@@ -57,7 +57,7 @@ export class Shared {
     this.#onCursor.add(listener);
   }
 
-  /** First and last point that the zoom shows. */
+  /** First and last visible point. */
   visible(): [number, number] {
     const [from, to] = this.zoom.range;
     const first = this.xs.findIndex((x) => x >= from);

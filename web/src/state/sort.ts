@@ -1,4 +1,4 @@
-// The order of a table's rows. Rows that are equal keep the order in which the report gives them.
+// Sorting of table rows. Equal rows keep the order of the report.
 
 export type Direction = "ascending" | "descending";
 
@@ -7,14 +7,17 @@ export interface Order {
   direction: Direction;
 }
 
-/** What pressing a heading does: another column starts with `first`, the same one turns round, the third press undoes it. */
+/**
+ * Handles a click on a heading: a new column starts with `first`, the second click reverses it, the
+ * third resets it.
+ */
 export function press(order: Order | null, column: string, first: Direction): Order | null {
   if (order?.column !== column) return { column, direction: first };
   if (order.direction === first) return { column, direction: first === "ascending" ? "descending" : "ascending" };
   return null;
 }
 
-/** The rows by what `key` says of each. */
+/** Sorts rows by `key`. */
 export function sorted<T>(rows: readonly T[], key: (row: T) => number | string, direction: Direction): T[] {
   const sign = direction === "ascending" ? 1 : -1;
   return rows

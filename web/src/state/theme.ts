@@ -1,17 +1,17 @@
-// Light or dark: as the system says, until somebody says otherwise; remembered where the browser allows it. Colours live in
-// the style sheet.
+// Light or dark theme: the system's by default, or the user's choice, stored if the browser allows
+// it. Colours are in the style sheet.
 
 const KEY = "loadline-theme";
 export type Theme = "light" | "dark";
 
-/** The theme in force. */
+/** The active theme. */
 export function theme(): Theme {
   const chosen = document.documentElement.dataset.theme;
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Takes up what was chosen last time. */
+/** Restores the stored choice. */
 export function recall(): void {
   try {
     const chosen = localStorage.getItem(KEY);
@@ -21,17 +21,17 @@ export function recall(): void {
   }
 }
 
-/** Chooses a theme from now on. */
+/** Sets and stores the theme. */
 export function choose(chosen: Theme): void {
   document.documentElement.dataset.theme = chosen;
   try {
     localStorage.setItem(KEY, chosen);
   } catch {
-    // Then it holds for this page alone.
+    // Without storage the choice applies to this page only.
   }
 }
 
-/** Calls back when the system changes its mind. */
+/** Calls back when the system's theme changes. */
 export function onSystemTheme(changed: () => void): void {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 }

@@ -1,4 +1,4 @@
-// The stretch of time that every chart over time shows, with the way back. Pure state in seconds; who draws is told elsewhere.
+// The time range shown by every chart, with a way back. Pure state in seconds.
 
 export type Range = readonly [number, number];
 
@@ -7,7 +7,7 @@ export class Zoom {
   #smallest = 0;
   #steps: Range[] = [];
 
-  /** What is shown now. */
+  /** The visible range. */
   get range(): Range {
     return this.#steps.at(-1) ?? this.#full;
   }
@@ -16,13 +16,16 @@ export class Zoom {
     return this.#steps.length > 0;
   }
 
-  /** The whole run has this length now. A stretch that was chosen stays; `smallest` is the shortest that may be chosen. */
+  /**
+   * Sets the length of the run. A selected range is kept; `smallest` is the shortest selectable
+   * one.
+   */
   whole(from: number, to: number, smallest: number): void {
     this.#full = [from, to > from ? to : from + 1];
     this.#smallest = smallest;
   }
 
-  /** Shows a stretch; false when there is nothing to show or nothing changes. */
+  /** Shows a range. Returns false if it is empty or unchanged. */
   to(a: number, b: number): boolean {
     const from = Math.max(this.#full[0], Math.min(a, b));
     const to = Math.min(this.#full[1], Math.max(a, b));
@@ -33,7 +36,7 @@ export class Zoom {
     return true;
   }
 
-  /** Shows `factor` times as much around a moment, which keeps its place on the screen. */
+  /** Shows `factor` times as much around a time, which keeps its position on the screen. */
   by(factor: number, around: number): boolean {
     const [from, to] = this.range;
     const width = Math.max((to - from) * factor, this.#smallest);
@@ -45,12 +48,12 @@ export class Zoom {
     return this.to(start, start + width);
   }
 
-  /** The stretch before this one. */
+  /** Returns to the previous range. */
   undo(): boolean {
     return this.#steps.pop() !== undefined;
   }
 
-  /** The whole run. */
+  /** Shows the whole run. */
   reset(): boolean {
     const was = this.zoomed;
     this.#steps = [];

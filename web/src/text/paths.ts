@@ -1,5 +1,5 @@
-// Turns the place of a figure in summary.json (`labels[2].service.p99`) into what a reader sees: a name and its value. Places
-// that lead nowhere give null, so that a newer record's sentences still show.
+// Converts the path of a figure in summary.json (`labels[2].service.p99`) into a name and a value.
+// Unknown paths give null, so that sentences of newer records still show.
 
 import type { Figure, Summary } from "../types";
 import { figure } from "./figures";
@@ -45,7 +45,7 @@ const SHARES = new Set([
   "change_per_minute",
 ]);
 
-/** The figure at `path`, named by what leads there. */
+/** Returns the figure at `path`, named by its path. */
 export function chip(summary: Summary, path: string): Chip | null {
   const keys = path.split(/[.[\]]+/).filter((key) => key !== "");
   const words: string[] = [];
@@ -59,7 +59,7 @@ export function chip(summary: Summary, path: string): Chip | null {
   return text === null ? null : { name: words.filter((word) => word !== "").join(" "), value: text };
 }
 
-/** A row goes by its text, and its list by nothing: `GET /cart service p99`. */
+/** Rows are named by their text, lists are omitted: `GET /cart service p99`. */
 function nameOf(key: string, value: unknown): string {
   if (/^\d+$/.test(key)) {
     const row = value as Record<string, unknown> | null | undefined;
@@ -97,12 +97,12 @@ function say(key: string, value: unknown): string | null {
   return null;
 }
 
-/** Whether a sentence has a value in it, as a whole: 3 is not in `34` and not in `1.3 s`. */
+/** Whether a sentence contains the value as a whole: `34` and `1.3 s` do not contain 3. */
 export function says(text: string, value: string): boolean {
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
     const before = text.slice(0, at);
-    const behind = text.slice(at + value.length);
-    if (!/[\w.,]$/.test(before) && !/^(\w|[.,]\d)/.test(behind)) return true;
+    const after = text.slice(at + value.length);
+    if (!/[\w.,]$/.test(before) && !/^(\w|[.,]\d)/.test(after)) return true;
   }
   return false;
 }

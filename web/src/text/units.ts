@@ -1,18 +1,18 @@
-// Numbers for people: times with three significant digits and a unit, counts with thousands separators. The rules are those
-// of the `report` crate's units.rs, to the character, so that a figure looks the same on the page, in the console and in
-// Markdown.
+// Formats numbers: times with three significant digits and a unit, counts with thousands
+// separators. The rules equal those of the `report` crate's units.rs, so that page, console and
+// Markdown agree.
 
 const MICROSECOND = 1e3;
 const MILLISECOND = 1e6;
 const SECOND = 1e9;
 const MINUTE = 60 * SECOND;
 
-/** What stands for a figure that nobody told. */
+/** Shown for an unknown figure. */
 const UNKNOWN = "–";
 
 /** A time with three significant digits and its unit: `412 µs`, `1.23 ms`, `2.05 s`. */
 export function time(ns: number): string {
-  // Each unit ends where three digits of it would round up to the next: 999.6 µs is 1.00 ms.
+  // Each unit ends where three digits would round up to the next: 999.6 µs is 1.00 ms.
   if (ns < 1_000) return `${Math.trunc(ns)} ns`;
   if (ns < 999_500) return `${threeDigits(ns / MICROSECOND)} µs`;
   if (ns < 999_500_000) return `${threeDigits(ns / MILLISECOND)} ms`;
@@ -20,7 +20,7 @@ export function time(ns: number): string {
   return duration(ns);
 }
 
-/** A length of time as one would say it: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`. */
+/** A duration in words: `10 s`, `2 min 30 s`, `1 h`, `1.5 s`. */
 export function duration(ns: number): string {
   if (ns <= 0) return "0 s";
   if (ns < MICROSECOND) return `${ns} ns`;
@@ -45,7 +45,7 @@ export function count(n: number): string {
   return n.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A number without needless digits, at most three behind the point: `200`, `0.5`, `1.667`. */
+/** A number without trailing zeros, with at most three decimals: `200`, `0.5`, `1.667`. */
 export function decimal(value: number): string {
   return fixed(value, 3).replace(/\.?0+$/, "");
 }
@@ -57,7 +57,10 @@ export function rate(perSecond: number): string {
   return perSecond < 999.5 ? threeDigits(perSecond) : whole(perSecond);
 }
 
-/** A share in per cent, with three significant digits: `0 %`, `0.012 %`, `12.3 %`, `100 %`, `141 %`. Shares that are neither none nor all never look so. */
+/**
+ * A share in per cent with three significant digits: `0 %`, `0.012 %`, `12.3 %`, `100 %`, `141 %`.
+ * Only exact zero and one print as 0 % and 100 %.
+ */
 export function share(value: number): string {
   const percent = value * 100;
   if (percent === 0 || percent === 100) return `${fixed(percent, 0)} %`;
@@ -67,7 +70,7 @@ export function share(value: number): string {
   return percent < 1 ? `${decimal(percent)} %` : `${threeDigits(percent)} %`;
 }
 
-/** How often something came: `once`, `twice`, `12 times`. */
+/** How often something occurred: `once`, `twice`, `12 times`. */
 export function times(n: number): string {
   return n === 1 ? "once" : n === 2 ? "twice" : `${count(n)} times`;
 }
@@ -92,14 +95,17 @@ function whole(value: number): string {
 }
 
 function threeDigits(value: number): string {
-  // Decide by the rounded value: 9.996 is 10.0, not 10.00.
+  // Decides by the rounded value: 9.996 is 10.0, not 10.00.
   return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
-/** As many digits behind the point. A value exactly between two goes to the even one, as in Rust; toFixed goes upwards. */
+/**
+ * Formats with the given number of decimals. Exact ties round to even, as in Rust; toFixed rounds
+ * up.
+ */
 function fixed(value: number, digits: number): string {
   const rounded = value.toFixed(digits);
-  // A double that is exactly half-way ends there; no other double of our magnitudes has 29 zeros behind it.
+  // Only an exact tie has 29 zeros after it, for doubles of this magnitude.
   const exact = value.toFixed(digits + 30);
   const halfway = exact.endsWith(`5${"0".repeat(29)}`);
   const odd = Number(rounded.at(-1)) % 2 === 1;

@@ -1,5 +1,6 @@
-// Beneath the bar of a running test, two tabs: its errors by kind and endpoint, and its log. Both hold the newest and say how much more
-// there is; neither is redrawn while nothing in it changes, so that text can be marked and copied.
+// Two tabs below the bar of a running test: errors by kind and endpoint, and the log. Both show the
+// newest entries and the number of older ones. Unchanged tabs are not redrawn, so that text can be
+// selected.
 
 import { type Child, fill, h } from "../dom/el";
 import { prose } from "../dom/prose";
@@ -8,28 +9,28 @@ import { count } from "../text/units";
 import type { LogLine, Newest, NewestError, Now } from "../types";
 import { clock } from "./words";
 
-export interface Told {
+export interface Activity {
   readonly el: HTMLElement;
   show(now: Now): void;
 }
 
-/** So much of an answer is enough to know it by; the report has more. */
+/** Maximum length of a response excerpt; the report has more. */
 const EXCERPT = 200;
 
 interface Tab {
   button: HTMLButtonElement;
   panel: HTMLElement;
-  /** What it was made of. */
+  /** The data of the last drawing, as JSON. */
   made: string;
 }
 
-export function told(): Told {
+export function activity(): Activity {
   const errors = tab("errors", "Errors");
   const log = tab("log", "Log");
   const tabs = [errors, log];
   const list = h("div", { class: "tabs", role: "tablist", "aria-label": "While the test runs" });
   list.append(...tabs.map(({ button }) => button));
-  const el = h("div", { class: "told", hidden: true }, list, ...tabs.map(({ panel }) => panel));
+  const el = h("div", { class: "activity", hidden: true }, list, ...tabs.map(({ panel }) => panel));
   const choose = (chosen: Tab) => {
     for (const each of tabs) {
       const is = each === chosen;
@@ -69,7 +70,7 @@ function tab(id: string, name: string): Tab {
   };
 }
 
-/** Makes a panel anew where what it is of has changed; it stays where it was scrolled to. */
+/** Redraws a panel if its data has changed. Keeps the scroll position. */
 function renew(tab: Tab, of: unknown, more: number, make: () => Child[]): void {
   const made = JSON.stringify([of, more]);
   if (made === tab.made) return;
@@ -84,7 +85,7 @@ function toEnd(panel: HTMLElement): void {
 }
 
 function kinds(newest: Newest): Child[] {
-  if (newest.kinds.length === 0) return [h("p", { class: "muted" }, "No request has failed so far.")];
+  if (newest.kinds.length === 0) return [h("p", { class: "muted" }, "No request has failed yet.")];
   const rows = newest.kinds.map((kind): Child[] => [
     h("span", {}, ...prose(kind.reason), found(kind)),
     kind.label,
@@ -105,23 +106,23 @@ function kinds(newest: Newest): Child[] {
   ];
 }
 
-/** What the first of them said beyond its reason, such as what was expected and what was there. */
+/** What the first sample says beyond its reason, such as expected and actual values. */
 function found({ first, label }: NewestError): Child {
   if (!first) return null;
   const { status: code, body } = first;
   const found = first.found ?? [];
-  // The endpoint and the reason stand beside it.
+  // The endpoint and the reason are in other columns.
   const said = first.detail === `${label}: ${first.reason}` ? first.reason : first.detail;
   const detail = found.length > 0 ? found.join("; ") : said;
-  const told = code === null || `${first.reason} ${detail}`.includes(String(code));
-  const status = told ? "" : `status ${code}`;
+  const isNamed = code === null || `${first.reason} ${detail}`.includes(String(code));
+  const status = isNamed ? "" : `status ${code}`;
   const answered = body ? `answered ${body.length > EXCERPT ? `${body.slice(0, EXCERPT)}…` : body}` : "";
   const parts = [status, detail === first.reason ? "" : detail, answered].filter((part) => part !== "");
   return parts.length > 0 ? h("span", { class: "sub muted" }, `the first: ${parts.join(", ")}`) : null;
 }
 
 function lines(said: LogLine[], more: number): Child[] {
-  if (said.length === 0) return [h("p", { class: "muted" }, "Nothing was said so far.")];
+  if (said.length === 0) return [h("p", { class: "muted" }, "The log is empty.")];
   const items = said.map(({ at_ns, kind, text }) =>
     h("li", { "data-kind": kind }, h("time", {}, clock(at_ns)), h("b", {}, kind), h("span", {}, text)),
   );

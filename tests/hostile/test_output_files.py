@@ -1,4 +1,6 @@
-"""Commands that make several runs try their output files before the first, and do not repeat a run that nothing answers."""
+"""Commands that make several runs try their output files before the first, and do not repeat a run
+that nothing answers.
+"""
 
 import ports
 import pytest

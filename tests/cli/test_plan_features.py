@@ -1,4 +1,4 @@
-"""Plan features through the command: planned ends, changing users, conditions, choices, functions."""
+"""Plan features in runs: planned ends, changing users, conditions, choices, functions."""
 
 import json
 import re

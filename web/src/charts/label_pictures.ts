@@ -1,5 +1,5 @@
-// The pictures of one label, drawn once as SVG: its percentiles over time, and how its time is spread. Small and still; what they
-// show stands in the tables beside them, and a cell's count in its title.
+// Small pictures of one label as SVG: percentiles over time, and the distribution of its time. The
+// tables next to them have the figures; a cell's title has its count.
 
 import { svg } from "../dom/el";
 import { count, time } from "../text/units";
@@ -8,7 +8,7 @@ import { linearEnds, logEnds, logTicks, moment, TIME_STEPS } from "./axes";
 import type { Colour } from "./drawing";
 import { polyline, round } from "./path";
 
-type Course = Series["labels"][number];
+type LabelSeries = Series["labels"][number];
 const WIDTH = 440;
 const HEIGHT = 170;
 const LEFT = 58;
@@ -16,14 +16,17 @@ const RIGHT = WIDTH - 8;
 const TOP = 8;
 const BOTTOM = HEIGHT - 22;
 
-export const LINES: [("p50" | "p95" | "p99") & keyof Course, Colour][] = [
+export const LINES: [("p50" | "p95" | "p99") & keyof LabelSeries, Colour][] = [
   ["p99", "red"],
   ["p95", "orange"],
   ["p50", "blue"],
 ];
 
-/** Percentiles over time on a logarithmic scale, with gaps where nothing ended. Null where there is nothing to draw. */
-export function course(label: Course, name: string): SVGElement | null {
+/**
+ * Draws percentiles over time on a logarithmic scale, with gaps where nothing ended. Returns null
+ * if there is nothing to draw.
+ */
+export function percentilesOverTime(label: LabelSeries, name: string): SVGElement | null {
   const known = LINES.flatMap(([figure]) => label[figure]).filter((ns): ns is number => ns !== null && ns > 0);
   if (known.length === 0) return null;
   const [low, high] = logEnds(Math.min(...known), Math.max(...known));
@@ -41,8 +44,8 @@ export function course(label: Course, name: string): SVGElement | null {
   );
 }
 
-/** How often the time was how long: a bar per logarithmic cell. */
-export function spread(label: Course, name: string): SVGElement | null {
+/** Draws the distribution: one bar per logarithmic cell. */
+export function distribution(label: LabelSeries, name: string): SVGElement | null {
   const cells = label.density;
   const [first, last] = [cells[0], cells.at(-1)];
   if (!first || !last) return null;
@@ -90,7 +93,7 @@ function frame(name: string, ...children: SVGElement[]): SVGElement {
   );
 }
 
-/** A line across with what it stands for. */
+/** Draws a horizontal line with a label. */
 function across(y: number, text: string): SVGElement {
   return svg(
     "g",
@@ -106,7 +109,7 @@ function below(x: number, text: string): SVGElement {
 }
 
 function line(
-  label: Course,
+  label: LabelSeries,
   figure: (typeof LINES)[number][0],
   colour: Colour,
   x: (ns: number) => number,

@@ -94,10 +94,10 @@ def test_killed_conductor_ends_its_nodes_and_their_records_can_be_merged(loadlin
         started.communicate(timeout=30)
         wait_until(lambda: not node_pids(cluster), "the end of all programs", 20)
         seen = count_ids(peer)
-    kept = node_folders(loadline)
-    assert len(kept) == 1
-    merged = loadline("merge", ".loadline/runs/last", kept[0], "--json", "merged.json")
-    shutil.rmtree(kept[0])
+    node_records = node_folders(loadline)
+    assert len(node_records) == 1
+    merged = loadline("merge", ".loadline/runs/last", node_records[0], "--json", "merged.json")
+    shutil.rmtree(node_records[0])
     assert merged.returncode == 3, merged.stdout + merged.stderr
     arrivals = json.loads((loadline.folder / "merged.json").read_text())["arrivals"]
     assert set(seen.values()) == {1}

@@ -128,7 +128,7 @@ def page_section(text: str) -> str:
 
 
 def test_equal_file_names_keep_separate_reports(loadline):
-    """Files in different folders get separate reports; rendering a file again replaces its report."""
+    """Files in different folders get separate reports. Rendering again replaces a report."""
     for folder, ok in (("a", 630), ("b", 620)):
         counters = {**ARTILLERY_WITH_500["aggregate"]["counters"], "http.codes.200": ok - 12, "http.responses": ok}
         aggregate = {**ARTILLERY_WITH_500["aggregate"], "counters": counters}

@@ -1,12 +1,12 @@
-// What another tool left: figures that it did not tell are missing from the data. They become not-a-number, which every text
-// shows as a dash, so that no section takes them for nought.
+// Imported runs: figures that the tool did not report become NaN, which every text shows as a dash,
+// never as zero.
 
 import type { Page, Requests, Row } from "../types";
 
 const UNKNOWN = Number.NaN;
 
-/** The page with every figure in its place. */
-export function adopted(page: Page): Page {
+/** Returns the page with every figure present. */
+export function withoutGaps(page: Page): Page {
   const { summary } = page;
   if (!summary.run.imported_from) return page;
   const level = { mean: UNKNOWN, max: UNKNOWN };
@@ -31,7 +31,7 @@ export function adopted(page: Page): Page {
   };
 }
 
-function row(told: Partial<Row> & Pick<Row, "id" | "group" | "text">): Row {
+function row(reported: Partial<Row> & Pick<Row, "id" | "group" | "text">): Row {
   return {
     count: UNKNOWN,
     errors: UNKNOWN,
@@ -44,11 +44,11 @@ function row(told: Partial<Row> & Pick<Row, "id" | "group" | "text">): Row {
     none: {},
     bytes_out: UNKNOWN,
     bytes_in: UNKNOWN,
-    ...told,
+    ...reported,
   };
 }
 
-function requests(told: Partial<Requests> | undefined): Requests {
+function requests(reported: Partial<Requests> | undefined): Requests {
   return {
     issued: UNKNOWN,
     ok: UNKNOWN,
@@ -58,6 +58,6 @@ function requests(told: Partial<Requests> | undefined): Requests {
     redirects: 0,
     under_way: 0,
     adds_up: true,
-    ...told,
+    ...reported,
   };
 }

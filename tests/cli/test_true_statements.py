@@ -1,4 +1,4 @@
-"""Statements about a run are true: trials, runs without success, verdicts for CI, damaged records."""
+"""Statements about a run are true: trials, failed runs, verdicts for CI, damaged records."""
 
 import json
 import time
@@ -73,10 +73,10 @@ def test_host_metrics_are_recorded_during_the_run(loadline, start_lab):
     run = loadline("run", url, "--rate", "50/s", "--duration", "3s", "--check", holds, "--check", fails)
     assert run.returncode == 1, run.stdout
     record = loadline.folder / ".loadline/runs/last"
-    looks = [json.loads(line) for line in (record / "server.jsonl").read_text().splitlines()]
-    assert all(look["source"] == "host" and "gap" not in look for look in looks)
-    assert len(looks) >= 4
-    assert [look["t"] for look in looks] == sorted(look["t"] for look in looks)
+    samples = [json.loads(line) for line in (record / "server.jsonl").read_text().splitlines()]
+    assert all(sample["source"] == "host" and "gap" not in sample for sample in samples)
+    assert len(samples) >= 4
+    assert [sample["t"] for sample in samples] == sorted(sample["t"] for sample in samples)
     panels = {
         f"{panel['name']} {panel['of'] or ''}".strip(): panel for panel in json.loads((record / "series.json").read_text())["server"]
     }
