@@ -16,15 +16,19 @@ use crate::{
 pub enum Load {
     /// Open model: arrivals follow the schedule, independent of responses.
     Open {
+        /// Consecutive phases.
         phases: Vec<Phase>,
+        /// Position of the first arrival in a phase.
         first: FirstArrival,
     },
     /// Closed model: each user starts its next iteration after the previous one.
     Closed {
         /// Number of users; the maximum, if it changes.
         users: u32,
+        /// How long new iterations are started.
         duration_ns: u64,
         #[serde(skip_serializing_if = "Vec::is_empty")]
+        /// Changes of the number of users. Empty means that all users are active from start to end.
         phases: Vec<UserPhase>,
     },
     /// One iteration, for trying a plan.

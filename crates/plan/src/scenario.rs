@@ -215,6 +215,7 @@ pub enum PartContent {
     Text(Template),
     /// A file, read before the run.
     File {
+        /// The name sent, without folders.
         name: String,
         /// Its bytes; not in the record.
         #[serde(skip)]
@@ -225,6 +226,7 @@ pub enum PartContent {
         /// Folder for relative names.
         #[serde(skip)]
         folder: std::path::PathBuf,
+        /// The file, with or without folders.
         path: Template,
     },
 }
@@ -248,6 +250,7 @@ pub struct Capture {
 pub enum CaptureSource {
     /// A JSONPath in jsonpath-plus's dialect. The body is parsed regardless of its content type.
     Json {
+        /// The path.
         path: Template,
         /// Whether one of several results is picked at random. Otherwise the list is stored.
         pick: bool,
@@ -256,20 +259,25 @@ pub enum CaptureSource {
     Header(Template),
     /// An attribute of an HTML element found by a CSS selector.
     Selector {
+        /// The selector.
         selector: Template,
         /// The attribute. `None` means all, as a mapping.
         attribute: Option<Template>,
+        /// Which of several elements.
         index: Index,
     },
     /// An XPath in XML.
     XPath {
+        /// The expression.
         path: Template,
         /// Whether one of several nodes is picked at random. Otherwise the list is stored.
         pick: bool,
     },
     /// A JavaScript regular expression on the body's text.
     Regexp {
+        /// The pattern, validated by the reader.
         pattern: String,
+        /// JavaScript flags.
         flags: String,
         /// The group; 0 for the whole match.
         group: RegexGroup,

@@ -70,6 +70,7 @@ pub enum MetricLocation {
     Lab {
         /// Index of its listener, from 0.
         listener: usize,
+        /// Path from the slash on.
         path: String,
     },
 }

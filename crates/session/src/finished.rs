@@ -15,6 +15,7 @@ pub enum StartError {
     Refused(RunRefused),
     /// The steps before the load ended early.
     Before {
+        /// One line.
         why: String,
         /// The signal that requested it, if any.
         signal: Option<u8>,

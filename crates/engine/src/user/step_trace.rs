@@ -33,10 +33,13 @@ pub enum StepTrace {
     GroupBegins(String),
     /// End of a group.
     GroupEnds {
+        /// Its name.
         name: String,
         /// Time since its first step was due, in nanoseconds.
         took_ns: u64,
+        /// Pauses included in it.
         paused_ns: u64,
+        /// Whether a failure ended it.
         failed: bool,
     },
 }

@@ -14,6 +14,7 @@ pub enum Event<'a> {
     UserCompleted { session_ns: u64 },
     /// A virtual user was ended by an error.
     UserFailed {
+        /// The error.
         reason: Reason<'a>,
         /// Number of the request step that failed, if it was one.
         step: Option<u32>,
@@ -22,10 +23,13 @@ pub enum Event<'a> {
     RequestSent,
     /// The head of a response is complete.
     Head {
+        /// Number of the request step.
         step: u32,
+        /// HTTP status.
         status: u16,
         /// Wall clock when the request was fully sent, in nanoseconds since 1970.
         sent_wall_ns: u64,
+        /// True for the final, complete response; false for a redirect that is followed.
         last: bool,
         /// Name that a hook gave the request, if it differs from the step's.
         called: Option<&'a str>,
@@ -34,6 +38,7 @@ pub enum Event<'a> {
     },
     /// The body of a response is complete.
     Body {
+        /// Bytes on the wire.
         bytes: u64,
         /// From when the worker handled the request to its end.
         total_ns: u64,
@@ -50,8 +55,11 @@ pub enum Event<'a> {
     Begin,
     /// A response of the batch driver is complete.
     Answer {
+        /// HTTP status.
         status: u16,
+        /// Bytes read, head and body.
         bytes: u64,
+        /// Whether it is the last of its batch.
         last: bool,
         /// From the intended start.
         response_ns: u64,

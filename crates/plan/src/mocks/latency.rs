@@ -19,9 +19,13 @@ pub enum MockLatency {
     Measured(Measured),
     /// Periods of slow responses, with a given mean over all time.
     Episodes {
+        /// Distance between episodes; each is in the middle of its period.
         every_ns: u64,
+        /// Duration of an episode.
         for_ns: u64,
+        /// Latency in an episode.
         slow_ns: u64,
+        /// Latency outside of episodes.
         quick_ns: u64,
     },
     /// A first-come, first-served queue.
