@@ -17,7 +17,7 @@ use super::loss;
 pub struct ArrivalLedger {
     /// Arrivals planned; none in a closed loop.
     pub planned: Option<u64>,
-    /// `planned` counts  was due until the run ended, because it ended early.
+    /// `planned` counts what was due until the run ended, because it ended early.
     pub until_stop: bool,
     /// Arrivals (in a closed loop: iterations) that were started.
     pub started: u64,

@@ -189,7 +189,7 @@ pub fn never_measured(criterion: &Criterion, server: &ServerMetrics) -> Option<S
 fn those<'a>(all: impl Iterator<Item = &'a MetricSeries>) -> String {
     let names: Vec<String> = all.map(shown).take(NAMES).collect();
     if names.is_empty() {
-        return ": nothing was measured during the load".to_owned();
+        return ": no metrics were sampled during the load".to_owned();
     }
     format!(" (there are {})", names.join(", "))
 }

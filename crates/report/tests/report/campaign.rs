@@ -165,7 +165,7 @@ fn the_sentence_says_what_holds_and_what_does_not() {
     assert!(
         never
             .sentence
-            .ends_with("Behind whole the service did not recover within 60.0 s."),
+            .ends_with("After whole the service did not recover within 60.0 s."),
         "{}",
         never.sentence
     );
