@@ -71,8 +71,8 @@ struct NativeRun {
     exports: Exports,
 }
 
-fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
-    let flags = Flags::read(args)?;
+/// Checks that all output files can be written.
+fn outputs(args: &args::RunArgs) -> Result<Exports, CommandError> {
     let exports = args.export.iter().map(String::as_str);
     let exports = Exports::read("--export", exports).map_err(CommandError::bad_input)?;
     exports
@@ -82,6 +82,12 @@ fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
     if let Some(json) = args.json.as_deref().filter(|path| !log::is_stdout(path)) {
         exports::can_be_written(json).map_err(CommandError::could_not_run)?;
     }
+    Ok(exports)
+}
+
+fn prepare(args: &args::RunArgs) -> Result<NativeRun, CommandError> {
+    let flags = Flags::read(args)?;
+    let exports = outputs(args)?;
     let named = args.target.as_deref().or(Some(args.what.as_str()));
     // Mocks start before their callers.
     let mocks = Mocked::start(&args.what, args.runs.as_deref(), args.seed)?;

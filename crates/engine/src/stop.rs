@@ -36,6 +36,7 @@ pub enum Cause {
     /// A signal with this number.
     Signal(u8),
     /// A rule of the test.
+    #[expect(missing_docs, reason = "the names say it")]
     Rule { verdict: RuleVerdict, text: String },
     /// A limit set by the conductor: time, money, a budget.
     Limit(String),

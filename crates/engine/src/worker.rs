@@ -58,6 +58,7 @@ pub enum WorkerMessage {
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutputLine {
     /// Output of a scenario's `log`, with values to hide.
+    #[expect(missing_docs, reason = "the names say it")]
     Log { text: String, secrets: Vec<String> },
     /// Output of a hook, as is.
     Text(String),

@@ -3,6 +3,7 @@
 //! The names are part of the record's format and never change. The texts for people may.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "variants are named after the failure")]
 pub enum TlsFault {
     UnknownIssuer,
     SelfSigned,
@@ -162,17 +163,20 @@ const ALERTS: [(Alert, &str, &str); 26] = {
 };
 
 impl TlsFault {
+    /// All failures.
     pub fn all() -> impl Iterator<Item = TlsFault> {
         let alerts = ALERTS.iter().map(|(alert, ..)| TlsFault::Alert(*alert));
         FAULTS.iter().map(|(fault, ..)| *fault).chain(alerts)
     }
 
     #[must_use]
+    /// Name in the record.
     pub fn name(self) -> &'static str {
         self.words().0
     }
 
     #[must_use]
+    /// Text for the user.
     pub fn text(self) -> &'static str {
         self.words().1
     }

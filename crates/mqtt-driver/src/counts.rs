@@ -6,6 +6,7 @@ macro_rules! counts {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
         /// Counts of a worker.
         #[derive(Debug, Default)]
+        #[expect(missing_docs, reason = "the names of most counts say it")]
         pub struct Counts { $($(#[doc = $doc])* pub $name: Cell<u64>,)* }
 
         impl Counts {

@@ -55,6 +55,7 @@ pub enum MetricLocation {
     /// A PostgreSQL URL.
     Postgres(String),
     /// A query to a Prometheus server.
+    #[expect(missing_docs, reason = "the names say it")]
     Promql { url: String, query: String },
     /// Processes of this machine by name.
     Process(String),

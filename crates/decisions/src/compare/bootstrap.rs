@@ -62,7 +62,7 @@ impl BootstrapSamples {
         let mut random = Rng::keyed(0, Purpose::Resampling, stream, 0);
         let sums = (0..RESAMPLES).map(|_| {
             let Resampled(times) = resample(windows.len(), block, &mut random);
-            Sum::sum(&windows, &times, bounds.len())
+            Sum::weighted(&windows, &times, bounds.len())
         });
         Some(BootstrapSamples {
             sums: sums.collect(),
@@ -85,7 +85,7 @@ impl BootstrapSamples {
 }
 
 impl Sum {
-    fn sum(windows: &[SampledWindow], times: &[u32], cells: usize) -> Sum {
+    fn weighted(windows: &[SampledWindow], times: &[u32], cells: usize) -> Sum {
         let mut sum = Sum {
             counts: vec![0; cells],
             ..Sum::default()
@@ -192,7 +192,8 @@ fn idle(
 
 /// The median, or the count if there are no times.
 fn shown(window: &SampledWindow, bounds: &[f64]) -> f64 {
-    let middle = Sum::sum(std::slice::from_ref(window), &[1], bounds.len()).quantile(0.5, bounds);
+    let middle =
+        Sum::weighted(std::slice::from_ref(window), &[1], bounds.len()).quantile(0.5, bounds);
     if middle.is_finite() && middle > 0.0 {
         middle.ln()
     } else {
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn what_has_no_time_ranks_last() {
         let windows = windows(&[(10, &[(0, 4), (1, 4)]), (10, &[(1, 2)])]);
-        let sum = Sum::sum(&windows, &[1, 1], 2);
+        let sum = Sum::weighted(&windows, &[1, 1], 2);
         let bounds = [100.0, 200.0];
         assert_eq!(sum.quantile(0.2, &bounds), 100.0);
         assert_eq!(sum.quantile(0.5, &bounds), 200.0);
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn a_window_that_is_drawn_twice_counts_twice() {
         let windows = windows(&[(10, &[(0, 10)]), (30, &[(1, 30)])]);
-        let sum = Sum::sum(&windows, &[0, 2], 2);
+        let sum = Sum::weighted(&windows, &[0, 2], 2);
         assert_eq!((sum.ended, sum.span_ns, sum.all), (60, 2_000_000_000, 60));
         assert_eq!(sum.counts, [0, 60]);
     }

@@ -18,6 +18,7 @@ use codec::{
     async_fn_in_trait,
     reason = "nothing here crosses threads: a worker is one"
 )]
+/// A protocol's side of a connection.
 pub trait Transport {
     /// Sends a request and reads its responses, reporting each. Returns when the last one was
     /// complete.

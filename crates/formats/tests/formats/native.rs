@@ -638,83 +638,86 @@ fn wrong_indent_is_explained() {
     );
 }
 
+/// Steps and the problems found in them.
+const INVALID_STEPS: &[(&str, &str)] = &[
+    (
+        "- gett: /",
+        "6:5: `gett` is not a step: did you mean `get`?",
+    ),
+    (
+        "- { get: /, post: / }",
+        "6:15: a step has one key, and this one has `get` and `post`: make two steps of it",
+    ),
+    (
+        "- get: { uri: / }",
+        "6:12: unknown key `uri`: did you mean `url`?",
+    ),
+    (
+        "- get: path",
+        "6:10: `path` is not a URL: it begins with / or with http:// or https://",
+    ),
+    (
+        "- get: '/{{ nobody }}'",
+        "6:15: nothing ever sets `nobody`: add it to `variables`, or capture it first",
+    ),
+    (
+        "- get: '/{{ s + 1 }}'",
+        "6:12: `{{ s + 1 }}` is neither a variable nor a function",
+    ),
+    (
+        "- get: '/{{ $uid }}'",
+        "6:15: nothing ever sets `$uid`: add it to `variables`, or capture it first (did you mean `$uuid`?)",
+    ),
+    (
+        "- get: '/{{ $env.NONE }}'",
+        "6:15: the environment variable NONE is not set",
+    ),
+    (
+        "- get: { url: /, capture: { id: id } }",
+        "6:35: `id` is not a JSONPath: it begins with $, as in $.id",
+    ),
+    (
+        "- get: { url: /, capture: { id: '$.a[' } }",
+        "6:40: `$.a[` is not a JSONPath",
+    ),
+    (
+        "- get: { url: /, capture: { id: {} } }",
+        "6:35: `id` is captured from one of",
+    ),
+    (
+        "- get: { url: /, check: { statu: 5 } }",
+        "6:29: unknown key `statu`: did you mean `status`?",
+    ),
+    (
+        "- get: { url: /, check: { status: 5 } }",
+        "6:37: `status: 5` is not a status",
+    ),
+    (
+        "- post: { url: /, json: 1, body: x }",
+        "6:30: a request has one body, and this one has `json` and `body`",
+    ),
+    ("- think: 5", "6:12: `5` has no unit: write for example 5s"),
+    (
+        "- loop: { steps: [ { get: / } ] }",
+        "6:11: this loop never ends: say `count: 10`, or `over` what it goes",
+    ),
+    (
+        "- loop: { count: 0, steps: [ { get: / } ] }",
+        "6:20: `count: 0` must be a whole number, 1 or more",
+    ),
+    (
+        "- 5",
+        "6:5: a step is a mapping like { get: / }, not a number",
+    ),
+    (
+        "- get: '/{{ $randomInt(1) }}'",
+        "6:12: unknown function $randomInt",
+    ),
+];
+
 #[test]
 fn invalid_steps_are_rejected() {
-    for (text, expected) in [
-        (
-            "- gett: /",
-            "6:5: `gett` is not a step: did you mean `get`?",
-        ),
-        (
-            "- { get: /, post: / }",
-            "6:15: a step has one key, and this one has `get` and `post`: make two steps of it",
-        ),
-        (
-            "- get: { uri: / }",
-            "6:12: unknown key `uri`: did you mean `url`?",
-        ),
-        (
-            "- get: path",
-            "6:10: `path` is not a URL: it begins with / or with http:// or https://",
-        ),
-        (
-            "- get: '/{{ nobody }}'",
-            "6:15: nothing ever sets `nobody`: add it to `variables`, or capture it first",
-        ),
-        (
-            "- get: '/{{ s + 1 }}'",
-            "6:12: `{{ s + 1 }}` is neither a variable nor a function",
-        ),
-        (
-            "- get: '/{{ $uid }}'",
-            "6:15: nothing ever sets `$uid`: add it to `variables`, or capture it first (did you mean `$uuid`?)",
-        ),
-        (
-            "- get: '/{{ $env.NONE }}'",
-            "6:15: the environment variable NONE is not set",
-        ),
-        (
-            "- get: { url: /, capture: { id: id } }",
-            "6:35: `id` is not a JSONPath: it begins with $, as in $.id",
-        ),
-        (
-            "- get: { url: /, capture: { id: '$.a[' } }",
-            "6:40: `$.a[` is not a JSONPath",
-        ),
-        (
-            "- get: { url: /, capture: { id: {} } }",
-            "6:35: `id` is captured from one of",
-        ),
-        (
-            "- get: { url: /, check: { statu: 5 } }",
-            "6:29: unknown key `statu`: did you mean `status`?",
-        ),
-        (
-            "- get: { url: /, check: { status: 5 } }",
-            "6:37: `status: 5` is not a status",
-        ),
-        (
-            "- post: { url: /, json: 1, body: x }",
-            "6:30: a request has one body, and this one has `json` and `body`",
-        ),
-        ("- think: 5", "6:12: `5` has no unit: write for example 5s"),
-        (
-            "- loop: { steps: [ { get: / } ] }",
-            "6:11: this loop never ends: say `count: 10`, or `over` what it goes",
-        ),
-        (
-            "- loop: { count: 0, steps: [ { get: / } ] }",
-            "6:20: `count: 0` must be a whole number, 1 or more",
-        ),
-        (
-            "- 5",
-            "6:5: a step is a mapping like { get: / }, not a number",
-        ),
-        (
-            "- get: '/{{ $randomInt(1) }}'",
-            "6:12: unknown function $randomInt",
-        ),
-    ] {
+    for (text, expected) in INVALID_STEPS {
         let found = refused(&steps(text));
         assert!(
             found[0].starts_with(&format!("plan.yml:{expected}")),

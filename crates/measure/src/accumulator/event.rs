@@ -5,6 +5,7 @@ use crate::Fault;
 
 /// An event of a run.
 #[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "names of fields say it")]
 pub enum Event<'a> {
     /// A virtual user started.
     UserStarted { scenario: u32 },

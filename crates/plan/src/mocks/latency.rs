@@ -29,6 +29,7 @@ pub enum MockLatency {
         quick_ns: u64,
     },
     /// A first-come, first-served queue.
+    #[expect(missing_docs, reason = "the names say it")]
     Queue { workers: u32, service_ns: u64 },
 }
 
