@@ -123,7 +123,7 @@ def long_subjects(since: str) -> list[str] | None:
     """Returns commit subjects longer than MAX_SUBJECT since a commit, or None without that history."""
     if git("merge-base", "--is-ancestor", since, "HEAD") is None:
         return None
-    subjects = git("log", "--format=%s", f"{since}..HEAD") or ""
+    subjects = git("log", "--no-merges", "--format=%s", f"{since}..HEAD") or ""
     return [subject for subject in subjects.splitlines() if len(subject) > MAX_SUBJECT]
 
 

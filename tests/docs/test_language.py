@@ -3,8 +3,8 @@
 import language
 import pytest
 
-MAX_IDIOM_PER_10_000_LINES = 65
-MAX_WIDE_COMMENTS = 400
+MAX_IDIOM_PER_10_000_LINES = 30
+MAX_WIDE_COMMENTS = 100
 MAX_REPEATED_TYPES = 20
 MAX_FUNCTIONS_CALLED_OF = 10
 #: Commits after this one follow the rule for subjects.

@@ -359,7 +359,9 @@ async fn send(
         redirects: None,
     };
     let client = &desk.clients[usize::from(!order.verifies)];
-    let sent = client.send(&mut agent, &call, &mut Nobody, exchange).await;
+    let sent = client
+        .send(&mut agent, &call, &mut NoCaller, exchange)
+        .await;
     sent.map_err(|error| match error {
         CallError::Fault(fault) => fault,
         // Redirects are not followed here.
@@ -367,9 +369,9 @@ async fn send(
     })
 }
 
-struct Nobody;
+struct NoCaller;
 
-impl Caller for Nobody {
+impl Caller for NoCaller {
     fn sending(&mut self, _: u64) {}
     fn redirected(&mut self, _: Intended, _: &Moments, _: &Response) {}
     fn remake(&mut self, change: Override<'_>) -> Result<Built, BuildError> {

@@ -130,7 +130,8 @@ pub struct Campaign {
 /// `loadline run`
 #[derive(Debug, Clone, ClapArgs, Serialize, Deserialize)]
 pub struct RunArgs {
-    /// A URL (http://… or localhost:8080/…), a plan (.yml, .json), a script (.lua), a locustfile (.py), or lab:NAME?option=value
+    /// A URL (http://… or localhost:8080/…), a plan (.yml, .json), a script (.lua), a locustfile
+    /// (.py), or lab:NAME?option=value
     #[arg(value_name = "FILE|URL", required = true)]
     pub what: String,
     /// Header for every request that does not set it, for example 'X-A: 1'; repeatable
@@ -139,7 +140,8 @@ pub struct RunArgs {
     /// With a URL: the method, for example PUT [default: GET, or POST with --data]
     #[arg(short = 'X', long, visible_alias = "request", value_name = "METHOD")]
     pub method: Option<String>,
-    /// With a URL: the body; @FILE reads a file. JSON is sent as application/json, other text as a form, unless -H sets the type
+    /// With a URL: the body; @FILE reads a file. JSON is sent as application/json, other text as a
+    /// form, unless -H sets the type
     #[arg(short, long, value_name = "DATA")]
     pub data: Option<String>,
     /// With a URL: name and password for basic authentication
@@ -187,7 +189,8 @@ pub struct RunArgs {
     /// Tag to select the run by, as in `compare tag:WORD`; repeatable
     #[arg(long, value_name = "WORD")]
     pub tag: Vec<String>,
-    /// Metrics to sample once a second: NAME=SOURCE, for example app=http://127.0.0.1:9464/metrics or db=port:5432; repeatable
+    /// Metrics to sample once a second: NAME=SOURCE, for example app=http://127.0.0.1:9464/metrics
+    /// or db=port:5432; repeatable
     #[arg(long, value_name = "NAME=PLACE")]
     pub server: Vec<String>,
     /// Let the load keep rising while more than half of the requests fail
@@ -217,7 +220,8 @@ pub struct RunArgs {
     /// Write the summary as JSON to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write junit=FILE or csv=FILE at the end, or serve prometheus[=HOST:PORT] during the run; repeatable
+    /// Write junit=FILE or csv=FILE at the end, or serve prometheus[=HOST:PORT] during the run;
+    /// repeatable
     #[arg(long, value_name = "FORMAT[=…]")]
     pub export: Vec<String>,
     /// Open the report in a browser at the end
@@ -232,7 +236,8 @@ pub struct RunArgs {
     /// Hide the values of this variable, header, query parameter or JSON member; repeatable
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,
-    /// Memory for waiting users, tables, bodies and captured values [default: a quarter of the machine's]
+    /// Memory for waiting users, tables, bodies and captured values [default: a quarter of the
+    /// machine's]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
     /// Allow redirects and variables to lead to this host, in addition to the test's; repeatable
@@ -358,13 +363,15 @@ pub struct Lab {
     override_usage = "loadline init [-o FILE] [--force] SOURCE\n       loadline init [-o FILE] [--force] curl -X POST https://…"
 )]
 pub struct Init {
-    /// A URL (http://… or localhost:8080/…), a file (HAR, OpenAPI 3, or curl command lines; - is standard input), or curl with its
+    /// A URL (http://… or localhost:8080/…), a file (HAR, OpenAPI 3, or curl command lines; - is
+    /// standard input), or curl with its
     /// arguments
     pub source: String,
     /// Arguments of curl
     #[arg(value_name = "ARGUMENT", hide = true)]
     pub arguments: Vec<String>,
-    /// Where to write the plan; - is standard output [default: named after the source, in the current folder]
+    /// Where to write the plan; - is standard output [default: named after the source, in the
+    /// current folder]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Overwrite an existing file
@@ -401,8 +408,10 @@ pub struct Mock {
 /// `loadline report`
 #[derive(Debug, ClapArgs)]
 pub struct Report {
-    /// A run (`last`, its id or a prefix of it, or its folder), a campaign's folder, or a file of another tool: Artillery's -o JSON or
-    /// console output, a Locust CSV (the rest of its set is found next to it), a transcript of wrk or wrk2, k6's summary, a JMeter JTL,
+    /// A run (`last`, its id or a prefix of it, or its folder), a campaign's folder, or a file of
+    /// another tool: Artillery's -o JSON or
+    /// console output, a Locust CSV (the rest of its set is found next to it), a transcript of wrk
+    /// or wrk2, k6's summary, a JMeter JTL,
     /// JSON of Vegeta, oha or Fortio, or an HdrHistogram log
     #[arg(default_value = "last")]
     pub run: String,
@@ -415,7 +424,8 @@ pub struct Report {
     /// Add metrics of other tools from a CSV file with times and metrics; repeatable
     #[arg(long, value_name = "NAME=FILE.csv")]
     pub server: Vec<String>,
-    /// Clock difference of those files to the run (2s, -2s), or `auto` to estimate it from the load [default: 0s]
+    /// Clock difference of those files to the run (2s, -2s), or `auto` to estimate it from the load
+    /// [default: 0s]
     #[arg(long, value_name = "DURATION|auto", allow_hyphen_values = true)]
     pub clock_offset: Option<String>,
     /// Write junit=FILE or csv=FILE; repeatable
@@ -459,7 +469,8 @@ impl ReportTable {
     after_help = "Exit status: 0 no contradictions, 1 contradictions, 2 unknown file format, 3 unreadable file"
 )]
 pub struct Audit {
-    /// Output of Artillery, wrk, wrk2, Locust, k6, JMeter, Vegeta, oha or Fortio, HdrHistogram logs, or a run of Loadline's
+    /// Output of Artillery, wrk, wrk2, Locust, k6, JMeter, Vegeta, oha or Fortio, HdrHistogram
+    /// logs, or a run of Loadline's
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write the findings as JSON to this file; - is standard output

@@ -394,7 +394,7 @@ impl DriverState {
         let mut recorder = self.worker.recorder.borrow_mut();
         for ((name, value), before) in PROGRESS.into_iter().zip(all).zip(before) {
             let value = value - before;
-            recorder.door(now, &Event::Told { name, value });
+            recorder.door(now, &Event::Custom { name, value });
         }
         self.reported.set((all, now));
     }
@@ -434,7 +434,7 @@ impl DriverState {
         }
         let mut recorder = self.worker.recorder.borrow_mut();
         for (name, value) in counts.all() {
-            recorder.door(now, &Event::Told { name, value });
+            recorder.door(now, &Event::Custom { name, value });
         }
     }
 }

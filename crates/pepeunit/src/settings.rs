@@ -65,13 +65,15 @@ pub(crate) struct Flags {
     /// Make no units and read nothing back: publish only
     #[arg(long)]
     pub no_setup: bool,
-    /// Publish only, as the units of this file: a line of id,token,topic each, behind one that says so
+    /// Publish only, as the units of this file: a line of id,token,topic each, behind one that says
+    /// so
     #[arg(long, conflicts_with = "no_setup")]
     pub units: Option<PathBuf>,
     /// Connects per second
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub connect_rate: u32,
-    /// How long to wait for what was kept to become visible [15s, or 75s where the policy takes its time]
+    /// How long to wait for what was kept to become visible [15s, or 75s where the policy takes its
+    /// time]
     #[arg(long)]
     settle: Option<String>,
     /// How long answers may take behind the load

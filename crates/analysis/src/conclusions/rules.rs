@@ -59,14 +59,14 @@ fn error_share(summary: &Summary) -> f64 {
 }
 
 /// How a server did not keep up.
-enum Behind<'a> {
+enum Overloaded<'a> {
     /// With the phase of the highest load, followed by less.
     Peak(&'a PeakRecovery),
     Course(&'a Trend),
     Backlog(&'a Steady),
 }
 
-fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
+fn falls_behind(summary: &Summary) -> Option<Overloaded<'_>> {
     if summary.run.model != Model::Open || summary.is_generators() {
         return None;
     }
@@ -74,12 +74,12 @@ fn falls_behind(summary: &Summary) -> Option<Behind<'_>> {
         let lags = peak.answered_per_second < peak.issued_per_second * (1.0 - LAGS);
         // Without slow responses some requests are always in flight.
         if lags && peak.under_way as f64 > PILE && peak.settled_ns != Some(0) {
-            return Some(Behind::Peak(peak));
+            return Some(Overloaded::Peak(peak));
         }
     }
     course_falls_behind(summary)
-        .map(Behind::Course)
-        .or_else(|| Some(Behind::Backlog(steady::overloaded(summary)?)))
+        .map(Overloaded::Course)
+        .or_else(|| Some(Overloaded::Backlog(steady::overloaded(summary)?)))
 }
 
 pub(super) fn is_behind(summary: &Summary) -> bool {
@@ -200,8 +200,8 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
 
 fn overload(summary: &Summary) -> Option<Conclusion> {
     let trend = match falls_behind(summary)? {
-        Behind::Course(trend) => trend,
-        Behind::Backlog(steady) => {
+        Overloaded::Course(trend) => trend,
+        Overloaded::Backlog(steady) => {
             let text = steady.sentence.clone();
             let figures = [
                 "steady.came_per_second",
@@ -210,7 +210,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
             ];
             return Some(Conclusion::new("overload", Tone::Bad, text, &figures));
         }
-        Behind::Peak(peak) => {
+        Overloaded::Peak(peak) => {
             let text = format!(
                 "The server did not keep up with the peak (phase {}): {} requests/s sent, {}/s answered; {} in flight at the end of the phase.",
                 phase_name(summary, peak),

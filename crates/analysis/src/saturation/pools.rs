@@ -14,20 +14,20 @@ const MANY_LOOKS: usize = 10;
 
 struct Pair {
     resource: &'static str,
-    is_reported: Tells,
+    is_reported: PoolFigure,
     level: &'static str,
     limit: &'static str,
     waiting: Option<&'static str>,
 }
 
-enum Tells {
+enum PoolFigure {
     Free,
     Used,
 }
 
 const fn pair(
     resource: &'static str,
-    tells: Tells,
+    tells: PoolFigure,
     [level, limit]: [&'static str; 2],
     waiting: Option<&'static str>,
 ) -> Pair {
@@ -49,19 +49,19 @@ const DESCRIPTORS: &str = "descriptors";
 const PAIRS: [Pair; 11] = [
     pair(
         THREADS,
-        Tells::Free,
+        PoolFigure::Free,
         ["pool_capacity", "max_threads"],
         Some("backlog"),
     ),
     pair(
         THREADS,
-        Tells::Free,
+        PoolFigure::Free,
         ["thread_pool_capacity", "max_threads"],
         Some("request_backlog"),
     ),
     pair(
         THREADS,
-        Tells::Used,
+        PoolFigure::Used,
         [
             "tomcat_threads_busy_threads",
             "tomcat_threads_config_max_threads",
@@ -70,49 +70,49 @@ const PAIRS: [Pair; 11] = [
     ),
     pair(
         THREADS,
-        Tells::Used,
+        PoolFigure::Used,
         ["jetty_threads_busy", "jetty_threads_config_max"],
         Some("jetty_threads_jobs"),
     ),
     pair(
         CONNECTIONS,
-        Tells::Used,
+        PoolFigure::Used,
         ["hikaricp_connections_active", "hikaricp_connections_max"],
         Some("hikaricp_connections_pending"),
     ),
     pair(
         CONNECTIONS,
-        Tells::Used,
+        PoolFigure::Used,
         ["jdbc_connections_active", "jdbc_connections_max"],
         None,
     ),
     pair(
         OF_DATABASE,
-        Tells::Used,
+        PoolFigure::Used,
         ["numbackends", "max_connections"],
         None,
     ),
     pair(
         OF_DATABASE,
-        Tells::Used,
+        PoolFigure::Used,
         ["connections-used", "connections-max"],
         None,
     ),
     pair(
         OF_REDIS,
-        Tells::Used,
+        PoolFigure::Used,
         ["connected_clients", "maxclients"],
         None,
     ),
     pair(
         DESCRIPTORS,
-        Tells::Used,
+        PoolFigure::Used,
         ["process_open_fds", "process_max_fds"],
         None,
     ),
     pair(
         DESCRIPTORS,
-        Tells::Used,
+        PoolFigure::Used,
         ["process_files_open_files", "process_files_max_files"],
         None,
     ),
@@ -197,7 +197,7 @@ fn by_declaration(
     };
     let limit = other(&facts.pool.limit)?;
     let waiting = facts.pool.waiting.as_deref().and_then(other);
-    pool(DECLARED, &Tells::Used, level, (limit, waiting))
+    pool(DECLARED, &PoolFigure::Used, level, (limit, waiting))
 }
 
 fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Limited> {
@@ -211,7 +211,7 @@ fn known(pair: &Pair, level: &WatchedMetric, all: &[WatchedMetric]) -> Option<Li
 
 fn pool(
     resource: &'static str,
-    tells: &Tells,
+    tells: &PoolFigure,
     level: &WatchedMetric,
     (limit, waiting): (&WatchedMetric, Option<&WatchedMetric>),
 ) -> Option<Limited> {
@@ -226,15 +226,15 @@ fn pool(
     let is_full = |at_ns: u64, value: f64| {
         let there_are = limit.at(at_ns).unwrap_or(size);
         let left = match tells {
-            Tells::Free => value,
-            Tells::Used => there_are - value,
+            PoolFigure::Free => value,
+            PoolFigure::Used => there_are - value,
         };
         left <= 0.0
     };
     let levels = level.looks.iter();
     let levels = levels.map(|(at_ns, value)| match tells {
-        Tells::Free => (*at_ns, *value),
-        Tells::Used => (*at_ns, limit.at(*at_ns).unwrap_or(size) - value),
+        PoolFigure::Free => (*at_ns, *value),
+        PoolFigure::Used => (*at_ns, limit.at(*at_ns).unwrap_or(size) - value),
     });
     // A pool below its limit may be full with a short queue for several samples. Required: a long
     // queue, or more samples. An empty queue proves little, since some servers queue in the socket.

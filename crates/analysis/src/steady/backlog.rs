@@ -12,7 +12,7 @@ const FOR_A_BACKLOG: usize = 10;
 /// Minimum rise of the median from the first third to the last.
 const RISES: f64 = 1.2;
 /// Or a median this many times the minimum: then requests time out.
-const STANDS: f64 = 5.0;
+const MIN_RATIO: f64 = 5.0;
 const ALIKE: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,7 +99,7 @@ fn waits_longer(moments: &[Moment<'_>], within: &[&Moment<'_>], kind: TimeKind) 
     };
     let (first, last) = (of(&within[..third])?, of(&within[within.len() - third..])?);
     let least = moments.iter().filter_map(median).fold(f64::MAX, f64::min);
-    Some(last > RISES * first || last > STANDS * least)
+    Some(last > RISES * first || last > MIN_RATIO * least)
 }
 
 fn seconds(within: &[&Moment<'_>]) -> f64 {

@@ -32,7 +32,7 @@ impl Tag<'_> {
     }
 }
 
-pub fn each(text: &str, mut tell: impl FnMut(&Tag<'_>)) {
+pub fn each(text: &str, mut emit: impl FnMut(&Tag<'_>)) {
     let mut rest = text;
     let mut at = Position { line: 1, column: 1 };
     loop {
@@ -52,7 +52,7 @@ pub fn each(text: &str, mut tell: impl FnMut(&Tag<'_>)) {
         let Some(end) = end else { return };
         let (tag, more) = after.split_at(end);
         if !tag.starts_with("<!") && !tag.starts_with("<?") {
-            tell(&read(tag, at));
+            emit(&read(tag, at));
         }
         at = past(at, tag);
         rest = more;

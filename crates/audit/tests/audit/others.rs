@@ -29,9 +29,9 @@ fn page(wanted: &str) -> Page {
     page_of(text)
 }
 
-type Told = (u64, Option<u64>, [Option<u64>; 4]);
+type Figures = (u64, Option<u64>, [Option<u64>; 4]);
 
-fn figures(page: &Page) -> Told {
+fn figures(page: &Page) -> Figures {
     let all = &page.summary.all;
     let stats = all.service.as_ref().unwrap();
     let figures = [stats.p50, stats.p90, stats.p99, stats.max];

@@ -164,13 +164,13 @@ impl Default for Busy {
 }
 
 impl Busy {
-    fn then(self, all: &[Arc<Instance>], mut tell: impl FnMut(&Instance, f64)) -> Self {
+    fn then(self, all: &[Arc<Instance>], mut emit: impl FnMut(&Instance, f64)) -> Self {
         let moment_ns = clock::monotonic_ns();
         let busy_ns: Vec<u64> = all.iter().map(|instance| instance.cpu_ns()).collect();
         for (instance, &busy) in all.iter().zip(&busy_ns) {
             let before = self.busy_ns.get(instance.index).copied().unwrap_or(0);
             let passed = moment_ns - self.moment_ns;
-            tell(
+            emit(
                 instance,
                 instance.share(busy.saturating_sub(before), passed),
             );

@@ -14,9 +14,9 @@ const THROTTLED: &str = "container_cpu_cfs_throttled_seconds_total";
 const REQUESTS: &str = "http_requests_total";
 
 pub(super) fn routes(platform: &Arc<Platform>) -> Router {
-    let of = |tell: fn(&Platform) -> String| {
+    let of = |read: fn(&Platform) -> String| {
         let platform = Arc::clone(platform);
-        get(async move || exposition::answer(tell(&platform)))
+        get(async move || exposition::answer(read(&platform)))
     };
     Router::new()
         .route("/metrics", of(servers))

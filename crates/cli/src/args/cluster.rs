@@ -31,7 +31,8 @@ pub struct Render {
     /// Number of nodes, one per host
     #[arg(long, value_name = "N")]
     pub nodes: u64,
-    /// What starts the nodes: KubeRay with a conductor, or an indexed Job whose parts you merge afterwards
+    /// What starts the nodes: KubeRay with a conductor, or an indexed Job whose parts you merge
+    /// afterwards
     #[arg(long, value_name = "ray|indexed", value_parser = ["ray", "indexed"], default_value = "ray")]
     pub job: String,
     /// Name of the job [default: loadline- and the file's name]
@@ -64,7 +65,8 @@ pub struct Render {
     /// With --job ray: version of Ray in the image
     #[arg(long, value_name = "VERSION", default_value = "2.60.0")]
     pub ray_version: String,
-    /// With --job indexed: start of the load: 2026-11-24T19:30:00Z, or seconds since 1970 [default: 5 minutes from now]
+    /// With --job indexed: start of the load: 2026-11-24T19:30:00Z, or seconds since 1970 [default:
+    /// 5 minutes from now]
     #[arg(long, value_name = "TIME")]
     pub start_at: Option<String>,
     /// Write to this file; - is standard output

@@ -9,22 +9,26 @@ use super::{DRAIN, Many};
 /// `loadline find`
 #[derive(Debug, ClapArgs)]
 pub struct Find {
-    /// A URL, a native plan, an Artillery script or a wrk script; its load is replaced, its scenarios and weights stay
+    /// A URL, a native plan, an Artillery script or a wrk script; its load is replaced, its
+    /// scenarios and weights stay
     #[arg(value_name = "FILE|URL")]
     pub what: String,
-    /// Criterion that must hold, for example 'p99 < 200ms' or 'errors < 0.1%', in addition to the plan's; repeatable
+    /// Criterion that must hold, for example 'p99 < 200ms' or 'errors < 0.1%', in addition to the
+    /// plan's; repeatable
     #[arg(long, value_name = "EXPR")]
     pub slo: Vec<String>,
     /// What to search: arrivals per second, or users in a closed loop
     #[arg(long, value_name = "rate|users", value_parser = ["rate", "users"], default_value = "rate")]
     pub over: String,
-    /// Measure how throughput grows with the number of users instead: 1, 2, 3, 4, 6, 8, 12, … up to --max
+    /// Measure how throughput grows with the number of users instead: 1, 2, 3, 4, 6, 8, 12, … up to
+    /// --max
     #[arg(long)]
     pub sweep: bool,
     /// Base URL, replaces the file's; `lab:NAME` starts an embedded target for the search
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
-    /// First level, for example 50/s, or a number of users [default: a quarter of the plan's load, else 10]
+    /// First level, for example 50/s, or a number of users [default: a quarter of the plan's load,
+    /// else 10]
     #[arg(long, value_name = "LEVEL")]
     pub from: Option<String>,
     /// Lowest level to try [default: 1/s, or 1 user]
@@ -48,7 +52,8 @@ pub struct Find {
     /// Time to wait for requests in flight after each probe
     #[arg(long, value_name = "TIME", default_value = DRAIN)]
     pub drain: String,
-    /// Distribution of arrivals: random as from many people, or even, which a service sustains at a higher rate
+    /// Distribution of arrivals: random as from many people, or even, which a service sustains at a
+    /// higher rate
     #[arg(long, value_name = "poisson|even", value_parser = ["poisson", "even"], default_value = "poisson")]
     pub arrivals: String,
     /// Maximum number of connections
@@ -98,7 +103,8 @@ pub struct Find {
 /// `loadline compare`
 #[derive(Debug, ClapArgs)]
 pub struct Compare {
-    /// Baseline: runs (name, prefix, folder, `last`), tag:WORD, name:NAME, a folder of runs, or a file of another tool; several separated by commas
+    /// Baseline: runs (name, prefix, folder, `last`), tag:WORD, name:NAME, a folder of runs, or a
+    /// file of another tool; several separated by commas
     pub baseline: String,
     /// Candidate, named in the same way
     pub candidate: String,
@@ -128,7 +134,9 @@ pub struct Judged {
     /// Additional errors up to this share of all requests are not a regression
     #[arg(long, value_name = "SHARE", default_value = "0.1%")]
     pub error_margin: String,
-    /// Metric to judge, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors', 'rate'; repeatable [default: p50 and p99 of the headline time, errors, and in closed loops the rate]
+    /// Metric to judge, for example 'p99', 'p95 of "POST /order"', 'iteration p50', 'errors',
+    /// 'rate'; repeatable [default: p50 and p99 of the headline time, errors, and in closed loops
+    /// the rate]
     #[arg(long, value_name = "FIGURE")]
     pub metric: Vec<String>,
     /// Compare even if loads, machines or validity differ, and decide on few runs
@@ -146,14 +154,16 @@ pub struct Gate {
     /// What to run: anything that `loadline run` takes
     #[arg(value_name = "FILE|URL")]
     pub what: String,
-    /// Baseline: a saved one, tag:WORD, name:NAME, a run, or a folder of runs; several separated by commas
+    /// Baseline: a saved one, tag:WORD, name:NAME, a run, or a folder of runs; several separated by
+    /// commas
     #[arg(
         long,
         value_name = "BASELINE",
         required_unless_present = "save_baseline"
     )]
     pub baseline: Option<String>,
-    /// Save the runs under this name, replacing the saved ones; with --baseline only if the gate passes
+    /// Save the runs under this name, replacing the saved ones; with --baseline only if the gate
+    /// passes
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
     /// Number of runs
@@ -219,7 +229,8 @@ pub struct Ab {
     /// What to judge, and how
     #[command(flatten)]
     pub judged: Judged,
-    /// Seed from which each run's seed and the order of sides are derived [default: random, kept in the records]
+    /// Seed from which each run's seed and the order of sides are derived [default: random, kept in
+    /// the records]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Arrival rate of each run, for example 200/s

@@ -57,7 +57,8 @@ impl Many {
 #[derive(Debug, Clone, Default, ClapArgs, Serialize, Deserialize)]
 #[command(next_help_heading = "Several machines")]
 pub struct Shard {
-    /// Run one of several parts here, numbered from 0: 3/8 is the fourth of eight; `loadline merge` joins them
+    /// Run one of several parts here, numbered from 0: 3/8 is the fourth of eight; `loadline merge`
+    /// joins them
     #[arg(
         long,
         value_name = "I/K",
@@ -74,7 +75,8 @@ pub struct Shard {
 /// `loadline merge`
 #[derive(Debug, ClapArgs)]
 pub struct Merge {
-    /// What each machine recorded: runs of `--shard`, or runs and node folders of a run whose conductor is gone
+    /// What each machine recorded: runs of `--shard`, or runs and node folders of a run whose
+    /// conductor is gone
     #[arg(value_name = "RUN", required = true)]
     pub parts: Vec<PathBuf>,
     /// Folder for records [default: $LOADLINE_RUNS, or .loadline/runs]

@@ -66,7 +66,7 @@ struct Heard(Tally);
 impl Accumulator for Heard {
     fn event(&mut self, _: u64, event: &Event<'_>) {
         let (name, n) = match event {
-            Event::Told { name, value } => ((*name).to_owned(), *value),
+            Event::Custom { name, value } => ((*name).to_owned(), *value),
             Event::Head { called, .. } => (called.unwrap_or("by its step").to_owned(), 1),
             _ => return,
         };

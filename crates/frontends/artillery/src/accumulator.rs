@@ -244,7 +244,7 @@ impl accumulator::Accumulator for Accumulator {
                 }
             }
             // From the hook: an expectation's kind and result.
-            Event::Told { name, value } => {
+            Event::Custom { name, value } => {
                 let counted = match counts.expected.get_mut(name) {
                     Some(counted) => counted,
                     None => counts.expected.entry(name.to_owned()).or_default(),

@@ -9,7 +9,7 @@ pub struct MqttAccumulator {
 
 impl Accumulator for MqttAccumulator {
     fn event(&mut self, _: u64, event: &Event<'_>) {
-        if let Event::Told { name, value } = event {
+        if let Event::Custom { name, value } = event {
             let counter = self.tally.counters.entry((*name).to_owned());
             *counter.or_default() += value;
         }

@@ -72,7 +72,8 @@ pub struct Common {
     /// Password
     #[arg(short = 'P', long)]
     password: Option<String>,
-    /// A CSV file that says who each client is: columns username, password, client_id, whichever it has
+    /// A CSV file that says who each client is: columns username, password, client_id, whichever it
+    /// has
     #[arg(long, conflicts_with_all = ["username", "password"])]
     credentials: Option<PathBuf>,
     /// Keep-alive in seconds
@@ -163,7 +164,8 @@ pub struct Pub {
     /// Bytes of a payload; from 28 on it carries a stamp, by which receivers count
     #[arg(short = 's', long, default_value_t = 256)]
     size: u32,
-    /// Payload, instead of --size; %i, %c, %u and %rand_N are filled in; template://FILE is read from a file
+    /// Payload, instead of --size; %i, %c, %u and %rand_N are filled in; template://FILE is read
+    /// from a file
     #[arg(short = 'm', long, conflicts_with = "size")]
     message: Option<String>,
     /// Quality of service
@@ -175,7 +177,8 @@ pub struct Pub {
     /// So many messages of all clients together, instead of --duration
     #[arg(short = 'L', long, default_value_t = 0)]
     limit: u64,
-    /// Messages of a client that may wait for their acknowledgement; 0: as many as there are identifiers
+    /// Messages of a client that may wait for their acknowledgement; 0: as many as there are
+    /// identifiers
     #[arg(short = 'F', long, default_value_t = 1)]
     inflight: u16,
     /// A property of the user's, as NAME=VALUE; may be repeated (MQTT 5)
@@ -187,7 +190,8 @@ pub struct Pub {
     /// Seconds until nobody wants a message any more (MQTT 5)
     #[arg(long)]
     message_expiry: Option<u32>,
-    /// Instead of -I: messages per second of all clients, as 500/s:10s or, rising, 100/s..500/s:10s; one after the other
+    /// Instead of -I: messages per second of all clients, as 500/s:10s or, rising,
+    /// 100/s..500/s:10s; one after the other
     #[arg(long, conflicts_with_all = ["every_ms", "limit", "duration"])]
     phase: Vec<String>,
     /// So many clients more that subscribe, so that every delivery is counted and timed

@@ -276,11 +276,11 @@ fn sends(entry: &HarEntry, chain: &mut Chain) {
     }
 }
 
-fn each_text(value: &Value, tell: &mut dyn FnMut(&str)) {
+fn each_text(value: &Value, emit: &mut dyn FnMut(&str)) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| each_text(item, tell)),
-        Value::Object(map) => map.values().for_each(|item| each_text(item, tell)),
-        Value::String(_) | Value::Number(_) => tell(&query::value::text(Some(value))),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, emit)),
+        Value::Object(map) => map.values().for_each(|item| each_text(item, emit)),
+        Value::String(_) | Value::Number(_) => emit(&query::value::text(Some(value))),
         _ => {}
     }
 }

@@ -49,7 +49,7 @@ pub enum Event<'a> {
         opening: Opening,
     },
     /// A custom metric from a hook. Only the hook's own accumulator interprets it.
-    Told { name: &'a str, value: u64 },
+    Custom { name: &'a str, value: u64 },
     /// An error that does not end the virtual user.
     Remark { name: &'a str },
     /// A worker of the batch driver starts.

@@ -86,7 +86,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
     options.background = Some(BackgroundWork {
         driver,
         workers: 1,
-        door: Some(Arc::new(|| Box::new(Told::default()))),
+        door: Some(Arc::new(|| Box::new(TestAccumulator::default()))),
     });
     let prepared = Prepared::new(&plan, options).expect("a plan that compiles");
     assert_eq!((prepared.workers(), prepared.planned()), (2, Some(1)));

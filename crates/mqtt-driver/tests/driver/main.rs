@@ -27,11 +27,11 @@ mod flows;
 mod peer;
 
 #[derive(Default)]
-struct Told(Tally);
+struct TestAccumulator(Tally);
 
-impl Accumulator for Told {
+impl Accumulator for TestAccumulator {
     fn event(&mut self, _: u64, event: &Event<'_>) {
-        if let Event::Told { name, value } = event {
+        if let Event::Custom { name, value } = event {
             *self.0.counters.entry((*name).to_owned()).or_default() += value;
         }
     }
@@ -207,7 +207,7 @@ fn run_until(stop: &StopHandle, port: u16, load: Load, version: Version, clients
         drain_ns: Some(PATIENT),
         stop: stop.clone(),
         workers: Some(1),
-        door: Some(Arc::new(|| Box::new(Told::default()))),
+        door: Some(Arc::new(|| Box::new(TestAccumulator::default()))),
         driver: Some(driver),
         ..EngineOptions::default()
     };

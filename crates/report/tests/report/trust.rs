@@ -13,7 +13,7 @@ use crate::support::{MS, SECOND, WALL, end, labels, plan, sample, started};
 
 const US: u64 = 1_000;
 
-struct Told {
+struct Measured {
     seconds: u64,
     each_second: u64,
     late_ns: fn(u64) -> u64,
@@ -21,7 +21,7 @@ struct Told {
     stall_ns: fn(u64) -> u64,
 }
 
-impl Told {
+impl Measured {
     fn intervals(&self) -> Vec<Interval> {
         let mut recorder = Recorder::new(0, Cuts::new(WALL, &[2 * SECOND, 60 * SECOND]), 5, None);
         let n = self.seconds * self.each_second;
@@ -77,7 +77,7 @@ impl Told {
     }
 }
 
-const HEALTHY: Told = Told {
+const HEALTHY: Measured = Measured {
     seconds: 20,
     each_second: 200,
     late_ns: |_| 20 * US,
@@ -101,7 +101,7 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
     assert_eq!(healthy.verdict, "VALID", "{healthy:?}");
     assert!(healthy.reasons[0].starts_with("stall p99 40.0 µs"));
     // One second in five is stolen, which requests do not show.
-    let stolen = Told {
+    let stolen = Measured {
         stall_ns: |look| {
             if look % 500 < 90 {
                 (900 - look % 500 * 10) * MS
@@ -131,7 +131,7 @@ fn a_closed_loop_whose_worker_was_held_up_is_not_valid() {
 
 #[test]
 fn a_cause_that_two_figures_show_is_said_once() {
-    let late = Told {
+    let late = Measured {
         late_ns: |_| 50 * MS,
         stall_ns: |_| 90 * MS,
         ..HEALTHY
@@ -155,7 +155,7 @@ fn no_share_of_the_time_is_above_one() {
         ..IntervalRecord::default()
     };
     assert_eq!(frame.row().host_length_ns(), SECOND);
-    let stolen = Told {
+    let stolen = Measured {
         stall_ns: |_| 30 * MS,
         ..HEALTHY
     };
@@ -174,7 +174,7 @@ fn no_share_of_the_time_is_above_one() {
 #[test]
 fn criterion_holds_if_generator_could_not_change_it() {
     // Three milliseconds late, once in six: 25 ms against 150 ms is still decided.
-    let late = Told {
+    let late = Measured {
         late_ns: |k| {
             if k.is_multiple_of(6) { 3 * MS } else { 20 * US }
         },
@@ -216,7 +216,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
         "{:?}",
         summary.criteria
     );
-    let later = Told {
+    let later = Measured {
         late_ns: |k| {
             if k.is_multiple_of(6) {
                 2 * SECOND
@@ -254,7 +254,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
 #[test]
 fn what_touched_few_requests_cannot_have_moved_the_others() {
     // A quarter second in ten matters to p99, not to the median.
-    let held_up = Told {
+    let held_up = Measured {
         late_ns: |k| {
             if k % 2000 < 50 {
                 (50 - k % 2000) * 5 * MS
@@ -292,7 +292,7 @@ fn what_touched_few_requests_cannot_have_moved_the_others() {
 #[test]
 fn harm_counts_where_it_was_done() {
     // All in the first of two phases.
-    let held_up = Told {
+    let held_up = Measured {
         late_ns: |k| if k < 400 { 60 * MS } else { 20 * US },
         took_ns: |k| 20 * MS + k % 100 * 50 * US,
         seconds: 30,
@@ -325,7 +325,7 @@ fn harm_counts_where_it_was_done() {
 #[test]
 fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
     // A calm phase with drift, then a peak a hundred times slower.
-    let reported = Told {
+    let reported = Measured {
         seconds: 6,
         each_second: 200,
         took_ns: |k| {
@@ -341,7 +341,7 @@ fn a_criterion_far_from_its_bound_is_decided_by_its_own_samples() {
     // Near the bound the drift of the peak matters.
     assert_eq!(judged[1].judgement, Judgement::Inconclusive, "{judged:?}");
     // The maximum is a tenth of the limit.
-    let reported = Told {
+    let reported = Measured {
         seconds: 3,
         took_ns: |k| 7 * MS + (k / 200) * MS + k % 7 * 300 * US,
         ..HEALTHY
@@ -391,7 +391,7 @@ fn lateness_belongs_to_the_phase_of_what_was_late() {
 
 #[test]
 fn a_young_run_is_not_stamped() {
-    let late = Told {
+    let late = Measured {
         late_ns: |_| 3 * MS,
         ..HEALTHY
     };
@@ -413,7 +413,7 @@ fn a_young_run_is_not_stamped() {
 
 #[test]
 fn one_iteration_is_a_trial() {
-    let late = Told {
+    let late = Measured {
         seconds: 1,
         each_second: 1,
         late_ns: |_| 70 * MS,

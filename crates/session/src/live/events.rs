@@ -35,7 +35,7 @@ struct SentState {
 enum StreamStage {
     Following,
     /// The last figures are sent; `end` with the report's location follows.
-    Told(Arc<LiveState>),
+    Reported(Arc<LiveState>),
     Done,
 }
 
@@ -64,7 +64,7 @@ impl Watcher {
         }
         match std::mem::replace(&mut self.stage, StreamStage::Done) {
             StreamStage::Following => self.stage = StreamStage::Following,
-            StreamStage::Told(state) => {
+            StreamStage::Reported(state) => {
                 return Some(Event::default().event("end").data(state.end()));
             }
             StreamStage::Done => return None,
@@ -73,7 +73,7 @@ impl Watcher {
         let than = self.sent.map(|sent| sent.number);
         let state = self.newest.newer(&mut self.states, than).await?;
         if state.over {
-            self.stage = StreamStage::Told(Arc::clone(&state));
+            self.stage = StreamStage::Reported(Arc::clone(&state));
         }
         self.now = Some(Arc::clone(&state));
         Some(self.event(&state))

@@ -68,7 +68,7 @@ fn job(target: &str, seconds: u64, number: Option<u64>) -> Job {
     Job::new("run", plan, options)
 }
 
-type Told = (RunPartOrder, String, u64, bool);
+type StartedPart = (RunPartOrder, String, u64, bool);
 
 #[test]
 #[ignore = "one process of several: the tests below start it"]
@@ -76,7 +76,7 @@ fn one_process() {
     let mut reported = String::new();
     std::io::stdin().read_to_string(&mut reported).unwrap();
     // Not started by the test.
-    let Ok((part, target, seconds, dealt)) = serde_json::from_str::<Told>(&reported) else {
+    let Ok((part, target, seconds, dealt)) = serde_json::from_str::<StartedPart>(&reported) else {
         return;
     };
     let number = dealt.then_some(part.share.index);
@@ -104,7 +104,7 @@ impl Processes {
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap();
-            let reported: Told = (part, target.to_owned(), seconds, dealt);
+            let reported: StartedPart = (part, target.to_owned(), seconds, dealt);
             let reported = serde_json::to_vec(&reported).unwrap();
             child.stdin.take().unwrap().write_all(&reported).unwrap();
             child

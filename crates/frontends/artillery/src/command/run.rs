@@ -19,7 +19,7 @@ use super::{
     cloud, environment,
     flags::{Quick, RunFlags},
     quick,
-    screen::{Behind, Screen},
+    screen::{Screen, ScreenObserver},
 };
 use crate::{
     Accumulator, ArtilleryInputs, expect,
@@ -237,7 +237,7 @@ fn execute(
         ..Job::new("artillery", plan, options)
     };
     match session::prepare(job, voice) {
-        Ok(ready) => ready.conduct(&mut Behind::new(screen, output)),
+        Ok(ready) => ready.conduct(&mut ScreenObserver::new(screen, output)),
         Err(refused) => {
             refused
                 .problems

@@ -19,15 +19,15 @@ use crate::{
 
 const UNEXPECTED: u8 = 21;
 
-pub struct Behind {
+pub struct ScreenObserver {
     screen: Screen,
     output: Option<PathBuf>,
     code: u8,
 }
 
-impl Behind {
-    pub fn new(screen: Screen, output: Option<PathBuf>) -> Behind {
-        Behind {
+impl ScreenObserver {
+    pub fn new(screen: Screen, output: Option<PathBuf>) -> ScreenObserver {
+        ScreenObserver {
             screen,
             output,
             code: exit::PASS,
@@ -35,7 +35,7 @@ impl Behind {
     }
 }
 
-impl RunObserver for Behind {
+impl RunObserver for ScreenObserver {
     fn page(&self, run: &record::Run) -> analysis::page::Page {
         audit::page(run)
     }

@@ -94,7 +94,7 @@ impl Drop for Truth {
 }
 
 #[derive(Debug)]
-struct Told {
+struct LoggedRequest {
     id: Option<String>,
     arrival: u64,
     release: Option<u64>,
@@ -110,7 +110,7 @@ struct Log {
     start: Option<u64>,
     stalls: Vec<(u64, u64)>,
     /// In the order of the file.
-    requests: Vec<Told>,
+    requests: Vec<LoggedRequest>,
 }
 
 impl Log {
@@ -126,7 +126,7 @@ impl Log {
                 let ends: Vec<_> = stall.iter().map(|end| end.as_u64().unwrap()).collect();
                 log.stalls.push((ends[0], ends[1]));
             } else {
-                log.requests.push(Told {
+                log.requests.push(LoggedRequest {
                     id: line["id"].as_str().map(str::to_owned),
                     arrival: field("arrival_ns").unwrap(),
                     release: field("release_ns"),
@@ -155,7 +155,7 @@ impl Log {
             arrivals.first().map(|reported| reported.arrival)
         );
         assert!(arrivals.is_sorted_by_key(|reported| reported.arrival));
-        let key = |reported: &Told| reported.release.unwrap_or(u64::MAX);
+        let key = |reported: &LoggedRequest| reported.release.unwrap_or(u64::MAX);
         assert!(
             self.requests.is_sorted_by_key(key),
             "in order of release, unanswered last"
@@ -175,7 +175,7 @@ impl Log {
         }
     }
 
-    fn in_order_of_arrival(&self) -> Vec<&Told> {
+    fn in_order_of_arrival(&self) -> Vec<&LoggedRequest> {
         let mut requests: Vec<_> = self.requests.iter().collect();
         requests.sort_by_key(|reported| reported.n);
         requests
@@ -204,7 +204,7 @@ impl Log {
     fn assert_agrees(&self, mut stats: Value) {
         let errors = stats.as_object_mut().unwrap().remove("release_error_ns");
         assert_eq!(stats, self.counts());
-        let late = |reported: &Told| Some(reported.release? - reported.due?);
+        let late = |reported: &LoggedRequest| Some(reported.release? - reported.due?);
         let worst = self.requests.iter().filter_map(late).max();
         let errors = errors.unwrap();
         assert_eq!(errors["max"].as_u64(), worst);

@@ -84,7 +84,8 @@ fn exponential_is_a_queue_in_virtual_time() {
             .sum::<u64>()
             / 120;
         assert!(mean > 3 * MS && mean < 8 * MS, "{mean}");
-        let queued = |reported: &&Told| reported.due > Some(reported.arrival + reported.service);
+        let queued =
+            |reported: &&LoggedRequest| reported.due > Some(reported.arrival + reported.service);
         assert!(
             log.requests.iter().any(|reported| queued(&reported)),
             "somebody waits"
