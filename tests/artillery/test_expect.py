@@ -298,7 +298,7 @@ def test_expect_unknown_check_is_reported_and_ignored(loadline):
 @pytest.mark.parametrize(
     ("check", "words"),
     [
-        ('{ jmespath: "id[" }', "`id[` is no JMESPath"),
+        ('{ jmespath: "id[" }', "`id[` is not a JMESPath"),
         ("{ headerEquals: x-a }", "`headerEquals` is a list of a header's name and its value"),
         ("{ equals: 5 }", "`equals` is a list of values"),
         ('{ matchesRegexp: "(" }', "`(` is not a regular expression"),

@@ -148,8 +148,8 @@ def test_service_that_does_not_recover_ends_the_campaign(loadline):
     assert cooled["settled_ns"] == 1_000_000_000
     assert run.returncode == 1
     words = " ".join(run.stdout.split())
-    assert "Behind slow the service did not recover within " in words
-    assert "until then an overload needs somebody's hand" in words
+    assert "After slow the service did not recover within " in words
+    assert "until then an overload needs manual help" in words
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -261,7 +261,7 @@ def test_mock_that_dies_is_named_as_the_cause(loadline, start_lab):
     assert whole["verdict"] == "COULD NOT RUN"
     assert "the process of the plan's mocks ended: signal: 9" in whole["why"]
     assert more["verdict"] == "NOT RUN"
-    assert "does not come back" not in out
+    assert "does not recover by itself" not in out
 
 
 def test_mock_that_dies_during_cool_down_leaves_recovery_unknown(loadline, start_lab):
@@ -383,7 +383,7 @@ def test_stage_with_own_target_is_compared_with_the_previous_stage_on_it(loadlin
     assert (pair["before"], pair["after"]) == ("slow", "fast")
     shown = {figure["name"]: figure for figure in pair["figures"]}
     assert shown["p50"]["change"].startswith("−"), shown["p50"]
-    assert "fast beside slow: " in run.stdout
+    assert "fast next to slow: " in run.stdout
     assert [row["verdict"] for row in (slow, fast, again)] == ["FAIL", "PASS", "PASS"]
     assert run.returncode == 0
     assert "What made slow fail is mended: fast holds." in " ".join(run.stdout.split())

@@ -74,11 +74,11 @@ def test_unusable_certificate_files_are_refused(loadline, certificates):
     assert_refused(run("--cacert", "gone.pem"), "--cacert gone.pem", "No such file")
     assert_refused(run("--cacert", empty), f"--cacert {empty}", "no PEM text")
     assert_refused(run("--cert", "gone.pem", "--key", f"{client}.key"), "--cert gone.pem", "No such file")
-    assert_refused(run("--cert", f"{client}.pem"), f"--cert {client}.pem", "no key in it", "--key FILE")
+    assert_refused(run("--cert", f"{client}.pem"), f"--cert {client}.pem", "contains no key", "--key FILE")
     assert_refused(run("--key", f"{client}.key"), "--key without --cert")
     assert_refused(run("--cert", f"{client}.pem", "--key", f"{server}.key"), "the key does not belong to the client certificate")
     assert_refused(run("--cacert", f"{client}.key"), "the authorities", "no certificate")
-    assert_refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert beside -k")
+    assert_refused(run("-k", "--cacert", f"{authority}.pem"), "--cacert and -k")
     assert_refused(run("--server-name", "a b"), "`a b` is not a valid server name")
     assert_refused(run("--cacert", f"{authority}.pem", what="http://127.0.0.1:1"), "--cacert is for https")
     for http, words in [
@@ -143,7 +143,7 @@ def test_unix_socket_is_used(loadline, certificates):
             assert_answered(loadline, loadline("run", plan))
             fixed = {"LOADLINE_ALLOW_HOSTS": "app.test"}
             assert_refused(loadline("run", plan, env=fixed), "host not allowed: `localhost`")
-            assert_refused(loadline("run", plan, "--resolve", "app.test:80:127.0.0.1"), "beside the socket")
+            assert_refused(loadline("run", plan, "--resolve", "app.test:80:127.0.0.1"), "and the socket")
         done = loadline("run", "http://app.test/x", *LOAD, "--unix", path)
         assert done.returncode == 3, done.stdout
         assert [error["reason"] for error in loadline.summary()["errors"]] == ["connection refused"]

@@ -90,7 +90,7 @@ def test_mqtt_throttled_load_is_not_reported_as_sustained(start_lab, publish):
     assert "load: throttled by the target" in ran.stdout
     assert "sustained" not in ran.stdout
     assert out["mqtt"]["sent"] == 500
-    assert out["mqtt"]["behind"] > 0
+    assert out["mqtt"]["unconfirmed"] > 0
     assert lab.stats()["received"] < 500
 
 
@@ -177,7 +177,7 @@ def test_mqtt_credentials_are_read_from_a_file(start_lab, publish, loadline):
     record = [path.read_bytes() for path in (loadline.folder / ".loadline").rglob("*.json*")]
     assert not any(b"pa,ss word" in text for text in record)
     rows.write_text("username,colour\nme,red\n")
-    assert "`colour` is no column" in loadline("mqtt", "conn", "--credentials", "who.csv").stderr
+    assert "`colour` is not a column" in loadline("mqtt", "conn", "--credentials", "who.csv").stderr
     rows.write_text("username\nme\n")
     assert "1 rows for 2 clients" in loadline("mqtt", "conn", "-c", 2, "--credentials", "who.csv").stderr
 

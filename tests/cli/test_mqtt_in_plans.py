@@ -215,7 +215,7 @@ WRONG = [
     ("qos: 1, rate", "qos: 3, rate", "`qos: 3` is not known: use 0, 1 or 2"),
     ("rate: 100/s", "rate: 0/s", "no message would be sent"),
     ("rate: 100/s", "retain: false", "no `rate`"),
-    ("rate: 100/s", "rate: 100/s, volume: 5/s", "`volume` beside `rate`"),
+    ("rate: 100/s", "rate: 100/s, volume: 5/s", "`volume` with `rate`"),
     ("rate: 100/s", "volume: 100/s", "they say no `volume`: write a `rate`"),
     ("rate: 100/s", "load: { level: 1x, duration: 3s }", "levels are those of scenarios"),
     ("rate: 100/s", "load: { users: 4, duration: 3s }", "messages have rates, and no users"),

@@ -60,7 +60,7 @@ def test_once_shows_every_step_with_captures_and_checks(loadline):
     assert "/never" not in run.stdout
     judged = [line.split("measured")[0].split() for line in below[12:14]]
     assert judged == [["FAIL", "errors", "<", "1%"], ["PASS", "service", "max", "<", "10s"]]
-    assert "so it is not judged: p95 < 1s, max < 10s" in " ".join(run.stdout.split())
+    assert "so they are not judged: p95 < 1s, max < 10s" in " ".join(run.stdout.split())
     assert "not judged" not in run.stderr
     assert "s3cr3t" not in run.stdout + run.stderr
     for statistics in ("p99", "Lateness", "rps", "measurement"):

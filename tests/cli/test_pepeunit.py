@@ -116,7 +116,7 @@ def test_stored_records_match_the_messages_sent(rig, policy, value, filtered):
         ("last-value-newest", "LastValue", "Text", "value is not the newest"),
         ("n-records-trim", "NRecords", "Number", "more records than are to be kept"),
         ("n-records-newest", "NRecords", "Number", "older records where the newest should be"),
-        ("n-records-count", "NRecords", "Number", "another number than is configured"),
+        ("n-records-count", "NRecords", "Number", "another number than configured"),
         ("transform-ratio", "NRecords", "Number", "never sent, or should have been filtered or turned"),
         ("time-window-every", "TimeWindow", "Text", "180, of 20 groups: 0 in the broker"),
         ("time-window-once", "TimeWindow", "Text", "200 more rows than messages"),

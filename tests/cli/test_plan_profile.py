@@ -94,7 +94,7 @@ def test_profile_of_the_shortener_volumes(loadline):
 
 def test_profile_uses_assumptions_of_flags_and_plan(loadline):
     shown = profile_of(loadline, CHECK_IN, "--latency", "1.1s", "--answer", "2kB")
-    assert "where a request takes 1.1 s: 116 users and 116 requests at 0.5x, 231 users and 231 requests at 1x" in shown
+    assert "if a request takes 1.1 s: 116 users and 116 requests at 0.5x, 231 users and 231 requests at 1x" in shown
     assert "from it 420 kB/s" in shown
     said = CHECK_IN.replace("name: vets-api check-in", "assume: { latency: 1.1s, answer: 2kB }")
     assert "231 users and 231 requests at 1x" in profile_of(loadline, said)

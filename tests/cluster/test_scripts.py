@@ -71,7 +71,7 @@ def test_script_parts_without_conductor_are_merged(loadline, script):
         for process in started:
             out, err = process.communicate(timeout=60)
             assert process.returncode == 0, out + err
-            assert "a done() of the script's is not called" in err
+            assert "the script's done() is not called" in err
             assert "done\t" not in out
         sent = count_script_requests(peer)
     ran = loadline("merge", *(loadline.folder / f"part-{n}/last" for n in range(2)), "--json", "merged.json")

@@ -114,7 +114,7 @@ def test_groups_of_three_give_only_a_hint(loadline):
     a, b = group(loadline, "a", 100, 400, runs=3), group(loadline, "b", 100, 800, runs=3)
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
-    assert "Note: a hint: 3 and 3 runs are too few to tell chance from change, which takes 4 of each" in " ".join(ran.stdout.split())
+    assert "Note: a hint: 3 and 3 runs are too few to separate chance from change, which takes 4 of each" in " ".join(ran.stdout.split())
     assert "(90 %: " in line_of(ran, "p99")
     assert line_of(ran, "p99").endswith("  beyond the margin of 5 %")
     assert figures["method"] == "few_runs"
@@ -194,7 +194,7 @@ def test_paused_run_is_named_and_is_no_regression(loadline):
             "`p42x` is not a metric; write [service|iteration|transaction] p50…p99.99|mean|max, errors or rate, then [of",
         ),
         (["a0.json", "b0.json", "--metric", 'p99 of "POST /ordr"'], '--metric p99 of "POST /ordr": a0.json has no such rows at all'),
-        (["a0.json,", "b0.json"], "`a0.json,` names a run by nothing"),
+        (["a0.json,", "b0.json"], "`a0.json,` has an empty run name"),
         (["a0.json", "b0.json", "--metric", "in-flight"], "runs are compared by times, errors and rate"),
         (["a0.json", "b0.json", "--margin", "5s"], "--margin: `5s` is not a share below 100 %: write for example 5%"),
         (["a0.json", "b0.json", "--margin", "five"], "--margin"),

@@ -186,7 +186,7 @@ def test_file_with_a_secret_becomes_a_secret_with_a_warning(render, loadline, mo
     files, flags = done.stderr.splitlines()
     assert "tests/plan.yml holds a secret" in files
     assert "--env-from" in files
-    assert "the flags behind -- hold a secret" in flags
+    assert "the flags after -- hold a secret" in flags
     assert "kd83" not in done.stderr + flags
     found = {document["kind"]: document for document in yaml.safe_load_all(done.stdout)}
     for document in found.values():

@@ -79,7 +79,7 @@ def test_stop_rule_ends_the_test_and_may_name_a_later_label(locust):
         rules = {"LOADLINE_STOP": 'rate of "GET /" > 1/s for 2s: stop fail', "LOADLINE_CHECK": 'errors of "GET /" < 1%'}
         ended = locust.ours(*common, "-H", server.url, env=rules)
         assert ended.returncode == 1, ended.stderr
-        assert 'ended early by the stop rule `rate of "GET /" > 1/s for 2 s`' in ended.stderr
+        assert 'ended early (the stop rule `rate of "GET /" > 1/s for 2 s`' in ended.stderr
         assert 'errors of "GET /" < 1%' in ended.stderr
         wrong = locust.ours(*common, "-H", server.url, env={"LOADLINE_STOP": "p95 > 2s"})
         assert wrong.returncode == 1

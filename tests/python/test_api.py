@@ -48,7 +48,7 @@ def test_percentiles_are_exact_and_infinite_for_unanswered_requests(finished_run
     assert finished_run.percentile(99.9, "response") is None
     assert finished_run.percentile(50, "ack") is None
     for bad in [(101, "service"), (50, "services"), (50, "service", "GET /nowhere")]:
-        with pytest.raises(ValueError, match="is not a percentile|is no kind|is called"):
+        with pytest.raises(ValueError, match="is not a percentile|is not a kind|is called"):
             finished_run.percentile(*bad)
 
 

@@ -268,7 +268,7 @@ def test_live_bar_shows_progress_and_the_newest_second(watched) -> None:
     page.get_by_text("32 s elapsed").wait_for()
     assert page.get_by_role("progressbar").count() == 0
     text = " ".join(page.get_by_label("The newest second").inner_text().split())
-    assert text == "Rate 0/s answered Users 5 in flight p95 – response time Errors – 40 in total"
+    assert text == "Rate 0/s answered Users 5 running p95 – response time Errors – 40 in total"
     page.mouse.wheel(0, 4000)
     assert page.get_by_text("32 s elapsed").is_visible()
     assert page.locator(".live-bar").bounding_box()["y"] == 0

@@ -433,9 +433,9 @@ def test_run_command_passes_headers_and_arguments_to_scripts(loadline, peer):
     for what, flags in [("t.lua", ["--target", peer.url]), (peer.url, [])]:
         refused = loadline("run", what, *flags, "-H", "nonsense")
         assert refused.returncode == 2
-        assert "-H `nonsense` is no header" in refused.stderr
+        assert "-H `nonsense` is not a header" in refused.stderr
     refused = loadline("run", peer.url, "--", "one")
-    assert (refused.returncode, "what stands behind -- is for scripts" in refused.stderr) == (2, True)
+    assert (refused.returncode, "arguments after -- are for scripts" in refused.stderr) == (2, True)
 
 
 SCRIPT = """config: {{ target: '{url}', phases: [ {{ duration: 1, arrivalCount: 2 }} ] }}
