@@ -114,7 +114,9 @@ def test_groups_of_three_give_only_a_hint(loadline):
     a, b = group(loadline, "a", 100, 400, runs=3), group(loadline, "b", 100, 800, runs=3)
     ran, figures = compare(loadline, a, b)
     assert ran.returncode == 5
-    assert "Note: a hint: 3 and 3 runs are too few to separate chance from change, which takes 4 of each" in " ".join(ran.stdout.split())
+    assert "Note: a hint: 3 and 3 runs are too few to separate chance from change, which takes 4 of each" in " ".join(
+        ran.stdout.split()
+    )
     assert "(90 %: " in line_of(ran, "p99")
     assert line_of(ran, "p99").endswith("  beyond the margin of 5 %")
     assert figures["method"] == "few_runs"
