@@ -217,8 +217,8 @@ def test_report_file_is_summarised_again(loadline, name):
         (None, "r.json: No such file"),
         ("", "r.json:1:0: this is not JSON"),
         ('{"aggregate": {', "r.json:1:15: this is not JSON: EOF while parsing an object"),
-        ("[1]", "r.json: this is no report of Artillery's: it is no object"),
-        ('{"a": 1}', "r.json: this is no report of Artillery's: it has no `aggregate`"),
+        ("[1]", "r.json: this is not an Artillery report: it is no object"),
+        ('{"a": 1}', "r.json: this is not an Artillery report: it has no `aggregate`"),
         ('{"aggregate": {}}', "its `aggregate` has neither `counters` nor `scenariosCreated`"),
     ],
 )

@@ -53,7 +53,7 @@ def test_host_without_scheme_is_a_url(loadline, echo):
     host, asked = echo
     ran = loadline("run", f"{host}/a?b=c", "--once")
     assert ran.returncode == 0, ran.stderr
-    assert "loadline: no scheme is said: http:// is taken" in ran.stderr
+    assert "loadline: the URL has no scheme: using http://" in ran.stderr
     secret = loadline("run", f"me:s3cr3t-of-mine@{host}/", "--once")
     assert secret.returncode == 0
     assert asked.pop().headers["authorization"].startswith("Basic ")

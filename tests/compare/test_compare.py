@@ -142,7 +142,7 @@ def test_two_runs_against_one_have_no_useful_interval(loadline):
     a, b = group(loadline, "a", 100, 400, runs=2), group(loadline, "b", 100, 800, runs=1)
     ran, _ = compare(loadline, a, b, "--anyway")
     assert ran.returncode == 5
-    assert "INCONCLUSIVE: so few runs have no interval worth the name" in ran.stdout
+    assert "INCONCLUSIVE: too few runs for a useful interval" in ran.stdout
 
 
 def test_metric_missing_in_all_runs_does_not_prevent_a_verdict(loadline):

@@ -129,7 +129,7 @@ steps:
     assert found["slos"] == ["errors < 1%"]
     assert "a probe is too short for a steady state" in found["notes"][0]
     assert json.loads(ran.stdout) == found
-    assert found["sentence"] == "at least 30.0/s: everything holds there, and more was not to be tried"
+    assert found["sentence"] == "at least 30.0/s: all criteria hold there, and --max allows no higher load"
 
 
 @pytest.mark.alone
@@ -270,10 +270,10 @@ steps:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (["http://127.0.0.1:9"], "what must hold is not said: add for example --slo 'p99 < 200ms'"),
+        (["http://127.0.0.1:9"], "there is no criterion to search by: add for example --slo 'p99 < 200ms'"),
         (["http://127.0.0.1:9", "--slo", "p99 > "], "--slo 'p99 > ', column 7"),
         (["http://127.0.0.1:9", "--slo", "p99 in steady < 1s"], "a probe is too short for a steady state"),
-        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it says how much is sent, and that is what is searched"),
+        (["http://127.0.0.1:9", "--slo", "rate > 5/s"], "it is about how much is sent, which the search varies itself"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--budget", "5s"], "5s is too short for an answer"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--max", "1/s"], "--max is not above the lowest level"),
         (["http://127.0.0.1:9", "--slo", "errors < 1%", "--over", "users", "--from", "2/s"], "`2/s` is not a valid number of users"),

@@ -90,7 +90,7 @@ pub fn look(
                 .last()
                 .cloned()
                 .unwrap_or_else(|| format!("exit code {}", ran.code));
-            return Err(format!("the service cannot be looked at: {why}"));
+            return Err(format!("the service cannot be probed: {why}"));
         };
         let from_ns = page
             .summary

@@ -187,7 +187,7 @@ fn slos(
     }
     if slos.is_empty() && !args.sweep {
         return Err(CommandError::bad_input(
-            "what must hold is not said: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` to the plan",
+            "there is no criterion to search by: add for example --slo 'p99 < 200ms' --slo 'errors < 0.1%', or `criteria:` to the plan",
         ));
     }
     for note in notes {
@@ -207,7 +207,7 @@ fn unfit(criterion: &Criterion) -> Option<&'static str> {
         criterion.metric,
         Metric::Rate | Metric::Unsent | Metric::LatenessP99 | Metric::Messages(_)
     )
-    .then_some("it says how much is sent, and that is what is searched")
+    .then_some("it is about how much is sent, which the search varies itself")
 }
 
 fn asked(args: &args::Find, over: Over, plan: Option<&Plan>) -> Result<SearchConfig, CommandError> {

@@ -12,7 +12,7 @@ pub fn with_scheme(what: &str) -> String {
         return what.to_owned();
     }
     // The URL may hold a password.
-    log::say("loadline: no scheme is said: http:// is taken");
+    log::say("loadline: the URL has no scheme: using http://");
     format!("http://{what}")
 }
 
@@ -99,7 +99,7 @@ pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String>
         });
         if content_type == Some("application/json") {
             log::say(
-                "loadline: the data is JSON, and is sent as such: -H 'Content-Type: …' says otherwise",
+                "loadline: the data is JSON and is sent as application/json; -H 'Content-Type: …' sets another type",
             );
         }
         options.body = Some(BodyOption {

@@ -296,7 +296,7 @@ fn row(stage: &FinishedStage<'_>, identity: &Identity) -> StageRow {
         StageOutcome::NotRun => {}
         StageOutcome::Unfinished => {
             row.verdict = StageVerdict::Unfinished;
-            "it was ended before its time".clone_into(&mut row.why);
+            "it was stopped before it finished".clone_into(&mut row.why);
         }
         StageOutcome::CouldNotRun(why) => {
             row.verdict = StageVerdict::CouldNotRun;
@@ -363,7 +363,7 @@ fn why(summary: &Summary, verdict: StageVerdict, code: u8) -> String {
             let reasons = summary.measurement.iter().flat_map(|m| &m.reasons);
             return reasons.cloned().collect::<Vec<_>>().join("; ");
         }
-        StageVerdict::Unfinished => return "it was ended before its time".to_owned(),
+        StageVerdict::Unfinished => return "it was stopped before it finished".to_owned(),
         _ => return String::new(),
     };
     let judged = summary

@@ -1,4 +1,4 @@
-//! Kubernetes manifests: a conducted RayJob, or an indexed Job whose parts are merged afterwards.
+//! Kubernetes manifests: a RayJob with a conductor, or an indexed Job whose parts are merged later.
 //!
 //! Pure text generation.
 

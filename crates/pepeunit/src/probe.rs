@@ -74,7 +74,7 @@ pub(crate) fn publish(way: &BrokerAddress<'_>, topic: &str, payload: &[u8]) -> R
 fn connected(way: &BrokerAddress<'_>) -> Result<TcpStream, String> {
     let addresses = (way.host, way.port).to_socket_addrs();
     let mut why = "the name has no address".to_owned();
-    for address in addresses.map_err(|_| "the name is not known".to_owned())? {
+    for address in addresses.map_err(|_| "the host name cannot be resolved".to_owned())? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(stream) => {
                 stream

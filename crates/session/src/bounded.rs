@@ -118,7 +118,7 @@ pub(crate) fn connect(
     let addresses = resolve(host, port, deadline.left().map_err(late)?);
     let addresses = addresses.map_err(|error| match error.kind() {
         io::ErrorKind::TimedOut => "its name was not resolved in time".to_owned(),
-        _ => "the name is not known".to_owned(),
+        _ => "the host name cannot be resolved".to_owned(),
     })?;
     let mut why = "the name has no address".to_owned();
     for address in addresses {

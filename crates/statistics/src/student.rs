@@ -52,11 +52,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// P-value of
-///
-/// T
-///
-/// for this number of degrees of freedom.
+/// Two-sided p-value of `t` for this number of degrees of freedom.
 pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }

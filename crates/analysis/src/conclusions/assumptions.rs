@@ -12,7 +12,7 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
     let mut all = Vec::new();
     all.push(match run.model {
         Model::Open => {
-            "Arrivals come by the schedule, whatever the answers do: a server that is slow does not get less to do.".to_owned()
+            "Arrivals follow the schedule, independent of responses: a slow server does not receive less load.".to_owned()
         }
         Model::Closed => format!(
             "Closed loop: at most {} users, each waiting for its answers, so a stall of the server is seen once per user and the load \
@@ -31,17 +31,17 @@ pub fn assumptions(summary: &Summary) -> Vec<String> {
     }
     if run.elapsed_ns < SHORT_NS && run.model != Model::Once {
         all.push(format!(
-            "{} were measured: what happens once a minute, once an hour, or with full caches is not in it.",
+            "{} were measured: effects that occur once a minute, once an hour, or with full caches are not covered.",
             units::time(run.elapsed_ns)
         ));
     }
     if run.record_ends_ns.is_some() {
         all.push(
-            "The record does not hold the whole run: what came later is not in it.".to_owned(),
+            "The record ends before the run does: what happened later is not covered.".to_owned(),
         );
     } else if run.state != RunState::Complete {
         all.push(
-            "The run did not come to its planned end: what would have come later is not in it."
+            "The run ended before its planned end: what would have happened later is not covered."
                 .to_owned(),
         );
     }

@@ -146,7 +146,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let stand = summary.criteria.iter();
             let stand = stand.filter(|judged| judged.stands == Some(true)).count();
             let of_server = match stand {
-                0 => "no latency of this run says anything of the server".to_owned(),
+                0 => "the latencies of this run say nothing about the server".to_owned(),
                 n => format!(
                     "{n} of {} criteria hold regardless of generator errors",
                     summary.criteria.len()
@@ -174,7 +174,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             "generator",
             Tone::Bad,
             format!(
-                "For a while the load was not the plan's: {reasons}. Latencies of that time are those of less load, and criteria leave it out."
+                "For a while the load was lower than planned: {reasons}. Latencies from that time belong to a lower load, and criteria exclude it."
             ),
             &["measurement.reasons"],
         )),
@@ -229,7 +229,7 @@ fn overload(summary: &Summary) -> Option<Conclusion> {
     let (first, last) = (&trend.first, &trend.last);
     let (before, after) = (first.in_flight?, last.in_flight?);
     let verb = if after > before { "grew" } else { "went" };
-    let none = steady::overloaded(summary).map_or("", |_| "It has no steady state.");
+    let none = steady::overloaded(summary).map_or("", |_| " There was no steady state.");
     Some(Conclusion::new(
         "overload",
         Tone::Bad,
@@ -450,14 +450,14 @@ fn recovery(summary: &Summary) -> Option<Conclusion> {
         None => {
             let within = units::time(peak.looked_ns);
             let metastable = if peak.is_metastable {
-                " The load behind it was no more than before it: what the peak brought about keeps itself up (a metastable state)."
+                " The load after the peak was no higher than before it: the overload sustains itself (a metastable state)."
             } else {
                 ""
             };
             (
                 Tone::Bad,
                 format!(
-                    "After the peak (phase {name}) it did not recover within {within}: p95 above {bound} ({before} in the phase before it) or more errors until the load ended.{metastable}"
+                    "After the peak (phase {name}) the server did not recover within {within}: until the load ended, p95 was above {bound} ({before} in the phase before the peak) or errors were more frequent.{metastable}"
                 ),
             )
         }
@@ -482,7 +482,7 @@ fn not_sent(summary: &Summary) -> Option<Conclusion> {
         "skipped",
         Tone::Bad,
         format!(
-            "{} of {} {word} arrivals were turned away by the plan's own cap on virtual users: the load was smaller than it says.",
+            "{} of {} {word} arrivals were skipped because of the plan's limit on virtual users: the load was lower than planned.",
             units::count(arrivals.skipped),
             units::count(planned),
         ),

@@ -406,7 +406,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     match run.manifest.state {
         RunState::Complete => {}
         RunState::Running if run.cut.is_none() => notes.push(format!(
-            "the record holds no end of the run, which goes on or was killed: this is what was recorded in its first {}",
+            "the record has no end, because the run is still in progress or was killed: it covers the first {}",
             units::duration(end)
         )),
         RunState::Running => {}
@@ -423,7 +423,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     match (run.cut, unwritten) {
         (Some(cut), _) => notes.push(cut_text(cut)),
         (None, Some(lost)) => notes.push(format!(
-            "the record could not be written after {}: these figures are whole, what is rendered again will not be",
+            "the record could not be written after {}: these figures are complete, but a report rendered later will not be",
             units::duration(lost)
         )),
         (None, None) => {}

@@ -97,11 +97,11 @@ pub(crate) fn despite_the_generator(
             Some(true) => "holds regardless of generator errors".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
                 format!(
-                    "what the generator did wrong could have changed it: requests may be off by up to {}",
+                    "generator errors could have changed this result: requests may be off by up to {}",
                     units::time(off_ns)
                 )
             }
-            Some(false) => "what the generator did wrong could have changed it".to_owned(),
+            Some(false) => "generator errors could have changed this result".to_owned(),
         };
         judged.reason = Some(match judged.reason.take() {
             Some(reason) => format!("{reason}; {reported}"),

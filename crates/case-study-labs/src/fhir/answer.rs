@@ -55,7 +55,7 @@ impl From<serde_json::Error> for FhirError {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "exception",
-            format!("the store holds no JSON: {error}"),
+            format!("the store contains invalid JSON: {error}"),
         )
     }
 }

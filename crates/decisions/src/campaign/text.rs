@@ -218,7 +218,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
         ),
         (Some(good), None, _) if group.iter().all(|(_, row)| row.verdict.holds()) => {
             format!(
-                "Proceed{with}: nothing up to {} speaks against it.",
+                "Proceed{with}: all stages hold, up to {}.",
                 load_of(good)
             )
         }

@@ -83,7 +83,7 @@ pub(super) fn judged(compared: &Compared, asked: &CompareConfig) -> String {
         return "INCONCLUSIVE: no interval, as the spread by chance is unknown".to_owned();
     };
     if change.confidence < judge::least(asked) {
-        return "INCONCLUSIVE: so few runs have no interval worth the name".to_owned();
+        return "INCONCLUSIVE: too few runs for a useful interval".to_owned();
     }
     let (low, high) = judge::worsening(unit, interval);
     match compared.outcome {
@@ -171,7 +171,7 @@ pub(super) fn method(
             "a hint: {first} and {second} runs are too few to separate chance from change, which takes 4 of each (5 are better)"
         )),
         Method::SingleRuns => Some(
-            "a hint: one run of each. The intervals come from what each run was like from window to window and say nothing of how much runs of the same thing differ; make 5 of each"
+            "a hint: one run of each. The intervals come from the variation within each run and say nothing about how much repeated runs differ; make 5 of each"
                 .to_owned(),
         ),
         Method::SingleFigures => Some(

@@ -345,7 +345,7 @@ impl SearchResult {
                 format!("fails even at {}", lowest.unwrap_or_default())
             }
             Ending::HoldsToMost => format!(
-                "{}: everything holds there, and more was not to be tried",
+                "{}: all criteria hold there, and --max allows no higher load",
                 self.so_far()
             ),
             Ending::GeneratorLimited if self.last_pass.is_some() => format!(

@@ -108,7 +108,7 @@ impl Scaling {
                     "any number".to_owned()
                 };
                 format!(
-                    "throughput peaks at {} (95 %: {low:.0} to {high}) with {}, and falls behind that",
+                    "throughput peaks at {} (95 %: {low:.0} to {high}) with {}, and falls beyond that",
                     Over::Users.level(users),
                     rate(peak)
                 )

@@ -111,7 +111,7 @@ pub enum SpanFilter {
 }
 
 impl SpanFilter {
-    /// Whether it spans several requests and is no time of a single one.
+    /// Whether the span covers several requests, not a single one.
     #[must_use]
     pub fn spans_requests(self) -> bool {
         matches!(self, SpanFilter::Iteration | SpanFilter::Transaction)

@@ -110,7 +110,7 @@ impl Measured {
         self.mean_ns
     }
 
-    /// The time at a share of the values, between the shortest and the longest.
+    /// The time at quantile `share` (0 to 1), in nanoseconds, interpolated.
     #[must_use]
     pub fn at(&self, share: f64) -> u64 {
         let rank = share.clamp(0.0, 1.0) * self.count as f64;

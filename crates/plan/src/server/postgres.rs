@@ -90,7 +90,7 @@ impl Database {
         }
         if matches!(&database.at, Listener::Tcp(host, _) if host.is_empty()) {
             return Err(
-                "say where it is: postgres://USER@HOST/DATABASE, or ?host=/FOLDER of its socket"
+                "it has no host: write postgres://USER@HOST/DATABASE, or ?host=/FOLDER of its socket"
                     .to_owned(),
             );
         }
@@ -190,7 +190,7 @@ mod tests {
     fn errors_do_not_contain_the_password() {
         for (url, said) in [
             ("postgres://h/shop", "say who asks"),
-            ("postgres://me:hunter2@/shop", "say where it is"),
+            ("postgres://me:hunter2@/shop", "it has no host"),
             ("postgres://me:hunter2@h:x/shop", "`x` is not a valid port"),
             (
                 "postgres://me:hunter2%zz@h/shop",

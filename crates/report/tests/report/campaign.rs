@@ -243,7 +243,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
         [
             "What made small fail is mended: large holds.".to_owned(),
             "What made stress fail is mended by `lab:larger`: larger holds.".to_owned(),
-            format!("Proceed with `lab:larger`: nothing up to larger {rates} speaks against it."),
+            format!("Proceed with `lab:larger`: all stages hold, up to larger {rates}."),
         ]
     );
     let pairs: Vec<(&str, &str)> = mended

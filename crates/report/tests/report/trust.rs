@@ -239,7 +239,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
     assert_eq!(
         reported[1].as_deref(),
         Some(
-            "what the generator did wrong could have changed it: requests may be off by up to 3.06 ms"
+            "generator errors could have changed this result: requests may be off by up to 3.06 ms"
         )
     );
     let summary = analysis::summarise(&HEALTHY.run(&plan(&criteria), &HostSample::default()));

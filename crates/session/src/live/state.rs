@@ -108,7 +108,7 @@ impl LatestState {
         self.states.send_replace(Some(Arc::new(state)));
     }
 
-    /// For a watcher.
+    /// Subscribes to the published states.
     pub fn watch(&self) -> watch::Receiver<Option<Arc<LiveState>>> {
         self.states.subscribe()
     }

@@ -20,8 +20,8 @@ pub(super) fn section(key: &str) -> Value {
         "password" => string("Their password; never recorded"),
         "keep-alive" => named("Keep-alive of a client [300s]", "duration"),
         "connect-rate" => named("Number of clients that connect per second [100/s]", "rate"),
-        "publish" => one_or_many("Clients that publish, by groups", "publish"),
-        "subscribe" => one_or_many("Clients that receive, by groups", "subscribe"),
+        "publish" => one_or_many("Publishing clients, in one or more groups", "publish"),
+        "subscribe" => one_or_many("Subscribing clients, in one or more groups", "subscribe"),
         _ => any(),
     }
 }

@@ -22,7 +22,7 @@ impl std::fmt::Display for RerenderError {
             }
             RerenderError::NotAReport(why) => write!(
                 f,
-                ": this is no report of Artillery's: {why} (`artillery run -o FILE` writes one)"
+                ": this is not an Artillery report: {why} (`artillery run -o FILE` writes one)"
             ),
         }
     }
@@ -256,14 +256,14 @@ mod tests {
         for (text, why) in [
             ("", ":1:0: this is not JSON: EOF while parsing a value"),
             ("{\n  \"a\": }", ":2:8: this is not JSON: expected value"),
-            ("[]", ": this is no report of Artillery's: it is no object"),
+            ("[]", ": this is not an Artillery report: it is no object"),
             (
                 "{}",
-                ": this is no report of Artillery's: it has no `aggregate`",
+                ": this is not an Artillery report: it has no `aggregate`",
             ),
             (
                 "{\"aggregate\": 5}",
-                ": this is no report of Artillery's: its `aggregate` is no object",
+                ": this is not an Artillery report: its `aggregate` is no object",
             ),
             (
                 "{\"aggregate\": {}}",
