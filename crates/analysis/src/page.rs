@@ -50,7 +50,9 @@ impl Page {
 
 /// Changes since a point.
 ///
-/// # Errors Fails if the series cannot be serialized.
+/// # Errors
+///
+/// Fails if the series cannot be serialized.
 pub fn tick(page: &Page, from: usize) -> Result<Tick<'_>, serde_json::Error> {
     let mut series = serde_json::to_value(&page.series)?;
     for columns in ["points", "criteria_timeline"] {

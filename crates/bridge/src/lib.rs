@@ -226,7 +226,9 @@ pub struct Bridge {
 impl Bridge {
     /// Returns a bridge and its driver maker.
     ///
-    /// # Errors No descriptor for a notifier.
+    /// # Errors
+    ///
+    /// No descriptor for a notifier.
     pub fn new(workers: usize) -> io::Result<(Bridge, DriverMaker)> {
         let mut lanes = Vec::new();
         let mut ends = Vec::new();

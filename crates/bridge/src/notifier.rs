@@ -16,8 +16,9 @@ pub struct Notifier {
 }
 
 impl Notifier {
+    /// # Errors
     ///
-    /// # Errors No descriptor.
+    /// No descriptor.
     pub fn new() -> io::Result<Notifier> {
         Ok(Notifier {
             fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,

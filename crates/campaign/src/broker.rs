@@ -11,8 +11,9 @@ use crate::targets;
 pub struct Broker(LabProcess);
 
 impl Broker {
+    /// # Errors
     ///
-    /// # Errors It does not start.
+    /// It does not start.
     pub fn start(campaign: &Campaign) -> Result<Option<Broker>, NotStarted> {
         for (number, stage) in campaign.stages.iter().enumerate() {
             let Work::Load(plan) = &stage.work else {

@@ -25,7 +25,9 @@ use crate::{
 
 /// Starts or resumes a campaign.
 ///
-/// # Errors The first stage did not start.
+/// # Errors
+///
+/// The first stage did not start.
 pub fn conduct(wanted: &CampaignOptions, voice: &SharedVoice) -> Result<u8, NotBegun> {
     let campaign = read(wanted)?;
     let bytes = formats::files::read(&wanted.file)

@@ -60,7 +60,9 @@ impl Looked {
 
 /// Until recovery or the time limit.
 ///
-/// # Errors Nothing can run.
+/// # Errors
+///
+/// Nothing can run.
 pub fn look(
     ground: &StageEnv<'_>,
     asked: &campaign::CoolDown,

@@ -79,7 +79,9 @@ fn redacted<T: Serialize + DeserializeOwned>(value: T, redactor: &Redactor) -> R
 impl CampaignLedger {
     /// Creates the folder.
     ///
-    /// # Errors It cannot be written.
+    /// # Errors
+    ///
+    /// It cannot be written.
     pub fn begin(
         campaigns: Option<&Path>,
         suffix: u16,
@@ -123,7 +125,9 @@ impl CampaignLedger {
 
     /// Torn lines are ignored.
     ///
-    /// # Errors Missing, or of a newer version.
+    /// # Errors
+    ///
+    /// Missing, or of a newer version.
     pub fn open(folder: &Path, redactor: Redactor) -> Result<CampaignLedger, String> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path)
@@ -149,7 +153,9 @@ impl CampaignLedger {
 
     /// Also kept in memory if writing fails.
     ///
-    /// # Errors It cannot be written.
+    /// # Errors
+    ///
+    /// It cannot be written.
     pub fn add(&mut self, line: LedgerLine) -> Result<(), String> {
         let line = redacted(line, &self.redactor)?;
         let written = self.append(&line);
@@ -239,7 +245,9 @@ pub fn schema() -> u32 {
 
 /// By path, name or `last`.
 ///
-/// # Errors There is none.
+/// # Errors
+///
+/// There is none.
 pub fn find(campaigns: Option<&Path>, wanted: &Path) -> Result<PathBuf, String> {
     let campaigns = campaigns.unwrap_or(Path::new(DEFAULT));
     let is_one = |folder: &Path| folder.join(FILE).is_file();

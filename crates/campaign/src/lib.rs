@@ -62,7 +62,9 @@ impl From<LoadErrors> for NotBegun {
 
 /// Renders the report again.
 ///
-/// # Errors Something is unreadable.
+/// # Errors
+///
+/// Something is unreadable.
 pub fn render(
     folder: &Path,
     voice: &SharedVoice,

@@ -32,7 +32,9 @@ pub struct StageEnv<'a> {
 impl StageEnv<'_> {
     /// `flags` follow the usual ones.
     ///
-    /// # Errors The process cannot start.
+    /// # Errors
+    ///
+    /// The process cannot start.
     pub fn native(&self, stage: &str, name: &str, flags: &[String]) -> Result<StageExit, String> {
         let mut arguments = vec!["run".to_owned(), self.wanted.file.display().to_string()];
         arguments.extend(["--stage".to_owned(), stage.to_owned()]);
@@ -56,7 +58,9 @@ impl StageEnv<'_> {
 
     /// In the plan's folder.
     ///
-    /// # Errors The process cannot start.
+    /// # Errors
+    ///
+    /// The process cannot start.
     pub fn command(&self, asked: &campaign::StageCommand, name: &str) -> Result<StageExit, String> {
         let place = self
             .wanted

@@ -12,7 +12,9 @@ pub struct Targets {
 impl Targets {
     /// Starts the first target, after a trial start of all embedded ones.
     ///
-    /// # Errors One does not start.
+    /// # Errors
+    ///
+    /// One does not start.
     pub fn begin(campaign: &Campaign, mocks: Option<&MockProcess>) -> Result<Targets, NotStarted> {
         let mut targets = Targets {
             name: String::new(),
@@ -30,8 +32,9 @@ impl Targets {
         Ok(targets)
     }
 
+    /// # Errors
     ///
-    /// # Errors It does not start.
+    /// It does not start.
     pub fn load(
         &mut self,
         campaign: &Campaign,

@@ -21,7 +21,9 @@ pub(crate) fn made(secret: &str, claims: Value) -> String {
 
 /// `now_s` in seconds since 1970.
 ///
-/// # Errors Why it is invalid.
+/// # Errors
+///
+/// Why it is invalid.
 pub(crate) fn check(secret: &str, token: &str, now_s: f64) -> Result<(), &'static str> {
     claims(secret, token, now_s).map(drop)
 }

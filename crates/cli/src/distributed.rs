@@ -69,7 +69,9 @@ fn refused(CommandError { lines, code }: CommandError) -> RunRefused {
 
 /// Whether `--on` was given.
 ///
-/// # Errors The run cannot be distributed.
+/// # Errors
+///
+/// The run cannot be distributed.
 pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
     let many = &args.many;
     if many.on.is_none() {
@@ -106,7 +108,9 @@ pub fn asked(args: &args::RunArgs) -> Result<bool, CommandError> {
 
 /// Options for the conductor.
 ///
-/// # Errors One line.
+/// # Errors
+///
+/// One line.
 pub fn wanted(
     args: &args::RunArgs,
     (plan, seed): (&Plan, u64),
@@ -187,7 +191,9 @@ pub fn name(args: &mut args::RunArgs) {
 
 /// The part for `--shard`, if given.
 ///
-/// # Errors Invalid flags, or a start in the past.
+/// # Errors
+///
+/// Invalid flags, or a start in the past.
 pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, CommandError> {
     let Some(text) = args.part.shard.as_deref() else {
         return Ok(None);

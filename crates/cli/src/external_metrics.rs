@@ -5,8 +5,9 @@ use record::Run;
 
 use crate::args;
 
+/// # Errors
 ///
-/// # Errors One line.
+/// One line.
 pub fn add(run: &mut Run, args: &args::Report) -> Result<(), String> {
     let offset = offset(args.clock_offset.as_deref())?;
     if args.server.is_empty() && args.clock_offset.is_some() {

@@ -42,7 +42,9 @@ pub fn programs(what: &str) -> Option<&'static dyn ExternalTool> {
 
 /// Hooks by the front end of the plan.
 ///
-/// # Errors One line.
+/// # Errors
+///
+/// One line.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     named(plan.format.0).map_or(Ok(None), |door| door.hooks(plan))
 }

@@ -16,8 +16,9 @@ pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_of_it)
 }
 
+/// # Errors
 ///
-/// # Errors One line.
+/// One line.
 pub fn read(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':');
     let Some((name, value)) = parts.filter(|(name, _)| is_token(name)) else {
@@ -37,8 +38,9 @@ pub fn read(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.trim().to_owned()))
 }
 
+/// # Errors
 ///
-/// # Errors One line.
+/// One line.
 pub fn add(plan: &mut Plan, texts: &[String]) -> Result<(), String> {
     let headers: Vec<(String, String)> = texts
         .iter()

@@ -22,8 +22,9 @@ pub struct Flags {
 }
 
 impl Flags {
+    /// # Errors
     ///
-    /// # Errors The first invalid flag.
+    /// The first invalid flag.
     pub fn read(args: &args::RunArgs) -> Result<Flags, CommandError> {
         let rate = args
             .rate
@@ -75,8 +76,9 @@ impl Flags {
     }
 }
 
+/// # Errors
 ///
-/// # Errors What is wrong with the plan.
+/// What is wrong with the plan.
 pub fn load(
     args: &args::RunArgs,
     flags: &Flags,

@@ -9,7 +9,9 @@ const SETTLING: &str = "settling";
 
 /// Adds settling time, and drops the file's criteria: the search has its own.
 ///
-/// # Errors The time is invalid.
+/// # Errors
+///
+/// The time is invalid.
 pub fn make(plan: &mut Plan, settle: &str, until: Option<&str>) -> Result<(), CommandError> {
     let settle_ns = match settle {
         "0" | "0s" => 0,

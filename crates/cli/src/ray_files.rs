@@ -26,8 +26,9 @@ pub struct Shipped {
     pub folder: String,
 }
 
+/// # Errors
 ///
-/// # Errors A file cannot be sent.
+/// A file cannot be sent.
 pub fn collect(args: &args::RunArgs, plan: &Plan) -> Result<Shipped, String> {
     let here = env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let named = plan.files.iter().chain(&plan.also_read).map(PathBuf::from);

@@ -407,7 +407,9 @@ fn load(
 
 /// Plan and drain time, without starting anything.
 ///
-/// # Errors What is wrong.
+/// # Errors
+///
+/// What is wrong.
 pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
     let flags = Flags::read(args)?;
     contradictions(args, &flags)?;
@@ -429,7 +431,9 @@ pub fn read(args: &args::RunArgs) -> Result<(Plan, u64), CommandError> {
 
 /// Job of a node, with resources that live as long.
 ///
-/// # Errors What is wrong.
+/// # Errors
+///
+/// What is wrong.
 pub fn part(
     args: &args::RunArgs,
     voice: &SharedVoice,

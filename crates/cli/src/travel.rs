@@ -8,8 +8,9 @@ use plan::{Note, Plan, route::Resolve};
 
 use crate::args;
 
+/// # Errors
 ///
-/// # Errors One line.
+/// One line.
 pub fn apply(plan: &mut Plan, args: &args::RunArgs) -> Result<(), String> {
     contradictions(args)?;
     let own = &mut plan.http.tls;

@@ -60,8 +60,9 @@ pub fn given(args: &args::RunArgs) -> Option<&'static str> {
     given.next()
 }
 
+/// # Errors
 ///
-/// # Errors One line.
+/// One line.
 pub fn add(options: &mut UrlOptions, args: &args::RunArgs) -> Result<(), String> {
     if let Some(method) = &args.method {
         if !headers::is_token(method) {

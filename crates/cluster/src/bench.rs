@@ -52,7 +52,9 @@ impl Sink for Count {
 
 /// Up to a bit more than `enough`.
 ///
-/// # Errors One line.
+/// # Errors
+///
+/// One line.
 pub fn per_second(enough: f64) -> Result<f64, String> {
     let lab = LabProcess::start("truth?mode=constant").map_err(|why| why.line)?;
     let options = UrlOptions {

@@ -46,7 +46,9 @@ pub struct ConductorConfig {
 
 /// `accepted` receives the plan once everything is valid.
 ///
-/// # Errors Why there was no load; nothing was sent.
+/// # Errors
+///
+/// Why there was no load; nothing was sent.
 pub fn conduct(
     mut job: Job,
     wanted: ConductorConfig,

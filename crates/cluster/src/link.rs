@@ -15,7 +15,9 @@ pub struct Link {
 pub trait Backend: Send {
     /// All or none; `None` means all available or the default.
     ///
-    /// # Errors One line.
+    /// # Errors
+    ///
+    /// One line.
     fn place(&mut self, nodes: Option<u64>) -> Result<Vec<Link>, String>;
 
     /// Why a node ended, if known, to follow "node 1".

@@ -34,7 +34,9 @@ pub type Maker<'a> = &'a mut dyn FnMut(&Value, u64, &SharedVoice) -> Result<Job,
 
 /// Runs until the conductor ends it or is gone.
 ///
-/// # Errors One line, for invalid input.
+/// # Errors
+///
+/// One line, for invalid input.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,

@@ -113,7 +113,9 @@ pub struct Nodes {
 impl Nodes {
     /// Starts nodes and reads their facts.
     ///
-    /// # Errors A line for each unusable node.
+    /// # Errors
+    ///
+    /// A line for each unusable node.
     pub fn meet(mut backend: Box<dyn Backend>, wanted: Option<u64>) -> Result<Nodes, Vec<String>> {
         let links = backend.place(wanted).map_err(|line| vec![line])?;
         let count = links.len() as u64;
@@ -181,8 +183,9 @@ impl Nodes {
         }
     }
 
+    /// # Errors
     ///
-    /// # Errors A line for each node that does not answer.
+    /// A line for each node that does not answer.
     pub fn set_clocks(&mut self) -> Result<(), Vec<String>> {
         for _ in 0..PINGS {
             for node in &mut self.all {
@@ -229,7 +232,9 @@ impl Nodes {
 
     /// Waits for one message of each node, in order.
     ///
-    /// # Errors Other messages, or none.
+    /// # Errors
+    ///
+    /// Other messages, or none.
     pub fn gather<T>(
         &mut self,
         wait: Duration,
@@ -242,7 +247,9 @@ impl Nodes {
 
     /// Until a moment of the monotonic clock.
     ///
-    /// # Errors As [`Nodes::gather`].
+    /// # Errors
+    ///
+    /// As [`Nodes::gather`].
     pub fn gather_until<T>(
         &mut self,
         until_ns: u64,

@@ -153,8 +153,9 @@ impl std::fmt::Display for Facts {
     }
 }
 
+/// # Errors
 ///
-/// # Errors The receiver is gone.
+/// The receiver is gone.
 pub fn write<T: Serialize>(out: &mut dyn Write, said: &T, rest: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(said).map_err(io::Error::other)?;
     let whole = 4 + head.len() + rest.len();
@@ -175,7 +176,9 @@ pub fn write<T: Serialize>(out: &mut dyn Write, said: &T, rest: &[u8]) -> io::Re
 
 /// `None` at the end of the stream.
 ///
-/// # Errors Truncated or invalid.
+/// # Errors
+///
+/// Truncated or invalid.
 pub fn read<T: DeserializeOwned>(input: &mut dyn Read) -> io::Result<Option<(T, Vec<u8>)>> {
     let mut length = [0; 4];
     if !is_filled(input, &mut length)? {

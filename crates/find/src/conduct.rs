@@ -21,7 +21,9 @@ use crate::{
 
 /// Returns the exit code.
 ///
-/// # Errors The first probe cannot run.
+/// # Errors
+///
+/// The first probe cannot run.
 pub fn conduct(
     wanted: &FindOptions,
     columns: console::Columns,

@@ -62,8 +62,9 @@ impl<'a> ProbeEnv<'a> {
         }
     }
 
+    /// # Errors
     ///
-    /// # Errors There is no record.
+    /// There is no record.
     pub fn probe(&self, number: usize, probe: &Probe) -> Result<ProbeOutcome, ProbeError> {
         let began_ns = clock::monotonic_ns();
         let name = format!("{:02}", number + 1);
@@ -176,7 +177,9 @@ impl<'a> ProbeEnv<'a> {
 
     /// Polls the service with little load.
     ///
-    /// # Errors It cannot be polled.
+    /// # Errors
+    ///
+    /// It cannot be polled.
     pub fn look(&self, number: usize, chance: usize) -> Result<PollResult, ProbeError> {
         let name = format!("{:02}-look-{}", number + 1, chance + 1);
         let least = match self.wanted.over {

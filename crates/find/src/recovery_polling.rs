@@ -21,7 +21,9 @@ pub enum PollOutcome {
 
 /// Until it answers, polls are used up, or the budget is spent.
 ///
-/// # Errors Those of a poll.
+/// # Errors
+///
+/// Those of a poll.
 pub fn until_back<E>(
     left_s: impl Fn() -> f64,
     mut ask: impl FnMut(usize) -> Result<PollResult, E>,

@@ -47,7 +47,9 @@ pub struct RunIndex {
 
 /// Returns the new name of a damaged index.
 ///
-/// # Errors The index cannot be written.
+/// # Errors
+///
+/// The index cannot be written.
 pub fn keep(run: &Run, summary: &Summary) -> Result<Option<PathBuf>, IndexError> {
     let Some((dir, runs)) = run
         .dir

@@ -15,7 +15,9 @@ pub struct Address {
 
 /// Without a scheme, http is assumed.
 ///
-/// # Errors Why it is invalid.
+/// # Errors
+///
+/// Why it is invalid.
 pub fn read(text: &str) -> Result<Address, String> {
     let text = text.split('#').next().unwrap_or_default().trim();
     let has_scheme = scheme(text).is_some();

@@ -51,8 +51,9 @@ impl fmt::Display for Unusable {
     }
 }
 
+/// # Errors
 ///
-/// # Errors Kubernetes would refuse it.
+/// Kubernetes would refuse it.
 pub fn render(wanted: &RenderOptions) -> Result<String, Unusable> {
     names::check(wanted).map_err(Unusable)?;
     let mut documents = vec![parts::claim(wanted)];

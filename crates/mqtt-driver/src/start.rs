@@ -43,7 +43,7 @@ impl Together {
         self.registered.fetch_add(1, Ordering::Release);
     }
 
-    /// A client's subscriptions were answered, or the server does not let it in.
+    /// Records that one client has settled: its subscriptions were answered, or it was rejected.
     pub fn settled(&self) {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }

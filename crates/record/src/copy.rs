@@ -137,7 +137,9 @@ impl Replica {
 
     /// Writes a piece and returns the content of a chunk.
     ///
-    /// # Errors It cannot be written, or no record was started.
+    /// # Errors
+    ///
+    /// It cannot be written, or no record was started.
     pub fn take(&mut self, piece: &RecordPiece) -> Result<Option<DecodedChunk>, RecordError> {
         let dir = self.dir.clone();
         let failed = |source| RecordError::NotWritable { path: dir, source };

@@ -75,28 +75,28 @@ pub enum EventKind {
 /// The first sample of an error under a label. Times are nanoseconds from the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FirstError {
-    /// Under which label.
+    /// Number of the label.
     pub label: LabelId,
     /// What went wrong, in the words under which it is counted.
     pub reason: String,
     /// What else is known.
     pub detail: String,
-    /// Of what was looked for in the answer, what is not as it has to be: `$.id is "7", expected "8"`.
+    /// What in the response is not as expected: `$.id is "7", expected "8"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<String>,
-    /// The beginning of the answer's body.
+    /// The beginning of the response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The status, when a head came.
+    /// The status, if a response head arrived.
     pub status: Option<u16>,
     /// When it should have started.
     pub intended_ns: u64,
-    /// When the worker turned to it.
+    /// When the worker took it up.
     #[serde(rename = "taken_up_ns")]
     pub started_ns: u64,
     /// When its first byte was written.
     pub first_write_ns: Option<u64>,
-    /// When the first byte of its answer was read.
+    /// When the first byte of its response was read.
     pub first_read_ns: Option<u64>,
     /// When it ended.
     pub done_ns: u64,

@@ -145,7 +145,9 @@ pub fn is_under_way(run: &Path) -> bool {
 
 /// By `last`, name, prefix of a name, or path.
 ///
-/// # Errors No such run, or several.
+/// # Errors
+///
+/// No such run, or several.
 pub fn find(runs: &Path, wanted: &str) -> Result<PathBuf, RecordError> {
     let is_run = |folder: &Path| folder.join("manifest.json").is_file();
     let named = runs.join(wanted);

@@ -77,13 +77,13 @@ pub struct Whole {
     pub criteria: Vec<String>,
 }
 
-/// Whether a run came to its end.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// It is running, or was killed.
     Running,
-    /// It came to its planned end.
+    /// It reached its planned end.
     Complete,
     /// A signal or a stop rule ended it earlier.
     Interrupted,
@@ -114,9 +114,9 @@ pub struct LoadFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
-    /// Arrivals come by the schedule, whatever the answers do.
+    /// Arrivals follow the schedule, independent of responses.
     Open,
-    /// So many virtual users, each waiting for its answers.
+    /// A number of virtual users, each waiting for its responses.
     Closed,
     /// One iteration.
     Once,

@@ -34,7 +34,9 @@ struct All {
 /// Copies parts into a new run's folder. They may be single parts, a run without its conductor, or
 /// nodes' folders. Of duplicates the more complete one is used.
 ///
-/// # Errors A line for each that does not belong; or nothing can be written.
+/// # Errors
+///
+/// A line for each that does not belong; or nothing can be written.
 pub fn merge(brought: &[PathBuf], place: &RunLocation) -> Result<Merged, Vec<String>> {
     let mut all = All::default();
     let mut wrong = Vec::new();

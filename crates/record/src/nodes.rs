@@ -18,25 +18,28 @@ use super::{IntervalRecord, Manifest, RunState};
 pub struct NodeRow {
     /// Its number, from 0.
     pub node: u64,
-    /// What its machine is called.
+    /// Name of its machine.
     pub name: String,
     /// `up`, `silent`, `lost`, `over`.
     pub state: NodeState,
-    /// Requests that it began: in the newest interval of a run that goes on, else in all of it, per second.
+    /// Requests issued per second: in the newest interval while the run continues, otherwise in the
+    /// whole run.
     pub rate: f64,
-    /// Requests that it began so far.
+    /// Requests issued so far.
     pub requests: u64,
-    /// Its busiest worker, as a share of a core, spinning left out.
+    /// The busiest worker's share of a core, without the time spent spinning.
     pub cpu: f64,
-    /// Lateness, the 99th percentile, by its own clock.
+    /// 99th percentile of lateness, by its own clock.
     pub lateness_p99_ns: Option<u64>,
-    /// Response time of what was answered, the 99th percentile.
+    /// 99th percentile of the response time of answered requests.
     pub response_p99_ns: Option<u64>,
-    /// Between which times its 95th percentile lies, with 95 % confidence; none where its requests do not tell.
+    /// 95 % interval of the 95th percentile of the response time. `None` if there are too few
+    /// requests.
     pub response_p95_within_ns: Option<(u64, u64)>,
-    /// Its monotonic clock less that of whoever conducts the run, in nanoseconds, as it was measured last; none of a run that is read.
+    /// Its monotonic clock minus the conductor's, in nanoseconds, as last measured. `None` for a
+    /// run that is read from a record.
     pub offset_ns: Option<i64>,
-    /// By how much that may be wrong.
+    /// Maximum error of `offset_ns`.
     pub offset_error_ns: u64,
 }
 
@@ -44,13 +47,13 @@ pub struct NodeRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeState {
-    /// It does.
+    /// It takes part.
     Up,
-    /// Nothing is heard of it, and it may go on until its lease ends.
+    /// The conductor receives nothing from it; it may continue until its lease expires.
     Silent,
     /// It was lost.
     Lost,
-    /// Its part is over.
+    /// It has finished its part.
     Over,
 }
 

@@ -19,8 +19,9 @@ pub(super) struct RunParts {
 }
 
 impl RunParts {
+    /// # Errors
     ///
-    /// # Errors One belongs to another run.
+    /// One belongs to another run.
     pub fn find(dir: &Path, whole: &Manifest) -> Result<RunParts, RecordError> {
         let mut parts = RunParts::default();
         for (number, path) in folders(dir) {

@@ -115,7 +115,9 @@ impl Run {
 
     /// Reads a run's folder, also of a killed run.
     ///
-    /// # Errors No readable manifest, or a newer version.
+    /// # Errors
+    ///
+    /// No readable manifest, or a newer version.
     pub fn open(dir: &Path) -> Result<Run, RecordError> {
         let manifest = manifest::read(dir)?;
         let parts = RunParts::find(dir, &manifest)?;
@@ -195,7 +197,9 @@ impl Run {
 
     /// Stores a front end's findings: sentences, and a document.
     ///
-    /// # Errors It cannot be written; the run still has them.
+    /// # Errors
+    ///
+    /// It cannot be written; the run still has them.
     pub fn tell_found(&mut self, sentences: &[String], document: &Value) -> io::Result<()> {
         let at_ns = self.totals.last_end_ns();
         let events: Vec<Event> = sentences

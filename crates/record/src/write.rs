@@ -41,7 +41,9 @@ pub struct Writer {
 impl Writer {
     /// Creates the folder and writes the start.
     ///
-    /// # Errors The folder cannot be written; see [`Writer::in_memory`].
+    /// # Errors
+    ///
+    /// The folder cannot be written; see [`Writer::in_memory`].
     pub fn create(
         place: &RunLocation,
         manifest: &Manifest,
@@ -57,7 +59,9 @@ impl Writer {
 
     /// A part in the folder of its run.
     ///
-    /// # Errors As [`Writer::create`], or the part exists.
+    /// # Errors
+    ///
+    /// As [`Writer::create`], or the part exists.
     pub fn create_part(
         run: &Path,
         (manifest, plan): (&Manifest, &Plan),

@@ -38,7 +38,9 @@ impl std::error::Error for NotWritten {}
 
 /// Writes `summary.json`, `series.json`, `report.html`, `report.md` and charts.
 ///
-/// # Errors The first file that cannot be written.
+/// # Errors
+///
+/// The first file that cannot be written.
 pub fn write(dir: &Path, page: &Page) -> Result<(), NotWritten> {
     replace(&dir.join(SUMMARY), json(&page.summary)?.as_bytes())?;
     let series = serde_json::to_string(&page.series).map_err(not_json)? + "\n";
@@ -82,7 +84,9 @@ pub fn write_found(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
 
 /// Replaces a search's `find.json` atomically during the search.
 ///
-/// # Errors The file cannot be written.
+/// # Errors
+///
+/// The file cannot be written.
 pub fn write_found_so_far(dir: &Path, found: &SearchResult) -> Result<(), NotWritten> {
     replace(&dir.join(FOUND), as_json(found)?.as_bytes())
 }

@@ -54,7 +54,9 @@ pub struct BlockingResponse {
 impl Base {
     /// Creates a server from `host` or `host:port`.
     ///
-    /// # Errors Fails if `authority` is invalid or TLS is not available.
+    /// # Errors
+    ///
+    /// Fails if `authority` is invalid or TLS is not available.
     pub fn new(is_secure: bool, authority: &str) -> Result<Base, String> {
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
@@ -84,7 +86,9 @@ impl Base {
 
     /// Splits an absolute URL, which may hold credentials, into its server and its path with query.
     ///
-    /// # Errors Says what is wrong with the URL.
+    /// # Errors
+    ///
+    /// Says what is wrong with the URL.
     pub fn of_url(url: &str) -> Result<(Base, String), String> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (authority, path) = match rest.find('/') {
@@ -121,7 +125,9 @@ impl Base {
 
     /// Sends the request and waits for the complete response.
     ///
-    /// # Errors Says why there is no response.
+    /// # Errors
+    ///
+    /// Says why there is no response.
     pub fn send(&self, request: &BlockingRequest<'_>) -> Result<BlockingResponse, String> {
         let whole = self.carry(request);
         whole.map_err(|why| {

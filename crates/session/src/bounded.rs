@@ -27,7 +27,9 @@ impl Deadline {
 
     /// The time left.
     ///
-    /// # Errors `TimedOut` if none is left.
+    /// # Errors
+    ///
+    /// `TimedOut` if none is left.
     pub fn left(&self) -> io::Result<Duration> {
         let at_ns = self.0.load(Ordering::Relaxed);
         match at_ns.saturating_sub(clock::monotonic_ns()) {
@@ -108,7 +110,9 @@ fn resolve(host: &str, port: u16, left: Duration) -> io::Result<Vec<SocketAddr>>
 
 /// Connects to a host before the deadline.
 ///
-/// # Errors One line about the last address that was tried.
+/// # Errors
+///
+/// One line about the last address that was tried.
 pub(crate) fn connect(
     host: &str,
     port: u16,

@@ -30,7 +30,9 @@ pub struct ChildExit {
 
 /// Runs a command to its end and forwards signals to it.
 ///
-/// # Errors Fails if the command cannot be started or waited for.
+/// # Errors
+///
+/// Fails if the command cannot be started or waited for.
 pub fn run(command: &mut Command) -> io::Result<ChildExit> {
     run_with(command, |_| {})
 }
@@ -47,7 +49,9 @@ pub struct Printed {
 /// Runs this binary with its output in files. The closure `say` adds the arguments. Without a file
 /// for errors they go to our standard error.
 ///
-/// # Errors One line, if a file cannot be written or the binary cannot be started.
+/// # Errors
+///
+/// One line, if a file cannot be written or the binary cannot be started.
 pub fn own(
     out: &Path,
     errors: Option<&Path>,
@@ -90,7 +94,9 @@ fn no_room(background: &Path) -> Option<String> {
 
 /// Like [`run`], and calls `look` many times a second.
 ///
-/// # Errors As [`run`].
+/// # Errors
+///
+/// As [`run`].
 pub fn run_with(command: &mut Command, look: impl FnMut(&Child)) -> io::Result<ChildExit> {
     // Signals from the terminal reach the child through this process, once.
     command.process_group(0);

@@ -34,7 +34,9 @@ enum Format {
 impl Exports {
     /// Parses the flags.
     ///
-    /// # Errors A line about the first invalid one.
+    /// # Errors
+    ///
+    /// A line about the first invalid one.
     pub fn read<'a>(
         name: &str,
         wanted: impl IntoIterator<Item = &'a str>,
@@ -51,7 +53,9 @@ impl Exports {
     /// Parses `LOADLINE_EXPORT`, separated by commas. For front ends that have only the original
     /// tool's flags.
     ///
-    /// # Errors As [`Exports::read`].
+    /// # Errors
+    ///
+    /// As [`Exports::read`].
     pub fn from_environment() -> Result<Exports, String> {
         let text = std::env::var("LOADLINE_EXPORT").unwrap_or_default();
         let wanted = text
@@ -110,7 +114,9 @@ impl Exports {
 
     /// Checks before the run that the files can be written.
     ///
-    /// # Errors A line about the first that cannot.
+    /// # Errors
+    ///
+    /// A line about the first that cannot.
     pub fn can_be_written(&self) -> Result<(), String> {
         self.files
             .iter()
@@ -133,7 +139,9 @@ impl Exports {
 
 /// Checks that a file can be written, without creating or changing it.
 ///
-/// # Errors One line.
+/// # Errors
+///
+/// One line.
 pub fn can_be_written(path: &Path) -> Result<(), String> {
     let tried = match path.metadata() {
         Ok(known) if known.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),

@@ -19,7 +19,9 @@ pub trait FrontEnd: Sync {
     fn reader(&self) -> &'static dyn TestFileReader;
     /// Hooks for requests and responses of a plan from this front end. `None` if it has none.
     ///
-    /// # Errors One line, if the plan lacks this front end's data.
+    /// # Errors
+    ///
+    /// One line, if the plan lacks this front end's data.
     fn hooks(&self, _plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
         Ok(None)
     }
@@ -47,7 +49,9 @@ pub trait ScriptLoader: Sync {
     fn runs(&self, what: &str) -> bool;
     /// Returns the plan and the script, which has not started.
     ///
-    /// # Errors One line about invalid options.
+    /// # Errors
+    ///
+    /// One line about invalid options.
     fn read(&self, asked: &RunOptions<'_>) -> Result<(Plan, Box<dyn ScriptRun>), String>;
 }
 
@@ -87,7 +91,9 @@ pub trait ExternalTool: Sync {
     /// Has the tool run the program with additional environment variables. Returns the exit code,
     /// unless the tool replaced this process.
     ///
-    /// # Errors One line about invalid options, or why the tool cannot be run.
+    /// # Errors
+    ///
+    /// One line about invalid options, or why the tool cannot be run.
     fn run(&self, asked: &RunOptions<'_>, variables: &[(&str, String)]) -> Result<u8, String>;
 }
 
@@ -95,7 +101,9 @@ pub trait ExternalTool: Sync {
 pub trait ScriptRun {
     /// Initializes the script and adds its settings to the run's options.
     ///
-    /// # Errors One line, and the exit code.
+    /// # Errors
+    ///
+    /// One line, and the exit code.
     fn ready(
         &mut self,
         plan: &Plan,

@@ -26,7 +26,9 @@ pub enum Hosts {
 impl Hosts {
     /// The rule for the engine.
     ///
-    /// # Errors A line for each invalid host or host outside the fixed list.
+    /// # Errors
+    ///
+    /// A line for each invalid host or host outside the fixed list.
     pub fn allow(&self, plan: &Plan) -> Result<Allow, Vec<Problem>> {
         match self {
             Hosts::Native(flags) => native(flags, plan),

@@ -10,7 +10,9 @@ pub fn environment() -> Vec<(String, String)> {
 
 /// The seed for front ends: `LOADLINE_SEED`, or a random one.
 ///
-/// # Errors One line, if it is not a number.
+/// # Errors
+///
+/// One line, if it is not a number.
 pub fn seed_beside_a_door() -> Result<u64, &'static str> {
     match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
         Err(_) => Ok(random_seed()),

@@ -68,7 +68,9 @@ pub fn bare(lab: &str) -> &str {
 
 /// Replaces `lab:N/path` in the plan's server metrics with the URL of the lab's listener N.
 ///
-/// # Errors A line for each listener that does not exist.
+/// # Errors
+///
+/// A line for each listener that does not exist.
 pub fn resolve(plan: &mut Plan, listeners: &[String]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     for source in &mut plan.server {
@@ -107,7 +109,9 @@ fn no_listener(source: &MetricSource, listener: usize, there_are: usize) -> Prob
 impl LabProcess {
     /// Starts the lab for a target `NAME?option=value&…`.
     ///
-    /// # Errors One line that says why it did not start.
+    /// # Errors
+    ///
+    /// One line that says why it did not start.
     pub fn start(target: &str) -> Result<LabProcess, NotStarted> {
         let (name, options) = target.split_once('?').unwrap_or((target, ""));
         let program = std::env::current_exe()

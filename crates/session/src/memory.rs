@@ -4,7 +4,9 @@ use plan::{Load, Plan, Problem, Share};
 
 /// The limit, in bytes.
 ///
-/// # Errors One line, if the flag is not a size.
+/// # Errors
+///
+/// One line, if the flag is not a size.
 pub fn budget(flag: Option<&str>) -> Result<u64, String> {
     match flag {
         Some(text) => size(text).ok_or_else(|| {

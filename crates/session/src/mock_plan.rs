@@ -31,14 +31,18 @@ pub struct Served {
 
 /// Names of the mocks in a plan's file, empty if none. Does not read recorded runs.
 ///
-/// # Errors A line for each problem.
+/// # Errors
+///
+/// A line for each problem.
 pub fn names(file: &Path) -> Result<Vec<String>, Vec<String>> {
     mocks::names(&read(file)).map_err(lines)
 }
 
 /// Loads the mocks of a plan's file, with times from runs in this folder of records.
 ///
-/// # Errors A line for each problem.
+/// # Errors
+///
+/// A line for each problem.
 pub fn load(file: &Path, runs: Option<&Path>) -> Result<Served, Vec<String>> {
     let runs = run::folder(runs.map(Path::to_owned));
     let notes = RefCell::new(Vec::new());

@@ -51,7 +51,9 @@ pub fn places(mocks: Option<&MockProcess>) -> &[(String, String)] {
 impl MockProcess {
     /// Starts the mocks of this plan. Latencies may come from runs in this folder of records.
     ///
-    /// # Errors One line that says why they did not start.
+    /// # Errors
+    ///
+    /// One line that says why they did not start.
     pub fn start(
         plan: &Path,
         runs: Option<&Path>,
@@ -143,7 +145,9 @@ pub fn redirect(target: &str, addresses: &[(String, String)]) -> String {
 
 /// Tells all mocks that the load begins now, which resets timelines and figures.
 ///
-/// # Errors A line about a mock that does not answer.
+/// # Errors
+///
+/// A line about a mock that does not answer.
 pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
     addresses
         .iter()
@@ -152,7 +156,9 @@ pub fn begin(addresses: &[(String, String)]) -> Result<(), String> {
 
 /// Figures of each mock since the load began.
 ///
-/// # Errors A line about a mock that does not answer.
+/// # Errors
+///
+/// A line about a mock that does not answer.
 pub fn parse_addresses(addresses: &[(String, String)]) -> Result<Vec<Value>, String> {
     addresses
         .iter()

@@ -7,7 +7,9 @@ const TAGS: &str = "LOADLINE_TAGS";
 
 /// Sets the run's name from the environment, unless a flag set it, and adds its tags.
 ///
-/// # Errors A line about the first invalid tag.
+/// # Errors
+///
+/// A line about the first invalid tag.
 pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Problem>> {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let name = flag.map(str::to_owned).or_else(|| variable(NAME));
@@ -21,7 +23,9 @@ pub fn apply_env_names(plan: &mut Plan, flag: Option<&str>) -> Result<(), Vec<Pr
 
 /// Adds tags to a run.
 ///
-/// # Errors A line about the first invalid tag.
+/// # Errors
+///
+/// A line about the first invalid tag.
 pub fn tag<'a>(plan: &mut Plan, tags: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
     for tag in tags {
         if !is_tag(tag) {

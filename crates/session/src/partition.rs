@@ -38,7 +38,9 @@ pub struct PartitionedRun {
 
 /// Validates a run of this many other processes.
 ///
-/// # Errors Everything that prevents the run.
+/// # Errors
+///
+/// Everything that prevents the run.
 pub fn divide(job: Job, processes: u64, voice: &SharedVoice) -> Result<PartitionedRun, RunRefused> {
     let ready = prepare_as(job, Some(processes.max(1)), voice)?;
     Ok(PartitionedRun {
@@ -71,7 +73,9 @@ enum LiveViewState {
 impl PartitionedRun {
     /// Runs `setup`.
     ///
-    /// # Errors Why there is no run.
+    /// # Errors
+    ///
+    /// Why there is no run.
     pub fn before(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), StartError> {
         if self.ready.job.plan.before.is_some() {
             self.ready.job.plan.inherited = setup_teardown::before(&self.ready, observer)?;
@@ -115,7 +119,9 @@ impl PartitionedRun {
 
     /// Runs `setup` and creates the record. The load starts `lead_ns` from then.
     ///
-    /// # Errors Why there is no run; without a folder parts cannot be merged.
+    /// # Errors
+    ///
+    /// Why there is no run; without a folder parts cannot be merged.
     pub fn begin(mut self, lead_ns: u64) -> Result<Coordinator, StartError> {
         self.before(None)?;
         self.begin_at(Zero::in_ns(lead_ns))
@@ -123,7 +129,9 @@ impl PartitionedRun {
 
     /// Creates the record of a load that starts at this moment.
     ///
-    /// # Errors As [`PartitionedRun::begin`].
+    /// # Errors
+    ///
+    /// As [`PartitionedRun::begin`].
     pub fn begin_at(self, zero: Zero) -> Result<Coordinator, StartError> {
         let mut part = self.part(RunStart::at(zero.wall_ns, zero.monotonic_ns));
         let (job, voice) = (self.ready.job, self.ready.voice);
@@ -322,14 +330,18 @@ impl Coordinator {
     /// Closes the record and reads the parts, whose processes have ended. The record of a killed
     /// process is marked as cut off.
     ///
-    /// # Errors Fails if a folder is not a part of this run.
+    /// # Errors
+    ///
+    /// Fails if a folder is not a part of this run.
     pub fn ended(self) -> Result<FinishedRun, RecordError> {
         self.finish_with_error(None)
     }
 
     /// Finishes a run whose parts are incomplete, with this error.
     ///
-    /// # Errors As [`Coordinator::ended`].
+    /// # Errors
+    ///
+    /// As [`Coordinator::ended`].
     pub fn finish_with_error(
         mut self,
         trouble: Option<String>,

@@ -139,7 +139,9 @@ pub struct Ready {
 
 /// Validates a run.
 ///
-/// # Errors Everything that prevents the run.
+/// # Errors
+///
+/// Everything that prevents the run.
 pub fn prepare(job: Job, voice: &SharedVoice) -> Result<Ready, RunRefused> {
     prepare_as(job, None, voice)
 }
@@ -365,7 +367,9 @@ fn descriptors(plan: &Plan, share: Share) -> Result<(), Problem> {
 
 /// Checks that there are enough descriptors for these connections.
 ///
-/// # Errors One line with the number needed and how to raise the limit.
+/// # Errors
+///
+/// One line with the number needed and how to raise the limit.
 pub fn descriptors_for(connections: u64) -> Result<(), Problem> {
     let Some(has) = engine::raise_descriptors() else {
         return Ok(());

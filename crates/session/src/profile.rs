@@ -26,7 +26,9 @@ pub struct MachineCheck {
 
 /// The plan's profile, with checks of this machine.
 ///
-/// # Errors Everything that prevents the run.
+/// # Errors
+///
+/// Everything that prevents the run.
 pub fn profile(
     plan: &Plan,
     seed: u64,

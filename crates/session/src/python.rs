@@ -15,7 +15,9 @@ const NO_PACKAGE: i32 = 7;
 
 /// The Python that has the package; `how` says how to install it.
 ///
-/// # Errors One line that says why there is none.
+/// # Errors
+///
+/// One line that says why there is none.
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)

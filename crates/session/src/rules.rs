@@ -14,7 +14,9 @@ const EXCERPTS: &str = "LOADLINE_EXCERPTS";
 
 /// The environment's stop rules.
 ///
-/// # Errors A line for each invalid rule.
+/// # Errors
+///
+/// A line for each invalid rule.
 pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
     read(&variable(STOP), |rule| {
         parse_stop(rule).map_err(|error| error.describe(STOP, rule))
@@ -23,7 +25,9 @@ pub fn stop() -> Result<Vec<StopRule>, Vec<Problem>> {
 
 /// Parses the criteria in a variable.
 ///
-/// # Errors A line for each invalid criterion.
+/// # Errors
+///
+/// A line for each invalid criterion.
 pub fn criteria(text: &str) -> Result<Vec<Criterion>, Vec<Problem>> {
     read(text, |text| {
         parse_criterion(text).map_err(|error| error.describe(CHECK, text))
@@ -38,7 +42,9 @@ pub fn checks() -> String {
 
 /// Adds the environment's stop rules to the plan.
 ///
-/// # Errors A line for each invalid rule, and if the process sees only a part of the run.
+/// # Errors
+///
+/// A line for each invalid rule, and if the process sees only a part of the run.
 pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Vec<Problem>> {
     plan.stop.extend(stop()?);
     if is_divided && !plan.stop.is_empty() {
@@ -51,7 +57,9 @@ pub(crate) fn apply_env_stop(plan: &mut Plan, is_divided: bool) -> Result<(), Ve
 
 /// Adds the environment's criteria to the plan, without duplicates.
 ///
-/// # Errors A line for each invalid criterion.
+/// # Errors
+///
+/// A line for each invalid criterion.
 pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     for criterion in criteria(&checks())? {
         if !plan
@@ -68,7 +76,9 @@ pub(crate) fn apply_env_check(plan: &mut Plan) -> Result<(), Vec<Problem>> {
 /// Omits response excerpts from the record if the environment says so, and notes that in the
 /// record.
 ///
-/// # Errors A line for any other value of the variable.
+/// # Errors
+///
+/// A line for any other value of the variable.
 pub(crate) fn apply_env_excerpts(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     plan.without_excerpts |=
         is_off(&variable(EXCERPTS)).map_err(|why| vec![Problem::anywhere(why)])?;

@@ -39,14 +39,18 @@ impl Ready {
 
     /// Runs `setup` and the load.
     ///
-    /// # Errors Why there was no load.
+    /// # Errors
+    ///
+    /// Why there was no load.
     pub fn run(self, observer: &mut dyn Observer) -> Result<FinishedRun, StartError> {
         self.run_with(observer, &RecentIntervals::default())
     }
 
     /// Like [`Ready::run`], with access to the newest intervals.
     ///
-    /// # Errors As [`Ready::run`].
+    /// # Errors
+    ///
+    /// As [`Ready::run`].
     pub fn run_with(
         mut self,
         observer: &mut dyn Observer,

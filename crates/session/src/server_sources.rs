@@ -9,7 +9,9 @@ const ENVIRONMENT: &str = "LOADLINE_SERVER";
 
 /// Adds the environment's sources to the plan and marks their passwords as secret.
 ///
-/// # Errors A line for each invalid source.
+/// # Errors
+///
+/// A line for each invalid source.
 pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     let text = std::env::var(ENVIRONMENT).unwrap_or_default();
     let mut problems = Vec::new();

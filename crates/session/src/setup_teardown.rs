@@ -24,7 +24,9 @@ const LEAD_NS: u64 = 5_000_000;
 
 /// Runs `setup` and returns its variables.
 ///
-/// # Errors What ended it early.
+/// # Errors
+///
+/// What ended it early.
 pub(crate) fn before(
     ready: &Ready,
     observer: Option<&mut dyn Observer>,

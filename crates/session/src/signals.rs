@@ -55,7 +55,9 @@ fn listeners() -> MutexGuard<'static, Listeners> {
 /// Sends SIGINT, SIGTERM and SIGHUP to this stop handle. `kept` is printed if the process exits
 /// immediately.
 ///
-/// # Errors Fails if the handlers cannot be installed.
+/// # Errors
+///
+/// Fails if the handlers cannot be installed.
 pub fn hear(stop: &StopHandle, kept: String, voice: &SharedVoice) -> std::io::Result<SignalGuard> {
     let mut listeners = listeners();
     if !listeners.catching {

@@ -10,23 +10,23 @@ use record::Run;
 /// A percentile with its 95 % interval. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
-    /// Of what: the label as renderings show it.
+    /// The label, as reports show it.
     pub of: String,
     /// Which time: response, service or iteration.
     pub time: String,
     /// Which percentile, for example p99.
     pub percentile: String,
-    /// The measured one.
+    /// The measured value.
     pub ns: u64,
-    /// The lower bound.
+    /// Lower bound of the interval.
     pub low_ns: u64,
-    /// The upper bound; none when the samples are too few to have one.
+    /// Upper bound of the interval. `None` if there are too few samples for one.
     pub high_ns: Option<u64>,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// So many independent samples would tell as much.
+    /// Number of independent samples that would be as informative.
     pub effective: f64,
-    /// Less than a minute was measured: how far samples hang together is a rough guess.
+    /// Whether less than a minute was measured: the correlation of samples is then a rough guess.
     pub rough: bool,
 }
 

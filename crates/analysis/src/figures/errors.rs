@@ -12,23 +12,23 @@ use record::{EventKind, FirstError, LabelTotals, Run};
 /// One cause of errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorRow {
-    /// In words.
+    /// The cause in words.
     pub reason: String,
-    /// `failed` (an answer came), or the class of the missing answer.
+    /// `failed` (a response came), or the class of the missing response.
     pub class: String,
-    /// How often.
+    /// Number of errors.
     pub count: u64,
-    /// Their share of all requests that ended; none of nothing.
+    /// Share of all requests that ended. `None` if none ended.
     #[serde(default)]
     pub share: Option<f64>,
-    /// Under which labels, in numbers.
+    /// Numbers of the labels under which it occurred.
     pub labels: Vec<LabelId>,
-    /// The same label by label: how often, and the first of each.
+    /// Count and first sample under each label.
     #[serde(default)]
     pub by_label: Vec<UnderLabel>,
-    /// The first of all.
+    /// The first sample.
     pub first: Option<FirstError>,
-    /// The end of the last interval in which it came, in nanoseconds from the start.
+    /// End of the last interval in which it occurred, in nanoseconds from the start.
     #[serde(default)]
     pub last_ns: Option<u64>,
 }
@@ -36,11 +36,11 @@ pub struct ErrorRow {
 /// A cause of errors under one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnderLabel {
-    /// Which.
+    /// The label's number.
     pub label: LabelId,
-    /// How often.
+    /// Number of errors.
     pub count: u64,
-    /// The first of all.
+    /// The first sample under this label.
     pub first: Option<FirstError>,
 }
 

@@ -12,33 +12,34 @@ use record::Run;
 
 use super::loss;
 
-/// planned = started + skipped + unsent + unknown; started = completed + failed + abandoned (+ in flight).
+/// planned = started + skipped + unsent + unknown;
+/// started = completed + failed + abandoned (+ in flight).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalLedger {
-    /// Arrivals planned; none in a closed loop.
+    /// Planned arrivals. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// `planned` counts what was due until the run ended, because it ended early.
+    /// Whether `planned` counts only what was due until the run ended, because it ended early.
     pub until_stop: bool,
     /// Arrivals (in a closed loop: iterations) that were started.
     pub started: u64,
     /// Turned away by the plan's cap.
     pub skipped: u64,
-    /// Planned, and neither started nor skipped; none in a closed loop.
+    /// Planned, but neither started, skipped nor unknown. `None` in a closed loop.
     pub unsent: Option<u64>,
-    /// Of a process that was lost: due between the end of its record and the moment behind which it certainly sent nothing. Nobody
-    /// knows whether they were sent.
+    /// Arrivals of a lost process, due after its record ended and before its lease expired. It is
+    /// not known whether they were sent.
     #[serde(default, skip_serializing_if = "is_none")]
     pub unknown: u64,
-    /// Iterations that came to their end.
+    /// Iterations that completed.
     pub completed: u64,
-    /// Of them, those that ended where the plan has some leave.
+    /// Completed iterations that ended at a `leave` of the plan.
     #[serde(default, skip_serializing_if = "is_none")]
     pub left: u64,
     /// Iterations ended by an error.
     pub failed: u64,
-    /// Iterations still running when the run ended.
+    /// Iterations in flight when the run ended.
     pub abandoned: u64,
-    /// Iterations still running where the record of a killed run, or process, ends; otherwise 0.
+    /// Iterations in flight where the record of a killed run or process ends; otherwise 0.
     pub under_way: u64,
     /// Whether both equations hold.
     pub adds_up: bool,
@@ -52,21 +53,21 @@ fn is_none(count: &u64) -> bool {
 /// issued = ok + failed + none (+ in flight).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
-    /// Requests that a worker turned to.
+    /// Requests that a worker took up.
     pub issued: u64,
-    /// Answered as they should be.
+    /// Answered as expected.
     pub ok: u64,
-    /// Answered, and refused by status, check or capture.
+    /// Answered, but status, a check or a capture is wrong.
     pub failed: u64,
-    /// Without a complete answer.
+    /// Without a complete response.
     #[serde(rename = "none")]
     pub unanswered: u64,
-    /// The same by class.
+    /// Requests without a complete response, by class.
     #[serde(rename = "none_by_class")]
     pub unanswered_by_class: BTreeMap<String, u64>,
     /// Redirect hops, not counted as requests.
     pub redirects: u64,
-    /// Requests still running where the record of a killed run, or process, ends; otherwise 0.
+    /// Requests in flight where the record of a killed run or process ends; otherwise 0.
     pub under_way: u64,
     /// Whether the equation holds.
     pub adds_up: bool,

@@ -7,28 +7,30 @@ use serde::{Deserialize, Serialize};
 
 use super::load_end_ns;
 
-/// A process that was lost while the run went on.
+/// A process that was lost during the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Loss {
-    /// Which process, by number.
+    /// Number of the process.
     pub node: u64,
-    /// What it is called; empty where it has no name.
+    /// Name of the process; empty if it has none.
     #[serde(default)]
     pub name: String,
-    /// Where its record ended, in nanoseconds from the start: criteria leave out what came from here on ...
+    /// Where its record ended, in nanoseconds from the start. Criteria leave out `from_ns` to
+    /// `to_ns`.
     pub from_ns: u64,
-    /// ... up to here: others had taken over what was its, or the load was over.
+    /// When other processes had taken over its share; otherwise the end of the load.
     pub to_ns: u64,
-    /// From when on others sent what was its; none: nobody did.
+    /// When other processes took over its share. `None` if none did.
     pub taken_over_from_ns: Option<u64>,
-    /// Who, by number.
+    /// Numbers of the processes that took over.
     #[serde(default)]
     pub by: Vec<u64>,
-    /// Of its arrivals those that were due behind the end of its lease, and nobody sent.
+    /// Its arrivals that were due after its lease expired and that no process sent.
     pub unsent: u64,
-    /// Those that were due between the end of its record and that of its lease: nobody knows whether it sent them.
+    /// Its arrivals that were due after its record ended and before its lease expired. It is not
+    /// known whether it sent them.
     pub unknown: u64,
-    /// All that in words.
+    /// The loss in words.
     pub text: String,
 }
 

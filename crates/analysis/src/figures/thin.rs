@@ -11,24 +11,24 @@ use super::{Figure, Sampled};
 /// A sample that probably holds nothing at or above a percentile gives no value.
 const CANNOT_HOLD: f64 = 0.5;
 
-/// A percentile of few samples with its 95 % interval. Where neither `ns` nor `at_least_ns` is set its rank falls among requests
-/// without an answer.
+/// A percentile of few samples with its 95 % interval. If neither `ns` nor `at_least_ns` is set,
+/// its rank falls among unanswered requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Thin {
-    /// Its place in the sample, in nanoseconds.
+    /// The sample's percentile, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// At least so much: the sample is too small to hold it, and this is its largest value; or the rank falls among requests that
-    /// were given up for taking too long.
+    /// A lower limit: the largest value of a sample that is too small to contain the percentile, or
+    /// the rank falls among requests that were given up for taking too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
-    /// The lower bound; none when the samples are too few to have one.
+    /// Lower bound of the interval. `None` if there are too few samples for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_ns: Option<u64>,
-    /// The upper bound; none when the samples are too few to have one.
+    /// Upper bound of the interval. `None` if there are too few samples for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_ns: Option<u64>,
-    /// The largest value of the sample, where there is no upper bound and that is known.
+    /// Largest value of the sample, if it is known and there is no upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_ns: Option<u64>,
 }

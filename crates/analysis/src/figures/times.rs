@@ -18,27 +18,29 @@ use record::{LabelTotals, units};
 /// Percentiles with fewer samples beyond them may be chance: they are marked and not judged.
 pub const ENOUGH_BEYOND: u64 = 10;
 
-/// One figure of a distribution in which some values are unknown: exactly one of the first three is set, or `too_few`, or `not_given`.
+/// A figure of a distribution in which some values are unknown. Exactly one of the first three
+/// fields is set, or `too_few`, or `not_given`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// Nanoseconds.
+    /// The value in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<u64>,
-    /// At least so many nanoseconds: the rank falls among requests that were given up for taking too long, or when the run ended.
+    /// A lower limit in nanoseconds: the rank falls among requests that were given up for taking
+    /// too long, or when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
-    /// The rank falls among requests without an answer, of which nothing is known.
+    /// Whether the rank falls among unanswered requests whose time is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_answer: bool,
-    /// So many samples rank above this one.
+    /// Number of samples that rank higher.
     pub beyond: u64,
-    /// Fewer than ten samples lie beyond it: it may be chance, and is no figure to go by.
+    /// Whether fewer than ten samples rank higher: the figure may be chance and decides nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
-    /// What is known of one with too few samples beyond it.
+    /// What is known of the figure if `too_few`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thin: Option<Thin>,
-    /// The tool that measured did not give it; only of imported runs.
+    /// Whether the measuring tool did not report it. Only for imported runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_given: bool,
 }
@@ -91,11 +93,11 @@ impl std::fmt::Display for Figure {
 pub struct Stats {
     /// Samples, answered or not.
     pub count: u64,
-    /// Those without a complete answer.
+    /// Samples without a complete response.
     pub unanswered: u64,
-    /// Mean of the answered ones, in nanoseconds.
+    /// Mean of the answered samples, in nanoseconds.
     pub mean_ns: Option<f64>,
-    /// Least of the answered ones.
+    /// Smallest of the answered samples, in nanoseconds.
     pub min_ns: Option<u64>,
     /// 50th percentile.
     pub p50: Figure,
@@ -107,7 +109,7 @@ pub struct Stats {
     pub p99: Figure,
     /// 99.9th percentile.
     pub p999: Figure,
-    /// The largest.
+    /// The maximum.
     pub max: Figure,
 }
 

@@ -27,11 +27,12 @@ const BUSY: f64 = 0.8;
 /// Which resources reached their limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saturation {
-    /// In the order in which they did.
+    /// Resources that reached their limits, earliest first.
     pub reached: Vec<Reached>,
-    /// The first of them, by its place in the list; none: nothing reached its limit, or nobody can tell which was first.
+    /// Index in `reached` of the first one. `None` if nothing reached its limit, or if it is
+    /// unknown which was first.
     pub first: Option<usize>,
-    /// The same in words.
+    /// The result in words.
     pub sentence: String,
     /// Resources whose limits are known.
     pub watched: Vec<String>,
@@ -40,27 +41,27 @@ pub struct Saturation {
 /// A resource that reached its limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reached {
-    /// What it is.
+    /// Name of the resource.
     pub resource: String,
-    /// Who measured it.
+    /// Source of the metric.
     pub source: String,
     /// The metric that shows it.
     pub metric: String,
     /// Its limit, in words.
     pub limit: String,
-    /// How many instances reached it.
+    /// Number of instances that reached the limit.
     pub instances: usize,
-    /// Of how many.
+    /// Number of all instances.
     pub of: usize,
-    /// When the first of them did, in nanoseconds from the start of the test.
+    /// When the first instance reached it, in nanoseconds from the start of the test.
     pub at_ns: u64,
-    /// For how long it stayed so.
+    /// How long it stayed at the limit, in nanoseconds.
     pub held_ns: u64,
-    /// Requests per second at that moment; none where nothing was sent.
+    /// Requests issued per second at that moment. `None` if nothing was sent.
     pub issued_per_second: Option<f64>,
-    /// Why, where figures show it.
+    /// Why it was reached, if figures show it.
     pub cause: Option<String>,
-    /// Who holds it, where figures show it.
+    /// What holds the resource, if figures show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
 }

@@ -24,42 +24,46 @@ pub use backlog::of_phase;
 use points::{FigureSeries, SegmentPoints};
 use stretch::Segment;
 
-/// How the service did under a load that stayed the same.
+/// How the service behaved under constant load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
-    /// How it did.
+    /// How the service behaved.
     pub behaviour: Behaviour,
-    /// The same in a sentence.
+    /// The result in a sentence.
     pub sentence: String,
-    /// The phase that was looked at, an index into `phases`; none where the load has none, or nothing was looked at.
+    /// The examined phase, as an index into `phases`. `None` if the load has no phases, or nothing
+    /// was examined.
     pub phase: Option<usize>,
-    /// Where the stretch of constant load begins, in nanoseconds from the start of the test.
+    /// Start of the constant load, in nanoseconds from the start of the test.
     pub from_ns: u64,
-    /// Where it ends.
+    /// End of the constant load, in nanoseconds from the start of the test.
     pub to_ns: u64,
-    /// From when on it was steady: the end of the warm-up, or the start of the stretch. None: it was not, or that cannot be said.
+    /// When the steady state began: at the end of the warm-up, or at `from_ns`. `None` if there was
+    /// none, or if that is unknown.
     pub settled_ns: Option<u64>,
-    /// The headline time of what ended from then on.
+    /// Headline time of everything that ended from then on.
     pub stats: Option<Stats>,
-    /// The figure that changed: `p50` or `p99` of the headline time, `errors`, `in_flight`; none where none did.
+    /// The figure that changed: `p50` or `p99` of the headline time, `errors` or `in_flight`.
+    /// `None` if none did.
     pub figure: Option<String>,
     /// When it changed from one level to another.
     pub at_ns: Option<u64>,
-    /// Of a time that changed: what it was before.
+    /// The time before the change, in nanoseconds. Only if a time changed.
     pub before_ns: Option<u64>,
-    /// What it was after that.
+    /// The time after the change, in nanoseconds.
     pub after_ns: Option<u64>,
-    /// Of a share that changed: what it was before.
+    /// The share before the change. Only if a share changed.
     pub before_share: Option<f64>,
-    /// What it was after that.
+    /// The share after the change.
     pub after_share: Option<f64>,
-    /// By how much what rises or falls changed in a minute: a time by a share of itself, errors by a share of all requests.
+    /// Change per minute of a figure that drifts: for a time as a share of itself, for errors as a
+    /// share of all requests.
     pub change_per_minute: Option<f64>,
-    /// Of an overload: requests that came, per second.
+    /// Overload only: requests that arrived, per second.
     pub came_per_second: Option<f64>,
-    /// Those that were answered, rightly or wrongly.
+    /// Overload only: requests answered (ok or failed), per second.
     pub answered_per_second: Option<f64>,
-    /// By how much more requests were waiting with every second.
+    /// Overload only: growth of the backlog, in requests per second.
     pub grows_per_second: Option<f64>,
 }
 
@@ -74,21 +78,21 @@ impl Steady {
     }
 }
 
-/// How it did.
+/// Behaviour of a service under constant load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Behaviour {
-    /// Behind the warm-up nothing changed any more.
+    /// After the warm-up, no figure changed.
     Steady,
-    /// Answers became faster to the end.
+    /// Responses became faster until the end.
     WarmingUp,
-    /// A figure rose or fell to the end.
+    /// A figure rose or fell until the end.
     Drifting,
     /// A figure changed from one level to another.
     Shifting,
-    /// More arrived than was answered: there is no steady state.
+    /// More requests arrived than were answered: there is no steady state.
     Overload,
-    /// The load never stayed the same, or not for long enough, or too little ended.
+    /// The load was never constant, or not for long enough, or too few requests ended.
     Unknown,
 }
 
@@ -123,7 +127,9 @@ pub fn detect(run: &Run, moments: &[Moment<'_>]) -> Option<Steady> {
 
 /// Whether a run with this load can have a steady state.
 ///
-/// # Errors Why not.
+/// # Errors
+///
+/// Why not.
 pub(crate) fn possible(run: &Run) -> Result<(), String> {
     if run.manifest.load.by.is_some() {
         return Ok(());
@@ -133,7 +139,9 @@ pub(crate) fn possible(run: &Run) -> Result<(), String> {
 
 /// Start and end of the steady state.
 ///
-/// # Errors Why there is none.
+/// # Errors
+///
+/// Why there is none.
 pub(crate) fn window(run: &Run) -> Result<(u64, u64), String> {
     window_of(detect(run, &moments::collect(run)).as_ref())
 }

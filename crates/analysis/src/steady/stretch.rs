@@ -13,7 +13,9 @@ pub(super) struct Segment {
 
 /// The last one of equal length.
 ///
-/// # Errors Why there is none.
+/// # Errors
+///
+/// Why there is none.
 pub(super) fn find(run: &Run, moments: &[Moment<'_>]) -> Result<Segment, String> {
     let load = &run.manifest.load;
     if load.by.is_some() {

@@ -8,7 +8,9 @@ const OWN: [&str; 4] = ["exit_code", "in_flight", "users", "connections_opened"]
 
 /// Serializes a summary.
 ///
-/// # Errors Fails only on a serializer error.
+/// # Errors
+///
+/// Fails only on a serializer error.
 pub fn json(summary: &Summary) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::to_value(summary)?;
     if summary.run.imported_from.is_none() {

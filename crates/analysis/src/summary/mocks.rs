@@ -13,53 +13,54 @@ const TOLD: [(&str, u64); 4] = [("mean", 1), ("p50", 20), ("p95", 200), ("p99", 
 /// A route of a mock that was called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MockRow {
-    /// The mock.
+    /// Name of the mock.
     pub mock: String,
     /// The route.
     pub route: String,
-    /// Requests that came.
+    /// Requests received.
     pub received: u64,
-    /// Answers by status.
+    /// Responses by status.
     pub codes: BTreeMap<u16, u64>,
-    /// Connections that it reset instead.
+    /// Requests answered by a connection reset.
     pub resets: u64,
     /// Requests that it never answered.
     pub silent: u64,
-    /// The recorded requests that its times are taken from, if they are.
+    /// The recorded requests that its times are taken from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// How long answers were to take, and took.
+    /// Intended and actual response times.
     pub times: Vec<MockTime>,
-    /// By which share the times that were served differ from those that were computed for these requests, at most of those above.
+    /// Largest relative difference between served and computed times in `times`; negative if served
+    /// faster.
     pub off: Option<f64>,
-    /// 99 % of all answers of the mock came at most so late.
+    /// 99th percentile of the lateness of all responses of the mock, in nanoseconds.
     pub late_p99_ns: Option<u64>,
-    /// How busy it was, of one that has a capacity.
+    /// How busy the mock was, if it has a capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<MockCapacity>,
 }
 
-/// A time of a mock: asked, computed and served.
+/// A response time of a mock: requested, computed and served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MockTime {
     /// `mean`, `p50`, `p95` or `p99`.
     pub what: String,
-    /// What the plan asks for; none where that depends on the load.
+    /// The time that the plan asks for. `None` if it depends on the load.
     pub asked_ns: Option<u64>,
-    /// What it came to for the requests that were there, with faults and queues.
+    /// The time computed for the received requests, with faults and queues.
     pub due_ns: u64,
-    /// What was served.
+    /// The time that was served.
     pub served_ns: u64,
 }
 
-/// A mock that is a queue.
+/// Capacity of a mock that is a queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MockCapacity {
-    /// How many serve at a time.
+    /// Number of workers that serve in parallel.
     pub workers: u32,
-    /// What all of them together can serve.
+    /// Requests per second that all workers together can serve.
     pub per_second: f64,
-    /// Which share of their time they were at work, from the beginning of the load to the last answer.
+    /// Share of time that the workers were busy, from the start of the load to the last response.
     pub utilisation: f64,
 }
 

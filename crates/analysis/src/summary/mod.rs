@@ -61,38 +61,40 @@ pub struct Summary {
     pub verdict: Headline,
     /// Whether the criteria held, each with its measured value.
     pub criteria: Vec<Judged>,
-    /// Whether the measurement can be trusted; none: not judged.
+    /// Whether the measurement can be trusted. `None` if it was not judged.
     pub measurement: Option<Measurement>,
-    /// What `loadline run` exits with.
+    /// Exit code of `loadline run`.
     pub exit_code: u8,
-    /// The arrivals ledger; none when nothing arrives by a schedule and no iterations are counted.
+    /// The arrivals ledger. `None` if no arrivals are scheduled and no iterations are counted.
     pub arrivals: Option<ArrivalLedger>,
-    /// The processes that were lost while the run went on, and what was lost with them; empty where none was.
+    /// Processes that were lost during the run, and what was lost with them. Empty if none was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Loss>,
     /// The requests ledger.
     pub requests: Requests,
-    /// Plan against achieved, phase by phase.
+    /// Planned and achieved load, by phase.
     pub phases: Vec<PhaseRow>,
-    /// Plan against achieved, scenario by scenario; empty where the load has no scenarios.
+    /// Planned and achieved volume, by scenario. Empty if the load has no scenarios.
     #[serde(default)]
     pub scenarios: Vec<ScenarioRow>,
-    /// The course of the run; none when it was too short to have one.
+    /// First, last and best quarter of the load. `None` if the run was too short.
     pub trend: Option<Trend>,
-    /// Whether the service settled under a load that stayed the same, and from when on; none of a single iteration, of what another tool
-    /// measured, and where nothing was sent.
+    /// Whether and when the service settled under constant load. `None` for a single iteration, for
+    /// results of other tools, and if nothing was sent.
     #[serde(default)]
     pub steady: Option<Steady>,
-    /// How the target came back to rest; none where there is nothing to tell, in closed loops, and of a run that did not come to its end.
+    /// How the target recovered. `None` if there is nothing to report, in closed loops, and for a
+    /// run that did not complete.
     #[serde(default)]
     pub recovery: Option<Recovery>,
-    /// Which of the resources that were measured during the load reached their limits; none where nothing of a service was measured.
+    /// Which resources reached their limits, of those measured during the load. `None` if no
+    /// service was measured.
     #[serde(default)]
     pub saturation: Option<Saturation>,
-    /// How near the services that the plan put behind the target came to what was asked of them; empty where there are none.
+    /// How closely the plan's mocks kept to the requested times. Empty if none was called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mocks: Vec<MockRow>,
-    /// How each node of a run did that several machines carried out; empty of others.
+    /// Results by node, if several machines executed the run; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeRow>,
     /// All requests.
@@ -101,22 +103,24 @@ pub struct Summary {
     pub labels: Vec<Row>,
     /// A row per scenario.
     pub iterations: Vec<Row>,
-    /// A row per group of the plan: steps that have a time together, in the order of the plan; empty where there are none.
+    /// A row per group of the plan (steps that are timed together), in the plan's order. Empty if
+    /// there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<Row>,
     /// More percentiles of all requests, of each label, of each scenario and of each group.
     #[serde(alias = "ladders")]
     pub percentiles: Vec<PercentileRow>,
-    /// How far the headline percentiles may be off.
+    /// Confidence intervals of the headline percentiles.
     pub confidence: Vec<Confidence>,
-    /// Intended start → the worker turned to it, of all requests.
+    /// Intended start → the worker takes up the request, of all requests.
     pub lateness: Option<Stats>,
-    /// The worker turned to it → first byte written, of all requests.
+    /// The worker takes up the request → first byte written, of all requests.
     pub wait: Option<Stats>,
-    /// The call of the test's own code → the answer in its hands, of all requests; none where no such code sends requests.
+    /// Call by the test's own code → response returned to it, of all requests. `None` if such code
+    /// sends no requests.
     #[serde(default)]
     pub script: Option<Stats>,
-    /// Last byte read → the answer in the hands of the test's own code: for so long that was busy elsewhere.
+    /// Last byte read → response returned to the test's own code, which was busy until then.
     #[serde(default)]
     pub lag: Option<Stats>,
     /// TCP connects.
@@ -131,13 +135,13 @@ pub struct Summary {
     pub connections_opened: u64,
     /// What went wrong, most frequent first.
     pub errors: Vec<ErrorRow>,
-    /// What follows, sentence by sentence.
+    /// Conclusions, one sentence each.
     pub conclusions: Vec<Conclusion>,
-    /// What was taken for granted.
+    /// Assumptions that were made.
     pub assumptions: Vec<String>,
     /// What the user should know.
     pub notes: Vec<String>,
-    /// Where the record is; none when it could not be written.
+    /// Folder of the record. `None` if it could not be written.
     pub record: Option<String>,
 }
 
@@ -230,17 +234,17 @@ pub struct Stopped {
 /// What was run, when, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
-    /// What the run is called in titles.
+    /// Name of the run in titles.
     pub name: String,
     /// The base URL.
     pub target: String,
-    /// The front door.
+    /// The command that made the run: `run`, `artillery`, `mqtt`, `wrk` or `locust`.
     pub door: String,
     /// When it started.
     pub started_utc: String,
     /// The same in nanoseconds since 1970.
     pub started_wall_ns: u64,
-    /// Whether it came to its end.
+    /// Whether it is running, complete or interrupted.
     pub state: RunState,
     /// Why it ended early.
     pub ended_by: Option<String>,
@@ -251,24 +255,27 @@ pub struct Identity {
     pub model: Model,
     /// The load in words.
     pub load: String,
-    /// From the start to the last completion or the end of the load, whichever is later: what rates are divided by.
+    /// From the start to the last completion or the end of the load, whichever is later. Rates are
+    /// divided by it.
     pub elapsed_ns: u64,
-    /// The tool that measured, where it was not Loadline: its times have its own definition, and stand as service times.
+    /// The measuring tool, if it was not Loadline. Its times have its own definition and are given
+    /// as service times.
     #[serde(default)]
     pub imported_from: Option<String>,
     /// Loadline's version.
     pub version: String,
-    /// Worker threads; none of imported runs.
+    /// Number of worker threads. `None` for imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<usize>,
-    /// The seed; none of imported runs.
+    /// The seed. `None` for imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Where the record ends, in nanoseconds from the start, when it is damaged or could not be written: all figures are of what is
-    /// before that. None: it holds the run.
+    /// Where the record ends, in nanoseconds from the start, if it is damaged or could not be
+    /// written. All figures cover only what is before that. `None` if it holds the whole run.
     #[serde(default)]
     pub record_ends_ns: Option<u64>,
-    /// Why the run's record could not be written, which ended the run: its figures decide nothing. Missing otherwise.
+    /// Why the record could not be written, which ended the run. Its figures then decide nothing.
+    /// Missing otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<String>,
 }
@@ -278,39 +285,41 @@ pub struct Identity {
 pub struct Row {
     /// The label's number.
     pub id: LabelId,
-    /// What it counts.
+    /// What the label counts: requests, iterations, transactions and so on.
     #[schemars(with = "String")]
     pub group: LabelGroup,
-    /// As renderings show it.
+    /// The label, as reports show it.
     pub text: String,
-    /// Requests (or iterations, or transactions) that ended, in whatever way.
+    /// Requests (or iterations, or transactions) that ended, whatever the outcome.
     pub count: u64,
-    /// Those that failed or had no complete answer.
+    /// Those that failed or had no complete response.
     pub errors: u64,
-    /// Their share; none of nothing.
+    /// Share of `errors` in `count`. `None` if nothing ended.
     pub error_share: Option<f64>,
     /// `count` per second of the run's elapsed time.
     pub per_second: f64,
     /// First byte written → last byte read.
     pub service: Option<Stats>,
-    /// Intended start → last byte read; only where the schedule set the intended start of every request.
+    /// Intended start → last byte read. Only if the schedule set the intended start of every
+    /// request.
     pub response: Option<Stats>,
-    /// Intended arrival → last answer of the iteration; of a transaction, its first step was due → its last ended.
+    /// Intended arrival → last response of the iteration. For a transaction: its first step was due
+    /// → its last step ended.
     pub iteration: Option<Stats>,
-    /// The same without its pauses; none where it has none, and where they are not known.
+    /// The same time without pauses. `None` if there are none, or if they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaused: Option<Stats>,
-    /// Answers by status.
+    /// Responses by status.
     pub codes: BTreeMap<u16, u64>,
-    /// Without a complete answer, by class.
+    /// Requests without a complete response, by class.
     #[serde(rename = "none")]
     pub unanswered: BTreeMap<String, u64>,
     /// Bytes written.
     pub bytes_out: u64,
     /// Bytes read.
     pub bytes_in: u64,
-    /// Which of `count`, `errors`, `per_second`, `bytes_in` the tool that measured did not tell: they are in no rendering. Only
-    /// of imported runs.
+    /// Which of `count`, `errors`, `per_second` and `bytes_in` the measuring tool did not report.
+    /// Reports omit them. Only for imported runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_told: Vec<String>,
 }
@@ -339,6 +348,6 @@ impl Row {
 pub struct LevelStats {
     /// Mean over the run's samples.
     pub mean: f64,
-    /// Largest sample; of several workers the sum of theirs, which is an upper bound.
+    /// Largest sample. With several workers it is the sum of their largest, an upper bound.
     pub max: u64,
 }

@@ -8,16 +8,17 @@ use crate::verdict::Judgement;
 /// The head of every report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
-    /// All criteria together; none without criteria.
+    /// Result of all criteria together. `None` if there are no criteria.
     pub criteria: Option<Judgement>,
-    /// One sentence.
+    /// The verdict in one sentence.
     pub sentence: String,
-    /// The figures that decided it: of criteria, and of the generator where the measurement is invalid.
+    /// The figures that decided it: those of criteria and, if the measurement is invalid, those of
+    /// the generator.
     pub figures: Vec<Deciding>,
-    /// What everybody looks for first: load, answers, errors, percentiles, the largest.
+    /// Key figures: load, responses, errors, percentiles, maximum.
     #[serde(default)]
     pub glance: Vec<Deciding>,
-    /// Which conclusions tell most beside the sentence: places in `conclusions`.
+    /// The most important conclusions besides the sentence, as indices into `conclusions`.
     #[serde(default)]
     pub telling: Vec<usize>,
 }
@@ -25,28 +26,29 @@ pub struct Headline {
 /// A figure with its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Deciding {
-    /// What it is.
+    /// Name of the figure.
     pub name: String,
     /// The figure with its unit.
     pub value: String,
-    /// What it was to be, or what it is of.
+    /// The bound that it must keep, or what it refers to.
     pub note: Option<String>,
 }
 
-/// A sentence and the figures that it stands on.
+/// A sentence, with the figures that support it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
-    /// The rule that wrote it: `stopped`, `criteria`, `generator`, `errors`, `overload`, `saturation`, `healthy`, `steady`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
+    /// The rule that wrote it: `stopped`, `criteria`, `generator`, `errors`, `overload`,
+    /// `saturation`, `healthy`, `steady`, `slowest`, `course`, `recovery`, `skipped`, `nothing`.
     pub kind: String,
-    /// Whether that is good news.
+    /// Whether it is good or bad news.
     pub tone: Tone,
     /// The sentence.
     pub text: String,
-    /// Where its figures stand in `summary.json`: `all.service.p99`.
+    /// Paths of its figures in `summary.json`, for example `all.service.p99`.
     pub figures: Vec<String>,
 }
 
-/// Whether news are good.
+/// Whether a conclusion is good or bad news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tone {

@@ -12,7 +12,8 @@ pub const SHARES: [f64; 11] = [
     0.5, 0.66, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0,
 ];
 
-/// Percentiles of a label's headline: of response times where there are some, of iterations and transactions, else of service times.
+/// Percentiles of a label's headline time: the time of iterations and transactions; for requests
+/// the response time, or the service time if there is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileRow {
     /// The label.

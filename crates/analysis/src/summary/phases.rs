@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::figures::{Figure, Sampled, per_second};
 use record::{Model, Run};
 
-/// What was planned of a phase, and what came of it.
+/// Planned and achieved load of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRow {
     /// Its name, or its number from 1.
@@ -20,21 +20,22 @@ pub struct PhaseRow {
     pub start_ns: u64,
     /// Its planned end.
     pub end_ns: u64,
-    /// Arrivals planned (those that were due, when the run ended early); none in a closed loop.
+    /// Planned arrivals; if the run ended early, those that were due. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Arrivals that were to start in it, were started, and ended in whatever way; none in a closed loop.
+    /// Arrivals due in it that were started and have ended, whatever the outcome. `None` in a
+    /// closed loop.
     pub started: Option<u64>,
-    /// Requests that were to start in it and ended, in whatever way.
+    /// Requests whose intended start is in it and that ended, whatever the outcome.
     pub requests: u64,
-    /// Those that failed or had no complete answer.
+    /// Those that failed or had no complete response.
     pub errors: u64,
-    /// Requests by the phase's length; the last phase goes on to the last completion.
+    /// Requests divided by the phase's length. The last phase continues to the last completion.
     pub per_second: f64,
-    /// The same by label, in numbers.
+    /// The same rate by label number.
     pub by_label: BTreeMap<LabelId, f64>,
     /// 95th percentile of the run's headline time.
     pub p95: Option<Figure>,
-    /// 99th percentile of it.
+    /// 99th percentile of the run's headline time.
     pub p99: Option<Figure>,
 }
 

@@ -31,63 +31,68 @@ const QUARTILED: usize = 5;
 /// Maximum load after a peak that counts as equal to before.
 const SAME_LOAD: f64 = 1.1;
 
-/// How the target came back to rest.
+/// How the target recovered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovery {
-    /// After the load; none where the last request ended within a second of it, and where requests are not due by the schedule but
-    /// when their virtual user comes to them: then users go on after the load, whatever the target does.
+    /// Recovery after the load. `None` if the last request ended within a second of the load's end,
+    /// or if users issue requests one after the other: users then continue regardless of the
+    /// target.
     pub after_load: Option<AfterLoad>,
-    /// After the phase with the highest load; none unless the phases before and behind it have clearly less.
+    /// Recovery after the phase with the highest load. `None` unless the phases before and after it
+    /// have clearly less load.
     pub peak: Option<PeakRecovery>,
 }
 
-/// What was left when the load ended.
+/// Requests that were in flight when the load ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AfterLoad {
     /// When the load ended, in nanoseconds from the start.
     pub from_ns: u64,
     /// Requests in flight at that moment.
     pub under_way: u64,
-    /// From then to the last completion.
+    /// Time from then to the last completion.
     pub drained_ns: u64,
-    /// Requests that ended after it, in whatever way.
+    /// Requests that ended after the load, whatever the outcome.
     pub ended: u64,
-    /// Those of them that failed or had no complete answer.
+    /// Those of them that failed or had no complete response.
     pub errors: u64,
     /// 95th percentile of their response times.
     pub p95: Option<Figure>,
 }
 
-/// How fast answers were after a peak, beside how fast they were before it.
+/// How fast responses were after a peak, compared with before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakRecovery {
-    /// Its phase, an index into `phases`.
+    /// The peak's phase, as an index into `phases`.
     pub phase: usize,
-    /// When it ended, in nanoseconds from the start.
+    /// When the peak ended, in nanoseconds from the start.
     pub end_ns: u64,
-    /// Requests begun in it, per second.
+    /// Requests issued during the peak, per second.
     pub issued_per_second: f64,
-    /// Requests that were answered in it, rightly or wrongly, per second: one that was given up is no throughput.
+    /// Requests answered (ok or failed) during the peak, per second. Requests that were given up do
+    /// not count.
     pub answered_per_second: f64,
-    /// Requests in flight at its end.
+    /// Requests in flight at the end of the peak.
     pub under_way: u64,
     /// 95th percentile of the headline time in the phase before it.
     pub before: Figure,
-    /// A p95 up to this is as before: 1.5 times that, or the upper fence of that phase's own points (the third quartile and 1.5 times
-    /// the distance of the quartiles), whichever is more.
+    /// A p95 up to this counts as before: the larger of 1.5 times `before` and the upper fence of
+    /// that phase's own points (third quartile plus 1.5 times the interquartile range).
     pub bound_ns: u64,
-    /// A share of errors up to this is as before: one percent more than in that phase.
+    /// A share of errors up to this counts as before: one percentage point more than in that phase.
     pub error_bound: f64,
-    /// From the end of the peak to the first point that was as before, as were all requests of the 10 s from it on together, or of those
-    /// to the end of the load; 0: at once. None: it did not come to that, or that cannot be said.
+    /// From the end of the peak to the first point that is as before, and whose next 10 s (or the
+    /// rest of the load) are as before together. 0 means immediately, `None` never or unknown.
     pub settled_ns: Option<u64>,
-    /// From the end of the peak until no more requests were running than in the phase before it; none: that did not come while there was load.
+    /// From the end of the peak until no more requests are in flight than in the phase before it.
+    /// `None` if that did not happen during the load.
     pub drained_ns: Option<u64>,
-    /// From the end of the peak to the end of the load behind it; 0: there was none.
+    /// From the end of the peak to the end of the load after it. 0 if there was none.
     pub looked_ns: u64,
-    /// It was not as before until the load ended.
+    /// Whether it was not as before until the load ended.
     pub slow_to_the_end: bool,
-    /// And that with no more load than before the peak, for 10 s and longer: what the peak brought about keeps itself up.
+    /// Whether it was slow to the end, for at least 10 s, although the load was no higher than
+    /// before the peak: the overload sustains itself.
     pub is_metastable: bool,
 }
 

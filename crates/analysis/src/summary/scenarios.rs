@@ -14,33 +14,33 @@ const MOST_DRAWN_LIVE: u64 = 2_000_000;
 /// Limit for final summaries; drawing takes seconds.
 const MOST_DRAWN: u64 = 500_000_000;
 
-/// What was planned of a scenario, and what came of it.
+/// Planned and achieved volume of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioRow {
-    /// The label of its iterations; none when none has ended.
+    /// Label of its iterations. `None` if none has ended.
     pub id: Option<LabelId>,
     /// Its name, or its place in the plan from 0.
     pub name: String,
-    /// Its share of the arrivals by weight; none when the record does not say.
+    /// Its share of the arrivals by weight. `None` if the record does not contain it.
     pub share: Option<f64>,
-    /// Arrivals planned: exactly those that the draw by weight gave it; of a run that ended early, of as many arrivals as were
-    /// due. None in a closed loop.
+    /// Planned arrivals, exactly as drawn by weight. If the run ended early, only arrivals that
+    /// were due are drawn. `None` in a closed loop.
     pub planned: Option<u64>,
-    /// The same per hour of the load's length.
+    /// Planned arrivals per hour of the load's length.
     pub planned_per_hour: Option<f64>,
-    /// The same per second of it.
+    /// Planned arrivals per second of the load's length.
     pub planned_per_second: Option<f64>,
-    /// Iterations that ended, in whatever way.
+    /// Iterations that ended, whatever the outcome.
     pub ended: u64,
-    /// Those that came to their end.
+    /// Iterations that completed.
     pub completed: u64,
-    /// Those ended by an error.
+    /// Iterations ended by an error.
     pub failed: u64,
-    /// Those still running when the run ended; none while that cannot be said.
+    /// Iterations in flight when the run ended. `None` as long as that is unknown.
     pub unfinished: Option<u64>,
-    /// `completed` per hour of the run's elapsed time, by which all achieved rates are.
+    /// `completed` per hour of the run's elapsed time, like all achieved rates.
     pub completed_per_hour: f64,
-    /// The same per second.
+    /// `completed` per second of the run's elapsed time.
     pub completed_per_second: f64,
     /// `completed` as a share of `planned`.
     pub of_plan: Option<f64>,

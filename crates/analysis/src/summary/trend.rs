@@ -13,18 +13,18 @@ use record::{LabelTotals, Run};
 /// Minimum number of points.
 const FEWEST: usize = 8;
 
-/// The course of a run.
+/// How a run developed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
     /// The first quarter of the load.
     pub first: TrendSpan,
     /// The last quarter of it.
     pub last: TrendSpan,
-    /// The quarter of the load in which most requests were answered as they should be.
+    /// The quarter of the load with the most requests answered as expected.
     pub best: TrendSpan,
 }
 
-/// A stretch of the run.
+/// A part of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendSpan {
     /// Start, in nanoseconds from the start of the test.
@@ -33,15 +33,15 @@ pub struct TrendSpan {
     pub to_ns: u64,
     /// Arrivals due, per second; 0 in a closed loop.
     pub due_per_second: f64,
-    /// Requests begun, per second.
+    /// Requests issued, per second.
     pub issued_per_second: f64,
-    /// Requests answered as they should be, per second.
+    /// Requests answered as expected, per second.
     pub ok_per_second: f64,
-    /// Share of the requests that failed or had no complete answer; none of nothing.
+    /// Share of the requests that failed or had no complete response. `None` if nothing ended.
     pub error_share: Option<f64>,
-    /// Requests in flight, the mean of the samples; none without samples.
+    /// Mean of the samples of requests in flight. `None` without samples.
     pub in_flight: Option<f64>,
-    /// 95th percentile of the run's headline time; none of nothing.
+    /// 95th percentile of the run's headline time. `None` if nothing ended.
     pub p95: Option<Figure>,
 }
 

@@ -22,27 +22,28 @@ const BOUND: &str = "generator-bound: throughput is a lower bound";
 pub struct Measurement {
     /// VALID, DEGRADED or INVALID.
     pub verdict: String,
-    /// Why, in words; the figures of a valid one.
+    /// The reasons in words; for a valid measurement, its figures.
     pub reasons: Vec<String>,
-    /// The stretches of time in which the generator was late, in nanoseconds from the start.
+    /// Periods in which the generator was late, in nanoseconds from the start.
     pub late_ns: Vec<(u64, u64)>,
-    /// The beginning of the first of them.
+    /// Start of the first of them.
     pub first_bad_ns: Option<u64>,
-    /// 99th percentile of lateness, in nanoseconds; none where nothing was due at a moment (closed loops).
+    /// 99th percentile of lateness, in nanoseconds. `None` if nothing was due at a moment (closed
+    /// loop).
     pub lateness_p99_ns: Option<u64>,
-    /// 99th percentile of by how much a worker came too late to look around: for so long it could neither send nor read. None where
-    /// the record does not say.
+    /// 99th percentile of the stall, in nanoseconds: the time in which a worker could neither send
+    /// nor read. `None` if the record does not contain it.
     #[serde(default)]
     pub stall_p99_ns: Option<u64>,
     /// Share of the planned arrivals that were certainly started. `None` in a closed loop.
     pub sent: Option<f64>,
-    /// The busiest worker's share of a core, time spent spinning left out.
+    /// The busiest worker's share of a core, without the time spent spinning.
     pub cpu: f64,
-    /// Of the worker that lacked it most: the share of the time for which it was ready to run and waited for a CPU.
+    /// The largest share of the time for which a worker was ready to run and waited for a CPU.
     #[serde(default)]
     pub waiting: f64,
-    /// How far requests in flight, sampled by a clock of their own, are from rate × time, as a share. None where there were
-    /// too few to tell.
+    /// Difference between sampled requests in flight and rate × time, as a share of the sampled.
+    /// Sampling has a clock of its own. `None` if there were too few.
     pub littles_law: Option<f64>,
 }
 

@@ -30,15 +30,15 @@ pub use server::never_measured;
 pub use subject::Subject;
 pub use timeline::Timeline;
 
-/// How a criterion came out.
+/// Result of a criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Judgement {
     /// It holds.
     Pass,
-    /// It does not.
+    /// It does not hold.
     Fail,
-    /// The record cannot tell.
+    /// The record does not decide it.
     Inconclusive,
 }
 
@@ -47,23 +47,24 @@ pub enum Judgement {
 pub struct Judged {
     /// As the user wrote it.
     pub text: String,
-    /// How it came out.
+    /// The criterion's result.
     pub judgement: Judgement,
-    /// What was measured, in words with its unit; none when nothing was.
+    /// The measured value in words, with its unit. `None` if nothing was measured.
     pub measured: Option<String>,
-    /// The measured value in the metric's own unit (nanoseconds, a share, a number, per second); none when nothing was
-    /// measured, or when it is only known to be larger than everything.
+    /// The measured value in the metric's unit (nanoseconds, a share, a number, per second). `None`
+    /// if nothing was measured, or if it is only known to be larger than every bound.
     pub value: Option<f64>,
-    /// How far the measured value is from the bound, as a share of the bound; positive on the side that holds.
+    /// Distance of the measured value from the bound, as a share of the bound; positive if the
+    /// criterion holds.
     pub margin: Option<f64>,
-    /// Why it could not be judged, or what else must be known.
+    /// Why it could not be judged, or what else you should know.
     pub reason: Option<String>,
-    /// Of an invalid measurement: whether the criterion came out as it did whatever the generator did wrong. None where the measurement
-    /// is not invalid, or the criterion is not decided.
+    /// In an invalid measurement: whether the result stands regardless of the generator's errors.
+    /// `None` if the measurement is not invalid, or the criterion is undecided.
     #[serde(default)]
     pub stands: Option<bool>,
-    /// The start of the first point of the run for which, judged alone, it did not hold; none: there was none, or that cannot be
-    /// said.
+    /// Start of the first point of the run that, judged alone, violates it. `None` if there is
+    /// none, or if that is unknown.
     #[serde(default)]
     pub first_violation_ns: Option<u64>,
 }

@@ -202,7 +202,9 @@ fn shown(series: &MetricSeries) -> String {
 
 /// Factor from samples to the unit of the bound.
 ///
-/// # Errors Units do not fit.
+/// # Errors
+///
+/// Units do not fit.
 fn scale(series: &MetricSeries, criterion: &Criterion) -> Result<f64, String> {
     let unit = series.unit();
     match (criterion.value, unit.as_str(), series.of.sort) {

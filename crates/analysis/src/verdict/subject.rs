@@ -21,7 +21,9 @@ pub struct Subject {
 impl Subject {
     /// Resolves a criterion in this run.
     ///
-    /// # Errors Why there is no such subject.
+    /// # Errors
+    ///
+    /// Why there is no such subject.
     pub fn from_criterion(run: &Run, criterion: &Criterion) -> Result<Subject, String> {
         let span = criterion.metric.over_requests();
         let labels = match (&criterion.of, span) {

@@ -36,9 +36,11 @@ impl std::fmt::Display for NotARun {
 
 impl std::error::Error for NotARun {}
 
-/// The main file first.
+/// Builds the report page of one imported run. The first import is the main file.
 ///
-/// # Errors Not exactly one run.
+/// # Errors
+///
+/// Not exactly one run.
 pub fn page(imports: &[(String, Import)]) -> Result<Page, NotARun> {
     let (name, first) = imports.first().ok_or_else(|| NotARun("no file".into()))?;
     let report = together(imports)?;

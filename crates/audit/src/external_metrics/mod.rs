@@ -19,7 +19,9 @@ pub enum Offset {
 
 /// Returns remarks.
 ///
-/// # Errors One line: invalid, or unrelated to the run.
+/// # Errors
+///
+/// One line: invalid, or unrelated to the run.
 pub fn add(
     run: &mut Run,
     source: &str,

@@ -18,8 +18,9 @@ pub(super) struct MetricColumn {
 
 const SECOND: i128 = 1_000_000_000;
 
+/// # Errors
 ///
-/// # Errors One line that begins with the location.
+/// One line that begins with the location.
 pub(super) fn read(text: &str) -> Result<MetricTable, String> {
     let records = csv::records(text.trim_start_matches('\u{feff}'));
     let is_data = |record: &CsvRecord| cell(record, 0).is_some_and(|text| moment(text).is_some());

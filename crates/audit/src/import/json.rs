@@ -52,7 +52,7 @@ impl JsonNode {
         }
     }
 
-    /// `scale` converts to the model's unit.
+    /// The number as a printed figure in the model's unit, which `scale` converts to.
     #[must_use]
     pub fn figure(&self, name: &str, rounding: Rounding, scale: f64) -> Option<PrintedFigure> {
         let JsonValue::Number(text) = &self.value else {

@@ -1,4 +1,4 @@
-//! Loadline's `summary.json`.
+//! Imports Loadline's `summary.json`.
 
 use super::{
     figure::{PrintedFigure, Range},

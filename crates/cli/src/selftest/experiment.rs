@@ -104,7 +104,9 @@ impl Drop for Folder {
 impl Experiment {
     /// On different cores if possible.
     ///
-    /// # Errors One line.
+    /// # Errors
+    ///
+    /// One line.
     pub fn start(&self) -> Result<RunningExperiment, String> {
         let folder = Folder::new()?;
         let log = folder.at("truth.jsonl");
@@ -126,8 +128,9 @@ impl Experiment {
         })
     }
 
+    /// # Errors
     ///
-    /// # Errors One line.
+    /// One line.
     pub fn run(&self) -> Result<Results, String> {
         self.start()?.finish()
     }
@@ -204,7 +207,9 @@ impl RunningExperiment {
 
     /// Waits for the end and reads both ledgers.
     ///
-    /// # Errors One line.
+    /// # Errors
+    ///
+    /// One line.
     pub fn finish(mut self) -> Result<Results, String> {
         let exit = self.generator.wait().map_err(|e| e.to_string())?.code();
         let seen = self.witness.take().map(Witness::end);

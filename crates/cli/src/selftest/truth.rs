@@ -14,8 +14,9 @@ pub struct Truth {
 }
 
 impl Truth {
+    /// # Errors
     ///
-    /// # Errors It is missing or invalid.
+    /// It is missing or invalid.
     pub fn read(path: &Path) -> Result<Truth, String> {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut truth = Truth::default();

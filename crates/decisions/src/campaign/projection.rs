@@ -72,7 +72,9 @@ pub(super) fn project(
 
 /// Evidence for an estimate.
 ///
-/// # Errors What is missing.
+/// # Errors
+///
+/// What is missing.
 fn found<'a>(
     scaling: Scaling,
     stages: &[FinishedStage<'_>],
@@ -163,7 +165,9 @@ fn sustained<'a>(
 
 /// The bottleneck per instance when the stage failed.
 ///
-/// # Errors Why none is known.
+/// # Errors
+///
+/// Why none is known.
 fn limit(tested: Deployment, failed: &StageRow) -> Result<&Reached, String> {
     let Some(saturation) = &failed.saturation else {
         return Err(format!(

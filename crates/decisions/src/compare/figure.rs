@@ -33,7 +33,9 @@ pub enum FigureUnit {
 
 /// Parses `p99`, `iteration p95 of "checkout"`, `errors of "*/orders"` (if it is one row), `rate`.
 ///
-/// # Errors Unknown or not comparable.
+/// # Errors
+///
+/// Unknown or not comparable.
 pub fn read(text: &str) -> Result<Subject, GrammarError> {
     let (metric, of) = parse_subject(text)?;
     let fault = match &metric {

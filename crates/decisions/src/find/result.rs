@@ -14,7 +14,7 @@ use analysis::{saturation::Reached, summary::Summary};
 
 const POINTS: usize = 60;
 
-/// What is searched over.
+/// The quantity that a search varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
@@ -28,17 +28,17 @@ pub enum Over {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// With an answer.
+    /// The load line was found.
     Found,
     /// Not even the lowest level holds.
     FailsAtLowest,
-    /// The highest level that was allowed holds.
+    /// The highest allowed level holds.
     HoldsToMost,
-    /// The generator cannot do more than what held.
+    /// The generator cannot send more than the level that held.
     GeneratorLimited,
     /// The generator's machine was busy with something else.
     GeneratorDisturbed,
-    /// The service changed while it was searched.
+    /// The service changed during the search.
     Drifts,
     /// The budget was spent without an answer.
     OutOfBudget,
@@ -46,56 +46,57 @@ pub enum Ending {
     Died,
     /// It was interrupted.
     Interrupted,
-    /// A probe could not be carried out, or nothing ever answered.
+    /// A probe could not run, or the service never answered.
     CouldNotRun,
-    /// It was no search but a sweep, which came to its end.
+    /// It was a sweep instead of a search, and it completed.
     Swept,
 }
 
-/// What came of a search: `find.json`.
+/// Result of a search: `find.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
     /// Version of the format.
     pub schema: u32,
-    /// The file, or the URL.
+    /// The plan's file, or the URL.
     pub what: String,
-    /// What was loaded, if it was named apart from that.
+    /// The target, if it was given separately.
     pub target: Option<String>,
     /// When it began.
     pub started_utc: String,
-    /// What is searched over.
+    /// The quantity that is varied.
     pub over: Over,
-    /// What must hold.
+    /// The criteria that must hold.
     pub slos: Vec<String>,
     /// How it ended.
     pub ending: Ending,
-    /// The load line; none where there is no answer.
+    /// The load line. `None` if there is no answer.
     pub estimate: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
-    /// By how much the load line moved while it was searched, as a share of what it was; `None` unless the search ended because of it.
+    /// By how much the load line moved during the search, as a share of its first value. `None`
+    /// unless the search ended because of it.
     #[serde(default)]
     pub drift: Option<f64>,
     /// The highest level at which everything held.
     pub last_pass: Option<f64>,
-    /// The lowest at which something did not.
+    /// The lowest level at which something failed.
     pub first_fail: Option<f64>,
     /// How long it took, in seconds.
     pub took_s: f64,
     /// The answer in a sentence.
     pub sentence: String,
-    /// What happens above the load line; none where nothing failed.
+    /// What happens above the load line. `None` if nothing failed.
     pub above: Option<String>,
-    /// How the service scales; only of a sweep over users.
+    /// How the service scales. Only for a sweep over users.
     #[serde(default)]
     pub scaling: Option<Scaling>,
-    /// What else must be known.
+    /// What else you should know.
     pub notes: Vec<String>,
-    /// Each probe, in the order in which they were tried.
+    /// The probes, in the order in which they ran.
     pub probes: Vec<ProbeRow>,
-    /// Levels, and how sure it is that everything holds there; empty where there is no answer.
+    /// Levels, each with the probability that everything holds there. Empty if there is no answer.
     pub sure: Vec<(f64, f64)>,
-    /// What the command exits with.
+    /// Exit code of the command.
     pub exit_code: u8,
 }
 
@@ -109,53 +110,55 @@ pub struct ProbeRow {
     pub why: ProbeReason,
     /// Whether everything held.
     pub holds: bool,
-    /// Why it does not count: what the generator could not do.
+    /// Why the probe does not count: what the generator could not do.
     pub spoilt: Option<String>,
-    /// For how long it counted, in seconds.
+    /// Length of the part that counted, in seconds.
     pub counted_s: f64,
     /// Requests that ended.
     pub requests: u64,
-    /// Answered well, per second.
+    /// Requests answered as expected, per second.
     pub goodput: f64,
     /// Share of errors.
     pub errors: Option<f64>,
-    /// Percentiles of the headline time: p50, p95, p99; none where they lie among requests without an answer.
+    /// p50, p95 and p99 of the response time, or else of the service time. `None` if the rank falls
+    /// among unanswered requests, or with too few samples.
     pub ns: [Option<u64>; 3],
     /// What was measured for each of `slos`, in words.
     pub measured: Vec<Option<String>>,
-    /// The share of what was counted for each of `slos` that lies beyond it.
+    /// For each of `slos`, the share of counted samples that violate it.
     pub beyond: Vec<Option<f64>>,
-    /// Requests that came per second of what counted; none of users, and where that is not known.
+    /// Requests that arrived per second, in the part that counted. `None` for users, or if unknown.
     #[serde(default)]
     pub came: Option<f64>,
-    /// Those that were answered, rightly or wrongly.
+    /// Requests answered (ok or failed) per second, in the part that counted.
     #[serde(default)]
     pub answered: Option<f64>,
-    /// The median of what requests waited for one of the test's own connections, in nanoseconds.
+    /// Median time that requests waited for one of the test's own connections, in nanoseconds.
     #[serde(default)]
     pub wait: Option<u64>,
-    /// And of what they took from then on.
+    /// Median service time of the requests, in nanoseconds.
     #[serde(default)]
     pub service: Option<u64>,
-    /// By how much more waited with every second, where a backlog grew: then it did not hold, whatever was measured.
+    /// Growth of the backlog, in requests per second, if it grew. The level then does not hold,
+    /// whatever was measured.
     #[serde(default)]
     pub grows: Option<f64>,
     /// The most frequent cause of errors.
     #[serde(default)]
     pub cause: Option<Cause>,
-    /// What of the service reached its limit first, where that was measured.
+    /// The resource of the service that reached its limit first, if that was measured.
     #[serde(default)]
     pub saturated: Option<Reached>,
-    /// The run's folder, beside `find.json`.
+    /// The run's folder, relative to that of `find.json`.
     pub run: String,
 }
 
 /// A cause of errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
-    /// In words.
+    /// The cause in words.
     pub reason: String,
-    /// `failed` (an answer came), or the class of the missing answer.
+    /// `failed` (a response came), or the class of the missing response.
     pub class: String,
     /// Its share of all requests that ended.
     pub share: f64,

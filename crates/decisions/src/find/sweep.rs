@@ -12,22 +12,24 @@ const FLAT: usize = 3;
 const POINTS: usize = 80;
 const FARTHEST: f64 = 2.0;
 
-/// How a service scales, as far as a closed sweep tells.
+/// How a service scales, according to a sweep over users in a closed loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
-    /// What one user gets, per second.
+    /// Throughput of one user, per second.
     pub one: f64,
-    /// The share of the work that waits for its turn, with its 95 % interval.
+    /// Share of the work that must run serially, with its 95 % interval.
     pub serial: (f64, f64, f64),
-    /// What each user costs each other, likewise.
+    /// Cost that each user causes each other user, with its 95 % interval.
     pub crosstalk: (f64, f64, f64),
-    /// Users at the peak of throughput, with their 95 % interval; none where there is no evidence that it falls.
+    /// Number of users at peak throughput, with its 95 % interval. `None` without evidence that
+    /// throughput falls beyond it.
     pub peak_users: Option<(f64, f64, f64)>,
-    /// Throughput there, per second.
+    /// Throughput at that peak, per second.
     pub peak: Option<f64>,
-    /// Parallel servers that it behaves like, and how long each takes in seconds; none where it does not.
+    /// Number of parallel servers that the service behaves like, and the time of each per request,
+    /// in seconds. `None` if it does not behave so.
     pub pool: Option<(f64, f64)>,
-    /// Users, and the throughput that the law gives them.
+    /// Numbers of users, each with the throughput that the law predicts.
     pub curve: Vec<(f64, f64)>,
 }
 

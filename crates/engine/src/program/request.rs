@@ -122,7 +122,9 @@ impl RequestStep {
 
     /// Builds the request of one virtual user.
     ///
-    /// # Errors As [`RequestStep::build`].
+    /// # Errors
+    ///
+    /// As [`RequestStep::build`].
     pub fn make(
         &self,
         base: &str,
@@ -148,7 +150,9 @@ impl RequestStep {
 
     /// Builds the request of one virtual user, or for a redirect of it.
     ///
-    /// # Errors The expanded templates are invalid.
+    /// # Errors
+    ///
+    /// The expanded templates are invalid.
     pub fn build(
         &self,
         base: &str,

@@ -100,7 +100,7 @@ impl<'a> Inspection<'a> {
         affords
     }
 
-    /// Why the body cannot be read, if so.
+    /// Returns why the body cannot be read. `None` if it can.
     pub fn unreadable(&mut self) -> Option<Unreadable> {
         self.body().as_ref().err().cloned()
     }

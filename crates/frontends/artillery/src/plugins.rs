@@ -25,7 +25,9 @@ pub struct Plugins {
 impl Plugins {
     /// Default without settings.
     ///
-    /// # Errors One line, for settings of another front end.
+    /// # Errors
+    ///
+    /// One line, for settings of another front end.
     pub fn from_settings(settings: &Value) -> Result<Plugins, String> {
         if settings.is_null() {
             return Ok(Plugins::default());

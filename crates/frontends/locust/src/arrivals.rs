@@ -9,9 +9,11 @@ use plan::{
 pub(crate) const NAME: &str = "LOADLINE_ARRIVAL_RATE";
 const GRAMMAR: &str = "write 50/s, or phases separated by commas: 10/s for 30s, 10/s to 50/s over 1m, pause for 5s, 50/s";
 
-/// Only the last phase may omit its length.
+/// Parses an arrival rate or a list of phases. Only the last phase may omit its length.
 ///
-/// # Errors One line.
+/// # Errors
+///
+/// One line.
 pub fn parse(text: &str, duration_ns: u64) -> Result<Vec<Phase>, String> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let mut phases = Vec::new();

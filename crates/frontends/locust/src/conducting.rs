@@ -39,8 +39,9 @@ fn machine() -> String {
 }
 
 impl Handed {
+    /// # Errors
     ///
-    /// # Errors It is of another version.
+    /// It is of another version.
     pub fn read(text: &str) -> Result<Handed, Vec<String>> {
         serde_json::from_str(text).map_err(|error| {
             vec![format!(
@@ -84,8 +85,9 @@ pub struct Conducting {
 }
 
 impl Conducting {
+    /// # Errors
     ///
-    /// # Errors A line for each reason.
+    /// A line for each reason.
     pub fn begin(
         test: LocustTest,
         processes: u64,
@@ -124,8 +126,9 @@ impl Conducting {
         })
     }
 
+    /// # Errors
     ///
-    /// # Errors The folder is gone.
+    /// The folder is gone.
     pub fn handed(&self) -> Result<String, String> {
         let mut parts = self.parent.parts();
         let mut part = parts.next().ok_or("a test without processes")?;

@@ -5,8 +5,9 @@ use std::{convert::Infallible, os::unix::process::CommandExt, process::Command};
 
 const HOW: &str = "pip install 'loadline[locust]' brings Locust and what it needs";
 
+/// # Errors
 ///
-/// # Errors There is no such Python.
+/// There is no such Python.
 pub fn become_locust(
     arguments: &[String],
     variables: &[(&str, String)],

@@ -44,7 +44,9 @@ pub struct RunningTest {
 impl RunningTest {
     /// Requests may be sent when this returns. A live view is added on a terminal.
     ///
-    /// # Errors A line for each reason.
+    /// # Errors
+    ///
+    /// A line for each reason.
     pub fn begin(
         test: &LocustTest,
         is_watched: bool,
@@ -66,7 +68,9 @@ impl RunningTest {
 
     /// Starts a part. If its folder is elsewhere, it is recorded locally.
     ///
-    /// # Errors A line for each reason.
+    /// # Errors
+    ///
+    /// A line for each reason.
     pub fn begin_part(
         handed: &str,
         number: u64,

@@ -32,8 +32,9 @@ impl LocustTest {
         }
     }
 
+    /// # Errors
     ///
-    /// # Errors A line for each problem.
+    /// A line for each problem.
     pub fn plan(&self) -> Result<Plan, Vec<String>> {
         let duration_ns = self.duration_ns.unwrap_or(DAY).min(99 * DAY);
         let users = self.users.max(1);
@@ -71,7 +72,9 @@ impl LocustTest {
 
 /// Checks environment variables for criteria, stop rules and arrivals.
 ///
-/// # Errors The first problem.
+/// # Errors
+///
+/// The first problem.
 pub fn check_wishes() -> Result<(), String> {
     let first = |problems: Vec<Problem>| problems[0].message.clone();
     rules::criteria(&rules::checks()).map_err(first)?;

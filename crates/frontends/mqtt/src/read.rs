@@ -240,8 +240,9 @@ impl MqttSubcommand {
         }
     }
 
+    /// # Errors
     ///
-    /// # Errors One line.
+    /// One line.
     pub fn plan(&self) -> Result<Plan, String> {
         let common = self.common();
         let mut plan = match self {
@@ -274,8 +275,9 @@ impl MqttSubcommand {
 }
 
 impl Common {
+    /// # Errors
     ///
-    /// # Errors One line, if it is not a duration.
+    /// One line, if it is not a duration.
     pub fn drain_ns(&self) -> Result<u64, String> {
         units::parse_duration(&self.drain).map_err(|e| format!("--drain '{}': {e}", self.drain))
     }

@@ -134,7 +134,9 @@ fn conduct(job: Job, json: Option<&Path>, voice: &SharedVoice) -> u8 {
 
 /// Prepares a run and prints its notes.
 ///
-/// # Errors The run cannot start.
+/// # Errors
+///
+/// The run cannot start.
 pub fn ready(job: Job, voice: &SharedVoice) -> Result<session::Ready, StartError> {
     let clients = match &job.plan.work {
         Work::Mqtt(work) => work.clients(),

@@ -68,7 +68,9 @@ impl CurlCommand {
 
 /// `--next` and further URLs start commands.
 ///
-/// # Errors The first unknown or unsupported word.
+/// # Errors
+///
+/// The first unknown or unsupported word.
 pub fn read(words: &[Word], end: Mark) -> Result<Vec<CurlCommand>, SyntaxError> {
     let mut reader = CommandReader {
         words: words.iter(),

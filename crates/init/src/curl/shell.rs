@@ -20,7 +20,9 @@ pub struct Word {
 
 /// `variable` returns the replacement of a shell variable.
 ///
-/// # Errors An open quote, or shell syntax.
+/// # Errors
+///
+/// An open quote, or shell syntax.
 pub fn tokens(
     file: usize,
     text: &str,

@@ -5,8 +5,9 @@ use formats::document::SyntaxError;
 use super::command::{BodyPiece, CurlCommand, refused};
 use crate::{draft::Http, placeholders};
 
+/// # Errors
 ///
-/// # Errors Unsupported, or contradictory.
+/// Unsupported, or contradictory.
 pub fn take_over(commands: &[CurlCommand], http: &mut Http) -> Result<(), SyntaxError> {
     for BodyPiece { how, word } in commands.iter().flat_map(|command| &command.travel) {
         let text = &word.text;

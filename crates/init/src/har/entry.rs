@@ -43,7 +43,9 @@ pub fn is_incomplete(node: &Node) -> bool {
 
 /// `None` for other schemes.
 ///
-/// # Errors What is missing.
+/// # Errors
+///
+/// What is missing.
 pub fn read(node: &Node) -> Result<Option<HarEntry>, BrokenEntry> {
     let request = child(node, "request", "this entry")?;
     let method = text(child(request, "method", "this request")?)?;

@@ -14,8 +14,9 @@ use crate::kind;
 const FILES: &str = "x-loadline-files";
 const MAX_FILES: usize = 500;
 
+/// # Errors
 ///
-/// # Errors A network reference, or an unreadable file.
+/// A network reference, or an unreadable file.
 pub fn bundled(name: &str, root: &Node, read: ReadFile<'_>) -> Result<Node, BrokenReference> {
     let mut root = root.clone();
     let mut bundle = Bundle {

@@ -8,8 +8,9 @@ pub type BrokenReference = (Mark, String);
 
 const MOST: usize = 32;
 
+/// # Errors
 ///
-/// # Errors Dangling or cyclic.
+/// Dangling or cyclic.
 pub fn resolved<'n>(root: &'n Node, node: &'n Node) -> Result<&'n Node, BrokenReference> {
     let mut at = node;
     for _ in 0..MOST {

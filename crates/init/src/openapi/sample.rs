@@ -31,7 +31,9 @@ impl ExampleValue {
 
 /// From `example`, `examples`, `default`, `const` or `enum`.
 ///
-/// # Errors An invalid reference.
+/// # Errors
+///
+/// An invalid reference.
 pub fn said(root: &Node, node: &Node) -> Result<Option<Value>, BrokenReference> {
     if let Some(example) = node.get("example") {
         return Ok(Some(example.to_value()));

@@ -24,7 +24,9 @@ const HEADER: &str = "time_s,length_s,wall_utc,phase,group,label,planned,started
 
 /// Writes all finished intervals. Returns false without a record.
 ///
-/// # Errors Those of the writer.
+/// # Errors
+///
+/// Those of the writer.
 pub fn csv(run: &Run, out: &mut dyn Write) -> io::Result<bool> {
     let Some(frames) = run.frames() else {
         return Ok(false);

@@ -45,7 +45,9 @@ pub struct LiveOptions {
 /// Reads `LOADLINE_EXPORT`, `LOADLINE_UI` and `LOADLINE_UI_PORT`, for front ends with the original
 /// tool's flags.
 ///
-/// # Errors A line about an invalid value, or a file that cannot be written.
+/// # Errors
+///
+/// A line about an invalid value, or a file that cannot be written.
 pub fn beside_a_door() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
@@ -91,7 +93,9 @@ impl LiveView {
 impl Bound {
     /// Takes the ports.
     ///
-    /// # Errors A line about the port that is not available.
+    /// # Errors
+    ///
+    /// A line about the port that is not available.
     pub fn bind(wanted: LiveOptions) -> Result<Bound, String> {
         let metrics = |address| bind("--export prometheus", address);
         Ok(Bound {

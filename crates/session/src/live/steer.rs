@@ -71,7 +71,9 @@ impl Steering {
 
     /// Changes the load (`rate=80/s` or `users=20`) and returns the new value.
     ///
-    /// # Errors One line that says why it stays unchanged.
+    /// # Errors
+    ///
+    /// One line that says why it stays unchanged.
     pub fn ask(&self, wanted: &str) -> Result<String, String> {
         let (course, zero) = match &self.0 {
             SteeringKind::Course(course, zero) => (course, *zero),

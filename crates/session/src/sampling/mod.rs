@@ -56,7 +56,9 @@ pub trait Sampler: Send {
     }
     /// Takes a sample of everything, about once a second and at the end.
     ///
-    /// # Errors Why there is no sample: a gap. Only the first gap is reported.
+    /// # Errors
+    ///
+    /// Why there is no sample: a gap. Only the first gap is reported.
     fn look(&mut self) -> Result<Vec<MetricReading>, String>;
     /// The readings at a moment. Sources with their own clock return several or none.
     fn looks(&mut self, now: &Moment) -> Vec<SourceReading> {

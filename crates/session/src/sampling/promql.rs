@@ -63,7 +63,9 @@ impl Promql {
 
     /// Sends the query before the run and returns warnings.
     ///
-    /// # Errors The query is invalid.
+    /// # Errors
+    ///
+    /// The query is invalid.
     pub fn probe(&mut self) -> Result<Vec<String>, String> {
         let query = format!("query={}", encoded(&self.query));
         let data = match self.ask("query", &query) {

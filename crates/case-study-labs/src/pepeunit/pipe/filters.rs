@@ -13,8 +13,9 @@ pub(crate) struct Before {
     last: Option<String>,
 }
 
+/// # Errors
 ///
-/// # Errors The rule that dropped it.
+/// The rule that dropped it.
 pub(crate) fn pass(
     config: &Config,
     rules: RuleSet,

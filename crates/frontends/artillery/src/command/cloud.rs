@@ -10,7 +10,9 @@ const MOST_TAGS: usize = 10;
 
 /// Checks the flags first.
 ///
-/// # Errors The exit code; the reason has been printed.
+/// # Errors
+///
+/// The exit code; the reason has been printed.
 pub fn check(
     args: &RunFlags,
     environment: &[(String, String)],

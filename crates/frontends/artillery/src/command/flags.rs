@@ -35,7 +35,7 @@ pub enum ArtilleryCommand {
     Quick(Quick),
     /// Write a report page from a file that `run -o` wrote
     Report {
-        /// The file
+        /// The file that `run -o` wrote
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// Where to write the page [default: FILE.html]

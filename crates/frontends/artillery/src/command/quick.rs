@@ -10,7 +10,9 @@ use super::flags::Quick;
 
 /// Returns the script as JSON.
 ///
-/// # Errors The exit code; the reason has been printed.
+/// # Errors
+///
+/// The exit code; the reason has been printed.
 pub fn script(args: &Quick, voice: &SharedVoice) -> Result<String, u8> {
     for (flag, given) in [("-d", &args.duration), ("-r", &args.rate)] {
         if given.is_some() {

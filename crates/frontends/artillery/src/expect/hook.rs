@@ -34,7 +34,9 @@ const BUILT_IN: [&str; 5] = [
 
 /// Hooks of a plan; `None` if there is nothing to do.
 ///
-/// # Errors One line, for settings of another front end.
+/// # Errors
+///
+/// One line, for settings of another front end.
 pub fn hooks(plan: &Plan) -> Result<Option<Arc<dyn Hooks>>, String> {
     let plugins = Plugins::from_settings(&plan.door_settings)?;
     let hook = Hook {

@@ -26,8 +26,9 @@ pub fn expectations(request: &Request) -> &[Expectation] {
     kept.map_or(&[], |kept| &kept.0)
 }
 
+/// # Errors
 ///
-/// # Errors They cannot be serialized.
+/// They cannot be serialized.
 pub(crate) fn keep(expectations: Vec<Expectation>) -> Result<Option<Extension>, serde_json::Error> {
     if expectations.is_empty() {
         return Ok(None);

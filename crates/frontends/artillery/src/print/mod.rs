@@ -125,7 +125,9 @@ impl Console {
 
     /// Output of a recorded run.
     ///
-    /// # Errors One line, for settings of another front end.
+    /// # Errors
+    ///
+    /// One line, for settings of another front end.
     pub fn replay(
         run: &Run,
         zone: Zone,

@@ -30,8 +30,9 @@ impl std::fmt::Display for RerenderError {
 
 impl std::error::Error for RerenderError {}
 
+/// # Errors
 ///
-/// # Errors The text is not a report.
+/// The text is not a report.
 pub fn rerendered(text: &str, zone: &Zone, width: usize) -> Result<String, RerenderError> {
     let report: Value = serde_json::from_str(text).map_err(|error| {
         let why = error.to_string();

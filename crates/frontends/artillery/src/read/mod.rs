@@ -50,8 +50,9 @@ impl TestFileReader for ArtilleryScripts {
     }
 }
 
+/// # Errors
 ///
-/// # Errors All problems, or the first in Artillery's words.
+/// All problems, or the first in Artillery's words.
 pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
     let noting = Noting::default();
     let plan = load_with(&given.into(), &|path| noting.read(path))?;
@@ -60,13 +61,16 @@ pub fn load(given: impl Into<ArtilleryInputs>) -> Result<Plan, LoadErrors> {
 
 /// Translates text without reading files, for tests and fuzzing.
 ///
-/// # Errors As [`load`]; tables are a problem.
+/// # Errors
+///
+/// As [`load`]; tables are a problem.
 pub fn translate_text(name: &str, text: &str) -> Result<Plan, LoadErrors> {
     load_text(Inputs::default(), name, text)
 }
 
+/// # Errors
 ///
-/// # Errors As [`load`].
+/// As [`load`].
 pub fn load_text(inputs: Inputs, name: &str, text: &str) -> Result<Plan, LoadErrors> {
     let inputs = Inputs {
         files: vec![name.into()],
