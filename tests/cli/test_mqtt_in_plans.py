@@ -198,7 +198,7 @@ cool-down: false
 """,
     )
     shown = loadline("plan", "campaign.yml", "--stage", "twice")
-    assert "Beside the scenarios" in shown.stdout, shown.stderr
+    assert "In addition to the scenarios" in shown.stdout, shown.stderr
     assert " 200 " in shown.stdout
     ran = loadline("campaign", "campaign.yml", "--folder", "out", timeout=90)
     assert ran.returncode == 0, ran.stdout + ran.stderr

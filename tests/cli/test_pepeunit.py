@@ -221,7 +221,7 @@ def test_system_messages_reach_the_platform(rig):
     assert stats["system"] == MESSAGES + 1, "and a probe"
     assert stats["denied"] == 0
     assert "nothing is read back" in " ".join(rig.loadline.summary()["notes"])
-    assert "what the backend made of them is not known" in ran.stdout
+    assert "what the backend did with them is unknown" in ran.stdout
     assert "Backend sustained" not in ran.stdout
 
 

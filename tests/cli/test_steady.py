@@ -176,7 +176,7 @@ def test_warm_up_is_excluded_from_steady_criteria(recorded, tmp_path):
     assert whole["value"] > 200e6
     assert whole["judgement"] != "PASS"
     assert [judged["judgement"] for judged in settled] == ["PASS"] * 3, settled
-    assert "behind a warm-up of 5 s" in summary["printed"]
+    assert "after a warm-up of 5 s" in summary["printed"]
     assert "steady" in [conclusion["kind"] for conclusion in summary["conclusions"]]
 
 

@@ -219,7 +219,7 @@ pub fn shard(args: &args::RunArgs, seed: u64) -> Result<Option<RunPartOrder>, Co
     let text = args.part.start_at.as_deref().unwrap_or_default();
     let at_ns = record::moment(text).ok_or_else(|| {
         CommandError::bad_input(format!(
-            "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
+            "--start-at {text}: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970"
         ))
     })?;
     let (wall_ns, monotonic_ns) = (inputs::now_wall_ns(), clock::monotonic_ns());

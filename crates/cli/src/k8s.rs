@@ -209,7 +209,7 @@ fn start(args: &args::Render, now_ns: u64) -> Result<(String, u64), CommandError
     };
     let at_ns = record::moment(text).ok_or_else(|| {
         CommandError::bad_input(format!(
-            "--start-at {text}: write a moment as 2026-11-24T19:30:00Z, or seconds since 1970"
+            "--start-at {text}: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970"
         ))
     })?;
     if at_ns <= now_ns {

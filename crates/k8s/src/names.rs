@@ -81,7 +81,7 @@ pub fn check(wanted: &RenderOptions) -> Result<(), String> {
             .any(|part| part.is_empty() || !part.bytes().all(|c| c.is_ascii_digit()))
     {
         return Err(format!(
-            "--ray-version {version}: write the version of Ray in the image, as 2.60.0"
+            "--ray-version {version}: write the version of Ray in the image, for example 2.60.0"
         ));
     }
     Ok(())

@@ -150,7 +150,7 @@ impl BackendVerdict {
             return self.dropped_line().map_or_else(
                 || {
                     format!(
-                        "{read}; what the backend made of them is not known, nothing was read back"
+                        "{read}; what the backend did with them is unknown, because nothing was read back"
                     )
                 },
                 failed,
@@ -158,7 +158,7 @@ impl BackendVerdict {
         };
         if kept.unreadable.is_some() {
             return format!(
-                "{read}; what the backend made of them is not known, it could not be read back"
+                "{read}; what the backend did with them is unknown, it could not be read back"
             );
         }
         if let Some(why) = self.wrong(kept) {
@@ -490,7 +490,7 @@ mod tests {
         assert!(
             verdict
                 .last()
-                .contains("what the backend made of them is not known")
+                .contains("what the backend did with them is unknown")
         );
         verdict.broker_dropped(Some(40.0));
         assert!(

@@ -327,7 +327,7 @@ impl Teller<'_> {
                 row.messages.map_or_else(|| "–".into(), count),
             ]);
         }
-        let heading = self.heading("Beside the scenarios");
+        let heading = self.heading("In addition to the scenarios");
         Some(format!("{heading}\n\n{table}").trim_end().to_owned())
     }
 
@@ -338,7 +338,7 @@ impl Teller<'_> {
             let rows = count(table.rows);
             let text = match table.needed {
                 _ if table.at_random => format!("{rows} rows, drawn at random: rows come again"),
-                None => format!("{rows} rows, for all users together"),
+                None => format!("{rows} rows, shared by all users"),
                 Some(needed) if needed <= table.rows => format!(
                     "{rows} rows, {} are needed: each is used once at most",
                     count(needed)

@@ -302,7 +302,7 @@ fn missing_figures_give_no_cause() {
     assert!(
         unknown
             .sentence
-            .contains("is unknown: of nothing that was measured a limit is known")
+            .contains("is unknown: no measured resource has a known limit")
     );
 }
 

@@ -39,7 +39,7 @@ fn warm_up_is_cut_and_rest_is_unchanged() {
         let p50 = reported.stats.unwrap().p50.ns.unwrap() as f64;
         assert!((p50 / (5.0 * MS) - 1.0).abs() < 0.02, "{p50}");
         assert!(
-            reported.sentence.contains("behind a warm-up of"),
+            reported.sentence.contains("after a warm-up of"),
             "{}",
             reported.sentence
         );

@@ -118,7 +118,7 @@ fn sentence(found: &Finding, name: &str, place: &str) -> String {
                 format!("The {name} was steady{place} from the beginning{figures}.")
             } else {
                 format!(
-                    "The {name} was steady{place} from {} on, behind a warm-up of {}{figures}.",
+                    "The {name} was steady{place} from {} on, after a warm-up of {}{figures}.",
                     at(*settled_ns),
                     at(settled_ns - from_ns),
                 )

@@ -63,7 +63,7 @@ fn errors(row: &ProbeRow, slos: &[String], level: &str) -> Option<String> {
     let reason = &cause.reason;
     is_it.then(|| match cause.class.as_str() {
         "failed" if reason.starts_with("status ") => {
-            format!("errors: it answers {share} with {reason} at {level}")
+            format!("errors: {share} of requests get {reason} at {level}")
         }
         "failed" => format!("errors: {share} of the answers fail at {level}: {reason}"),
         "timeout" | "unfinished" => format!("timeouts: {share} at {level}: {reason}"),

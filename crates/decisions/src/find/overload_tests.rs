@@ -132,7 +132,7 @@ fn errors_are_named_by_cause() {
     let of = |class, reason| said(&[with_cause(failing(), class, reason, 0.12)]);
     assert_eq!(
         of("failed", "status 503"),
-        "errors: it answers 12.0 % with status 503 at 420/s"
+        "errors: 12.0 % of requests get status 503 at 420/s"
     );
     assert_eq!(
         of("failed", "body is no JSON"),

@@ -391,7 +391,7 @@ impl Pub {
         let common = &self.common;
         if self.topic.is_empty() || topic::has_wildcard(self.topic.as_bytes()) {
             return Err(format!(
-                "-t '{}': a topic to publish to is not empty and holds no + and no #",
+                "-t '{}': a topic to publish to must not be empty or contain + or #",
                 self.topic
             ));
         }

@@ -168,7 +168,7 @@ fn unreadable_descriptions_are_reported_with_location() {
         ),
         (
             "swagger: '2.0'".to_owned(),
-            "1:1: this is version 2 of the description: convert it to OpenAPI 3 first",
+            "1:1: this is Swagger 2: convert it to OpenAPI 3 first",
         ),
         (
             "openapi: 3.0.0\npaths: [".to_owned(),

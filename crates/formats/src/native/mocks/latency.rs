@@ -90,7 +90,7 @@ fn percentile(entry: &Entry, findings: &mut Findings) -> Option<(f64, u64)> {
     };
     let ns = time(&entry.value, &entry.key, findings)?;
     if ns == 0 {
-        findings.problem(entry.value.mark, "a percentile is longer than 0");
+        findings.problem(entry.value.mark, "a percentile must be longer than 0");
         return None;
     }
     Some((share, ns))

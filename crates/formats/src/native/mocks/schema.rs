@@ -64,12 +64,12 @@ fn route(key: &str) -> Value {
         }
         "body" => named("The answer's body, as text", "text"),
         "latency" => named("How long it takes", "latency"),
-        "remember" => named("Under which key the request's body is remembered", "text"),
+        "remember" => named("The key under which the request's body is stored", "text"),
         "recall" => named(
-            "Which key's memory is {{ remembered }}; without one the answer is 404",
+            "The key whose stored body becomes {{ remembered }}; 404 if nothing is stored under it",
             "text",
         ),
-        "forget" => named("Which key's memory is given up", "text"),
+        "forget" => named("The key whose stored body is deleted", "text"),
         method if METHODS.contains(&method) => string("The path: /data/{id}"),
         _ => any(),
     }

@@ -206,7 +206,7 @@ impl Translator<'_> {
         if topic.is_empty() || topic::has_wildcard(topic.as_bytes()) {
             let mark = node.get("topic").map_or(node.mark, |topic| topic.mark);
             let text = format!(
-                "`topic: {topic}`: a topic to publish to is not empty and holds no + and no #"
+                "`topic: {topic}`: a topic to publish to must not be empty or contain + or #"
             );
             self.findings.problem(mark, text);
         }
