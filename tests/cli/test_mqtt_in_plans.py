@@ -210,7 +210,7 @@ cool-down: false
 
 WRONG = [
     ("clients: 5", "clients: 0", "`clients: 0` must be a whole number, 1 or more"),
-    ("topic: 'load/%i'", "topic: 'load/#'", "holds no + and no #"),
+    ("topic: 'load/%i'", "topic: 'load/#'", "contain + or #"),
     ("topic: 'load/+'", "topic: 'load/#/x'", "is not a valid filter: # must be alone"),
     ("qos: 1, rate", "qos: 3, rate", "`qos: 3` is not known: use 0, 1 or 2"),
     ("rate: 100/s", "rate: 0/s", "no message would be sent"),
