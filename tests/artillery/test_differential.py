@@ -6,6 +6,7 @@ keys are compared.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -28,13 +29,16 @@ PINNED = "artillery@2.0.21"
 def artillery() -> Path:
     """Returns the command of the original Artillery."""
     command = FOLDER / "node_modules/.bin/artillery"
-    if not command.exists():
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        (FOLDER / ".npmrc").write_text("omit-lockfile-registry-resolved=true\n")
-        (FOLDER / "package.json").write_text('{ "private": true }\n')
-        install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", PINNED]
-        installed = subprocess.run(install, cwd=FOLDER, timeout=600, capture_output=True, text=True)
-        assert installed.returncode == 0, f"{PINNED} cannot be installed here: {installed.stderr}"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    # Workers of a parallel session would install into the same folder.
+    with (FOLDER / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not command.exists():
+            (FOLDER / ".npmrc").write_text("omit-lockfile-registry-resolved=true\n")
+            (FOLDER / "package.json").write_text('{ "private": true }\n')
+            install = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", PINNED]
+            installed = subprocess.run(install, cwd=FOLDER, timeout=600, capture_output=True, text=True)
+            assert installed.returncode == 0, f"{PINNED} cannot be installed here: {installed.stderr}"
     return command
 
 
