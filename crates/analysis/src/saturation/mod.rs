@@ -296,8 +296,7 @@ fn sentence(reached: &[Reached], first: Option<usize>, watched: &[String]) -> St
             second(earliest.at_ns)
         ),
         (None, None) if watched.is_empty() => {
-            "What saturated first is unknown: no measured resource has a known limit."
-                .to_owned()
+            "What saturated first is unknown: no measured resource has a known limit.".to_owned()
         }
         (None, None) => format!(
             "Nothing that was measured reached its limit: {}.",

@@ -217,10 +217,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
             bad.name
         ),
         (Some(good), None, _) if group.iter().all(|(_, row)| row.verdict.holds()) => {
-            format!(
-                "Proceed{with}: all stages hold, up to {}.",
-                load_of(good)
-            )
+            format!("Proceed{with}: all stages hold, up to {}.", load_of(good))
         }
         _ => return None,
     })
