@@ -406,7 +406,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     match run.manifest.state {
         RunState::Complete => {}
         RunState::Running if run.cut.is_none() => notes.push(format!(
-            "the record has no end, because the run is still in progress or was killed: it covers the first {}",
+            "the record has no end, as the run continues or was killed: it covers the first {}",
             units::duration(end)
         )),
         RunState::Running => {}
@@ -416,7 +416,9 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
                 .ended_by
                 .clone()
                 .unwrap_or_else(|| "a signal".into());
-            notes.push(format!("the run ended early ({by}): planned arrivals are those that were due until then"));
+            notes.push(format!(
+                "the run ended early ({by}): planned arrivals are those that were due until then"
+            ));
         }
     }
     let unwritten = run.manifest.end.as_ref().and_then(|end| end.record_ends_ns);

@@ -135,7 +135,7 @@ fn the_sentence_says_what_holds_and_what_does_not() {
         (None, StageVerdict::Ran)
     );
     assert!(
-        all.recommendations[0].starts_with("Proceed: nothing up to whole"),
+        all.recommendations[0].starts_with("Proceed: all stages hold, up to whole"),
         "{:?}",
         all.recommendations
     );

@@ -266,7 +266,7 @@ fn killed_run_has_requests_in_flight() {
         text.contains("without an answer (timeout 1) + 2 in flight"),
         "{text}"
     );
-    assert!(text.contains("its first 2 s"), "{text}");
+    assert!(text.contains("the first 2 s"), "{text}");
     // At the end of a complete run this is a fault.
     let run = in_memory(&plan(&[]), &intervals, RunState::Complete);
     let text = console::summary_text(&analysis::summarise(&run));
