@@ -278,7 +278,10 @@ def test_files_larger_than_a_config_map_are_refused(render, loadline):
         (["--deadline", "1"], "--deadline '1', column 1: "),
         (["--in-image", "tests"], "--in-image tests: write the folder from the root of the image"),
         (["--start-at", "2030-01-01T00:00:00Z"], "--start-at is for --job indexed: a conductor says itself when nodes begin"),
-        (["--job", "indexed", "--start-at", "noon"], "--start-at noon: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970"),
+        (
+            ["--job", "indexed", "--start-at", "noon"],
+            "--start-at noon: write a time such as 2026-11-24T19:30:00Z, or seconds since 1970",
+        ),
         (["--job", "indexed", "--start-at", "2020-01-01T00:00:00Z"], "--start-at 2020-01-01T00:00:00Z is over"),
         (["--", "--on", "local"], "--on after --: the manifest sets it, leave it out"),
         (["--", "--runs=/x"], "--runs=/x after --: the manifest sets it, leave it out"),

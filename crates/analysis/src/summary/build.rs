@@ -379,6 +379,18 @@ fn never_reported(run: &Run, notes: &[String]) -> Vec<String> {
     texts
 }
 
+/// Ledgers that do not add up, which is a defect of Loadline.
+fn broken_ledgers(summary: &Summary) -> impl Iterator<Item = String> {
+    let requests = (!summary.requests.adds_up).then_some("request");
+    let arrivals = summary.arrivals.as_ref();
+    let arrivals = arrivals
+        .filter(|arrivals| !arrivals.adds_up)
+        .map(|_| "arrivals");
+    [requests, arrivals].into_iter().flatten().map(|name| {
+        format!("the {name} ledger does not add up: please report this with the run's folder")
+    })
+}
+
 fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     let found = run
         .events
@@ -440,20 +452,7 @@ fn notes(run: &Run, summary: &Summary) -> Vec<String> {
     }
     notes.extend(all_failed(summary));
     notes.extend(time_in_no_table(run, summary));
-    if !summary.requests.adds_up {
-        notes.push(
-            "the request ledger does not add up: please report this with the run's folder".into(),
-        );
-    }
-    if summary
-        .arrivals
-        .as_ref()
-        .is_some_and(|arrivals| !arrivals.adds_up)
-    {
-        notes.push(
-            "the arrivals ledger does not add up: please report this with the run's folder".into(),
-        );
-    }
+    notes.extend(broken_ledgers(summary));
     let lost: u64 = run.totals.rows.values().map(|row| row.run.lines_lost).sum();
     if lost > 0 {
         notes.push(format!(
