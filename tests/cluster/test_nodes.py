@@ -161,7 +161,7 @@ def test_killed_conductor_stops_all_nodes_and_their_records_can_be_merged(loadli
         (["--on", "local", "--once"], "--once and --on"),
         (["--on", "local", "--address", "h:1"], "--address, --wait and --insecure-cluster are for --on ray"),
         (["--shard", "3/3", "--start-at", "2040-01-01T00:00:00Z", "--seed", "1"], "--shard 3/3: write which of how many, from 0"),
-        (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: write a moment as"),
+        (["--shard", "0/3", "--start-at", "soon", "--seed", "1"], "--start-at soon: write a time such as"),
     ],
 )
 def test_invalid_node_flags_are_refused_in_one_line(loadline, arguments, line):
