@@ -176,7 +176,8 @@ impl Drop for Relay {
 fn start(python: &Path) -> Result<(Child, ChildStdin, ChildStdout), String> {
     let mut command = Command::new(python);
     command
-        .args(["-m", "loadline.ray"])
+        // `-P`: a file `ray.py` in the user's folder is not Ray.
+        .args(["-P", "-m", "loadline.ray"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     // Signals from the terminal go to the conductor.
