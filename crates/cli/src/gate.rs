@@ -45,12 +45,12 @@ fn run(args: &args::Gate) -> Result<u8, CommandError> {
         None => None,
     };
     if let Some(baseline) = &baseline {
-        let unused = Side {
+        let no_runs = Side {
             name: String::new(),
             runs: Vec::new(),
         };
-        groups::rows_are_there(baseline, &unused, &asked)?;
-        groups::hinder(baseline, &unused, args.judged.anyway, &mut asked)?;
+        groups::rows_are_there(baseline, &no_runs, &asked)?;
+        groups::hinder(baseline, &no_runs, args.judged.anyway, &mut asked)?;
     }
     let tag = child_runs::tag("gate");
     let folder = folder(args, &tag);

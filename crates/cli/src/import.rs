@@ -102,11 +102,8 @@ fn set(path: &Path) -> Vec<PathBuf> {
     let Some(prefix) = prefix else {
         return vec![path.to_owned()];
     };
-    let background = LOCUST.map(|end| path.with_file_name(format!("{prefix}{end}")));
-    background
-        .into_iter()
-        .filter(|file| file.is_file())
-        .collect()
+    let siblings = LOCUST.map(|end| path.with_file_name(format!("{prefix}{end}")));
+    siblings.into_iter().filter(|file| file.is_file()).collect()
 }
 
 /// `run.json` gets `run.json-report`, with a number if taken by another source, which is named in

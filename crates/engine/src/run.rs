@@ -130,7 +130,7 @@ pub struct Prepared {
     options: EngineOptions,
     workers: usize,
     driver: DriverMaker,
-    http_beside: plan::Http,
+    background_http: plan::Http,
     course: Option<LoadControl>,
     adoptions: Option<ShardTakeover>,
 }
@@ -182,8 +182,8 @@ impl Prepared {
         let mut work = Compiled::compile(plan, options.seed, looking)?;
         work.take_share(plan, options.share, options.workers)?;
         if plan.background.is_some() != options.background.is_some() {
-            let unused = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
-            return Err(vec![Problem::anywhere(unused)]);
+            let text = "the plan has MQTT clients in addition to its scenarios, which only `loadline run` and `loadline campaign` drive";
+            return Err(vec![Problem::anywhere(text)]);
         }
         let driver = match (&options.driver, &work.program) {
             (Some(driver), _) => Arc::clone(driver),
@@ -203,7 +203,7 @@ impl Prepared {
             adoptions,
             hosts: Hosts::new(plan, &options.hosts),
             workers,
-            http_beside: plan
+            background_http: plan
                 .background
                 .as_ref()
                 .map_or_else(plan::Http::default, |background| {
@@ -418,7 +418,7 @@ impl Prepared {
             crews.push(WorkerGroup {
                 workers: background.workers,
                 driver: Arc::clone(&background.driver),
-                client: travels(&self.http_beside)?,
+                client: travels(&self.background_http)?,
                 door: background.door.clone(),
             });
         }

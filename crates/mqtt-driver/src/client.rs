@@ -70,7 +70,7 @@ struct ClientState {
 
 pub(crate) fn start(shared: &Rc<DriverState>, client: &Rc<Client>) {
     // Background clients are not virtual users; connections are counted.
-    let is_beside = shared.is_beside();
+    let is_beside = shared.is_background();
     let place = if is_beside {
         shared.worker.watch(&client.limit)
     } else {

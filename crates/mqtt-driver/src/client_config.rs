@@ -84,10 +84,10 @@ fn credential(group: &Clients, nth: u64) -> Option<&Credential> {
 }
 
 fn names(group: &Clients, seed: u64, nth: u64) -> (String, String) {
-    let unused = facts(group, seed, nth, ("", ""));
+    let without_login = facts(group, seed, nth, ("", ""));
     let known = credential(group, nth);
     let id = known.and_then(|known| known.client_id.clone());
-    let id = id.unwrap_or_else(|| fill(&group.client_id, unused));
+    let id = id.unwrap_or_else(|| fill(&group.client_id, without_login));
     let with_id = facts(group, seed, nth, (&id, ""));
     let username = group.username.as_deref().unwrap_or_default();
     let own = own(group, nth).and_then(|own| own.username.as_ref());

@@ -25,7 +25,7 @@ pub(crate) fn all(shared: &DriverState) -> Vec<PublisherPace> {
         return Vec::new();
     }
     let groups = 0..shared.work.groups.len();
-    let paces: Vec<PublisherPace> = if shared.is_beside() {
+    let paces: Vec<PublisherPace> = if shared.is_background() {
         let own = groups.zip(&shared.own);
         own.filter_map(|(number, publications)| {
             let publications = publications.as_ref()?;

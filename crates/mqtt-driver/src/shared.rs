@@ -196,7 +196,7 @@ impl DriverState {
         // Publishers without a pace wait for subscriptions only.
         self.open_ns.set(if self.flat_out { 0 } else { open_ns });
         // Other work does not wait.
-        if !self.is_beside() {
+        if !self.is_background() {
             self.shift_ns.set(delay_ns);
             self.until_ns
                 .set(self.until_ns.get().saturating_add(delay_ns));
@@ -226,7 +226,7 @@ impl DriverState {
         self.work.arrivals == ArrivalOf::Connection
     }
 
-    pub fn is_beside(&self) -> bool {
+    pub fn is_background(&self) -> bool {
         self.work.arrivals == ArrivalOf::Elsewhere
     }
 

@@ -9,7 +9,7 @@ use crate::{
     units,
 };
 
-/// MQTT clients that run background the scenarios.
+/// MQTT clients that run alongside the scenarios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BackgroundMqtt {
     /// Their actions.
@@ -67,7 +67,7 @@ impl Plan {
     /// Loads of the publishing groups, in the order of the groups. `None` for a group that does not
     /// publish.
     #[must_use]
-    pub fn loads_beside(&self) -> Vec<Option<Load>> {
+    pub fn background_loads(&self) -> Vec<Option<Load>> {
         let groups = self
             .background
             .iter()
@@ -76,7 +76,7 @@ impl Plan {
         groups.map(of).collect()
     }
 
-    pub(crate) fn problems_beside(&self, problems: &mut Vec<Problem>) {
+    pub(crate) fn background_problems(&self, problems: &mut Vec<Problem>) {
         let Some(background) = &self.background else {
             return;
         };

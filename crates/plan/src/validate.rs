@@ -50,7 +50,7 @@ impl Plan {
             problems.push(Problem::anywhere("0 connections: at least 1 is needed"));
         }
         self.load_problems(&mut problems);
-        self.problems_beside(&mut problems);
+        self.background_problems(&mut problems);
         problems
     }
 

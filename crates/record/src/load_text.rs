@@ -9,7 +9,7 @@ pub fn describe(plan: &Plan) -> String {
     let Some(background) = &plan.background else {
         return of_work(plan) + &cut(plan);
     };
-    let loads = plan.loads_beside();
+    let loads = plan.background_loads();
     let peak: f64 = loads.iter().flatten().map(Load::peak_rate).sum();
     format!(
         "{}; in addition {} MQTT clients at {}, {} messages/s at most",

@@ -263,16 +263,16 @@ mod tests {
             reported.text(500),
             "node 1 (worker-b) was lost at 00:20: 100 arrivals unsent until 2 others took over at 00:26, 500 unknown"
         );
-        let unused = NodeLost {
+        let not_taken_over = NodeLost {
             name: String::new(),
             taken_over_from_ns: None,
             by: Vec::new(),
             ..reported
         };
-        let unused = unused.counted(&schedule(300, 60), &own);
-        assert_eq!(unused.unsent, 3500);
+        let not_taken_over = not_taken_over.counted(&schedule(300, 60), &own);
+        assert_eq!(not_taken_over.unsent, 3500);
         assert_eq!(
-            unused.text(0),
+            not_taken_over.text(0),
             "node 1 was lost at 00:20, and its share was not taken over: 3,500 arrivals unsent, 0 unknown"
         );
         let closed = NodeLost {
@@ -292,7 +292,7 @@ mod tests {
             lost: Some(lost),
             ..Event::new(0, EventKind::NodeLost, "")
         };
-        let unused = NodeLost {
+        let not_taken_over = NodeLost {
             node: 2,
             recorded_to_ns: 50 * SECOND,
             taken_over_from_ns: None,
@@ -303,7 +303,7 @@ mod tests {
             taken_over_from_ns: None,
             ..lost()
         };
-        let mut events = vec![reported(first), reported(unused), reported(lost())];
+        let mut events = vec![reported(first), reported(not_taken_over), reported(lost())];
         let spans = |events: &[Event]| {
             let spans = touched(events, 60 * SECOND).into_iter();
             spans
@@ -343,8 +343,8 @@ mod tests {
             let all: u64 = shares.iter().map(|(share, own)| schedule.due_of_share(*share, *own, u64::MAX)).sum();
             prop_assert_eq!(reported.due + reported.unsent + taken, all);
             prop_assert!(reported.recorded <= reported.due);
-            let unused = NodeLost { taken_over_from_ns: None, ..reported.clone() }.counted(&schedule, &shares);
-            prop_assert_eq!(unused.due + unused.unsent, all);
+            let not_taken_over = NodeLost { taken_over_from_ns: None, ..reported.clone() }.counted(&schedule, &shares);
+            prop_assert_eq!(not_taken_over.due + not_taken_over.unsent, all);
         }
     }
 }

@@ -79,15 +79,15 @@ pub fn own(
 }
 
 /// Why nothing can be written next to this file, if so.
-fn no_room(background: &Path) -> Option<String> {
+fn no_room(path: &Path) -> Option<String> {
     const ROOM: usize = 64 << 10;
-    let tried = background.with_extension("room");
+    let tried = path.with_extension("room");
     let written = fs::write(&tried, vec![0; ROOM]);
     let _ = fs::remove_file(&tried);
     written.err().map(|error| {
         format!(
             "cannot write to {}: {error}; free some space",
-            background.parent().unwrap_or(background).display()
+            path.parent().unwrap_or(path).display()
         )
     })
 }

@@ -13,7 +13,7 @@ pub fn environment() -> Vec<(String, String)> {
 /// # Errors
 ///
 /// One line, if it is not a number.
-pub fn seed_beside_a_door() -> Result<u64, &'static str> {
+pub fn seed_from_env() -> Result<u64, &'static str> {
     match std::env::var("LOADLINE_SEED").map(|text| text.parse()) {
         Err(_) => Ok(random_seed()),
         Ok(Ok(seed)) => Ok(seed),

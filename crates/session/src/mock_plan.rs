@@ -119,9 +119,9 @@ fn measured(
 
 /// Finds a run by `last`, name or folder. Folders are relative to the plan first.
 fn find(wanted: &str, runs: &Path, file: &Path) -> Result<Run, String> {
-    let background = file.parent().map(|folder| folder.join(wanted));
+    let next_to_plan = file.parent().map(|folder| folder.join(wanted));
     let is_run = |folder: &PathBuf| wanted.contains('/') && folder.join("manifest.json").is_file();
-    let found = match background.filter(is_run) {
+    let found = match next_to_plan.filter(is_run) {
         Some(folder) => Run::open(&folder),
         None => Run::find(runs, wanted),
     };

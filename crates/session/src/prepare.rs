@@ -198,9 +198,9 @@ pub(crate) fn prepare_as(
     }
     if job.options.hooks.is_none() && plan.has_extensions() {
         // Response conditions of a test file are never dropped silently.
-        let unused =
+        let text =
             "steps of the plan say what nobody here looks at: their front door's hooks are missing";
-        return Err(RunRefused::bad_input(vec![Problem::anywhere(unused)]));
+        return Err(RunRefused::bad_input(vec![Problem::anywhere(text)]));
     }
     if let Some(problem) = job
         .options

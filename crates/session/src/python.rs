@@ -44,7 +44,7 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
     }
     let names = ["python3", "python"];
     let own = std::env::current_exe().ok();
-    let background = own.as_deref().and_then(Path::parent);
+    let own_folder = own.as_deref().and_then(Path::parent);
     // Symbolic links to the binary may be in a virtual environment that the binary is not in.
     let called = std::env::args_os().next().map(PathBuf::from);
     let linked = called.as_deref().and_then(Path::parent);
@@ -53,7 +53,7 @@ fn interpreter(how: &str) -> Result<PathBuf, String> {
     let folders = linked
         .filter(|folder| !folder.as_os_str().is_empty())
         .into_iter()
-        .chain(background)
+        .chain(own_folder)
         .chain(on_path.iter().map(PathBuf::as_path));
     for folder in folders {
         for name in names {

@@ -27,9 +27,9 @@ pub(crate) fn apply_env_server(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     }
     // The parent process runs the lab and has passed its listeners.
     if let Some(listeners) = lab_process::lent()
-        && let Err(unused) = lab_process::resolve(plan, &listeners)
+        && let Err(unresolved) = lab_process::resolve(plan, &listeners)
     {
-        problems.extend(unused);
+        problems.extend(unresolved);
     }
     let secrets: Vec<String> = plan
         .server

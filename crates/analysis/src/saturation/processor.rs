@@ -124,7 +124,9 @@ fn sources(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>
                 });
             }
             if SECONDS.iter().any(|last| one.before(last).is_some()) {
-                let there_are = CORES.iter().find_map(|last| cores_beside(one, all, last))?;
+                let there_are = CORES
+                    .iter()
+                    .find_map(|last| cores_of_instance(one, all, last))?;
                 return Some(ProcessorSource {
                     by: one,
                     cores: Some(there_are),
@@ -141,10 +143,10 @@ fn sources(all: &[WatchedMetric], cores: Option<f64>) -> Vec<ProcessorSource<'_>
         .collect()
 }
 
-fn cores_beside(one: &WatchedMetric, all: &[WatchedMetric], last: &str) -> Option<f64> {
-    let background = all.iter().find(|other| {
+fn cores_of_instance(one: &WatchedMetric, all: &[WatchedMetric], last: &str) -> Option<f64> {
+    let limits = all.iter().find(|other| {
         other.source == one.source && other.of == one.of && other.before(last).is_some()
     })?;
-    let (_, cores) = background.looks.last()?;
+    let (_, cores) = limits.looks.last()?;
     (*cores > 0.0).then_some(*cores)
 }

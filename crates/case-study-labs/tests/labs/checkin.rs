@@ -51,8 +51,12 @@ fn a_session_is_opened_and_handed_on() {
         ("POST", "/check_in/v2/patient_check_ins"),
     ] {
         assert_eq!(client.request(method, path, &body).code, 200, "{path}");
-        let unused = json!({ "id": "0123456789abcdef" }).to_string();
-        assert_eq!(client.request(method, path, &unused).code, 401, "{path}");
+        let unknown_body = json!({ "id": "0123456789abcdef" }).to_string();
+        assert_eq!(
+            client.request(method, path, &unknown_body).code,
+            401,
+            "{path}"
+        );
         assert_eq!(client.request(method, path, "{").code, 400, "{path}");
     }
     for kind in ["patient_check_ins", "pre_check_ins"] {

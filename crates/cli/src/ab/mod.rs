@@ -100,11 +100,11 @@ impl AbTarget {
             flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
         }
         flags.extend(args.flags.iter().cloned());
-        let background = command.map(|command| TargetProcess::new(name, command, url));
+        let process = command.map(|command| TargetProcess::new(name, command, url));
         Ok(AbTarget {
             name,
             flags,
-            process: background.transpose()?,
+            process: process.transpose()?,
         })
     }
 }
@@ -202,13 +202,13 @@ impl Ab<'_> {
     fn once(&mut self, side: usize) -> Result<RunAttempt, CommandError> {
         self.number += 1;
         let target = &self.sides[side];
-        let background = target.process.as_ref();
+        let process = target.process.as_ref();
         let log = self
             .ground
             .folder
             .join(format!("run-{}-cmd.txt", self.number));
-        let started = background
-            .map(|background| background.start(&log, &self.stop))
+        let started = process
+            .map(|process| process.start(&log, &self.stop))
             .transpose()?;
         if let Some(StartResult::Signal(signal)) = started {
             return Ok(RunAttempt::Signal(signal));

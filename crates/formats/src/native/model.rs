@@ -148,7 +148,7 @@ pub const SCENARIO: &[&str] = &["name", "weight", "volume", "steps"];
 pub const VOLUME: &[&str] = &["volume", "hours", "clustering", "growth"];
 /// Steps that are not requests. Other steps are named by their method.
 pub const STEPS: &[&str] = &["think", "loop", "log", "leave", "choose"];
-pub const BESIDE_STEPS: &[&str] = &["if", "group", "steps"];
+pub const KEYS_WITH_STEPS: &[&str] = &["if", "group", "steps"];
 /// An item of `choose`.
 pub const BRANCH: &[&str] = &["weight", "steps"];
 pub const REQUEST: &[&str] = &[

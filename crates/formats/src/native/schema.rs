@@ -185,7 +185,7 @@ fn plan(key: &str) -> Value {
             json!({ "type": "array", "items": reference("rule"), "description": "What ends the run early: errors > 5% for 5s: stop fail" })
         }
         "mqtt" => named(
-            "Clients that publish and subscribe background the scenarios",
+            "Clients that publish and subscribe alongside the scenarios",
             "mqtt",
         ),
         "server" => {

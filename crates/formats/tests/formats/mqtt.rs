@@ -58,7 +58,7 @@ criteria: [ errors < 1%, p99 of \"DELIVERY\" < 1s ]",
     assert_eq!(first.payload, Payload::Stamped(64));
     assert_eq!(mqtt.groups[2].client_id, "me");
     assert_eq!(mqtt.groups[2].publish.as_ref().map(|p| p.qos), Some(2));
-    let planned = plan.loads_beside().into_iter().map(|load| {
+    let planned = plan.background_loads().into_iter().map(|load| {
         let of = plan::background::Publications::new(&load?, 1, mqtt.ready_ns(), plan.end_ns());
         Some(of.planned())
     });

@@ -94,7 +94,7 @@ impl Conducting {
         voice: &SharedVoice,
     ) -> Result<Conducting, Vec<String>> {
         let refused = |line: String| vec![line];
-        let (exports, wanted) = live::beside_a_door().map_err(refused)?;
+        let (exports, wanted) = live::options_from_env().map_err(refused)?;
         if wanted.view.is_some() || wanted.metrics.is_some() {
             voice.warning(
                 &"the live view is not available with several processes: the report at the end has everything",
@@ -105,7 +105,7 @@ impl Conducting {
         let options = EngineOptions {
             driver: Some(driver),
             workers: Some(1),
-            seed: inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?,
+            seed: inputs::seed_from_env().map_err(|line| refused(line.to_owned()))?,
             drain_ns: Some(DRAIN_NS),
             ..EngineOptions::default()
         };

@@ -53,9 +53,9 @@ impl RunningTest {
         voice: &SharedVoice,
     ) -> Result<RunningTest, Vec<String>> {
         let refused = |line: String| vec![line];
-        let (exports, mut live) = live::beside_a_door().map_err(refused)?;
+        let (exports, mut live) = live::options_from_env().map_err(refused)?;
         live.view = live.view.or(is_watched.then_some(0));
-        let seed = inputs::seed_beside_a_door().map_err(|line| refused(line.to_owned()))?;
+        let seed = inputs::seed_from_env().map_err(|line| refused(line.to_owned()))?;
         RunningTest::start(voice, seed, |options| {
             let job = job(test, options)?;
             Ok(Job {

@@ -23,7 +23,7 @@ pub fn stamp_of_parts(seed: u64, at_ns: u64) -> u32 {
 #[must_use]
 pub fn driven(plan: &Plan, seed: u64, stamp: Option<u32>) -> Option<BackgroundWork> {
     let background = plan.background.as_ref()?;
-    let own = plan.loads_beside();
+    let own = plan.background_loads();
     let peak = own.iter().flatten().map(plan::Load::peak_rate).sum();
     let driver = mqtt_driver::maker(mqtt_driver::DriverConfig {
         work: Arc::new(background.mqtt.clone()),

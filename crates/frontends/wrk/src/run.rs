@@ -55,7 +55,7 @@ fn refusal(trouble: ScriptError) -> RunRefusal {
 
 fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> {
     let stop = StopHandle::default();
-    let (exports, live) = live::beside_a_door().map_err(|line| format!("loadline: {line}"))?;
+    let (exports, live) = live::options_from_env().map_err(|line| format!("loadline: {line}"))?;
     let plan = command.plan();
     // Before the script, which may resolve names.
     hosts::Hosts::BesideDoor
@@ -63,7 +63,7 @@ fn execute(command: &WrkCommand, voice: &SharedVoice) -> Result<u8, RunRefusal> 
         .map_err(|problems| lines(&problems))?;
     session::descriptors_for(command.connections)
         .map_err(|problem| format!("loadline: {problem}"))?;
-    let seed = inputs::seed_beside_a_door().map_err(|line| format!("loadline: {line}"))?;
+    let seed = inputs::seed_from_env().map_err(|line| format!("loadline: {line}"))?;
     let test = WrkTest::ready(command, Strictness::AsWrk, &stop, voice).map_err(refusal)?;
     let options = EngineOptions {
         workers: usize::try_from(command.threads).ok(),

@@ -67,7 +67,7 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
     let driver = maker(DriverConfig {
         work: Arc::new(mqtt),
         flat_out: false,
-        own: plan.loads_beside(),
+        own: plan.background_loads(),
         seed: 1,
         run: 1,
         limit: None,
@@ -79,10 +79,10 @@ fn messages_are_counted_and_arrivals_are_the_other_work_s() {
         driver: Some(Arc::new(|given| Box::new(Other(given)))),
         ..EngineOptions::default()
     };
-    let unused = Prepared::new(&plan, options.clone())
+    let refused = Prepared::new(&plan, options.clone())
         .err()
         .expect("refused");
-    assert!(unused[0].message.contains("MQTT clients"), "{unused:?}");
+    assert!(refused[0].message.contains("MQTT clients"), "{refused:?}");
     options.background = Some(BackgroundWork {
         driver,
         workers: 1,

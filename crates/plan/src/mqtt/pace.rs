@@ -1,4 +1,4 @@
-//! Publication pace of an MQTT group that runs background another load.
+//! Publication pace of an MQTT group that runs alongside another load.
 
 use serde::Serialize;
 
@@ -25,12 +25,12 @@ impl PublishPace {
     /// Returns the messages as a load that starts with the other one. `None` if there is nothing to
     /// follow.
     #[must_use]
-    pub fn load(&self, background: &Load) -> Option<Load> {
+    pub fn load(&self, main_load: &Load) -> Option<Load> {
         let phases = match self {
-            PublishPace::Rate(rate) => vec![Phase::new(background.end_ns(), Shape::Rate(*rate))],
+            PublishPace::Rate(rate) => vec![Phase::new(main_load.end_ns(), Shape::Rate(*rate))],
             PublishPace::Phases(phases) => phases.clone(),
             PublishPace::Follows { volume, full } => {
-                let Load::Open { phases, .. } = background else {
+                let Load::Open { phases, .. } = main_load else {
                     return None;
                 };
                 let factor = volume.as_f64() / full.as_f64();
@@ -87,8 +87,8 @@ mod tests {
         }
     }
 
-    fn messages(pace: &PublishPace, background: &Load) -> u64 {
-        Schedule::new(&pace.load(background).expect("a load"), 1).total()
+    fn messages(pace: &PublishPace, main_load: &Load) -> u64 {
+        Schedule::new(&pace.load(main_load).expect("a load"), 1).total()
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn rows(plan: &Plan, seed: u64) -> Vec<ClientsRow> {
         return Vec::new();
     };
     let ready_ns = background.mqtt.ready_ns();
-    let groups = background.mqtt.groups.iter().zip(plan.loads_beside());
+    let groups = background.mqtt.groups.iter().zip(plan.background_loads());
     let row = |(group, load): (&crate::mqtt::Clients, Option<crate::Load>)| {
         let filters: Vec<&str> = group.subscribe.iter().map(|s| s.filter.as_str()).collect();
         let (does, topic, qos) = match &group.publish {

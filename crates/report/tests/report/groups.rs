@@ -52,8 +52,8 @@ fn with_transactions() -> Vec<Interval> {
     recorder.finish(3 * SECOND + 200 * MS);
     let mut own = snapshots(0, 1).into_iter();
     let merged = recorder.take_full().into_iter().map(|snapshot| {
-        let background = own.next().filter(|own| own.index == snapshot.index);
-        let both = background.into_iter().chain([snapshot]).collect();
+        let own_snapshot = own.next().filter(|own| own.index == snapshot.index);
+        let both = own_snapshot.into_iter().chain([snapshot]).collect();
         Interval::merge(both, 2, |id| id == 2 || id == 3)
     });
     merged.collect()

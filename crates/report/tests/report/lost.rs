@@ -318,13 +318,13 @@ fn a_run_that_ended_early_plans_what_was_due_by_then() {
     };
     let (_, ended) = summary(ended, &[]);
     assert_eq!(ledger(&ended), (40, 37, 1, 2));
-    let unused = How {
+    let not_taken_over = How {
         ends: RunState::Interrupted,
         taken_over_from_ns: None,
         ..HOW
     };
-    let (_, unused) = summary(unused, &[]);
-    let (planned, started, unsent, unknown) = ledger(&unused);
+    let (_, not_taken_over) = summary(not_taken_over, &[]);
+    let (planned, started, unsent, unknown) = ledger(&not_taken_over);
     assert_eq!((started, unknown), (29, 2));
     // An equal share, within one interval.
     assert!(

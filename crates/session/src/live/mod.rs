@@ -48,7 +48,7 @@ pub struct LiveOptions {
 /// # Errors
 ///
 /// A line about an invalid value, or a file that cannot be written.
-pub fn beside_a_door() -> Result<(Exports, LiveOptions), String> {
+pub fn options_from_env() -> Result<(Exports, LiveOptions), String> {
     let set = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
     let exports = Exports::from_environment()?;
     exports.can_be_written()?;

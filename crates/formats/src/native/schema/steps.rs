@@ -13,8 +13,8 @@ pub(super) fn definitions(all: &mut Value) {
 }
 
 fn step_object() -> Value {
-    let background = model::BESIDE_STEPS.iter();
-    let keys: Vec<&str> = background
+    let other_keys = model::KEYS_WITH_STEPS.iter();
+    let keys: Vec<&str> = other_keys
         .chain(model::STEPS)
         .chain(METHODS)
         .copied()

@@ -122,7 +122,7 @@ impl Translator<'_> {
 
     /// `{ group: NAME, steps: [...] }`
     fn group(&mut self, node: &Node) -> Vec<Step> {
-        let known = |entry: &&Entry| !model::BESIDE_STEPS.contains(&entry.key.as_str());
+        let known = |entry: &&Entry| !model::KEYS_WITH_STEPS.contains(&entry.key.as_str());
         let strangers: Vec<&Entry> = node.entries().iter().filter(known).collect();
         for entry in &strangers {
             let text = format!(

@@ -193,8 +193,8 @@ fn execute(
     seed: u64,
     voice: &SharedVoice,
 ) -> u8 {
-    let (exports, live) = match live::beside_a_door() {
-        Ok(background) => background,
+    let (exports, live) = match live::options_from_env() {
+        Ok(options) => options,
         Err(line) => {
             voice.error(&line);
             return FAILED;
