@@ -88,6 +88,7 @@ tests-build: web
 tests-cargo:
 	cargo build $(CI_BUILD) --all-targets
 
+# `loadgroup` hands out one test at a time, in the order of tests/conftest.py: the longest first.
 # CASES=1 adds tests that take minutes: the wheel, comparisons with the original tools, simulations,
 # full case studies. They run in one pass with the rest: waiting tests leave the cores to others.
 CASES ?=

@@ -19,7 +19,7 @@ import pytest
 import wire_recorder
 from conftest import ROOT, Loadline
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("artillery")]
+pytestmark = pytest.mark.long
 
 FOLDER = ROOT / "bench/node"
 PINNED = "artillery@2.0.21"

@@ -386,7 +386,7 @@ def test_stage_with_own_target_is_compared_with_the_previous_stage_on_it(loadlin
     assert "fast next to slow: " in run.stdout
     assert [row["verdict"] for row in (slow, fast, again)] == ["FAIL", "PASS", "PASS"]
     assert run.returncode == 0
-    assert "What made slow fail is mended: fast holds." in " ".join(run.stdout.split())
+    assert "The cause of the failure of slow is fixed: fast holds." in " ".join(run.stdout.split())
     # The campaign's target continues to count after a stage with another target, whose requests are
     # not included.
     second = json.loads((campaign_folder(loadline) / Path(again["report"]).parent / "series.json").read_text())

@@ -16,7 +16,7 @@ import pytest
 from conftest import wait_until
 from ray_conductor import CONTROL, Conductor, assert_gone, is_gone
 
-pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced, pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced]
 
 
 @pytest.fixture

@@ -62,3 +62,10 @@ def test_pipe_that_ends_within_a_frame_is_reported(coordinate):
 
 def test_pipe_that_ends_immediately_is_a_normal_end(coordinate):
     coordinate().close()
+
+
+def test_file_called_ray_in_the_folder_is_not_ray(loadline):
+    loadline.write("ray.py", "raise SystemExit(9)\n")
+    run = loadline("run", "http://127.0.0.1:9", "--rate", "1/s", "--duration", "1s", "--on", "ray", "--address", "127.0.0.1:1")
+    assert run.returncode == 3, run.stderr
+    assert "no Ray cluster answers at 127.0.0.1:1" in run.stderr or "Ray is not installed" in run.stderr

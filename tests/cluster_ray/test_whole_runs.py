@@ -17,7 +17,7 @@ from distributed_runs import count_ids, write_plan
 from fake_servers import RecordingServer
 from ray_nodes import node_pids
 
-pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced, pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.paced]
 
 RATE, SECONDS = 90, 24
 

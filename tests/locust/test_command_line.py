@@ -65,6 +65,15 @@ def test_missing_host_is_reported_as_in_locust(locust):
     assert ours.returncode == stock.returncode
 
 
+def test_file_in_the_folder_hides_no_package(locust):
+    """`python -m` would import it in place of the package."""
+    locust.write(USER)
+    locust.write("raise SystemExit(9)\n", "gevent.py")
+    stock, ours = locust.stock("--list"), locust.ours("--list")
+    assert (ours.returncode, _plain(ours.stdout)) == (stock.returncode, _plain(stock.stdout)), ours.stderr
+    assert "User" in ours.stdout
+
+
 def test_output_files_and_tables_equal_locusts(locust):
     locust.write(USER)
     kinds = ("stats", "stats_history", "failures", "exceptions")

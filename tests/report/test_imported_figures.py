@@ -1,4 +1,4 @@
-"""Reports of other tools' files contain  the files contain.
+"""Reports of other tools' files contain only what the files contain.
 
 Unknown figures are omitted, not zero.
 """

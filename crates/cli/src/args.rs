@@ -424,8 +424,8 @@ pub struct Report {
     /// Add metrics of other tools from a CSV file with times and metrics; repeatable
     #[arg(long, value_name = "NAME=FILE.csv")]
     pub server: Vec<String>,
-    /// Clock difference of those files to the run (2s, -2s), or `auto` to estimate it from the load
-    /// [default: 0s]
+    /// How far the clock of those files is ahead of the run's (2s, -2s), or `auto` to estimate it
+    /// from the load [default: 0s]
     #[arg(long, value_name = "DURATION|auto", allow_hyphen_values = true)]
     pub clock_offset: Option<String>,
     /// Write junit=FILE or csv=FILE; repeatable

@@ -224,7 +224,7 @@ fn asked<'a>(
 
 /// Printed after the iteration instead of before.
 const ONE_IS_TOO_FEW: &str =
-    "one iteration (--once) cannot decide criteria over many, so they are not judged";
+    "one iteration (--once) cannot decide these criteria, so they are not judged";
 
 fn set_aside(plan: &mut Plan) {
     let decides = |criterion: &plan::Criterion| {

@@ -21,7 +21,7 @@ const NO_PACKAGE: i32 = 7;
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)
-        .args(["-c", QUESTION])
+        .args(["-P", "-c", QUESTION])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .status();

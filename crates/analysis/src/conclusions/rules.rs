@@ -148,7 +148,7 @@ fn generator(summary: &Summary) -> Option<Conclusion> {
             let of_server = match stand {
                 0 => "the latencies of this run say nothing about the server".to_owned(),
                 n => format!(
-                    "{n} of {} criteria hold regardless of generator errors",
+                    "the results of {n} of {} criteria do not depend on generator errors",
                     summary.criteria.len()
                 ),
             };

@@ -95,7 +95,7 @@ pub(crate) fn despite_the_generator(
             robustness::robustness(run, &criterion, judged.judgement, elapsed_ns, arrivals);
         let reported = match judged.stands {
             None => continue,
-            Some(true) => "holds regardless of generator errors".to_owned(),
+            Some(true) => "this result does not depend on generator errors".to_owned(),
             Some(false) if matches!(criterion.metric, Metric::Time(..)) && off_ns > LATE_NS => {
                 format!(
                     "generator errors could have changed this result: requests may be off by up to {}",

@@ -60,7 +60,8 @@ pub fn read(root: &JsonNode) -> Vec<PrintedReport> {
             .push(row(&metrics, &format!("{{{tags}}}"), label));
     }
     report.remarks.push(
-        "k6's summary does not say when the test was, and of endpoints  thresholds name".to_owned(),
+        "k6's summary does not say when the test was, and of endpoints only what thresholds name"
+            .to_owned(),
     );
     vec![report]
 }

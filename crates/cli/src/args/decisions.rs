@@ -282,7 +282,7 @@ pub struct List {
     /// Which runs
     #[command(flatten)]
     pub which: Which,
-    /// Read all records again and rebuild the index
+    /// Read all existing records again, whatever the index has of them
     #[arg(long)]
     pub rebuild: bool,
     /// Write the runs with all their figures as JSON to this file; - is standard output

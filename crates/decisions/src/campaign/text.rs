@@ -199,7 +199,7 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
     let better = bad.and_then(|(number, _)| mended(rows, *number));
     Some(match (highest(group), bad, better) {
         (_, Some((_, bad)), Some(better)) => format!(
-            "What made {} fail is mended{}: {} holds.",
+            "The cause of the failure of {} is fixed{}: {} holds.",
             bad.name,
             better
                 .target
@@ -208,16 +208,20 @@ fn of_service(group: &[(usize, &StageRow)], rows: &[StageRow], with: &str) -> Op
             better.name
         ),
         (Some(good), Some((_, bad)), None) => format!(
-            "Do not plan for more than {}{with} until what made {} fail is mended, and run the campaign again then.",
+            "Do not plan for more than {}{with} until the cause of the failure of {} is fixed; then run the campaign again.",
             load_of(good),
             bad.name
         ),
         (None, Some((_, bad)), None) => format!(
-            "Mend what made {} fail{with} before anything else is measured.",
+            "Fix the cause of the failure of {}{with} before you measure anything else.",
             bad.name
         ),
         (Some(good), None, _) if group.iter().all(|(_, row)| row.verdict.holds()) => {
-            format!("Proceed{with}: all stages hold, up to {}.", load_of(good))
+            format!(
+                "Proceed{with}: all {}stages hold, up to {}.",
+                if with.is_empty() { "" } else { "of its " },
+                load_of(good)
+            )
         }
         _ => return None,
     })

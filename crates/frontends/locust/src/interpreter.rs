@@ -14,7 +14,8 @@ pub fn become_locust(
 ) -> Result<Infallible, String> {
     let python = session::python::with_package(HOW)?;
     let error = Command::new(&python)
-        .args(["-m", "loadline.locust"])
+        // `-P`: as with `locust`, a file `locust.py` or `gevent.py` in the folder hides no package.
+        .args(["-P", "-m", "loadline.locust"])
         .args(arguments)
         .envs(variables.iter().map(|(name, value)| (*name, value)))
         .exec();

@@ -74,7 +74,7 @@ pub(super) fn build<'a>(
         blocks.push(Block::Heading("Recovery"));
         blocks.push(Block::Table(recovery(&campaign.stages)));
         blocks.push(Block::Text(
-            "After a stage, a few requests probe the service until it responds as in the first stage. The table says how long that took."
+            "After a stage, a few requests probe the service until, for the time in the last column, it responds as in the first stage."
                 .into(),
         ));
     }
@@ -258,9 +258,9 @@ fn clock(utc: &str) -> String {
 
 fn recovery(rows: &[StageRow]) -> SheetTable {
     let heads = [
-        "Behind",
+        "After",
         "<The service was back",
-        "<As before is: p95 at most",
+        "<Recovered if p95 at most",
         "Errors at most",
         "For",
     ];

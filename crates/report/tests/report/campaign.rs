@@ -241,9 +241,9 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
     assert_eq!(
         mended.recommendations[..3],
         [
-            "What made small fail is mended: large holds.".to_owned(),
-            "What made stress fail is mended by `lab:larger`: larger holds.".to_owned(),
-            format!("Proceed with `lab:larger`: all stages hold, up to larger {rates}."),
+            "The cause of the failure of small is fixed: large holds.".to_owned(),
+            "The cause of the failure of stress is fixed by `lab:larger`: larger holds.".to_owned(),
+            format!("Proceed with `lab:larger`: all of its stages hold, up to larger {rates}."),
         ]
     );
     let pairs: Vec<(&str, &str)> = mended
@@ -267,7 +267,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
     assert!(not_mended.recommendations[1].starts_with("Do not plan for more than large"));
     assert!(
         not_mended.recommendations[2]
-            .starts_with("Mend what made larger fail with `lab:larger` before"),
+            .starts_with("Fix the cause of the failure of larger with `lab:larger` before"),
         "{:?}",
         not_mended.recommendations
     );
@@ -279,7 +279,7 @@ fn services_are_spoken_of_one_by_one_and_what_was_mended_no_longer_counts() {
     let pages: Vec<Page> = pages.map(|(code, text)| judged(text, *code)).collect();
     let other = of_pages(&stages(0), &pages, None, &own);
     assert_eq!(other.verdict, Some(Judgement::Fail));
-    assert!(other.recommendations[0].starts_with("What made small fail is mended"));
+    assert!(other.recommendations[0].starts_with("The cause of the failure of small is fixed"));
     assert!(other.recommendations[1].starts_with("Do not plan for more than large"));
 
     let named = |name: &str| RunSpan {

@@ -234,7 +234,7 @@ fn criterion_holds_if_generator_could_not_change_it() {
     let reported: Vec<_> = summary.criteria.iter().map(|j| j.reason.clone()).collect();
     assert_eq!(
         reported[0].as_deref(),
-        Some("holds regardless of generator errors")
+        Some("this result does not depend on generator errors")
     );
     assert_eq!(
         reported[1].as_deref(),

@@ -61,7 +61,7 @@ pub const ALL: &[Case] = &[
     },
     Case {
         id: "T12",
-        title: "runs against runs: the same is seldom told apart, 5 % more is, and a run that was paused are not a regression",
+        title: "runs against runs: the same is seldom told apart, 5 % more is, and a run that was paused is not a regression",
         timing: false,
         run: comparisons::comparisons,
     },

@@ -28,7 +28,7 @@ fn page(file: &Path, output: Option<PathBuf>, voice: &SharedVoice) -> Result<(),
     let text = String::from_utf8_lossy(&bytes);
     let reported = rerendered(&text, &Zone::of_machine(), terminal::columns())
         .map_err(|error| format!("{name}{error}"))?;
-    // Artillery 1 has other fields:  the terminal shows is understood.
+    // Artillery 1 has other fields. Only those that the terminal shows are understood.
     let import = import::read(&text)
         .or_else(|_| import::read(&reported))
         .map_err(|unknown| format!("{name}: {unknown}"))?;
