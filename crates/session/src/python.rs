@@ -21,7 +21,9 @@ const NO_PACKAGE: i32 = 7;
 pub fn with_package(how: &str) -> Result<PathBuf, String> {
     let python = interpreter(how)?;
     let asked = Command::new(&python)
-        .args(["-P", "-c", QUESTION])
+        // As `-P`, which Python before 3.11 refuses: a folder called `loadline` is not the package.
+        .env("PYTHONSAFEPATH", "1")
+        .args(["-c", QUESTION])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .status();
